@@ -1,0 +1,242 @@
+"""The contract that every autoregressive model keeps: $p(x) = \\prod_k p(x_{o_k} \\mid x_{o_1}, \\dots, x_{o_{k-1}})$.
+
+A model writes `conditionals`: every factor at once, factor i reading what comes before variable i only. That view
+trains and scores. The other view, `start`, `predict`, `update`, gives one variable at a time and generates; the base
+class derives it by running `conditionals` again, and a model overrides it to be fast. `course_lib.contract` proves that
+the two agree.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import Any, Iterable, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.conditional import Bernoulli, Conditional, at
+
+State = Any                                                          # a NamedTuple whose tensors have the batch first
+
+
+class Prefix(NamedTuple):
+    """What the base class remembers: how many variables are known, and their values."""
+
+    k: int
+    x: Tensor                                                        # (B, n), zeros where nothing is known yet
+    context: Tensor | None
+
+
+class AutoregressiveModel(nn.Module):
+    """A distribution over n variables by the chain rule.
+
+    n            number of variables; None for a model of sequences of any length
+    conditional  family of every factor, `Bernoulli()` unless given
+    order        order[k] is the variable drawn k-th, counted from 0; the identity unless given
+
+    Column i of x and of `conditionals` is variable i, whatever the order. Source: slides "Autoregressive models".
+    """
+
+    def __init__(self, n: int | None, conditional: Conditional | None = None, order: Iterable[int] | Tensor | None = None):
+        super().__init__()
+        if n is not None and n < 1:
+            raise ValueError(f"n is {n}; a model needs at least one variable")
+        self.n = n
+        self.conditional = conditional if conditional is not None else Bernoulli()
+        self.register_buffer("order", None if n is None else check_order(order, n))
+
+    # --- every factor at once: training and scoring ------------------------------------------------------------------
+
+    def conditionals(self, x: Tensor, context: Tensor | None = None) -> Distribution:
+        """All factors, batch shape (B, n): column i is p(x_i | the variables drawn before it)."""
+        raise NotImplementedError(f"{type(self).__name__} does not define conditionals(x)")
+
+    def log_prob(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
+        """Exact log-likelihood of each row of x, in nats: the sum of its factors' logarithms."""
+        x = self.check_input(x, context)
+        return self.conditionals(x, context).log_prob(x).sum(dim=1)
+
+    # --- one variable at a time: sampling ----------------------------------------------------------------------------
+
+    def start(self, batch: int, context: Tensor | None = None) -> State:
+        """The state before anything is known."""
+        like = self._like()
+        return Prefix(0, torch.zeros(batch, self.n or 0, dtype=like.dtype, device=like.device), context)
+
+    def predict(self, state: State) -> Distribution:
+        """The distribution of the next variable, batch shape (B,)."""
+        x, i = state.x, self._variable(state.k)
+        if self.n is None:                                           # a sequence: make room for the next element
+            x = torch.cat([x, x.new_zeros(len(x), 1)], dim=1)
+        return at(self.conditionals(x, state.context), (slice(None), i))
+
+    def update(self, state: State, x_i: Tensor) -> State:
+        """The state once the next variable is known to be x_i (B,)."""
+        column = x_i[:, None].to(state.x.dtype)
+        if self.n is None:
+            return Prefix(state.k + 1, torch.cat([state.x, column], dim=1), state.context)
+        x = state.x.index_copy(1, self.order[state.k, None], column)
+        return Prefix(state.k + 1, x, state.context)
+
+    def select(self, state: State, rows: Tensor) -> State:
+        """The state of these rows, repeated or reordered: `rows` is a LongTensor of indices into the batch."""
+        return select_rows(state, rows)
+
+    @torch.no_grad()
+    def sample(self, num: int, given: Tensor | None = None, known: Bool[Tensor, "num n"] | None = None,
+               context: Tensor | None = None, generator: torch.Generator | None = None,
+               length: int | None = None) -> Tensor:
+        """Draw `num` rows, one variable after another (ancestral sampling).
+
+        given, known  (num, n): where `known` is True the value of `given` is kept, the other variables follow
+                      p(x_i | what came before). That is the conditional distribution p(unknown | known) only where
+                      the known variables come first in the order.
+        length        number of variables to draw, for a model of sequences of any length
+        generator     the same generator gives the same first rows whatever `num` is
+
+        The model is in eval mode while it draws; its mode is restored.
+        """
+        n = self._length(length)
+        if num < 1:
+            raise ValueError(f"num is {num}; at least one sample must be asked for")
+        given, known = self._check_given(num, n, given, known)
+        u = uniforms(num, n, self.conditional.num_uniforms, generator, self._like().device)
+        with evaluating(self):
+            return self._ancestral(u, given, known, context)
+
+    def _ancestral(self, u: Float[Tensor, "num n U"], given: Tensor | None, known: Tensor | None,
+                   context: Tensor | None) -> Tensor:
+        """Predict, draw, update: the loop behind `sample`; the k-th variable drawn uses u[:, k]."""
+        num, n, _ = u.shape
+        columns: list[Tensor] = [None] * n
+        state = self.start(num, context)
+        for k in range(n):
+            i = self._variable(k)
+            x_i = self.conditional.draw(self.predict(state), u[:, k])
+            if known is not None:
+                x_i = torch.where(known[:, i], given[:, i], x_i)
+            state = self.update(state, x_i)
+            columns[i] = x_i
+        return torch.stack(columns, dim=1)
+
+    # --- what the contract asks --------------------------------------------------------------------------------------
+
+    def parents(self, i: int) -> list[int]:
+        """Variables that factor i may read: all that are drawn before i, unless a model declares fewer."""
+        if self.order is None:
+            return list(range(i))
+        order = self.order.tolist()
+        return order[: order.index(i)]
+
+    @torch.no_grad()
+    def randomize(self, generator: torch.Generator | None = None) -> None:
+        """Redraw every parameter, large enough to matter and small enough not to saturate. Tables override this."""
+        for p in self.parameters():
+            scale = 0.5 if p.dim() < 2 else p[0].numel() ** -0.5
+            p.copy_(scale * torch.randn(p.shape, generator=generator, dtype=torch.float64))
+
+    # --- input -------------------------------------------------------------------------------------------------------
+
+    def check_input(self, x: Tensor, context: Tensor | None = None) -> Tensor:
+        """x (B, n) in the dtype that the family wants, or a ValueError that says what is wrong with it."""
+        if x.dim() != 2:
+            raise ValueError(f"x has shape {tuple(x.shape)}; this model takes (B, n), images flattened")
+        if len(x) == 0:
+            raise ValueError("x is an empty batch; at least one row is needed")
+        if self.n is not None and x.shape[1] != self.n:
+            raise ValueError(f"x has {x.shape[1]} variables; this model has {self.n}{_as_image(self.n)}")
+        if context is not None:
+            self.check_context(context, len(x))
+        return self.conditional.check(x, dtype=self._like().dtype)
+
+    def check_context(self, context: Tensor, batch: int) -> None:
+        """A model that is conditioned on something overrides this."""
+        raise ValueError(f"context was given; {type(self).__name__} models x alone")
+
+    def _check_given(self, num: int, n: int, given: Tensor | None, known: Tensor | None):
+        if (given is None) != (known is None):
+            raise ValueError("given and known belong together: the values, and where they are to be kept")
+        if given is None:
+            return None, None
+        for name, value in (("given", given), ("known", known)):
+            if tuple(value.shape) != (num, n):
+                raise ValueError(f"{name} has shape {tuple(value.shape)}; needed is (num, n) = ({num}, {n})")
+        if known.dtype != torch.bool:
+            raise ValueError(f"known has dtype {known.dtype}; needed is torch.bool, True where given is kept")
+        device = self._like().device
+        known = known.to(device)
+        kept = torch.where(known, given.to(device), torch.zeros_like(given, device=device))   # the rest may be anything
+        return self.conditional.check(kept, "given", self._like().dtype), known
+
+    def _length(self, length: int | None) -> int:
+        if self.n is None and (length is None or length < 1):
+            raise ValueError(f"length is {length}; {type(self).__name__} has no fixed number of variables, "
+                             "so a positive length is needed")
+        if self.n is not None and length not in (None, self.n):
+            raise ValueError(f"length is {length}; this model has {self.n} variables")
+        return self.n or length
+
+    def _variable(self, k: int) -> int:
+        if self.n is not None and k >= self.n:
+            raise ValueError(f"all {self.n} variables are known; there is no next one to predict")
+        return k if self.order is None else int(self.order[k])
+
+    def _like(self) -> Tensor:
+        """A tensor with the model's dtype and device."""
+        for t in (*self.parameters(), *self.buffers()):
+            if t.is_floating_point():
+                return t
+        return torch.empty(0)
+
+
+def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
+    """`order` as a LongTensor (n,); the identity if None. Raises ValueError unless it is a permutation of 0..n-1."""
+    if order is None:
+        return torch.arange(n)
+    order = torch.as_tensor(order if isinstance(order, Tensor) else list(order))
+    if tuple(order.shape) != (n,) or not torch.equal(order.sort().values, torch.arange(n, device=order.device)):
+        raise ValueError(f"order is {_brief(order)}; needed is a permutation of 0..{n - 1}")
+    return order.long().clone()
+
+
+def uniforms(num: int, n: int, per_variable: int, generator: torch.Generator | None, device) -> Float[Tensor, "num n U"]:
+    """Uniforms in [0, 1), row by row, so that the first rows do not depend on how many rows follow."""
+    target, device = device, generator.device if generator is not None else device
+    dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64
+    rows = [torch.rand(n, per_variable, generator=generator, device=device, dtype=dtype) for _ in range(num)]
+    return torch.stack(rows).to(target)
+
+
+def select_rows(state: State, rows: Tensor) -> State:
+    """Index the batch, the first axis, of every tensor in a state; other values pass through."""
+    if isinstance(state, Tensor):
+        return state[rows]
+    if isinstance(state, tuple) and hasattr(state, "_fields"):
+        return type(state)(*(select_rows(part, rows) for part in state))
+    if isinstance(state, (tuple, list)):
+        return type(state)(select_rows(part, rows) for part in state)
+    return state
+
+
+@contextmanager
+def evaluating(model: nn.Module):
+    """Eval mode inside, every submodule's own mode restored after."""
+    modes = [(m, m.training) for m in model.modules()]
+    model.eval()
+    try:
+        yield model
+    finally:
+        for m, mode in modes:
+            m.training = mode
+
+
+def _as_image(n: int) -> str:
+    side = round(n ** 0.5)
+    return f" (a {side} x {side} image, flattened)" if side * side == n and n >= 16 else ""
+
+
+def _brief(t: Tensor) -> str:
+    values = t.flatten().tolist()
+    return str(values) if len(values) <= 8 else f"{values[:6]}... ({len(values)} entries)"

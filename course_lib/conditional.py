@@ -1,0 +1,244 @@
+"""The family of one conditional $p(x_i \\mid x_{<i})$: what a model's raw numbers mean.
+
+A model computes raw parameters; a family turns them into a distribution. The two choices are independent: NADE with
+`Bernoulli()` is NADE, with `Categorical(256)` the softmax NADE, with `MixtureOfGaussians(k)` RNADE.
+
+Raw parameters have shape `(..., *parameter_shape)`. Where a variable takes several, `parameter_shape` says how they lie
+and nothing is chunked or interleaved by hand: row 0 of `(3, k)` holds the logits of the weights, row 1 the means, row 2
+the log scales.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+from torch.distributions import Bernoulli as BernoulliDistribution
+from torch.distributions import Categorical as CategoricalDistribution
+from torch.distributions import Distribution, MixtureSameFamily, Normal, constraints
+
+
+class Conditional:
+    """What all families share. A subclass names its numbers and writes `__call__`, `check` and `draw`.
+
+    parameter_shape  shape of the raw parameters of one variable; `()` is a single number
+    num_values       a discrete variable takes 0..num_values-1; None if it is continuous
+    num_uniforms     uniforms that one draw consumes
+    """
+
+    parameter_shape: tuple[int, ...] = ()
+    num_values: int | None = None
+    num_uniforms: int = 1
+
+    @property
+    def num_parameters(self) -> int:
+        """Raw parameters that one variable takes."""
+        return math.prod(self.parameter_shape)
+
+    def __call__(self, raw: Tensor) -> Distribution:
+        """Raw parameters (..., *parameter_shape) to a distribution with batch shape (...)."""
+        raise NotImplementedError
+
+    def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
+        """Return x as the distribution wants it, or raise a ValueError that shows the first value out of support."""
+        raise NotImplementedError
+
+    def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
+        """Inverse CDF: uniforms u in [0, 1), `num_uniforms` in the last axis, to values with the batch shape."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class Bernoulli(Conditional):
+    r"""$p(x = 1) = \sigma(a)$: one raw number, the logit a. Values 0 and 1, as integers, booleans or floats."""
+
+    num_values = 2
+
+    def __call__(self, raw: Tensor) -> Distribution:
+        return BernoulliDistribution(logits=raw, validate_args=False)
+
+    def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
+        _refuse(x, ~((x == 0) | (x == 1)), name, "a Bernoulli variable takes 0 or 1")
+        return x.to(dtype or torch.get_default_dtype())
+
+    def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
+        p = _finite(distribution.probs)
+        return (u[..., 0] >= 1 - p.double()).to(p.dtype)             # F(0) = 1 - p
+
+
+class Categorical(Conditional):
+    r"""$p(x = v) = \mathrm{softmax}(a)_v$: k raw numbers, the logits. Values 0..k-1."""
+
+    def __init__(self, k: int):
+        if k < 2:
+            raise ValueError(f"k is {k}; a categorical variable needs at least 2 values")
+        self.num_values = k
+        self.parameter_shape = (k,)
+
+    def __call__(self, raw: Tensor) -> Distribution:
+        return CategoricalDistribution(logits=raw, validate_args=False)
+
+    def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
+        return _integers(x, name, self.num_values, "a categorical variable")
+
+    def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
+        return _draw_index(distribution.probs, u[..., 0])
+
+    def __repr__(self) -> str:
+        return f"Categorical({self.num_values})"
+
+
+class MixtureOfGaussians(Conditional):
+    r"""$p(x) = \sum_{j=1}^{k} \pi_j\, \mathcal{N}(x; \mu_j, \sigma_j^2)$ with $\pi$ a softmax and
+    $\sigma_j = \sigma_{\min} + e^{s_j}$.
+
+    3k raw numbers in shape (3, k): logits of the weights, means, log scales s. The density is in the units of x. The
+    floor `min_sigma`, in those units too, keeps a component that sits on a repeated value from sending the likelihood
+    to infinity. Source: RNADE (Uria, Murray and Larochelle, 2013); the slide fixes the weights at 1/k.
+    """
+
+    num_uniforms = 2
+
+    def __init__(self, k: int, min_sigma: float = 1e-3):
+        if k < 1 or not min_sigma > 0:
+            raise ValueError(f"k is {k} and min_sigma {min_sigma}; needed are k >= 1 and min_sigma > 0")
+        self.k, self.min_sigma = k, min_sigma
+        self.parameter_shape = (3, k)
+
+    def __call__(self, raw: Tensor) -> Distribution:
+        logits, mean, log_sigma = raw.unbind(dim=-2)                 # each (..., k)
+        component = Normal(mean, self.min_sigma + log_sigma.exp(), validate_args=False)
+        return MixtureSameFamily(CategoricalDistribution(logits=logits, validate_args=False), component,
+                                 validate_args=False)
+
+    def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
+        _refuse(x, ~torch.isfinite(x), name, "a continuous variable takes finite numbers")
+        return x.to(dtype or torch.get_default_dtype())
+
+    def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
+        component = _component(distribution, u[..., 0])
+        z = math.sqrt(2) * torch.erfinv(2 * _open(u[..., 1]) - 1)    # the standard normal's inverse CDF
+        return component.loc + component.scale * z.to(component.loc.dtype)
+
+    def __repr__(self) -> str:
+        return f"MixtureOfGaussians({self.k})"
+
+
+class DiscretizedLogisticMixture(Conditional):
+    r"""Integers 0..levels-1 as bins of a mixture of k logistic densities.
+
+    $P(x) = \sum_j \pi_j [\sigma((x + 1/2 - \mu_j)/s_j) - \sigma((x - 1/2 - \mu_j)/s_j)]$, the first and the last bin
+    reaching to minus and plus infinity, so that the probabilities sum to one. 3k raw numbers in shape (3, k): logits
+    of the weights, means, log scales; means and scales live on levels mapped to [-1, 1]. Log scales stop at -7.
+    Source: PixelCNN++ (Salimans, Karpathy, Chen and Kingma, 2017).
+    """
+
+    num_uniforms = 2
+
+    def __init__(self, k: int, levels: int):
+        if k < 1 or levels < 2:
+            raise ValueError(f"k is {k} and levels {levels}; needed are k >= 1 and levels >= 2")
+        self.k, self.num_values = k, levels
+        self.parameter_shape = (3, k)
+
+    def __call__(self, raw: Tensor) -> Distribution:
+        logits, mean, log_scale = raw.unbind(dim=-2)                 # each (..., k)
+        component = DiscretizedLogistic(mean, log_scale.clamp(min=-7).exp(), self.num_values)
+        return MixtureSameFamily(CategoricalDistribution(logits=logits, validate_args=False), component,
+                                 validate_args=False)
+
+    def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
+        return _integers(x, name, self.num_values, "a discretised variable")
+
+    def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
+        component = _component(distribution, u[..., 0])
+        return component.icdf(_open(u[..., 1]))
+
+    def __repr__(self) -> str:
+        return f"DiscretizedLogisticMixture({self.k}, levels={self.num_values})"
+
+
+class DiscretizedLogistic(Distribution):
+    """A logistic density binned to the integers 0..levels-1; loc and scale live on levels mapped to [-1, 1]."""
+
+    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
+
+    def __init__(self, loc: Tensor, scale: Tensor, levels: int):
+        self.loc, self.scale, self.levels = loc, scale, levels
+        super().__init__(loc.shape, validate_args=False)
+
+    def expand(self, batch_shape, _instance=None):
+        return DiscretizedLogistic(self.loc.expand(batch_shape), self.scale.expand(batch_shape), self.levels)
+
+    def log_prob(self, x: Tensor) -> Tensor:
+        half = 1 / (self.levels - 1)                                 # half a bin, on [-1, 1]
+        centre = 2 * half * x - 1
+        upper = (centre + half - self.loc) / self.scale
+        lower = (centre - half - self.loc) / self.scale
+        # sigma(u) - sigma(l) = sigma(u) sigma(-l) (1 - e^(l-u)): no difference of nearly equal numbers
+        inside = F.logsigmoid(upper) + F.logsigmoid(-lower) + torch.log(-torch.expm1(-2 * half / self.scale))
+        return torch.where(x == 0, F.logsigmoid(upper),
+                           torch.where(x == self.levels - 1, F.logsigmoid(-lower), inside))
+
+    def icdf(self, u: Tensor) -> Tensor:
+        """The integer whose bin holds the logistic's u-quantile."""
+        value = self.loc + self.scale * torch.logit(u)               # on [-1, 1]
+        return ((value + 1) * (self.levels - 1) / 2).round().clamp(0, self.levels - 1).long()
+
+
+def at(distribution: Distribution, index) -> Distribution:
+    """The distribution at `index` of the batch: `at(d, (slice(None), 3))` is column 3 of batch shape (B, n)."""
+    if isinstance(distribution, MixtureSameFamily):
+        return MixtureSameFamily(at(distribution.mixture_distribution, index),
+                                 at(distribution.component_distribution, index), validate_args=False)
+    if isinstance(distribution, DiscretizedLogistic):
+        return DiscretizedLogistic(distribution.loc[index], distribution.scale[index], distribution.levels)
+    held = [name for name in distribution.arg_constraints if name in vars(distribution)]
+    if "logits" in held and "probs" in held:                         # one is a cached function of the other
+        held.remove("probs")
+    return type(distribution)(**{name: getattr(distribution, name)[index] for name in held}, validate_args=False)
+
+
+def _component(mixture: Distribution, u: Tensor) -> Distribution:
+    """One component of the mixture for each element of the batch, by inverse CDF."""
+    j = _draw_index(mixture.mixture_distribution.probs, u)
+    component = mixture.component_distribution
+    pick = {name: getattr(component, name).gather(-1, j[..., None])[..., 0] for name in ("loc", "scale")}
+    if isinstance(component, DiscretizedLogistic):
+        return DiscretizedLogistic(**pick, levels=component.levels)
+    return Normal(**pick, validate_args=False)
+
+
+def _draw_index(probs: Tensor, u: Tensor) -> Tensor:
+    """Inverse CDF over the last axis. An index of probability zero is never drawn, first or last ones included."""
+    cdf = _finite(probs).double().cumsum(-1)                         # (..., k)
+    return (u[..., None] * cdf[..., -1:] >= cdf[..., :-1]).sum(-1)
+
+
+def _open(u: Tensor) -> Tensor:
+    """[0, 1) to (0, 1): an inverse CDF is infinite at 0."""
+    tiny = torch.finfo(u.dtype).eps / 4
+    return u.clamp(min=tiny)
+
+
+def _finite(probs: Tensor) -> Tensor:
+    if torch.isnan(probs).any():
+        raise ValueError("the model's probabilities are NaN: its parameters have diverged")
+    return probs
+
+
+def _integers(x: Tensor, name: str, levels: int, what: str) -> Tensor:
+    _refuse(x, ~((x >= 0) & (x < levels) & (x == x.floor() if x.is_floating_point() else True)), name,
+            f"{what} with {levels} values takes 0..{levels - 1}")
+    return x.long()
+
+
+def _refuse(x: Tensor, bad: Tensor, name: str, needed: str) -> None:
+    if bad.any():
+        where = bad.nonzero()[0].tolist()
+        raise ValueError(f"{name} holds {x[tuple(where)].item():.6g} at {where}; {needed}")

@@ -1,0 +1,75 @@
+"""Several models of the same variables as one distribution."""
+
+from __future__ import annotations
+
+import math
+from typing import Sequence
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from course_lib.autoregressive import AutoregressiveModel, evaluating
+
+
+class Mixture(nn.Module):
+    r"""$p(x) = \frac{1}{K} \sum_{k=1}^{K} p_k(x)$: one order or one set of masks each, say.
+
+    log p(x) is the logsumexp of the models' joint log-probabilities minus log K. Averaging their logits variable by
+    variable is not: those products do not sum to one. A mixture has no conditionals, so it is scored and sampled whole.
+
+    Slides: "MADE". Paper: Germain et al. 2015; Uria, Murray and Larochelle 2014.
+    """
+
+    def __init__(self, models: Sequence[AutoregressiveModel]):
+        super().__init__()
+        if not models:
+            raise ValueError("models is empty; a mixture needs at least one")
+        sizes = sorted({m.n for m in models}, key=str)
+        if len(sizes) > 1:
+            raise ValueError(f"models have {sizes} variables; all must model the same ones")
+        self.models = nn.ModuleList(models)
+        self.n, self.conditional = models[0].n, models[0].conditional
+
+    def log_prob(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
+        """Exact log-likelihood of each row of x, in nats."""
+        each = torch.stack([m.log_prob(x, context) for m in self.models])            # (K, B)
+        return each.logsumexp(dim=0) - math.log(len(self.models))
+
+    def loss(self, x: Tensor, context: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
+        """What training minimises: minus the mean log-likelihood of the batch under one component, drawn anew."""
+        k = int(torch.randint(len(self.models), (), generator=generator))
+        return -self.models[k].log_prob(x, context).mean()
+
+    @torch.no_grad()
+    def sample(self, num: int, given: Tensor | None = None, known: Bool[Tensor, "num n"] | None = None,
+               context: Tensor | None = None, generator: torch.Generator | None = None,
+               length: int | None = None) -> Tensor:
+        """Draw a component for each row, then the row from it.
+
+        `given` and `known` reach the drawn component as they are; the component is not re-weighted by how well it
+        explains the known values.
+        """
+        if num < 1:
+            raise ValueError(f"num is {num}; at least one sample must be asked for")
+        seed = int(torch.randint(2 ** 62, (), generator=generator, device=generator.device if generator else None))
+        which = torch.randint(len(self.models), (num,), generator=torch.Generator().manual_seed(seed))
+        x: Tensor | None = None
+        with evaluating(self):
+            for k, model in enumerate(self.models):
+                rows = (which == k).nonzero()[:, 0]
+                if len(rows) == 0:
+                    continue
+                own = torch.Generator().manual_seed((seed + k + 1) % 2 ** 63)
+                part = [None if t is None else t[rows.to(t.device)] for t in (given, known, context)]
+                drawn = model.sample(len(rows), part[0], part[1], part[2], own, length)
+                if x is None:
+                    x = drawn.new_empty(num, drawn.shape[1])
+                x[rows.to(x.device)] = drawn
+        return x
+
+    @torch.no_grad()
+    def randomize(self, generator: torch.Generator | None = None) -> None:
+        """Redraw every component."""
+        for model in self.models:
+            model.randomize(generator)

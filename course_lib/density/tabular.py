@@ -1,0 +1,188 @@
+"""The chain rule with a module of its own for every factor: a table, a logistic regression or a small network."""
+
+from __future__ import annotations
+
+from typing import Iterable, Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Bernoulli
+
+MAX_PARENTS = 20                                                     # a table of 2^20 rows is 8 MB in double precision
+CERTAIN = 100.0                                                      # a logit for p = 0 and p = 1: e^-100 = 4e-44
+
+
+class CPT(nn.Module):
+    """A conditional probability table: one free number for each of the 2^m values of the m parents.
+
+    Row r holds the logit of p(x = 1 | parents), r the parents read as a binary number, the first parent its highest bit.
+    """
+
+    def __init__(self, m: int):
+        super().__init__()
+        if not 0 <= m <= MAX_PARENTS:
+            raise ValueError(f"m is {m} parents; a table has 2^m rows, so m may be 0 to {MAX_PARENTS}")
+        self.m = m
+        self.logits = nn.Parameter(torch.zeros(2 ** m))
+        self.register_buffer("place", 2 ** torch.arange(m - 1, -1, -1))              # 2^(m-1), ..., 2, 1
+
+    def row(self, parents: Tensor) -> Int[Tensor, "B"]:
+        """Index of the row for parent values (B, m)."""
+        return (parents.long() * self.place).sum(dim=1)
+
+    def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
+        return self.logits[self.row(parents)]
+
+    @torch.no_grad()
+    def set_probabilities(self, p: Tensor) -> None:
+        """Set p(x = 1 | parents) for all rows, (2^m,). Zeros and ones are kept to within e^-100."""
+        self.logits.copy_(torch.logit(p.double()).clamp(-CERTAIN, CERTAIN))
+
+
+class Logistic(nn.Module):
+    r"""$\sigma(\alpha_0 + \sum_j \alpha_j x_j)$: m + 1 parameters for m parents, where the table has 2^m."""
+
+    def __init__(self, m: int):
+        super().__init__()
+        self.m = m
+        self.weight = nn.Parameter(torch.zeros(m))                   # alpha
+        self.bias = nn.Parameter(torch.zeros(()))                    # alpha_0
+
+    def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
+        return self.bias + parents @ self.weight
+
+
+class Neural(nn.Module):
+    r"""$\sigma(\alpha_0 + \alpha^\top h)$ on $h = \tanh(A x + b)$: one hidden layer between parents and logit.
+
+    Parameters: (m + 2) hidden + 1 for m parents. A and b start at random, drawn from `generator`.
+    """
+
+    def __init__(self, m: int, hidden: int, generator: torch.Generator | None = None):
+        super().__init__()
+        if hidden < 1:
+            raise ValueError(f"hidden is {hidden}; at least one hidden unit is needed")
+        self.m = m
+        self.A = nn.Parameter(torch.randn(hidden, m, generator=generator))
+        self.b = nn.Parameter(torch.randn(hidden, generator=generator))
+        self.weight = nn.Parameter(torch.zeros(hidden))              # alpha
+        self.bias = nn.Parameter(torch.zeros(()))                    # alpha_0
+
+    def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
+        h = torch.tanh(parents @ self.A.T + self.b)                  # (B, hidden)
+        return self.bias + h @ self.weight
+
+
+class Factorised(AutoregressiveModel):
+    r"""$p(x) = \prod_i p_i(x_i = \cdot \mid x_{\mathrm{pa}(i)})$, each factor a module from its parents to a logit.
+
+    factors  factors[i] maps the values of variable i's parents, (B, m), to the logit of x_i = 1, (B,)
+    parents  parents[i] lists the variables that factor i reads, in the order in which it reads them; all that are
+             drawn before i unless given. A shorter list assumes a conditional independence.
+
+    Slides: "PGMs vs. deep neural networks": `Factorised([CPT(0), CPT(1), Neural(2, 4), Neural(3, 4)])` is the product
+    p_CPT(x1) p_CPT(x2 | x1) p_Neural(x3 | x1, x2) p_Neural(x4 | x1, x2, x3).
+    """
+
+    def __init__(self, factors: Sequence[nn.Module], parents: Sequence[Sequence[int]] | None = None,
+                 order: Iterable[int] | Tensor | None = None):
+        super().__init__(len(factors), Bernoulli(), order)
+        drawn = self.order.tolist()
+        before = {i: drawn[:k] for k, i in enumerate(drawn)}
+        self._parents = _check_parents(parents, before)
+        for i, (factor, read) in enumerate(zip(factors, self._parents)):
+            if getattr(factor, "m", len(read)) != len(read):
+                raise ValueError(f"factors[{i}] takes {factor.m} parents; variable {i} has {len(read)}: {read}")
+        self.factors = nn.ModuleList(factors)
+
+    def conditionals(self, x: Float[Tensor, "B n"], context: None = None) -> Distribution:
+        x = self.check_input(x, context)
+        logits = [factor(x[:, parents]) for factor, parents in zip(self.factors, self._parents)]
+        return self.conditional(torch.stack(logits, dim=1))          # (B, n)
+
+    def parents(self, i: int) -> list[int]:
+        return self._parents[i]
+
+
+class Tabular(Factorised):
+    """Every factor a table. With all parents this is any distribution over n binary variables: 2^n - 1 numbers.
+
+    With `parents` it is a graphical model (a Bayesian network) whose dropped parents are conditional independences:
+    `Tabular(4, parents=[[], [0], [1], [0]])` is p(x1) p(x2 | x1) p(x3 | x2) p(x4 | x1).
+
+    Slides: "PGMs vs. deep neural networks".
+    """
+
+    def __init__(self, n: int, parents: Sequence[Sequence[int]] | None = None,
+                 order: Iterable[int] | Tensor | None = None):
+        if parents is None and n > MAX_PARENTS + 1:
+            raise ValueError(f"n is {n}; the last table would have 2^{n - 1} rows, and the limit is 2^{MAX_PARENTS}: "
+                             "drop parents, or use FVSBN")
+        full = AutoregressiveModel(n, order=order) if parents is None else None
+        sizes = [len(full.parents(i)) if full else len(parents[i]) for i in range(n if full else len(parents))]
+        super().__init__([CPT(m) for m in sizes], parents, order)
+        if self.n != n:
+            raise ValueError(f"parents has {len(parents)} lists; this model has {n} variables")
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"n": self.n, "parents": self._parents, "order": self.order.tolist()}
+
+    @classmethod
+    def from_joint(cls, joint: Float[Tensor, "..."], parents: Sequence[Sequence[int]] | None = None,
+                   order: Iterable[int] | Tensor | None = None) -> "Tabular":
+        """Tables of the joint distribution with shape (2,) * n: exact with all parents, else the closest such model.
+
+        Each table is p(x_i | parents) of the joint, which minimises KL(joint || model). A row that the joint never
+        visits is set to 1/2. Raises ValueError unless the joint is non-negative and sums to 1 within 1e-6.
+        """
+        if set(joint.shape) != {2}:
+            raise ValueError(f"joint has shape {tuple(joint.shape)}; needed is (2, 2, ..., 2), one axis a variable")
+        if (joint < 0).any() or abs(joint.sum().item() - 1) > 1e-6:
+            raise ValueError(f"joint sums to {joint.sum().item():.6g} with minimum {joint.min().item():.6g}; "
+                             "needed are probabilities that sum to 1")
+        model = cls(joint.dim(), parents, order).to(joint.device, torch.float64)
+        states = all_states(joint.dim(), device=joint.device)
+        return model.fit_counts(states, weights=joint.double().flatten())
+
+    @torch.no_grad()
+    def fit_counts(self, x: Tensor, alpha: float = 0.0, weights: Float[Tensor, "B"] | None = None) -> "Tabular":
+        r"""Maximum likelihood by counting: p(x_i = 1 | row) = (ones + alpha) / (visits + 2 alpha). Returns self.
+
+        alpha > 0 is add-alpha smoothing. A row never visited gets 1/2. `weights` (B,) counts rows of x by weight.
+        """
+        if alpha < 0:
+            raise ValueError(f"alpha is {alpha}; a smoothing count is 0 or more")
+        x = self.check_input(x)
+        weights = torch.ones(len(x), dtype=torch.float64, device=x.device) if weights is None else weights
+        for i, (factor, parents) in enumerate(zip(self.factors, self._parents)):
+            row = factor.row(x[:, parents])
+            visits = weights.new_zeros(len(factor.logits)).index_add(0, row, weights) + 2 * alpha
+            ones = weights.new_zeros(len(factor.logits)).index_add(0, row, weights * x[:, i]) + alpha
+            factor.set_probabilities(torch.where(visits > 0, ones / visits.clamp(min=1e-300), 0.5).clamp(0, 1))
+        return self
+
+
+def all_states(n: int, num_values: int = 2, device=None) -> Int[Tensor, "N n"]:
+    """Every value of n variables, (num_values^n, n), the last variable fastest: row r is r in that base."""
+    r = torch.arange(num_values ** n, device=device)
+    place = num_values ** torch.arange(n - 1, -1, -1, device=device)
+    return r[:, None] // place % num_values
+
+
+def _check_parents(parents, before: dict[int, list[int]]) -> list[list[int]]:
+    n = len(before)
+    if parents is None:
+        return [sorted(before[i]) for i in range(n)]
+    if len(parents) != n:
+        raise ValueError(f"parents has {len(parents)} lists; this model has {n} variables")
+    for i, listed in enumerate(parents):
+        late = [j for j in listed if j not in before[i]]
+        if late or len(set(listed)) != len(listed):
+            raise ValueError(f"parents[{i}] is {list(listed)}; variable {i} may read each of {sorted(before[i])} once")
+    return [list(listed) for listed in parents]
