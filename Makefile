@@ -1,0 +1,61 @@
+# `make` lists the verbs. Each sets up what it needs, once.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+PORT ?= 8000
+WORKERS ?= 2
+NB ?= $(wildcard book/*.ipynb)
+
+VENV := .venv/bin/python
+NOTEBOOKS := $(wildcard book/*.ipynb exercises/*.ipynb solutions/*.ipynb)
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 120 --nbval-sanitize-with tests/nbval_sanitize.cfg
+PYTEST := $(VENV) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+.PHONY: help book serve test test-fast notebooks bench reproduce lint colab binder clean python venv venv-book
+
+help:   ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+book: venv-book   ## build the HTML book from the stored outputs
+	@.venv-book/bin/python tools/mathjax.py
+	@.venv-book/bin/python tools/book.py build
+
+serve:   ## show the built book on localhost [PORT=8000]
+	@test -f _build/html/index.html || $(MAKE) --no-print-directory book
+	@.venv-book/bin/python tools/book.py serve $(PORT)
+
+test: venv book   ## everything: library, notebooks, pages in a browser
+	@COURSE_SITE_IS_BUILT=1 $(PYTEST) $(NBVAL) tests $(NOTEBOOKS)
+
+test-fast: venv   ## the part that takes less than two minutes
+	@$(PYTEST) -m "not slow and not site and not browser" tests
+
+notebooks: venv   ## run the notebooks and store their outputs [NB=book/03-fvsbn.ipynb]
+	@$(VENV) tools/nb.py run $(NB)
+
+bench: venv   ## speed beside a peer
+	@$(VENV) -m benchmarks.speed
+
+reproduce: venv   ## train and record a published result: NAME=...
+	@$(VENV) -m benchmarks.reproduce $(NAME)
+
+lint: venv   ## style and spelling
+	@$(VENV) -m ruff check .
+	@$(VENV) -m codespell_lib
+
+colab: venv   ## run a chapter from the built wheel among Colab's versions
+	@$(VENV) tools/colab.py
+
+binder: venv   ## take the steps of a Binder launch
+	@bash tools/binder.sh
+
+clean:   ## remove what was built; the environments too
+	@rm -rf _build build .venv .venv-book *.egg-info .pytest_cache .ruff_cache
+
+venv: python
+	@$(PYTHON) tools/venv.py .venv requirements.txt --package
+
+venv-book: python
+	@$(PYTHON) tools/venv.py .venv-book requirements-book.txt
+
+python:
+	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON) here: install Python 3.11 or newer, or name yours: make PYTHON=/path/to/python ..." >&2; exit 1; }

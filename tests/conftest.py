@@ -1,0 +1,108 @@
+"""Set up once for all tests: no network, one thread, shapes checked, honest marks, notebooks compared by number."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+# Before torch is imported, and for every process that a test starts.
+ROOT = Path(__file__).resolve().parent.parent
+OFFLINE = Path(__file__).resolve().parent / "support" / "offline"
+for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["TQDM_DISABLE"] = "1"
+os.environ["MPLBACKEND"] = "agg"
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    dict.fromkeys([str(OFFLINE), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
+
+from tests.support import chapters  # noqa: E402
+from tests.support.offline import netblock  # noqa: E402
+
+netblock.install()
+
+# Shapes in the signatures of the library are checked in every call of every test.
+from jaxtyping import install_import_hook  # noqa: E402
+
+CHECKED = install_import_hook("course_lib", "beartype.beartype")
+
+
+def pytest_configure(config):
+    if config.pluginmanager.hasplugin("nbval"):
+        chapters.install()
+    try:
+        import torch
+    except ModuleNotFoundError:      # the tests of the built pages alone need none
+        return
+    torch.set_num_threads(1)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    gpu, data = has_gpu(), os.environ.get("COURSE_DATA")
+    for item in items:
+        if item.get_closest_marker("gpu") and not gpu:
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device; this machine has none"))
+        if item.get_closest_marker("data") and not data:
+            item.add_marker(pytest.mark.skip(reason="needs the real data: COURSE_DATA names no folder"))
+    items[:] = chapters.in_order(items)
+
+
+def has_gpu() -> bool:
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return False
+    return torch.cuda.is_available()
+
+
+def pytest_terminal_summary(terminalreporter):
+    chapters.report(terminalreporter)
+
+
+@pytest.fixture(autouse=True)
+def network_is_off(request):
+    """A test that reached out fails, even if the code under test swallowed the error."""
+    netblock.attempts.clear()
+    yield
+    reached = list(netblock.attempts)
+    if reached and "no_network" not in request.fixturenames:
+        pytest.fail(f"this test tried to reach {', '.join(reached)}; {netblock.ADVICE}")
+
+
+@pytest.fixture
+def no_network():
+    """For a test that wants the attempt: the list of addresses that the code tried to reach."""
+    return netblock.attempts
+
+
+@pytest.fixture(scope="session")
+def course_data() -> Path:
+    """The folder with the real data; for tests marked `data`."""
+    folder = Path(os.environ["COURSE_DATA"])
+    if not folder.is_dir():
+        pytest.fail(f"COURSE_DATA names {folder}, which is no folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory) -> Path:
+    """The folder of the built book. `make test` builds it before the tests; a bare pytest builds it here."""
+    folder = ROOT / "_build" / "html"
+    if not os.environ.get("COURSE_SITE_IS_BUILT"):
+        built = subprocess.run(["make", "book"], cwd=ROOT, capture_output=True, text=True,
+                               env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"})
+        if built.returncode:
+            pytest.fail("make book failed:\n" + (built.stdout + built.stderr)[-4000:])
+    if not (folder / "index.html").exists():
+        pytest.fail(f"{folder} holds no built book: run make book")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def python() -> str:
+    """The interpreter of the tests, for those that start another process."""
+    return sys.executable

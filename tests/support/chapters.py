@@ -1,0 +1,80 @@
+"""What the tests add to nbval: numbers with a tolerance, cells in their order, and the cost of each notebook."""
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import psutil
+from nbval.plugin import IPyNbCell
+
+from tests.support.numbers import Output
+
+CPU_SECONDS = 60.0
+MEBIBYTES = 2048.0
+
+
+def install():
+    """Teach nbval's cells; called once, when the tests' configuration is read."""
+    if getattr(IPyNbCell, "course", False):
+        return
+    sanitize, runtest = IPyNbCell.sanitize, IPyNbCell.runtest
+
+    def compare_with_tolerance(self, text):
+        text = sanitize(self, text)
+        return Output(text) if isinstance(text, str) else text
+
+    def run_and_measure(self):
+        began = time.perf_counter()
+        try:
+            runtest(self)
+        finally:
+            self.parent.wall = getattr(self.parent, "wall", 0.0) + time.perf_counter() - began
+        if self.cell_num == sum(cell.cell_type == "code" for cell in self.parent.nb.cells) - 1:
+            cost = kernel_cost(self.parent.kernel.km.provisioner.process.pid)
+            cost["wall"] = self.parent.wall
+            self.user_properties.append(("chapter", {"name": self.parent.path.name, **cost}))
+            if complaint := over_budget(cost):
+                self.raise_cell_error(complaint)
+
+    IPyNbCell.sanitize, IPyNbCell.runtest, IPyNbCell.course = compare_with_tolerance, run_and_measure, True
+
+
+def kernel_cost(pid: int) -> dict[str, float]:
+    """CPU seconds and the largest resident memory, in MiB, of a kernel and of what it started."""
+    process = psutil.Process(pid)
+    times = process.cpu_times()
+    seconds = times.user + times.system + getattr(times, "children_user", 0) + getattr(times, "children_system", 0)
+    status = Path(f"/proc/{pid}/status")
+    if status.exists():
+        peak = next(int(line.split()[1]) / 1024 for line in status.read_text().splitlines() if line[:6] == "VmHWM:")
+    else:
+        peak = process.memory_info().rss / 2**20
+    return {"cpu": seconds, "peak": peak}
+
+
+def over_budget(cost: dict[str, float]) -> str:
+    """The sentence that fails a notebook which takes too long or too much memory; empty if it does not."""
+    if cost["cpu"] > CPU_SECONDS:
+        return f"the notebook took {cost['cpu']:.0f} CPU-seconds; it has {CPU_SECONDS:.0f}"
+    if cost["peak"] > MEBIBYTES:
+        return f"the notebook took {cost['peak']:.0f} MiB of memory; it has {MEBIBYTES:.0f}"
+    return ""
+
+
+def in_order(items: list) -> list:
+    """Notebooks first, each with its cells in their order (a shuffled notebook means nothing); then the rest."""
+    cells = [item for item in items if isinstance(item, IPyNbCell)]
+    others = [item for item in items if not isinstance(item, IPyNbCell)]
+    return sorted(cells, key=lambda cell: (str(cell.path), cell.cell_num)) + others
+
+
+def report(terminal) -> None:
+    """One line a notebook at the end of the run."""
+    reports = [report for reports in terminal.stats.values() for report in reports]
+    rows = {value["name"]: value for report in reports for key, value in getattr(report, "user_properties", ())
+            if key == "chapter"}
+    if rows:
+        terminal.section("notebooks")
+        for name, cost in sorted(rows.items()):
+            terminal.write_line(f"{name}: {cost['cpu']:.1f} CPU-seconds, {cost['wall']:.1f} s by the clock, "
+                                f"{cost['peak']:.0f} MiB")

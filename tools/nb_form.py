@@ -1,0 +1,113 @@
+"""What a stored notebook of the book must look like, beyond its normal form; one sentence for each fault."""
+from __future__ import annotations
+
+import ast
+import json
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+MYST = re.compile(r"^\s*(`{3,}|~{3,}|:{3,})\{\w|\{(ref|eq|doc|numref|cite(:\w+)?|term|func|class|meth|mod|prf:ref)\}`", re.M)
+PROGRESS = re.compile(r"\d+%\|[^|\n]*\||\bit/s\]|s/it\]")
+STAMP = re.compile(
+    r"\b(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d"              # a date and a time
+    r"|\b\d\d:\d\d:\d\d\b"
+    r"|\bcuda:\d|\bNVIDIA\b|\bdevice=|\bon (?:cpu|cuda)\b"
+    r"|\b(?:torch|numpy|python|course_lib)\s*[=v: ]?=?\s*v?\d+\.\d+",
+    re.I)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
+IMAGE = re.compile(r"!\[([^\]]*)\]\(")
+FILE_NAME = re.compile(r"\S*\.(png|svg|jpe?g|gif)", re.I)
+
+
+def problems(nb, path: Path) -> list[str]:
+    """Every fault of the notebook, in the order of its cells."""
+    found: list[str] = []
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    if code and "setup" not in tags(code[0]):
+        found.append("the first code cell is not the set-up cell: run `python tools/nb.py norm`")
+    if not nb.cells or not re.match(r"# \S", nb.cells[0].source):
+        found.append("the first cell does not open with a title, `# ...`")
+    for number, cell in enumerate(nb.cells):
+        faults = of_code(cell) if cell.cell_type == "code" else of_text(cell.source, path)
+        found += [f"cell {number} {fault}" for fault in faults]
+    return found
+
+
+def tags(cell) -> list[str]:
+    return cell.metadata.get("tags", [])
+
+
+def of_code(cell) -> list[str]:
+    """Faults of a code cell and of what it stores."""
+    found = []
+    if cell.source.strip() and cell.execution_count is None and "skip-execution" not in tags(cell):
+        found.append("was never run; run it, or tag it skip-execution")
+    if any(out.output_type == "error" for out in cell.outputs) and "raises-exception" not in tags(cell):
+        found.append("stores an error; mend it, or tag it raises-exception")
+    text = printed(cell)
+    if PROGRESS.search(text):
+        found.append("stores a progress bar")
+    if "setup" not in tags(cell) and (stamp := STAMP.search(text)):
+        found.append(f"stores a version, a device or a time: {stamp.group()!r}")
+    if any(mime.startswith("image/") for out in cell.outputs for mime in out.get("data", {})):
+        if not (alt := alternative(cell)):
+            found.append('stores a figure without alt text: set the cell\'s metadata "mystnb": {"image": {"alt": "..."}}')
+        elif FILE_NAME.fullmatch(alt) or len(alt.split()) < 4:
+            found.append(f"has alt text that says too little: {alt!r}")
+    return found
+
+
+def printed(cell) -> str:
+    """All the text that a cell stores."""
+    parts = []
+    for out in cell.outputs:
+        parts += [out.get("text", ""), out.get("evalue", "")]
+        parts += [value for mime, value in out.get("data", {}).items() if mime.startswith("text/")]
+    return "\n".join(parts)
+
+
+def alternative(cell) -> str:
+    """The alt text of a cell's figures."""
+    return ((cell.metadata.get("mystnb") or {}).get("image") or {}).get("alt", "").strip()
+
+
+def of_text(source: str, path: Path) -> list[str]:
+    """Faults of a Markdown cell."""
+    found = []
+    if MYST.search(source):
+        found.append("holds a MyST directive or role; Colab and JupyterLab show it raw")
+    for target in LINK.findall(source):
+        file = unquote(target.split("#")[0])
+        if file and not re.match(r"[a-z]+:", file) and not (path.parent / file).exists():
+            found.append(f"links to {file}, which does not exist")
+    if any(not alt.strip() for alt in IMAGE.findall(source)):
+        found.append("shows an image without alt text")
+    return found
+
+
+def definitions(nb) -> set[str]:
+    """The names of the functions and classes that the notebook defines, at any depth."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    transform = TransformerManager().transform_cell
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {node.name for cell in nb.cells if cell.cell_type == "code"
+            for node in ast.walk(ast.parse(transform(cell.source))) if isinstance(node, kinds)}
+
+
+def public_symbols(package: Path) -> set[str]:
+    """The public functions and classes that the modules of a package define, read from its source."""
+    names = set()
+    for file in package.rglob("*.py"):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+                names.add(node.name)
+    return names
+
+
+def size_of_widgets(nb) -> int:
+    """Bytes of widget state, without the widgets' own code."""
+    state = nb.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
+    data = [{k: v for k, v in model["state"].items() if k not in ("_esm", "_css")} for model in state.values()]
+    return len(json.dumps(data))

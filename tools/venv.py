@@ -1,0 +1,60 @@
+"""Make a virtual environment once, and again only when its requirements change.
+
+    python tools/venv.py .venv-book requirements-book.txt
+    python tools/venv.py .venv requirements.txt --package      # and the library itself, editable
+
+Kept to the syntax of old Pythons, so that one of them can say what it lacks.
+"""
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+OLDEST = (3, 11)
+
+
+def stop(sentence):
+    sys.stderr.write("\n" + sentence + "\n")
+    sys.exit(1)
+
+
+def fingerprint(files):
+    """Changes with the Python, the place, and every requirements file, included ones too."""
+    digest = hashlib.sha256(repr((sys.version_info[:2], os.path.abspath("."))).encode())
+    todo = list(files)
+    while todo:
+        with open(todo.pop(), "rb") as file:
+            text = file.read()
+        digest.update(text)
+        todo += [line[3:].strip() for line in text.decode().splitlines() if line.startswith("-r ")]
+    return digest.hexdigest()
+
+
+def main(folder, requirements, package):
+    if sys.version_info < OLDEST:
+        stop("The book and the tests need Python 3.11 or newer; {} is {}. Name another one: make PYTHON=python3.12 ...".format(
+            sys.executable, sys.version.split()[0]))
+    stamp = os.path.join(folder, "complete")
+    wanted = fingerprint([requirements] + (["pyproject.toml"] if package else []))
+    if os.path.exists(stamp) and open(stamp).read() == wanted:
+        return
+    print("Setting up {} from {} ...".format(folder, requirements), flush=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    # ensurepip is what Debian leaves out of its Python; a Python without it makes an environment without pip.
+    if subprocess.call([sys.executable, "-c", "import ensurepip, venv"], stderr=subprocess.DEVNULL) or \
+            subprocess.call([sys.executable, "-m", "venv", folder]):
+        stop("This Python cannot make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv")
+    python = os.path.join(folder, "bin", "python")
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    if subprocess.call(install + ["-r", requirements]):
+        stop("pip could not install {}: its message is above. Is there a package index within reach, and room on the disk?".format(
+            requirements))
+    if package and subprocess.call(install + ["--no-deps", "--no-build-isolation", "--editable", "."]):
+        stop("pip could not install the library itself: its message is above.")
+    with open(stamp, "w") as file:
+        file.write(wanted)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], "--package" in sys.argv[3:])
