@@ -1,0 +1,200 @@
+"""The map from slides to sections: book/slide-map.tsv in, book/slide-map.md out.
+
+    python tools/slide_map.py            write the page
+    python tools/slide_map.py --check    fail if the page is stale or a row points to something that is not there
+
+One row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an anchor), the
+library's symbols, the tests and the practice (an exercise's id, or "demo: ..."). Several entries are separated by spaces.
+"""
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import importlib
+import json
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TABLE, PAGE = ROOT / "book" / "slide-map.tsv", ROOT / "book" / "slide-map.md"
+DECKS = {
+    "A25": "Autoregressive models, F. Seyyedsalehi, course 22-808 Generative models, Sharif University of Technology, 2025",
+    "A24": "the same lecture, 2024",
+    "N": "Generative models for NLP, N. Tomeh, 2025",
+    "S": "Sequence processing architectures, F. Le Bronnec, IASD LLMs course, 2025",
+    "T": "Transformer language models, A. V. Ganesan, CSE 538, spring 2024",
+}
+CHAPTERS = {
+    "01": "The chain rule", "02": "Regression, networks, gradients", "03": "FVSBN", "04": "NADE", "05": "Beyond binary",
+    "06": "Autoencoders and MADE", "07": "Recurrent networks", "08": "PixelRNN and PixelCNN",
+    "09": "Likelihood as a detector", "10": "Word vectors", "11": "Neural language models", "12": "Attention",
+    "13": "Self-attention", "14": "Positions", "15": "The transformer", "16": "GPT", "17": "Decoding", "18": "BERT",
+    "19": "BART and other objectives", "20": "Using language models",
+}
+FRAME = {"check-yourself", "summary", "sources", "at-full-size", "exercises"}     # sections that every chapter has
+
+
+@dataclass(frozen=True)
+class Point:
+    """One row: what the slides teach and where the course has it."""
+
+    id: str
+    chapter: str
+    decks: str
+    teaches: str
+    section: str
+    symbols: str
+    tests: str
+    practice: str
+
+    @property
+    def done(self) -> bool:
+        return bool(self.section)
+
+
+def points(table: Path = TABLE) -> list[Point]:
+    with table.open(encoding="utf-8", newline="") as file:
+        return [Point(**row) for row in csv.DictReader(file, delimiter="\t")]
+
+
+def notebook(chapter: str) -> Path | None:
+    """The chapter's notebook, if it exists."""
+    return next(iter(sorted((ROOT / "book").glob(f"{chapter}-*.ipynb"))), None)
+
+
+def slug(heading: str) -> str:
+    """The anchor that Sphinx gives a heading."""
+    text = re.sub(r"\$[^$]*\$", "", heading)
+    text = re.sub(r"[`*_]", "", text).strip().lower()
+    return re.sub(r"[^a-z0-9]+", "-", text).strip("-")
+
+
+def sections(path: Path) -> list[str]:
+    """Anchors of a notebook's sections (## and ###), in order."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    return [slug(m[1]) for m in re.finditer(r"^#{2,3} (.+)$", text, flags=re.M)]
+
+
+def page(rows: list[Point]) -> str:
+    """The page as Markdown."""
+    out = ["# From slides to sections", "",
+           "The course mirrors five lecture decks. This page lists every point that they teach and where the course "
+           "explains it, which part of the library implements it, which test guards it, and where you practise it. "
+           "Rows of chapters that are still being written say so. The page is generated from `book/slide-map.tsv`.", "",
+           "| deck | lecture |", "|---|---|", *(f"| {k} | {v} |" for k, v in DECKS.items())]
+    for chapter, title in CHAPTERS.items():
+        own = [p for p in rows if p.chapter == chapter]
+        path = notebook(chapter)
+        out += ["", f"## {chapter} {title}", ""]
+        if path is None:
+            out += ["To come. The slides teach here:", "", *(f"- **{p.id}** ({p.decks}): {_cell(p.teaches)}" for p in own)]
+            continue
+        out += ["| point | decks | section | library | tests | practice |", "|---|---|---|---|---|---|"]
+        for p in own:
+            where = f"[{p.section.split('#')[0]}]({path.name}#{p.section})" if p.done else "to come"
+            symbols = " ".join(f"`{s}`" for s in p.symbols.split())
+            tests = " ".join(f"`{t}`" for t in p.tests.split())
+            out.append(f"| **{p.id}** {_cell(p.teaches)} | {p.decks} | {where} | {symbols} | {tests} | {_cell(p.practice)} |")
+    return "\n".join(out) + "\n"
+
+
+def problems(rows: list[Point]) -> list[str]:
+    """Everything in the table that points nowhere, and every section that no row claims."""
+    found = [f"{p.id} is listed twice" for p in rows if sum(q.id == p.id for q in rows) > 1]
+    for p in rows:
+        path = notebook(p.chapter)
+        if path is None:
+            if p.done:
+                found.append(f"{p.id}: chapter {p.chapter} does not exist, yet a section is named")
+            continue
+        if not p.done:
+            found.append(f"{p.id}: chapter {p.chapter} exists, and no section of it is named")
+            continue
+        if p.section not in sections(path):
+            found.append(f"{p.id}: {path.name} has no section #{p.section}")
+        found += [f"{p.id}: {name} is empty" for name in ("symbols", "tests", "practice") if not getattr(p, name)]
+        found += [f"{p.id}: course_lib has no {s}" for s in p.symbols.split() if not _has_symbol(s)]
+        found += [f"{p.id}: there is no test {t}" for t in p.tests.split() if not _has_test(t)]
+        found += _practice_problems(p, path)
+    for chapter in CHAPTERS:
+        path = notebook(chapter)
+        if path is None:
+            continue
+        claimed = {p.section for p in rows if p.chapter == chapter}
+        top = [a for a in _top_sections(path)]
+        for head, below in top:
+            if head not in FRAME and not ({head, *below} & claimed) and head not in _free(path):
+                found.append(f"{path.name}: no row claims the section #{head}")
+    return found
+
+
+def _top_sections(path: Path) -> list[tuple[str, list[str]]]:
+    """Each ## section with the ### sections below it."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    out: list[tuple[str, list[str]]] = []
+    for m in re.finditer(r"^(##|###) (.+)$", text, flags=re.M):
+        if m[1] == "##":
+            out.append((slug(m[2]), []))
+        elif out:
+            out[-1][1].append(slug(m[2]))
+    return out
+
+
+def _free(path: Path) -> set[str]:
+    """Sections that a chapter adds to the slides, listed in its metadata-free way: those about tools and failures."""
+    return {"half-a-page-of-tools", "where-it-breaks", "prove-it"} | {s for s in sections(path) if s.startswith("the-data")}
+
+
+def _has_symbol(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(f"course_lib.{module}" if module else "course_lib"), attribute)
+    except ModuleNotFoundError:
+        return False
+
+
+def _has_test(node: str) -> bool:
+    file, _, function = node.partition("::")
+    path = ROOT / "tests" / file
+    if not path.is_file():
+        return False
+    names = {n.name for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)}
+    return function in names
+
+
+def _practice_problems(p: Point, path: Path) -> list[str]:
+    if p.practice.startswith("demo:"):
+        anchors = re.findall(r"#([a-z0-9-]+)", p.practice)
+        return [f"{p.id}: {path.name} has no section #{a} to demonstrate it" for a in anchors if a not in sections(path)]
+    known = {f.stem for f in (ROOT / "course_lib" / "grading").rglob("*.py")} if (ROOT / "solutions").is_dir() else set()
+    return [f"{p.id}: practice {p.practice!r} is neither 'demo: ...' nor an exercise"] if not known else []
+
+
+def _cell(text: str) -> str:
+    """Text that stays within a cell of a table and is not read as mathematics."""
+    return re.sub(r"([|$<*_])", r"\\\1", text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="The map from slides to sections.")
+    parser.add_argument("--check", action="store_true", help="change nothing; fail if the page or a row is wrong")
+    check = parser.parse_args().check
+    rows = points()
+    text = page(rows)
+    if not check:
+        PAGE.write_text(text, "utf-8")
+        return 0
+    found = problems(rows)
+    if not PAGE.is_file() or PAGE.read_text("utf-8") != text:
+        found.append("book/slide-map.md is stale: run `python tools/slide_map.py`")
+    print(*found, sep="\n") if found else print(f"{len(rows)} points, {sum(p.done for p in rows)} of them in the book")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
