@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ OFFLINE = Path(__file__).resolve().parent / "support" / "offline"
 for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"
 os.environ["TQDM_DISABLE"] = "1"
-os.environ["MPLBACKEND"] = "agg"
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     dict.fromkeys([str(OFFLINE), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
@@ -33,30 +31,27 @@ CHECKED = install_import_hook("course_lib", "beartype.beartype")
 def pytest_configure(config):
     if config.pluginmanager.hasplugin("nbval"):
         chapters.install()
-    try:
-        import torch
-    except ModuleNotFoundError:      # the tests of the built pages alone need none
-        return
+    import matplotlib
+    import torch
+
+    matplotlib.use("agg")            # not by the environment: notebooks draw with their own backend
     torch.set_num_threads(1)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
-    gpu, data = has_gpu(), os.environ.get("COURSE_DATA")
+    import torch
+
+    gpu, data = torch.cuda.is_available(), os.environ.get("COURSE_DATA")
     for item in items:
+        for fixture, mark in (("site", "site"), ("browser_path", "browser")):
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
         if item.get_closest_marker("gpu") and not gpu:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; this machine has none"))
         if item.get_closest_marker("data") and not data:
             item.add_marker(pytest.mark.skip(reason="needs the real data: COURSE_DATA names no folder"))
     items[:] = chapters.in_order(items)
-
-
-def has_gpu() -> bool:
-    try:
-        import torch
-    except ModuleNotFoundError:
-        return False
-    return torch.cuda.is_available()
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -103,6 +98,16 @@ def site(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def python() -> str:
-    """The interpreter of the tests, for those that start another process."""
-    return sys.executable
+def browser_path() -> str:
+    """The Chromium of the tests. Where none can be had, each test that needs one fails with that sentence."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.support import browser
+
+    try:
+        if path := browser.on_system():
+            return path
+        with sync_playwright() as playwright:
+            return browser.find(playwright)
+    except browser.NoBrowser as error:
+        pytest.fail(str(error), pytrace=False)

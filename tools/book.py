@@ -35,12 +35,12 @@ def build() -> int:
     clean_if_stale()
     command = [str(Path(sys.executable).parent / "jupyter-book"), "build", str(ROOT), "--path-output", str(ROOT),
                "-W", "-n", "--keep-going", "--quiet"]
-    # Read only the environment that the book is meant to depend on; no module of the tests sneaks in.
+    # The same bytes on any day, in any time zone.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "1767225600", "TZ": "UTC"}
     if subprocess.run(command, cwd=ROOT, env=environment).returncode:
         # What was read is kept without its warnings: forget it, or the next build would call the fault mended.
         shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
-        print("\nThe book has faults: each is a WARNING above. Mend them and run make book again.", file=sys.stderr)
+        print("\nThe book was not built: each WARNING or ERROR above names its page. Mend them and run make book again.", file=sys.stderr)
         return 1
     print(f"The book is built. Open {SITE / 'index.html'}, or run: make serve")
     return 0

@@ -37,7 +37,8 @@ UNSTABLE = [
     (re.compile(r"(?<![\w.])/(?:[^\s/:'\"<>]+/)*(?=(?:course_lib|site-packages|python3\.\d+)/)"), ""),
 ]
 ENVIRONMENT = {"TQDM_DISABLE": "1", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
-               "CUDA_VISIBLE_DEVICES": "", "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
+               "CUDA_VISIBLE_DEVICES": "",
+               "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
 
 def stable(text: str) -> str:
@@ -144,17 +145,21 @@ def dumps(nb) -> str:
     return nbformat.writes(nb, version=4).rstrip("\n") + "\n"
 
 
-def run(path: Path, nb):
+def run(path: Path, nb) -> None:
     """Run the notebook in its folder: one thread, no GPU, no progress bars, no real data but what ships."""
     from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
     os.environ.update(ENVIRONMENT)
     os.environ.pop("COURSE_DATA", None)
     began = time.perf_counter()
-    NotebookClient(nb, timeout=300, kernel_name="python3", record_timing=False, store_widget_state=True,
-                   resources={"metadata": {"path": str(path.parent)}}).execute()
+    client = NotebookClient(nb, timeout=300, kernel_name="python3", record_timing=False, store_widget_state=True,
+                            resources={"metadata": {"path": str(path.parent)}})
+    try:
+        client.execute()
+    except (CellExecutionError, CellTimeoutError) as error:
+        sys.exit(f"{path} was left as it was: a cell failed.\n\n{stable(str(error))}")
     print(f"ran {path} in {time.perf_counter() - began:.1f} s")
-    return nb
 
 
 def main(arguments=None) -> int:

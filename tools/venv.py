@@ -5,6 +5,7 @@
 
 Kept to the syntax of old Pythons, so that one of them can say what it lacks.
 """
+import contextlib
 import hashlib
 import os
 import shutil
@@ -35,25 +36,38 @@ def main(folder, requirements, package):
     if sys.version_info < OLDEST:
         stop("The book and the tests need Python 3.11 or newer; {} is {}. Name another one: make PYTHON=python3.12 ...".format(
             sys.executable, sys.version.split()[0]))
-    stamp = os.path.join(folder, "complete")
-    wanted = fingerprint([requirements] + (["pyproject.toml"] if package else []))
-    if os.path.exists(stamp) and open(stamp).read() == wanted:
-        return
-    print("Setting up {} from {} ...".format(folder, requirements), flush=True)
+    python = os.path.join(folder, "bin", "python")
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    with once(folder, "complete", fingerprint([requirements])) as missing:
+        if missing:
+            print("Setting up {} from {} ...".format(folder, requirements), flush=True)
+            make(folder)
+            if subprocess.call(install + ["-r", requirements]):
+                stop("pip could not install {}: its message is above. Is there a package index within reach, and room on "
+                     "the disk?".format(requirements))
+    if package:
+        with once(folder, "package", fingerprint(["pyproject.toml"])) as missing:
+            if missing and subprocess.call(install + ["--no-deps", "--no-build-isolation", "--editable", "."]):
+                stop("pip could not install the library itself: its message is above.")
+
+
+@contextlib.contextmanager
+def once(folder, name, wanted):
+    """True if the step was not done yet for these requirements; the stamp is written when it succeeded."""
+    stamp = os.path.join(folder, name + ".sha256")
+    done = os.path.exists(stamp) and open(stamp).read() == wanted
+    yield not done
+    if not done:
+        with open(stamp, "w") as file:
+            file.write(wanted)
+
+
+def make(folder):
     shutil.rmtree(folder, ignore_errors=True)
-    # ensurepip is what Debian leaves out of its Python; a Python without it makes an environment without pip.
+    # ensurepip is what Debian leaves out of its Python; without it the environment would have no pip.
     if subprocess.call([sys.executable, "-c", "import ensurepip, venv"], stderr=subprocess.DEVNULL) or \
             subprocess.call([sys.executable, "-m", "venv", folder]):
         stop("This Python cannot make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv")
-    python = os.path.join(folder, "bin", "python")
-    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if subprocess.call(install + ["-r", requirements]):
-        stop("pip could not install {}: its message is above. Is there a package index within reach, and room on the disk?".format(
-            requirements))
-    if package and subprocess.call(install + ["--no-deps", "--no-build-isolation", "--editable", "."]):
-        stop("pip could not install the library itself: its message is above.")
-    with open(stamp, "w") as file:
-        file.write(wanted)
 
 
 if __name__ == "__main__":

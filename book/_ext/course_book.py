@@ -1,0 +1,101 @@
+"""The book's own Sphinx extension: the repository's address, MathJax from this site, each script once, docstrings."""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from sphinx.util import logging
+
+log = logging.getLogger(__name__)
+
+MATHJAX = "vendor/mathjax/tex-mml-chtml.js"
+BUTTONS = ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button")
+
+
+def public_address(url: str) -> str:
+    """git@host:org/repo.git -> https://host/org/repo, without credentials; empty for a folder or a file."""
+    if match := re.match(r"(?:ssh://)?git@([^:/]+)[:/](.+)$", url):
+        url = f"https://{match[1]}/{match[2]}"
+    if not re.match(r"https?://", url):
+        return ""
+    url = re.sub(r"^(https?://)[^@/]*@", r"\1", url)
+    return re.sub(r"\.git/?$", "", url).rstrip("/")
+
+
+def git_remote(folder) -> str:
+    command = ["git", "remote", "get-url", "origin"]
+    try:
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def repository(app, config) -> None:
+    """One source for the launch buttons: the environment, then _config.yml, then the git remote; none: no buttons."""
+    options = config.html_theme_options
+    configured = options.get("repository_url") or ""
+    if "executablebooks/jupyter-book" in configured:           # what Jupyter Book puts where nothing is said
+        configured = ""
+    candidates = (os.environ.get("BOOK_REPOSITORY_URL", ""), configured, git_remote(app.srcdir))
+    url = next(filter(None, map(public_address, candidates)), "")
+    if url:
+        options["repository_url"] = url
+        options["repository_branch"] = os.environ.get("BOOK_REPOSITORY_BRANCH") or options.get("repository_branch") or "main"
+        return
+    log.info("The repository has no public address: no launch buttons.")
+    for name in ("launch_buttons", "repository_url"):
+        options.pop(name, None)
+    options.update(dict.fromkeys(BUTTONS, False))
+
+
+def local_mathjax(app, config) -> None:
+    """MathJax from this site where the build fetched it; else from a public server, which the site's tests report."""
+    static = Path(app.srcdir) / "build" / "static"
+    if (static / MATHJAX).exists():
+        config.html_static_path.append(str(static))
+        config.mathjax_path = MATHJAX
+
+
+def scripts_once(app, pagename, templatename, context, doctree) -> None:
+    """Sphinx 7.4 writes inline scripts twice, and the second declares the first one's constants again."""
+    seen, kept = set(), []
+    for script in context.get("script_files", []):
+        body = getattr(script, "attributes", {}).get("body")
+        if body is None or body not in seen:
+            kept.append(script)
+        seen.add(body)
+    context["script_files"] = kept
+
+
+INLINE = re.compile(r"(?<![\\`:\w])`(?!`)([^`]+)`(?![`_])|(?<![\\$\w])\$([^$\n]+)\$(?!\d)")
+BULLET = re.compile(r"\s*(?:[-*]|\d+\.)\s")
+
+
+def docstring_to_rst(app, what, name, obj, options, lines) -> None:
+    """The library's docstrings are plain text with `code` and $maths$; Sphinx reads reStructuredText."""
+    lines[:] = separated([INLINE.sub(lambda m: f"``{m[1]}``" if m[1] else f":math:`{m[2].strip()}`", line) for line in lines])
+
+
+def separated(lines: list[str]) -> list[str]:
+    """A blank line wherever the indentation changes, so that an indented block needs no ceremony."""
+    result: list[str] = []
+    for line in lines:
+        before = result[-1] if result else ""
+        if line.strip() and before.strip():
+            deeper = len(line) - len(line.lstrip()) - (len(before) - len(before.lstrip()))
+            if deeper < 0 or deeper > 0 and not BULLET.match(before) or not deeper and BULLET.match(before) and not BULLET.match(line):
+                result.append("")
+        result.append(line)
+    return result
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", docstring_to_rst, priority=400)      # before napoleon's 500
+    sys.path.insert(0, str(app.srcdir))                        # the API pages read course_lib from the work tree
+    app.connect("config-inited", repository, priority=10)
+    app.connect("config-inited", local_mathjax, priority=10)
+    app.connect("html-page-context", scripts_once, priority=999)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

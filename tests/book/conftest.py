@@ -1,0 +1,81 @@
+"""A browser, the served site, and pages that keep what went wrong while they were shown."""
+from __future__ import annotations
+
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.support.browser import FLAGS
+from tests.support.site_server import serve
+
+
+@pytest.fixture(scope="module")
+def browser(browser_path):
+    """A Chromium for one module of tests: closed at its end, so that its event loop meets no notebook's."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def address(site):
+    """Where the built site is served."""
+    with serve(site) as url:
+        yield url
+
+
+@pytest.fixture
+def visit(browser, address):
+    """visit(page, width=..., scheme=...): a context manager that shows a page of the site and keeps its faults."""
+    return visitor(browser, address)
+
+
+def visitor(browser, address):
+    @contextmanager
+    def visit(path, width=1280, height=900, scheme="light", wait=True):
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page = context.new_page()
+        page.faults = watch(page, address)
+        try:
+            page.goto(address + path, wait_until="load")
+            if wait:
+                settle(page)
+            yield page
+        finally:
+            context.close()
+
+    return visit
+
+
+def settle(page):
+    """Wait until the maths is set and the interactive figures are drawn."""
+    page.evaluate("() => window.MathJax?.startup?.promise")
+    page.wait_for_function("""() => !document.querySelector('script[type="application/vnd.jupyter.widget-view+json"]')
+                                    || document.documentElement.dataset.afm === "ready" """)
+
+
+def watch(page, address):
+    """A list that fills with requests that leave this machine, failed requests, and errors on the console."""
+    faults = []
+    own = urlsplit(address).netloc
+
+    def request(sent):
+        parts = urlsplit(sent.url)
+        if parts.scheme in ("http", "https", "ws", "wss") and parts.netloc != own:
+            faults.append(f"a request left the site: {sent.url}")
+
+    page.on("request", request)
+    page.on("requestfailed", lambda sent: faults.append(f"a request failed: {sent.url} ({sent.failure})"))
+    page.on("response", lambda got: got.status >= 400 and faults.append(f"status {got.status}: {got.url}"))
+    page.on("console", lambda said: said.type in ("error", "warning") and faults.append(f"{said.type}: {said.text[:300]}"))
+    page.on("pageerror", lambda error: faults.append(f"uncaught: {error}"))
+    return faults
+
+
+def pages_of(site) -> list[str]:
+    """Every page that a reader can come to."""
+    return sorted(str(file.relative_to(site)) for file in site.rglob("*.html") if "_static" not in file.parts)
