@@ -1,0 +1,290 @@
+"""Trained weights that ship with the course, each with a card that says what it was trained on and what was measured.
+
+A model is three files. NAME.safetensors holds the tensors, buffers included: the counts of an n-gram are weights too.
+NAME.json says how to build the model, names the weights by size and sha256, and holds the card. NAME.md is the card to
+read. The JSON file is written last: without it the other two are not looked at.
+
+Only classes listed here, or handed over with `register`, are ever built: a file cannot name code to run.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as read_tensors
+from safetensors.torch import save as write_tensors
+from torch import Tensor, nn
+
+from course_lib.files import sha256, write_atomically
+
+WEIGHTS = Path(__file__).parent / "weights"
+FORMAT = "course_lib model 1"
+
+MODULES = {                                                          # class name -> the module that has it
+    "Tabular": "course_lib.density.tabular",
+    "Factorised": "course_lib.density.tabular",
+    "FVSBN": "course_lib.density.fvsbn",
+    "Mixture": "course_lib.density.mixture",
+    "MarkovChain": "course_lib.text.ngram",
+    "NGram": "course_lib.text.ngram",
+    "ClassNGram": "course_lib.text.ngram",
+}
+PARTS = {                                                            # helpers in a config: argument -> attribute
+    "Bernoulli": ("course_lib.conditional", {}),
+    "Categorical": ("course_lib.conditional", {"k": "num_values"}),
+    "MixtureOfGaussians": ("course_lib.conditional", {"k": "k", "min_sigma": "min_sigma"}),
+    "DiscretizedLogisticMixture": ("course_lib.conditional", {"k": "k", "levels": "num_values"}),
+}
+_registered: dict[str, type] = {}
+
+
+class HubError(ValueError):
+    """Weights that cannot be read or do not fit together."""
+
+
+@dataclass
+class Card:
+    """What a reader must know of trained weights.
+
+    model     what it is, in a sentence
+    data      name of the data set
+    licence   licence of the data; a card without one cannot be saved
+    citation  where the data come from
+    training  the configuration: everything that `fit` or its like was told
+    results   what was measured, with its unit in the name
+    notes     anything else, in Markdown
+    """
+
+    model: str
+    data: str
+    licence: str
+    citation: str
+    training: dict[str, Any] = field(default_factory=dict)
+    results: dict[str, Any] = field(default_factory=dict)
+    notes: str = ""
+
+    def markdown(self, name: str) -> str:
+        """The card as the page NAME.md."""
+        parts = [f"# {name}", self.model,
+                 f"## Data\n\n{_table({'data set': self.data, 'licence': self.licence, 'source': self.citation})}"]
+        parts += [f"## {title}\n\n{_table(rows)}" for title, rows in
+                  (("Training", self.training), ("Measured", self.results)) if rows]
+        return "\n\n".join([*parts, self.notes]).rstrip() + "\n"
+
+
+def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: torch.dtype | None = None) -> Path:
+    """Store `model` in `folder` as NAME.safetensors, NAME.json and NAME.md; return the path of the first.
+
+    The model tells its constructor's arguments by `model.config`. `dtype`, such as torch.float16, stores the
+    floating-point tensors in less room; they come back in the model's own dtype, rounded. A tensor under two names is
+    stored once. Raises ValueError for a card without name, licence and source of the data, a class that is not
+    registered, a config that JSON cannot hold, values that `dtype` cannot.
+    """
+    for what in ("model", "data", "licence", "citation"):
+        if not getattr(card, what).strip():
+            raise ValueError(f"card.{what} is empty; weights are stored with what they are, and with the name, the "
+                             "licence and the source of their data")
+    if not name or Path(name).name != name or name.startswith("."):
+        raise ValueError(f"name is {name!r}; needed is a plain file name, without folder or ending")
+    folder = Path(folder)
+    built = _encode(model)
+    tensors, tied = _tensors_once(model)
+    weights = write_tensors({key: _stored(key, t, dtype) for key, t in tensors.items()})
+    description = {"format": FORMAT, **built, "dtype": _dtype_of(model), "tied": tied,
+                   "bytes": len(weights), "sha256": sha256(weights), "card": asdict(card)}
+    try:
+        text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the card or the config of {type(model).__name__} cannot be stored as JSON: {error}") from error
+    write_atomically(folder / f"{name}.safetensors", weights)
+    write_atomically(folder / f"{name}.md", card.markdown(name).encode())
+    write_atomically(folder / f"{name}.json", text.encode())
+    return folder / f"{name}.safetensors"
+
+
+def load(name: str | Path, device: str | torch.device | None = None) -> nn.Module:
+    """The trained model of that name, in eval mode.
+
+    `name` is one of `available()`, or a folder that holds one model, or folder/NAME. Weights stored in half precision
+    come back in the dtype that the model had, float32 as a rule. Raises ValueError for an unknown name, and HubError,
+    a ValueError too, for files that are damaged or do not belong together; nothing is half-loaded.
+    """
+    path, description = _describe(name)
+    weights = path.with_name(path.name + ".safetensors")
+    data = weights.read_bytes() if weights.exists() else b""
+    if len(data) != description["bytes"] or sha256(data) != description["sha256"]:
+        raise HubError(f"{weights} has {len(data)} bytes, sha256 {sha256(data)[:12]}; needed are "
+                       f"{description['bytes']} bytes, sha256 {description['sha256'][:12]}: the file is damaged, "
+                       "incomplete or of another version")
+    try:
+        tensors = read_tensors(data)
+    except SafetensorError as error:
+        raise HubError(f"{weights} is no safetensors file: {error}") from error
+    tensors |= {other: tensors[first] for other, first in description["tied"].items()}
+    try:
+        model = _decode(description)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise HubError(f"{path.name}.json describes a {description['class']} that cannot be built: {error}") from error
+    if description["dtype"] != _dtype_of(model):                     # only then: a model may mix them by design
+        model = model.to(dtype=getattr(torch, description["dtype"]))
+    _check_names(weights, model, tensors)
+    try:
+        model.load_state_dict(tensors)
+    except RuntimeError as error:
+        raise HubError(f"{weights} does not fit {type(model).__name__}: {error}") from error
+    return model.to(device=device).eval()
+
+
+def card(name: str | Path) -> Card:
+    """The card of stored weights, read without loading them."""
+    path, description = _describe(name)
+    try:
+        return Card(**description["card"])
+    except TypeError as error:
+        raise HubError(f"{path.name}.json holds no complete card: {error}") from error
+
+
+def available(folder: str | Path = WEIGHTS) -> list[str]:
+    """Names of the models in `folder`, those that ship with the course unless another is given."""
+    return sorted(path.stem for path in Path(folder).glob("*.json"))
+
+
+def register(cls: type[nn.Module]) -> type[nn.Module]:
+    """Let `save` and `load` handle a class of one's own, in this process; usable as a decorator."""
+    if cls.__name__ in MODULES or cls.__name__ in PARTS or _registered.get(cls.__name__, cls) is not cls:
+        raise ValueError(f"a class {cls.__name__} is registered already; needed is another name")
+    _registered[cls.__name__] = cls
+    return cls
+
+
+# --- where things are -------------------------------------------------------------------------------------------------
+
+
+def _describe(name: str | Path) -> tuple[Path, dict[str, Any]]:
+    """The files' path without ending, and the content of the JSON file."""
+    path = _locate(name)
+    file = path.with_name(path.name + ".json")
+    try:
+        description = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise HubError(f"{file} is damaged: {error}") from error
+    needed = {"format", "class", "config", "dtype", "tied", "bytes", "sha256", "card"}
+    if not isinstance(description, dict) or description.get("format") != FORMAT or not needed <= set(description):
+        raise HubError(f"{file} does not describe a model in the format {FORMAT!r}")
+    return path, description
+
+
+def _locate(name: str | Path) -> Path:
+    path = Path(name)
+    if name in available():
+        return WEIGHTS / name
+    if path.is_dir():
+        names = available(path)
+        if len(names) != 1:
+            raise ValueError(f"{path} holds {len(names)} models ({', '.join(names)}); needed is one, or {path}/NAME")
+        return path / names[0]
+    folder = path.parent if path.parent != Path(".") or isinstance(name, Path) else WEIGHTS
+    if path.name in available(folder):
+        return folder / path.name
+    known = available(folder)
+    near = difflib.get_close_matches(path.name, known, n=1, cutoff=0.4)
+    raise ValueError(f"no trained weights are called {str(name)!r}; " +
+                     (f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known) or 'none'}"))
+
+
+def _class(name: str) -> type:
+    if name in _registered:
+        return _registered[name]
+    module = MODULES.get(name) or PARTS.get(name, [None])[0]
+    if module is None:
+        raise HubError(f"{name!r} is no class that can be stored; these can: "
+                       f"{', '.join([*MODULES, *PARTS, *_registered])}")
+    return getattr(importlib.import_module(module), name)
+
+
+# --- a model as JSON, and back ----------------------------------------------------------------------------------------
+
+
+def _encode(value: Any) -> Any:
+    """Constructor arguments as JSON; models and families among them as their class and their own arguments."""
+    name = type(value).__name__
+    if isinstance(value, dict):
+        return {key: _encode(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, nn.ModuleList)):
+        return [_encode(part) for part in value]
+    if isinstance(value, Tensor):
+        return {"tensor": value.tolist(), "dtype": str(value.dtype).removeprefix("torch.")}
+    if isinstance(value, nn.Module) or name in PARTS:
+        if _class(name) is not type(value):
+            raise ValueError(f"{type(value).__module__}.{name} is another class than the registered {name}")
+        arguments = getattr(value, "config", None)
+        if arguments is None and name in PARTS:
+            arguments = {key: getattr(value, attribute) for key, attribute in PARTS[name][1].items()}
+        if arguments is None:
+            raise ValueError(f"{name} has no config; needed is a property with its constructor's arguments")
+        return {"class": name, "config": _encode(arguments)}
+    return value
+
+
+def _decode(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decode(part) for part in value]
+    if isinstance(value, dict) and "class" in value:
+        return _class(value["class"])(**{key: _decode(part) for key, part in value["config"].items()})
+    if isinstance(value, dict) and set(value) == {"tensor", "dtype"}:
+        return torch.tensor(value["tensor"], dtype=getattr(torch, value["dtype"]))
+    if isinstance(value, dict):
+        return {key: _decode(part) for key, part in value.items()}
+    return value
+
+
+def _tensors_once(model: nn.Module) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The state dict without repetitions, and what was left out: name -> the name that holds the same tensor."""
+    first: dict[int, str] = {}
+    tensors, tied = {}, {}
+    for name, t in model.state_dict(keep_vars=True).items():
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{type(model).__name__} keeps {name} in its state, a {type(t).__name__}; only tensors can "
+                            "be stored")
+        if id(t) in first:
+            tied[name] = first[id(t)]
+        else:
+            first[id(t)], tensors[name] = name, t
+    return tensors, tied
+
+
+def _stored(name: str, t: Tensor, dtype: torch.dtype | None) -> Tensor:
+    t = t.detach().to("cpu", copy=True).contiguous()
+    if dtype is None or not t.is_floating_point():
+        return t
+    small = t.to(dtype)
+    if (small.isinf() & ~t.isinf()).any():
+        raise ValueError(f"{name} reaches {t[t.isfinite()].abs().max():.4g}; {dtype} holds {torch.finfo(dtype).max:.4g}")
+    return small
+
+
+def _dtype_of(model: nn.Module) -> str:
+    """Of the parameters, or of the buffers where there are none: "float32"."""
+    floats = [t.dtype for t in (*model.parameters(), *model.buffers()) if t.is_floating_point()]
+    return str(floats[0] if floats else torch.float32).removeprefix("torch.")
+
+
+def _check_names(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:
+    needed = set(model.state_dict())
+    missing, unexpected = sorted(needed - set(tensors)), sorted(set(tensors) - needed)
+    if missing or unexpected:
+        raise HubError(f"{path} does not fit {type(model).__name__}: missing are {', '.join(missing) or 'none'}, "
+                       f"unexpected are {', '.join(unexpected) or 'none'}")
+
+
+def _table(rows: dict[str, Any]) -> str:
+    cells = {key: f"{value:.6g}" if isinstance(value, float) else str(value) for key, value in rows.items()}
+    lines = [f"| {key} | {text.replace('|', chr(92) + '|')} |" for key, text in cells.items()]
+    return "\n".join(["| | |", "|---|---|", *lines])

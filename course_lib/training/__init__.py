@@ -1,0 +1,17 @@
+"""Training: `fit` any model that has a log-likelihood or a loss; `evaluate` it in nats.
+
+loop         the training loop and the evaluation, one screen each
+objective    what is minimised: the mean over a batch, and what it weighs
+schedules    the learning rate, step by step
+history      what was measured, epoch by epoch
+checkpoint   a file from which a killed run goes on bit for bit
+processes    several processes under torchrun, with the loss curve of one
+"""
+
+from course_lib.training.checkpoint import CheckpointError
+from course_lib.training.history import History
+from course_lib.training.loop import evaluate, fit
+from course_lib.training.objective import epoch_order, objective
+from course_lib.training.schedules import constant, cosine, linear
+
+__all__ = ["CheckpointError", "History", "constant", "cosine", "epoch_order", "evaluate", "fit", "linear", "objective"]

@@ -1,0 +1,182 @@
+"""A checkpoint: one file from which a killed run goes on bit for bit.
+
+The file is in safetensors format. Its tensors are the model's parameters and buffers, the optimizer's moments and the
+best weights so far; its metadata hold, as JSON, the position in the run, the history, the states of the global random
+generators, the configuration, and a digest of all of it. It is written beside its place and renamed; the file before
+it is kept with `.previous` appended, and read if the newest one is damaged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from course_lib.files import write_atomically
+from course_lib.training.objective import Data
+
+FORMAT = "course_lib checkpoint 1"
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be read, or that belongs to another run."""
+
+
+def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
+    """Write a checkpoint so that a kill at any moment leaves a whole one."""
+    tensors = {name: t.detach().to("cpu", copy=True).contiguous() for name, t in tensors.items()}
+    text = json.dumps(state)                                         # repr of a float is exact, so JSON is
+    metadata = {"format": FORMAT, "state": text, "digest": _digest(tensors, text)}
+    write_atomically(path, save(tensors, metadata), previous=_previous(path))
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    """The newest whole checkpoint at `path`, None if there is none; a damaged one is moved aside with a warning."""
+    previous = _previous(path)
+    if not path.exists():                                            # never written, or killed between two renames
+        return _read_one(previous) if previous.exists() else None
+    try:
+        return _read_one(path)
+    except CheckpointError as error:
+        if not previous.exists():
+            raise CheckpointError(f"{error}. There is no earlier one: delete the file to start again") from error
+        found = _read_one(previous)
+        damaged = path.with_name(path.name + ".damaged")
+        os.replace(path, damaged)                                    # or the next write would keep it as the previous
+        warnings.warn(f"{error}. It is kept as {damaged.name}; the run goes on from {previous.name}", stacklevel=4)
+        return found
+
+
+def _read_one(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    try:
+        with safe_open(path, framework="pt", device="cpu") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 it is no dict
+    except (SafetensorError, OSError, ValueError) as error:
+        raise CheckpointError(f"{path} is damaged or no checkpoint ({path.stat().st_size} bytes: {error})") from error
+    if metadata.get("format") != FORMAT:
+        raise CheckpointError(f"{path} has format {metadata.get('format')!r}; needed is {FORMAT!r}, as fit writes it")
+    if _digest(tensors, metadata["state"]) != metadata["digest"]:
+        raise CheckpointError(f"{path} is damaged: its digest does not match its content")
+    return tensors, json.loads(metadata["state"])
+
+
+def _previous(path: Path) -> Path:
+    return path.with_name(path.name + ".previous")
+
+
+def _digest(tensors: dict[str, Tensor], text: str) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        digest.update(f"{name} {tensors[name].dtype} {tuple(tensors[name].shape)}".encode())
+        digest.update(_bytes(tensors[name]))
+    return digest.hexdigest()
+
+
+def _bytes(t: Tensor) -> memoryview:
+    return memoryview(t.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+
+
+# --- what a run consists of -------------------------------------------------------------------------------------------
+
+
+def tensors_of(model: nn.Module) -> dict[str, Tensor]:
+    """Every parameter and buffer, each once, those that a state dict leaves out included."""
+    return dict(model.named_parameters()) | dict(model.named_buffers())
+
+
+@torch.no_grad()
+def put_back(target: dict[str, Tensor], values: dict[str, Tensor]) -> None:
+    """Copy values into the tensors of the same names."""
+    for name, t in target.items():
+        t.copy_(values[name])
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The moments and step counts, named `index.key`."""
+    state = optimizer.state_dict()["state"]
+    return {f"{index}.{key}": value for index, entry in state.items() for key, value in entry.items()}
+
+
+def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """The way back from `optimizer_tensors`."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        index, key = name.split(".")
+        state.setdefault(int(index), {})[key] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def random_states(device: torch.device) -> dict[str, Any]:
+    """The global generators of torch, of the device, of numpy and of Python, as JSON can hold them."""
+    kind, keys, *rest = np.random.get_state()
+    return {"torch": _bytes(torch.get_rng_state()).hex(),
+            "cuda": _bytes(torch.cuda.get_rng_state(device)).hex() if device.type == "cuda" else None,
+            "numpy": [kind, keys.tolist(), *rest],
+            "python": random.getstate()}
+
+
+def set_random_states(states: dict[str, Any], device: torch.device) -> None:
+    """The way back from `random_states`."""
+    torch.set_rng_state(_from_hex(states["torch"]))
+    if device.type == "cuda":
+        torch.cuda.set_rng_state(_from_hex(states["cuda"]), device)
+    np.random.set_state(tuple(states["numpy"]))
+    version, internal, gauss = states["python"]
+    random.setstate((version, tuple(internal), gauss))
+
+
+def _from_hex(text: str) -> Tensor:
+    return torch.frombuffer(bytearray.fromhex(text), dtype=torch.uint8)
+
+
+# --- whose run it is --------------------------------------------------------------------------------------------------
+
+
+def describe_data(data: Data | None) -> list | None:
+    """Type, shape and sha256 of each tensor."""
+    if data is None:
+        return None
+    return [[str(t.dtype), list(t.shape), hashlib.sha256(_bytes(t)).hexdigest()]
+            for t in (data if isinstance(data, tuple) else (data,))]
+
+
+def describe_model(model: nn.Module) -> dict[str, Any]:
+    """Class, structure, constructor arguments where the model tells them, and the tensors' types and shapes."""
+    arguments = json.dumps(getattr(model, "config", None), default=_plain)
+    return {"model": type(model).__name__,
+            "structure": hashlib.sha256((_without_addresses(repr(model)) + arguments).encode()).hexdigest(),
+            "tensors": {name: [str(t.dtype), list(t.shape)] for name, t in tensors_of(model).items()}}
+
+
+def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any]) -> None:
+    """Raise a CheckpointError that names everything in which the two configurations differ."""
+    now = json.loads(json.dumps(now))                                # as it looks after the way through the file
+    different = [_difference(key, saved.get(key), now.get(key)) for key in now if saved.get(key) != now.get(key)]
+    if different:
+        raise CheckpointError(f"{path} belongs to another run: {'; '.join(different)}. "
+                              "Give this run another checkpoint, or delete that one to start again")
+
+
+def _difference(key: str, saved: Any, now: Any) -> str:
+    both = f"{key} was {saved}, now {now}"
+    return both if len(both) < 100 else f"{key} differs"
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, Tensor) else _without_addresses(repr(value))
+
+
+def _without_addresses(text: str) -> str:
+    return re.sub(r" at 0x[0-9a-f]+", "", text)

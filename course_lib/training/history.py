@@ -1,0 +1,67 @@
+"""What a training run measured, epoch by epoch."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+
+@dataclass
+class History:
+    """One entry an epoch in each list; epochs are counted from 1.
+
+    train       mean training loss over the epoch, while the weights moved
+    valid       mean validation loss after the epoch, in eval mode; empty without validation data
+    lr          learning rate of the epoch's last step
+    seconds     time the epoch took, validation included
+    steps       steps of the optimizer since the start
+    best_epoch  epoch of the lowest validation loss
+    stopped     True if `patience` ran out before the last epoch
+    restored    True if the model was given back with the weights of `best_epoch`, False if with the last ones
+    """
+
+    train: list[float] = field(default_factory=list)
+    valid: list[float] = field(default_factory=list)
+    lr: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    best_epoch: int | None = None
+    stopped: bool = False
+    restored: bool = False
+
+    @property
+    def epochs(self) -> int:
+        """Epochs that were run."""
+        return len(self.train)
+
+    @property
+    def best_valid(self) -> float | None:
+        """The lowest validation loss."""
+        return None if self.best_epoch is None else self.valid[self.best_epoch - 1]
+
+    def to_dict(self) -> dict:
+        """Plain lists and numbers, ready for JSON; `History(**d)` is the way back."""
+        return asdict(self)
+
+    def plot(self, ax=None):
+        """Draw the learning curve on `ax`, or on a new figure's axes, and return the axes."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            ax = plt.figure(figsize=(6, 4), layout="constrained").add_subplot()
+        epochs = range(1, self.epochs + 1)
+        ax.plot(epochs, self.train, marker=".", label="training")
+        if self.valid:
+            ax.plot(epochs, self.valid, marker=".", label="validation")
+            ax.axvline(self.best_epoch, color="grey", linestyle=":", label=f"best: epoch {self.best_epoch}")
+        ax.set_xlabel("epoch")
+        ax.set_ylabel("loss (nats)")
+        ax.legend()
+        return ax
+
+    def __str__(self) -> str:
+        if not self.train:
+            return "no epoch yet"
+        line = f"{self.epochs} epochs, training {self.train[-1]:.4g}"
+        if self.valid:
+            line += f", validation {self.valid[-1]:.4g}, best {self.best_valid:.4g} in epoch {self.best_epoch}"
+        return line + (", stopped early" if self.stopped else "") + (", best weights restored" if self.restored else "")

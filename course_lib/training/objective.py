@@ -1,0 +1,102 @@
+"""What `fit` minimises, and the batches it is taken over."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from contextlib import contextmanager
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+Data = Tensor | Sequence[Tensor]                                     # (N, ...), or several tensors that share N
+
+
+def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
+    """The mean loss of a batch, and its weight: the number of things it is a mean over.
+
+    A model with a method `loss(batch)` is asked for it: a mean over the batch, which then weighs as many as it has
+    rows, or a pair (mean, weight), such as a mean over tokens and their number. Any other model is trained by maximum
+    likelihood: minus the mean of `log_prob(x)`, or `log_prob(x, context)` where the batch is a pair.
+    """
+    if not hasattr(model, "loss"):
+        return -log_prob(model, batch).mean(), float(count(batch))
+    with _explaining(model, batch):
+        result = model.loss(batch)
+    mean, weight = result if isinstance(result, tuple) else (result, count(batch))
+    if not isinstance(mean, Tensor) or mean.dim() != 0:
+        got = f"shape {tuple(mean.shape)}" if isinstance(mean, Tensor) else f"a {type(mean).__name__}"
+        raise ValueError(f"loss(batch) of {type(model).__name__} gave {got}; needed is a tensor of one number, "
+                         "the mean over the batch")
+    return mean, float(weight)
+
+
+def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
+    """log p of every row, (B,): summed over the variables, in at least single precision."""
+    x, *context = batch if isinstance(batch, tuple) else (batch,)
+    with _explaining(model, batch):
+        value = model.log_prob(x, *context)
+    if tuple(value.shape) != (len(x),):
+        raise ValueError(f"log_prob of {type(model).__name__} gave shape {tuple(value.shape)}; needed is ({len(x)},), "
+                         "one number a row, the sum over its variables")
+    return value if value.dtype in (torch.float32, torch.float64) else value.float()
+
+
+def epoch_order(num: int, seed: int, epoch: int) -> Int[Tensor, "..."]:
+    """The order in which an epoch, counted from 1, visits the rows: a function of (seed, epoch) alone.
+
+    No generator is carried from epoch to epoch, so none has to be saved, and nothing else that draws can shift it.
+    """
+    mixed = random.Random(f"{seed} {epoch}").getrandbits(63)         # neighbours (0, 1) and (1, 0) share nothing
+    return torch.randperm(num, generator=torch.Generator().manual_seed(mixed))
+
+
+def count(data: Data) -> int:
+    """The number of rows."""
+    return len(data[0]) if isinstance(data, tuple) else len(data)
+
+
+def take(data: Data, rows: Int[Tensor, "B"], device: torch.device) -> Data:
+    """These rows on `device`, in the dtype they are stored in."""
+    if isinstance(data, tuple):
+        return tuple(take(part, rows, device) for part in data)
+    return data[rows.to(data.device)].to(device, non_blocking=True)
+
+
+def check_data(data: Data, name: str, like: Data | None = None) -> Data:
+    """The data as a tensor or a tuple of tensors, or an error that says what is wrong; `like` is the training set."""
+    data = tuple(data) if isinstance(data, (tuple, list)) else data
+    parts = data if isinstance(data, tuple) else (data,)
+    if not parts:
+        raise ValueError(f"{name} is an empty tuple; needed is a tensor (N, ...), or several that share N")
+    for part in parts:
+        if not isinstance(part, Tensor):
+            raise TypeError(f"{name} holds a {type(part).__name__}; needed are tensors (torch.as_tensor makes them)")
+        if part.dim() == 0 or len(part) == 0:
+            raise ValueError(f"{name} has shape {tuple(part.shape)}; at least one row is needed")
+        if len(part) != len(parts[0]):
+            raise ValueError(f"{name} holds tensors of {len(parts[0])} and {len(part)} rows; the same number is needed")
+    if like is not None:
+        ours, theirs = _widths(data), _widths(like)
+        if ours != theirs:
+            raise ValueError(f"{name} has rows of shape {ours}; train has rows of shape {theirs}")
+    return data
+
+
+@contextmanager
+def _explaining(model: nn.Module, batch: Data):
+    """Say it in words where torch fails because data and parameters differ in precision; some models cast, most not."""
+    try:
+        yield
+    except RuntimeError as error:
+        dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
+        for part in batch if isinstance(batch, tuple) else (batch,):
+            if dtypes and part.dtype not in dtypes:
+                raise ValueError(f"the data are {part.dtype} and the parameters of {type(model).__name__} "
+                                 f"{dtypes.pop()}: convert one of them") from error
+        raise
+
+
+def _widths(data: Data):
+    return tuple(tuple(part.shape[1:]) for part in data) if isinstance(data, tuple) else tuple(data.shape[1:])
