@@ -80,6 +80,6 @@ def images(rows: Mapping[str, Tensor], height: int | None = None, scale: float =
         for ax, image in zip(line, x.detach().cpu().float()):
             ax.imshow(image.reshape(h, -1), cmap=cmap, vmin=low, vmax=high)
         line[0].set_title(label, loc="left", fontsize=9)
-    fig.tight_layout(pad=0.3)
+    fig.subplots_adjust(left=0, right=1, bottom=0, top=0.88, wspace=0.08, hspace=0.4)
     plt.close(fig)                                                   # shown once, as the cell's value
     return fig
