@@ -233,9 +233,10 @@ def _finite(probs: Tensor) -> Tensor:
 
 
 def _integers(x: Tensor, name: str, levels: int, what: str) -> Tensor:
-    _refuse(x, ~((x >= 0) & (x < levels) & (x == x.floor() if x.is_floating_point() else True)), name,
+    value = x.long()                                                 # uint8 cannot be compared with 256
+    _refuse(x, (value != x) | (value < 0) | (value >= levels), name,
             f"{what} with {levels} values takes 0..{levels - 1}")
-    return x.long()
+    return value
 
 
 def _refuse(x: Tensor, bad: Tensor, name: str, needed: str) -> None:
