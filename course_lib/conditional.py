@@ -177,7 +177,7 @@ class DiscretizedLogistic(Distribution):
 
     def log_prob(self, x: Tensor) -> Tensor:
         half = 1 / (self.levels - 1)                                 # half a bin, on [-1, 1]
-        centre = 2 * half * x - 1
+        centre = 2 * half * x.to(self.loc.dtype) - 1                 # an integer x alone would give float32
         upper = (centre + half - self.loc) / self.scale
         lower = (centre - half - self.loc) / self.scale
         # sigma(u) - sigma(l) = sigma(u) sigma(-l) (1 - e^(l-u)): no difference of nearly equal numbers
