@@ -134,7 +134,7 @@ class AutoregressiveModel(nn.Module):
     def randomize(self, generator: torch.Generator | None = None) -> None:
         """Redraw every parameter, large enough to matter and small enough not to saturate. Tables override this."""
         for p in self.parameters():
-            scale = 0.5 if p.dim() < 2 else p[0].numel() ** -0.5
+            scale = 0.5 if p.dim() < 2 else max(1, p[0].numel()) ** -0.5
             p.copy_(scale * torch.randn(p.shape, generator=generator, dtype=torch.float64))
 
     # --- input -------------------------------------------------------------------------------------------------------
