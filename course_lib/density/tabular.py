@@ -143,7 +143,7 @@ class Tabular(Factorised):
         """
         if set(joint.shape) != {2}:
             raise ValueError(f"joint has shape {tuple(joint.shape)}; needed is (2, 2, ..., 2), one axis a variable")
-        if (joint < 0).any() or abs(joint.sum().item() - 1) > 1e-6:
+        if not (joint.min() >= 0 and abs(joint.sum().item() - 1) <= 1e-6):           # NaN is refused too
             raise ValueError(f"joint sums to {joint.sum().item():.6g} with minimum {joint.min().item():.6g}; "
                              "needed are probabilities that sum to 1")
         model = cls(joint.dim(), parents, order).to(joint.device, torch.float64)
@@ -160,6 +160,8 @@ class Tabular(Factorised):
             raise ValueError(f"alpha is {alpha}; a smoothing count is 0 or more")
         x = self.check_input(x)
         weights = torch.ones(len(x), dtype=torch.float64, device=x.device) if weights is None else weights
+        if tuple(weights.shape) != (len(x),):
+            raise ValueError(f"weights has shape {tuple(weights.shape)}; needed is one for each row of x, ({len(x)},)")
         for i, (factor, parents) in enumerate(zip(self.factors, self._parents)):
             row = factor.row(x[:, parents])
             visits = weights.new_zeros(len(factor.logits)).index_add(0, row, weights) + 2 * alpha
