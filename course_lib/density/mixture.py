@@ -28,6 +28,9 @@ class Mixture(nn.Module):
         sizes = sorted({m.n for m in models}, key=str)
         if len(sizes) > 1:
             raise ValueError(f"models have {sizes} variables; all must model the same ones")
+        families = sorted({repr(m.conditional) for m in models})
+        if len(families) > 1:
+            raise ValueError(f"models have the families {families}; all must have the same one")
         self.models = nn.ModuleList(models)
         self.n, self.conditional = models[0].n, models[0].conditional
 
@@ -52,6 +55,7 @@ class Mixture(nn.Module):
         """
         if num < 1:
             raise ValueError(f"num is {num}; at least one sample must be asked for")
+        given, known = self.models[0]._check_given(num, self.models[0]._length(length), given, known)
         seed = int(torch.randint(2 ** 62, (), generator=generator, device=generator.device if generator else None))
         which = torch.randint(len(self.models), (num,), generator=torch.Generator().manual_seed(seed))
         x: Tensor | None = None
