@@ -77,7 +77,8 @@ class AutoregressiveModel(nn.Module):
         column = x_i[:, None].to(state.x.dtype)
         if self.n is None:
             return Prefix(state.k + 1, torch.cat([state.x, column], dim=1), state.context)
-        x = state.x.index_copy(1, self.order[state.k, None], column)
+        x = state.x.clone()
+        x[:, self._variable(state.k)] = column[:, 0]
         return Prefix(state.k + 1, x, state.context)
 
     def select(self, state: State, rows: Tensor) -> State:

@@ -49,6 +49,8 @@ class FVSBN(AutoregressiveModel):
 
     # one variable at a time: sampling
     def start(self, batch: int, context: None = None) -> State:
+        if context is not None:
+            self.check_context(context, batch)
         return State(0, self.bias.expand(batch, -1))                 # nothing seen: each logit is its bias
 
     def predict(self, state: State) -> Distribution:
