@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any, Iterable, NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
@@ -86,12 +86,12 @@ class AutoregressiveModel(nn.Module):
         return select_rows(state, rows)
 
     @torch.no_grad()
-    def sample(self, num: int, given: Tensor | None = None, known: Bool[Tensor, "num n"] | None = None,
+    def sample(self, num: int, given: Tensor | None = None, known: Tensor | None = None,
                context: Tensor | None = None, generator: torch.Generator | None = None,
                length: int | None = None) -> Tensor:
         """Draw `num` rows, one variable after another (ancestral sampling).
 
-        given, known  (num, n): where `known` is True the value of `given` is kept, the other variables follow
+        given, known  (num, n); `known` is boolean, and where it is True the value of `given` is kept. The others follow
                       p(x_i | what came before). That is the conditional distribution p(unknown | known) only where
                       the known variables come first in the order.
         length        number of variables to draw, for a model of sequences of any length

@@ -6,7 +6,7 @@ from typing import Iterable, NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
@@ -43,7 +43,7 @@ class FVSBN(AutoregressiveModel):
         return {"n": self.n, "order": self.order.tolist()}
 
     # every factor at once: training and scoring
-    def conditionals(self, x: Float[Tensor, "B n"], context: None = None) -> Distribution:
+    def conditionals(self, x: Shaped[Tensor, "B n"], context: None = None) -> Distribution:
         x = self.check_input(x, context)
         return self.conditional(F.linear(x, self.weight * self.earlier, self.bias))        # logits (B, n)
 
@@ -56,7 +56,7 @@ class FVSBN(AutoregressiveModel):
     def predict(self, state: State) -> Distribution:
         return self.conditional(state.logits[:, self._variable(state.k)])
 
-    def update(self, state: State, x_i: Float[Tensor, "B"]) -> State:
+    def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
         """x_i is known now: add its column to the logits still to come. O(n) for each row, not O(n^2)."""
         i = self._variable(state.k)
         column = self.weight[:, i] * self.earlier[:, i]              # (n,): what variable i adds to the later ones

@@ -6,7 +6,7 @@ import math
 from typing import Sequence
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel, evaluating
@@ -45,7 +45,7 @@ class Mixture(nn.Module):
         return -self.models[k].log_prob(x, context).mean()
 
     @torch.no_grad()
-    def sample(self, num: int, given: Tensor | None = None, known: Bool[Tensor, "num n"] | None = None,
+    def sample(self, num: int, given: Tensor | None = None, known: Tensor | None = None,
                context: Tensor | None = None, generator: torch.Generator | None = None,
                length: int | None = None) -> Tensor:
         """Draw a component for each row, then the row from it.
