@@ -39,7 +39,8 @@ class AutoregressiveModel(nn.Module):
     Column i of x and of `conditionals` is variable i, whatever the order. Source: slides "Autoregressive models".
     """
 
-    def __init__(self, n: int | None, conditional: Conditional | None = None, order: Iterable[int] | Tensor | None = None):
+    def __init__(self, n: int | None, conditional: Conditional | None = None,
+                 order: Iterable[int] | Tensor | None = None):
         super().__init__()
         if n is not None and n < 1:
             raise ValueError(f"n is {n}; a model needs at least one variable")
@@ -91,7 +92,7 @@ class AutoregressiveModel(nn.Module):
                length: int | None = None) -> Tensor:
         """Draw `num` rows, one variable after another (ancestral sampling).
 
-        given, known  (num, n); `known` is boolean, and where it is True the value of `given` is kept. The others follow
+        given, known  (num, n): where the boolean `known` is True the value of `given` is kept; the others follow
                       p(x_i | what came before). That is the conditional distribution p(unknown | known) only where
                       the known variables come first in the order.
         length        number of variables to draw, for a model of sequences of any length
@@ -202,7 +203,8 @@ def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
     return order.long().clone()
 
 
-def uniforms(num: int, n: int, per_variable: int, generator: torch.Generator | None, device) -> Float[Tensor, "num n U"]:
+def uniforms(num: int, n: int, per_variable: int, generator: torch.Generator | None,
+             device) -> Float[Tensor, "num n U"]:
     """Uniforms in [0, 1), row by row, so that the first rows do not depend on how many rows follow."""
     target, device = device, generator.device if generator is not None else device
     dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64

@@ -67,8 +67,8 @@ class FVSBN(AutoregressiveModel):
                    context: Tensor | None) -> Float[Tensor, "num n"]:
         r"""Ancestral sampling as a system of equations, solved block by block.
 
-        Given its uniform, a draw is a threshold: $x_i = [\mathrm{logit}_i(x_{<i}) \ge \mathrm{logit}(1 - u_i)]$. Guess a
-        block, recompute it from the guess, repeat until nothing changes. Round r settles at least the r-th variable,
+        Given its uniform, a draw is a threshold: $x_i = [\mathrm{logit}_i(x_{<i}) \ge \mathrm{logit}(1 - u_i)]$. Guess
+        a block, recompute it from the guess, repeat until nothing changes. Round r settles at least the r-th variable,
         so the fixed point is the sequential draw itself, usually after a few rounds.
         Source: Song, Meng, Liao and Ermon, "Accelerating feedforward computation via parallel nonlinear equation
         solving", 2021.

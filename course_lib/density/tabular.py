@@ -19,7 +19,7 @@ CERTAIN = 100.0                                                      # a logit f
 class CPT(nn.Module):
     """A conditional probability table: one free number for each of the 2^m values of the m parents.
 
-    Row r holds the logit of p(x = 1 | parents), r the parents read as a binary number, the first parent its highest bit.
+    Row r holds the logit of p(x = 1 | parents); r is the parents read as a binary number, the first its highest bit.
     """
 
     def __init__(self, m: int):
