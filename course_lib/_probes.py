@@ -1,0 +1,129 @@
+"""How the contract looks at a model: a copy to probe, inputs, distributions as numbers, all states, quadrature."""
+
+from __future__ import annotations
+
+import copy
+import math
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib._statistics import cell_masses
+
+MAX_STATES = 2 ** 16
+
+
+class TooLarge(ValueError):
+    """More states than can be enumerated, or a density that quadrature cannot resolve."""
+
+
+def copy_of(model: nn.Module, generator: torch.Generator | None = None) -> nn.Module:
+    """A float64 copy in eval mode; redrawn by the model's own `randomize` if a generator is passed."""
+    net = copy.deepcopy(model).double().eval()
+    if generator is not None:
+        net.randomize(generator)
+    return net
+
+
+def has_factors(model: nn.Module) -> bool:
+    return hasattr(model, "conditionals")
+
+
+def is_discrete(model: nn.Module) -> bool:
+    return model.conditional.num_values is not None
+
+
+def order_of(model: nn.Module, n: int) -> list[int]:
+    return list(range(n)) if model.order is None else model.order.tolist()
+
+
+def length_of(model: nn.Module, length: int | None, factors: bool = False) -> int:
+    name = type(model).__name__
+    if factors and not has_factors(model):
+        raise TypeError(f"{name} has no conditionals; this check is for its components")
+    if model.n is None and (length is None or length < 1):
+        raise ValueError(f"length is {length}; {name} has no fixed number of variables, so a positive one is needed")
+    if model.n is not None and length not in (None, model.n):
+        raise ValueError(f"length is {length}; this model has {model.n} variables")
+    return model.n or length
+
+
+def device_of(model: nn.Module):
+    return next((t.device for t in (*model.parameters(), *model.buffers())), torch.device("cpu"))
+
+
+def contexts(context: Tensor | None, batch: int, model: nn.Module, every: bool = False) -> Tensor | None:
+    """The first row of the context for the whole batch, or its rows in turn."""
+    if context is None:
+        return None
+    context = (context if context.dim() > 1 else context[None]).to(device_of(model))
+    return context[torch.arange(batch) % len(context)] if every else expand(context, batch)
+
+
+def expand(context: Tensor | None, batch: int) -> Tensor | None:
+    return None if context is None else context[:1].expand(batch, *context.shape[1:])
+
+
+def draw(model: nn.Module, num: int, n: int, context: Tensor | None, generator: torch.Generator,
+         given: Tensor | None = None, known: Tensor | None = None) -> Tensor:
+    """`sample`, with the context's first row for all and the length where the model has none of its own."""
+    return model.sample(num, given, known, contexts(context, num, model), generator, n if model.n is None else None)
+
+
+def inputs(model: nn.Module, batch: int, n: int, generator: torch.Generator) -> Tensor:
+    """Rows from the support of the model's family, (batch, n): float64 if continuous, integers if not."""
+    k = model.conditional.num_values
+    x = torch.randn(batch, n, generator=generator, dtype=torch.float64) if k is None else \
+        torch.randint(k, (batch, n), generator=generator)
+    return x.to(device_of(model))
+
+
+def features(model: nn.Module, distribution: Distribution) -> Tensor:
+    """A distribution as numbers, (*batch, K): log-probabilities of all values, or log-densities at fixed points."""
+    k = model.conditional.num_values
+    if k is not None and k > 64 and hasattr(distribution, "logits"):                 # a vocabulary: read the table
+        return distribution.logits.log_softmax(-1)
+    points = (-2.0, -0.5, 0.3, 1.0, 2.5) if k is None else range(k)
+    dtype = torch.long if k is not None and k != 2 else torch.float64
+    return torch.stack([distribution.log_prob(torch.tensor(v, dtype=dtype, device=device_of(model))) for v in points],
+                       dim=-1)
+
+
+def places(n: int, k: int, device) -> Tensor:
+    """k^(n-1), ..., k, 1: what each digit of a state in base k is worth."""
+    return k ** torch.arange(n - 1, -1, -1, device=device)
+
+
+def enumerate_states(model: nn.Module, n: int, context: Tensor | None) -> tuple[Tensor, Tensor]:
+    """All states (N, n), the last variable fastest, and their log-probabilities (N,)."""
+    k = model.conditional.num_values
+    if n * math.log(k) > math.log(MAX_STATES) + 1e-9:
+        raise TooLarge(f"{k}^{n} states; at most {MAX_STATES} are enumerated")
+    states = torch.arange(k ** n, device=device_of(model))[:, None] // places(n, k, device_of(model)) % k
+    with torch.no_grad():
+        log_p = torch.cat([model.log_prob(x, contexts(context, len(x), model)) for x in states.split(4096)])
+    return states, log_p
+
+
+def masses(model: nn.Module, n: int, context: Tensor | None) -> tuple[list[Tensor], Tensor]:
+    """The grid's axes and each cell's mass, on a box that holds the samples and eight standard deviations around them.
+
+    The nodes are evenly spaced ones and the samples themselves, so that they crowd where the density does.
+    """
+    if n > 2:
+        raise TooLarge(f"{n} continuous variables; quadrature takes one or two")
+    with torch.no_grad():
+        num = 2000 if n == 1 else 400
+        drawn = draw(model, num, n, context, torch.Generator().manual_seed(0))
+        margin = 8 * drawn.std(0) + 1
+        low, high = drawn.amin(0) - margin, drawn.amax(0) + margin
+        even = torch.linspace(0, 1, 2 * num + 1, dtype=torch.float64, device=drawn.device)
+        axes = [torch.cat([a + (b - a) * even, x]).sort().values for a, b, x in zip(low, high, drawn.T)]
+        grid = torch.cartesian_prod(*axes).reshape(-1, n)
+        p = torch.cat([model.log_prob(x, contexts(context, len(x), model)).exp() for x in grid.split(2 ** 17)])
+        p = p.reshape([len(axis) for axis in axes])
+        mass, coarse = cell_masses(p, axes), cell_masses(p[(slice(None, None, 2),) * n], [a[::2] for a in axes])
+    if abs(mass.sum() - coarse.sum()) > 1e-3:
+        raise TooLarge("the density is too narrow for the grid of the quadrature")
+    return axes, mass

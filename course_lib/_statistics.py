@@ -1,0 +1,60 @@
+"""Tests of fit and a rule of quadrature: what the contract judges samples and densities by."""
+
+from __future__ import annotations
+
+import math
+from typing import Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+Test = tuple[float, int]                                             # a chi-square statistic, its degrees of freedom
+
+
+def p_value(statistic: float, freedom: int) -> float:
+    """P(chi-square with `freedom` degrees of freedom >= statistic)."""
+    if math.isinf(statistic):
+        return 0.0
+    a, x = torch.tensor([freedom / 2, statistic / 2], dtype=torch.float64)
+    return torch.special.gammaincc(a, x).item()
+
+
+def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: float = 5.0) -> Test:
+    r"""Pearson's $\sum (O - E)^2 / E$ over cells; rare cells are pooled, rarest first, until `least` are expected.
+
+    Infinite if something was seen that is expected less than 1e-10 times.
+    """
+    if (counts[expected < 1e-10] > 0).any():
+        return math.inf, 1
+    expected, rank = expected.sort()
+    width = 2 * least                                                # a pool that spans this holds `least` or more
+    pool = ((expected.cumsum(0) - expected) / width).floor().clamp(max=max(0, int(expected.sum() / width) - 1))
+    pool = pool.unique(return_inverse=True)[1]                       # numbered 0, 1, ...
+    zeros = expected.new_zeros(int(pool.max()) + 1)
+    counts, expected = zeros.index_add(0, pool, counts[rank]), zeros.index_add(0, pool, expected)
+    return ((counts - expected) ** 2 / expected).sum().item(), max(1, len(zeros) - 1)
+
+
+def uniform_tests(u: Float[Tensor, "num n"], bins: int = 10) -> list[Test]:
+    """Are the columns of u uniform on [0, 1], and are they independent in pairs? One chi-square for each question.
+
+    With uniform margins Pearson's statistic of a pair of columns is a sum of three: one for each margin, and one of
+    (bins - 1)^2 degrees of freedom for what they have in common. The margins and the common parts are summed apart.
+    """
+    num, n = u.shape
+    cell = torch.nn.functional.one_hot((u * bins).long().clamp(0, bins - 1), bins).to(u.dtype)       # (num, n, bins)
+    z = (math.sqrt(bins) * (cell - 1 / bins)).flatten(1)             # (num, n bins)
+    tests = [(z.sum(0).square().sum().item() / num, n * (bins - 1))]
+    if n > 1:
+        common = (z.T @ z).square().reshape(n, bins, n, bins).sum(dim=(1, 3)).triu(1).sum().item() / num
+        tests.append((common, n * (n - 1) // 2 * (bins - 1) ** 2))
+    return tests
+
+
+def cell_masses(p: Tensor, axes: Sequence[Tensor]) -> Tensor:
+    """Trapezoid rule: the mass of each cell of a grid whose nodes have density p, (len(axis) - 1, ...)."""
+    for d, axis in enumerate(axes):
+        step = axis.diff().reshape([-1 if d == e else 1 for e in range(p.dim())])
+        p = (p.narrow(d, 0, len(axis) - 1) + p.narrow(d, 1, len(axis) - 1)) / 2 * step
+    return p
