@@ -32,9 +32,9 @@ MODULES = {                                                          # class nam
     "Factorised": "course_lib.density.tabular",
     "FVSBN": "course_lib.density.fvsbn",
     "Mixture": "course_lib.density.mixture",
-    "MarkovChain": "course_lib.text.ngram",
+    "MarkovChain": "course_lib.text.markov",
     "NGram": "course_lib.text.ngram",
-    "ClassNGram": "course_lib.text.ngram",
+    "ClassNGram": "course_lib.text.class_ngram",
 }
 PARTS = {                                                            # helpers in a config: argument -> attribute
     "Bernoulli": ("course_lib.conditional", {}),
@@ -102,7 +102,7 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
     try:
         text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"the card or the config of {type(model).__name__} cannot be stored as JSON: {error}") from error
+        raise ValueError(f"card or config of {type(model).__name__} cannot be stored as JSON: {error}") from error
     write_atomically(folder / f"{name}.safetensors", weights)
     write_atomically(folder / f"{name}.md", card.markdown(name).encode())
     write_atomically(folder / f"{name}.json", text.encode())
@@ -137,8 +137,8 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
     _check_names(weights, model, tensors)
     try:
         model.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise HubError(f"{weights} does not fit {type(model).__name__}: {error}") from error
+    except (RuntimeError, ValueError) as error:
+        raise HubError(f"{weights} does not fit {type(model).__name__}: {' '.join(str(error).split())}") from error
     return model.to(device=device).eval()
 
 
@@ -151,9 +151,9 @@ def card(name: str | Path) -> Card:
         raise HubError(f"{path.name}.json holds no complete card: {error}") from error
 
 
-def available(folder: str | Path = WEIGHTS) -> list[str]:
+def available(folder: str | Path | None = None) -> list[str]:
     """Names of the models in `folder`, those that ship with the course unless another is given."""
-    return sorted(path.stem for path in Path(folder).glob("*.json"))
+    return sorted(path.stem for path in Path(folder or WEIGHTS).glob("*.json"))
 
 
 def register(cls: type[nn.Module]) -> type[nn.Module]:
@@ -266,7 +266,8 @@ def _stored(name: str, t: Tensor, dtype: torch.dtype | None) -> Tensor:
         return t
     small = t.to(dtype)
     if (small.isinf() & ~t.isinf()).any():
-        raise ValueError(f"{name} reaches {t[t.isfinite()].abs().max():.4g}; {dtype} holds {torch.finfo(dtype).max:.4g}")
+        raise ValueError(f"{name} reaches {t[t.isfinite()].abs().max():.4g}; "
+                         f"{dtype} holds {torch.finfo(dtype).max:.4g}")
     return small
 
 

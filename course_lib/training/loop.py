@@ -76,7 +76,8 @@ def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int
     run = Run(model, optimizer, processes, Path(checkpoint) if checkpoint is not None else None)
     run.resume(configuration, train, valid, epochs)
 
-    bar = tqdm(total=steps, initial=run.step, unit="step", **({} if progress and processes.first else {"disable": True}))
+    hidden = {} if progress and processes.first else {"disable": True}             # unset, TQDM_DISABLE is heard
+    bar = tqdm(total=steps, initial=run.step, unit="step", **hidden)
     with bar, _training(model):
         while run.epoch <= epochs and not run.out_of(patience):
             batches = epoch_order(num, seed, run.epoch).split(batch_size)
@@ -186,7 +187,7 @@ def _clip(model: nn.Module, clip: Number | None, run: Run) -> None:
         nn.utils.clip_grad_norm_(model.parameters(), math.inf if clip is None else clip, error_if_nonfinite=True)
     except RuntimeError as error:
         names = [n for n, p in model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
-        raise FloatingPointError(f"the gradient of {', '.join(names) or 'all parameters together'} is not finite {run}, "
+        raise FloatingPointError(f"the gradient of {', '.join(names) or 'all parameters'} is not finite {run}, "
                                  "though the loss is: look for an infinity that is masked after the fact. "
                                  f"{run.last_good()}") from error
 

@@ -24,11 +24,14 @@ def linear(steps: int, warmup: int = 0) -> Schedule:
 
 
 def cosine(steps: int, warmup: int = 0) -> Schedule:
-    r"""$(1 + \cos \pi t) / 2$ (Loshchilov and Hutter, 2017), where t goes from 0 at the peak to 1 one step after the last.
+    r"""$(1 + \cos \pi t) / 2$, where t goes from 0 at the peak to 1 one step after the last.
 
-    Without a warm-up this is `torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=steps)`.
+    Source: Loshchilov and Hutter 2017. Without a warm-up this is torch's `CosineAnnealingLR(optimizer, T_max=steps)`.
     """
-    return lambda step: step / warmup if step < warmup else 0.5 * (1 + math.cos(math.pi * _progress(step, steps, warmup)))
+    def factor(step: int) -> float:
+        return step / warmup if step < warmup else 0.5 * (1 + math.cos(math.pi * _progress(step, steps, warmup)))
+
+    return factor
 
 
 NAMED = {"constant": constant, "cosine": cosine, "linear": linear}
