@@ -1,0 +1,60 @@
+"""Data sets by name: found, verified, read and cut into train, valid and test.
+
+    from course_lib.data import load
+    digits = load("digits")                                          # ships with scikit-learn: no network
+    mnist = load("binarized_mnist")                                  # downloaded once, checked each time
+
+Files are taken from the folder that the environment variable COURSE_DATA names, else from the cache (COURSE_CACHE, or
+the system's place), else downloaded. describe(name) says what a set is, whose, and how it is to be used.
+"""
+
+from __future__ import annotations
+
+from course_lib.data.binarize import binarize
+from course_lib.data.download import DataError
+from course_lib.data.loaders import Splits, read
+from course_lib.data.registry import REGISTRY, find
+
+__all__ = ["DataError", "Splits", "available", "binarize", "describe", "load"]
+
+
+def load(name: str, **options) -> Splits:
+    """The data set called `name`, in three parts.
+
+    options: grey=True for "digits"; split="official" for "caltech101_silhouettes"; the others take none.
+
+    Raises ValueError for an unknown name or option, DataError if a file is damaged or cannot be had.
+    """
+    entry = find(name)
+    for option, value in options.items():
+        if option not in entry.options:
+            takes = ", ".join(entry.options) or "none"
+            raise ValueError(f"{name} was given the option {option!r}; the options it takes: {takes}")
+        if value not in entry.options[option]:
+            allowed = ", ".join(map(repr, entry.options[option]))
+            raise ValueError(f"{option} is {value!r}; for {name} it must be one of {allowed}")
+    defaults = {option: values[0] for option, values in entry.options.items()}
+    return read(entry, **{**defaults, **options})
+
+
+def available() -> list[str]:
+    """The names that load() knows."""
+    return list(REGISTRY)
+
+
+def describe(name: str) -> str:
+    """What the table says of one set: shape, protocol, options, files, licence, citation. ValueError if unknown."""
+    entry = find(name)
+    rows = [("name", entry.name), ("is", entry.title), ("shape", entry.shape), ("protocol", entry.protocol)]
+    for option, values in entry.options.items():
+        rows.append(("option", f"{option}: {' or '.join(map(repr, values))}, the first unless given"))
+    for file in entry.files:
+        size = f"{file.size:,} bytes" if file.size is not None else "size unknown"
+        rows.append(("file", f"{file.path}, {size}, {file.hash}"))
+        rows.extend(("", f"from {url}") for url in file.urls)
+        if file.known_from:
+            rows.append(("", f"hash: {file.known_from}"))
+    for file in entry.packed:
+        rows.append(("or", f"{file.path} in COURSE_DATA, {file.size:,} bytes, {file.hash}"))
+    rows += [("licence", entry.licence), ("cite", f"{entry.citation} [{entry.key}]")]
+    return "\n".join(f"{left:10}{right}" for left, right in rows)

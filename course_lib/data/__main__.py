@@ -1,0 +1,35 @@
+"""The table of data sets on the command line: python -m course_lib.data list | show NAME | fetch NAME."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from course_lib.data import DataError, describe, load
+from course_lib.data.registry import REGISTRY
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command; 0 if it went well, 1 with a sentence on stderr if not."""
+    parser = argparse.ArgumentParser(prog="python -m course_lib.data", description="The data sets of the course.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("list", help="the sets, a line each")
+    for command, what in (("show", "what it is, whose, and how it is used"), ("fetch", "download, verify, read it")):
+        commands.add_parser(command, help=what).add_argument("name", metavar="NAME")
+    chosen = parser.parse_args(arguments)
+    try:
+        if chosen.command == "list":
+            for entry in REGISTRY.values():
+                print(f"{entry.name:24}{entry.title}")
+        elif chosen.command == "show":
+            print(describe(chosen.name))
+        else:
+            print(load(chosen.name))
+    except (DataError, ValueError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,208 @@
+"""From a row of the table to a verified file on disk: COURSE_DATA, then the cache, then the network.
+
+A file is handed out only after its hash was checked, every time. A download is written in a folder of its own and
+moved into place, by one rename, when it is whole and right; until then it has no name that anything reads.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pooch
+import requests
+from tqdm import tqdm
+
+from course_lib.data.registry import File
+
+TIMEOUT = 30.0  # seconds without a byte before the next address is tried
+STALE = 3600.0  # seconds without a write after which the folder of a killed download is swept away
+
+
+class DataError(RuntimeError):
+    """A data file is damaged, or could not be had. The message says which, and what to do."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why one address did not give the file. kind: "unreachable", "refused", "partial" or "altered"."""
+
+    url: str
+    kind: str
+    reason: str
+    arrived: int = 0
+
+
+class Bar:
+    """tqdm's bar with the four things that pooch asks of one, which remembers whether the address answered."""
+
+    def __init__(self, title: str):
+        self.bar = tqdm(desc=title, unit="B", unit_scale=True, leave=False)
+        self.answered = False
+        self.update, self.reset, self.close = self.bar.update, self.bar.reset, self.bar.close
+
+    @property
+    def total(self) -> int | None:
+        return self.bar.total
+
+    @total.setter
+    def total(self, length: int):
+        """Set by pooch from the header of an answer; 0 if the server states no length."""
+        self.answered, self.bar.total = True, length or None
+
+
+def course_data() -> Path | None:
+    """The folder that the environment variable COURSE_DATA names, or None. Raises ValueError if it is no folder."""
+    value = os.environ.get("COURSE_DATA", "")
+    if not value:
+        return None
+    folder = Path(value).expanduser()
+    if not folder.is_dir():
+        raise ValueError(f"COURSE_DATA is {value!r}, which is no folder; name one, or unset it to use the cache")
+    return folder
+
+
+def cache() -> Path:
+    """The folder for downloads: the environment variable COURSE_CACHE, else the system's place for caches."""
+    value = os.environ.get("COURSE_CACHE", "")
+    return Path(value).expanduser() if value else Path(pooch.os_cache("course-lib"))
+
+
+def local(name: str, file: File) -> Path | None:
+    """The file in COURSE_DATA, verified; None if COURSE_DATA is unset or lacks it.
+
+    Raises DataError if it is there with another hash: it was put there by hand, so it is neither ignored nor replaced.
+    """
+    folder = course_data()
+    if folder is None or not (folder / file.path).is_file():
+        return None
+    got = digest(folder / file.path, file)
+    if got != file.hash:
+        raise DataError(
+            f"{name}: {file.path} in COURSE_DATA has hash {got}, and {file.hash} is needed. "
+            f"It was not used: put the right file there ({_size(file.size)}), or remove it."
+        )
+    return folder / file.path
+
+
+def fetch(name: str, file: File) -> Path:
+    """A verified copy of the file: from COURSE_DATA, else from the cache, else downloaded.
+
+    name: of the data set, for messages. Raises DataError if the file cannot be had from anywhere.
+    """
+    found = local(name, file)
+    if found is not None:
+        return found
+    cached = cache() / file.path
+    if cached.is_file() and digest(cached, file) == file.hash:
+        return cached
+    return _download(name, file, cached)
+
+
+def digest(path: Path, file: File) -> str:
+    """The hash of the file at path, in the kind that the table has for it: "sha256:..." or "md5:..."."""
+    kind = file.hash.split(":")[0]
+    return f"{kind}:{pooch.file_hash(str(path), alg=kind)}"
+
+
+def _download(name: str, file: File, cached: Path) -> Path:
+    try:
+        cache().mkdir(parents=True, exist_ok=True)
+        _sweep(cache())
+        part = TemporaryDirectory(prefix=".part-", dir=cache())
+    except OSError as error:
+        raise DataError(f"{name}: {cache()} cannot be written ({error}); name another cache in COURSE_CACHE") from None
+    failures = []
+    with part as folder:
+        target = Path(folder) / file.name
+        for url in file.urls:
+            failure = _attempt(name, file, url, target)
+            if failure is None:
+                cached.parent.mkdir(parents=True, exist_ok=True)
+                os.replace(target, cached)  # one rename: other processes see the old state or the whole file
+                return cached
+            failures.append(failure)
+    raise DataError(_message(name, file, failures))
+
+
+def _attempt(name: str, file: File, url: str, target: Path) -> Failure | None:
+    """Download one address into target. None if what came is the file."""
+    target.unlink(missing_ok=True)  # of the address before
+    bar = Bar(f"{name}: {file.name}")
+    # Uncompressed, so that the length the server states is the file's.
+    get = pooch.HTTPDownloader(bar, chunk_size=1 << 16, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
+    try:
+        get(url, str(target), None)
+    except requests.HTTPError as error:
+        return Failure(url, "refused", f"HTTP {error.response.status_code}")
+    except requests.exceptions.SSLError:
+        return Failure(url, "refused", "its certificate was not accepted")
+    except requests.RequestException as error:
+        arrived = target.stat().st_size if target.exists() else 0
+        if bar.answered:
+            return Failure(url, "partial", f"{_of(arrived, file)}, then the connection was lost", arrived)
+        if isinstance(error, requests.Timeout):
+            return Failure(url, "unreachable", f"no answer within {TIMEOUT:g} s")
+        return Failure(url, "unreachable", "could not be reached")
+    finally:
+        bar.close()
+    arrived, got = target.stat().st_size, digest(target, file)
+    if got == file.hash:
+        return None
+    if file.size is not None and arrived < file.size:
+        return Failure(url, "partial", f"{_of(arrived, file)}, then the end", arrived)
+    return Failure(url, "altered", f"{_size(arrived)} with hash {got}, and {file.hash} is needed", arrived)
+
+
+def _message(name: str, file: File, failures: list[Failure]) -> str:
+    """What happened, in figures, and what to do."""
+    if not file.urls:
+        return f"{name}: {file.path} has no public address; put it in the folder that COURSE_DATA names."
+    kinds = [failure.kind for failure in failures]
+    count, put = len(failures), f"or put {file.path} in the folder that COURSE_DATA names"
+    if set(kinds) == {"unreachable"}:
+        return (
+            f"{name}: none of the {count} addresses of {file.name} could be reached, so this machine seems to be "
+            f"offline: connect it and try again, {put}."
+        )
+    if "partial" in kinds:
+        most = max(failure.arrived for failure in failures if failure.kind == "partial")
+        head = f"{_of(most, file)} arrived from {kinds.count('partial')} of {count} addresses."
+    elif "altered" in kinds:
+        head = f"{file.name} arrived from {kinds.count('altered')} of {count} addresses, and is not the file published."
+    else:
+        head = f"none of {count} addresses gave {file.name}."
+    lines = [f"  {failure.url}: {failure.reason}" for failure in failures]
+    return "\n".join([f"{name}: {head} Nothing was kept. Try again, {put}.", *lines])
+
+
+def _size(count: int | None) -> str:
+    """31000000 -> "31 MB"."""
+    if count is None:
+        return "size unknown"
+    for unit, scale in (("MB", 1_000_000), ("kB", 1_000)):
+        if count >= scale:
+            return f"{count / scale:.0f} {unit}"
+    return f"{count} bytes"
+
+
+def _of(arrived: int, file: File) -> str:
+    """31 of 78 MB; to the byte where rounding would hide what is missing."""
+    if file.size is None:
+        return _size(arrived)
+    if _size(arrived) == _size(file.size):
+        return f"{arrived:,} of {file.size:,} bytes"
+    return f"{_size(arrived)} of {_size(file.size)}"
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what killed downloads left; a running one has written within the hour."""
+    for part in folder.glob(".part-*"):
+        with suppress(OSError):  # another process may be done with it just now
+            if time.time() - max(path.stat().st_mtime for path in (part, *part.iterdir())) > STALE:
+                shutil.rmtree(part)

@@ -1,0 +1,145 @@
+"""One function per data set: its files, read and cut into train, valid and test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from course_lib.data.download import DataError, fetch, local
+from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_text
+from course_lib.data.registry import Entry
+
+PARTS = ("train", "valid", "test")
+
+
+@dataclass(frozen=True, repr=False)
+class Splits:
+    """A data set in three parts: uint8 tensors (N, n), images flattened row by row; or str; or lists of str.
+
+    labels: classes, int64 (N,), under "train", "valid" and "test"; None if the set has none.
+    info: protocol, licence, citation, key; comparable_with_papers; for images image_shape and maximum, the level
+    of a full pixel; class_names where the set has them; and the options it was loaded with.
+    """
+
+    name: str
+    train: Tensor | str | list[str]
+    valid: Tensor | str | list[str]
+    test: Tensor | str | list[str]
+    labels: dict[str, Tensor] | None = None
+    info: dict[str, object] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"{self.name}: " + ", ".join(f"{part} {_describe(getattr(self, part))}" for part in PARTS)
+
+
+def _describe(part: Tensor | str | list[str]) -> str:
+    if isinstance(part, Tensor):
+        return f"{tuple(part.shape)} {str(part.dtype).removeprefix('torch.')}"
+    return f"{len(part):,} characters" if isinstance(part, str) else f"{len(part):,} strings"
+
+
+def read(entry: Entry, **options) -> Splits:
+    """The data set of one row of the table. options: as in entry.options, each with a value."""
+    splits = LOADERS[entry.name](entry, **options)
+    facts = {"comparable_with_papers": True, **splits.info, **options}
+    for name in ("protocol", "licence", "citation", "key"):
+        facts[name] = getattr(entry, name)
+    return Splits(splits.name, splits.train, splits.valid, splits.test, splits.labels, facts)
+
+
+def _digits(entry: Entry, grey: bool) -> Splits:
+    from sklearn.datasets import load_digits  # here: seconds to import, and only this set needs it
+
+    digits = load_digits()
+    x = torch.from_numpy(digits.data.astype(np.uint8))               # (1797, 64), 0 to 16
+    y = torch.from_numpy(digits.target.astype(np.int64))
+    if not grey:
+        x = (x >= 8).to(torch.uint8)
+    info = {"image_shape": (8, 8), "maximum": 16 if grey else 1, "comparable_with_papers": False}
+    return _labelled(entry, x.split([1000, 350, 447]), y.split([1000, 350, 447]), info)
+
+
+def _idx_images(entry: Entry) -> Splits:
+    x, y = {}, {}
+    for part in ("train", "t10k"):
+        images = read_idx(fetch(entry.name, entry.file(f"{part}-images-idx3-ubyte.gz")))
+        labels = read_idx(fetch(entry.name, entry.file(f"{part}-labels-idx1-ubyte.gz")))
+        x[part] = torch.from_numpy(images).flatten(1)                # (N, 28, 28) -> (N, 784)
+        y[part] = torch.from_numpy(labels.astype(np.int64))
+    (x_train, x_valid), (y_train, y_valid) = x["train"].split([50000, 10000]), y["train"].split([50000, 10000])
+    info = {"image_shape": (28, 28), "maximum": 255}
+    return _labelled(entry, (x_train, x_valid, x["t10k"]), (y_train, y_valid, y["t10k"]), info)
+
+
+def _binary_text(entry: Entry, columns: int, separator: str, **info) -> Splits:
+    """Sets whose public form is text of zeros and ones, in the order of PARTS, and whose re-packed form is one npz."""
+    (packed,) = entry.packed
+    path = local(entry.name, packed)
+    if path is not None:
+        arrays = read_npz(path, PARTS)
+    else:
+        arrays = [read_binary_text(fetch(entry.name, file), columns, separator) for file in entry.files]
+    return Splits(entry.name, *map(torch.from_numpy, arrays), info=info)
+
+
+def _caltech(entry: Entry, split: str) -> Splits:
+    info = {"image_shape": (28, 28), "maximum": 1, "comparable_with_papers": split == "official"}
+    if split == "official":
+        path = fetch(entry.name, entry.file("caltech101_silhouettes_28_split1.mat"))
+        keys = ("train_data", "val_data", "test_data", "train_labels", "val_labels", "test_labels", "classnames")
+        *arrays, names = read_mat(path, keys)
+        x, y = arrays[:3], arrays[3:]
+    else:
+        path = fetch(entry.name, entry.file("caltech101_silhouettes_28.mat"))
+        images, labels, names = read_mat(path, ("X", "Y", "classnames"))
+        cuts = (4100, 4100 + 2264)                                   # the sizes of the published split
+        order = _permutation(len(images))
+        x, y = np.split(images[order], cuts), np.split(labels.ravel()[order], cuts)
+    # Images are stored by columns with 0 for the object.
+    x = [torch.from_numpy(1 - a.astype(np.uint8)).view(-1, 28, 28).transpose(1, 2).flatten(1) for a in x]
+    y = [torch.from_numpy(a.ravel().astype(np.int64) - 1) for a in y]
+    return _labelled(entry, x, y, info | {"class_names": [str(name.item()) for name in names.ravel()]})
+
+
+def _tiny_shakespeare(entry: Entry) -> Splits:
+    text = read_text(fetch(entry.name, entry.files[0]))
+    first = int(0.9 * len(text))
+    second = first + (len(text) - first) // 2
+    return Splits(entry.name, text[:first], text[first:second], text[second:])
+
+
+def _names(entry: Entry) -> Splits:
+    distinct = sorted(set(read_text(fetch(entry.name, entry.files[0])).split()))
+    names = [distinct[i] for i in _permutation(len(distinct))]
+    first, second = int(0.8 * len(names)), int(0.9 * len(names))
+    info = {"comparable_with_papers": False}                         # each author splits these names in his own way
+    return Splits(entry.name, names[:first], names[first:second], names[second:], info=info)
+
+
+def _labelled(entry: Entry, x, y, info: dict) -> Splits:
+    for part, images, labels in zip(PARTS, x, y, strict=True):
+        if len(images) != len(labels):
+            raise DataError(f"{entry.name}: {part} has {len(images)} images and {len(labels)} labels")
+    return Splits(entry.name, *x, labels=dict(zip(PARTS, y)), info=info)
+
+
+def _permutation(count: int) -> list[int]:
+    """A fixed order of 0 to count - 1: numpy promises that RandomState's stream never changes."""
+    return np.random.RandomState(0).permutation(count).tolist()
+
+
+LOADERS = {
+    "digits": _digits,
+    "mnist": _idx_images,
+    "binarized_mnist": partial(_binary_text, columns=784, separator=" ", image_shape=(28, 28), maximum=1),
+    "fashion_mnist": _idx_images,
+    "caltech101_silhouettes": _caltech,
+    "nltcs": partial(_binary_text, columns=16, separator=","),
+    "plants": partial(_binary_text, columns=69, separator=","),
+    "tiny_shakespeare": _tiny_shakespeare,
+    "names": _names,
+}

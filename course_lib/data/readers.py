@@ -1,0 +1,88 @@
+"""Readers of the few stable formats: idx, npz, text of 0 and 1, mat, plain text. Nothing is unpickled.
+
+Each returns numpy arrays or str, and raises DataError, naming the file, if the content does not fit the format.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+import tokenize
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from course_lib.data.download import DataError
+
+# What the decoders raise on truncated or altered bytes, found by feeding them such.
+DAMAGE = (
+    AttributeError, EOFError, IndexError, KeyError, NotImplementedError, OSError, SyntaxError, TypeError, ValueError,
+    tokenize.TokenError, zipfile.BadZipFile, zlib.error,
+)
+
+
+def read_idx(path: Path) -> np.ndarray:
+    """A gzipped idx file of unsigned bytes: 0 0 8 d, then d sizes as big-endian int32, then the values."""
+    try:
+        raw = gzip.decompress(path.read_bytes())
+    except DAMAGE as error:
+        raise DataError(f"{path.name} is no whole gzip file: {error}") from None
+    if raw[:3] != b"\x00\x00\x08" or len(raw) < 4 or len(raw) < 4 + 4 * raw[3]:
+        raise DataError(f"{path.name} starts with {raw[:4].hex(' ')}; an idx file of bytes starts with 00 00 08")
+    start = 4 + 4 * raw[3]
+    shape = tuple(np.frombuffer(raw, ">i4", count=raw[3], offset=4).tolist())
+    if len(raw) - start != math.prod(shape):
+        raise DataError(f"{path.name} has {len(raw) - start} values; its header says {shape}")
+    return np.frombuffer(raw, np.uint8, offset=start).reshape(shape).copy()
+
+
+def read_npz(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
+    """The arrays called `keys` of an npz file, in that order."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            missing = [key for key in keys if key not in arrays]
+            if missing:
+                raise DataError(f"{path.name} lacks {', '.join(missing)}; it has {', '.join(arrays)}")
+            return [arrays[key] for key in keys]
+    except DAMAGE as error:
+        raise DataError(f"{path.name} is no readable npz file of plain arrays: {error}") from None
+
+
+def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
+    """Lines of `columns` zeros and ones with one separator between: uint8 (N, columns). Of .amat and .data files."""
+    raw = np.frombuffer(path.read_bytes(), np.uint8)
+    if raw.size == 0 or raw.size % (2 * columns):
+        raise DataError(f"{path.name} has {raw.size} bytes; lines of {columns} values take {2 * columns} bytes each")
+    lines = raw.reshape(-1, 2 * columns)
+    values, between = lines[:, ::2] - ord("0"), lines[:, 1::2]       # a byte below "0" wraps around, above 1
+    ends = np.full(columns, ord(separator), np.uint8)
+    ends[-1] = ord("\n")
+    if values.max() > 1 or (between != ends).any():
+        raise DataError(f"{path.name} is not made of lines of {columns} zeros and ones separated by {separator!r}")
+    return values
+
+
+def read_mat(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
+    """The arrays called `keys` of a MATLAB file, in that order. Of a verified file only: scipy's reader can crash the
+    process on altered bytes, which no except clause catches. Truncated ones it reports."""
+    from scipy.io import loadmat  # here: slow to import, and only one set needs it
+    from scipy.io.matlab import MatReadError
+
+    try:
+        arrays = loadmat(path, variable_names=keys)
+    except (MatReadError, *DAMAGE) as error:
+        raise DataError(f"{path.name} is no readable mat file: {error}") from None
+    missing = [key for key in keys if key not in arrays]
+    if missing:
+        raise DataError(f"{path.name} lacks {', '.join(missing)}")
+    return [arrays[key] for key in keys]
+
+
+def read_text(path: Path) -> str:
+    """The whole text; every line ends in one newline character, whatever the system."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path.name} is not UTF-8 text: {error}") from None

@@ -1,0 +1,256 @@
+"""The one table of data sets: files, addresses, hashes, licences, citations, protocols.
+
+Every file has a published or regenerated hash; one without cannot be entered, so it cannot be loaded.
+Where COURSE_DATA may hold a re-packed file instead of the originals, that file has its own row and hash.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class File:
+    """One file: `path` below COURSE_DATA and below the cache, its size in bytes, hash and public addresses.
+
+    hash is "sha256:..." or, where only that is published, "md5:...". No addresses: it is read from COURSE_DATA only.
+    known_from says where the hash comes from when it is not simply the hash of the public download.
+    Raises ValueError if the hash is missing or malformed.
+    """
+
+    path: str
+    size: int | None
+    hash: str
+    urls: tuple[str, ...] = ()
+    known_from: str = ""
+
+    def __post_init__(self):
+        if not re.fullmatch(r"sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", self.hash or ""):
+            raise ValueError(
+                f"{self.path} has hash {self.hash!r}; it needs sha256:... or md5:... in lower-case hexadecimal. "
+                "A file that cannot be verified is not loaded."
+            )
+
+    @property
+    def name(self) -> str:
+        return self.path.rsplit("/", 1)[-1]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One data set. `options` maps each keyword that load() takes to its allowed values, the default first."""
+
+    name: str
+    title: str
+    shape: str
+    protocol: str
+    licence: str
+    citation: str
+    key: str  # of the citation in the book's bibliography
+    files: tuple[File, ...] = ()
+    packed: tuple[File, ...] = ()  # re-packed contents of `files`, read from COURSE_DATA only
+    options: dict[str, tuple] = field(default_factory=dict)
+
+    def file(self, name: str) -> File:
+        """The file or packed file called `name`. Raises KeyError if there is none."""
+        for file in (*self.packed, *self.files):
+            if file.name == name:
+                return file
+        raise KeyError(f"{self.name} has no file {name}")
+
+
+def _mirrored(folder: str, homes: tuple[str, ...], rows: dict[str, tuple[int, str]], **more) -> tuple[File, ...]:
+    """Files of one folder that lie under the same homes: rows maps a file's name to its size and sha256."""
+    return tuple(
+        File(f"{folder}/{name}", size, f"sha256:{sha}", tuple(home + name for home in homes), **more)
+        for name, (size, sha) in rows.items()
+    )
+
+
+MNIST = ("https://ossci-datasets.s3.amazonaws.com/mnist/", "https://storage.googleapis.com/cvdf-datasets/mnist/")
+FASHION = (
+    "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
+    "https://github.com/zalandoresearch/fashion-mnist/raw/master/data/fashion/",
+)
+LAROCHELLE = ("http://www.cs.toronto.edu/~larocheh/public/datasets/binarized_mnist/",)
+MARLIN = "https://people.cs.umass.edu/~marlin/data/"
+GITHUB = "https://raw.githubusercontent.com/"
+DENSITY = (
+    GITHUB + "UCLA-StarAI/Density-Estimation-Datasets/master/datasets/",
+    GITHUB + "arranger1044/DEBD/master/datasets/",
+)
+THREE_BENCHMARKS = (
+    "Fixed binarisation, binarisation anew at each epoch and thresholding are three benchmarks: never compare across."
+)
+
+_ENTRIES = (
+    Entry(
+        name="digits",
+        title="8 x 8 handwritten digits, bundled with scikit-learn: the default images",
+        shape="uint8 (1000, 64) / (350, 64) / (447, 64), 0 or 1, with labels",
+        protocol="A pixel is 1 where its grey level, 0 to 16, is 8 or more. Consecutive blocks of the 1,797 images in "
+        "the file's own order, no shuffling. Independent pixels give 24.91 nats on test. grey=True gives the levels.",
+        licence="CC BY 4.0 (UCI); shipped with scikit-learn",
+        citation="Alpaydin and Kaynak 1998, Optical Recognition of Handwritten Digits, UCI, doi:10.24432/C50P49",
+        key="alpaydin1998digits",
+        options={"grey": (False, True)},
+    ),
+    Entry(
+        name="mnist",
+        title="MNIST, grey levels",
+        shape="uint8 (50000, 784) / (10000, 784) / (10000, 784), 0 to 255, with labels",
+        protocol="Training images 0 to 49,999 train, 50,000 to 59,999 validate; the official test images test. "
+        "Binarise with binarize(). " + THREE_BENCHMARKS,
+        licence="none stated by the source; commonly given as CC BY-SA 3.0",
+        citation="LeCun, Bottou, Bengio and Haffner 1998, Gradient-based learning applied to document recognition",
+        key="lecun1998gradient",
+        files=_mirrored("mnist", MNIST, {
+            "train-images-idx3-ubyte.gz": (
+                9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
+            "train-labels-idx1-ubyte.gz": (
+                28881, "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c"),
+            "t10k-images-idx3-ubyte.gz": (
+                1648877, "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6"),
+            "t10k-labels-idx1-ubyte.gz": (
+                4542, "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6"),
+        }),
+    ),
+    Entry(
+        name="binarized_mnist",
+        title="MNIST binarised once and for all",
+        shape="uint8 (50000, 784) / (10000, 784) / (10000, 784), 0 or 1",
+        protocol="The fixed files of Larochelle: each pixel was drawn once with its grey level as probability. Report "
+        "mean nats over all 10,000 test images, the model chosen on valid. The test rows are sorted by digit: never "
+        "take the first few as a sample. " + THREE_BENCHMARKS,
+        licence="none stated (derived from MNIST)",
+        citation="Larochelle and Murray 2011, The neural autoregressive distribution estimator; binarised by "
+        "Salakhutdinov and Murray 2008, On the quantitative analysis of deep belief networks",
+        key="larochelle2011nade",
+        files=_mirrored("binarized_mnist", LAROCHELLE, {
+            "binarized_mnist_train.amat": (
+                78400000, "ad693b29f94c14277b095f5238ddefbbdaaae0939789dd2f4f0205278cee3e4d"),
+            "binarized_mnist_valid.amat": (
+                15680000, "1de3d397c40fe8eeb33dafd4099a1f665ec01e96d9be234aaeeac8a34930e2e2"),
+            "binarized_mnist_test.amat": (
+                15680000, "e6687bfea3f820c174f33b7865140b2a2dd2930ef786f35d45795fc193b5ab2c"),
+        }, known_from="published in tensorflow/datasets; the text regenerated from the re-packed arrays has the same"),
+        packed=(File("binarized_mnist/binarized_mnist.npz", 2563365,
+                     "sha256:db6484c50f221eed0301d15cf2dcf0648b3fbb0c6fb48827daa8dded284bb3b8"),),
+    ),
+    Entry(
+        name="fashion_mnist",
+        title="Fashion-MNIST, grey levels",
+        shape="uint8 (50000, 784) / (10000, 784) / (10000, 784), 0 to 255, with labels",
+        protocol="Training images 0 to 49,999 train, 50,000 to 59,999 validate; the official test images test.",
+        licence="MIT",
+        citation="Xiao, Rasul and Vollgraf 2017, Fashion-MNIST, arXiv:1708.07747",
+        key="xiao2017fashion",
+        files=_mirrored("fashion_mnist", FASHION, {
+            "train-images-idx3-ubyte.gz": (
+                26421880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
+            "train-labels-idx1-ubyte.gz": (
+                29515, "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845"),
+            "t10k-images-idx3-ubyte.gz": (
+                4422102, "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073"),
+            "t10k-labels-idx1-ubyte.gz": (
+                5148, "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5"),
+        }, known_from="published in tensorflow/datasets"),
+    ),
+    Entry(
+        name="caltech101_silhouettes",
+        title="Caltech-101 silhouettes, 28 x 28",
+        shape="uint8 (4100, 784) / (2264, 784) / (2307, 784), 1 = object, with labels 0 to 100",
+        protocol='split="official" reads the published split, the one that papers use. split="own", the default, cuts '
+        "one fixed permutation of the same 8,671 images into the same sizes, without the published cap of 100 training "
+        "images a class: its numbers are not comparable with papers. Images are turned upright and the object made 1; "
+        "the file has columns first and object = 0.",
+        licence="none stated (B. Marlin, from the Caltech-101 annotations)",
+        citation="Marlin, Swersky, Chen and de Freitas 2010, Inductive principles for restricted Boltzmann machine "
+        "learning",
+        key="marlin2010inductive",
+        files=(
+            File("caltech101_silhouettes/caltech101_silhouettes_28.mat", 701202,
+                 "sha256:862d0a4b828256d54ad5de7c5066c18c72f355cac5b7cde4c1c3be7c000d180b",
+                 (MARLIN + "caltech101_silhouettes_28.mat",),
+                 known_from="of a copy whose md5 is the one published in google-deepmind/dm_nevis"),
+            File("caltech101_silhouettes/caltech101_silhouettes_28_split1.mat", None,
+                 "md5:4483e9c14b188fd09937f9ea6f9ea777", (MARLIN + "caltech101_silhouettes_28_split1.mat",),
+                 known_from="md5 published in google-deepmind/dm_nevis; neither size nor sha256 is known"),
+        ),
+        options={"split": ("own", "official")},
+    ),
+    Entry(
+        name="nltcs",
+        title="National long-term care survey: 16 yes-or-no answers on disability",
+        shape="uint8 (16181, 16) / (2157, 16) / (3236, 16), 0 or 1",
+        protocol="The published split. Few enough variables that all 65,536 states can be enumerated.",
+        licence="none stated; its home asks to cite the papers",
+        citation="Lowd and Davis 2010, Learning Markov network structure with decision trees; Van Haaren and Davis "
+        "2012, Markov network structure learning: a randomized feature generation approach",
+        key="lowd2010markov",
+        files=_mirrored("nltcs", tuple(home + "nltcs/" for home in DENSITY), {
+            "nltcs.train.data": (517792, "e547a7aedad1dd2f7177030881ab1b92c7e24ae5464c71a0f1f89daecaf52b30"),
+            "nltcs.valid.data": (69024, "93bbbf5c6febdc9bc6e5b5bfab636f4dc0685ab2896d24b23dd267794c3bfcf6"),
+            "nltcs.test.data": (103552, "f9ffa6b74b27dc03bee3203d157ee31079e80b13be40d0c0093d635c25aed523"),
+        }, known_from="the text regenerated from the re-packed arrays; that of train is also published by its users"),
+        packed=(File("density20/nltcs.npz", 40307,
+                     "sha256:28a93f850ccf2f9fdf142c8304884dc5c11070a9899bb97fb44a727bd6b41338"),),
+    ),
+    Entry(
+        name="plants",
+        title="Plants of the USA and Canada: in which of 69 regions a species grows",
+        shape="uint8 (17412, 69) / (2321, 69) / (3482, 69), 0 or 1",
+        protocol="The published split.",
+        licence="none stated; its home asks to cite the papers",
+        citation="Lowd and Davis 2010, Learning Markov network structure with decision trees; Van Haaren and Davis "
+        "2012, Markov network structure learning: a randomized feature generation approach",
+        key="lowd2010markov",
+        files=_mirrored("plants", tuple(home + "plants/" for home in DENSITY), {
+            "plants.train.data": (2402856, "1fb1219ff94068d12a563f9e81f8889a1885f41e867884cff608669300c6848f"),
+            "plants.valid.data": (320298, "47834ed318b2d74f48e4b083226ef47fd446d41986012ceae19d230574821b34"),
+            "plants.test.data": (480516, "95f53c033cd1d86467aec2610dc5bfe014534206c2da4919f73bcab246ab8755"),
+        }, known_from="published by users of the files; the text regenerated from the re-packed arrays has the same"),
+        packed=(File("density20/plants.npz", 136772,
+                     "sha256:27acc62f832d20514149e97434d86a9ad8fe3b684d183b7c34ce49aa3d67823e"),),
+    ),
+    Entry(
+        name="tiny_shakespeare",
+        title="A megabyte of Shakespeare's plays",
+        shape="str, 1003854 / 55770 / 55770 characters, 65 distinct",
+        protocol="Consecutive parts of the text: the first 90 % train, the next 5 % validate, the last 5 % test. "
+        "Some papers validate on the last 10 %.",
+        licence="public-domain text; its home states no licence",
+        citation="Karpathy 2015, The unreasonable effectiveness of recurrent neural networks",
+        key="karpathy2015unreasonable",
+        files=(File("tiny_shakespeare/input.txt", 1115394,
+                    "sha256:86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
+                    (GITHUB + "karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
+                     GITHUB + "jcjohnson/torch-rnn/master/data/tiny-shakespeare.txt")),),
+    ),
+    Entry(
+        name="names",
+        title="First names in the USA, 2018",
+        shape="list of str, 23595 / 2949 / 2950 distinct names in a to z",
+        protocol="2,539 of the 32,033 lines repeat a name; each is kept once, so that no test name is trained on. The "
+        "29,494 distinct names, sorted, then put in one fixed random order, are cut at 80 and 90 %.",
+        licence="MIT (its home); names from the US Social Security Administration",
+        citation="Karpathy 2022, makemore",
+        key="karpathy2022makemore",
+        files=(File("names/names.txt", 228145,
+                    "sha256:0a30b5557f192f32ab962680889aac5f6fda0f4cecf40a6d0b5694f58ea8cc4d",
+                    (GITHUB + "karpathy/makemore/master/names.txt",
+                     "https://github.com/karpathy/makemore/raw/master/names.txt")),),
+    ),
+)
+
+REGISTRY: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+
+
+def find(name: str) -> Entry:
+    """The entry called `name`. Raises ValueError, with the nearest name, if there is none."""
+    if name in REGISTRY:
+        return REGISTRY[name]
+    near = difflib.get_close_matches(name.lower(), REGISTRY, n=1, cutoff=0.0)[0]
+    raise ValueError(f"name is {name!r}; the nearest data set is {near!r}. There are: {', '.join(REGISTRY)}")

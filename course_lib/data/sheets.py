@@ -1,0 +1,27 @@
+"""Contact sheets: sixteen real test images of a set that does not ship with the package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import UInt8
+from torch import Tensor
+
+SHEETS = Path(__file__).parent / "sheets"
+
+
+def sheet(name: str) -> UInt8[Tensor, "N n"]:
+    """Sixteen test images of the set `name`, drawn at random once: uint8 0 or 1, (16, n), flattened row by row.
+
+    For figures only: too few to measure anything on. sheets/README.md names their sources. Raises ValueError for a
+    set without a sheet.
+    """
+    path = SHEETS / f"{name}.npz"
+    if not path.exists():
+        known = ", ".join(sorted(p.stem for p in SHEETS.glob("*.npz")))
+        raise ValueError(f"name is {name!r}; there is a sheet of: {known or 'no set'}")
+    with np.load(path, allow_pickle=False) as file:
+        bits = np.unpackbits(file["packed"], axis=1, count=int(file["shape"].prod()))
+    return torch.from_numpy(bits)

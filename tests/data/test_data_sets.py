@@ -1,0 +1,171 @@
+"""What is in the sets: the bundled digits always, the others where COURSE_DATA has them."""
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+import torch
+from scipy.io import loadmat
+from sklearn.datasets import load_digits
+
+from course_lib.data import load
+from course_lib.data.download import local
+from course_lib.data.readers import read_binary_text, read_idx
+from course_lib.data.registry import REGISTRY
+
+PARTS = ("train", "valid", "test")
+
+
+def check_images(splits, sizes, columns, top, labels=True):
+    """Shapes, dtype, values, labels: what every set of images promises."""
+    for part, size in zip(PARTS, sizes, strict=True):
+        x = getattr(splits, part)
+        assert x.shape == (size, columns) and x.dtype == torch.uint8 and x.is_contiguous()
+        assert x.min() == 0 and x.max() == top
+        if labels:
+            assert splits.labels[part].shape == (size,) and splits.labels[part].dtype == torch.int64
+    assert splits.info["maximum"] == top and np.prod(splits.info["image_shape"]) == columns
+    assert (splits.labels is not None) == labels
+
+
+def spread(mass):
+    """The variance of the position under this mass."""
+    position, p = torch.arange(len(mass)), mass / mass.sum()
+    return (p * (position - (p * position).sum()) ** 2).sum()
+
+
+def test_digits_are_blocks_of_the_bundled_file_cut_at_eight():
+    splits, source = load("digits"), load_digits()
+    check_images(splits, (1000, 350, 447), 64, 1)
+    together = torch.cat([getattr(splits, part) for part in PARTS]).numpy()
+    np.testing.assert_array_equal(together, source.images.reshape(1797, 64) >= 8)     # each image in one part only
+    np.testing.assert_array_equal(torch.cat([splits.labels[part] for part in PARTS]).numpy(), source.target)
+    assert all(len(splits.labels[part].unique()) == 10 for part in PARTS)
+    assert splits.info["image_shape"] == (8, 8)
+
+
+def test_digits_in_grey():
+    splits = load("digits", grey=True)
+    check_images(splits, (1000, 350, 447), 64, 16)
+    together = torch.cat([getattr(splits, part) for part in PARTS]).numpy()
+    np.testing.assert_array_equal(together, load_digits().data)
+    assert splits.info["grey"] is True and load("digits").info["grey"] is False
+
+
+def test_independent_pixels_on_digits():
+    """The figure that every model must beat, with add-one counts from train."""
+    splits = load("digits")
+    p = (splits.train.double().sum(0) + 1) / (len(splits.train) + 2)
+    x = splits.test.double()
+    nats = -(x * p.log() + (1 - x) * (1 - p).log()).sum(1).mean()
+    assert f"{nats:.2f}" == "24.91" and "24.91" in splits.info["protocol"]
+
+
+@pytest.mark.data
+def test_mnist(course_data):
+    splits = load("mnist")
+    check_images(splits, (50000, 10000, 10000), 784, 255)
+    assert splits.labels["train"][:5].tolist() == [5, 0, 4, 1, 9]    # the order that everyone knows
+    assert splits.labels["test"][:5].tolist() == [7, 2, 1, 0, 4]
+    whole = read_idx(course_data / "mnist" / "train-images-idx3-ubyte.gz")
+    np.testing.assert_array_equal(splits.valid.view(-1, 28, 28).numpy(), whole[50000:])
+
+
+@pytest.mark.data
+def test_binarized_mnist(course_data):
+    splits = load("binarized_mnist")
+    check_images(splits, (50000, 10000, 10000), 784, 1, labels=False)
+    assert splits.info["comparable_with_papers"] is True
+
+
+@pytest.mark.data
+def test_binarized_mnist_was_drawn_from_mnist_and_its_test_rows_are_sorted_by_digit(course_data):
+    binary, grey = load("binarized_mnist"), load("mnist")
+    with np.load(course_data / "binarized_mnist" / "source_index.npz") as source:
+        index, label = torch.from_numpy(source["test_index"]).long(), torch.from_numpy(source["test_label"]).long()
+    assert (label.diff() >= 0).all() and len(label.unique()) == 10
+    assert torch.equal(grey.labels["test"][index], label)
+    levels = grey.test[index]
+    assert not binary.test[levels == 0].any() and binary.test[levels == 255].all()
+    # Drawn, not thresholded: middle levels give ones in proportion.
+    middle = (levels > 100) & (levels < 155)
+    assert abs(binary.test[middle].float().mean() - levels[middle].float().mean() / 255) < 0.01
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name, separator", [("binarized_mnist", " "), ("nltcs", ","), ("plants", ",")])
+def test_public_text_regenerated_from_the_arrays_has_the_hash_of_the_table(course_data, tmp_path, name, separator):
+    splits = load(name)
+    for part, file in zip(PARTS, REGISTRY[name].files, strict=True):
+        x = getattr(splits, part).numpy()
+        text = np.full((len(x), 2 * x.shape[1]), ord(separator), np.uint8)
+        text[:, ::2] = x + ord("0")
+        text[:, -1] = ord("\n")
+        assert text.nbytes == file.size
+        assert "sha256:" + hashlib.sha256(text).hexdigest() == file.hash, file.name
+        if part == "test":
+            (tmp_path / file.name).write_bytes(text.tobytes())
+            np.testing.assert_array_equal(read_binary_text(tmp_path / file.name, x.shape[1], separator), x)
+
+
+@pytest.mark.data
+def test_fashion_mnist_test_files(course_data):
+    entry = REGISTRY["fashion_mnist"]
+    images = read_idx(local("fashion_mnist", entry.file("t10k-images-idx3-ubyte.gz")))
+    labels = read_idx(local("fashion_mnist", entry.file("t10k-labels-idx1-ubyte.gz")))
+    assert images.shape == (10000, 28, 28) and images.min() == 0 and images.max() == 255
+    assert np.bincount(labels).tolist() == [1000] * 10
+
+
+@pytest.mark.data
+def test_caltech_silhouettes_on_a_split_of_ones_own(course_data):
+    splits = load("caltech101_silhouettes")
+    check_images(splits, (4100, 2264, 2307), 784, 1)
+    assert splits.info["comparable_with_papers"] is False and splits.info["split"] == "own"
+    assert "not comparable with papers" in splits.info["protocol"]
+    labels = torch.cat([splits.labels[part] for part in PARTS])
+    assert labels.min() == 0 and labels.max() == 100 and len(splits.info["class_names"]) == 101
+    # The same images and classes as the file, none lost or twice.
+    file = loadmat(course_data / "caltech101_silhouettes" / "caltech101_silhouettes_28.mat")
+    theirs = 1 - file["X"].reshape(-1, 28, 28).transpose(0, 2, 1).reshape(-1, 784)
+    theirs = np.concatenate([theirs, file["Y"].ravel()[:, None] - 1], 1)
+    ours = np.concatenate([torch.cat([getattr(splits, part) for part in PARTS]).numpy(), labels.numpy()[:, None]], 1)
+    np.testing.assert_array_equal(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)])
+    # Upright and the object one: an aeroplane's mass spreads along the rows, and no object fills the frame's corners.
+    planes = torch.cat([getattr(splits, part)[splits.labels[part] == 0] for part in PARTS]).view(-1, 28, 28).double()
+    assert splits.info["class_names"][0] == "Airplanes Side 2"
+    down, across = (spread(planes.sum((0, other))) for other in (2, 1))
+    assert across > 1.5 * down
+    assert splits.train.view(-1, 28, 28)[:, [0, 0, -1, -1], [0, -1, 0, -1]].float().mean() < 0.1
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name, sizes, columns", [
+    ("nltcs", (16181, 2157, 3236), 16), ("plants", (17412, 2321, 3482), 69)])
+def test_density_sets(course_data, name, sizes, columns):
+    splits = load(name)
+    for part, size in zip(PARTS, sizes, strict=True):
+        x = getattr(splits, part)
+        assert x.shape == (size, columns) and x.dtype == torch.uint8 and x.unique().tolist() == [0, 1]
+    assert splits.labels is None
+
+
+@pytest.mark.data
+def test_tiny_shakespeare(course_data):
+    splits = load("tiny_shakespeare")
+    assert (len(splits.train), len(splits.valid), len(splits.test)) == (1003854, 55770, 55770)
+    assert len(set(splits.train + splits.valid + splits.test)) == 65
+    assert splits.train.startswith("First Citizen:\nBefore we proceed")
+
+
+@pytest.mark.data
+def test_names(course_data):
+    splits = load("names")
+    parts = [getattr(splits, part) for part in PARTS]
+    assert [len(part) for part in parts] == [23595, 2949, 2950]
+    lines = (course_data / "names" / "names.txt").read_text().split()
+    together = [name for part in parts for name in part]
+    assert len(lines) - len(together) == 2539
+    assert len(set(together)) == len(together) and set(together) == set(lines)
+    assert set("".join(together)) == set("abcdefghijklmnopqrstuvwxyz")
