@@ -1,0 +1,9 @@
+"""Figures that answer the reader's hand: in JupyterLab, in Colab and in the static book without a kernel.
+
+Each is an anywidget: one Python file, one ES module, one style sheet for all.
+"""
+
+from course_lib.explorables.chain_rule import ChainRule
+from course_lib.explorables.timeline import Timeline
+
+__all__ = ["ChainRule", "Timeline"]

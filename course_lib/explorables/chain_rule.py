@@ -1,0 +1,262 @@
+r"""The chain rule on three binary variables, by hand: $p(x) = p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$.
+
+(a, b, c) is the order of factorisation, 0-based here and 1-based on the page. The seven conditionals lie in one list:
+
+    p(x_a = 1), p(x_b = 1 | x_a = 0), p(x_b = 1 | x_a = 1),
+    p(x_c = 1 | x_a, x_b) for (x_a, x_b) = (0, 0), (0, 1), (1, 0), (1, 1)
+
+A joint is a tensor (2, 2, 2); axis i is variable i, whatever the order. The functions below are the reference for every
+number that `chain_rule.js` shows.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Collection, Sequence
+from functools import cache
+
+import torch
+import traitlets
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.explorables.base import CSS, STATIC, Explorable
+
+ORDERS = list(itertools.permutations(range(3)))
+MAX_DRAWN = 10_000
+
+
+def joint_from_conditionals(conditionals: Float[Tensor, " 7"], order: Sequence[int] = (0, 1, 2)
+                            ) -> Float[Tensor, "2 2 2"]:
+    r"""The product $p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$ for all eight x."""
+    both = torch.stack([1 - conditionals, conditionals], dim=-1)     # (7, 2): p(0), p(1)
+    a, b, c = both[0], both[1:3], both[3:].reshape(2, 2, 2)          # axes (a,), (a, b), (a, b, c)
+    product = a[:, None, None] * b[:, :, None] * c
+    return product.permute(_inverse(order))                          # axis i is variable i again
+
+
+def conditionals_in_order(joint: Float[Tensor, "2 2 2"], order: Sequence[int] = (0, 1, 2)) -> Float[Tensor, " 7"]:
+    r"""The seven conditionals of a joint in an order, $p(x_b \mid x_a) = p(x_a, x_b) / p(x_a)$.
+
+    What never happens has no conditional: 1/2 stands where the context has probability 0.
+    """
+    p = joint.permute(tuple(order))                                  # axes (a, b, c)
+    a, ab = p.sum(dim=(1, 2)), p.sum(dim=2)
+    return torch.cat([_share(a[:1], a[1:]), _share(ab[:, 0], ab[:, 1]), _share(p[..., 0], p[..., 1]).reshape(4)])
+
+
+def project(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Collection[Sequence[int]]
+            ) -> Float[Tensor, " 7"]:
+    r"""The conditionals of the best model without the dropped arrows.
+
+    `dropped` holds pairs of variables with no arrow between them: the later of the two, in this order, no longer reads
+    the earlier. Of all such models $q$ the one nearest to $p$, $\arg\min_q KL(p \| q)$, keeps each conditional
+    $p(x_k \mid \text{kept parents})$ of the joint itself. The rows that become equal are repeated.
+    """
+    pairs = {frozenset(pair) for pair in dropped}
+    p = joint_from_conditionals(conditionals, order).permute(tuple(order))
+    tables = [conditionals[:1], conditionals[1:3], conditionals[3:]]
+    for k in (1, 2):
+        gone = [j for j in range(k) if frozenset((order[j], order[k])) in pairs]
+        if gone:
+            marginal = p.sum(dim=gone + list(range(k + 1, 3)), keepdim=True)
+            best = _share(marginal.select(k, 0), marginal.select(k, 1))
+            tables[k] = best.reshape(best.shape[:k]).expand((2,) * k).reshape(-1)
+    return torch.cat(tables)
+
+
+def kl(p: Float[Tensor, "2 2 2"], q: Float[Tensor, "2 2 2"]) -> Float[Tensor, ""]:
+    r"""$KL(p \| q) = \sum_x p(x) \log(p(x) / q(x))$ in nats; $0 \log 0 = 0$; infinite where q is 0 and p is not."""
+    return (torch.xlogy(p, p) - torch.xlogy(p, q)).sum()
+
+
+def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Collection[Sequence[int]]
+          ) -> Float[Tensor, " 3"]:
+    r"""What each factor loses by its dropped parents, in nats; k-th entry for order[k]. Their sum is $KL(p \| q)$.
+
+    $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information.
+    """
+    p = joint_from_conditionals(conditionals, order).permute(tuple(order))
+    q = project(conditionals, order, dropped)
+    lost = []
+    for k, rows in enumerate((slice(0, 1), slice(1, 3), slice(3, 7))):
+        full, best = (torch.stack([1 - c[rows], c[rows]], dim=-1).reshape((2,) * (k + 1) + (1,) * (2 - k))
+                      for c in (conditionals, q))
+        lost.append((torch.xlogy(p, full) - torch.xlogy(p, best)).sum())
+    return torch.stack(lost)
+
+
+def uniforms(seed: int, num: int) -> list[float]:
+    """Numbers in (0, 1) by xorshift with 32 bits (Marsaglia, 2003): the same in Python and in the browser."""
+    state = (seed * 2654435769) % 2**32 or 1                         # spreads small seeds; 0 is a fixed point
+    out = []
+    for _ in range(num):
+        state ^= (state << 13) % 2**32
+        state ^= state >> 17
+        state ^= (state << 5) % 2**32
+        out.append(state / 2**32)
+    return out
+
+
+def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, seed: int = 1) -> Int[Tensor, "num 3"]:
+    r"""Draw one variable after the other by inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1."""
+    table, u = conditionals.tolist(), iter(uniforms(seed, 3 * num))
+    x = torch.zeros(num, 3, dtype=torch.long)
+    for row in x:
+        a = int(next(u) >= 1 - table[0])
+        b = int(next(u) >= 1 - table[1 + a])
+        c = int(next(u) >= 1 - table[3 + 2 * a + b])
+        row[list(order)] = torch.tensor([a, b, c])
+    return x
+
+
+def digits_joint() -> Float[Tensor, "2 2 2"]:
+    """Three neighbouring pixels of real digits: shares of the eight patterns in 1797 images of 8 x 8, ink at >= 8.
+
+    Row 3, columns 2 to 4, counted from 0, of scikit-learn's bundled digits.
+    """
+    from sklearn.datasets import load_digits
+    ink = torch.from_numpy(load_digits().images[:, 3, 2:5] >= 8).long()     # (1797, 3)
+    counts = torch.bincount(ink @ torch.tensor([4, 2, 1]), minlength=8)
+    return (counts.double() / counts.sum()).reshape(2, 2, 2)
+
+
+@cache
+def _presets() -> list[dict]:
+    def of(*conditionals):
+        return joint_from_conditionals(torch.tensor(conditionals, dtype=torch.float64))
+
+    joints = {
+        "three neighbouring pixels of a digit": digits_joint(),
+        "independent": of(0.3, 0.6, 0.6, 0.5, 0.5, 0.5, 0.5),
+        "exclusive or: x3 = x1 xor x2": of(0.5, 0.5, 0.5, 0.0, 1.0, 1.0, 0.0),
+        "copy chain: each copies the one before, 9 times in 10": of(0.5, 0.1, 0.9, 0.1, 0.9, 0.1, 0.9),
+    }
+    return [{"label": label, "joint": joint.flatten().tolist()} for label, joint in joints.items()]
+
+
+class ChainRule(Explorable):
+    """A joint over three binary variables that the reader takes apart, conditional by conditional.
+
+    joint: (2, 2, 2) or 8 probabilities, x3 changing fastest; None takes three pixels of real digits (`digits_joint`).
+
+    Set `conditionals` (7 numbers in 0..1), `dropped` (pairs such as [[0, 2]]), `drawn` or `seed` and the figure
+    redraws; what the reader changes comes back. `reorder(order)` keeps the joint; setting `order` alone reads the same
+    seven numbers in another order. Raises ValueError for what is no probability, no joint or no order.
+    """
+
+    _esm = STATIC / "chain_rule.js"
+    _css = CSS
+    conditionals = traitlets.List(traitlets.Float()).tag(sync=True)
+    order = traitlets.List(traitlets.Int(), [0, 1, 2]).tag(sync=True)
+    dropped = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
+    drawn = traitlets.Int(0).tag(sync=True)
+    seed = traitlets.Int(1).tag(sync=True)
+    presets = traitlets.List(traitlets.Dict()).tag(sync=True)
+
+    def __init__(self, joint=None, **traits):
+        presets = list(_presets())
+        if joint is not None:
+            table = _check_joint(joint)
+            presets.insert(0, {"label": "the joint of this chapter", "joint": table.flatten().tolist()})
+        table = torch.tensor(presets[0]["joint"], dtype=torch.float64).reshape(2, 2, 2)
+        order = traits.get("order", [0, 1, 2])
+        super().__init__(**{
+            "conditionals": conditionals_in_order(table, _check_order(order)).tolist(),
+            "presets": presets,
+            "alt": "The chain rule on three binary variables",
+            **traits,
+        })
+
+    @property
+    def joint(self) -> Float[Tensor, "2 2 2"]:
+        """p, the product of the seven conditionals, float64."""
+        return joint_from_conditionals(self._table(), self.order)
+
+    @property
+    def model(self) -> Float[Tensor, "2 2 2"]:
+        """q, the best model without the dropped arrows; p itself when none is dropped."""
+        return joint_from_conditionals(project(self._table(), self.order, self.dropped), self.order)
+
+    @property
+    def cost(self) -> float:
+        """KL(p || q) in nats."""
+        return float(kl(self.joint, self.model))
+
+    @property
+    def samples(self) -> Int[Tensor, "drawn 3"]:
+        """The samples that the figure counts, in the order drawn."""
+        return sample(project(self._table(), self.order, self.dropped), self.order, self.drawn, self.seed)
+
+    def reorder(self, order: Sequence[int]) -> None:
+        """Factorise the same joint in another order: other conditionals, the same table."""
+        conditionals = conditionals_in_order(self.joint, _check_order(order)).tolist()
+        with self.hold_sync():
+            self.order, self.conditionals = list(order), conditionals
+
+    def text(self) -> str:
+        p, q = self.joint.flatten().tolist(), self.model.flatten().tolist()
+        lines = ["Interactive figure: the chain rule on three binary variables.", "x1 x2 x3  probability"]
+        lines += [f" {r >> 2}  {r >> 1 & 1}  {r & 1}  {q[r]:.6f}" for r in range(8)]
+        lines.append(f"sum       {math.fsum(q):.6f}")
+        if self.dropped:
+            lines.append(f"KL to the joint without dropped parents, of sum {math.fsum(p):.6f}: {self.cost:.4f} nats")
+        return "\n".join(lines)
+
+    def _table(self) -> Float[Tensor, " 7"]:
+        return torch.tensor(self.conditionals, dtype=torch.float64)
+
+    @traitlets.validate("conditionals")
+    def _valid_conditionals(self, proposal):
+        values = proposal["value"]
+        if len(values) != 7:
+            raise ValueError(f"conditionals has {len(values)} numbers; three binary variables need 7")
+        for v in values:
+            if not 0 <= v <= 1:
+                raise ValueError(f"conditionals holds {v}; a probability lies between 0 and 1")
+        return values
+
+    @traitlets.validate("order")
+    def _valid_order(self, proposal):
+        return _check_order(proposal["value"])
+
+    @traitlets.validate("dropped")
+    def _valid_dropped(self, proposal):
+        for pair in proposal["value"]:
+            if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= {0, 1, 2}:
+                raise ValueError(f"dropped holds {pair}; needed are pairs of two different variables of 0, 1, 2")
+        return proposal["value"]
+
+    @traitlets.validate("drawn")
+    def _valid_drawn(self, proposal):
+        if not 0 <= proposal["value"] <= MAX_DRAWN:
+            raise ValueError(f"drawn is {proposal['value']}; the figure counts from 0 to {MAX_DRAWN} samples")
+        return proposal["value"]
+
+
+def _check_order(order: Sequence[int]) -> list[int]:
+    if sorted(order) != [0, 1, 2]:
+        raise ValueError(f"order is {list(order)}; needed is a permutation of 0, 1, 2")
+    return list(order)
+
+
+def _check_joint(joint) -> Float[Tensor, "2 2 2"]:
+    table = torch.as_tensor(joint, dtype=torch.float64).detach().cpu()
+    if table.numel() != 8:
+        raise ValueError(f"joint has shape {tuple(table.shape)}; three binary variables need (2, 2, 2), or 8 in a row")
+    if not bool((table >= 0).all()):
+        raise ValueError(f"joint holds {table.min().item()}; a probability is not negative and not NaN")
+    if abs(table.sum().item() - 1) > 1e-6:
+        raise ValueError(f"joint sums to {table.sum().item():.6f}; it must sum to 1")
+    return table.reshape(2, 2, 2) / table.sum()
+
+
+def _inverse(order: Sequence[int]) -> tuple[int, ...]:
+    return tuple(list(order).index(i) for i in range(3))
+
+
+def _share(zero: Tensor, one: Tensor) -> Tensor:
+    """one / (zero + one), never above 1; 1/2 where both are 0."""
+    whole = zero + one
+    return torch.where(whole > 0, one / whole.clamp_min(torch.finfo(whole.dtype).tiny), 0.5)

@@ -1,0 +1,192 @@
+"""Language models and vector semantics from 1913 to 2023, as a figure that leads to the chapters.
+
+The systems and the three kinds are those of the slide "Timeline: Language Modeling and Vector Semantics" and its
+repetitions. Dates are those of the publication cited; where the slide has another date or name, or has no such entry,
+`note` says so. `kind` is "lm" (gives probabilities of text), "vectors" (gives vectors of meaning) or "both".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import traitlets
+
+from course_lib.explorables.base import CSS, STATIC, Explorable
+
+KINDS = {"lm": "language models", "vectors": "vector semantics", "both": "both"}
+TICKS = [1913, 1948, 1980, 2003, 2010, 2018, 2023]
+NOW = 2026                                                           # the axis is logarithmic in years before this one
+
+
+def axis_position(year: int) -> float:
+    """Place on the axis, 0 in 1913 and 1 in 2023: logarithmic in the years before `NOW`."""
+    first, last = math.log(NOW - TICKS[0]), math.log(NOW - TICKS[-1])
+    return (first - math.log(NOW - year)) / (first - last)
+
+
+def _system(id: str, year: int, label: str, kind: str, chapter: str, who: str, title: str, source: str, idea: str,
+            note: str = "") -> dict:
+    return {"id": id, "year": year, "label": label, "kind": kind, "chapter": chapter, "who": who, "title": title,
+            "source": source, "idea": idea, "note": note, "position": round(axis_position(year), 4)}
+
+
+SYSTEMS = [
+    _system("markov", 1913, "Markov", "lm", "01", "Andrei A. Markov",
+        "An example of statistical investigation of the text Eugene Onegin concerning the connection of samples in "
+        "chains",
+        "Bulletin of the Imperial Academy of Sciences of St. Petersburg 7 (1913), 153-162; English in Science in "
+        "Context 19 (2006), 591-600",
+        "In 20,000 letters of a poem, whether the next is a vowel depends on whether this one is: the first chain "
+        "fitted to text."),
+    _system("shannon", 1948, "Shannon", "lm", "01", "Claude E. Shannon", "A mathematical theory of communication",
+        "Bell System Technical Journal 27 (1948), 379-423 and 623-656",
+        "Text drawn from letter and word counts of growing order looks more and more like English, and entropy says "
+        "how predictable it is."),
+    _system("osgood", 1957, "Osgood", "vectors", "10", "Charles E. Osgood, George J. Suci and Percy H. Tannenbaum",
+        "The measurement of meaning", "University of Illinois Press (1957)",
+        "People rate a word on scales such as good to bad or strong to weak; the ratings are a point in a space of "
+        "meanings."),
+    _system("switzer", 1965, "Switzer", "vectors", "10", "Paul Switzer", "Vector images in document retrieval",
+        "Statistical Association Methods for Mechanized Documentation, National Bureau of Standards Misc. Publ. 269 "
+        "(1965)",
+        "Documents, terms and queries become vectors in one space, and what is near a query is retrieved.",
+        "The symposium was held in 1964; its proceedings are of 1965."),
+    _system("jelinek", 1976, "Jelinek (IBM)", "lm", "01", "Frederick Jelinek, IBM",
+        "Continuous speech recognition by statistical methods", "Proceedings of the IEEE 64 (1976), 532-556",
+        "A statistical model of word sequences tells a recogniser which of two sentences that sound alike is "
+        "likelier.",
+        "The slide puts it at 1980, the year of Jelinek and Mercer's paper on smoothing by interpolation."),
+    _system("lsa", 1990, "LSA", "vectors", "10",
+        "Scott Deerwester, Susan T. Dumais, George W. Furnas, Thomas K. Landauer and Richard Harshman",
+        "Indexing by latent semantic analysis",
+        "Journal of the American Society for Information Science 41 (1990), 391-407",
+        "A truncated singular value decomposition of the term by document table brings words together that occur in "
+        "similar documents.",
+        'The slide has "Deerwater"; the name is Deerwester.'),
+    _system("brown", 1992, "Word classes", "lm", "01",
+        "Peter F. Brown, Vincent J. Della Pietra, Peter V. deSouza, Jenifer C. Lai and Robert L. Mercer",
+        "Class-based n-gram models of natural language", "Computational Linguistics 18 (1992), 467-480",
+        "Words share classes, a class predicts the next class and a class its word: far fewer numbers to estimate "
+        "than for pairs of words."),
+    _system("bengio", 2003, "Neural LM", "both", "11",
+        "Yoshua Bengio, Réjean Ducharme, Pascal Vincent and Christian Jauvin", "A neural probabilistic language model",
+        "Journal of Machine Learning Research 3 (2003), 1137-1155",
+        "A network predicts the next word from learned vectors of the last few, so that what it learns about one "
+        "word serves its neighbours."),
+    _system("lda", 2003, "LDA", "vectors", "10", "David M. Blei, Andrew Y. Ng and Michael I. Jordan",
+        "Latent Dirichlet allocation", "Journal of Machine Learning Research 3 (2003), 993-1022",
+        "Each document mixes a few topics and each topic is a distribution over words, both inferred from the text."),
+    _system("collobert", 2008, "Collobert & Weston", "both", "11", "Ronan Collobert and Jason Weston",
+        "A unified architecture for natural language processing: deep neural networks with multitask learning",
+        "International Conference on Machine Learning (2008), 160-167",
+        "One network with one table of word vectors learns tagging, chunking, names, roles and a language model "
+        "together.",
+        "The slide puts it near 2010."),
+    _system("rnnlm", 2010, "RNN LM", "both", "07",
+        "Tomáš Mikolov, Martin Karafiát, Lukáš Burget, Jan Černocký and Sanjeev Khudanpur",
+        "Recurrent neural network based language model", "Interspeech (2010), 1045-1048",
+        "A hidden state carried from word to word takes the place of the fixed window of an n-gram.",
+        "Not on the slide; added because chapter 7 builds on it."),
+    _system("word2vec", 2013, "word2vec", "vectors", "10", "Tomas Mikolov, Kai Chen, Greg Corrado and Jeffrey Dean",
+        "Efficient estimation of word representations in vector space", "arXiv:1301.3781 (2013)",
+        "A model with no hidden layer predicts a word from its neighbours, or them from it, and is kept only for "
+        "its vectors."),
+    _system("transformer", 2017, "Transformer", "both", "13",
+        "Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser and "
+        "Illia Polosukhin",
+        "Attention is all you need", "Advances in Neural Information Processing Systems 30 (2017)",
+        "Attention alone, without recurrence, relates all positions at once; built to translate, it came to carry "
+        "all that follow.",
+        "The slide names it in what GPT and BERT stand for, without a place on the axis."),
+    _system("elmo", 2018, "ELMo", "both", "11",
+        "Matthew E. Peters, Mark Neumann, Mohit Iyyer, Matt Gardner, Christopher Clark, Kenton Lee and Luke "
+        "Zettlemoyer",
+        "Deep contextualized word representations", "NAACL (2018), 2227-2237",
+        "Two language models, one for each direction, give each word a vector that depends on its sentence."),
+    _system("gpt", 2018, "GPT", "both", "16", "Alec Radford, Karthik Narasimhan, Tim Salimans and Ilya Sutskever",
+        "Improving language understanding by generative pre-training", "OpenAI technical report (2018)",
+        "A transformer trained to predict the next token is fine-tuned, nearly unchanged, for other tasks."),
+    _system("bert", 2018, "BERT", "both", "18", "Jacob Devlin, Ming-Wei Chang, Kenton Lee and Kristina Toutanova",
+        "BERT: pre-training of deep bidirectional transformers for language understanding",
+        "arXiv:1810.04805 (2018); NAACL (2019), 4171-4186",
+        "A transformer that sees both sides fills in hidden tokens, and its vectors serve tasks of understanding."),
+    _system("roberta", 2019, "RoBERTa", "both", "19", "Yinhan Liu, Myle Ott, Naman Goyal and others",
+        "RoBERTa: a robustly optimized BERT pretraining approach", "arXiv:1907.11692 (2019)",
+        "BERT gets better with more text, longer training, fresh masks at each pass and no sentence-pair task."),
+    _system("xlnet", 2019, "XLNet", "both", "19",
+        "Zhilin Yang, Zihang Dai, Yiming Yang, Jaime Carbonell, Ruslan Salakhutdinov and Quoc V. Le",
+        "XLNet: generalized autoregressive pretraining for language understanding",
+        "Advances in Neural Information Processing Systems 32 (2019)",
+        "The chain rule holds in every order, so a model trained over random orders sees both sides and keeps exact "
+        "factors."),
+    _system("gpt3", 2020, "GPT-3", "both", "20", "Tom B. Brown, Benjamin Mann, Nick Ryder and others",
+        "Language models are few-shot learners", "Advances in Neural Information Processing Systems 33 (2020)",
+        "A much larger next-token model does new tasks from a few examples in its prompt, with no further training."),
+    _system("gpt35", 2022, "GPT-3.5", "both", "20", "OpenAI; Long Ouyang and others for the method",
+        "Training language models to follow instructions with human feedback",
+        "Advances in Neural Information Processing Systems 35 (2022)",
+        "A large next-token model is tuned on instructions and on people's preferences between its answers.",
+        "There is no paper on GPT-3.5 itself; the one cited describes the sister model InstructGPT."),
+    _system("gpt4", 2023, "GPT-4", "both", "16", "OpenAI", "GPT-4 technical report", "arXiv:2303.08774 (2023)",
+        "A transformer trained to predict the next token takes text and images; the report gives results, not the "
+        "model's size or data."),
+]
+
+
+class Timeline(Explorable):
+    """Each system a point on the axis; on focus or pointing: who, when, the idea, the source and its chapter.
+
+    existing: what can be linked, from a chapter ("03") or a system's id ("shannon") to a relative address, such as
+    {"01": "01-chain-rule.ipynb", "shannon": "01-chain-rule.ipynb#shannon"}. A system has a link only if it is named
+    here; its id goes before its chapter. Addresses end in .ipynb, as JupyterLab needs them; the book's page changes
+    the ending to .html. Raises ValueError for a key that is neither.
+    """
+
+    _esm = STATIC / "timeline.js"
+    _css = CSS
+    systems = traitlets.List(traitlets.Dict()).tag(sync=True)
+    ticks = traitlets.List(traitlets.List()).tag(sync=True)
+    kinds = traitlets.List(traitlets.List()).tag(sync=True)
+    existing = traitlets.Dict().tag(sync=True)
+    selected = traitlets.Unicode("markov").tag(sync=True)
+    shown = traitlets.List(traitlets.Unicode(), list(KINDS)).tag(sync=True)
+
+    def __init__(self, existing: Mapping[str, str] | None = None, **traits):
+        super().__init__(**{
+            "systems": SYSTEMS,
+            "ticks": [[year, round(axis_position(year), 4)] for year in TICKS],
+            "kinds": [list(kind) for kind in KINDS.items()],
+            "existing": dict(existing or {}),
+            "alt": "Timeline of language models and vector semantics, 1913 to 2023",
+            **traits,
+        })
+
+    def text(self) -> str:
+        lines = ["Timeline of language models and vector semantics:"]
+        for s in SYSTEMS:
+            lines.append(f"{s['year']} {s['label']} ({KINDS[s['kind']]}): {s['who']}, {s['title']}. {s['idea']}"
+                         + (f" [{s['note']}]" if s["note"] else ""))
+        return "\n".join(lines)
+
+    @traitlets.validate("existing")
+    def _valid_existing(self, proposal):
+        known = {s["id"] for s in SYSTEMS} | {f"{chapter:02d}" for chapter in range(1, 21)}
+        for key, address in proposal["value"].items():
+            if key not in known:
+                raise ValueError(f"existing has the key {key!r}; needed is a chapter, '01' to '20', or a system's id")
+            if not isinstance(address, str) or ":" in address.split("/")[0]:
+                raise ValueError(f"existing[{key!r}] is {address!r}; needed is a relative address, as 'a.ipynb'")
+        return proposal["value"]
+
+    @traitlets.validate("selected")
+    def _valid_selected(self, proposal):
+        if proposal["value"] not in {s["id"] for s in SYSTEMS}:
+            raise ValueError(f"selected is {proposal['value']!r}; needed is the id of a system, as 'shannon'")
+        return proposal["value"]
+
+    @traitlets.validate("shown")
+    def _valid_shown(self, proposal):
+        if not set(proposal["value"]) <= set(KINDS):
+            raise ValueError(f"shown is {proposal['value']}; its entries are {', '.join(KINDS)}")
+        return proposal["value"]
