@@ -1,0 +1,134 @@
+"""A run carried out: candidates trained, the best on validation evaluated on test, recorded, shipped if asked for."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks import store
+from benchmarks.reproduce.recipes import Job, Trained, free_parameters
+from benchmarks.reproduce.table import Row, Run, Target
+from course_lib import data, hub
+from course_lib.data import Splits
+
+SCRATCH = Path(__file__).parents[2] / "build" / "reproduce"
+
+
+def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGHTS, scratch: Path = SCRATCH,
+              device: str | torch.device | None = None, say=print) -> dict[str, Any]:
+    """Carry out `run`, write results/NAME.json and the weights, return the record.
+
+    A run that was killed goes on where it was. The test set is looked at once a row, after the choice.
+    """
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    splits = data.load(run.data, **run.options)
+    checkpoints = scratch / run.name
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    job = Job(run.prepare(splits), run.seed, device, checkpoints)
+    rows = []
+    for row in run.rows:
+        rows.append(carry_out(row, run, job, weights))
+        say(f"{run.name}: {row.label}: {summary(rows[-1], run.unit)}")
+    record = {"name": run.name, "kind": "result", "command": f"python -m benchmarks.reproduce {run.name}",
+              "unit": run.unit, "seed": run.seed, "note": run.note, "data": describe_data(splits, run.options),
+              "environment": store.environment(device), "rows": rows}
+    store.write(record, results)
+    shutil.rmtree(checkpoints)                                       # the next run starts afresh
+    return record
+
+
+def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
+    """Train every candidate, keep the best on validation, measure it on test: one row of the record."""
+    best: Trained | None = None
+    lowest, tried, seconds = math.inf, [], 0.0
+    for k, candidate in enumerate(row.candidates):
+        trained = row.recipe(job, row, {**row.settings, **candidate}, f"{slug(row.label)}-{k}")
+        valid = row.measure(trained.model, job.splits.valid)
+        tried.append({**candidate, "valid": valid["mean"]})
+        seconds += trained.seconds
+        if valid["mean"] < lowest:
+            best, lowest, chosen = trained, valid["mean"], {**row.settings, **candidate}
+    model = best.model
+    if row.weights:                                                  # measured as it will be shipped
+        round_to_half(model)
+    entry = {"model": row.label, "class": type(model).__name__, "arguments": row.arguments,
+             "recipe": row.recipe.__name__, "settings": chosen, "candidates": tried if len(tried) > 1 else [],
+             "parameters": free_parameters(model), "epochs": best.epochs, "best_epoch": best.best_epoch,
+             "seconds": round(seconds, 1), "valid": row.measure(model, job.splits.valid),
+             "test": row.measure(model, job.splits.test)}
+    entry["target"] = judge(row.target, entry["test"]["mean"])
+    entry["weights"] = row.weights
+    if row.weights:
+        hub.save(model, weights, row.weights, card(entry, run, job), dtype=torch.float16)
+    job.models[row.label] = model
+    return entry
+
+
+def judge(target: Target | None, mean: float) -> dict[str, Any] | None:
+    """The target beside what was reached."""
+    if target is None:
+        return None
+    return {"at_most": target.at_most, "reached": mean <= target.at_most,
+            "aim": target.aim, "aim_reached": None if target.aim is None else mean <= target.aim}
+
+
+@torch.no_grad()
+def round_to_half(model: torch.nn.Module) -> None:
+    """Every floating-point number as half precision holds it: what the stored weights will give."""
+    for t in (*model.parameters(), *model.buffers()):
+        if t.is_floating_point():
+            t.copy_(t.half())
+
+
+def card(entry: dict[str, Any], run: Run, job: Job) -> hub.Card:
+    """What a reader must know of the weights of this row."""
+    info = job.splits.info
+    return hub.Card(
+        model=f"{entry['model']}: {entry['class']}, {entry['parameters']:,} parameters", data=run.data,
+        licence=info["licence"], citation=info["citation"],
+        training={"recipe": entry["recipe"], **entry["settings"], "seed": run.seed, "epochs run": entry["epochs"],
+                  "epoch kept": entry["best_epoch"],
+                  **({"tokenizer": info["tokenizer"]} if "tokenizer" in info else {})},
+        results={f"{part} {run.unit}": f"{entry[part]['mean']:.3f} ± {entry[part]['standard_error']:.3f}"
+                 for part in ("valid", "test")},
+        notes="Stored in half precision, and measured so. " + ("" if info["comparable_with_papers"] else
+              "The split is the course's own: not comparable with papers. ") +
+              f"Made by `python -m benchmarks.reproduce {run.name}`.")
+
+
+def describe_data(splits: Splits, options: dict[str, Any]) -> dict[str, Any]:
+    """Name, parts, digest of what was read, protocol, licence, source."""
+    parts = {part: getattr(splits, part) for part in ("train", "valid", "test")}
+    return {"name": splits.name, "options": options, "rows": {part: len(x) for part, x in parts.items()},
+            "sha256": digest(parts.values()), "comparable_with_papers": splits.info["comparable_with_papers"],
+            **{key: splits.info[key] for key in ("protocol", "licence", "citation", "key")}}
+
+
+def digest(parts) -> str:
+    """One sha256 over the three parts as they were read, whatever file they came from."""
+    total = hashlib.sha256()
+    for part in parts:
+        total.update(part.contiguous().numpy().tobytes() if isinstance(part, Tensor) else "\n".join(part).encode()
+                     if isinstance(part, list) else part.encode())
+    return total.hexdigest()
+
+
+def slug(label: str) -> str:
+    """A label as part of a file name."""
+    return "".join(c if c.isalnum() else "-" for c in label.lower())
+
+
+def summary(entry: dict[str, Any], unit: str) -> str:
+    """One line on a row."""
+    text = f"test {entry['test']['mean']:.3f} ± {entry['test']['standard_error']:.3f} {unit}"
+    if target := entry["target"]:
+        text += f"; at most {target['at_most']:g} asked, {'reached' if target['reached'] else 'not reached'}"
+        if target["aim"] is not None:
+            text += f"; aim {target['aim']:g} {'reached' if target['aim_reached'] else 'not reached'}"
+    return text

@@ -1,0 +1,31 @@
+"""Contact sheets: sixteen real images of a set, to be shown beside samples where the set itself is not at hand.
+
+They ship with the package as course_lib/data/sheets/NAME.npz, a few hundred bytes each.
+"""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from course_lib import data
+from course_lib.data.sheets import SHEETS
+from course_lib.files import write_atomically
+
+NUMBER = 16
+SETS = ("binarized_mnist", "caltech101_silhouettes")
+
+
+def make(folder: Path = SHEETS) -> None:
+    """Draw NUMBER test images of each set, without replacement, and store them packed eight pixels a byte."""
+    for name in SETS:
+        splits = data.load(name)
+        rows = torch.randperm(len(splits.test), generator=torch.Generator().manual_seed(0))[:NUMBER]
+        file = io.BytesIO()
+        np.savez_compressed(file, packed=np.packbits(splits.test[rows].numpy(), axis=1), rows=rows.numpy(),
+                            shape=np.array(splits.info["image_shape"]))
+        write_atomically(folder / f"{name}.npz", file.getvalue())
+        print(f"{name}: {NUMBER} test images, {file.tell()} bytes")

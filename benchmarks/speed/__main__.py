@@ -1,0 +1,63 @@
+"""Measure speed by name.
+
+    python -m benchmarks.speed                 every comparison
+    python -m benchmarks.speed NAME [NAME ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks import store
+from benchmarks.speed.comparisons import COMPARISONS
+from benchmarks.speed.timing import interleaved, ratio, summary
+
+
+def measure(name: str, rounds: int, results: Path = store.RESULTS) -> dict[str, Any]:
+    """Carry out a comparison on one thread, write its record, return it."""
+    torch.set_num_threads(1)
+    comparison = COMPARISONS[name]()
+    seconds = interleaved(comparison.contenders, rounds)
+    measured = ratio(seconds[comparison.slow], seconds[comparison.fast])
+    target = {"between": [comparison.slow, comparison.fast], "at_least": comparison.at_least,
+              "measured": float(f"{measured:.4g}"), "reached": measured >= comparison.at_least}
+    record = {"name": name, "kind": "speed", "command": f"python -m benchmarks.speed {name}", "title": comparison.title,
+              "text": comparison.text, "clock": "CPU time of the process, seconds a call", "rounds": rounds,
+              "environment": store.environment(torch.device("cpu")),
+              "contenders": [{"name": contender, **summary(values)} for contender, values in seconds.items()],
+              "target": target}
+    store.write(record, results)
+    return record
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--results", type=Path, default=store.RESULTS, help="folder for the records")
+    chosen = parser.parse_args(arguments)
+    unknown = [name for name in chosen.names if name not in COMPARISONS]
+    if unknown:
+        parser.error(f"no comparison is called {', '.join(unknown)}; there are: {', '.join(COMPARISONS)}")
+    if chosen.rounds < 2:
+        parser.error(f"--rounds is {chosen.rounds}; at least 2 are needed for a median and quartiles")
+    for name in chosen.names or COMPARISONS:
+        record = measure(name, chosen.rounds, chosen.results)
+        print(f"{name}: {record['title']}")
+        for c in record["contenders"]:
+            print(f"    {c['seconds'] * 1e3:10.2f} ms  {c['name']}")
+        target = record["target"]
+        print(f"    {target['measured']:.0f} times; asked {target['at_least']:g}, "
+              f"{'reached' if target['reached'] else 'not reached'}")
+    print("Then: python tools/results_page.py --readme")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

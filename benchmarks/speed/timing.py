@@ -1,0 +1,46 @@
+"""CPU time of several contenders, measured in turns: what disturbs one round disturbs all of it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+
+ENOUGH = 0.05                                                        # seconds that one measurement lasts at least
+
+
+def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of CPU time a call, one entry a round for each contender; the order turns by one each round.
+
+    A contender that is done in a moment is called often enough for the clock to be fine enough.
+    """
+    repeats = {name: _repeats(call) for name, call in contenders.items()}
+    names, seconds = list(contenders), {name: [] for name in contenders}
+    for r in range(rounds):
+        for name in names[r % len(names):] + names[:r % len(names)]:
+            seconds[name].append(cpu_time(contenders[name], repeats[name]))
+    return seconds
+
+
+def cpu_time(call: Callable[[], object], repeats: int = 1) -> float:
+    """Seconds of this process's CPU time a call, over `repeats` calls."""
+    began = time.process_time()
+    for _ in range(repeats):
+        call()
+    return (time.process_time() - began) / repeats
+
+
+def summary(seconds: list[float]) -> dict[str, float]:
+    """Median and quartiles over the rounds."""
+    low, median, high = statistics.quantiles(seconds, n=4, method="inclusive")
+    return {"seconds": float(f"{median:.5g}"), "quartiles": [float(f"{low:.5g}"), float(f"{high:.5g}")]}
+
+
+def ratio(slow: list[float], fast: list[float]) -> float:
+    """The median over the rounds of how many times as long `slow` took as `fast`."""
+    return statistics.median(s / f for s, f in zip(slow, fast, strict=True))
+
+
+def _repeats(call: Callable[[], object]) -> int:
+    call()                                                           # the first call pays for what is set up once
+    return max(1, round(ENOUGH / max(cpu_time(call), 1e-6)))

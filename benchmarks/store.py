@@ -1,0 +1,51 @@
+"""Records: one JSON file a measurement in results/, written by the commands and never by hand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import course_lib
+from course_lib.files import write_atomically
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def write(record: dict[str, Any], folder: Path = RESULTS) -> Path:
+    """Store `record` as folder/NAME.json, whole or not at all."""
+    path = folder / f"{record['name']}.json"
+    text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+    write_atomically(path, (text + "\n").encode())
+    return path
+
+
+def read(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
+    """Every record in `folder`, by name."""
+    records = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json")))
+    return {record["name"]: record for record in records}
+
+
+def environment(device: torch.device) -> dict[str, Any]:
+    """What a figure may depend on besides its configuration. No names of machines or people."""
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+    else:
+        name = f"{_usable_cores()}-core {device.type.upper()}"
+    return {"device": name, "threads": torch.get_num_threads(), "torch": torch.__version__,
+            "course_lib": course_lib.__version__, "commit": _commit()}
+
+
+def _usable_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _commit() -> str | None:
+    """The commit that was checked out, None outside a git checkout."""
+    run = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=Path(__file__).parent, capture_output=True,
+                         text=True, check=False)
+    return run.stdout.strip() if run.returncode == 0 else None

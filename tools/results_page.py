@@ -1,0 +1,198 @@
+"""The results, from benchmarks/results/*.json and benchmarks/papers.toml: book/results.md and the table in README.md.
+
+    python tools/results_page.py             write the page
+    python tools/results_page.py --readme    write the page, and the table between the two marks in README.md
+    python tools/results_page.py --check     fail if either is stale
+
+Every measured number comes from a record that a command wrote; this file only sets them in tables.
+"""
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"
+PAGE, README = ROOT / "book" / "results.md", ROOT / "README.md"
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+MARK = "†"
+UNCHECKED = f"{MARK} The paper could not be opened when this page was made: the figure is quoted from memory."
+HEAD = """\
+# Results
+
+What the models of the course reach, each measured by one command, beside what papers report. Figures are test means:
+negative log-likelihood in nats unless a table says otherwise, lower is better, ± the standard error over the test rows.
+Every model was chosen on the validation set. *Asked* is the figure that the course set itself, and whether it was
+reached. *Parameters* are the numbers that the data may set.
+
+This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
+what each gave on validation, seed, device, versions and time. Where a row names weights, they ship with the package,
+`course_lib.hub.load(name)`, in half precision, and the figure was measured with them."""
+SPEED = """\
+CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. Ratios
+hold across machines better than times do. `make bench` measures all of it."""
+
+
+def read(results: Path = RESULTS, papers: Path = PAPERS) -> tuple[list[dict], dict[str, Any]]:
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob("*.json"))]
+    return records, tomllib.loads(papers.read_text(encoding="utf-8"))
+
+
+def page(records: list[dict], papers: dict[str, Any]) -> str:
+    """The page as Markdown."""
+    out = [HEAD]
+    for entry in papers["set"]:
+        own = of_set(records, entry["data"])
+        if own:
+            out += ["", f"## {entry['title']}", "", entry["text"].strip(), "", *results(own, entry["data"], papers)]
+    speeds = [r for r in records if r["kind"] == "speed"]
+    if speeds:
+        out += ["", "## Speed", "", SPEED]
+        for record in speeds:
+            out += ["", *speed(record)]
+    return "\n".join(out) + "\n"
+
+
+def results(records: list[dict], data: str, papers: dict[str, Any]) -> list[str]:
+    """The table of one data set, its notes and its commands."""
+    unit = records[0]["unit"]
+    figures = [f for f in papers["figure"] if f["data"] == data]
+    out = [f"| model | parameters | test, {unit} | asked | papers | weights |", "|---|---|---|---|---|---|"]
+    shown = []
+    for record in records:
+        for row in record["rows"]:
+            beside = [f for f in figures if f["model"] == row["model"]]
+            shown += beside
+            weights = f"`{row['weights']}`" if row["weights"] else ""
+            out.append(f"| {row['model']} | {row['parameters']:,} | {measured(row)} | {asked(row)} | "
+                       f"{'; '.join(cited(f) for f in beside)} | {weights} |")
+    out += [f"| {f['model']} (not in the course yet) | | | | {cited(f)} | |" for f in figures if f not in shown]
+    notes = [r["note"] for r in records if r["note"]]
+    notes += [f"{f['model']}, {f['authors']}: {f['note']}." for f in figures if f.get("note")]
+    if not all(f["checked"] for f in figures):
+        notes.append(UNCHECKED)
+    out += [line for note in notes for line in ("", note)]
+    for record in records:
+        out += ["", how(record)]
+    return out
+
+
+def how(record: dict) -> str:
+    """Command, seed, device and time of a record."""
+    seconds, where = sum(row["seconds"] for row in record["rows"]), record["environment"]
+    epochs = [row["epochs"] for row in record["rows"] if row["epochs"]]
+    trained = f", {' to '.join(dict.fromkeys([str(min(epochs)), str(max(epochs))]))} epochs" if epochs else ""
+    return f"`{record['command']}` · seed {record['seed']}{trained}, {duration(seconds)} in all · {machine(where)}"
+
+
+def machine(where: dict) -> str:
+    """Device, threads and version, from a record's environment."""
+    threads = f"{where['threads']} thread{'s' * (where['threads'] > 1)}"
+    return f"{where['device']}, {threads}, torch {where['torch'].split('+')[0]}"
+
+
+def measured(row: dict) -> str:
+    """Mean and standard error, as many places as the error has meaning in."""
+    return f"{row['test']['mean']:.2f} ± {row['test']['standard_error']:.2f}"
+
+
+def asked(row: dict) -> str:
+    target = row["target"]
+    if target is None:
+        return ""
+    text = f"{target['at_most']:g} or less: {'reached' if target['reached'] else '**not reached**'}"
+    if target["aim"] is not None:
+        text += f"; aim {target['aim']:g}: {'reached' if target['aim_reached'] else 'not reached'}"
+    return text
+
+
+def cited(figure: dict, roles: bool = True) -> str:
+    """A paper's figure, its mark, and the paper."""
+    paper = f"{{cite:t}}`{figure['key']}`" if roles else figure["authors"]
+    return f"{figure['value']:.2f}{'' if figure['checked'] else MARK} ({paper})"
+
+
+def speed(record: dict) -> list[str]:
+    """The table of one comparison."""
+    out = [f"**{record['title']}.** {record['text']}", "",
+           "| contender | CPU time, median | times as long |", "|---|---|---|"]
+    first = record["contenders"][0]["seconds"]
+    for c in record["contenders"]:
+        out.append(f"| {c['name']} | {milliseconds(c['seconds'])} | {c['seconds'] / first:.3g} |")
+    target = record["target"]
+    met = "reached" if target["reached"] else "**not reached**"
+    asked = f"Asked: {target['between'][1]}, {target['at_least']:g} times as fast as {target['between'][0]}, or more; "
+    return [*out, "", f"{asked}measured {target['measured']:.0f}: {met}.", "",
+            f"`{record['command']}` · {record['rounds']} rounds · {machine(record['environment'])}"]
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def table(records: list[dict], papers: dict[str, Any]) -> str:
+    """The short table of the README: the rows that have a target, weights or a paper beside them, then the speed."""
+    out = ["| data | model | measured | asked | paper |", "|---|---|---|---|---|"]
+    for entry in papers["set"]:
+        for record in of_set(records, entry["data"]):
+            for row in record["rows"]:
+                beside = [f for f in papers["figure"] if (f["data"], f["model"]) == (entry["data"], row["model"])]
+                if row["target"] or beside or row["weights"] and record["unit"] == "nats":
+                    out.append(f"| {entry['title']} | {row['model']} | {measured(row)} | {asked(row)} | "
+                               f"{'; '.join(cited(f, roles=False) for f in beside)} |")
+    for record in records:
+        if record["kind"] == "speed":
+            target = record["target"]
+            met = "reached" if target["reached"] else "**not reached**"
+            out.append(f"| speed | {record['title']} | {target['measured']:.0f} times as fast as "
+                       f"{target['between'][0]} | {target['at_least']:g} times or more: {met} | |")
+    return "\n".join([*out, "", UNCHECKED])
+
+
+def of_set(records: list[dict], data: str) -> list[dict]:
+    """The results on one data set."""
+    return [r for r in records if r["kind"] == "result" and r["data"]["name"] == data]
+
+
+def in_readme(text: str, block: str) -> str:
+    """The text with `block` between the two marks. Raises ValueError if it has not each mark once, in order."""
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end or BEGIN in after or END in after:
+        raise ValueError(f"README.md needs the marks {BEGIN} and {END} once each, in this order")
+    return f"{before}{begin}\n{block}\n{end}{after}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--readme", action="store_true", help="write the table in README.md too")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page or the table is stale")
+    chosen = parser.parse_args(arguments)
+    records, papers = read()
+    wanted = {PAGE: page(records, papers)}
+    if chosen.readme or chosen.check:
+        wanted[README] = in_readme(README.read_text(encoding="utf-8"), table(records, papers))
+    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if chosen.check:
+        for path in stale:
+            print(f"{path.relative_to(ROOT)} is stale: run python tools/results_page.py --readme", file=sys.stderr)
+        return int(bool(stale))
+    for path in stale:
+        path.write_text(wanted[path], encoding="utf-8")
+        print(f"wrote {path.relative_to(ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
