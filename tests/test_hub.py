@@ -1,57 +1,16 @@
-"""Trained weights: stored whole, described, checked before they are believed."""
+"""Trained weights: stored whole, described by a card, small enough to ship."""
 from __future__ import annotations
-
-import importlib
-import json
-import os
 
 import pytest
 import torch
-from torch import nn
 
 from course_lib import hub
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.density import FVSBN, Tabular
 from course_lib.text import MarkovChain, NGram
+from tests.support.weights import CARD, make, same
 
-CARD = hub.Card(model="A test model", data="letters", licence="CC0 1.0", citation="made up for the tests",
-                training={"lr": 0.01, "epochs": 3}, results={"test nats": 1.25, "test nats, error": 0.01 / 3},
-                notes="A note | with a bar.")
 LIMIT, LIMIT_ALL = 6 * 10 ** 6, 25 * 10 ** 6                         # bytes: one model, all of them
-
-
-@hub.register
-class Tied(nn.Module):
-    """An embedding that is also the output, an integer buffer, one that is not stored, and a part of its own."""
-
-    def __init__(self, size, conditional=None, offsets=None, parts=()):
-        super().__init__()
-        self.size, self.conditional, self.offsets = size, conditional, offsets
-        self.embedding = nn.Embedding(size, 3)
-        self.head = nn.Linear(3, size, bias=False)
-        self.head.weight = self.embedding.weight
-        self.gain = nn.Parameter(torch.ones(size))
-        self.register_buffer("counts", torch.arange(size))
-        self.register_buffer("mask", torch.ones(100, 100), persistent=False)
-        self.parts = nn.ModuleList(parts)
-
-    @property
-    def config(self):
-        return {"size": self.size, "conditional": self.conditional, "offsets": self.offsets, "parts": self.parts}
-
-
-def make(**more):
-    torch.manual_seed(4)
-    model = Tied(5, **more)
-    with torch.no_grad():
-        model.gain.normal_()
-        model.counts.add_(7)
-    return model
-
-
-def same(one, two):
-    a, b = one.state_dict(), two.state_dict()
-    return a.keys() == b.keys() and all(torch.equal(a[k], b[k]) and a[k].dtype == b[k].dtype for k in a)
 
 
 # --- there and back ---------------------------------------------------------------------------------------------------
@@ -161,159 +120,6 @@ def test_a_card_that_json_cannot_hold_is_refused_before_anything_is_written(tmp_
         with pytest.raises(ValueError, match="cannot be stored as JSON"):
             hub.save(make(), tmp_path, "tied", card)
     assert not list(tmp_path.iterdir())
-
-
-# --- what goes wrong --------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def saved(tmp_path):
-    hub.save(make(), tmp_path, "tied", CARD)
-    return tmp_path
-
-
-def test_an_unknown_name_is_told_the_nearest(monkeypatch, saved):
-    hub.save(make(), saved, "fvsbn-mnist", CARD)
-    monkeypatch.setattr(hub, "WEIGHTS", saved)
-    assert hub.available(saved) == ["fvsbn-mnist", "tied"]
-    with pytest.raises(ValueError, match="no trained weights are called 'fvsbn_mnst'; did you mean 'fvsbn-mnist'"):
-        hub.load("fvsbn_mnst")
-    with pytest.raises(ValueError, match="no trained weights are called 'zzz'; there are: fvsbn-mnist, tied"):
-        hub.card("zzz")
-    with pytest.raises(ValueError, match="did you mean 'tied'"):
-        hub.load(saved / "teid")
-    with pytest.raises(ValueError, match="holds 2 models"):
-        hub.load(saved)
-    assert same(hub.load("tied"), make())
-
-
-@pytest.mark.parametrize("how", ["truncated", "flipped", "missing", "longer"])
-def test_damaged_weights_are_named_with_what_was_got_and_needed(saved, how):
-    file = saved / "tied.safetensors"
-    content = bytearray(file.read_bytes())
-    if how == "truncated":
-        content = content[:100]
-    elif how == "flipped":
-        content[-1] ^= 1
-    elif how == "longer":
-        content += b"\0"
-    file.unlink() if how == "missing" else file.write_bytes(content)
-    needed = json.loads((saved / "tied.json").read_text())
-    got = 0 if how == "missing" else len(content)
-    with pytest.raises(hub.HubError, match=f"tied.safetensors has {got} bytes.*needed are {needed['bytes']} bytes, "
-                                           f"sha256 {needed['sha256'][:12]}"):
-        hub.load(saved)
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "course_lib model 1"}'])
-def test_a_damaged_description_is_named(saved, content):
-    (saved / "tied.json").write_text(content)
-    with pytest.raises(hub.HubError, match="tied.json (is damaged|does not describe a model)"):
-        hub.load(saved)
-    with pytest.raises(hub.HubError, match="tied.json"):
-        hub.card(saved)
-
-
-def edit(folder, **changes):
-    file = folder / "tied.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | changes))
-
-
-def test_a_description_cannot_name_code_to_run(saved, monkeypatch):
-    seen = []
-    monkeypatch.setattr(importlib, "import_module", lambda name: seen.append(name))
-    for name in ("os.system", "os", "course_lib.hub", "nn.Linear", "__import__", "subprocess.Popen"):
-        edit(saved, **{"class": name, "config": {}})
-        with pytest.raises(hub.HubError, match="is no class that can be stored"):
-            hub.load(saved)
-        edit(saved, **{"class": "Tied", "config": {"size": 5, "conditional": {"class": name, "config": {}}}})
-        with pytest.raises(hub.HubError, match="is no class that can be stored"):
-            hub.load(saved)
-    assert seen == []
-
-
-def test_weights_of_another_model_are_refused_with_names(saved):
-    edit(saved, **{"class": "FVSBN", "config": {"n": 5}})
-    with pytest.raises(hub.HubError, match="does not fit FVSBN: missing are bias, .*weight.*unexpected are counts, "):
-        hub.load(saved)
-    edit(saved, **{"class": "Tied", "config": {"size": 6}})
-    with pytest.raises(hub.HubError, match="does not fit Tied: .*gain"):
-        hub.load(saved)
-    edit(saved, config={"sizes": 5})
-    with pytest.raises(hub.HubError, match="describes a Tied that cannot be built: .*sizes"):
-        hub.load(saved)
-    edit(saved, card={"model": "half a card"})
-    with pytest.raises(hub.HubError, match="holds no complete card"):
-        hub.card(saved)
-
-
-def test_what_cannot_be_saved(tmp_path):
-    class Stranger(nn.Linear):
-        config = property(lambda self: {"in_features": 2, "out_features": 2})
-
-    class Shy(Tied):
-        config = None
-
-    class State(Tied):
-        config = property(lambda self: {"size": 5})
-
-        def get_extra_state(self):
-            return {"anything": 1}
-
-        def set_extra_state(self, state):
-            pass
-
-    for cls in (Shy, State):
-        hub.register(cls)
-    try:
-        with pytest.raises(hub.HubError, match="'Stranger' is no class that can be stored"):
-            hub.save(Stranger(2, 2), tmp_path, "x", CARD)
-        with pytest.raises(ValueError, match="Shy has no config"):
-            hub.save(Shy(5), tmp_path, "x", CARD)
-        with pytest.raises(TypeError, match="State keeps _extra_state in its state, a dict"):
-            hub.save(State(5), tmp_path, "x", CARD)
-    finally:
-        for cls in (Shy, State):
-            del hub._registered[cls.__name__]
-    for name in ("", "a/b", "../x", ".hidden"):
-        with pytest.raises(ValueError, match="needed is a plain file name"):
-            hub.save(make(), tmp_path, name, CARD)
-    assert not list(tmp_path.iterdir())
-
-
-def test_a_name_is_registered_for_one_class_only():
-    assert hub.register(Tied) is Tied
-    for name in ("FVSBN", "Bernoulli", "Tied"):
-        with pytest.raises(ValueError, match=f"a class {name} is registered already"):
-            hub.register(type(name, (nn.Module,), {}))
-
-
-@pytest.mark.parametrize("nth", range(1, 4))
-def test_a_kill_while_saving_leaves_the_old_weights_or_a_clear_error(saved, monkeypatch, nth):
-    calls, real = [], os.replace
-
-    def dying(*args):
-        calls.append(args)
-        if len(calls) == nth:
-            raise KeyboardInterrupt
-        real(*args)
-
-    other = make()
-    with torch.no_grad():
-        other.gain.zero_()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "replace", dying)
-        with pytest.raises(KeyboardInterrupt):
-            hub.save(other, saved, "tied", CARD)
-        calls.clear()
-        with pytest.raises(KeyboardInterrupt):
-            hub.save(other, saved, "new", CARD)
-    assert hub.available(saved) == ["tied"] and not list(saved.glob("*.part"))
-    if nth == 1:
-        assert same(hub.load(saved / "tied"), make())
-    else:
-        with pytest.raises(hub.HubError, match="of another version"):
-            hub.load(saved / "tied")
 
 
 # --- what ships -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,164 @@
+"""Early stopping, evaluation and history; generators, precision and modes."""
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.training import History, epoch_order, evaluate, fit, loop
+from tests.support.training import SMALL, Climber, Logits, Recorder
+
+
+@pytest.fixture
+def data():
+    return SMALL.clone()
+
+
+# --- early stopping ---------------------------------------------------------------------------------------------------
+
+
+def test_early_stopping_restores_the_best_weights_and_says_so(data):
+    model = Climber()
+    history = fit(model, data, data, epochs=50, batch_size=23, lr=0.1, patience=3)
+    assert history.best_epoch == 5 or history.best_epoch == 6        # w = 0.5 or 0.6, both 0.05 away
+    assert history.epochs == history.best_epoch + 3 and history.stopped and history.restored
+    assert history.best_valid == min(history.valid) == pytest.approx(0.0025, rel=1e-4)
+    assert evaluate(model, data)[0] == history.best_valid
+    assert "stopped early, best weights restored" in str(history)
+
+
+def test_without_patience_the_last_weights_stay(data):
+    model = Climber()
+    history = fit(model, data, data, epochs=9, batch_size=23, lr=0.1)
+    assert model.w.item() == pytest.approx(0.9, rel=1e-5)
+    assert history.epochs == 9 and history.best_epoch in (5, 6) and not history.restored and not history.stopped
+
+
+def test_patience_that_does_not_run_out_still_restores_the_best(data):
+    model = Climber()
+    history = fit(model, data, data, epochs=7, batch_size=23, lr=0.1, patience=3)
+    assert history.epochs == 7 and not history.stopped and history.restored
+    assert evaluate(model, data)[0] == min(history.valid)
+
+
+# --- randomness -------------------------------------------------------------------------------------------------------
+
+
+def test_the_order_is_a_permutation_of_its_own_for_every_epoch_and_seed():
+    orders = {(seed, epoch): tuple(epoch_order(50, seed, epoch).tolist())
+              for seed in (-1, 0, 1, 2) for epoch in (1, 2, 3)}
+    assert len(set(orders.values())) == len(orders)
+    assert all(sorted(order) == list(range(50)) for order in orders.values())
+
+
+def test_two_runs_are_equal_whatever_the_global_generator_and_leave_it_alone(data):
+    results = []
+    for start in (1, 2):
+        torch.manual_seed(start)
+        before, model = torch.get_rng_state(), Logits()
+        history = fit(model, data, data, epochs=3, batch_size=5, lr=0.1)
+        assert torch.equal(torch.get_rng_state(), before)
+        results.append((model.weight, history.train, history.valid))
+    assert torch.equal(results[0][0], results[1][0]) and results[0][1:] == results[1][1:]
+    other = Logits()
+    fit(other, data, epochs=3, batch_size=5, lr=0.1, seed=1)
+    assert not torch.equal(other.weight, results[0][0])
+
+
+# --- precision, devices, modes ----------------------------------------------------------------------------------------
+
+
+def test_bf16_computes_the_loss_in_bfloat16_and_keeps_weights_and_validation_in_float32(data):
+    model, reference = Recorder(), Recorder()
+    history = fit(model, data, data, epochs=2, batch_size=23, lr=0.01, bf16=True)
+    exact = fit(reference, data, data, epochs=2, batch_size=23, lr=0.01)
+    assert model.seen == [torch.bfloat16, torch.float32] * 2
+    assert {p.dtype for p in model.parameters()} == {torch.float32} == {p.grad.dtype for p in model.parameters()}
+    assert history.train == pytest.approx(exact.train, rel=0.02) and history.train != exact.train
+    with pytest.raises(ValueError, match="bf16 is True and some parameters are not float32"):
+        fit(Logits(), data, epochs=1, bf16=True)
+
+
+def test_training_mode_is_on_in_training_off_in_validation_and_restored(data):
+    model = Recorder()
+    model.eval()
+    model.drop.train()
+    fit(model, data, data, epochs=1, batch_size=23, lr=0.01)
+    evaluate(model, data, batch_size=23)
+    assert model.modes == [(True, True), (False, False), (False, False)]
+    assert not model.training and model.drop.training
+
+
+def test_frozen_parameters_stay_and_stale_gradients_do_not_count(data):
+    model, reference = Logits(), Logits()
+    for m in (model, reference):
+        m.weight.requires_grad_(False)
+    model.bias.grad = torch.full((6,), 1e6, dtype=torch.float64)
+    model.weight.grad = torch.full((6, 6), math.nan, dtype=torch.float64)
+    fit(model, data, epochs=1, batch_size=10, lr=0.1, clip=1.0)
+    fit(reference, data, epochs=1, batch_size=10, lr=0.1, clip=1.0)
+    assert torch.equal(model.weight, Logits().weight) and torch.equal(model.bias, reference.bias)
+
+
+@pytest.mark.gpu
+def test_the_same_run_on_a_gpu(data):
+    cpu, gpu = Logits(), Logits()
+    one = fit(cpu, data, data, epochs=3, batch_size=10, lr=0.05, clip=1.0)
+    two = fit(gpu, data, data, epochs=3, batch_size=10, lr=0.05, clip=1.0, device="cuda")
+    assert gpu.weight.device.type == "cuda" and two.train == pytest.approx(one.train, rel=1e-10)
+    torch.testing.assert_close(gpu.weight.cpu(), cpu.weight, rtol=0, atol=1e-10)
+    assert evaluate(gpu, data)[0] == pytest.approx(evaluate(cpu, data)[0], rel=1e-10)
+
+
+# --- evaluation and history -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch_size", [1, 7, 23, 100])
+def test_evaluate_gives_mean_and_standard_error(data, batch_size):
+    model = Logits()
+    nll = [-v for v in model.log_prob(data).tolist()]
+    mean = math.fsum(nll) / 23
+    error = math.sqrt(math.fsum((v - mean) ** 2 for v in nll) / 22) / math.sqrt(23)
+    assert evaluate(model, data, batch_size) == pytest.approx((mean, error), rel=1e-12)
+
+
+def test_evaluate_accumulates_in_double_precision():
+    class Shifted(nn.Module):
+        def log_prob(self, x):
+            return -(20000 + x[:, 0])
+
+    values = torch.arange(1000) % 7 / 8
+    mean, error = evaluate(Shifted(), values[:, None])
+    assert mean == pytest.approx(20000 + values.double().mean().item(), abs=1e-9)
+    rounded = (20000 + values).double()
+    assert error == pytest.approx(rounded.std().item() / math.sqrt(1000), rel=1e-9)
+    assert math.isnan(evaluate(Shifted(), values[:1, None])[1])
+
+
+def test_history_goes_through_json_and_draws_its_curve(data):
+    history = fit(Logits(), data, data[:9], epochs=3, batch_size=10, lr=0.1)
+    again = History(**json.loads(json.dumps(history.to_dict())))
+    assert again == history and history.epochs == 3 and all(s > 0 for s in history.seconds)
+    ax = history.plot()
+    drawn = {line.get_label(): list(line.get_ydata()) for line in ax.get_lines()}
+    assert drawn["training"] == history.train and drawn["validation"] == history.valid
+    assert ax.get_xlabel() == "epoch"
+    assert fit(Logits(), data, epochs=1).to_dict()["valid"] == []
+
+
+def test_the_bar_is_shown_unless_it_is_unwanted(data, monkeypatch):
+    made = []
+
+    class Bar(loop.tqdm):
+        def __init__(self, *args, **kwargs):
+            made.append(kwargs)
+            super().__init__(*args, **kwargs)
+
+    monkeypatch.setattr(loop, "tqdm", Bar)
+    fit(Logits(), data, epochs=2, batch_size=10)
+    fit(Logits(), data, epochs=2, batch_size=10, progress=False)
+    assert "disable" not in made[0] and made[0]["total"] == 6        # so that TQDM_DISABLE is heard
+    assert made[1]["disable"] is True
