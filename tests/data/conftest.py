@@ -12,7 +12,8 @@ from course_lib.data.registry import File
 
 
 class Server:
-    """serve(path, body, how) answers GET /path; `asked` lists the paths asked for; addresses come from url(path).
+    """serve(path, body, how) answers GET /path; `asked` lists the paths asked for and
+    `encodings` what compression the client takes; addresses come from url(path).
 
     how: "whole"; "cut" states the full length, sends half and closes; "short" sends half and states no length;
     "stall" sends half and then nothing; "silent" never answers; "paired" sends the second half when two have asked for
@@ -20,12 +21,14 @@ class Server:
     """
 
     def __init__(self):
-        self.answers, self.asked, self.over, self.pair = {}, [], threading.Event(), threading.Barrier(2)
+        self.answers, self.asked, self.encodings = {}, [], []
+        self.over, self.pair = threading.Event(), threading.Barrier(2)
         owner = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self):
                 owner.asked.append(self.path[1:])
+                owner.encodings.append(self.headers["Accept-Encoding"])
                 owner.answer(self, *owner.answers.get(self.path[1:], (b"", 404)))
 
             def log_message(self, *args):

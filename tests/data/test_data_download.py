@@ -38,6 +38,12 @@ def test_first_load_downloads_and_the_second_reads_the_cache(server, cache, row)
     assert everything_in(cache) == ["toy", "toy/a.bin"]
 
 
+def test_the_bytes_are_asked_for_as_they_are(server, cache, row):
+    """Compressed on the way, the length that the server states would not be the file's, nor a .gz file's hash."""
+    fetch("toy", row("toy/a.bin", BODY, server.serve("a.bin", BODY)))
+    assert server.encodings == ["identity"]
+
+
 @pytest.mark.parametrize("how", ["cut", "short", "stall"])
 def test_a_part_is_not_kept_and_the_message_counts_it(server, cache, row, monkeypatch, how):
     if how == "stall":
