@@ -75,20 +75,25 @@ class FVSBN(AutoregressiveModel):
         """
         if context is not None:
             self.check_context(context, len(u))
-        threshold = torch.logit(1 - u[..., 0].T).to(self.bias.dtype)  # (n, num), in drawing order; infinite at u = 0
-        x = self.bias.new_zeros(self.n, len(u))                      # (n, num), zero where nothing is drawn yet
+        weight, bias = self.weight, self.bias
+        if (self.order.diff() != 1).any():                           # drawing order; a copy, spared the natural one
+            weight, bias = weight[self.order][:, self.order], bias[self.order]
+        if known is not None:
+            given, known = given.T[self.order], known.T[self.order]
+        threshold = torch.logit(1 - u[..., 0].T).to(bias.dtype)      # (n, num); infinite at u = 0
+        x = bias.new_zeros(self.n, len(u))                           # (n, num), in drawing order
         for begin in range(0, self.n, BLOCK):
-            block = self.order[begin:begin + BLOCK]                  # the variables of this block
-            weight = self.weight.index_select(0, block) * self.earlier.index_select(0, block)          # (block, n)
-            logits = self.bias[block, None] + weight @ x - threshold[begin:begin + BLOCK]
+            block = slice(begin, min(begin + BLOCK, self.n))         # the variables solved together
+            logits = bias[block, None] + weight[block, :begin] @ x[:begin] - threshold[block]
             if torch.isnan(logits).any():
                 raise ValueError("the model's probabilities are NaN: its parameters have diverged")
-            weight = weight[:, block]                                # within the block: strictly triangular
-            for _ in range(len(block) + 1):
-                drawn = (logits + weight @ x[block] >= 0).to(x.dtype)
+            within = weight[block, block].tril(-1)                   # what the block's variables add to each other
+            drawn = x[block]                                         # the first guess: all zero
+            for _ in range(len(logits) + 1):
+                guess, drawn = drawn, (torch.addmm(logits, within, drawn) >= 0).to(x.dtype)
                 if known is not None:
-                    drawn = torch.where(known.T[block], given.T[block], drawn)
-                if torch.equal(drawn, x[block]):
+                    drawn = torch.where(known[block], given[block], drawn)
+                if torch.equal(drawn, guess):
                     break
-                x[block] = drawn
-        return x.T.contiguous()
+            x[block] = drawn
+        return x[self.order.argsort()].T.contiguous()                # column i is variable i again
