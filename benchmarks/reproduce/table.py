@@ -79,7 +79,7 @@ def fvsbn_in_order(n: int, order: int) -> FVSBN:
 
 
 ALPHAS = over("alpha", (0.01, 0.03, 0.1, 0.3, 1.0, 3.0))
-SMALL = {"epochs": 300, "batch_size": 50, "lr": 0.01, "schedule": "cosine"}
+SMALL = {"epochs": 200, "batch_size": 50, "lr": 0.01, "schedule": "cosine", "patience": 50}
 SMOOTHINGS = (*({"smoothing": "add", "alpha": alpha} for alpha in (0.01, 0.1, 1.0)),
               *({"smoothing": "interpolated", "buckets": buckets} for buckets in (1, 8)),
               {"smoothing": "kneser-ney"})
@@ -116,13 +116,13 @@ RUNS: dict[str, Run] = {run.name: run for run in (
               {"n": 16, "m": m}, candidates=ALPHAS) for m in (0, 1, 2, 3, 5, 7, 10)),
         Row("full table", Tabular, recipes.by_counting, {"n": 16}, candidates=ALPHAS),
         Row("best tree", Tabular, recipes.by_tree, candidates=ALPHAS),
-        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 16}, {**SMALL, "epochs": 60, "batch_size": 100}, DECAYS),
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 16}, {**SMALL, "epochs": 60, "batch_size": 100, "patience": 10}, DECAYS),
     )),
     Run("plants", "plants", (
         Row("independent variables", markov_chain, recipes.by_counting, {"n": 69, "m": 0},
             candidates=ALPHAS),
         Row("best tree", Tabular, recipes.by_tree, candidates=ALPHAS),
-        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 69}, {**SMALL, "epochs": 60, "batch_size": 100}, DECAYS),
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 69}, {**SMALL, "epochs": 60, "batch_size": 100, "patience": 10}, DECAYS),
     )),
     Run("ngram-tiny-shakespeare", "tiny_shakespeare", tuple(
         Row(f"n-gram of order {m}", NGram, text.by_ngram, {"order": m}, candidates=SMOOTHINGS,
