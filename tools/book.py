@@ -17,8 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
-# Sphinx keeps what it read; these files change every page, so a change of them starts afresh.
-SHARED = ["_config.yml", "_toc.yml", "requirements-book.txt", "book/_ext/*.py", "book/references.bib"]
+# Sphinx keeps what it read, and copies no asset where no page changed: a change of these starts afresh.
+SHARED = ["_config.yml", "_toc.yml", "requirements-book.txt", "book/_ext/*.py", "book/_assets/*", "book/references.bib",
+          "build/static/vendor/mathjax/complete.txt"]
 
 
 def clean_if_stale() -> None:

@@ -10,11 +10,13 @@ objects, streams in one piece, ids of widgets by their order, and only the metad
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -145,18 +147,31 @@ def dumps(nb) -> str:
     return nbformat.writes(nb, version=4).rstrip("\n") + "\n"
 
 
+@contextlib.contextmanager
+def environment():
+    """What a kernel inherits: one thread, no GPU, no progress bars, and no data but those that ship."""
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ.update(ENVIRONMENT, COURSE_CACHE=empty)
+        os.environ.pop("COURSE_DATA", None)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
 def run(path: Path, nb) -> None:
-    """Run the notebook in its folder: one thread, no GPU, no progress bars, no real data but what ships."""
+    """Run the notebook in its folder, as a reader would."""
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
-    os.environ.update(ENVIRONMENT)
-    os.environ.pop("COURSE_DATA", None)
     began = time.perf_counter()
     client = NotebookClient(nb, timeout=300, kernel_name="python3", record_timing=False, store_widget_state=True,
                             resources={"metadata": {"path": str(path.parent)}})
     try:
-        client.execute()
+        with environment():
+            client.execute()
     except (CellExecutionError, CellTimeoutError) as error:
         sys.exit(f"{path} was left as it was: a cell failed.\n\n{stable(str(error))}")
     print(f"ran {path} in {time.perf_counter() - began:.1f} s")

@@ -12,7 +12,7 @@ PROGRESS = re.compile(r"\d+%\|[^|\n]*\||\bit/s\]|s/it\]")
 STAMP = re.compile(
     r"\b(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d"              # a date and a time
     r"|\b\d\d:\d\d:\d\d\b"
-    r"|\bcuda:\d|\bNVIDIA\b|\bdevice=|\bon (?:cpu|cuda)\b"
+    r"|\bcuda:\d|\bNVIDIA\b|\bon (?:cpu|cuda)\b"
     r"|\b(?:torch|numpy|python|course_lib)\s*[=v: ]?=?\s*v?\d+\.\d+",
     re.I)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")

@@ -33,14 +33,18 @@ def git_remote(folder) -> str:
         return ""
 
 
-def repository(app, config) -> None:
-    """One source for the launch buttons: the environment, then _config.yml, then the git remote; none: no buttons."""
-    options = config.html_theme_options
-    configured = options.get("repository_url") or ""
+def address(configured: str, folder) -> str:
+    """The repository's public address: from the environment, else as configured, else the git remote's; or empty."""
     if "executablebooks/jupyter-book" in configured:           # what Jupyter Book puts where nothing is said
         configured = ""
-    candidates = (os.environ.get("BOOK_REPOSITORY_URL", ""), configured, git_remote(app.srcdir))
-    url = next(filter(None, map(public_address, candidates)), "")
+    candidates = (os.environ.get("BOOK_REPOSITORY_URL", ""), configured, git_remote(folder))
+    return next(filter(None, map(public_address, candidates)), "")
+
+
+def repository(app, config) -> None:
+    """The launch buttons lead to the repository's address; where there is none, there are no buttons."""
+    options = config.html_theme_options
+    url = address(options.get("repository_url") or "", app.srcdir)
     if url:
         options["repository_url"] = url
         options["repository_branch"] = os.environ.get("BOOK_REPOSITORY_BRANCH") or options.get("repository_branch") or "main"
@@ -70,6 +74,27 @@ def scripts_once(app, pagename, templatename, context, doctree) -> None:
     context["script_files"] = kept
 
 
+def own_sources_only(app):
+    """The index of sources lists the modules whose pages exist, not the names that stand in for torch."""
+    modules = getattr(app.env, "_viewcode_modules", {})
+    for name in [name for name, entry in modules.items() if not entry]:
+        del modules[name]
+    return ()
+
+
+def one_target_or_none(app) -> None:
+    """A short name in a signature that several modules define (State) is no link, rather than a link to any of them."""
+    from sphinx.domains.python import PythonDomain
+
+    find = PythonDomain.find_obj
+
+    def find_one(self, *args, **kwargs):
+        matches = find(self, *args, **kwargs)
+        return matches if len(matches) < 2 else []
+
+    PythonDomain.find_obj = find_one
+
+
 INLINE = re.compile(r"(?<![\\`:\w])`(?!`)([^`]+)`(?![`_])|(?<![\\$\w])\$([^$\n]+)\$(?!\d)")
 BULLET = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 
@@ -95,7 +120,9 @@ def separated(lines: list[str]) -> list[str]:
 def setup(app):
     app.connect("autodoc-process-docstring", docstring_to_rst, priority=400)      # before napoleon's 500
     sys.path.insert(0, str(app.srcdir))                        # the API pages read course_lib from the work tree
+    app.connect("builder-inited", one_target_or_none)
     app.connect("config-inited", repository, priority=10)
     app.connect("config-inited", local_mathjax, priority=10)
+    app.connect("html-collect-pages", own_sources_only, priority=400)              # before viewcode's 500
     app.connect("html-page-context", scripts_once, priority=999)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,9 +5,10 @@ import time
 from pathlib import Path
 
 import psutil
-from nbval.plugin import IPyNbCell
+from nbval.plugin import IPyNbCell, IPyNbFile
 
 from tests.support.numbers import Output
+from tools import nb
 
 CPU_SECONDS = 60.0
 MEBIBYTES = 2048.0
@@ -17,7 +18,11 @@ def install():
     """Teach nbval's cells; called once, when the tests' configuration is read."""
     if getattr(IPyNbCell, "course", False):
         return
-    sanitize, runtest = IPyNbCell.sanitize, IPyNbCell.runtest
+    sanitize, runtest, setup = IPyNbCell.sanitize, IPyNbCell.runtest, IPyNbFile.setup
+
+    def start_kernel(self):
+        with nb.environment():           # as when the outputs were stored
+            setup(self)
 
     def compare_with_tolerance(self, text):
         text = sanitize(self, text)
@@ -36,7 +41,8 @@ def install():
             if complaint := over_budget(cost):
                 self.raise_cell_error(complaint)
 
-    IPyNbCell.sanitize, IPyNbCell.runtest, IPyNbCell.course = compare_with_tolerance, run_and_measure, True
+    IPyNbFile.setup, IPyNbCell.runtest, IPyNbCell.sanitize = start_kernel, run_and_measure, compare_with_tolerance
+    IPyNbCell.course = True
 
 
 def kernel_cost(pid: int) -> dict[str, float]:

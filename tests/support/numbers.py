@@ -58,7 +58,7 @@ class Output(str):
     __hash__ = str.__hash__
 
     def __eq__(self, other):
-        return agree(self, other) if isinstance(other, str) else NotImplemented
+        return agree(str(self), str(other)) if isinstance(other, str) else NotImplemented
 
     def __ne__(self, other):
         return not self == other

@@ -1,0 +1,30 @@
+/* What scrolls sideways in its own box can be reached and scrolled by keyboard; what opens a list says which. */
+(() => {
+  "use strict";
+  const BOXES = "div.math, .afm-view, .cell_output .output, .cell_output pre, .highlight pre, " +
+                ".pst-scrollable-table-container, .bd-article table.table";
+
+  function mark() {
+    for (const box of document.querySelectorAll(BOXES)) {
+      const wide = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible";
+      if (wide) box.tabIndex = 0;
+      else if (box.tabIndex === 0) box.removeAttribute("tabindex");
+    }
+  }
+
+  function name() {
+    for (const toggle of document.querySelectorAll(".bd-sidebar-primary summary:not([aria-label])")) {
+      const link = toggle.closest("li")?.querySelector("a");
+      toggle.setAttribute("aria-label", `Sections of ${link?.textContent.trim() || "this part"}`);
+    }
+  }
+
+  async function main() {
+    name();
+    await window.MathJax?.startup?.promise;
+    mark();
+    new ResizeObserver(mark).observe(document.body);
+  }
+
+  window.addEventListener("load", main);
+})();

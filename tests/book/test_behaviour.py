@@ -1,0 +1,105 @@
+"""What a reader does with the book: search, switch to dark, download, print, launch, use the keyboard."""
+from __future__ import annotations
+
+import pytest
+
+from book._ext import course_book
+from tests.book.test_pages import PAGES
+from tests.conftest import ROOT
+from tools import setup_cell
+
+NOTEBOOKS = [path for path in PAGES if (ROOT / path).with_suffix(".ipynb").exists()]
+CHROME = [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article", ".prev-next-footer"]
+
+
+def test_there_are_chapters():
+    assert len(NOTEBOOKS) >= 2
+
+
+def test_search_finds_a_term(visit):
+    with visit("search.html?q=factorisation") as page:
+        page.wait_for_selector("#search-results li", timeout=10_000)
+        hits = page.locator("#search-results li").all_inner_texts()
+        assert any("chain rule" in hit.lower() for hit in hits), hits
+        assert page.faults == []
+
+
+def test_search_says_when_it_finds_nothing(visit):
+    with visit("search.html?q=qwertyuiopasdf") as page:
+        page.wait_for_function("document.querySelector('#search-results').innerText.includes('did not match')")
+
+
+def test_search_by_keyboard(visit):
+    with visit(PAGES[0]) as page:
+        page.keyboard.press("Control+k")
+        page.keyboard.type("likelihood")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search.html?q=likelihood")
+        page.wait_for_selector("#search-results li", timeout=10_000)
+
+
+def test_dark_mode_is_switched_and_kept(visit):
+    theme = "document.documentElement.dataset.theme"
+    ground = "getComputedStyle(document.body).backgroundColor"
+    with visit(PAGES[0]) as page:
+        light = page.evaluate(ground)
+        button = page.locator(".theme-switch-button:visible").first
+        for _ in range(3):                                    # the button goes round light, dark, automatic
+            button.click()
+            if page.evaluate(theme) == "dark":
+                break
+        assert page.evaluate(theme) == "dark" and page.evaluate(ground) != light
+        page.reload()
+        assert page.evaluate(theme) == "dark"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS)
+def test_notebook_can_be_downloaded(visit, site, path):
+    with visit(path) as page:
+        links = page.eval_on_selector_all("a[href$='.ipynb']", "all => all.map(a => a.getAttribute('href'))")
+        download = [(site / path).parent / link for link in links if "_sources" in link]
+        assert download, links
+        assert download[0].resolve().read_bytes() == (ROOT / path).with_suffix(".ipynb").read_bytes()
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS[:1])
+def test_print_shows_the_text_alone(visit, path):
+    with visit(path) as page:
+        assert page.locator(CHROME[0]).is_visible()
+        page.emulate_media(media="print")
+        assert [part for part in CHROME if page.locator(part).first.is_visible()] == []
+        assert page.locator("article p").first.is_visible()
+        assert page.locator("h1:visible").count() == 1
+        assert page.pdf().startswith(b"%PDF")
+
+
+def test_launch_buttons_follow_the_address(visit, site):
+    """With a public address they lead to Colab and Binder with this notebook; without one there are none."""
+    address = course_book.address(setup_cell.repository(ROOT).get("url") or "", ROOT)
+    for path in NOTEBOOKS:
+        with visit(path) as page:
+            links = page.eval_on_selector_all("a[href]", "all => all.map(a => a.href)")
+            colab = [link for link in links if link.startswith("https://colab.research.google.com/github/")]
+            binder = [link for link in links if link.startswith("https://mybinder.org/v2/")]
+        if address:
+            notebook = path.replace(".html", ".ipynb")
+            assert any(link.endswith(notebook) for link in colab) and any(notebook in link for link in binder)
+        else:
+            assert colab == [] and binder == []
+
+
+def test_first_stop_of_the_keyboard_skips_to_the_text(visit):
+    with visit(NOTEBOOKS[0]) as page:
+        page.keyboard.press("Tab")
+        assert "skip" in page.evaluate("document.activeElement.textContent").lower()
+        page.keyboard.press("Enter")
+        assert page.evaluate("location.hash") == "#main-content"
+
+
+def test_focus_is_seen(visit):
+    with visit(NOTEBOOKS[0]) as page:
+        for _ in range(6):
+            page.keyboard.press("Tab")
+        style = page.evaluate("(() => { const s = getComputedStyle(document.activeElement);"
+                              " return [s.outlineStyle, parseFloat(s.outlineWidth), s.boxShadow]; })()")
+        assert (style[0] != "none" and style[1] >= 1) or style[2] != "none"

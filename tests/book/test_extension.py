@@ -1,0 +1,155 @@
+"""The book's Sphinx extension: the repository's address, the launch buttons, docstrings, and builds that repeat."""
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from book._ext import course_book
+from tests.conftest import ROOT
+from tools.nb import KERNELSPEC
+
+ADDRESS = "https://git.example/org/course"
+
+
+@pytest.mark.parametrize("given, public", [
+    ("https://git.example/org/course.git", ADDRESS),
+    ("https://someone:secret@git.example/org/course", ADDRESS),
+    ("git@git.example:org/course.git", ADDRESS),
+    ("ssh://git@git.example/org/course/", ADDRESS),
+    ("/srv/mirrors/course.git", ""),
+    ("file:///srv/course.git", ""),
+    ("../course", ""),
+    ("", ""),
+])
+def test_public_address(given, public):
+    assert course_book.public_address(given) == public
+
+
+def test_environment_comes_before_configuration_before_remote(monkeypatch, tmp_path):
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "-q"], check=True)
+    monkeypatch.delenv("BOOK_REPOSITORY_URL", raising=False)
+    assert course_book.address("", tmp_path) == ""
+    subprocess.run([*git, "remote", "add", "origin", "git@git.example:org/remote.git"], check=True)
+    assert course_book.address("", tmp_path) == "https://git.example/org/remote"
+    assert course_book.address(ADDRESS, tmp_path) == ADDRESS
+    assert course_book.address("https://github.com/executablebooks/jupyter-book", tmp_path).endswith("/remote")
+    monkeypatch.setenv("BOOK_REPOSITORY_URL", "https://git.example/org/fork")
+    assert course_book.address(ADDRESS, tmp_path) == "https://git.example/org/fork"
+
+
+@pytest.mark.parametrize("plain, rst", [
+    ("`x` has B rows", "``x`` has B rows"),
+    ("$p(x)$ and $q$", ":math:`p(x)` and :math:`q`"),
+    ("already ``literal`` and :class:`Role`", "already ``literal`` and :class:`Role`"),
+    ("costs 5$ or 6$", "costs 5$ or 6$"),
+])
+def test_docstrings_become_rst(plain, rst):
+    lines = [plain]
+    course_book.docstring_to_rst(None, "function", "f", None, None, lines)
+    assert lines == [rst]
+
+
+def test_indented_blocks_are_set_apart():
+    assert course_book.separated(["Returns:", "    the sum", "of all"]) == ["Returns:", "", "    the sum", "", "of all"]
+    assert course_book.separated(["- one", "  more", "- two"]) == ["- one", "  more", "", "- two"]
+    assert course_book.separated(["a", "b", "", "c"]) == ["a", "b", "", "c"]
+
+
+@pytest.fixture(scope="module")
+def small_book(tmp_path_factory) -> Path:
+    """A book of one page and one notebook with this book's configuration, extension and assets."""
+    folder = tmp_path_factory.mktemp("small")
+    for name in ("_config.yml", "book/_ext", "book/_assets"):
+        source, target = ROOT / name, folder / name
+        target.parent.mkdir(exist_ok=True)
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    (folder / "_toc.yml").write_text("format: jb-book\nroot: book/intro\nchapters:\n- file: book/01-toy\n")
+    (folder / "book/intro.md").write_text("# A book\n\nSee [the chapter](01-toy.ipynb) and $x^2$.\n")
+    (folder / "book/references.bib").write_text("")
+    notebook = nbformat.v4.new_notebook(
+        metadata={"language_info": {"name": "python"}, "kernelspec": KERNELSPEC},
+        cells=[nbformat.v4.new_markdown_cell("# A chapter\n\n$$x = 1 \\tag{1.1}$$", id="a"),
+               nbformat.v4.new_code_cell("print(1)", id="b")])
+    nbformat.write(notebook, str(folder / "book/01-toy.ipynb"))
+    return folder
+
+
+def build(folder: Path, output: str, **environment):
+    """Build as `make book` does; returns the process and the folder of the site."""
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("BOOK_")}
+    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", str(folder), "--path-output",
+               str(folder / output), "-W", "-n", "--keep-going", "--quiet"]
+    made = subprocess.run(command, capture_output=True, text=True, cwd=folder, env={**clean, **environment})
+    return made, folder / output / "_build" / "html"
+
+
+def launch_links(site: Path) -> list[str]:
+    page = (site / "book/01-toy.html").read_text("utf-8")
+    return re.findall(r'href="(https://(?:colab|mybinder)[^"]*)"', page)
+
+
+@pytest.mark.slow
+def test_without_address_no_launch_buttons_and_no_warning(small_book):
+    made, site = build(small_book, "plain")
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert launch_links(site) == []
+    page = (site / "book/01-toy.html").read_text("utf-8")
+    assert "executablebooks/jupyter-book" not in page and 'class="btn btn-sm btn-source-' not in page
+
+
+@pytest.mark.slow
+def test_with_address_buttons_lead_to_this_notebook(small_book):
+    made, site = build(small_book, "public", BOOK_REPOSITORY_URL="git@github.com:org/course.git")
+    assert made.returncode == 0, made.stdout + made.stderr
+    links = launch_links(site)
+    assert "https://colab.research.google.com/github/org/course/blob/main/book/01-toy.ipynb" in links
+    assert any(link.startswith("https://mybinder.org/v2/gh/org/course/main?") and "book/01-toy.ipynb" in link
+               for link in links), links
+    page = (site / "book/01-toy.html").read_text("utf-8")
+    assert "https://github.com/org/course/issues/new" in page
+    assert "secret" not in page
+
+
+@pytest.mark.slow
+def test_two_builds_are_the_same(small_book):
+    sites = [build(small_book, name, SOURCE_DATE_EPOCH="1767225600", TZ=zone)[1]
+             for name, zone in (("one", "UTC"), ("two", "Asia/Tokyo"))]
+    first, second = ({file.relative_to(site): file.read_bytes() for file in site.rglob("*") if file.is_file()}
+                     for site in sites)
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text, warning", [
+    ("[nowhere](02-missing.ipynb)", "02-missing.ipynb"),
+    ("{ref}`nothing`", "nothing"),
+    ("{cite}`nobody2020`", "nobody2020"),
+    ("{func}`course_lib.missing`", "course_lib.missing"),
+])
+def test_broken_reference_fails_the_build(small_book, tmp_path, text, warning):
+    folder = tmp_path / "broken"
+    shutil.copytree(small_book, folder, ignore=shutil.ignore_patterns("_build", "plain", "public", "one", "two"))
+    (folder / "book/intro.md").write_text(f"# A book\n\n{text}\n")
+    made, _ = build(folder, "out")
+    assert made.returncode != 0
+    assert warning in made.stdout + made.stderr
+
+
+def test_each_script_once():
+    class Script:
+        def __init__(self, **attributes):
+            self.attributes = attributes
+
+    file, inline = Script(src="a.js"), "const x = 1;"
+    context = {"script_files": [file, Script(body=inline), Script(src="b.js"), Script(body=inline), Script(body="other")]}
+    course_book.scripts_once(None, None, None, context, None)
+    assert [script.attributes.get("body") for script in context["script_files"]] == [None, inline, None, "other"]

@@ -1,0 +1,188 @@
+"""The stored notebooks: in normal form, wholly run, described, and built on the library instead of on copies of it."""
+from __future__ import annotations
+
+import copy
+
+import nbformat
+import pytest
+
+from tests.conftest import ROOT
+from tools import nb as tool
+from tools import nb_form, setup_cell
+
+NOTEBOOKS = sorted(path for folder in ("book", "exercises", "solutions") for path in (ROOT / folder).glob("*.ipynb"))
+CHAPTERS = [path for path in NOTEBOOKS if path.parent.name == "book"]
+REPOSITORY = {"url": "https://git.example/org/course", "branch": "main"}
+
+
+def read(path):
+    return nbformat.read(path, 4)
+
+
+def name(path):
+    return path.name
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_notebook_is_in_normal_form(path):
+    nb = read(path)
+    text = tool.dumps(tool.normalise(nb, path.stem, setup_cell.repository(ROOT)))
+    assert text == path.read_text("utf-8"), f"run: make notebooks NB={path.relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_notebook_has_no_faults(path):
+    found = nb_form.problems(read(path), path)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=name)
+def test_chapter_defines_nothing_that_the_library_has(path):
+    doubles = nb_form.definitions(read(path)) & nb_form.public_symbols(ROOT / "course_lib")
+    assert not doubles, f"import {', '.join(sorted(doubles))} from course_lib instead"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_notebook_is_small_enough_to_download(path):
+    assert path.stat().st_size < 4_000_000
+    assert nb_form.size_of_widgets(read(path)) < 100_000
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=name)
+def test_chapter_is_in_the_book(path):
+    assert f"book/{path.stem}\n" in (ROOT / "_toc.yml").read_text("utf-8") + "\n"
+
+
+# Each check is tried on a notebook with the fault it looks for.
+
+def out(**parts):
+    return nbformat.v4.new_output(**parts)
+
+
+def printed(text):
+    return out(output_type="stream", name="stdout", text=text)
+
+
+@pytest.fixture
+def good(tmp_path):
+    """A notebook without a fault, and where it lies."""
+    figure = out(output_type="display_data", data={"image/png": "iVBOR", "text/plain": "<Figure size 640x480 with 1 Axes>"})
+    nb = nbformat.v4.new_notebook(cells=[
+        nbformat.v4.new_markdown_cell("# A chapter\n\nSee [the start](intro.md#here) and [a site](https://a.example)."),
+        nbformat.v4.new_code_cell("print('41.25 nats after 12 steps, 3.1 bits')", outputs=[printed("41.25 nats")]),
+        nbformat.v4.new_code_cell("plot()", outputs=[figure],
+                                  metadata={"mystnb": {"image": {"alt": "Sixteen digits, most of them legible"}}}),
+    ])
+    (tmp_path / "intro.md").write_text("# Start")
+    for cell in nb.cells[1:]:
+        cell.execution_count = 1
+    tool.normalise(nb, "chapter", REPOSITORY)
+    nb.cells[1].execution_count = 1
+    return nb, tmp_path / "chapter.ipynb"
+
+
+def test_good_notebook_has_no_fault(good):
+    assert nb_form.problems(*good) == []
+
+
+def plant(fault):
+    return lambda cells: fault(cells)
+
+
+PLANTED = {
+    "not the set-up cell": lambda cells: cells.insert(1, cells.pop(2)),
+    "does not open with a title": lambda cells: cells[0].update(source="Text"),
+    "was never run": lambda cells: cells[2].update(execution_count=None),
+    "stores an error": lambda cells: cells[2].outputs.append(out(output_type="error", ename="E", evalue="", traceback=[])),
+    "progress bar": lambda cells: cells[2].outputs.append(printed("100%|█████| 10/10 [00:01<00:00,  9.9it/s]")),
+    "a version, a device or a time: 'torch 2.13": lambda cells: cells[2].outputs.append(printed("torch 2.13.0")),
+    "a version, a device or a time: 'cuda:0": lambda cells: cells[2].outputs.append(printed("tensor(1., device='cuda:0')")),
+    "a version, a device or a time: '2026-": lambda cells: cells[2].outputs.append(printed("2026-01-31 12:30:00")),
+    "without alt text": lambda cells: cells[3].metadata.pop("mystnb"),
+    "says too little": lambda cells: cells[3].metadata["mystnb"]["image"].update(alt="samples"),
+    "links to 02-nothing.ipynb": lambda cells: cells[0].update(source="# A\n\n[next](02-nothing.ipynb#x)"),
+    "MyST directive": lambda cells: cells[0].update(source="# A\n\n```{note}\nx\n```"),
+    "MyST directive or role": lambda cells: cells[0].update(source="# A\n\nSee {ref}`there`."),
+    "image without alt text": lambda cells: cells[0].update(source="# A\n\n![](https://a.example/x.png)"),
+}
+
+
+@pytest.mark.parametrize("fault", PLANTED)
+def test_planted_fault_is_found(good, fault):
+    nb, path = good
+    PLANTED[fault](nb.cells)
+    found = nb_form.problems(nb, path)
+    assert len(found) == 1 and fault in found[0], found
+
+
+def test_tags_allow_what_they_name(good):
+    nb, path = good
+    nb.cells[2].update(execution_count=None, metadata={"tags": ["skip-execution"]})
+    nb.cells[3].outputs.append(out(output_type="error", ename="E", evalue="", traceback=[]))
+    nb.cells[3].metadata["tags"] = ["raises-exception"]
+    assert nb_form.problems(nb, path) == []
+
+
+def test_definitions_are_found_at_any_depth_and_beside_magics():
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(
+        "%matplotlib inline\nif True:\n    class FVSBN:\n        def fit(self): ...\n!ls\nasync def sample(): ...")])
+    assert nb_form.definitions(nb) == {"FVSBN", "fit", "sample"}
+
+
+def test_public_symbols_are_those_of_the_source(tmp_path):
+    (tmp_path / "wing").mkdir()
+    (tmp_path / "wing/a.py").write_text("class Model:\n    def method(self): ...\ndef train(): ...\ndef _private(): ...\n")
+    assert nb_form.public_symbols(tmp_path) == {"Model", "train"}
+    assert {"AutoregressiveModel", "FVSBN", "check_all"} <= nb_form.public_symbols(ROOT / "course_lib")
+
+
+def test_normal_form_is_a_fixed_point(good):
+    nb, path = good
+    once = tool.dumps(tool.normalise(nb, path.stem, REPOSITORY))
+    assert tool.dumps(tool.normalise(nbformat.reads(once, 4), path.stem, REPOSITORY)) == once
+
+
+def test_normal_form_forgets_the_run(good):
+    """Time stamps, counts, ids, pieces of streams, addresses and paths: two runs give the same bytes."""
+    nb, path = good
+    other = copy.deepcopy(nb)
+    nb.cells[2].outputs = [printed("a\n<W at 0x7f0011223344>\n/home/me/course_lib/x.py:3")]
+    other.cells[2].outputs = [printed("a\n<W at 0x7f"), printed("9911223344>\n/srv/course_lib/x.py:3")]
+    other.cells[2].update(execution_count=7, id="ffff")
+    other.cells[2].metadata["execution"] = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
+    other.metadata["language_info"] = {"name": "python", "version": "3.12.1"}
+    assert tool.dumps(tool.normalise(nb, path.stem, REPOSITORY)) == tool.dumps(tool.normalise(other, path.stem, REPOSITORY))
+
+
+def widget_notebook(first, second, stray):
+    """One view of a model with a layout, and a model that nothing shows."""
+    models = {first: {"model_name": "AnyModel", "state": {"layout": f"IPY_MODEL_{second}"}},
+              second: {"model_name": "LayoutModel", "state": {}}, stray: {"model_name": "LayoutModel", "state": {}}}
+    view = out(output_type="display_data", data={tool.VIEW: {"model_id": first}, "text/plain": f"W({first})"})
+    cell = nbformat.v4.new_code_cell("W()", execution_count=1, outputs=[view])
+    return nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": {tool.STATE: {"state": models}}})
+
+
+def test_widgets_are_numbered_by_use_and_strays_dropped():
+    texts = [tool.dumps(tool.normalise(widget_notebook(*(letter * 32 for letter in letters)), "chapter"))
+             for letters in ("abc", "fed")]
+    assert texts[0] == texts[1]
+    nb = nbformat.reads(texts[0], 4)
+    state = nb.metadata["widgets"][tool.STATE]["state"]
+    shown = nb.cells[0].outputs[0].data[tool.VIEW]["model_id"]
+    assert len(state) == 2 and state[shown]["state"]["layout"].removeprefix("IPY_MODEL_") in state
+
+
+def test_setup_cell_is_inserted_once_and_refreshed(good):
+    nb, path = good
+    tool.put_setup_cell(nb, REPOSITORY)
+    nb.cells[1].source = "old"
+    tool.put_setup_cell(nb, {"url": "https://git.example/org/fork"})
+    cells = [cell for cell in nb.cells if "setup" in cell.metadata.get("tags", [])]
+    assert len(cells) == 1 and 'git+https://git.example/org/fork@main"' in cells[0].source
+
+
+def test_setup_cell_without_an_address_says_what_to_do():
+    source = setup_cell.text({"url": ""})
+    assert "%pip" not in source and "has no address yet" in source
+    compile(source, "setup", "exec")

@@ -1,0 +1,102 @@
+"""The host of the interactive figures: every one is drawn without a kernel, and the rest say what they need."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.book.conftest import visitor
+from tests.book.test_behaviour import NOTEBOOKS
+from tests.conftest import ROOT
+from tests.support.site_server import serve
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+
+
+def views(path) -> list[dict]:
+    """The interactive figures that a notebook stores."""
+    notebook = json.loads((ROOT / path).with_suffix(".ipynb").read_text("utf-8"))
+    return [out["data"][VIEW] for cell in notebook["cells"] for out in cell.get("outputs", ()) if VIEW in out.get("data", {})]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS)
+def test_every_figure_is_drawn(visit, path):
+    with visit(path) as page:
+        drawn = page.locator(".afm-view:not(.afm-note)")
+        assert drawn.count() == len(views(path))
+        assert all(box["height"] > 20 for box in map(lambda i: drawn.nth(i).bounding_box(), range(drawn.count())))
+        assert page.faults == []
+
+
+def test_the_book_has_an_interactive_figure():
+    assert any(views(path) for path in NOTEBOOKS)
+
+
+COUNTER = """
+const counts = globalThis.counts ??= { modules: 0, initialised: 0 };
+counts.modules += 1;
+export default () => ({
+  initialize() { counts.initialised += 1; },
+  render({ model, el }) {
+    const button = document.createElement("button"), link = document.createElement("a");
+    const draw = () => { button.textContent = model.get("name") + " " + model.get("n"); };
+    button.onclick = () => { model.set("n", model.get("n") + 1); model.save_changes(); };
+    model.on("change:n", draw);
+    draw();
+    link.href = "03-fvsbn.ipynb#a-leak"; link.textContent = "chapter 3";
+    const other = link.cloneNode(true); other.href = "https://example.org/x.ipynb";
+    el.append(button, link, other, String(new Float32Array(model.get("data").buffer)[1]));
+  },
+});
+"""
+
+
+def anywidget(name, **state):
+    return {"model_name": "AnyModel", "model_module": "anywidget", "model_module_version": "~0.9",
+            "state": {"_esm": COUNTER, "_css": ".x { color: red }", "_anywidget_id": "t.Counter", "name": name, "n": 0, **state},
+            "buffers": [{"path": ["data"], "encoding": "base64", "data": "AACAPwAAIEA="}]}      # float32 1.0, 2.5
+
+
+@pytest.fixture
+def hosted(browser, tmp_path):
+    """A page with two views of one model, a second model, a slider of ipywidgets, and a figure that fails."""
+    models = {"a": anywidget("a"), "b": anywidget("b"), "bad": anywidget("bad", _esm="export default { render() { throw Error('no'); } }"),
+              "slider": {"model_name": "IntSliderModel", "model_module": "@jupyter-widgets/controls", "state": {}}}
+    body = "".join(f'<div id="at-{i}"><script type="{VIEW}">{json.dumps({"model_id": model})}</script></div>'
+                   for i, model in enumerate(["a", "a", "b", "slider", "missing", "bad"]))
+    (tmp_path / "afm-host.js").write_text((ROOT / "book/_assets/afm-host.js").read_text("utf-8"), "utf-8")
+    (tmp_path / "page.html").write_text(
+        f'<!DOCTYPE html><html lang="en"><head><title>T</title><link rel="icon" href="data:,"><script defer src="afm-host.js">'
+        f'</script></head><body>{body}<script type="{STATE}">{json.dumps({"state": models})}</script></body></html>', "utf-8")
+    with serve(tmp_path) as url, visitor(browser, url)("page.html") as page:
+        yield page
+
+
+def test_views_of_one_model_agree_and_models_are_apart(hosted):
+    hosted.locator("#at-0 button").click()
+    assert [hosted.locator(f"#at-{i} button").inner_text() for i in range(3)] == ["a 1", "a 1", "b 0"]
+
+
+def test_one_module_one_start_per_model_one_style(hosted):
+    assert hosted.evaluate("counts") == {"modules": 1, "initialised": 2}
+    assert hosted.locator("#afm-t\\.Counter").count() == 1
+
+
+def test_binary_state_arrives(hosted):
+    assert "2.5" in hosted.locator("#at-0").inner_text()
+
+
+def test_links_to_notebooks_become_links_to_pages(hosted):
+    links = hosted.eval_on_selector_all("#at-0 a", "all => all.map(a => a.getAttribute('href'))")
+    assert links == ["03-fvsbn.html#a-leak", "https://example.org/x.ipynb"]
+
+
+def test_other_views_say_what_they_need(hosted):
+    for i in (3, 4):
+        assert "needs a running kernel" in hosted.locator(f"#at-{i}").inner_text()
+
+
+def test_a_figure_that_fails_says_so_and_stops_no_other(hosted):
+    assert "could not be drawn" in hosted.locator("#at-5").inner_text()
+    assert [fault for fault in hosted.faults if "no" in fault] and hosted.locator("#at-2 button").is_visible()
