@@ -132,7 +132,6 @@ def _download(name: str, file: File, cached: Path) -> Path:
 
 def _attempt(name: str, file: File, url: str, target: Path) -> Failure | None:
     """Download one address into target. None if what came is the file."""
-    target.unlink(missing_ok=True)  # of the address before
     bar = Bar(f"{name}: {file.name}")
     # Uncompressed, so that the length the server states is the file's.
     get = pooch.HTTPDownloader(bar, chunk_size=1 << 16, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
@@ -143,7 +142,7 @@ def _attempt(name: str, file: File, url: str, target: Path) -> Failure | None:
     except requests.exceptions.SSLError:
         return Failure(url, "refused", "its certificate was not accepted")
     except requests.RequestException as error:
-        arrived = target.stat().st_size if target.exists() else 0
+        arrived = target.stat().st_size  # pooch opens it, empty, before it asks
         if bar.answered:
             return Failure(url, "partial", f"{_of(arrived, file)}, then the connection was lost", arrived)
         if isinstance(error, requests.Timeout):

@@ -129,6 +129,15 @@ def test_a_partial_file_in_the_cache_is_not_read(server, cache, row):
     assert server.asked == ["a.bin", "a.bin"]
 
 
+def test_a_file_is_replaced_by_one_rename(server, cache, row):
+    """Whoever is reading the old file goes on reading the old file, not a mixture."""
+    (cache / "toy").mkdir(parents=True)
+    (cache / "toy" / "a.bin").write_bytes(OTHER)
+    with open(cache / "toy" / "a.bin", "rb") as reader:
+        assert fetch("toy", row("toy/a.bin", BODY, server.serve("a.bin", BODY))).read_bytes() == BODY
+        assert reader.read() == OTHER
+
+
 def test_an_interrupted_download_leaves_nothing(server, cache, row, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
