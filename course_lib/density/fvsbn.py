@@ -85,15 +85,16 @@ class FVSBN(AutoregressiveModel):
         for begin in range(0, self.n, BLOCK):
             block = slice(begin, min(begin + BLOCK, self.n))         # the variables solved together
             logits = bias[block, None] + weight[block, :begin] @ x[:begin] - threshold[block]
-            if torch.isnan(logits).any():
-                raise ValueError("the model's probabilities are NaN: its parameters have diverged")
             within = weight[block, block].tril(-1)                   # what the block's variables add to each other
             drawn = x[block]                                         # the first guess: all zero
             for _ in range(len(logits) + 1):
-                guess, drawn = drawn, (torch.addmm(logits, within, drawn) >= 0).to(x.dtype)
+                margin = torch.addmm(logits, within, drawn)          # logit minus threshold
+                guess, drawn = drawn, (margin >= 0).to(x.dtype)
                 if known is not None:
                     drawn = torch.where(known[block], given[block], drawn)
                 if torch.equal(drawn, guess):
                     break
+            if torch.isnan(margin).any():
+                raise ValueError("the model's probabilities are NaN: its parameters have diverged")
             x[block] = drawn
         return x[self.order.argsort()].T.contiguous()                # column i is variable i again
