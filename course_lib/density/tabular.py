@@ -159,9 +159,10 @@ class Tabular(Factorised):
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; a smoothing count is 0 or more")
         x = self.check_input(x)
-        weights = torch.ones(len(x), dtype=torch.float64, device=x.device) if weights is None else weights
+        weights = torch.ones(len(x), device=x.device) if weights is None else weights
         if tuple(weights.shape) != (len(x),):
             raise ValueError(f"weights has shape {tuple(weights.shape)}; needed is one for each row of x, ({len(x)},)")
+        x, weights = x.double(), weights.double()                    # counts are exact
         for i, (factor, parents) in enumerate(zip(self.factors, self._parents)):
             row = factor.row(x[:, parents])
             visits = weights.new_zeros(len(factor.logits)).index_add(0, row, weights) + 2 * alpha
