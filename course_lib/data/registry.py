@@ -94,7 +94,7 @@ _ENTRIES = (
         "the file's own order, no shuffling. Independent pixels give 24.91 nats on test. grey=True gives the levels.",
         licence="CC BY 4.0 (UCI); shipped with scikit-learn",
         citation="Alpaydin and Kaynak 1998, Optical Recognition of Handwritten Digits, UCI, doi:10.24432/C50P49",
-        key="alpaydin1998digits",
+        key="alpaydin1998",
         options={"grey": (False, True)},
     ),
     Entry(
@@ -105,7 +105,7 @@ _ENTRIES = (
         "Binarise with binarize(). " + THREE_BENCHMARKS,
         licence="none stated by the source; commonly given as CC BY-SA 3.0",
         citation="LeCun, Bottou, Bengio and Haffner 1998, Gradient-based learning applied to document recognition",
-        key="lecun1998gradient",
+        key="lecun1998",
         files=_mirrored("mnist", MNIST, {
             "train-images-idx3-ubyte.gz": (
                 9912422, "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609"),
@@ -127,7 +127,7 @@ _ENTRIES = (
         licence="none stated (derived from MNIST)",
         citation="Larochelle and Murray 2011, The neural autoregressive distribution estimator; binarised by "
         "Salakhutdinov and Murray 2008, On the quantitative analysis of deep belief networks",
-        key="larochelle2011nade",
+        key="larochelle2011",
         files=_mirrored("binarized_mnist", LAROCHELLE, {
             "binarized_mnist_train.amat": (
                 78400000, "ad693b29f94c14277b095f5238ddefbbdaaae0939789dd2f4f0205278cee3e4d"),
@@ -146,7 +146,7 @@ _ENTRIES = (
         protocol="Training images 0 to 49,999 train, 50,000 to 59,999 validate; the official test images test.",
         licence="MIT",
         citation="Xiao, Rasul and Vollgraf 2017, Fashion-MNIST, arXiv:1708.07747",
-        key="xiao2017fashion",
+        key="xiao2017",
         files=_mirrored("fashion_mnist", FASHION, {
             "train-images-idx3-ubyte.gz": (
                 26421880, "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84"),
@@ -169,7 +169,7 @@ _ENTRIES = (
         licence="none stated (B. Marlin, from the Caltech-101 annotations)",
         citation="Marlin, Swersky, Chen and de Freitas 2010, Inductive principles for restricted Boltzmann machine "
         "learning",
-        key="marlin2010inductive",
+        key="marlin2010",
         files=(
             File("caltech101_silhouettes/caltech101_silhouettes_28.mat", 701202,
                  "sha256:862d0a4b828256d54ad5de7c5066c18c72f355cac5b7cde4c1c3be7c000d180b",
@@ -189,7 +189,7 @@ _ENTRIES = (
         licence="none stated; its home asks to cite the papers",
         citation="Lowd and Davis 2010, Learning Markov network structure with decision trees; Van Haaren and Davis "
         "2012, Markov network structure learning: a randomized feature generation approach",
-        key="lowd2010markov",
+        key="lowd2010",
         files=_mirrored("nltcs", tuple(home + "nltcs/" for home in DENSITY), {
             "nltcs.train.data": (517792, "e547a7aedad1dd2f7177030881ab1b92c7e24ae5464c71a0f1f89daecaf52b30"),
             "nltcs.valid.data": (69024, "93bbbf5c6febdc9bc6e5b5bfab636f4dc0685ab2896d24b23dd267794c3bfcf6"),
@@ -206,7 +206,7 @@ _ENTRIES = (
         licence="none stated; its home asks to cite the papers",
         citation="Lowd and Davis 2010, Learning Markov network structure with decision trees; Van Haaren and Davis "
         "2012, Markov network structure learning: a randomized feature generation approach",
-        key="lowd2010markov",
+        key="lowd2010",
         files=_mirrored("plants", tuple(home + "plants/" for home in DENSITY), {
             "plants.train.data": (2402856, "1fb1219ff94068d12a563f9e81f8889a1885f41e867884cff608669300c6848f"),
             "plants.valid.data": (320298, "47834ed318b2d74f48e4b083226ef47fd446d41986012ceae19d230574821b34"),
@@ -223,7 +223,7 @@ _ENTRIES = (
         "Some papers validate on the last 10 %.",
         licence="public-domain text; its home states no licence",
         citation="Karpathy 2015, The unreasonable effectiveness of recurrent neural networks",
-        key="karpathy2015unreasonable",
+        key="karpathy2015",
         files=(File("tiny_shakespeare/input.txt", 1115394,
                     "sha256:86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
                     (GITHUB + "karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
@@ -237,7 +237,7 @@ _ENTRIES = (
         "29,494 distinct names, sorted, then put in one fixed random order, are cut at 80 and 90 %.",
         licence="MIT (its home); names from the US Social Security Administration",
         citation="Karpathy 2022, makemore",
-        key="karpathy2022makemore",
+        key="karpathy2022",
         files=(File("names/names.txt", 228145,
                     "sha256:0a30b5557f192f32ab962680889aac5f6fda0f4cecf40a6d0b5694f58ea8cc4d",
                     (GITHUB + "karpathy/makemore/master/names.txt",
