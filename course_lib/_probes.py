@@ -109,20 +109,20 @@ def enumerate_states(model: nn.Module, n: int, context: Tensor | None) -> tuple[
 def masses(model: nn.Module, n: int, context: Tensor | None) -> tuple[list[Tensor], Tensor]:
     """The grid's axes and each cell's mass, on a box that holds the samples and eight standard deviations around them.
 
-    The nodes are evenly spaced ones and the samples themselves, so that they crowd where the density does.
+    The nodes are evenly spaced: for a smooth density the trapezoid rule then converges faster than any power of the
+    spacing, and a grid of half the nodes shows whether it has.
     """
     if n > 2:
         raise TooLarge(f"{n} continuous variables; quadrature takes one or two")
     with torch.no_grad():
-        num = 2000 if n == 1 else 400
-        drawn = draw(model, num, n, context, torch.Generator().manual_seed(0))
+        drawn = draw(model, 2000, n, context, torch.Generator().manual_seed(0))
         margin = 8 * drawn.std(0) + 1
         low, high = drawn.amin(0) - margin, drawn.amax(0) + margin
-        even = torch.linspace(0, 1, 2 * num + 1, dtype=torch.float64, device=drawn.device)
-        axes = [torch.cat([a + (b - a) * even, x]).sort().values for a, b, x in zip(low, high, drawn.T)]
+        even = torch.linspace(0, 1, 8001 if n == 1 else 701, dtype=torch.float64, device=drawn.device)
+        axes = [a + (b - a) * even for a, b in zip(low, high)]
         grid = torch.cartesian_prod(*axes).reshape(-1, n)
-        p = torch.cat([model.log_prob(x, contexts(context, len(x), model)).exp() for x in grid.split(2 ** 17)])
-        p = p.reshape([len(axis) for axis in axes])
+        p = torch.cat([model.log_prob(x, contexts(context, len(x), model)).exp() for x in grid.split(2 ** 16)])
+        p = p.reshape([len(even)] * n)
         mass, coarse = cell_masses(p, axes), cell_masses(p[(slice(None, None, 2),) * n], [a[::2] for a in axes])
     if abs(mass.sum() - coarse.sum()) > 1e-3:
         raise TooLarge("the density is too narrow for the grid of the quadrature")

@@ -152,10 +152,10 @@ def check_normalised(model: nn.Module, *, length: int | None = None, context: Te
         else:
             sums.append(probe.masses(net, n, context)[1].sum().item())
     total = max(sums, key=lambda s: math.inf if math.isnan(s) else abs(s - 1))
-    over = f"sum of p over {count} states" if count else f"integral over {n} continuous variable{'s' * (n > 1)}"
+    what, over = ("sum of p", f"{count} states") if count else ("integral", f"{n} continuous variable{'s' * (n > 1)}")
     if not abs(total - 1) <= (SUMS if count else 1e-3):
-        raise ContractError(f"probabilities do not sum to one: {over.removeprefix('sum of p over ')} gives {total:.6f}")
-    return Result(f"normalised ({over} = {total:.6f})", {"sum": total, "states": count})
+        raise ContractError(f"probabilities do not sum to one: the {what} over {over} is {total:.6f}")
+    return Result(f"normalised ({what} over {over} = {total:.6f})", {"sum": total, "states": count})
 
 
 # --- (3) both views agree --------------------------------------------------------------------------------------------

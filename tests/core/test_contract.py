@@ -1,0 +1,421 @@
+"""The contract: it holds for every correct model, finds small faults, names them, and leaves the model alone."""
+from __future__ import annotations
+
+import copy
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import stats
+
+from course_lib import _probes
+from course_lib._statistics import cell_masses, chi_square, p_value, uniform_tests
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.contract import (ContractError, TooLarge, check_all, check_causal, check_normalised, check_samples,
+                                 check_views_agree)
+from course_lib.density import FVSBN, Mixture, Tabular
+from tests.core.models import CONDITIONED, MODELS, SEQUENCES, AnyLength, Linear, drawn
+
+CONTEXT = torch.tensor([[0.3, -1.2, 0.7], [2.0, 0.1, -0.4]])
+
+
+# --- every correct model keeps it ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_contract_holds(name):
+    line = str(check_all(MODELS[name]()))
+    assert "components keep the contract" in line if "mixture" in name else line.startswith("causal, ")
+    assert ("sum not taken (4 continuous" if "four" in name else "= 1.000") in line
+    assert "samples fit (chi-square" in line
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", CONDITIONED)
+def test_contract_holds_given_a_context(name, dtype):
+    line = str(check_all(CONDITIONED[name]().to(dtype), context=CONTEXT.to(dtype)))
+    assert line.startswith("causal, normalised (")
+    assert str(check_samples(CONDITIONED[name]().to(dtype), context=CONTEXT[0].to(dtype))) in line
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_contract_holds_for_sequences(name, length):
+    assert "samples fit" in str(check_all(SEQUENCES[name](), length=length))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", MODELS)
+def test_contract_holds_on_a_gpu(name):
+    assert "samples fit" in str(check_all(MODELS[name]().cuda()))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", CONDITIONED)
+def test_contract_holds_given_a_context_on_a_gpu(name):
+    assert "samples fit" in str(check_all(CONDITIONED[name]().cuda(), context=CONTEXT))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_contract_holds_for_sequences_on_a_gpu(name):
+    assert "samples fit" in str(check_all(SEQUENCES[name]().cuda(), length=4))
+
+
+def test_the_line_and_the_numbers_behind_it():
+    result = check_all(FVSBN(9))
+    assert str(result).startswith("causal, normalised (sum of p over 512 states = 1.000000), "
+                                  "both views agree within 1e-12, samples fit (chi-square ")
+    assert repr(result) == str(result)
+    assert torch.equal(result.values["reacts"], torch.ones(9, 9).tril(-1).bool())
+    assert result.values["states"] == 512 and abs(result.values["sum"] - 1) < 1e-12
+    assert result.values["difference"] < 1e-12
+    assert f"chi-square {result.values['chi_square']:.0f} on {result.values['freedom']})" in str(result)
+
+
+def test_the_reactions_are_the_parents():
+    order = [3, 1, 4, 0, 2]
+    found = check_causal(FVSBN(5, order)).values["reacts"]
+    for k, i in enumerate(order):
+        assert sorted(found[i].nonzero().flatten().tolist()) == sorted(order[:k])
+    found = check_causal(Tabular(4, parents=[[], [0], [1], [0]])).values["reacts"]
+    assert found.nonzero().tolist() == [[1, 0], [2, 1], [3, 0]]
+
+
+def test_a_large_model_is_checked_as_far_as_it_can_be():
+    line = str(check_all(FVSBN(17)))
+    assert line == ("causal, sum not taken (2^17 states; at most 65536 are enumerated), both views agree within 1e-12, "
+                    "samples not tested (2^17 states; at most 65536 are enumerated)")
+    with pytest.raises(TooLarge, match=r"2\^17 states; at most 65536 are enumerated"):
+        check_normalised(FVSBN(17))
+
+
+def test_a_vocabulary_is_read_from_its_table():
+    line = str(check_all(Linear(2, Categorical(70))))
+    assert "normalised (sum of p over 4900 states = 1.000000)" in line and "samples fit" in line
+
+
+def test_a_model_of_the_readers_own():
+    """It need not inherit anything: the methods are enough."""
+    class Own(torch.nn.Module):
+        n, order = 3, None
+
+        def __init__(self):
+            super().__init__()
+            self.net, self.conditional = FVSBN(3), FVSBN(3).conditional
+
+        def __getattr__(self, name):
+            inherited = ("conditionals", "log_prob", "start", "predict", "update", "select", "sample", "parents",
+                         "randomize", "check_input")
+            return getattr(self.net, name) if name in inherited else super().__getattr__(name)
+
+    assert not isinstance(Own(), AutoregressiveModel)
+    assert str(check_all(Own())).startswith("causal, normalised (sum of p over 8 states")
+
+
+# --- the model is left alone -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["FVSBN in an order", "table", "mixture of orders", "Gaussians, two variables"])
+def test_the_model_is_left_alone(name):
+    model = MODELS[name]()
+    model.randomize(torch.Generator().manual_seed(3))
+    first = next(model.children(), model)
+    model.train()
+    first.eval()
+    modes = [m.training for m in model.modules()]
+    before = {k: v.clone() for k, v in model.state_dict().items()}
+    ids = [id(p) for p in model.parameters()]
+    torch.manual_seed(11)
+    rng = torch.get_rng_state()
+    check_all(model)
+    assert torch.equal(torch.get_rng_state(), rng), "a check drew from the global generator"
+    assert [m.training for m in model.modules()] == modes
+    after = model.state_dict()
+    assert before.keys() == after.keys()
+    assert all(before[k].dtype == after[k].dtype and torch.equal(before[k], after[k]) for k in before)
+    assert [id(p) for p in model.parameters()] == ids
+    assert all(p.grad is None and p.requires_grad for p in model.parameters())
+
+
+def test_a_check_is_repeatable_and_its_seed_matters():
+    lines = [str(check_samples(FVSBN(4), seed=seed)) for seed in (0, 0, 1)]
+    assert lines[0] == lines[1] != lines[2]
+
+
+# --- faults are found and named --------------------------------------------------------------------------------------
+
+
+class Edited(FVSBN):
+    """An FVSBN whose mask has entries added and removed."""
+
+    def __init__(self, n, add=(), drop=(), order=None):
+        super().__init__(n, order)
+        for i, j in add:
+            self.earlier[i, j] = 1
+        for i, j in drop:
+            self.earlier[i, j] = 0
+
+
+@pytest.mark.parametrize("model, sentence", [
+    (Edited(4, add=[(3, 3)]), "factor 3 reads x_3, which is itself: its distribution changes when x_3 does"),
+    (Edited(4, add=[(1, 2)]), "factor 1 reads x_2, which is drawn later: its distribution changes when x_2 does"),
+    (Edited(4, add=[(3, 0)], order=[3, 0, 2, 1]),
+     "factor 3 reads x_0, which is drawn later: its distribution changes when x_0 does"),
+    (Edited(4, drop=[(3, 1)]), "factor 3 never reads x_1, which is one of its parents: information is lost"),
+])
+def test_the_sentence_names_factor_and_input(model, sentence):
+    with pytest.raises(ContractError) as error:
+        check_all(model)
+    assert str(error.value) == sentence
+
+
+def test_the_sentence_for_a_parent_that_was_dropped():
+    class Dropped(FVSBN):
+        def parents(self, i):
+            return [j for j in super().parents(i) if (i, j) != (2, 0)]
+
+    with pytest.raises(ContractError) as error:
+        check_causal(Dropped(4))
+    assert str(error.value) == "factor 2 reads x_0, which is not one of its parents: its distribution changes when " \
+                               "x_0 does"
+
+
+def test_the_sentence_for_a_continuous_variable():
+    model = Linear(3, MixtureOfGaussians(2))
+    model.earlier[1, 2] = True
+    with pytest.raises(ContractError) as error:
+        check_causal(model)
+    assert str(error.value) == "factor 1 reads x_2, which is drawn later: its Jacobian changes when x_2 does"
+
+
+def test_the_sentence_for_a_sum():
+    class Double(FVSBN):
+        def log_prob(self, x, context=None):
+            return super().log_prob(x, context) + math.log(2)
+
+    class Wide(Linear):
+        def log_prob(self, x, context=None):
+            return super().log_prob(x, context) + math.log(1.5)
+
+    with pytest.raises(ContractError) as error:
+        check_normalised(Double(4))
+    assert str(error.value) == "probabilities do not sum to one: the sum of p over 16 states is 2.000000"
+    with pytest.raises(ContractError, match="to one: the integral over 2 continuous variables is 1.50"):
+        check_normalised(Wide(2, MixtureOfGaussians(2)))
+    with pytest.raises(ContractError, match="^log_prob is not the sum of the factors' log-prob.*: it differs by 0.69$"):
+        check_views_agree(Double(4))
+
+
+def test_the_sentence_of_a_component():
+    with pytest.raises(ContractError, match="^component 1: factor 0 reads x_0, which is itself: its distribution"):
+        check_all(Mixture([FVSBN(3), Edited(3, add=[(0, 0)])]))
+
+
+def test_nan_in_the_parameters_as_they_are():
+    model = FVSBN(3)
+    with torch.no_grad():
+        model.bias[1] = float("nan")
+    with pytest.raises(ContractError, match="probabilities do not sum to one: the sum of p over 8 states is nan"):
+        check_normalised(model)
+    with pytest.raises((ContractError, ValueError)):
+        check_views_agree(model)
+
+
+def leaky(size, i=2, j=3, when=None, family=None):
+    """A model whose factor i reads x_j with a given weight, only where another variable has a value."""
+    class Leaky(Linear):
+        def raw(self, x, context=None):
+            a = super().raw(x, context)
+            leak = torch.zeros_like(a)
+            amount = size * x[:, j].to(a.dtype)
+            if when is not None:
+                amount = amount * (x[:, when[0]] == when[1])
+            leak[:, i] = amount.reshape(-1, *[1] * (a.dim() - 2))
+            if family is not None and family.num_values is None:
+                leak[..., 0, :] = 0                                  # the same shift of all logits is none
+            elif family is not None and a.dim() > 2:
+                leak[..., 1:] = 0
+            return a + leak
+    return Leaky(5, family)
+
+
+@pytest.mark.parametrize("family", [None, Categorical(3), MixtureOfGaussians(2), DiscretizedLogisticMixture(2, 4)],
+                         ids=str)
+def test_a_leak_of_a_thousandth_is_found(family):
+    for seed in range(20):
+        with pytest.raises(ContractError, match="factor 2 reads x_3, which is drawn later"):
+            check_causal(leaky(1e-3, family=family), seed=seed)
+
+
+@pytest.mark.slow
+def test_a_leak_of_a_thousandth_is_found_whatever_the_seed():
+    for seed in range(200):
+        for model in (leaky(1e-3), Edited(5, add=[(seed % 5, seed % 5)]), leaky(1e-3, when=(0, 1))):
+            with pytest.raises(ContractError, match="reads x_"):
+                check_causal(model, seed=seed)
+
+
+def test_a_leak_in_half_of_the_states_is_found():
+    for seed in range(30):
+        with pytest.raises(ContractError, match="factor 2 reads x_3, which is drawn later"):
+            check_causal(leaky(1e-3, when=(0, 1)), seed=seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["FVSBN in an order", "table", "table, logistic, network", "mixture of orders",
+                                  "categorical", "Gaussians, one variable", "Gaussians, four variables"])
+def test_no_false_alarm(name):
+    for seed in range(12):
+        check_all(MODELS[name](), seed=seed)
+
+
+def test_a_narrow_density_is_integrated_or_the_line_says_that_it_was_not():
+    narrow = Linear(1, MixtureOfGaussians(2))
+    with torch.no_grad():
+        narrow.bias.copy_(torch.tensor([[0.0, 0.0, -3.0, 3.0, -4.0, -4.0]]))     # two spikes of width 0.02
+    assert "integral over 1 continuous variable = 1.000" in str(check_all(narrow))
+    follows = Linear(2, MixtureOfGaussians(1))
+    with torch.no_grad():
+        follows.weight[1, 1, 0] = 1.0                                # x_1 is x_0, give or take 0.001
+        follows.bias[1, 2] = -20.0
+    assert "sum not taken (the density is too narrow for the grid" in str(check_all(follows))
+
+
+def test_samplers_that_share_their_uniforms_are_found():
+    """Each percentile is uniform then; only pairs of them show it."""
+    class Shared(Linear):
+        def _ancestral(self, u, given, known, context):
+            return super()._ancestral(u[:, :1].expand_as(u), given, known, context)
+
+    with pytest.raises(ContractError, match="samples do not follow the model's own probabilities"):
+        check_samples(Shared(3, MixtureOfGaussians(2)))
+    with pytest.raises(ContractError, match="samples do not follow the model's own probabilities"):
+        check_samples(Shared(3))
+
+
+@pytest.mark.parametrize("weights", [(0.52, 0.48), (0.5, 0.5)])
+def test_a_continuous_mixture_with_a_wrong_sampler_is_found(weights):
+    class Uneven(Mixture):
+        def sample(self, num, *args, **kwargs):
+            return super().sample(num, *args, **kwargs) * (1 if weights[0] == 0.5 else 1.1)
+
+    model = Uneven([Linear(2, MixtureOfGaussians(2)), Linear(2, MixtureOfGaussians(2), order=[1, 0])])
+    if weights[0] == 0.5:
+        check_samples(model)
+    else:
+        with pytest.raises(ContractError, match="samples do not follow"):
+            check_samples(model)
+
+
+def test_what_a_mixture_is_not_asked():
+    for check in (check_causal, check_views_agree):
+        with pytest.raises(TypeError, match="Mixture has no conditionals; this check is for its components"):
+            check(Mixture([FVSBN(2)]))
+
+
+def test_lengths():
+    for check in (check_all, check_causal, check_normalised, check_views_agree, check_samples):
+        for length in (None, 0, -1):
+            with pytest.raises(ValueError, match=f"length is {length}; AnyLength has no fixed number of variables"):
+                check(AnyLength(), length=length)
+        with pytest.raises(ValueError, match="length is 4; this model has 3 variables"):
+            check(FVSBN(3), length=4)
+        check(FVSBN(3), length=3)
+
+
+# --- the statistics behind it ----------------------------------------------------------------------------------------
+
+
+def test_p_value_is_scipys():
+    for statistic, freedom in [(0.0, 1), (3.84, 1), (40.0, 15), (600.0, 511), (100.0, 1)]:
+        assert p_value(statistic, freedom) == pytest.approx(stats.chi2.sf(statistic, freedom), rel=1e-9)
+    assert p_value(math.inf, 3) == 0
+
+
+def test_chi_square_is_pearsons():
+    rng = np.random.default_rng(0)
+    expected = rng.uniform(20, 60, 30)
+    counts = rng.poisson(expected).astype(float)
+    counts *= expected.sum() / counts.sum()
+    ours = chi_square(torch.tensor(counts), torch.tensor(expected))
+    theirs = stats.chisquare(counts, expected)
+    assert ours == (pytest.approx(theirs.statistic), 29)
+
+
+def test_rare_cells_are_pooled_and_the_impossible_is_infinite():
+    expected = torch.tensor([100.0] + [1.0] * 40 + [0.5], dtype=torch.float64)
+    statistic, freedom = chi_square(expected.clone(), expected)
+    assert statistic == pytest.approx(0, abs=1e-9) and 3 <= freedom <= 8
+    shifted = expected.clone()
+    shifted[1:21] += 1                                               # 20 cells doubled, 20 empty: the total is kept
+    shifted[21:41] -= 1
+    statistic, freedom = chi_square(shifted, expected)
+    assert p_value(statistic, freedom) < 1e-3
+    counts = torch.tensor([5.0, 1.0], dtype=torch.float64)
+    assert chi_square(counts, torch.tensor([6.0, 0.0], dtype=torch.float64))[0] == math.inf
+
+
+@pytest.mark.parametrize("least", [2.0, 5.0])
+def test_every_pool_expects_enough(least):
+    """Statistic of one extra count in every cell: sum of c^2 / E over pools, each with E >= least, c its cells."""
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(50):
+        expected = torch.rand(60, generator=generator, dtype=torch.float64) ** 4 * 10
+        counts = torch.zeros_like(expected)
+        statistic, freedom = chi_square(counts, expected, least)     # nothing seen: the sum of E over the pools
+        assert statistic == pytest.approx(expected.sum().item())
+        assert (freedom + 1) * least <= expected.sum() + 1e-9 or freedom == 1
+
+
+def test_p_values_are_uniform_where_cells_are_rare():
+    """Ten thousand multinomial draws: p below 0.01 about 1 % of the time, below 1e-4 at most three times."""
+    rng = np.random.default_rng(1)
+    p = rng.dirichlet(np.full(64, 0.3))
+    draws = torch.tensor(rng.multinomial(4096, p, size=3000), dtype=torch.float64)
+    expected = torch.tensor(4096 * p)
+    values = np.array([p_value(*chi_square(row, expected)) for row in draws])
+    assert 0.005 < (values < 0.01).mean() < 0.016
+    assert (values < 1e-4).sum() <= 3
+
+
+def test_uniform_tests_are_the_margins_and_what_pairs_have_in_common():
+    u = torch.rand(500, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    (margins, free_m), (common, free_c) = uniform_tests(u, bins=4)
+    cells = (u * 4).long().numpy()
+    want = sum(stats.chisquare(np.bincount(cells[:, d], minlength=4)).statistic for d in range(3))
+    assert margins == pytest.approx(want) and free_m == 9
+    pairs = 0.0
+    for a, b in [(0, 1), (0, 2), (1, 2)]:
+        table = np.zeros((4, 4))
+        np.add.at(table, (cells[:, a], cells[:, b]), 1)
+        pairs += ((table - 500 / 16) ** 2 / (500 / 16)).sum()
+    # each margin is part of two pairs
+    assert common == pytest.approx(pairs - 2 * want) and free_c == 27
+    assert p_value(margins, free_m) > 1e-3 and p_value(common, free_c) > 1e-3
+    assert p_value(*uniform_tests(u ** 1.3)[0]) < 1e-6
+    assert p_value(*uniform_tests(u[:, [0, 0]])[1]) < 1e-6
+
+
+def test_cell_masses_are_the_trapezoid_rule():
+    rng = np.random.default_rng(0)
+    x, y = np.sort(rng.normal(size=60)), np.sort(rng.normal(size=40))
+    p = np.exp(-(x[:, None] ** 2 + y[None, :] ** 2))
+    ours = cell_masses(torch.tensor(p), [torch.tensor(x), torch.tensor(y)])
+    assert ours.shape == (59, 39)
+    assert ours.sum().item() == pytest.approx(np.trapezoid(np.trapezoid(p, y, axis=1), x))
+
+
+def test_states_are_enumerated_last_variable_fastest():
+    states, log_p = _probes.enumerate_states(drawn(Linear(2, Categorical(3))), 2, None)
+    assert states.tolist() == [[a, b] for a in range(3) for b in range(3)]
+    assert log_p.exp().sum().item() == pytest.approx(1)
+
+
+def test_the_copy_is_a_float64_one_in_eval_mode():
+    model = FVSBN(3).train()
+    net = _probes.copy_of(model, torch.Generator().manual_seed(0))
+    assert net.bias.dtype == torch.float64 and not net.training and model.training
+    assert (net.bias != 0).all() and (copy.deepcopy(model).bias == 0).all()
