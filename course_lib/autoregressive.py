@@ -63,6 +63,8 @@ class AutoregressiveModel(nn.Module):
 
     def start(self, batch: int, context: Tensor | None = None) -> State:
         """The state before anything is known."""
+        if context is not None:
+            self.check_context(context, batch)
         like = self._like()
         return Prefix(0, torch.zeros(batch, self.n or 0, dtype=like.dtype, device=like.device), context)
 
@@ -237,7 +239,8 @@ def evaluating(model: nn.Module):
 
 def _as_image(n: int) -> str:
     side = round(n ** 0.5)
-    return f" (a {side} x {side} image, flattened)" if side * side == n and n >= 16 else ""
+    article = "an" if side in (11, 18) or str(side).startswith("8") else "a"
+    return f" ({article} {side} x {side} image, flattened)" if side * side == n and n >= 16 else ""
 
 
 def _brief(t: Tensor) -> str:

@@ -43,12 +43,12 @@ class FVSBN(AutoregressiveModel):
         return {"n": self.n, "order": self.order.tolist()}
 
     # every factor at once: training and scoring
-    def conditionals(self, x: Shaped[Tensor, "B n"], context: None = None) -> Distribution:
+    def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
         x = self.check_input(x, context)
         return self.conditional(F.linear(x, self.weight * self.earlier, self.bias))        # logits (B, n)
 
     # one variable at a time: sampling
-    def start(self, batch: int, context: None = None) -> State:
+    def start(self, batch: int, context: Tensor | None = None) -> State:
         if context is not None:
             self.check_context(context, batch)
         return State(0, self.bias.expand(batch, -1))                 # nothing seen: each logit is its bias

@@ -99,7 +99,7 @@ class Factorised(AutoregressiveModel):
                 raise ValueError(f"factors[{i}] takes {factor.m} parents; variable {i} has {len(read)}: {read}")
         self.factors = nn.ModuleList(factors)
 
-    def conditionals(self, x: Shaped[Tensor, "B n"], context: None = None) -> Distribution:
+    def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
         x = self.check_input(x, context)
         logits = [factor(x[:, parents]) for factor, parents in zip(self.factors, self._parents)]
         return self.conditional(torch.stack(logits, dim=1))          # (B, n)
