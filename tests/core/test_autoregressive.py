@@ -11,7 +11,7 @@ from torch import nn
 
 from course_lib.autoregressive import AutoregressiveModel, check_order, evaluating, select_rows, uniforms
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
-from course_lib.density import FVSBN, CPT, Factorised, Logistic, Mixture, Neural, Tabular
+from course_lib.density import CPT, FVSBN, Factorised, Logistic, Mixture, Neural, Tabular
 from tests.core.models import CONDITIONED, CYCLE, MODELS, SEQUENCES, AnyLength, Linear, drawn
 
 FACTORED = {name: make for name, make in MODELS.items() if "mixture" not in name}

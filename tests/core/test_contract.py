@@ -13,8 +13,15 @@ from course_lib import _probes
 from course_lib._statistics import cell_masses, chi_square, p_value, uniform_tests
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
-from course_lib.contract import (ContractError, TooLarge, check_all, check_causal, check_normalised, check_samples,
-                                 check_views_agree)
+from course_lib.contract import (
+    ContractError,
+    TooLarge,
+    check_all,
+    check_causal,
+    check_normalised,
+    check_samples,
+    check_views_agree,
+)
 from course_lib.density import FVSBN, Mixture, Tabular
 from tests.core.models import CONDITIONED, MODELS, SEQUENCES, AnyLength, Linear, drawn
 

@@ -1,4 +1,4 @@
-"""FVSBN against its equation written as loops, against logistic regressions, and its fast sampler against the plain one."""
+"""FVSBN against its equation in loops, against logistic regressions, and its fast sampler against the plain one."""
 from __future__ import annotations
 
 import numpy as np
@@ -73,7 +73,7 @@ def test_the_gradient_is_that_of_the_loops():
 
 
 def test_it_is_one_logistic_regression_per_variable():
-    """scikit-learn fits each pixel on those before it; the joint model with these weights has the sum of their scores."""
+    """scikit-learn fits each variable on those before it; the model with these weights has the sum of their scores."""
     x = bits(300, 5, seed=3)
     x[:, 3] = x[:, 1] ^ (torch.rand(300, generator=rng()) < 0.2)
     model, total = FVSBN(5, CYCLE).double(), np.zeros(300)

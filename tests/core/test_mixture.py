@@ -50,7 +50,7 @@ def test_the_gradient_weighs_components_by_how_well_they_explain_x():
 def test_averaged_logits_beat_the_entropy_and_are_no_likelihood():
     """A known source over 3 bits: the mixture's cross-entropy is above its entropy, that of averaged logits below.
 
-    Each component knows the source exactly, in an order of its own; each factor of the average leans on other variables.
+    Each component knows the source exactly, in an order of its own; the averaged factors lean on all variables.
     """
     n = 3
     p = torch.rand([2] * n, generator=rng(4), dtype=torch.float64) ** 4
