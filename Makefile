@@ -16,12 +16,12 @@ help:   ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
 book: venv-book   ## build the HTML book from the stored outputs
-	@.venv-book/bin/python tools/mathjax.py
-	@.venv-book/bin/python tools/book.py build
+	@.venv-book/bin/python tools/fetch_mathjax.py
+	@.venv-book/bin/python tools/make_book.py build
 
 serve:   ## show the built book on localhost [PORT=8000]
 	@test -f _build/html/index.html || $(MAKE) --no-print-directory book
-	@.venv-book/bin/python tools/book.py serve $(PORT)
+	@.venv-book/bin/python tools/make_book.py serve $(PORT)
 
 test: venv book   ## everything: library, notebooks, pages in a browser
 	@COURSE_SITE_IS_BUILT=1 $(PYTEST) $(NBVAL) tests $(NOTEBOOKS)
@@ -52,10 +52,10 @@ clean:   ## remove what was built; the environments too
 	@rm -rf _build build .venv .venv-book *.egg-info .pytest_cache .ruff_cache
 
 venv: python
-	@$(PYTHON) tools/venv.py .venv requirements.txt --package
+	@$(PYTHON) tools/make_venv.py .venv requirements.txt --package
 
 venv-book: python
-	@$(PYTHON) tools/venv.py .venv-book requirements-book.txt
+	@$(PYTHON) tools/make_venv.py .venv-book requirements-book.txt
 
 python:
 	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON) here: install Python 3.11 or newer, or name yours: make PYTHON=/path/to/python ..." >&2; exit 1; }

@@ -22,11 +22,10 @@ from pathlib import Path
 
 import nbformat
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-import nb_form  # noqa: E402
-import setup_cell  # noqa: E402
-
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tools import nb_form, setup_cell  # noqa: E402
+
 NOTEBOOK_METADATA = {"kernelspec", "language_info", "widgets", "mystnb", "accelerator"}
 CELL_METADATA = {"tags", "mystnb", "slideshow", "nbgrader"}
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -138,8 +137,9 @@ def _widgets(nb, stem: str) -> None:
     for cell in nb.cells:
         for out in cell.get("outputs", []):
             if "data" in out:
-                out.data = nbformat.from_dict(
-                    {mime: renamed(v) if mime == VIEW or mime.startswith("text/") else v for mime, v in out.data.items()})
+                for mime, value in out.data.items():
+                    if mime == VIEW or mime.startswith("text/"):
+                        out.data[mime] = nbformat.from_dict(renamed(value))
 
 
 def dumps(nb) -> str:
@@ -193,7 +193,7 @@ def main(arguments=None) -> int:
         if options.verb == "check":
             complaints = nb_form.problems(nb, path)
             if dumps(normalise(nb, path.stem, repository)) != old:
-                complaints.insert(0, f"not in normal form: run `make notebooks NB={path}`, or `python tools/nb.py norm`")
+                complaints.insert(0, f"not in normal form: run `python tools/nb.py norm {path}`")
             for complaint in complaints:
                 print(f"{path}: {complaint}")
             bad += len(complaints)

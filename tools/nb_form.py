@@ -7,7 +7,9 @@ import re
 from pathlib import Path
 from urllib.parse import unquote
 
-MYST = re.compile(r"^\s*(`{3,}|~{3,}|:{3,})\{\w|\{(ref|eq|doc|numref|cite(:\w+)?|term|func|class|meth|mod|prf:ref)\}`", re.M)
+MYST = re.compile(
+    r"^\s*(`{3,}|~{3,}|:{3,})\{\w"
+    r"|\{(ref|eq|doc|numref|cite(:\w+)?|term|func|class|meth|mod|prf:ref)\}`", re.M)
 PROGRESS = re.compile(r"\d+%\|[^|\n]*\||\bit/s\]|s/it\]")
 STAMP = re.compile(
     r"\b(?:19|20)\d\d-\d\d-\d\d[ T]\d\d:\d\d"              # a date and a time
@@ -52,7 +54,7 @@ def of_code(cell) -> list[str]:
         found.append(f"stores a version, a device or a time: {stamp.group()!r}")
     if any(mime.startswith("image/") for out in cell.outputs for mime in out.get("data", {})):
         if not (alt := alternative(cell)):
-            found.append('stores a figure without alt text: set the cell\'s metadata "mystnb": {"image": {"alt": "..."}}')
+            found.append('stores a figure without alt text: set its metadata "mystnb": {"image": {"alt": "..."}}')
         elif FILE_NAME.fullmatch(alt) or len(alt.split()) < 4:
             found.append(f"has alt text that says too little: {alt!r}")
     return found

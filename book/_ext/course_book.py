@@ -28,7 +28,8 @@ def public_address(url: str) -> str:
 def git_remote(folder) -> str:
     command = ["git", "remote", "get-url", "origin"]
     try:
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=10, check=True)
+        return done.stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""
 
@@ -46,8 +47,8 @@ def repository(app, config) -> None:
     options = config.html_theme_options
     url = address(options.get("repository_url") or "", app.srcdir)
     if url:
-        options["repository_url"] = url
-        options["repository_branch"] = os.environ.get("BOOK_REPOSITORY_BRANCH") or options.get("repository_branch") or "main"
+        branch = os.environ.get("BOOK_REPOSITORY_BRANCH") or options.get("repository_branch") or "main"
+        options.update(repository_url=url, repository_branch=branch)
         return
     log.info("The repository has no public address: no launch buttons.")
     for name in ("launch_buttons", "repository_url"):
@@ -101,7 +102,10 @@ BULLET = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 
 def docstring_to_rst(app, what, name, obj, options, lines) -> None:
     """The library's docstrings are plain text with `code` and $maths$; Sphinx reads reStructuredText."""
-    lines[:] = separated([INLINE.sub(lambda m: f"``{m[1]}``" if m[1] else f":math:`{m[2].strip()}`", line) for line in lines])
+    def role(match):
+        return f"``{match[1]}``" if match[1] else f":math:`{match[2].strip()}`"
+
+    lines[:] = separated([INLINE.sub(role, line) for line in lines])
 
 
 def separated(lines: list[str]) -> list[str]:
@@ -111,13 +115,23 @@ def separated(lines: list[str]) -> list[str]:
         before = result[-1] if result else ""
         if line.strip() and before.strip():
             deeper = len(line) - len(line.lstrip()) - (len(before) - len(before.lstrip()))
-            if deeper < 0 or deeper > 0 and not BULLET.match(before) or not deeper and BULLET.match(before) and not BULLET.match(line):
+            opens = deeper > 0 and not BULLET.match(before)
+            ends_list = deeper == 0 and BULLET.match(before) and not BULLET.match(line)
+            if deeper < 0 or opens or ends_list:
                 result.append("")
         result.append(line)
     return result
 
 
+def stand_ins_join() -> None:
+    """`Tensor | None` is evaluated where the library names a type; the name that stands in for Tensor must bear it."""
+    from sphinx.ext.autodoc.mock import _MockObject
+
+    _MockObject.__or__ = _MockObject.__ror__ = lambda self, other: self
+
+
 def setup(app):
+    stand_ins_join()
     app.connect("autodoc-process-docstring", docstring_to_rst, priority=400)      # before napoleon's 500
     sys.path.insert(0, str(app.srcdir))                        # the API pages read course_lib from the work tree
     app.connect("builder-inited", one_target_or_none)

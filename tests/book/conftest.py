@@ -71,7 +71,7 @@ def watch(page, address):
     page.on("request", request)
     page.on("requestfailed", lambda sent: faults.append(f"a request failed: {sent.url} ({sent.failure})"))
     page.on("response", lambda got: got.status >= 400 and faults.append(f"status {got.status}: {got.url}"))
-    page.on("console", lambda said: said.type in ("error", "warning") and faults.append(f"{said.type}: {said.text[:300]}"))
+    page.on("console", lambda said: said.type in ("error", "warning") and faults.append(f"{said.type}: {said.text}"))
     page.on("pageerror", lambda error: faults.append(f"uncaught: {error}"))
     return faults
 

@@ -149,7 +149,8 @@ def test_each_script_once():
         def __init__(self, **attributes):
             self.attributes = attributes
 
-    file, inline = Script(src="a.js"), "const x = 1;"
-    context = {"script_files": [file, Script(body=inline), Script(src="b.js"), Script(body=inline), Script(body="other")]}
+    inline = "const x = 1;"
+    scripts = [Script(src="a.js"), Script(body=inline), Script(src="b.js"), Script(body=inline), Script(body="other")]
+    context = {"script_files": scripts}
     course_book.scripts_once(None, None, None, context, None)
     assert [script.attributes.get("body") for script in context["script_files"]] == [None, inline, None, "other"]

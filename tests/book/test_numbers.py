@@ -65,15 +65,15 @@ def notebook(path, *cells):
 
 
 def run_nbval(*paths):
-    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-p", "tests.conftest",
-               "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "60",
+    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
+               "-p", "tests.conftest", "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "60",
                "--nbval-sanitize-with", str(ROOT / "tests/nbval_sanitize.cfg"), "-v", *map(str, paths)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
 @pytest.mark.slow
 def test_notebooks_are_compared_and_measured(tmp_path):
-    """The whole chain: a close decimal passes, a wrong integer fails, cells stay in order, cost and network are seen."""
+    """The whole chain: a close decimal passes, a wrong integer fails, cells stay in order, no network, the cost."""
     cells = [(f"x = {i} if {i} == 0 else x + 1\nprint(x, x + 0.12345)", f"{i} {i + 0.12346:.5f}\n") for i in range(8)]
     notebook(tmp_path / "good.ipynb", *cells, ("import os\nprint('COURSE_DATA' in os.environ)", "False\n"))
     good = run_nbval(tmp_path / "good.ipynb")

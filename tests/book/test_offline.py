@@ -68,8 +68,8 @@ def test_a_swallowed_attempt_fails_the_test_all_the_same(tmp_path):
     from tests.conftest import ROOT
 
     (tmp_path / "test_it.py").write_text(SWALLOWS)
-    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT), "-p", "tests.conftest",
-               str(tmp_path)]
+    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
+               "-p", "tests.conftest", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True,
                           env={k: v for k, v in os.environ.items() if not k.startswith("PYTEST_XDIST")})
     assert "2 passed, 1 error" in done.stdout and "tried to reach example.org" in done.stdout, done.stdout

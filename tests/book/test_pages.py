@@ -127,7 +127,8 @@ def test_nothing_is_found_on_a_good_page(show):
 
 
 def test_wide_page_is_found(show):
-    with show('<pre style="width:900px">wide</pre>', width=390) as page:
+    wide = '<pre style="width:900px">wide</pre>'
+    with show(wide, width=390) as page:
         assert page.evaluate(WIDE) != []
-    with show('<div style="overflow-x:auto"><pre style="width:900px">wide, in its own box</pre></div>', width=390) as page:
+    with show(f'<div style="overflow-x:auto">{wide}</div>', width=390) as page:
         assert page.evaluate(WIDE) == []

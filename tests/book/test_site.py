@@ -20,8 +20,9 @@ def test_mathjax_is_part_of_the_site(site):
 def test_nothing_strange_is_published(site):
     assert not list(site.rglob("*.pyc")) and not list(site.rglob(".venv*"))
     assert {path.name for path in site.iterdir()} <= {
-        "book", "exercises", "_static", "_images", "_sources", "_modules", "_downloads", "_sphinx_design_static", "index.html",
-        "genindex.html", "py-modindex.html", "search.html", "searchindex.js", "objects.inv", ".buildinfo", ".nojekyll"}
+        "book", "exercises", "_static", "_images", "_sources", "_modules", "_downloads", "_sphinx_design_static",
+        "index.html", "genindex.html", "py-modindex.html", "search.html", "searchindex.js", "objects.inv",
+        ".buildinfo", ".nojekyll"}
 
 
 def test_every_module_of_the_library_has_its_page(site):
@@ -39,7 +40,8 @@ def test_every_module_of_the_library_has_its_page(site):
     assert not missing, f"no API page shows {', '.join(missing)}: add an automodule to book/api"
 
 
-GOOD = '<article><h1 id="top-of-it">T</h1><p>Good, at $5.</p><a href="b.html#there">b</a><img src="i.png" alt="A line"></article>'
+GOOD = ('<article><h1 id="top-of-it">T</h1><p>Good, at $5.</p><a href="b.html#there">b</a>'
+        '<img src="i.png" alt="A line"></article>')
 PLANTED = {
     "dead link": '<a href="nowhere.html">x</a>',
     "dead anchor": '<a href="b.html#nowhere">x</a>',
@@ -73,7 +75,8 @@ def test_good_page_has_no_fault(small_site):
     state = '<script type="application/vnd.jupyter.widget-state+json">{"state": {"abc": {}}}</script>'
     code = "<article><pre>cost = $x_i$</pre><code>\\frac</code></article>"
     view = PLANTED["without its stored state"]
-    (small_site / "a.html").write_text(GOOD + code + state + view + '<link rel="canonical" href="https://book.example/">')
+    link = '<link rel="canonical" href="https://book.example/">'
+    (small_site / "a.html").write_text(GOOD + code + state + view + link)
     assert Site(small_site).problems() == []
 
 

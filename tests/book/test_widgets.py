@@ -17,7 +17,8 @@ STATE = "application/vnd.jupyter.widget-state+json"
 def views(path) -> list[dict]:
     """The interactive figures that a notebook stores."""
     notebook = json.loads((ROOT / path).with_suffix(".ipynb").read_text("utf-8"))
-    return [out["data"][VIEW] for cell in notebook["cells"] for out in cell.get("outputs", ()) if VIEW in out.get("data", {})]
+    outputs = [out for cell in notebook["cells"] for out in cell.get("outputs", ())]
+    return [out["data"][VIEW] for out in outputs if VIEW in out.get("data", {})]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS)
@@ -52,23 +53,27 @@ export default () => ({
 """
 
 
-def anywidget(name, **state):
-    return {"model_name": "AnyModel", "model_module": "anywidget", "model_module_version": "~0.9",
-            "state": {"_esm": COUNTER, "_css": ".x { color: red }", "_anywidget_id": "t.Counter", "name": name, "n": 0, **state},
+FAILS = "export default { render() { throw Error('no'); } }"
+PAGE = """<!DOCTYPE html><html lang="en"><head><title>T</title><link rel="icon" href="data:,">
+<script defer src="afm-host.js"></script></head><body>{body}</body></html>"""
+
+
+def anywidget(name, esm=COUNTER):
+    state = {"_esm": esm, "_css": ".x { color: red }", "_anywidget_id": "t.Counter", "name": name, "n": 0}
+    return {"model_name": "AnyModel", "model_module": "anywidget", "model_module_version": "~0.9", "state": state,
             "buffers": [{"path": ["data"], "encoding": "base64", "data": "AACAPwAAIEA="}]}      # float32 1.0, 2.5
 
 
 @pytest.fixture
 def hosted(browser, tmp_path):
     """A page with two views of one model, a second model, a slider of ipywidgets, and a figure that fails."""
-    models = {"a": anywidget("a"), "b": anywidget("b"), "bad": anywidget("bad", _esm="export default { render() { throw Error('no'); } }"),
+    models = {"a": anywidget("a"), "b": anywidget("b"), "bad": anywidget("bad", FAILS),
               "slider": {"model_name": "IntSliderModel", "model_module": "@jupyter-widgets/controls", "state": {}}}
     body = "".join(f'<div id="at-{i}"><script type="{VIEW}">{json.dumps({"model_id": model})}</script></div>'
                    for i, model in enumerate(["a", "a", "b", "slider", "missing", "bad"]))
     (tmp_path / "afm-host.js").write_text((ROOT / "book/_assets/afm-host.js").read_text("utf-8"), "utf-8")
-    (tmp_path / "page.html").write_text(
-        f'<!DOCTYPE html><html lang="en"><head><title>T</title><link rel="icon" href="data:,"><script defer src="afm-host.js">'
-        f'</script></head><body>{body}<script type="{STATE}">{json.dumps({"state": models})}</script></body></html>', "utf-8")
+    body += f'<script type="{STATE}">{json.dumps({"state": models})}</script>'
+    (tmp_path / "page.html").write_text(PAGE.replace("{body}", body), "utf-8")
     with serve(tmp_path) as url, visitor(browser, url)("page.html") as page:
         yield page
 

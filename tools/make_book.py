@@ -1,7 +1,7 @@
 """Build the book, or show it.
 
-    python tools/book.py build          _build/html from the stored outputs; every warning is an error
-    python tools/book.py serve [PORT]   the built book on localhost
+    python tools/make_book.py build          _build/html from the stored outputs; every warning is an error
+    python tools/make_book.py serve [PORT]   the built book on localhost
 """
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def build() -> int:
     if subprocess.run(command, cwd=ROOT, env=environment).returncode:
         # What was read is kept without its warnings: forget it, or the next build would call the fault mended.
         shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
-        print("\nThe book was not built: each WARNING or ERROR above names its page. Mend them and run make book again.", file=sys.stderr)
+        print("\nThe book was not built: each WARNING or ERROR above names its page. Mend it, and run make book again.",
+              file=sys.stderr)
         return 1
     print(f"The book is built. Open {SITE / 'index.html'}, or run: make serve")
     return 0

@@ -1,7 +1,7 @@
 """Make a virtual environment once, and again only when its requirements change.
 
-    python tools/venv.py .venv-book requirements-book.txt
-    python tools/venv.py .venv requirements.txt --package      # and the library itself, editable
+    python tools/make_venv.py .venv-book requirements-book.txt
+    python tools/make_venv.py .venv requirements.txt --package      # and the library itself, editable
 
 Kept to the syntax of old Pythons, so that one of them can say what it lacks.
 """
@@ -34,8 +34,8 @@ def fingerprint(files):
 
 def main(folder, requirements, package):
     if sys.version_info < OLDEST:
-        stop("The book and the tests need Python 3.11 or newer; {} is {}. Name another one: make PYTHON=python3.12 ...".format(
-            sys.executable, sys.version.split()[0]))
+        stop("The book and the tests need Python 3.11 or newer; {} is {}. Name another one: "
+             "make PYTHON=python3.12 ...".format(sys.executable, sys.version.split()[0]))
     python = os.path.join(folder, "bin", "python")
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     with once(folder, "complete", fingerprint([requirements])) as missing:
@@ -43,8 +43,8 @@ def main(folder, requirements, package):
             print("Setting up {} from {} ...".format(folder, requirements), flush=True)
             make(folder)
             if subprocess.call(install + ["-r", requirements]):
-                stop("pip could not install {}: its message is above. Is there a package index within reach, and room on "
-                     "the disk?".format(requirements))
+                stop("pip could not install {}: its message is above. Is there a package index within reach, and "
+                     "room on the disk?".format(requirements))
     if package:
         with once(folder, "package", fingerprint(["pyproject.toml"])) as missing:
             if missing and subprocess.call(install + ["--no-deps", "--no-build-isolation", "--editable", "."]):
