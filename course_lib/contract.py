@@ -101,8 +101,9 @@ def check_causal(model: nn.Module, *, length: int | None = None, context: Tensor
     order = probe.order_of(model, n)
     where = "Jacobian" if pattern is _jacobian else "distribution"
     for i, j in (reacts & ~declared).nonzero().tolist():
-        itself = "itself" if i == j else "drawn later" if order.index(j) > order.index(i) else "not one of its parents"
-        raise ContractError(f"factor {i} reads x_{j}, which is {itself}: its {where} changes when x_{j} does")
+        late = "drawn later" if order.index(j) > order.index(i) else "not one of its parents"
+        what = "the variable that it predicts" if i == j else late
+        raise ContractError(f"factor {i} reads x_{j}, which is {what}: its {where} changes when x_{j} does")
     for i, j in (declared & ~reacts).nonzero().tolist():
         raise ContractError(f"factor {i} never reads x_{j}, which is one of its parents: information is lost")
     return Result("causal", {"reacts": reacts})
