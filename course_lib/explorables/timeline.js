@@ -82,7 +82,7 @@ function render({ model, el }) {
     select(visible[Math.min(end, Math.max(0, to))].id, true);
   }
 
-  const list = h("ol", { className: "cl-list" });
+  const list = h("ol", { className: "cl-list", role: "list" });
   for (const s of systems) {
     const button = h("button", { type: "button", "data-id": s.id, style: `--x:${s.position};--row:${rows[s.id]}`,
       className: `cl-item cl-${s.kind}${flip[s.id] ? " cl-flip" : ""}` },

@@ -67,6 +67,11 @@ def test_a_filter_hides_a_kind_and_the_selection_moves_to_what_is_left(show):
     assert page.locator(".cl-live").text_content().startswith("17 of 21 systems are shown.")
     assert not page.locator("[data-id=markov]").is_visible()
     page.locator("[data-id=osgood]").focus()
+    page.keyboard.press("ArrowLeft")
+    assert opened(page) == ["osgood"], "the first that is shown"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    assert opened(page) == ["lsa"], "a hidden system is stepped over"
     page.keyboard.press("End")
     page.keyboard.press("ArrowLeft")
     assert opened(page) == ["gpt35"]
