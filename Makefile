@@ -40,7 +40,7 @@ reproduce: venv   ## train and record a published result: NAME=...
 
 lint: venv   ## style and spelling
 	@$(VENV) -m ruff check .
-	@$(VENV) -m codespell_lib
+	@$(VENV) tools/spelling.py
 
 colab: venv   ## run a chapter from the built wheel among Colab's versions
 	@$(VENV) tools/colab.py

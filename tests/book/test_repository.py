@@ -1,0 +1,224 @@
+"""The repository itself: style, the wheel, the verbs, the set-up cell, and messages that say what to do."""
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.support import browser
+from tools import colab, make_book, make_venv, setup_cell
+
+REPOSITORY = {"url": "https://git.example/org/course", "branch": "main"}
+
+
+def run(*command, **options):
+    return subprocess.run([str(part) for part in command], cwd=options.pop("cwd", ROOT), capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, **options)
+
+
+def tracked() -> list[str]:
+    listed = run("git", "ls-files", "-z")
+    if listed.returncode:
+        pytest.skip("this tree is no git checkout")
+    return [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
+
+
+@pytest.mark.parametrize("tool", [["ruff", "check", "--no-cache", "."], ["tools.spelling"]], ids=["ruff", "codespell"])
+def test_style_and_spelling(tool):
+    done = run(sys.executable, "-m", *tool)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_spelling_skips_base64_and_nothing_else(tmp_path):
+    misspelt = "t" + "eh"
+    (tmp_path / "a.txt").write_text("a " + misspelt * 30 + "\n")
+    (tmp_path / "b.txt").write_text(f"this is {misspelt} word\n")
+    done = run(sys.executable, "-m", "codespell_lib", "--toml", ROOT / "pyproject.toml", tmp_path)
+    assert f"b.txt:1: {misspelt}" in done.stdout and "a.txt" not in done.stdout
+
+
+def test_no_large_file_and_no_environment_is_tracked():
+    for name in tracked():
+        assert (ROOT / name).stat().st_size <= 6_000_000, name
+        assert not re.match(r"(\.venv|_build|build|node_modules|.*\.egg-info)", name), name
+
+
+def test_lock_file_names_versions_and_no_host():
+    lock = json.loads((ROOT / "package-lock.json").read_text("utf-8"))
+    entry = lock["packages"]["node_modules/mathjax"]
+    assert entry["version"].startswith("3.") and entry["integrity"].startswith("sha512-")
+    assert "resolved" not in (ROOT / "package-lock.json").read_text("utf-8")
+
+
+def test_requirements_are_exact_and_the_book_needs_no_torch():
+    book, everything = ((ROOT / name).read_text("utf-8") for name in ("requirements-book.txt", "requirements.txt"))
+    lines = [line for line in (book + everything).splitlines() if line and not line.startswith(("#", "-r "))]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
+    assert len({line.split("==")[0].lower() for line in lines}) == len(lines)
+    assert "torch==" in everything and "torch==" not in book and "-r requirements-book.txt" in everything
+
+
+@pytest.mark.slow
+def test_wheel_holds_the_library_and_its_data(tmp_path):
+    """The wheel, not the editable install: js, css, weights and tables are in it, tests and tools are not."""
+    source = tmp_path / "source"
+    for name in tracked():
+        if name.startswith("course_lib/") or name in ("pyproject.toml", "README.md"):
+            (source / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, source / name)
+    done = run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "--quiet",
+               "--wheel-dir", tmp_path, source)
+    assert done.returncode == 0, done.stderr
+    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
+        held = set(wheel.namelist())
+    wanted = {name for name in tracked() if name.startswith("course_lib/")}
+    assert wanted <= held, f"not in the wheel: {sorted(wanted - held)}"
+    assert {name.split("/")[0] for name in held if ".dist-info/" not in name} == {"course_lib"}
+    assert any(name.endswith(".js") for name in held) and any(name.endswith(".css") for name in held)
+
+
+def test_make_lists_its_verbs():
+    done = run("make")
+    for verb in ("book", "serve", "test", "test-fast", "notebooks", "bench", "reproduce", "clean", "lint", "colab", "binder"):
+        assert re.search(rf"^make {verb} +\S", done.stdout, re.M), verb
+
+
+def test_make_says_what_to_do_without_python():
+    done = run("make", "book", "PYTHON=no-such-python")
+    assert done.returncode != 0 and "install Python 3.11 or newer" in done.stderr
+
+
+def test_old_python_is_refused_with_a_sentence(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(make_venv.sys, "version_info", (3, 9, 1))
+    with pytest.raises(SystemExit):
+        make_venv.main(str(tmp_path / "venv"), str(ROOT / "requirements-book.txt"), False)
+    assert "need Python 3.11 or newer" in capsys.readouterr().err
+
+
+def test_python_without_venv_is_told_the_package(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(make_venv.subprocess, "call", lambda *command, **options: 1)
+    with pytest.raises(SystemExit):
+        make_venv.main(str(tmp_path / "venv"), str(ROOT / "requirements-book.txt"), False)
+    assert "python3-venv" in capsys.readouterr().err
+    assert not (tmp_path / "venv" / "complete.sha256").exists()
+
+
+def test_environment_is_made_once_and_again_when_requirements_change(monkeypatch, tmp_path):
+    (tmp_path / "requirements.txt").write_text("-r other.txt\n")
+    (tmp_path / "other.txt").write_text("a==1\n")
+    monkeypatch.chdir(tmp_path)
+    calls = []
+
+    def call(command, **options):
+        calls.append(command)
+        os.makedirs("venv", exist_ok=True)
+        return 0
+
+    monkeypatch.setattr(make_venv.subprocess, "call", call)
+    make_venv.main("venv", "requirements.txt", False)
+    made = len(calls)
+    make_venv.main("venv", "requirements.txt", False)
+    assert len(calls) == made > 0
+    (tmp_path / "other.txt").write_text("a==2\n")
+    make_venv.main("venv", "requirements.txt", False)
+    assert len(calls) == 2 * made
+
+
+def test_a_failed_build_is_not_forgotten(monkeypatch, tmp_path, capsys):
+    """Sphinx keeps what it read without its warnings: a second try must not call the fault mended."""
+    monkeypatch.setattr(make_book, "ROOT", tmp_path)
+    monkeypatch.setattr(make_book, "BUILD", tmp_path / "_build")
+    monkeypatch.setattr(make_book.subprocess, "run", lambda *command, **options: subprocess.CompletedProcess(command, 1))
+    (tmp_path / "_build" / ".doctrees").mkdir(parents=True)
+    assert make_book.build() == 1
+    assert not (tmp_path / "_build" / ".doctrees").exists()
+    assert "run make book again" in capsys.readouterr().err
+
+
+def test_serve_says_what_to_do(monkeypatch, tmp_path, capsys):
+    import socket
+
+    monkeypatch.setattr(make_book, "SITE", tmp_path)
+    assert make_book.serve(0) == 1 and "run make book" in capsys.readouterr().err
+    (tmp_path / "index.html").write_text("x")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert make_book.serve(port) == 1 and f"PORT={port + 1}" in capsys.readouterr().err
+
+
+class Playwright:
+    """Stands in for Playwright whose own Chromium was never downloaded."""
+    class chromium:
+        executable_path = "/nowhere/chromium"
+
+
+def test_no_browser_is_a_failure_with_one_sentence(monkeypatch):
+    monkeypatch.setattr(browser.shutil, "which", lambda name: None)
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    with pytest.raises(browser.NoBrowser, match="no Chromium: the tests of the built pages need one"):
+        browser.find(Playwright)
+
+
+def test_browser_is_the_named_one_then_the_systems_then_playwrights(monkeypatch, tmp_path):
+    monkeypatch.setenv("CHROMIUM", "mine")
+    monkeypatch.setattr(browser.shutil, "which", lambda name: f"/bin/{name}")
+    assert browser.find(Playwright) == "/bin/mine"
+    monkeypatch.delenv("CHROMIUM")
+    assert browser.find(Playwright) == "/bin/chromium"
+    monkeypatch.setattr(browser.shutil, "which", lambda name: None)
+    monkeypatch.setattr(Playwright.chromium, "executable_path", str(tmp_path))
+    assert browser.find(Playwright) == str(tmp_path)
+
+
+def execute(source, monkeypatch, installed: bool, on_colab: bool) -> list[str]:
+    """Run the set-up cell as IPython would; returns what it asked pip for."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell, asked = InteractiveShell(), []
+    shell.register_magic_function(asked.append, magic_name="pip")
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec",
+                        lambda name, *more: find(name, *more) if installed or name != "course_lib" else None)
+    if on_colab:
+        monkeypatch.setitem(sys.modules, "google.colab", builtins)
+    result = shell.run_cell(source)
+    result.raise_error()
+    return asked
+
+
+def test_setup_cell_does_nothing_where_the_library_is(monkeypatch, capsys):
+    for on_colab in (False, True):
+        assert execute(setup_cell.text(REPOSITORY), monkeypatch, installed=True, on_colab=on_colab) == []
+    assert re.search(r"course_lib \d+\.\d+\.\d+ on (cpu|cuda)", capsys.readouterr().out)
+
+
+def test_setup_cell_installs_on_colab(monkeypatch):
+    asked = execute(setup_cell.text(REPOSITORY), monkeypatch, installed=False, on_colab=True)
+    assert asked == ['install --quiet "course-lib @ git+https://git.example/org/course@main"']
+
+
+def test_setup_cell_elsewhere_says_what_to_do(monkeypatch):
+    with pytest.raises(ModuleNotFoundError, match="pip install -e"):
+        execute(setup_cell.text(REPOSITORY), monkeypatch, installed=False, on_colab=False)
+
+
+def test_setup_cell_without_an_address_says_so(monkeypatch):
+    with pytest.raises(ModuleNotFoundError, match="no address yet"):
+        execute(setup_cell.text({"url": ""}), monkeypatch, installed=False, on_colab=True)
+
+
+def test_what_an_install_changed_is_seen():
+    before = {"torch": "2.9", "numpy": "2.1", "tqdm": "4"}
+    assert colab.changes(before, {**before, "course-lib": "0.1"}) == []
+    assert colab.changes(before, {"torch": "2.13", "numpy": "2.1"}) == ["torch 2.9 -> 2.13", "tqdm 4 -> gone"]
