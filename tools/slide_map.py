@@ -4,7 +4,7 @@
     python tools/slide_map.py --check    fail if the page is stale or a row points to something that is not there
 
 One row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an anchor), the
-library's symbols, the tests and the practice (an exercise's id, or "demo: ..."). Several entries are separated by spaces.
+library's symbols, the tests and the practice ("demo: #section ..."). Several entries are separated by spaces.
 """
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ CHAPTERS = {
     "13": "Self-attention", "14": "Positions", "15": "The transformer", "16": "GPT", "17": "Decoding", "18": "BERT",
     "19": "BART and other objectives", "20": "Using language models",
 }
-FRAME = {"check-yourself", "summary", "sources", "at-full-size", "exercises"}     # sections that every chapter has
+FRAME = {"where-it-breaks", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
+ADDED = {"03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}               # by the course
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,22 @@ def slug(heading: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text).strip("-")
 
 
-def sections(path: Path) -> list[str]:
-    """Anchors of a notebook's sections (## and ###), in order."""
+def tree(path: Path) -> list[tuple[str, list[str]]]:
+    """Anchors of a notebook's sections (##), each with those below it (###), in order."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
     text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    return [slug(m[1]) for m in re.finditer(r"^#{2,3} (.+)$", text, flags=re.M)]
+    out: list[tuple[str, list[str]]] = []
+    for m in re.finditer(r"^(##|###) (.+)$", text, flags=re.M):
+        if m[1] == "##":
+            out.append((slug(m[2]), []))
+        else:
+            out[-1][1].append(slug(m[2]))
+    return out
+
+
+def sections(path: Path) -> list[str]:
+    """Anchors of all sections of a notebook, in order."""
+    return [anchor for head, below in tree(path) for anchor in (head, *below)]
 
 
 def page(rows: list[Point]) -> str:
@@ -93,12 +105,13 @@ def page(rows: list[Point]) -> str:
         if path is None:
             out += ["To come. The slides teach here:", "", *(f"- **{p.id}** ({p.decks}): {_cell(p.teaches)}" for p in own)]
             continue
-        out += ["| point | decks | section | library | tests | practice |", "|---|---|---|---|---|---|"]
+        out += ["| point | decks | section | library | tests | shown in |", "|---|---|---|---|---|---|"]
         for p in own:
-            where = f"[{p.section.split('#')[0]}]({path.name}#{p.section})" if p.done else "to come"
+            where = f"[{p.section}]({path.name}#{p.section})" if p.done else "to come"
             symbols = " ".join(f"`{s}`" for s in p.symbols.split())
             tests = " ".join(f"`{t}`" for t in p.tests.split())
-            out.append(f"| **{p.id}** {_cell(p.teaches)} | {p.decks} | {where} | {symbols} | {tests} | {_cell(p.practice)} |")
+            shown = ", ".join(f"[{a}]({path.name}#{a})" for a in demonstrations(p))
+            out.append(f"| **{p.id}** {_cell(p.teaches)} | {p.decks} | {where} | {symbols} | {tests} | {shown} |")
     return "\n".join(out) + "\n"
 
 
@@ -122,32 +135,19 @@ def problems(rows: list[Point]) -> list[str]:
         found += _practice_problems(p, path)
     for chapter in CHAPTERS:
         path = notebook(chapter)
-        if path is None:
-            continue
-        claimed = {p.section for p in rows if p.chapter == chapter}
-        top = [a for a in _top_sections(path)]
-        for head, below in top:
-            if head not in FRAME and not ({head, *below} & claimed) and head not in _free(path):
+        claimed = FRAME | ADDED.get(chapter, set())
+        for p in rows:
+            if p.chapter == chapter:
+                claimed |= {p.section, *demonstrations(p)}
+        for head, below in tree(path) if path else []:
+            if not {head, *below} & claimed:
                 found.append(f"{path.name}: no row claims the section #{head}")
     return found
 
 
-def _top_sections(path: Path) -> list[tuple[str, list[str]]]:
-    """Each ## section with the ### sections below it."""
-    cells = json.loads(path.read_text("utf-8"))["cells"]
-    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
-    out: list[tuple[str, list[str]]] = []
-    for m in re.finditer(r"^(##|###) (.+)$", text, flags=re.M):
-        if m[1] == "##":
-            out.append((slug(m[2]), []))
-        elif out:
-            out[-1][1].append(slug(m[2]))
-    return out
-
-
-def _free(path: Path) -> set[str]:
-    """Sections that a chapter adds to the slides, listed in its metadata-free way: those about tools and failures."""
-    return {"half-a-page-of-tools", "where-it-breaks", "prove-it"} | {s for s in sections(path) if s.startswith("the-data")}
+def demonstrations(p: Point) -> list[str]:
+    """Anchors of the sections in which the chapter shows a point."""
+    return re.findall(r"#([a-z0-9-]+)", p.practice)
 
 
 def _has_symbol(name: str) -> bool:
@@ -168,11 +168,10 @@ def _has_test(node: str) -> bool:
 
 
 def _practice_problems(p: Point, path: Path) -> list[str]:
-    if p.practice.startswith("demo:"):
-        anchors = re.findall(r"#([a-z0-9-]+)", p.practice)
-        return [f"{p.id}: {path.name} has no section #{a} to demonstrate it" for a in anchors if a not in sections(path)]
-    known = {f.stem for f in (ROOT / "course_lib" / "grading").rglob("*.py")} if (ROOT / "solutions").is_dir() else set()
-    return [f"{p.id}: practice {p.practice!r} is neither 'demo: ...' nor an exercise"] if not known else []
+    if p.practice and not p.practice.startswith("demo: "):
+        return [f"{p.id}: practice is {p.practice!r}; needed is 'demo: #section ...'"]
+    return [f"{p.id}: {path.name} has no section #{a} to demonstrate it" for a in demonstrations(p)
+            if a not in sections(path)]
 
 
 def _cell(text: str) -> str:
