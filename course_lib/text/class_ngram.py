@@ -29,7 +29,7 @@ class ClassNGram(AutoregressiveModel):
     Slides: the timeline of language models. Paper: Brown, Della Pietra, deSouza, Lai and Mercer 1992.
     """
 
-    def __init__(self, classes: Integer[Tensor, "V"] | Sequence[int], order: int = 1, bos_id: int | None = None,
+    def __init__(self, classes: Tensor | Sequence[int], order: int = 1, bos_id: int | None = None,
                  smoothing: str = "none", alpha: float = 1.0, buckets: int = 1, word_alpha: float = 0.0):
         classes = torch.as_tensor(classes)
         num_classes = _check_classes(classes, bos_id)

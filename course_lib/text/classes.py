@@ -159,7 +159,7 @@ def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes
         size[a] -= 1
         size[b] += 1
         moved += a != b
-    return moved
+    return int(moved)
 
 
 def _entry(n: np.ndarray, out: np.ndarray, into: np.ndarray, own: float) -> np.ndarray:
@@ -191,8 +191,8 @@ def _by_class(neighbours: tuple[np.ndarray, np.ndarray], label: np.ndarray, size
     return np.bincount(label[words[inside]], count[inside], size)
 
 
-def _f(x: np.ndarray) -> np.ndarray:
-    """x ln x of counts, 0 at 0."""
+def _f(x):
+    """x ln x of a count or an array of them, 0 at 0."""
     return x * np.log(np.maximum(x, 1))
 
 

@@ -84,7 +84,8 @@ class Histories(nn.Module):
     def continued(self, bos_id: int | None) -> Histories:
         r"""With Kneser-Ney's counts: $N_{1+}(\cdot\, h\, w)$, the distinct symbols seen before h w.
 
-        The longest histories keep their true counts. A history that begins with `bos_id` has nothing before it, so it keeps its own too.
+        The longest histories keep their true counts. A history that begins with `bos_id` has nothing before it, so it
+        keeps its own too.
         """
         v, h = self.vocabulary, self.pairs // self.vocabulary
         deeper = h > 0
