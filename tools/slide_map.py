@@ -19,6 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.chapters import chapters  # noqa: E402
+
 TABLE, PAGE = ROOT / "book" / "slide-map.tsv", ROOT / "book" / "slide-map.md"
 DECKS = {
     "A25": "Autoregressive models, F. Seyyedsalehi, course 22-808 Generative models, Sharif University of Technology, 2025",
@@ -27,13 +31,7 @@ DECKS = {
     "S": "Sequence processing architectures, F. Le Bronnec, IASD LLMs course, 2025",
     "T": "Transformer language models, A. V. Ganesan, CSE 538, spring 2024",
 }
-CHAPTERS = {
-    "01": "The chain rule", "02": "Regression, networks, gradients", "03": "FVSBN", "04": "NADE", "05": "Beyond binary",
-    "06": "Autoencoders and MADE", "07": "Recurrent networks", "08": "PixelRNN and PixelCNN",
-    "09": "Likelihood as a detector", "10": "Word vectors", "11": "Neural language models", "12": "Attention",
-    "13": "Self-attention", "14": "Positions", "15": "The transformer", "16": "GPT", "17": "Decoding", "18": "BERT",
-    "19": "BART and other objectives", "20": "Using language models",
-}
+CHAPTERS = {number: c["title"] for number, c in chapters().items()}
 FRAME = {"where-it-breaks", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
 ADDED = {"03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}               # by the course
 

@@ -1,0 +1,85 @@
+"""The list of chapters, from book/chapters.toml: the tables in README.md and book/intro.md.
+
+    python tools/chapters.py            write both tables, between their marks
+    python tools/chapters.py --check    fail if one is stale
+
+The README's launch badges need the address of the repository, which _config.yml holds; without one there are none.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools.setup_cell import repository  # noqa: E402
+
+LIST, README, INTRO = ROOT / "book" / "chapters.toml", ROOT / "README.md", ROOT / "book" / "intro.md"
+COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.org/v2/gh"
+
+
+def chapters(path: Path = LIST) -> dict[str, dict]:
+    """Number to title, and for a finished chapter its notebook, what it builds and minutes."""
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def for_readme(listed: dict[str, dict], home: dict) -> str:
+    """The finished chapters, with launch badges if the repository has an address on GitHub."""
+    url, branch = home.get("url") or "", home.get("branch") or "main"
+    place = url.removeprefix("https://github.com/").strip("/") if url.startswith("https://github.com/") else ""
+    out = ["| chapter | what you build | open |", "|---|---|---|"] if place else \
+        ["| chapter | what you build |", "|---|---|"]
+    for number, c in finished(listed):
+        line = f"| {number} [{c['title']}](book/{c['notebook']}) | {c['builds']} |"
+        if place:
+            line += (f" [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
+                     f"({COLAB}/{place}/blob/{branch}/book/{c['notebook']})"
+                     f" [![Launch on Binder](https://mybinder.org/badge_logo.svg)]"
+                     f"({BINDER}/{place}/{branch}?urlpath=lab/tree/book/{c['notebook']}) |")
+        out.append(line)
+    return "\n".join(out)
+
+
+def for_intro(listed: dict[str, dict]) -> str:
+    """The finished chapters with the time that they take."""
+    rows = [f"| {number} [{c['title']}]({c['notebook']}) | {c['builds']} | {c['minutes']} min |"
+            for number, c in finished(listed)]
+    return "\n".join(["| chapter | what you build | time |", "|---|---|---|", *rows])
+
+
+def finished(listed: dict[str, dict]) -> list[tuple[int, dict]]:
+    return [(int(number), c) for number, c in sorted(listed.items()) if "notebook" in c]
+
+
+def between(text: str, name: str, block: str) -> str:
+    """The text with `block` between the marks of that name. Raises ValueError unless each mark is there once, in order."""
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    before, found, rest = text.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed or begin in after or end in after:
+        raise ValueError(f"the page needs the marks {begin} and {end} once each, in this order")
+    return f"{before}{begin}\n{block}\n{end}{after}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="The list of chapters.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a table is stale")
+    check = parser.parse_args().check
+    listed, stale = chapters(), 0
+    for path, block in ((README, for_readme(listed, repository(ROOT))), (INTRO, for_intro(listed))):
+        old = path.read_text(encoding="utf-8")
+        new = between(old, "chapters", block)
+        if new != old and check:
+            print(f"{path.relative_to(ROOT)} is stale: run python tools/chapters.py", file=sys.stderr)
+            stale = 1
+        elif new != old:
+            path.write_text(new, encoding="utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+    return stale
+
+
+if __name__ == "__main__":
+    sys.exit(main())
