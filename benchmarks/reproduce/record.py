@@ -89,15 +89,15 @@ def round_to_half(model: torch.nn.Module) -> None:
 def card(entry: dict[str, Any], run: Run, job: Job) -> hub.Card:
     """What a reader must know of the weights of this row."""
     info = job.splits.info
+    training = {"recipe": entry["recipe"], **entry["settings"], "seed": run.seed, "epochs run": entry["epochs"],
+                "epoch kept": entry["best_epoch"], "tokenizer": info.get("tokenizer")}
     return hub.Card(
         model=f"{entry['model']}: {entry['class']}, {entry['parameters']:,} parameters", data=run.data,
         licence=info["licence"], citation=info["citation"],
-        training={"recipe": entry["recipe"], **entry["settings"], "seed": run.seed, "epochs run": entry["epochs"],
-                  "epoch kept": entry["best_epoch"],
-                  **({"tokenizer": info["tokenizer"]} if "tokenizer" in info else {})},
+        training={key: value for key, value in training.items() if value is not None},
         results={f"{part} {run.unit}": f"{entry[part]['mean']:.3f} ± {entry[part]['standard_error']:.3f}"
                  for part in ("valid", "test")},
-        notes="Stored in half precision, and measured so. " + ("" if info["comparable_with_papers"] else
+        notes="Numbers with a point are stored in half precision, and the figures were measured so. " + ("" if info["comparable_with_papers"] else
               "The split is the course's own: not comparable with papers. ") +
               f"Made by `python -m benchmarks.reproduce {run.name}`.")
 
