@@ -94,7 +94,7 @@ _ENTRIES = (
         "the file's own order, no shuffling. Independent pixels give 24.91 nats on test. grey=True gives the levels.",
         licence="CC BY 4.0 (UCI); shipped with scikit-learn",
         citation="Alpaydin and Kaynak 1998, Optical Recognition of Handwritten Digits, UCI, doi:10.24432/C50P49",
-        key="alpaydin1998",
+        key="alpaydin1998digits",
         options={"grey": (False, True)},
     ),
     Entry(
@@ -189,7 +189,7 @@ _ENTRIES = (
         licence="none stated; its home asks to cite the papers",
         citation="Lowd and Davis 2010, Learning Markov network structure with decision trees; Van Haaren and Davis "
         "2012, Markov network structure learning: a randomized feature generation approach",
-        key="lowd2010",
+        key="lowd2010markov",
         files=_mirrored("nltcs", tuple(home + "nltcs/" for home in DENSITY), {
             "nltcs.train.data": (517792, "e547a7aedad1dd2f7177030881ab1b92c7e24ae5464c71a0f1f89daecaf52b30"),
             "nltcs.valid.data": (69024, "93bbbf5c6febdc9bc6e5b5bfab636f4dc0685ab2896d24b23dd267794c3bfcf6"),
@@ -206,7 +206,7 @@ _ENTRIES = (
         licence="none stated; its home asks to cite the papers",
         citation="Lowd and Davis 2010, Learning Markov network structure with decision trees; Van Haaren and Davis "
         "2012, Markov network structure learning: a randomized feature generation approach",
-        key="lowd2010",
+        key="lowd2010markov",
         files=_mirrored("plants", tuple(home + "plants/" for home in DENSITY), {
             "plants.train.data": (2402856, "1fb1219ff94068d12a563f9e81f8889a1885f41e867884cff608669300c6848f"),
             "plants.valid.data": (320298, "47834ed318b2d74f48e4b083226ef47fd446d41986012ceae19d230574821b34"),
@@ -223,7 +223,7 @@ _ENTRIES = (
         "Some papers validate on the last 10 %.",
         licence="public-domain text; its home states no licence",
         citation="Karpathy 2015, The unreasonable effectiveness of recurrent neural networks",
-        key="karpathy2015",
+        key="karpathy2015unreasonable",
         files=(File("tiny_shakespeare/input.txt", 1115394,
                     "sha256:86c4e6aa9db7c042ec79f339dcb96d42b0075e16b8fc2e86bf0ca57e2dc565ed",
                     (GITHUB + "karpathy/char-rnn/master/data/tinyshakespeare/input.txt",
