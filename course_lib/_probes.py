@@ -90,6 +90,30 @@ def features(model: nn.Module, distribution: Distribution) -> Tensor:
                        dim=-1)
 
 
+def flips(model: nn.Module, x: Tensor, context: Tensor | None, generator: torch.Generator) -> Tensor:
+    """How far factor i's log-probabilities move, [i, j], if variable j takes another value; all j in one batch."""
+    (rows, n), k = x.shape, model.conditional.num_values
+    flipped = x.repeat(n + 1, 1, 1)                                  # copy j has variable j changed, the last one none
+    for j in range(n):
+        flipped[j, :, j] = (x[:, j] + torch.randint(1, k, (rows,), generator=generator).to(x.device)) % k
+    with torch.no_grad():
+        table = features(model, model.conditionals(flipped.flatten(0, 1), expand(context, (n + 1) * rows)))
+    table = table.reshape(n + 1, rows, n, -1)                        # log-probabilities of the last axis' values
+    change = torch.where(table[:-1] == table[-1:], 0.0, (table[:-1] - table[-1:]).abs())   # inf and inf are the same
+    return change.nan_to_num(nan=1.0).amax(dim=(1, 3)).T.cpu()       # (i, j)
+
+
+def jacobian(model: nn.Module, x: Tensor, context: Tensor | None, generator: torch.Generator) -> Tensor:
+    """Size of the derivative of factor i's log-density, at fixed points, with respect to x_j, [i, j]."""
+    x = x.requires_grad_()
+    points = torch.randn(5, 1, 1, generator=generator, dtype=torch.float64).to(x.device)
+    total = model.conditionals(x, context).log_prob(points).sum(dim=(0, 1))          # (n,), one number a factor
+    grads = [torch.autograd.grad(t, x, retain_graph=True, allow_unused=True)[0] if t.requires_grad else None
+             for t in total]
+    reaction = [torch.zeros_like(x[0]) if g is None else g.abs().nan_to_num(nan=1.0).amax(dim=0) for g in grads]
+    return torch.stack(reaction).cpu()
+
+
 def places(n: int, k: int, device) -> Tensor:
     """k^(n-1), ..., k, 1: what each digit of a state in base k is worth."""
     return k ** torch.arange(n - 1, -1, -1, device=device)
@@ -104,6 +128,12 @@ def enumerate_states(model: nn.Module, n: int, context: Tensor | None) -> tuple[
     with torch.no_grad():
         log_p = torch.cat([model.log_prob(x, contexts(context, len(x), model)) for x in states.split(4096)])
     return states, log_p
+
+
+def count_states(model: nn.Module, x: Tensor) -> Tensor:
+    """How often each state occurs among the rows of x, (N,) in float64."""
+    n, k = x.shape[1], model.conditional.num_values
+    return torch.bincount((x.long() * places(n, k, x.device)).sum(dim=1), minlength=k ** n).double()
 
 
 def masses(model: nn.Module, n: int, context: Tensor | None) -> tuple[list[Tensor], Tensor]:
