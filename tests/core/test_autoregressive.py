@@ -319,6 +319,10 @@ def test_only_the_passed_generator_is_drawn_from(name):
 def test_uniforms_are_drawn_row_by_row():
     u = uniforms(7, 5, 2, rng(), "cpu")
     assert u.shape == (7, 5, 2) and u.dtype == torch.float64 and (u >= 0).all() and (u < 1).all()
+    for num, n, each in [(1000, 7, 1), (33, 784, 2), (5, 1, 1), (40, 16, 2)]:
+        a, b = rng(3), rng(3)
+        by_rows = torch.stack([torch.rand(n, each, generator=a, dtype=torch.float64) for _ in range(num)])
+        assert torch.equal(uniforms(num, n, each, b, "cpu"), by_rows) and torch.equal(a.get_state(), b.get_state())
     assert torch.equal(uniforms(3, 5, 2, rng(), "cpu"), u[:3])
     assert u.unique().numel() == u.numel()
 

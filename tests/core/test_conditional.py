@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from scipy import stats
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit
 
 from course_lib.conditional import (
     Bernoulli,
@@ -18,6 +18,7 @@ from course_lib.conditional import (
     MixtureOfGaussians,
     at,
 )
+from tests.core.references import gaussians_by_scipy, logistics_by_scipy
 
 LAST = 1 - 2.0 ** -53                                                # the largest uniform that torch draws in float64
 FAMILIES = [Bernoulli(), Categorical(5), MixtureOfGaussians(3), DiscretizedLogisticMixture(3, 16)]
@@ -95,11 +96,6 @@ def test_categorical_is_cross_entropy():
          value_and_gradient(lambda a: -F.cross_entropy(a, x, reduction="none"), raw))
 
 
-def gaussians_by_scipy(raw, x, min_sigma):
-    weight, mean, sigma = softmax(raw[..., 0, :], -1), raw[..., 1, :], min_sigma + np.exp(raw[..., 2, :])
-    return np.log((weight * stats.norm.pdf(x[..., None], mean, sigma)).sum(-1))
-
-
 @pytest.mark.parametrize("min_sigma", [1e-3, 0.5])
 def test_mixture_of_gaussians_is_scipys(min_sigma):
     family = MixtureOfGaussians(3, min_sigma)
@@ -119,20 +115,6 @@ def test_mixture_of_gaussians_has_the_gradient_of_the_formula():
 
     same(value_and_gradient(lambda a: family(a).log_prob(x), raw), value_and_gradient(literal, raw), 1e-10)
     assert torch.autograd.gradcheck(lambda a: family(a).log_prob(x[:5]), raw[:5].clone().requires_grad_())
-
-
-def logistics_by_scipy(raw, levels):
-    """Log-probability of each level, the last axis: logistic CDF differences, by survival functions above the mean."""
-    step = 2 / (levels - 1)
-    edge = -1 + step * (np.arange(levels - 1) + 0.5)                 # between level v and v + 1
-    mean, scale = raw[..., 1, :, None], np.exp(np.maximum(raw[..., 2, :, None], -7))
-    cdf, sf = stats.logistic.cdf(edge, mean, scale), stats.logistic.sf(edge, mean, scale)
-    zero, one = np.zeros_like(cdf[..., :1]), np.ones_like(cdf[..., :1])
-    below = np.diff(np.concatenate([zero, cdf, one], -1), axis=-1)
-    above = -np.diff(np.concatenate([one, sf, zero], -1), axis=-1)
-    inside = np.where(np.arange(levels) * step - 1 < mean, below, above)
-    with np.errstate(divide="ignore"):
-        return logsumexp(np.log(inside) + np.log(softmax(raw[..., 0, :], -1))[..., None], axis=-2)
 
 
 @pytest.mark.parametrize("levels", [2, 3, 16, 256])

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from course_lib.autoregressive import AutoregressiveModel, uniforms
 from course_lib.density import FVSBN
 from course_lib.density import fvsbn as module
 from tests.core.models import CYCLE, drawn
+from tests.core.references import by_loops
 
 ORDERS = {"identity": None, "cycle": CYCLE, "reversed": [4, 3, 2, 1, 0]}
 
@@ -22,19 +22,6 @@ def rng(seed=0):
 
 def bits(num, n, seed=0):
     return torch.randint(2, (num, n), generator=rng(seed))
-
-
-def by_loops(x, weight, bias, order):
-    """sum over k of log p(x_o | those drawn before), in numpy, a number at a time."""
-    logs = np.zeros(len(x))
-    for b, row in enumerate(x):
-        for k, i in enumerate(order):
-            a = bias[i]
-            for j in order[:k]:
-                a += weight[i, j] * row[j]
-            p = expit(a)
-            logs[b] += np.log(p if row[i] else 1 - p)
-    return logs
 
 
 @pytest.mark.parametrize("order", ORDERS)
