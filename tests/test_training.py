@@ -183,6 +183,13 @@ def test_cosine_without_warm_up_is_torch_s():
         schedule.step()
 
 
+def test_whole_numbers_are_numbers(data):
+    one, two = Logits(), Logits()
+    fit(one, data, epochs=2, lr=1, betas=(0, 0.5), weight_decay=0, clip=1, schedule=lambda step: 1)
+    fit(two, data, epochs=2, lr=1.0, betas=(0.0, 0.5), clip=1.0)
+    assert torch.equal(one.weight, two.weight)
+
+
 def test_the_schedule_reaches_the_optimizer_and_the_history(data):
     steps = []
 

@@ -61,7 +61,7 @@ class History:
     def __str__(self) -> str:
         if not self.train:
             return "no epoch yet"
-        line = f"{self.epochs} epochs, training {self.train[-1]:.4g}"
+        line = f"{self.epochs} epoch{'s' * (self.epochs > 1)}, training {self.train[-1]:.4g}"
         if self.valid:
             line += f", validation {self.valid[-1]:.4g}, best {self.best_valid:.4g} in epoch {self.best_epoch}"
         return line + (", stopped early" if self.stopped else "") + (", best weights restored" if self.restored else "")

@@ -23,7 +23,7 @@ Number = int | float                                                 # where typ
 
 
 def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int, batch_size: int = 100,
-        lr: Number = 1e-3, betas: tuple[float, float] = (0.9, 0.999), weight_decay: Number = 0.0,
+        lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999), weight_decay: Number = 0.0,
         schedule: str | Callable[[int], float] | None = None, warmup: int = 0, clip: Number | None = None,
         patience: int | None = None, seed: int = 0, device: str | torch.device | None = None, bf16: bool = False,
         accumulate: int = 1, checkpoint: str | Path | None = None, checkpoint_every: int | None = None,
@@ -87,7 +87,7 @@ def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int
                     raise FloatingPointError(f"the training loss is {loss} {run}. {run.last_good()}")
                 _clip(model, clip, run)
                 for group in optimizer.param_groups:
-                    group["lr"] = lr * factor(run.step + 1)
+                    group["lr"] = float(lr * factor(run.step + 1))
                 optimizer.step()
                 run.add(loss, weight, optimizer.param_groups[0]["lr"])
                 bar.update()
@@ -168,7 +168,7 @@ def evaluate(model: nn.Module, data: Data, batch_size: int = 100,
 # --- helpers ----------------------------------------------------------------------------------------------------------
 
 
-def _optimizer(model: nn.Module, lr: float, betas: tuple[float, float], weight_decay: float,
+def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weight_decay: Number,
                bf16: bool) -> torch.optim.AdamW:
     """AdamW with decay on matrices only: parameters with fewer than two dimensions are biases and gains."""
     parameters = [p for p in model.parameters() if p.requires_grad]
