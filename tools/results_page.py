@@ -11,10 +11,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
-
-import tomllib
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"

@@ -32,11 +32,11 @@ class Parts(NamedTuple):
 
 
 def characters(splits: Splits) -> Parts:
-    """Characters as numbers; train has all of them.
+    """Characters as numbers, those of all three parts.
 
     Every character of valid and test is scored once, given the characters before it, those of the part before included.
     """
-    tokenizer = CharTokenizer.fit(splits.train)
+    tokenizer = CharTokenizer.fit(splits.train + splits.valid + splits.test)
     train, valid, test = (tokenizer.encode(part) for part in (splits.train, splits.valid, splits.test))
     info = {**splits.info, "tokenizer": tokenizer.config}
     return Parts(train, blocks(train, valid), blocks(valid, test), info)

@@ -130,6 +130,24 @@ def stand_ins_join() -> None:
     _MockObject.__or__ = _MockObject.__ror__ = lambda self, other: self
 
 
+def sound_lists(app, pagename, templatename, context, doctree):
+    """Mend two things that screen readers stumble over: a role that is no more, and lists directly within lists."""
+    body = context.get("body") or ""
+    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
+    if pagename == "_modules/index":                           # viewcode nests its lists without items
+        depth, parts = 0, re.split(r"(<ul>|</ul>)", body)
+        for k, part in enumerate(parts):
+            if part == "<ul>":
+                depth += 1
+                parts[k] = "<li><ul>" if depth > 1 else part
+            elif part == "</ul>":
+                parts[k] = "</ul></li>" if depth > 1 else part
+                depth -= 1
+        body = "".join(parts)
+    if "body" in context:
+        context["body"] = body
+
+
 def setup(app):
     stand_ins_join()
     app.connect("autodoc-process-docstring", docstring_to_rst, priority=400)      # before napoleon's 500
@@ -139,4 +157,5 @@ def setup(app):
     app.connect("config-inited", local_mathjax, priority=10)
     app.connect("html-collect-pages", own_sources_only, priority=400)              # before viewcode's 500
     app.connect("html-page-context", scripts_once, priority=999)
+    app.connect("html-page-context", sound_lists, priority=998)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
