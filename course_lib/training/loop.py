@@ -178,7 +178,7 @@ def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weigh
         raise ValueError("bf16 is True and some parameters are not float32; autocast starts from float32 weights")
     groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
-    return torch.optim.AdamW([g for g in groups if g["params"]], lr=lr, betas=betas)
+    return torch.optim.AdamW([g for g in groups if g["params"]], lr=lr, betas=tuple(float(beta) for beta in betas))
 
 
 def _clip(model: nn.Module, clip: Number | None, run: Run) -> None:
