@@ -5,7 +5,7 @@ A model computes raw parameters; a family turns them into a distribution. The tw
 
 Raw parameters have shape `(..., *parameter_shape)`. Where a variable takes several, `parameter_shape` says how they lie
 and nothing is chunked or interleaved by hand: row 0 of `(3, k)` holds the logits of the weights, row 1 the means, row 2
-the log scales.
+the log scales. A family also says how a network reads a value that is known: `encode` and `linear`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ class Conditional:
     parameter_shape  shape of the raw parameters of one variable; `()` is a single number
     num_values       a discrete variable takes 0..num_values-1; None if it is continuous
     num_uniforms     uniforms that one draw consumes
+    num_inputs       E, numbers as which a network reads one value
     """
 
     parameter_shape: tuple[int, ...] = ()
     num_values: int | None = None
     num_uniforms: int = 1
+    num_inputs: int = 1
 
     @property
     def num_parameters(self) -> int:
@@ -49,6 +51,18 @@ class Conditional:
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
         """Inverse CDF: uniforms u in [0, 1), `num_uniforms` in the last axis, to values with the batch shape."""
         raise NotImplementedError
+
+    def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
+        """Values (...) as a network reads them: the number itself, unless the family says otherwise."""
+        return x.to(dtype)[..., None]
+
+    def linear(self, x: Tensor, weight: Float[Tensor, "m E H"]) -> Float[Tensor, "m B H"]:
+        """What each of m variables (B, m) adds to a layer of H units: `encode` of its values times its weights."""
+        return self.encode(x, weight.dtype).transpose(0, 1) @ weight
+
+    def marginal(self, x: Tensor) -> Tensor:
+        """Raw parameters (n, *parameter_shape) that describe each column of x (N, n) on its own: where to start."""
+        raise NotImplementedError(f"{type(self).__name__} does not define marginal(x)")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}()"
@@ -70,6 +84,9 @@ class Bernoulli(Conditional):
         p = _finite(distribution.probs)
         return (u[..., 0] >= 1 - p.double()).to(p.dtype)             # F(0) = 1 - p
 
+    def marginal(self, x: Tensor) -> Tensor:
+        return torch.logit((x.sum(dim=0) + 1) / (len(x) + 2))        # add-one counts: finite where a column is constant
+
 
 class Categorical(Conditional):
     r"""$p(x = v) = \mathrm{softmax}(a)_v$: k raw numbers, the logits. Values 0..k-1."""
@@ -77,7 +94,7 @@ class Categorical(Conditional):
     def __init__(self, k: int):
         if k < 2:
             raise ValueError(f"k is {k}; a categorical variable needs at least 2 values")
-        self.num_values = k
+        self.num_values = self.num_inputs = k
         self.parameter_shape = (k,)
 
     def __call__(self, raw: Tensor) -> Distribution:
@@ -89,6 +106,17 @@ class Categorical(Conditional):
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
         return _draw_index(distribution.probs, u[..., 0])
 
+    def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
+        return F.one_hot(x.long(), self.num_values).to(dtype)        # one number for each value: no order among them
+
+    def linear(self, x: Tensor, weight: Float[Tensor, "m E H"]) -> Float[Tensor, "m B H"]:
+        first = self.num_values * torch.arange(len(weight), device=x.device)
+        return F.embedding((x.long() + first).T, weight.flatten(0, 1))         # one-hot times weight is a look-up
+
+    def marginal(self, x: Tensor) -> Tensor:
+        counts = torch.stack([(x == v).sum(dim=0) for v in range(self.num_values)], dim=-1)        # (n, k)
+        return ((counts + 1) / (len(x) + self.num_values)).to(torch.get_default_dtype()).log()
+
     def __repr__(self) -> str:
         return f"Categorical({self.num_values})"
 
@@ -99,19 +127,26 @@ class MixtureOfGaussians(Conditional):
 
     3k raw numbers in shape (3, k): logits of the weights, means, log scales s. The density is in the units of x. The
     floor `min_sigma`, in those units too, keeps a component that sits on a repeated value from sending the likelihood
-    to infinity. Source: RNADE (Uria, Murray and Larochelle, 2013); the slide fixes the weights at 1/k.
+    to infinity. With `equal_weights` the weights are 1/k, as on the slide, and 2k raw numbers remain: means, log
+    scales. Source: RNADE (Uria, Murray and Larochelle, 2013).
     """
 
     num_uniforms = 2
 
-    def __init__(self, k: int, min_sigma: float = 1e-3):
+    def __init__(self, k: int, min_sigma: float = 1e-3, equal_weights: bool = False):
         if k < 1 or not min_sigma > 0:
             raise ValueError(f"k is {k} and min_sigma {min_sigma}; needed are k >= 1 and min_sigma > 0")
-        self.k, self.min_sigma = k, min_sigma
-        self.parameter_shape = (3, k)
+        self.k, self.min_sigma, self.equal_weights = k, min_sigma, equal_weights
+        self.parameter_shape = (2, k) if equal_weights else (3, k)
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"k": self.k, "min_sigma": self.min_sigma, "equal_weights": self.equal_weights}
 
     def __call__(self, raw: Tensor) -> Distribution:
-        logits, mean, log_sigma = raw.unbind(dim=-2)                 # each (..., k)
+        *logits, mean, log_sigma = raw.unbind(dim=-2)                # each (..., k)
+        logits = logits[0] if logits else torch.zeros_like(mean)     # equal logits: weights 1/k
         component = Normal(mean, self.min_sigma + log_sigma.exp(), validate_args=False)
         return MixtureSameFamily(CategoricalDistribution(logits=logits, validate_args=False), component,
                                  validate_args=False)
@@ -125,8 +160,13 @@ class MixtureOfGaussians(Conditional):
         z = math.sqrt(2) * torch.erfinv(2 * _open(u[..., 1]) - 1)    # the standard normal's inverse CDF
         return component.loc + component.scale * z.to(component.loc.dtype)
 
+    def marginal(self, x: Tensor) -> Tensor:
+        mean, spread = _spread_over(x, self.k)
+        raw = torch.stack([torch.zeros_like(mean), mean, spread.clamp(min=self.min_sigma).log()], dim=1)  # (n, 3, k)
+        return raw[:, 1:] if self.equal_weights else raw
+
     def __repr__(self) -> str:
-        return f"MixtureOfGaussians({self.k})"
+        return f"MixtureOfGaussians({self.k}{', equal_weights=True' if self.equal_weights else ''})"
 
 
 class DiscretizedLogisticMixture(Conditional):
@@ -158,6 +198,14 @@ class DiscretizedLogisticMixture(Conditional):
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
         component = _component(distribution, u[..., 0])
         return component.icdf(_open(u[..., 1]))
+
+    def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
+        return (2 * x.to(dtype) / (self.num_values - 1) - 1)[..., None]        # levels on [-1, 1]
+
+    def marginal(self, x: Tensor) -> Tensor:
+        mean, spread = _spread_over(self.encode(x, torch.get_default_dtype())[..., 0], self.k)
+        scale = 3 ** 0.5 / math.pi * spread                          # a logistic of scale s has deviation pi s / sqrt 3
+        return torch.stack([torch.zeros_like(mean), mean, scale.clamp(min=math.exp(-7)).log()], dim=1)
 
     def __repr__(self) -> str:
         return f"DiscretizedLogisticMixture({self.k}, levels={self.num_values})"
@@ -212,6 +260,13 @@ def _component(mixture: Distribution, u: Tensor) -> Distribution:
     if isinstance(component, DiscretizedLogistic):
         return DiscretizedLogistic(**pick, levels=component.levels)
     return Normal(**pick, validate_args=False)
+
+
+def _spread_over(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Means (n, k) for k components over the range of each column of x (N, n), at its quantiles, and deviations."""
+    place = ((torch.arange(k, device=x.device) + 0.5) / k * len(x)).long()
+    mean = x.sort(dim=0).values[place].T                             # (n, k)
+    return mean, (2 / (k + 1) * x.std(dim=0, correction=0))[:, None].expand_as(mean)
 
 
 def _draw_index(probs: Tensor, u: Tensor) -> Tensor:

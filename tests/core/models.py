@@ -6,7 +6,7 @@ from torch import nn
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
-from course_lib.density import CPT, FVSBN, Factorised, Logistic, Mixture, Neural, Tabular
+from course_lib.density import CPT, FVSBN, MADE, NADE, Factorised, Logistic, Mixture, Neural, Tabular
 
 CYCLE = [2, 0, 3, 4, 1]                                              # not its own inverse
 
@@ -58,6 +58,12 @@ class AnyLength(AutoregressiveModel):
         return self.conditional(self.a + self.b * seen)
 
 
+def shared_masks(n, hidden, number):
+    """One set of weights under several masks and orders."""
+    made = MADE(n, hidden)
+    return Mixture([made.remasked(seed) for seed in range(number)])
+
+
 MODELS = {
     "FVSBN": lambda: FVSBN(5),
     "FVSBN, one variable": lambda: FVSBN(1),
@@ -83,6 +89,31 @@ MODELS = {
     "Gaussians, four variables": lambda: Linear(4, MixtureOfGaussians(2), order=[2, 0, 3, 1]),
     "mixture of Gaussian orders": lambda: Mixture([Linear(2, MixtureOfGaussians(2)),
                                                    Linear(2, MixtureOfGaussians(2), order=[1, 0])]),
+    "NADE": lambda: NADE(5, 7),
+    "NADE, one variable": lambda: NADE(1, 2),
+    "NADE in an order": lambda: NADE(5, 7, order=CYCLE),
+    "NADE of several blocks in an order": lambda: NADE(9, 4, order=[4, 2, 7, 0, 8, 1, 6, 3, 5]),
+    "softmax NADE": lambda: NADE(4, 5, Categorical(4), order=[2, 0, 3, 1]),
+    "NADE of levels": lambda: NADE(3, 5, DiscretizedLogisticMixture(2, 12), order=[1, 2, 0]),
+    "RNADE, one variable": lambda: NADE(1, 3, MixtureOfGaussians(3)),
+    "RNADE, two variables": lambda: NADE(2, 4, MixtureOfGaussians(2), order=[1, 0]),
+    "RNADE with equal weights": lambda: NADE(2, 4, MixtureOfGaussians(3, equal_weights=True)),
+    "RNADE, four variables": lambda: NADE(4, 6, MixtureOfGaussians(2), order=[2, 0, 3, 1]),
+    "mixture of NADE orders": lambda: Mixture([NADE(4, 3), NADE(4, 3, order=[2, 0, 3, 1])]),
+    "MADE": lambda: MADE(5, (24,)),
+    "MADE, one variable": lambda: MADE(1, (3,)),
+    "MADE in an order": lambda: MADE(5, (24,), order=CYCLE),
+    "MADE, two layers in an order": lambda: MADE(5, (40, 30), order=CYCLE, seed=1),
+    "MADE, three layers": lambda: MADE(4, (20, 20, 20)),
+    "MADE with few units": lambda: MADE(8, (9,), order=[4, 2, 7, 0, 1, 6, 3, 5]),
+    "MADE without hidden layers": lambda: MADE(5, (), order=CYCLE),
+    "remasked MADE": lambda: MADE(5, (24, 24)).remasked(3),
+    "softmax MADE": lambda: MADE(3, (30,), Categorical(4), order=[1, 2, 0]),
+    "MADE of Gaussians, two variables": lambda: MADE(2, (12, 12), MixtureOfGaussians(2), order=[1, 0]),
+    "MADE of Gaussians, four variables": lambda: MADE(4, (40,), MixtureOfGaussians(2), order=[2, 0, 3, 1]),
+    "mixture of masks": lambda: shared_masks(5, (24, 24), 3),
+    "mixture of RNADE orders": lambda: Mixture([NADE(2, 3, MixtureOfGaussians(2)),
+                                                NADE(2, 3, MixtureOfGaussians(2), order=[1, 0])]),
 }
 
 CONDITIONED = {

@@ -1,0 +1,63 @@
+"""A plain autoencoder: it reconstructs, and defines no distribution over x. It stands beside MADE for comparison."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Bernoulli, Conditional
+
+
+class Autoencoder(nn.Module):
+    r"""$h = \mathrm{ReLU}(W x + b)$, $\hat x$ from the raw numbers $V h + c$; several hidden layers likewise.
+
+    n            number of variables
+    hidden       widths of the hidden layers
+    conditional  family of what is reconstructed, `Bernoulli()` unless given
+
+    It minimises $-\sum_i \log p(x_i \mid \hat x(x))$: how well x is reconstructed from x itself. That is no likelihood:
+    output i has seen x_i, so $\sum_x \exp(\mathrm{reconstruction}(x))$ is not 1, and there is nothing to sample from.
+    So there is no `log_prob` here and no `sample`. MADE is this network with the right paths cut.
+
+    Slides: "Autoregressive models vs. autoencoders".
+    """
+
+    def __init__(self, n: int, hidden: Sequence[int] = (500,), conditional: Conditional | None = None):
+        super().__init__()
+        if isinstance(hidden, int) or any(width < 1 for width in hidden):
+            raise ValueError(f"hidden is {hidden}; needed is the width of each hidden layer, such as (500,) or "
+                             "(100, 20, 100)")
+        if n < 1:
+            raise ValueError(f"n is {n}; an autoencoder needs at least one variable")
+        self.n, self.hidden = n, tuple(hidden)
+        self.conditional = conditional if conditional is not None else Bernoulli()
+        widths = [n * self.conditional.num_inputs, *self.hidden, n * self.conditional.num_parameters]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"n": self.n, "hidden": list(self.hidden), "conditional": self.conditional}
+
+    check_input, _like = AutoregressiveModel.check_input, AutoregressiveModel._like    # bad input is refused alike
+
+    def forward(self, x: Shaped[Tensor, "B n"]) -> Distribution:
+        """Each variable as it is reconstructed from all of x, itself included: batch (B, n)."""
+        x = self.check_input(x)
+        h = self.conditional.encode(x, self.layers[0].weight.dtype).flatten(1)         # (B, n E)
+        for layer in self.layers[:-1]:
+            h = torch.relu(layer(h))
+        return self.conditional(self.layers[-1](h).view(len(x), self.n, *self.conditional.parameter_shape))
+
+    def reconstruction(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B"]:
+        """How well each row is reconstructed, in nats: it looks like a log-likelihood and is none."""
+        return self(x).log_prob(self.check_input(x)).sum(dim=1)
+
+    def loss(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, ""]:
+        """What training minimises: the cross-entropy of the reconstruction, summed over variables, mean over rows."""
+        return -self.reconstruction(x).mean()

@@ -1,0 +1,192 @@
+"""The masked autoencoder for distribution estimation: an autoencoder whose paths are cut until it is autoregressive."""
+
+from __future__ import annotations
+
+import copy
+from typing import Iterable, NamedTuple, Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel, check_order
+from course_lib.conditional import Conditional
+from course_lib.density.made_sampling import ByDegree
+
+
+class MaskedLinear(nn.Linear):
+    r"""$y = (W \odot M)\, x + b$: the weights where the mask is False take no part.
+
+    The mask is a buffer and belongs to the product: the weight itself is never written to.
+    """
+
+    def __init__(self, inputs: int, outputs: int):
+        super().__init__(inputs, outputs)
+        self.register_buffer("mask", torch.ones(outputs, inputs, dtype=torch.bool))
+
+    @property
+    def masked_weight(self) -> Float[Tensor, "out in"]:
+        return self.weight * self.mask
+
+    def forward(self, x: Float[Tensor, "B in"]) -> Float[Tensor, "B out"]:
+        return F.linear(x, self.masked_weight, self.bias)
+
+
+class State(NamedTuple):
+    k: int                                                           # variables known so far
+    layers: tuple[Tensor, ...]                                       # (B, .) each: the units known so far, by degree
+    sorted: ByDegree                                                 # the weights, by degree
+
+
+class MADE(AutoregressiveModel):
+    r"""$h^l = \mathrm{ReLU}((W^l \odot M^l)\, h^{l-1} + b^l)$ with $h^0 = x$; the last layer gives the raw parameters.
+
+    n            number of variables
+    hidden       widths of the hidden layers
+    conditional  family of the factors
+    order        order[k] is the variable drawn k-th
+    seed         of the degrees
+
+    Input and output of a variable have its position in the order as degree, 1 to n. Each hidden unit has a random
+    degree m in 1 to n - 1 and may depend on the first m variables only: it is connected to all units below with the
+    same or a smaller degree. An output is connected to those with a strictly smaller degree. So
+    $M_{kj} = [m_k \ge m_j]$ into hidden layers, $[m_k > m_j]$ into the output. The degrees of a layer start at the
+    smallest of the layer below, or units would be connected to nothing. Without hidden layers this is an FVSBN.
+
+    Slides: "MADE". Paper: Germain, Gregor, Murray and Larochelle 2015.
+    """
+
+    def __init__(self, n: int, hidden: Sequence[int] = (500,), conditional: Conditional | None = None,
+                 order: Iterable[int] | Tensor | None = None, seed: int = 0):
+        super().__init__(n, conditional, order)
+        if isinstance(hidden, int) or any(width < 1 for width in hidden):
+            raise ValueError(f"hidden is {hidden}; needed is the width of each hidden layer, such as (500,) or "
+                             "(500, 500)")
+        self.hidden, self.seed = tuple(hidden), seed
+        E, P = self.conditional.num_inputs, self.conditional.num_parameters
+        widths = [n * E, *self.hidden, n * P]
+        self.layers = nn.ModuleList(MaskedLinear(a, b) for a, b in zip(widths, widths[1:]))
+        for j, width in enumerate(self.hidden):
+            self.register_buffer(f"degrees_{j + 1}", torch.zeros(width, dtype=torch.long))
+        self._connect(draw_degrees(n, self.hidden, torch.Generator().manual_seed(seed)))
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"n": self.n, "hidden": list(self.hidden), "conditional": self.conditional,
+                "order": self.order.tolist(), "seed": self.seed}
+
+    @property
+    def degrees(self) -> list[Int[Tensor, "..."]]:
+        """Of the inputs, column by column, and of each hidden layer."""
+        return [self.order.argsort() + 1, *(getattr(self, f"degrees_{j + 1}") for j in range(len(self.hidden)))]
+
+    def _connect(self, degrees: list[Int[Tensor, "..."]]) -> None:
+        """Take these degrees of the hidden layers, and set every mask."""
+        for own, new in zip(self.degrees[1:], degrees):
+            own.copy_(new)
+        E, P = self.conditional.num_inputs, self.conditional.num_parameters
+        masks = made_masks(*self.degrees)
+        masks[0] = masks[0].repeat_interleave(E, dim=1)              # the E inputs of a variable lie side by side
+        masks[-1] = masks[-1].repeat_interleave(P, dim=0)            # and so do its P raw parameters
+        for layer, mask in zip(self.layers, masks):
+            layer.mask.copy_(mask)
+
+    def remasked(self, seed: int, order: Iterable[int] | Tensor | None = None) -> MADE:
+        """Another model that shares the weights, under other degrees and another order, both drawn from `seed`.
+
+        What trains one trains the other. `Mixture([made.remasked(s) for s in range(K)])` is a model of K orders: in
+        training each batch goes through one of them, drawn anew. `order` fixes the order.
+        """
+        generator = torch.Generator().manual_seed(seed)
+        degrees = draw_degrees(self.n, self.hidden, generator)
+        drawn = torch.randperm(self.n, generator=generator)
+        other = copy.deepcopy(self, {id(p): p for p in self.parameters()})             # parameters are not copied
+        other.seed = seed
+        other.order.copy_(drawn if order is None else check_order(order, self.n))
+        other._connect(degrees)
+        return other
+
+    def parents(self, i: int) -> list[int]:
+        """Variables to which a path of units leads back from factor i: a small network may miss some.
+
+        A path from position p goes to a unit of degree p - 1 at most, from there to one of the same or a smaller
+        degree, and so on: what counts is the largest degree that the layer below has to offer.
+        """
+        position, *hidden = self.degrees
+        reach = int(position[i]) - 1
+        for degrees in reversed(hidden):
+            reach = max((m for m in degrees.tolist() if m <= reach), default=0)
+        return self.order[:reach].tolist()
+
+    # every factor at once: training and scoring
+    def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+        x = self.check_input(x, context)
+        h = self.conditional.encode(x, self._like().dtype).flatten(1)          # (B, n E)
+        for layer in self.layers[:-1]:
+            h = torch.relu(layer(h))                                 # (B, width)
+        return self._family(self.layers[-1](h))                      # (B, n P)
+
+    # one variable at a time: each hidden unit is computed once, when the last variable that it reads is known
+    def start(self, batch: int, context: Tensor | None = None) -> State:
+        if context is not None:
+            self.check_context(context, batch)
+        like = self._like()
+        return State(0, (like.new_zeros(batch, 0),) * (1 + len(self.hidden)), ByDegree(self))
+
+    def predict(self, state: State) -> Distribution:
+        self._variable(state.k)                                      # raises if all are known
+        return self._family(state.sorted.outputs(state.layers[-1], state.k, state.k + 1), column=0)
+
+    def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
+        """x_i is known now, and so are the units of degree k + 1: those below first."""
+        self._variable(state.k)
+        known = self.conditional.encode(x_i, self._like().dtype)     # (B, E)
+        layers = [torch.cat([state.layers[0], known], dim=1)]
+        for j, before in enumerate(state.layers[1:]):
+            new = state.sorted.units(j, layers[j], state.k, state.k + 1)       # (B, units of that degree)
+            layers.append(torch.cat([before, new], dim=1) if new.shape[1] else before)
+        return State(state.k + 1, tuple(layers), state.sorted)
+
+    # the same draws with less bookkeeping: what `sample` runs
+    def _ancestral(self, u: Float[Tensor, "num n U"], given: Tensor | None, known: Tensor | None,
+                   context: Tensor | None) -> Shaped[Tensor, "num n"]:
+        """As predict, draw and update, but variables that read the same hidden units are drawn together."""
+        if context is not None:
+            self.check_context(context, len(u))
+        by_degree, like = ByDegree(self), self._like()
+        layers = [like.new_empty(len(u), width) for width in by_degree.widths]
+        drawn, k = [], 0
+        while k < self.n:
+            stop = by_degree.last_with_the_same(k)
+            i = self.order[k:stop]
+            family = self._family(by_degree.outputs(layers[-1], k, stop))
+            x = self.conditional.draw(family, u[:, k:stop])          # (num, stop - k)
+            if known is not None:
+                x = torch.where(known[:, i], given[:, i], x)
+            drawn.append(x)
+            by_degree.fill(layers, self.conditional.encode(x, like.dtype).flatten(1), k, stop)
+            k = stop
+        return torch.cat(drawn, dim=1)[:, self.order.argsort()]      # column i is variable i again
+
+    def _family(self, raw: Float[Tensor, "B nP"], column: int | None = None) -> Distribution:
+        raw = raw.view(len(raw), -1, *self.conditional.parameter_shape)
+        return self.conditional(raw if column is None else raw[:, column])
+
+
+def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> list[Int[Tensor, "..."]]:
+    """A random degree in 1 to n - 1 for each hidden unit, at least the smallest of the layer below."""
+    degrees, low = [], 1
+    for width in hidden:
+        degrees.append(torch.randint(low, max(n, 2), (width,), generator=generator))
+        low = int(degrees[-1].min())
+    return degrees
+
+
+def made_masks(position: Int[Tensor, "n"], *degrees: Int[Tensor, "..."]) -> list[Bool[Tensor, "out in"]]:
+    """The mask of each layer, (out, in): position[i] of variable i, from 1; degrees of each hidden layer."""
+    below = [position, *degrees]
+    hidden = [upper[:, None] >= lower for lower, upper in zip(below, degrees)]
+    return [*hidden, position[:, None] > below[-1]]                  # strict: a variable must not see itself
