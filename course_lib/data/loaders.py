@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from course_lib.data.download import DataError, fetch, local
-from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_text
+from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_table, read_text
 from course_lib.data.registry import Entry
 
 PARTS = ("train", "valid", "test")
@@ -18,11 +18,12 @@ PARTS = ("train", "valid", "test")
 
 @dataclass(frozen=True, repr=False)
 class Splits:
-    """A data set in three parts: uint8 tensors (N, n), images flattened row by row; or str; or lists of str.
+    """A data set in three parts: uint8 tensors (N, n), images flattened row by row; float64 ones; str; or lists of str.
 
     labels: classes, int64 (N,), under "train", "valid" and "test"; None if the set has none.
     info: protocol, licence, citation, key; comparable_with_papers; for images image_shape and maximum, the level
-    of a full pixel; class_names where the set has them; and the options it was loaded with.
+    of a full pixel; class_names where the set has them; mean and standard_deviation, by which each column was
+    standardised; and the options it was loaded with.
     """
 
     name: str
@@ -120,6 +121,20 @@ def _names(entry: Entry) -> Splits:
     return Splits(entry.name, names[:first], names[first:second], names[second:], info=info)
 
 
+def _folds(entry: Entry, fold: int, standardise: bool, rows: int, columns, **form) -> Splits:
+    """A table of numbers by ten folds: the fold of that number tests, the next one validates, the others train."""
+    x = read_table(fetch(entry.name, entry.files[0]), columns, rows, **form)
+    folds = np.array_split(_permutation(rows), 10)
+    held = (fold, (fold + 1) % 10)
+    train = np.concatenate([rest for k, rest in enumerate(folds) if k not in held])
+    mean, deviation = x[train].mean(axis=0), x[train].std(axis=0)    # of the training rows only
+    if standardise:
+        x = (x - mean) / deviation
+    info = {"mean": mean.tolist(), "standard_deviation": deviation.tolist(), "columns": list(columns),
+            "comparable_with_papers": entry.name != "boston_housing"}
+    return Splits(entry.name, *(torch.from_numpy(x[part]) for part in (train, folds[held[1]], folds[fold])), info=info)
+
+
 def _labelled(entry: Entry, x, y, info: dict) -> Splits:
     for part, images, labels in zip(PARTS, x, y, strict=True):
         if len(images) != len(labels):
@@ -142,4 +157,10 @@ LOADERS = {
     "plants": partial(_binary_text, columns=69, separator=","),
     "tiny_shakespeare": _tiny_shakespeare,
     "names": _names,
+    "red_wine": partial(_folds, rows=1599, columns=range(11), separator=";", header=True),
+    "white_wine": partial(_folds, rows=4898, columns=range(11), separator=";", header=True),
+    "parkinsons": partial(_folds, rows=5875, columns=(3, 4, 5, 7, 8, 9, 12, 13, 14, 15, *range(17, 22)),
+                          separator=",", header=True),
+    "ionosphere": partial(_folds, rows=351, columns=range(2, 34), separator=","),
+    "boston_housing": partial(_folds, rows=506, columns=(0, 1, 2, 4, 5, 6, 7, 10, 12, 13)),
 }

@@ -1,4 +1,4 @@
-"""Readers of the few stable formats: idx, npz, text of 0 and 1, mat, plain text. Nothing is unpickled.
+"""Readers of the few stable formats: idx, npz, text of 0 and 1, tables, mat, plain text. Nothing is unpickled.
 
 Each returns numpy arrays or str, and raises DataError, naming the file, if the content does not fit the format.
 """
@@ -10,6 +10,7 @@ import math
 import tokenize
 import zipfile
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,18 @@ def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
     ends[-1] = ord("\n")
     if values.max() > 1 or (between != ends).any():
         raise DataError(f"{path.name} is not made of lines of {columns} zeros and ones separated by {separator!r}")
+    return values
+
+
+def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | None = None,
+               header: bool = False) -> np.ndarray:
+    """These columns of a table of numbers, float64 (rows, columns); separator None stands for white space."""
+    try:
+        values = np.loadtxt(path, delimiter=separator, skiprows=int(header), usecols=columns, ndmin=2)
+    except DAMAGE as error:
+        raise DataError(f"{path.name} is no table of numbers with these columns: {error}") from None
+    if len(values) != rows or not np.isfinite(values).all():
+        raise DataError(f"{path.name} has {len(values)} rows; needed are {rows} of finite numbers")
     return values
 
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.io
 
 from course_lib.data import DataError
-from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_text
+from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_table, read_text
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -107,6 +107,32 @@ def test_nothing_is_unpickled(tmp_path):
     with pytest.raises(DataError, match="plain arrays"):
         read_npz(path, ("train",))
     assert not (tmp_path / "ran").exists()
+
+
+def test_table(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text('"a";"b";"c"\n1;2.5;-3\n4;5e-3;6\n')
+    np.testing.assert_array_equal(read_table(path, (2, 0), 2, ";", header=True), [[-3, 1], [6, 4]])
+    path.write_text(" 1  2.5\n 3\t4 \n")
+    assert read_table(path, (0, 1), 2).dtype == np.float64
+    np.testing.assert_array_equal(read_table(path, (1,), 2), [[2.5], [4]])
+
+
+@pytest.mark.parametrize("text, message", [
+    ("", r"table\.csv has 0 rows; needed are 2 of finite numbers"),
+    ("1,2,3\n", "has 1 rows; needed are 2"),
+    ("1,2,3\n4,5,6\n7,8,9\n", "has 3 rows; needed are 2"),
+    ("1,2,3\n4,5,nan\n", "needed are 2 of finite numbers"),
+    ("1,2,3\n4,5\n", r"table\.csv is no table of numbers with these columns"),
+    ("1,2,3\n4,5,x\n", r"table\.csv is no table of numbers"),
+    ("1;2;3\n4;5;6\n", r"table\.csv is no table of numbers"),
+])
+@pytest.mark.filterwarnings("ignore:loadtxt")
+def test_table_that_does_not_fit(tmp_path, text, message):
+    path = tmp_path / "table.csv"
+    path.write_text(text)
+    with pytest.raises(DataError, match=message):
+        read_table(path, (0, 2), 2, ",")
 
 
 def test_mat(tmp_path, rows):

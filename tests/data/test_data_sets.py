@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.io import loadmat
+from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits
 
 from course_lib.data import load
@@ -169,3 +170,22 @@ def test_names(course_data):
     assert len(lines) - len(together) == 2539
     assert len(set(together)) == len(together) and set(together) == set(lines)
     assert set("".join(together)) == set("abcdefghijklmnopqrstuvwxyz")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name, rows, columns, gaussian", [
+    ("red_wine", 1599, 11, -13.18), ("white_wine", 4898, 11, -13.20), ("parkinsons", 5875, 15, -10.85),
+    ("ionosphere", 351, 32, -41.24), ("boston_housing", 506, 10, None)])
+def test_a_single_gaussian_on_the_tables_gives_the_published_figure(course_data, name, rows, columns, gaussian):
+    """Uria, Murray and Larochelle 2013, table 1, within a standard error: the columns and the scaling are theirs."""
+    scores = []
+    for fold in range(10):
+        splits = load(name, fold=fold)
+        parts = [getattr(splits, part) for part in PARTS]
+        assert sum(map(len, parts)) == rows and parts[0].shape[1] == columns and parts[0].dtype == torch.float64
+        x = torch.cat(parts[:2]).numpy()
+        law = multivariate_normal(x.mean(0), np.cov(x.T, bias=True))
+        scores.append(law.logpdf(parts[2].numpy()).mean())
+    if gaussian is not None:
+        assert abs(np.mean(scores) - gaussian) < np.std(scores, ddof=1) / np.sqrt(10)
+    assert splits.info["comparable_with_papers"] is (gaussian is not None)

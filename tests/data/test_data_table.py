@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import subprocess
 import sys
@@ -18,7 +19,8 @@ from course_lib.data.loaders import LOADERS, _permutation
 from course_lib.data.registry import REGISTRY, File
 
 NAMES = ["digits", "mnist", "binarized_mnist", "fashion_mnist", "caltech101_silhouettes", "nltcs", "plants",
-         "tiny_shakespeare", "names"]
+         "tiny_shakespeare", "names", "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing"]
+TABLES = NAMES[-5:]
 
 
 def test_every_set_has_a_loader_and_a_full_row():
@@ -54,6 +56,8 @@ def test_an_unknown_name_gets_the_nearest(wrong, near):
     (lambda: load("digits", gray=True), "digits was given the option 'gray'; the options it takes: grey"),
     (lambda: load("digits", grey="yes"), "grey is 'yes'; for digits it must be one of False, True"),
     (lambda: load("caltech101_silhouettes", split="mine"), "split is 'mine'; .* one of 'own', 'official'"),
+    (lambda: load("red_wine", fold=10), "fold is 10; for red_wine it must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9"),
+    (lambda: load("ionosphere", standardise="no"), "standardise is 'no'; for ionosphere it must be one of True, False"),
 ])
 def test_an_unknown_option_is_named(call, message):
     with pytest.raises(ValueError, match=message):
@@ -74,9 +78,14 @@ def test_the_three_binarisations_are_told_apart():
         assert "three benchmarks" in REGISTRY[name].protocol
 
 
+def test_densities_of_tables_say_their_units():
+    for name in TABLES:
+        assert "the Jacobian of the scaling is not included" in REGISTRY[name].protocol
+
+
 def test_fixed_orders_are_those_of_every_machine():
     """The splits of names and silhouettes hang on these numbers: a change in numpy must not move a row."""
-    for count, digest in ((8671, "f7dbf25a"), (29494, "4b1f9c9f")):
+    for count, digest in ((8671, "f7dbf25a"), (29494, "4b1f9c9f"), (1599, "174efb39")):
         order = _permutation(count)
         assert sorted(order) == list(range(count))
         assert hashlib.sha256(",".join(map(str, order)).encode()).hexdigest()[:8] == digest
@@ -151,6 +160,38 @@ def test_text_is_cut_in_order(server, cache, row, replaced):
     splits = load("tiny_shakespeare")
     assert splits.train + splits.valid + splits.test == text
     assert [len(splits.train), len(splits.valid), len(splits.test)] == [186, 10, 11]
+
+
+@pytest.mark.parametrize("name, kept, width, separator, header", [
+    ("red_wine", range(11), 12, ";", True), ("parkinsons", (*range(3, 6), *range(7, 10), *range(12, 16), *range(17, 22)),
+                                             22, ",", True),
+    ("ionosphere", range(2, 34), 34, ",", False), ("boston_housing", (0, 1, 2, 4, 5, 6, 7, 10, 12, 13), 14, None, False)])
+def test_tables_are_cut_in_ten_folds_and_standardised_by_their_training_rows(server, cache, row, replaced, monkeypatch,
+                                                                            name, kept, width, separator, header):
+    """In ten folds each row tests once and validates once; the test fold is an outlier that train must not see."""
+    monkeypatch.setitem(LOADERS, name, functools.partial(LOADERS[name].func, **{**LOADERS[name].keywords, "rows": 43}))
+    values = np.random.default_rng(1).normal(3, 2, (43, width)).round(3)
+    values[_permutation(43)[:5]] += 1000                             # the rows of fold 0
+    lines = [(separator or "  ").join(map(str, line)) + (",g" if name == "ionosphere" else "") for line in values]
+    text = "\n".join([*(["a header, quoted"] if header else []), *lines, ""]).encode()
+    replaced(name, files=(row(f"uci/{name}.csv", text, server.serve(name, text)),))
+    tested, validated = [], []
+    for fold in range(10):
+        splits, raw = load(name, fold=fold), load(name, fold=fold, standardise=False)
+        assert [len(raw.train) + len(raw.valid) + len(raw.test), raw.train.shape[1]] == [43, len(kept)]
+        assert len(raw.test) in (4, 5) and raw.train.dtype == torch.float64
+        mean, deviation = (torch.tensor(splits.info[key], dtype=torch.float64) for key in ("mean", "standard_deviation"))
+        np.testing.assert_allclose(splits.train.mean(0), 0, atol=1e-12)
+        np.testing.assert_allclose(splits.train.numpy().std(0), 1)
+        for part in ("train", "valid", "test"):
+            np.testing.assert_allclose(getattr(splits, part) * deviation + mean, getattr(raw, part), atol=1e-9)
+        if fold == 0:
+            assert (splits.test > 100).all()
+        tested.append(raw.test), validated.append(raw.valid)
+    for parts in (tested, validated):
+        found = torch.cat(parts).numpy()
+        np.testing.assert_array_equal(found[np.lexsort(found.T)], values[:, kept][np.lexsort(values[:, kept].T)])
+    assert splits.info["comparable_with_papers"] is (name != "boston_housing") and splits.info["fold"] == 9
 
 
 # The command line.
