@@ -26,8 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 from tools import nb_form, setup_cell  # noqa: E402
 
-NOTEBOOK_METADATA = {"kernelspec", "language_info", "widgets", "mystnb", "accelerator"}
-CELL_METADATA = {"tags", "mystnb", "slideshow", "nbgrader"}
+NOTEBOOK_METADATA = {"kernelspec", "language_info", "widgets", "mystnb", "accelerator", "course"}
+CELL_METADATA = {"tags", "mystnb", "slideshow", "nbgrader", "course"}      # course: what an exercise's cell is for
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"

@@ -57,7 +57,8 @@ class Report:
 
     def __str__(self) -> str:
         lines = [f"{self.exercise}: {STATES[self.state]} ({self.earned} of {self.possible} points)"]
-        lines += [f"  {mark(check)} {check.name}" for check in self.checks if self.state != "not_attempted"]
+        if self.state != "not_attempted":            # a gate is told only when it stops the answer
+            lines += [f"  {mark(check)}  {check.name}" for check in self.checks if check.possible or not check.passed]
         return "\n".join(lines + ([self.message] if self.message else []))
 
     def to_dict(self) -> dict:
@@ -70,4 +71,4 @@ class Report:
 
 
 def mark(check: CheckResult) -> str:
-    return {True: "passed ", False: "failed ", None: "not run"}[check.passed]
+    return {True: "passed", False: "failed", None: "not reached"}[check.passed]

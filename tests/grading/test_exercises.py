@@ -1,0 +1,127 @@
+"""Every exercise proves itself: the solution is right, nothing else is, and each misconception is called by its name."""
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from course_lib.grading import EXERCISES, evaluate
+from course_lib.grading.bank import get, of_chapter
+from tests.conftest import ROOT
+from tests.grading.answers import RIGHT, WRONG
+
+TWINS = [(id, name) for id, exercise in EXERCISES.items() for name in exercise.misconceptions]
+SEEDS = range(10)
+POINTS = {line.split("\t")[0] for line in (ROOT / "book" / "slide-map.tsv").read_text("utf-8").splitlines()[1:]}
+
+
+def stub(*args):
+    raise NotImplementedError
+
+
+def nothing(*args):
+    return None
+
+
+def identity(*args):
+    return args[0]
+
+
+def broken(*args):
+    return 1 / 0
+
+
+def id_of(name):
+    return name.split(":")[0]
+
+
+@pytest.mark.parametrize("id", EXERCISES)
+def test_the_reference_is_right_on_ten_seeds(id):
+    for seed in SEEDS:
+        report = evaluate(id, EXERCISES[id].solve, seed)
+        assert (report.state, report.score) == ("right", 1.0), report
+        assert report.earned == report.possible == EXERCISES[id].possible > 0
+
+
+@pytest.mark.parametrize("id", EXERCISES)
+def test_the_model_solution_is_right(id):
+    stored = json.loads((ROOT / "course_lib" / "grading" / "solutions.json").read_text("utf-8"))[id]
+    space = {}
+    exec("import itertools, math\nimport torch\nimport torch.nn.functional as F\n" + stored["source"], space)
+    assert evaluate(id, space[id], seed=0).score == 1.0
+    assert len(stored["why"].split()) > 30
+
+
+@pytest.mark.parametrize("id", EXERCISES)
+def test_stub_none_identity_and_error_earn_nothing(id):
+    for seed in SEEDS:
+        reports = {fn.__name__: evaluate(id, fn, seed) for fn in (stub, nothing, broken, identity)}
+        assert {name: report.earned for name, report in reports.items()} == dict.fromkeys(reports, 0)
+        assert [reports[name].state for name in ("stub", "nothing", "broken")] == ["not_attempted", "wrong_shape", "error"]
+        assert not any(report.misconception for report in reports.values())
+
+
+@pytest.mark.parametrize("id, name", TWINS, ids=[f"{id}-{name}" for id, name in TWINS])
+def test_a_misconception_is_caught_and_named_as_itself(id, name):
+    exercise = EXERCISES[id]
+
+    def twin(*args):
+        return exercise.solve(*args, bugs=[name])
+
+    for seed in range(2 if exercise.kind == "train" else 4):
+        report = evaluate(id, twin, seed)
+        assert report.score < 1, f"seed {seed}: {name} passes"
+        assert report.misconception == name, f"seed {seed}: {name} is called {report.misconception}: {report}"
+        assert report.message == exercise.misconceptions[name]
+
+
+@pytest.mark.parametrize("answer", RIGHT)
+def test_a_right_answer_in_other_words_is_right(answer):
+    for seed in range(3):
+        report = evaluate(id_of(answer), RIGHT[answer], seed)
+        assert report.state == "right", report
+
+
+@pytest.mark.parametrize("answer", WRONG)
+def test_a_wrong_answer_that_nobody_named_is_wrong_and_stays_unnamed(answer):
+    for seed in range(3):
+        report = evaluate(id_of(answer), WRONG[answer], seed)
+        assert report.score < 1, f"{answer} passes"
+        assert report.misconception is None, f"{answer} is called {report.misconception}"
+        assert report.message
+
+
+@pytest.mark.parametrize("id", EXERCISES)
+def test_an_exercise_is_complete(id):
+    exercise = EXERCISES[id]
+    assert len(exercise.misconceptions) >= 5
+    assert 2 <= len(exercise.hints) <= 4
+    assert exercise.minutes > 0 and exercise.contract and exercise.title
+    assert set(exercise.points) <= POINTS, "teaching points of the slide map"
+    assert all(len(text.split()) >= 5 for text in exercise.misconceptions.values())
+    assert all(hint.symptom.endswith(".") and hint.text for hint in exercise.hints)
+
+
+@pytest.mark.parametrize("chapter", sorted({exercise.chapter for exercise in EXERCISES.values()}))
+def test_a_chapter_has_three_exercises_and_one_that_is_more_than_filling_in(chapter):
+    assert len(of_chapter(chapter)) >= 3
+    assert any(exercise.kind != "write" for exercise in of_chapter(chapter))
+
+
+def test_the_same_seed_gives_the_same_report_and_another_one_other_inputs():
+    def first_column(x, W, c):
+        return torch.sigmoid(x @ W.T + c) + 0.01 * x[:, :1]
+
+    one, two, other = (evaluate("fvsbn_conditionals", first_column, seed) for seed in (1, 1, 2))
+    assert one == two
+    assert one.message != other.message or one.checks != other.checks
+    generator = EXERCISES["fvsbn_conditionals"].generator
+    assert not torch.equal(torch.rand(4, generator=generator(1, "values")), torch.rand(4, generator=generator(2, "values")))
+
+
+def test_an_unknown_exercise_gets_the_nearest_name():
+    with pytest.raises(KeyError, match="did you mean fvsbn_sample"):
+        get("fvsbn_samples")
+    with pytest.raises(TypeError, match="fn"):
+        evaluate("fvsbn_sample", 3)
