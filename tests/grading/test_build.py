@@ -1,0 +1,334 @@
+"""exercises/ from solutions/: what is taken out, what stays, what is named when a notebook is not in form."""
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+
+import nbformat
+import pytest
+
+from course_lib.grading.bank import EXERCISES, of_chapter
+from course_lib.grading.notebooks import build, form, regions
+from tests.conftest import ROOT
+from tests.grading import made_up
+from tools import nb as tool
+
+
+@pytest.fixture
+def course(tmp_path):
+    """The options of a build from made-up notebooks."""
+    made_up.write(tmp_path / "solutions")
+    return options(tmp_path)
+
+
+def options(folder, *more):
+    parser = argparse.ArgumentParser()
+    build.add_arguments(parser)
+    return parser.parse_args(["--solutions", str(folder / "solutions"), "--exercises", str(folder / "exercises"),
+                              "--store", str(folder / "solutions.json"), *more])
+
+
+def check(course):
+    return build.run(argparse.Namespace(**{**vars(course), "check": True}))
+
+
+def run_as_if(course, text="not attempted yet"):
+    """Store an output in every check cell, as running the notebooks does."""
+    for path in [*course.solutions.glob("*.ipynb"), *course.exercises.glob("*.ipynb")]:
+        nb = nbformat.read(path, 4)
+        for cell in nb.cells:
+            if cell.cell_type == "code" and cell.source.startswith("check("):
+                cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"{cell.source}: {text}\n")]
+                cell.execution_count = 1
+        path.write_text(form.dumps(form.normal(form.parse(nbformat.writes(nb)), path.stem)), "utf-8")
+
+
+def one(course, chapter="03", folder="exercises"):
+    return next(getattr(course, folder).glob(f"{chapter}-*.ipynb"))
+
+
+# what is built
+
+def test_the_answer_becomes_a_stub_at_the_same_depth(course):
+    assert build.run(course) == 0
+    for chapter in ("01", "03"):
+        for each in of_chapter(chapter):
+            [cell] = made_up.cells(one(course, chapter), "answer", each.id)
+            assert made_up.text(cell) == (f'LIMIT_{each.id} = 3\n\n\ndef {each.id}(x, y=None):\n'
+                                          f'    """What {each.id} returns."""\n    raise NotImplementedError')
+            names: dict = {}
+            exec(made_up.text(cell), names)
+            with pytest.raises(NotImplementedError):
+                names[each.id](1)
+
+
+def test_exercises_hold_no_reason_and_no_cell_of_the_solutions_alone(course):
+    build.run(course)
+    text = one(course).read_text()
+    assert "Because" not in text and "For teachers" not in text and "BEGIN SOLUTION" not in text
+    assert "total_" not in text and made_up.cells(one(course), "why") == []
+    assert "# play with fvsbn_sample" in text and "# Set-up" in text                # the others are there
+
+
+def test_a_link_leads_to_the_solution_under_its_heading(course):
+    build.run(course)
+    links = [made_up.text(cell) for cell in made_up.cells(one(course), "solution-link")]
+    assert "(../solutions/03-made-up.ipynb#a-draw-one-variable-at-a-time)" in links[1]
+    assert len(links) == len(of_chapter("03"))
+
+
+def test_answers_and_reasons_are_folded_on_the_page_of_solutions_only(course):
+    build.run(course)
+    for cell in made_up.cells(one(course, folder="solutions"), "answer"):
+        assert cell["metadata"]["tags"] == ["hide-input"]
+    for cell in made_up.cells(one(course), "answer"):
+        assert "tags" not in cell["metadata"]
+    for cell in made_up.cells(one(course, folder="solutions"), "why"):
+        text = made_up.text(cell)
+        assert text.startswith("<details><summary>Why it is so</summary>\n\nBecause") and text.endswith("</details>")
+
+
+def test_the_registry_writes_the_line_under_the_heading(course, monkeypatch):
+    build.run(course)
+    lines = made_up.text(made_up.cells(one(course), "task", "find_leaks")[0]).splitlines()
+    assert lines[0] == "## Find the leak" and lines[4] == "Write `find_leaks`."
+    assert lines[2] == "*Difficulty 4 of 5, about 35 minutes, 5 points. Find the fault. Practises fvsbn.*"
+    monkeypatch.setattr(EXERCISES["find_leaks"], "minutes", 40)
+    assert check(course) == 1
+    build.run(course)
+    for folder in ("exercises", "solutions"):
+        text = made_up.text(made_up.cells(one(course, folder=folder), "task", "find_leaks")[0])
+        assert text.count("Difficulty") == 1 and "about 40 minutes" in text
+
+
+def test_notebooks_say_which_exercises_they_hold(course):
+    build.run(course)
+    metadata = json.loads(one(course).read_text())["metadata"]["course"]
+    assert metadata == {"chapter": "03", "exercises": [each.id for each in of_chapter("03")]}
+
+
+def test_titles_tell_the_two_pages_apart(course):
+    build.run(course)
+    first = [made_up.text(json.loads(one(course, folder=folder).read_text())["cells"][0])
+             for folder in ("solutions", "exercises")]
+    assert first[0].startswith("# Solutions: ") and first[1].startswith("# Exercises: ")
+
+
+def test_model_solutions_are_stored_for_every_exercise(course):
+    build.run(course)
+    stored = json.loads(course.store.read_text())
+    assert list(stored) == list(EXERCISES)
+    for name, entry in stored.items():
+        assert entry["source"] == regions.without_marks(made_up.answer(name)) and "SOLUTION" not in entry["source"]
+        assert entry["why"] == made_up.why(name)
+        ast.parse(entry["source"])
+
+
+# the same bytes
+
+def test_a_second_build_changes_nothing(course):
+    build.run(course)
+    run_as_if(course)
+    before = {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
+    assert build.run(course) == 0 and check(course) == 0
+    assert before == {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
+
+
+def test_built_notebooks_are_in_the_normal_form_of_the_book(course):
+    build.run(course)
+    run_as_if(course)
+    for path in [*course.solutions.glob("*.ipynb"), *course.exercises.glob("*.ipynb")]:
+        nb = nbformat.read(path, 4)
+        nbformat.validate(nb)
+        assert tool.dumps(tool.normalise(nb, path.stem)) == path.read_text()
+
+
+def test_outputs_are_written_as_the_book_writes_them(course):
+    """Every kind of output, in one cell: results, figures, JSON, errors, streams."""
+    build.run(course)
+    path = one(course)
+    nb = nbformat.read(path, 4)
+    data = {"text/plain": "a\nb", "image/png": "iVB\nOR", "application/json": {"k": [1, "a\nb"]}, "text/html": "<p>\n</p>"}
+    nb.cells[2].outputs = [nbformat.v4.new_output("execute_result", data=data, execution_count=9),
+                           nbformat.v4.new_output("display_data", data={"image/svg+xml": "<svg>\n</svg>"}),
+                           nbformat.v4.new_output("error", ename="E", evalue="é", traceback=["one\n", "two"]),
+                           nbformat.v4.new_output("stream", name="stdout", text="x\ny\n")]
+    tool.normalise(nb, path.stem)
+    text = tool.dumps(nb)
+    path.write_text(text)
+    assert form.dumps(form.normal(form.read(path), path.stem)) == text
+
+
+def test_outputs_of_unchanged_cells_are_kept_and_those_of_changed_ones_are_not(course):
+    build.run(course)
+    run_as_if(course, "run one")
+    source = one(course, folder="solutions")
+    made_up.change(source, lambda nb: made_up.of(nb, "answer").update(
+        source=made_up.answer("fvsbn_conditionals").replace("LIMIT", "BOUND")))
+    made_up.change(source, lambda nb: nb["cells"].insert(3, made_up.cell("markdown", "A new remark.")))
+    build.run(course)
+    cells = made_up.cells(one(course), "check")
+    assert all("run one" in "".join(cell["outputs"][0]["text"]) for cell in cells)
+    made_up.change(one(course), lambda nb: made_up.of(nb, "check").update(source="check(1)"))
+    build.run(course)
+    assert [bool(cell["outputs"]) for cell in made_up.cells(one(course), "check")] == [False, True, True, True]
+
+
+# what is stale
+
+def edited(nb):
+    made_up.of(nb, "answer", 1)["source"] += "  # by hand"
+
+
+STALE = {
+    "answer of fvsbn_sample": lambda course: made_up.change(one(course), edited),
+    "03-made-up.ipynb is stale: it has": lambda course: made_up.change(one(course), lambda nb: nb["cells"].pop()),
+    "in the metadata of cell 4 (task of fvsbn_conditionals)":
+        lambda course: made_up.change(one(course), lambda nb: nb["cells"][3]["metadata"].update(tags=["x"])),
+    "03-made-up.ipynb is stale in its metadata": lambda course: made_up.change(
+        one(course), lambda nb: nb["metadata"]["course"]["exercises"].pop()),
+    "03-made-up.ipynb is missing": lambda course: one(course).unlink(),
+    "solutions.json is stale": lambda course: course.store.write_text("{}"),
+    "solutions.json is missing": lambda course: course.store.unlink(),
+    "stale from cell 9 on (task of fvsbn_sample)": lambda course: made_up.change(
+        one(course, folder="solutions"), lambda nb: made_up.of(nb, "task", 1).update(source="## Other\n\nTask.")),
+    "07-old.ipynb has no source": lambda course: (course.exercises / "07-old.ipynb").write_text(
+        one(course).read_text()),
+    "calls check and stores no output": lambda course: made_up.change(
+        one(course), lambda nb: made_up.of(nb, "check").update(outputs=[], execution_count=None)),
+    "not in normal form": lambda course: one(course).write_text(one(course).read_text() + "\n"),
+}
+
+
+@pytest.mark.parametrize("fault", STALE)
+def test_what_is_stale_is_named(course, capsys, fault):
+    build.run(course)
+    run_as_if(course)
+    assert check(course) == 0
+    STALE[fault](course)
+    before = {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
+    assert check(course) == 1
+    assert fault in capsys.readouterr().err
+    assert before == {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
+
+
+# what is not in form
+
+def role(name, number=0, **new):
+    return lambda nb: made_up.of(nb, name, number).update(new)
+
+
+def source_of(name, edit, number=0):
+    return lambda nb: made_up.of(nb, name, number).update(source=edit(made_up.of(nb, name, number)["source"]))
+
+
+def removed(name, number=0):
+    return lambda nb: nb["cells"].remove(made_up.of(nb, name, number))
+
+
+FAULTS = {
+    "cell 1: the title must begin with": lambda nb: nb["cells"][0].update(source="# Chapter 3"),
+    "cell 4 is a task and must open with a heading": role("task", source="Text without a heading"),
+    "cell 10 has the heading of another task": source_of("task", lambda _: "## Every conditional in one product", 1),
+    "has 0 cells with the role task for fvsbn_conditionals": removed("task"),
+    "has 0 cells with the role answer for fvsbn_sample": removed("answer", 1),
+    "has 0 cells with the role check for find_leaks": removed("check", 2),
+    "has 0 cells with the role why for train_fvsbn": removed("why", 3),
+    "has 2 cells with the role why for fvsbn_conditionals: cells 8, 28": lambda nb: nb["cells"].append(
+        made_up.of(nb, "why")),
+    "out of order": lambda nb: nb["cells"].insert(3, nb["cells"].pop(5)),
+    "cell 4 belongs to the exercise 'bigram_bits'; chapter 03 has": lambda nb: made_up.of(
+        nb, "task")["metadata"]["course"].update(exercise="bigram_bits"),
+    "cell 4 has the role 'tusk'; the roles are": lambda nb: made_up.of(nb, "task")["metadata"]["course"].update(
+        role="tusk"),
+    "cell 5 has the role answer and is a markdown cell": role("answer", cell_type="markdown"),
+    "cell 5 has no docstring": source_of("answer", lambda s: s.replace('    """What fvsbn_conditionals returns."""\n', "")),
+    "cell 5 holds no answer": source_of("answer", lambda s: s.split("    ###")[0] + "    return 1"),
+    "cell 5 has the line `def fvsbn_conditionals(...)` between the marks": source_of(
+        "answer", lambda s: "### BEGIN SOLUTION\n" + s.replace("    ### BEGIN SOLUTION\n", "").replace(
+            "    ### END", "### END")),
+    "cell 5 defines fvsbn_conditionals 0 times": source_of("answer", lambda s: s.replace("def fvsbn", "def vsbn")),
+    "cell 5 has its answer outside": source_of("answer", lambda s: s.replace(
+        "    ### END SOLUTION", "    ### END SOLUTION").replace("    ### BEGIN SOLUTION\n", "").replace(
+        "    ### END SOLUTION", "\n\ndef other():\n    ### BEGIN SOLUTION\n    return 2\n    ### END SOLUTION")),
+    "cell 5 is no Python": source_of("answer", lambda s: s.replace("return None", "return (")),
+    "is the check of fvsbn_conditionals; its one line must be": role("check", source='check("fvsbn_sample")'),
+    "cell 8 says nothing": role("why", source=" "),
+    "cell 7 holds an answer and has no role": lambda nb: nb["cells"][6].update(source="### BEGIN SOLUTION\n1"),
+    "a mark is a line": source_of("answer", lambda s: s.replace("### END SOLUTION", "## end solution")),
+    "and none is open": source_of("answer", lambda s: s.replace("### BEGIN", "### END", 1)),
+    "the answer is not closed": source_of("answer", lambda s: s.replace("    ### END SOLUTION", "")),
+    "and the answer is open": source_of("answer", lambda s: s.replace("### END", "### BEGIN")),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_notebook_that_is_not_in_form_is_named_with_its_cell(course, capsys, fault):
+    path = one(course, folder="solutions")
+    made_up.change(path, FAULTS[fault])
+    before = path.read_bytes()
+    assert build.run(course) == 1
+    said = capsys.readouterr().err
+    assert fault in said and "03-made-up.ipynb" in said and "01-made-up" not in said
+    assert path.read_bytes() == before and not course.exercises.exists() and not course.store.exists()
+
+
+def test_all_faults_are_told_at_once(course, capsys):
+    for chapter in ("01", "03"):
+        made_up.change(one(course, chapter, "solutions"), FAULTS["cell 8 says nothing"])
+    build.run(course)
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_a_chapter_without_a_notebook_is_named(course, capsys):
+    one(course, "01", "solutions").unlink()
+    assert build.run(course) == 1
+    assert "no notebook for the exercises of chapter 01: 01-name.ipynb is needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name, text, said", [
+    ("three.ipynb", None, "is called NN-name.ipynb"),
+    ("03-other.ipynb", None, "are both of chapter 03"),
+    ("07-new.ipynb", "{", "cannot be read as a notebook"),
+    ("07-new.ipynb", '{"nbformat": 3, "worksheets": []}', "it is not of format 4"),
+])
+def test_a_file_that_is_no_source_is_named(course, capsys, name, text, said):
+    (course.solutions / name).write_text(text or one(course, folder="solutions").read_text())
+    assert build.run(course) == 1
+    assert said in capsys.readouterr().err
+
+
+# the answer in a cell
+
+def test_several_answers_in_one_cell_each_become_a_stub():
+    source = ("def f(x):\n    a = 1\n    ### BEGIN SOLUTION\n    b = 2\n    ### END SOLUTION\n"
+              "    for _ in range(a):\n        ### BEGIN SOLUTION\n        b += 1\n        ### END SOLUTION\n    return b")
+    assert regions.stub(source) == ("def f(x):\n    a = 1\n    raise NotImplementedError\n    for _ in range(a):\n"
+                                    "        raise NotImplementedError\n    return b")
+    assert regions.answers(source) == ["    b = 2", "        b += 1"]
+
+
+# outputs that a comparison would pass over
+
+def outputs(text="not attempted yet", **changes):
+    output = {"output_type": "stream", "name": "stdout", "text": text, **changes}
+    cell = made_up.cell("code", 'check("find_leaks")', "check", "find_leaks")
+    return {"cells": [{**cell, "outputs": [output]}], "metadata": {}}
+
+
+def test_a_check_without_output_is_a_fault(tmp_path):
+    path = tmp_path / "exercises" / "03-x.ipynb"
+    assert form.without_output(outputs(), path) == []
+    for nb in (outputs(" \n"), outputs(name="stderr"), {"cells": [{**outputs()["cells"][0], "outputs": []}]},
+               {"cells": [made_up.cell("code", "check(my_function)")]}):
+        [fault] = form.without_output(nb, path)
+        assert fault == "exercises/03-x.ipynb, cell 1 calls check and stores no output: run the notebook"
+
+
+@pytest.mark.skipif(not list((ROOT / "exercises").glob("*.ipynb")), reason="the exercises are not built yet")
+def test_the_exercises_of_the_course_are_as_they_would_be_built(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    parser = argparse.ArgumentParser()
+    build.add_arguments(parser)
+    assert build.run(parser.parse_args(["--check"])) == 0, capsys.readouterr().err
