@@ -24,13 +24,22 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
     if callable(answer):
         name, fn = getattr(answer, "__name__", type(answer).__name__), answer
     else:
-        name, fn = answer, sys._getframe(1).f_globals.get(answer)
+        name, fn = answer, defined(answer, sys._getframe(1))
     exercise = get(name)
     if fn is None:
         print(wrapped(Report(name, "missing", 0, exercise.possible,
                              message=f"There is no function {name} here yet. Run the cell that defines it first.")))
         return
     print(wrapped(evaluate(name, fn, seed)))
+
+
+def defined(name: str, frame) -> Callable | None:
+    """The value of `name` where the learner works: the nearest caller whose module has it."""
+    while frame is not None:
+        if name in frame.f_globals:
+            return frame.f_globals[name]
+        frame = frame.f_back
+    return None
 
 
 def hint(exercise_id: str, number: int | None = None) -> None:
