@@ -17,7 +17,7 @@ class Autoencoder(nn.Module):
     r"""$h = \mathrm{ReLU}(W x + b)$, $\hat x$ from the raw numbers $V h + c$; several hidden layers likewise.
 
     n            number of variables
-    hidden       widths of the hidden layers
+    hidden       widths of the hidden layers; a number is one layer
     conditional  family of what is reconstructed, `Bernoulli()` unless given
 
     It minimises $-\sum_i \log p(x_i \mid \hat x(x))$: how well x is reconstructed from x itself. That is no likelihood:
@@ -27,14 +27,14 @@ class Autoencoder(nn.Module):
     Slides: "Autoregressive models vs. autoencoders".
     """
 
-    def __init__(self, n: int, hidden: Sequence[int] = (500,), conditional: Conditional | None = None):
+    def __init__(self, n: int, hidden: int | Sequence[int] = (500,), conditional: Conditional | None = None):
         super().__init__()
-        if isinstance(hidden, int) or any(width < 1 for width in hidden):
-            raise ValueError(f"hidden is {hidden}; needed is the width of each hidden layer, such as (500,) or "
-                             "(100, 20, 100)")
+        hidden = (hidden,) if isinstance(hidden, int) else tuple(hidden)
+        if any(width < 1 for width in hidden):
+            raise ValueError(f"hidden is {hidden}; a hidden layer needs at least one unit")
         if n < 1:
             raise ValueError(f"n is {n}; an autoencoder needs at least one variable")
-        self.n, self.hidden = n, tuple(hidden)
+        self.n, self.hidden = n, hidden
         self.conditional = conditional if conditional is not None else Bernoulli()
         widths = [n * self.conditional.num_inputs, *self.hidden, n * self.conditional.num_parameters]
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in zip(widths, widths[1:]))

@@ -44,7 +44,7 @@ class MADE(AutoregressiveModel):
     r"""$h^l = \mathrm{ReLU}((W^l \odot M^l)\, h^{l-1} + b^l)$ with $h^0 = x$; the last layer gives the raw parameters.
 
     n            number of variables
-    hidden       widths of the hidden layers
+    hidden       widths of the hidden layers; a number is one layer
     conditional  family of the factors
     order        order[k] is the variable drawn k-th
     seed         of the degrees
@@ -58,13 +58,13 @@ class MADE(AutoregressiveModel):
     Slides: "MADE". Paper: Germain, Gregor, Murray and Larochelle 2015.
     """
 
-    def __init__(self, n: int, hidden: Sequence[int] = (500,), conditional: Conditional | None = None,
+    def __init__(self, n: int, hidden: int | Sequence[int] = (500,), conditional: Conditional | None = None,
                  order: Iterable[int] | Tensor | None = None, seed: int = 0):
         super().__init__(n, conditional, order)
-        if isinstance(hidden, int) or any(width < 1 for width in hidden):
-            raise ValueError(f"hidden is {hidden}; needed is the width of each hidden layer, such as (500,) or "
-                             "(500, 500)")
-        self.hidden, self.seed = tuple(hidden), seed
+        hidden = (hidden,) if isinstance(hidden, int) else tuple(hidden)
+        if any(width < 1 for width in hidden):
+            raise ValueError(f"hidden is {hidden}; a hidden layer needs at least one unit")
+        self.hidden, self.seed = hidden, seed
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
         widths = [n * E, *self.hidden, n * P]
         self.layers = nn.ModuleList(MaskedLinear(a, b) for a, b in zip(widths, widths[1:]))
