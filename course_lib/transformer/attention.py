@@ -1,0 +1,244 @@
+r"""Attention: every query takes a weighted mean of the values, by how well it matches their keys.
+
+Masks are boolean and say where a query *may* attend. A query that may attend nowhere gets zeros.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+# --- the equation ----------------------------------------------------------------------------------------------------
+
+
+def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
+                      mask: Tensor | None = None) -> Float[Tensor, "... T S"]:
+    r"""$\alpha = \mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)$: row i says how query i shares its attention.
+
+    mask  boolean, (T, S) or with all axes of the scores, axes of length 1 repeated; True where a query may attend.
+          The softmax runs over what is allowed; a row with nothing allowed is zero, and so are its gradients.
+
+    Raises ValueError for a mask that is not boolean or does not fit.
+    """
+    K = q.shape[-1]
+    scores = q @ k.transpose(-2, -1) / math.sqrt(K)                  # (..., T, S)
+    if mask is None:
+        return scores.softmax(dim=-1)
+    check_mask(mask, scores.shape)
+    reachable = mask.any(dim=-1, keepdim=True)                       # (..., T, 1): a softmax of -inf alone is NaN
+    scores = scores.masked_fill(~mask & reachable, -torch.inf)
+    return scores.softmax(dim=-1).masked_fill(~mask, 0)
+
+
+def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
+              mask: Tensor | None = None, dropout: float = 0.0) -> Float[Tensor, "... T E"]:
+    r"""Scaled dot-product attention, $\mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)\, v$.
+
+    mask     boolean, True where a query may attend; see `attention_weights`
+    dropout  probability with which a weight is dropped; the caller passes 0 outside training
+
+    Slides: "Scaled dot-product attention". Paper: Vaswani et al. 2017, equation 1.
+    """
+    weights = attention_weights(q, k, mask)                          # (..., T, S)
+    return F.dropout(weights, dropout) @ v                           # (..., T, E)
+
+
+def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
+                    mask: Tensor | None = None, dropout: float = 0.0, causal: bool = False) -> Float[Tensor, "... T E"]:
+    """The same by torch's fused kernel, which never stores the T x S weights.
+
+    causal  add the causal mask, the queries being the last T of the S positions
+    """
+    T, S = q.shape[-2], k.shape[-2]
+    if causal and T == 1:                                            # the last position sees all
+        causal = False
+    if causal and (mask is not None or T != S):                      # the kernel knows the square causal mask alone
+        mask, causal = combine_masks(causal_mask(T, S, q.device), mask), False
+    if mask is None:
+        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=causal)
+    check_mask(mask, (*q.shape[:-1], S))
+    reachable = mask.any(dim=-1, keepdim=True)
+    out = F.scaled_dot_product_attention(q, k, v, mask | ~reachable, dropout)
+    return out.masked_fill(~reachable, 0)
+
+
+# --- masks -----------------------------------------------------------------------------------------------------------
+
+
+def causal_mask(n: int, m: int | None = None, device: torch.device | str | None = None) -> Bool[Tensor, "n m"]:
+    """True where query i may see key j: its own position and all before. The n queries are the last of m positions."""
+    m = n if m is None else m
+    if not 1 <= n <= m:
+        raise ValueError(f"n is {n} and m {m}; the n queries are the last of m positions, so 1 <= n <= m is needed")
+    return torch.ones(n, m, dtype=torch.bool, device=device).tril(m - n)
+
+
+def padding_mask(lengths: Int[Tensor, "B"], m: int) -> Bool[Tensor, "B 1 m"]:
+    """True for the first `lengths[b]` of m keys, for every query of row b: what follows is padding."""
+    if ((lengths < 0) | (lengths > m)).any():
+        raise ValueError(f"lengths are {lengths.tolist()}; needed are 0..{m}, the number of keys")
+    return (torch.arange(m, device=lengths.device) < lengths[:, None])[:, None, :]
+
+
+def combine_masks(*masks: Tensor | None) -> Tensor | None:
+    """True where all of them are; None allows everything. (T, S) and (B, 1, S) give (B, T, S)."""
+    both = None
+    for mask in masks:
+        if mask is not None:
+            both = mask if both is None else both & mask
+    return both
+
+
+def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
+    """ValueError unless the mask is boolean and has the two axes, or all the axes, of the scores, or 1 in place of one.
+
+    A mask with some of the axes is refused: (B, T, S) would meet (B, H, T, S) as H, and pass where B equals H.
+    """
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask has dtype {mask.dtype}; needed is torch.bool, True where a query may attend")
+    scores = tuple(scores)
+    fits = mask.dim() in (2, len(scores)) and all(a in (1, b) for a, b in zip(mask.shape[::-1], scores[::-1]))
+    if not fits:
+        raise ValueError(f"mask has shape {tuple(mask.shape)}; the scores have {scores}: needed are their last two "
+                         "axes, or all of them, 1 where an axis repeats")
+
+
+# --- keys and values of the past -------------------------------------------------------------------------------------
+
+
+class KeysValues(NamedTuple):
+    """Projected keys and values, split into heads."""
+
+    k: Tensor                                                        # (B, H, S, K)
+    v: Tensor                                                        # (B, H, S, K)
+
+
+class KVCache:
+    """Keys and values of the positions seen so far, in room that is allocated ahead and doubled when it is full.
+
+    Not differentiable: new positions are written in place.
+    """
+
+    def __init__(self, room: int = 64):
+        self.length, self.room = 0, max(1, room)
+        self.keys = self.values = None                               # (B, H, room, K), of which `length` are filled
+
+    def append(self, k: Float[Tensor, "B H T K"], v: Float[Tensor, "B H T K"]) -> KeysValues:
+        """Write T new positions; return all of them so far, (B, H, length, K) each, as views."""
+        end = self.length + k.shape[2]
+        if self.keys is None or end > self.keys.shape[2]:
+            self.room = max(self.room, 2 * end if self.length else end)
+            self.keys, self.values = (self._grown(old, like) for old, like in ((self.keys, k), (self.values, v)))
+        self.keys[:, :, self.length:end] = k
+        self.values[:, :, self.length:end] = v
+        self.length = end
+        return KeysValues(self.keys[:, :, :end], self.values[:, :, :end])
+
+    def select(self, rows: Tensor | None = None, length: int | None = None) -> KVCache:
+        """A copy with these rows of the batch, all of them if None, and the first `length` positions."""
+        copy = KVCache(self.room)
+        copy.length = self.length if length is None else length
+        for name in ("keys", "values"):
+            old = getattr(self, name)[:, :, :copy.length]
+            new = old.new_empty(len(old) if rows is None else len(rows), old.shape[1], self.room, old.shape[3])
+            new[:, :, :copy.length] = old if rows is None else old[rows]
+            setattr(copy, name, new)
+        return copy
+
+    def _grown(self, old: Tensor | None, like: Tensor) -> Tensor:
+        B, H, _, K = like.shape
+        new = like.new_empty(B, H, self.room, K)
+        if old is not None:
+            new[:, :, :self.length] = old[:, :, :self.length]
+        return new
+
+
+# --- several heads ---------------------------------------------------------------------------------------------------
+
+
+class MultiHeadAttention(nn.Module):
+    r"""H heads of width K = D / H, each attending with its own projections, put side by side and mixed:
+
+    $$\mathrm{head}_h = \mathrm{attention}(x W^Q_h,\; m W^K_h,\; m W^V_h), \qquad
+      y = [\mathrm{head}_1, \dots, \mathrm{head}_H]\, W^O$$
+
+    with m = x in self-attention and m the encoder's output, `memory`, in cross-attention.
+
+    d_model  D, which `heads` must divide
+    dropout  probability with which an attention weight is dropped in training
+    bias     add a bias to each projection
+
+    Slides: "Multi-head attention". Paper: Vaswani et al. 2017, section 3.2.2.
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0, bias: bool = True):
+        super().__init__()
+        if heads < 1 or d_model % heads:
+            raise ValueError(f"d_model is {d_model}, which {heads} heads do not divide")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout is {dropout}; it is the probability of dropping, 0 <= dropout < 1")
+        self.d_model, self.heads, self.dropout = d_model, heads, dropout
+        self.qkv = nn.Linear(d_model, 3 * d_model, bias=bias)        # W^Q, W^K, W^V of all heads, one below the other
+        self.out = nn.Linear(d_model, d_model, bias=bias)            # W^O
+
+    def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
+                mask: Tensor | None = None, causal: bool = False,
+                cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
+        """Attend from x to x, or to `memory` (B, S, D), which may come projected, from `keys_values`.
+
+        mask    boolean, True where a query may attend: (T, S), (B, T, S) or, for each head, (B, H, T, S)
+        causal  hide what follows each query, the queries being the last T of the S positions
+        cache   keys and values of the positions before x, to which those of x are added
+        """
+        q, k, v = self._project(x, memory, cache)                    # (B, H, T, K), (B, H, S, K), (B, H, S, K)
+        heads = fused_attention(q, k, v, self._for_heads(mask, q, k), self.dropout if self.training else 0.0, causal)
+        return self.out(heads.transpose(1, 2).flatten(2))            # (B, T, H, K) -> (B, T, D)
+
+    def weights(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
+                mask: Tensor | None = None, causal: bool = False) -> Float[Tensor, "B H T S"]:
+        """The attention weights of every head, without dropout."""
+        q, k, _ = self._project(x, memory, None)
+        mask = self._for_heads(mask, q, k)
+        if causal:
+            mask = combine_masks(causal_mask(q.shape[2], k.shape[2], q.device), mask)
+        return attention_weights(q, k, mask)
+
+    def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
+        """Keys and values of `memory`: projected once, they serve every step of a decoder."""
+        D = self.d_model
+        self._check(memory, "memory")
+        kv = F.linear(memory, self.qkv.weight[D:], None if self.qkv.bias is None else self.qkv.bias[D:])
+        return KeysValues(*(self._split(part) for part in kv.split(D, dim=-1)))
+
+    def _project(self, x: Tensor, memory: Tensor | KeysValues | None,
+                 cache: KVCache | None) -> tuple[Tensor, Tensor, Tensor]:
+        D = self.d_model
+        self._check(x, "x")
+        if memory is None:
+            q, k, v = (self._split(part) for part in self.qkv(x).split(D, dim=-1))
+            return (q, k, v) if cache is None else (q, *cache.append(k, v))
+        if cache is not None:
+            raise ValueError("cache and memory were both given; a cache is for self-attention")
+        q = F.linear(x, self.qkv.weight[:D], None if self.qkv.bias is None else self.qkv.bias[:D])
+        return (self._split(q), *(memory if isinstance(memory, KeysValues) else self.keys_values(memory)))
+
+    def _split(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
+        """The width cut into heads first, then the axes swapped: cut otherwise, heads would mix positions."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)     # (B, T, H, K) -> (B, H, T, K)
+
+    def _for_heads(self, mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
+        """The mask with an axis for the heads, checked here, where (B, T, S) can be told from (H, T, S)."""
+        if mask is None:
+            return None
+        (B, H, T, _), S = q.shape, k.shape[2]
+        check_mask(mask, (B, T, S) if mask.dim() < 4 else (B, H, T, S))
+        return mask[:, None] if mask.dim() == 3 else mask
+
+    def _check(self, x: Tensor, name: str) -> None:
+        if x.dim() != 3 or x.shape[-1] != self.d_model:
+            raise ValueError(f"{name} has shape {tuple(x.shape)}; needed is (B, T, D) with D = {self.d_model}")

@@ -1,0 +1,179 @@
+r"""The blocks that transformers are stacked from: attention between positions, then a network at each position.
+
+Around both stands a residual connection with a layer norm. Where the norm stands has a name: `norm` is "post", "pre" or
+"inner"; see `Residual`.
+"""
+
+from __future__ import annotations
+
+from typing import Callable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
+
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": F.relu,
+    "gelu": F.gelu,                                                  # x Phi(x): BERT
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),            # its approximation by tanh: GPT-2
+}
+
+
+# --- parts -----------------------------------------------------------------------------------------------------------
+
+
+def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"], beta: Float[Tensor, "D"],
+               eps: float = 1e-5) -> Float[Tensor, "... D"]:
+    r"""$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta$ with mean and population variance over the width.
+
+    The variance divides by D, not by D - 1, and eps stands inside the root. Paper: Ba, Kiros and Hinton 2016.
+    """
+    mean = x.mean(dim=-1, keepdim=True)                              # (..., 1)
+    variance = (x - mean).square().mean(dim=-1, keepdim=True)
+    return gamma * (x - mean) / (variance + eps).sqrt() + beta
+
+
+class LayerNorm(nn.Module):
+    """`layer_norm` with gain gamma and shift beta in R^D to be learned, by torch's fused kernel."""
+
+    def __init__(self, d_model: int, eps: float = 1e-5):
+        super().__init__()
+        self.gamma, self.beta, self.eps = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model)), eps
+
+    def forward(self, x: Float[Tensor, "... D"]) -> Float[Tensor, "... D"]:
+        return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, self.eps)
+
+
+class FeedForward(nn.Module):
+    r"""$\mathrm{FFN}(x) = \phi(x W_1 + b_1) W_2 + b_2$, the same at every position; $\phi$ is ReLU on the slides."""
+
+    def __init__(self, d_model: int, d_ff: int, activation: str = "relu", bias: bool = True):
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation is {activation!r}; there are {', '.join(ACTIVATIONS)}")
+        self.activation = activation
+        self.widen = nn.Linear(d_model, d_ff, bias=bias)             # W_1, b_1
+        self.narrow = nn.Linear(d_ff, d_model, bias=bias)            # W_2, b_2
+
+    def forward(self, x: Float[Tensor, "... D"]) -> Float[Tensor, "... D"]:
+        return self.narrow(ACTIVATIONS[self.activation](self.widen(x)))
+
+
+class Residual(nn.Module):
+    r"""A layer f with its skip connection and its norm, in one of three arrangements:
+
+    norm="post"   $\mathrm{LN}(x + f(x))$   the paper and most slides
+    norm="pre"    $x + f(\mathrm{LN}(x))$   GPT-2: gradients reach every layer along the sum, unnormalised
+    norm="inner"  $x + \mathrm{LN}(f(x))$   one deck of the slides
+
+    dropout is the probability of dropping a component of f's output, in training.
+    """
+
+    def __init__(self, d_model: int, norm: str = "post", dropout: float = 0.0, eps: float = 1e-5):
+        super().__init__()
+        if norm not in ("post", "pre", "inner"):
+            raise ValueError(f'norm is {norm!r}; needed is "post", "pre" or "inner"')
+        self.placement = norm
+        self.norm = LayerNorm(d_model, eps)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"],
+                f: Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D"]]) -> Float[Tensor, "B T D"]:
+        if self.placement == "post":
+            return self.norm(x + self.dropout(f(x)))
+        if self.placement == "pre":
+            return x + self.dropout(f(self.norm(x)))
+        return x + self.dropout(self.norm(f(x)))
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+
+
+class EncoderBlock(nn.Module):
+    """Self-attention, then a feed-forward network: the six equations of `transformer_function`.
+
+    With `causal` it is the block of a decoder-only model, such as GPT.
+
+    d_model, heads, d_ff  D, H and the hidden width of the network, m on the slides
+    norm                  "post" as on the slides, "pre" as in GPT-2, or "inner": see `Residual`
+    dropout               probability of dropping, for the outputs of both layers and for attention weights
+    """
+
+    def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float = 0.0, norm: str = "post",
+                 activation: str = "relu", eps: float = 1e-5, bias: bool = True):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, heads, dropout, bias)
+        self.feed_forward = FeedForward(d_model, d_ff, activation, bias)
+        self.residual1 = Residual(d_model, norm, dropout, eps)
+        self.residual2 = Residual(d_model, norm, dropout, eps)
+
+    def forward(self, x: Float[Tensor, "B T D"], mask: Tensor | None = None, causal: bool = False,
+                cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
+        """mask, causal and cache as in `MultiHeadAttention`."""
+        u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=causal, cache=cache))
+        return self.residual2(u, self.feed_forward)
+
+
+class DecoderBlock(nn.Module):
+    """Causal self-attention, attention to the encoder's output, then a feed-forward network. Arguments as above.
+
+    Paper: Vaswani et al. 2017, section 3.1.
+    """
+
+    def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float = 0.0, norm: str = "post",
+                 activation: str = "relu", eps: float = 1e-5, bias: bool = True):
+        super().__init__()
+        self.attention = MultiHeadAttention(d_model, heads, dropout, bias)
+        self.cross_attention = MultiHeadAttention(d_model, heads, dropout, bias)
+        self.feed_forward = FeedForward(d_model, d_ff, activation, bias)
+        self.residual1 = Residual(d_model, norm, dropout, eps)
+        self.residual2 = Residual(d_model, norm, dropout, eps)
+        self.residual3 = Residual(d_model, norm, dropout, eps)
+
+    def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues, mask: Tensor | None = None,
+                memory_mask: Tensor | None = None, cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
+        """memory       the encoder's output (B, S, D), or its keys and values from `cross_attention.keys_values`
+        mask         beside the causal one, where x may attend in x
+        memory_mask  where x may attend in the memory, (B, 1, S) for padding
+        """
+        u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=True, cache=cache))
+        w = self.residual2(u, lambda y: self.cross_attention(y, memory, mask=memory_mask))
+        return self.residual3(w, self.feed_forward)
+
+
+# --- the block as the slide writes it --------------------------------------------------------------------------------
+
+
+def transformer_function(x: Float[Tensor, "p D"], Wq: Float[Tensor, "H D k"], Wk: Float[Tensor, "H D k"],
+                         Wv: Float[Tensor, "H D k"], Wc: Float[Tensor, "H k D"], W1: Float[Tensor, "D m"],
+                         W2: Float[Tensor, "m D"], gamma1: Float[Tensor, "D"], beta1: Float[Tensor, "D"],
+                         gamma2: Float[Tensor, "D"], beta2: Float[Tensor, "D"], eps: float = 1e-5
+                         ) -> Float[Tensor, "p D"]:
+    r"""The transformer function $f_\theta : \mathbb{R}^{p \times d} \to \mathbb{R}^{p \times d}$, six equations in order.
+
+    Here p counts the positions, k is the width of a head, m that of the hidden layer, and a row $x_i$ is a token. No
+    biases but those of the norms, whose gamma and beta are in R^d. Slides: "The transformer function".
+    """
+    k = Wq.shape[-1]
+    Q, K, V = (torch.einsum("hdk,pd->hpk", W, x) for W in (Wq, Wk, Wv))                      # (1) (H, p, k) each
+    alpha = torch.softmax(torch.einsum("hik,hjk->hij", Q, K) / k ** 0.5, dim=-1)             # (2) (H, p, p)
+    u_prime = torch.einsum("hkd,hij,hjk->id", Wc, alpha, V)                                  # (3) (p, d)
+    u = layer_norm(x + u_prime, gamma1, beta1, eps)                                          # (4)
+    z_prime = F.relu(u @ W1) @ W2                                                            # (5)
+    return layer_norm(u + z_prime, gamma2, beta2, eps)                                       # (6)
+
+
+def slide_weights(block: EncoderBlock) -> dict[str, Tensor]:
+    """The weights of a post-LN ReLU block without biases, by their names in `transformer_function`."""
+    attention, network, H = block.attention, block.feed_forward, block.attention.heads
+    if attention.qkv.bias is not None or network.activation != "relu" or block.residual1.placement != "post":
+        raise ValueError('the block has biases, another activation than "relu", or another norm than "post"; '
+                         "the six equations have none of these")
+    Wq, Wk, Wv = (W.unflatten(0, (H, -1)).transpose(1, 2) for W in attention.qkv.weight.chunk(3))    # (H, d, k)
+    return {"Wq": Wq, "Wk": Wk, "Wv": Wv, "Wc": attention.out.weight.T.unflatten(0, (H, -1)),
+            "W1": network.widen.weight.T, "W2": network.narrow.weight.T,
+            "gamma1": block.residual1.norm.gamma, "beta1": block.residual1.norm.beta,
+            "gamma2": block.residual2.norm.gamma, "beta2": block.residual2.norm.beta}

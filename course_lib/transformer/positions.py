@@ -1,0 +1,181 @@
+r"""Where a token stands: attention alone cannot tell, since it treats its inputs as a set.
+
+The modules take embeddings x (B, T, D) and return them with their positions in. Position 0 is the first; other positions
+are passed as integers (T,) or (B, T), for a cache or for padding on the left.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+# --- sinusoids -------------------------------------------------------------------------------------------------------
+
+
+def frequencies(d: int, base: float = 10000.0, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
+    r"""$\omega_i = n^{-2i/d}$ for i < d/2, in radians per position, float64; n is `base`. One per sine."""
+    if d < 1 or not base > 0:
+        raise ValueError(f"d is {d} and base {base}; needed are a width of at least 1 and a positive base")
+    i = torch.arange((d + 1) // 2, dtype=torch.float64, device=device)
+    return base ** (-2 * i / d)
+
+
+def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float = 10000.0,
+               dtype: torch.dtype | None = None) -> Float[Tensor, "... d"]:
+    r"""$p(k, 2i) = \sin(k / n^{2i/d})$, $p(k, 2i+1) = \cos(k / n^{2i/d})$; n is `base`, 10000 in the paper.
+
+    positions  k: integers of any shape, or a number of positions, 0..k-1. There is no largest one.
+    d          the width; an odd one ends with a sine
+
+    Computed in float64, whatever the dtype asked for: a float32 angle of 5000 radians is off in the fourth digit.
+    Slides: "Positional encoding in transformers". Paper: Vaswani et al. 2017, section 3.5.
+    """
+    if isinstance(positions, int):
+        positions = torch.arange(positions)
+    angle = positions[..., None].double() * frequencies(d, base, positions.device)   # (..., E), a pair each
+    table = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)[..., :d]     # sine, cosine, sine, cosine, ...
+    return table.to(dtype or torch.get_default_dtype())
+
+
+def offset_difference(position: int, offset: int, d: int, base: float = 10000.0) -> Float[Tensor, "D"]:
+    r"""$p(k + o) - p(k)$ by the sum-to-product identities, in float64:
+
+    sine components    $2 \cos\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$,
+    cosine components  $-2 \sin\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$.
+
+    Both depend on the position k; only their squares, summed, do not. The slide prints the first for all components.
+    """
+    omega = frequencies(d, base)
+    middle, half = omega * (position + offset / 2), omega * offset / 2
+    return torch.stack([2 * middle.cos() * half.sin(), -2 * middle.sin() * half.sin()], dim=-1).flatten()[:d]
+
+
+def offset_distance(offset: int, d: int, base: float = 10000.0) -> float:
+    r"""$\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$ for every k; d must be even."""
+    return 2 * math.sqrt((_paired(d, base) * offset / 2).sin().square().sum().item())
+
+
+def offset_product(offset: int, d: int, base: float = 10000.0) -> float:
+    r"""$p(k)^\top p(k + o) = \sum_i \cos(\omega_i o)$ for every k; d must be even."""
+    return (_paired(d, base) * offset).cos().sum().item()
+
+
+def offset_rotation(offset: int, d: int, base: float = 10000.0) -> Float[Tensor, "d d"]:
+    r"""The matrix R with $p(k + o) = R\, p(k)$ for every k: each pair (sine, cosine) turned by $\omega_i o$.
+
+    In float64. d must be even, or the last sine has no cosine to turn with.
+    """
+    angle = _paired(d, base) * offset
+    blocks = torch.stack([angle.cos(), angle.sin(), -angle.sin(), angle.cos()], dim=-1).reshape(-1, 2, 2)
+    return torch.block_diag(*blocks)                                 # [[cos, sin], [-sin, cos]] along the diagonal
+
+
+def rotary(x: Float[Tensor, "... T K"], positions: Int[Tensor, "..."] | None = None,
+           base: float = 10000.0) -> Float[Tensor, "... T K"]:
+    r"""Rotary positions: the pair $(x_{2i}, x_{2i+1})$ of a query or key at position k, turned by $\omega_i k$.
+
+    After it the product of a query and a key depends on their contents and on their distance, and on nothing else.
+    K must be even. Source: Su et al. 2021, "RoFormer"; it is what came after the slides' encodings.
+    """
+    T, K = x.shape[-2:]
+    omega = _paired(K, base, x.device)
+    positions = torch.arange(T, device=x.device) if positions is None else positions
+    angle = positions[..., None].double() * omega                    # (..., T, K/2)
+    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+    a, b = x.unflatten(-1, (-1, 2)).unbind(dim=-1)                   # each (..., T, K/2)
+    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+
+
+def _paired(d: int, base: float, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
+    if d % 2:
+        raise ValueError(f"the width is {d}; an even one is needed, so that every sine has its cosine")
+    return frequencies(d, base, device)
+
+
+# --- modules: x in, x with positions out -----------------------------------------------------------------------------
+
+
+class Positions(nn.Module):
+    """What they share: positions 0..T-1 unless others are passed, checked against the table's length."""
+
+    window: int | None = None                                        # positions that have a row; None: all have
+
+    def resolve(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None) -> Int[Tensor, "..."]:
+        if positions is None:
+            positions = torch.arange(x.shape[1], device=x.device)
+        elif tuple(positions.shape) not in (x.shape[1:2], x.shape[:2]):
+            raise ValueError(f"positions have shape {tuple(positions.shape)}; needed is ({x.shape[1]},), the same for "
+                             f"all rows, or {tuple(x.shape[:2])}")
+        if positions.numel() and (positions.min() < 0 or self.window is not None and positions.max() >= self.window):
+            raise ValueError(f"positions reach from {positions.min()} to {positions.max()}; needed are 0 and more"
+                             + ("" if self.window is None else f", below {self.window}, the length of the table"))
+        return positions
+
+
+class LearnedPositions(Positions):
+    r"""$x'_k = x_k + P_k$ with a learned row for each of `window` positions. There is none for the next."""
+
+    def __init__(self, window: int, d_model: int):
+        super().__init__()
+        self.window, self.d_out = window, d_model
+        self.table = nn.Embedding(window, d_model)
+
+    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
+        return x + self.table(self.resolve(x, positions))
+
+
+class SinusoidalPositions(Positions):
+    r"""$x'_k = x_k + p(k)$ with `sinusoidal`, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`. Nothing learned."""
+
+    def __init__(self, d_model: int, base: float = 10000.0, scale: bool = False):
+        super().__init__()
+        self.d_out, self.base, self.factor = d_model, base, math.sqrt(d_model) if scale else 1.0
+
+    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
+        return self.factor * x + sinusoidal(self.resolve(x, positions), x.shape[-1], self.base, x.dtype)
+
+
+class OneHotPositions(Positions):
+    r"""$x'_k = (x_k, e_k)$: the position as a one-hot vector beside the embedding, D + `window` wide."""
+
+    def __init__(self, window: int, d_model: int):
+        super().__init__()
+        self.window, self.d_out = window, d_model + window
+
+    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T E"]:
+        e = F.one_hot(self.resolve(x, positions), self.window).to(x.dtype)           # (..., T, window)
+        return torch.cat([x, e.expand(len(x), -1, -1)], dim=-1)      # (B, T, D + window)
+
+
+class CombinedPositions(Positions):
+    r"""$x'_k = W^\top \mathrm{ReLU}(W_x^\top x_k + W_e^\top e_k)$: embedding and position enter one hidden layer."""
+
+    def __init__(self, window: int, d_model: int, hidden: int):
+        super().__init__()
+        self.window, self.d_out = window, d_model
+        self.from_x = nn.Linear(d_model, hidden, bias=False)         # W_x
+        self.from_e = nn.Embedding(window, hidden)                   # W_e: e_k is one-hot, so a row is looked up
+        self.out = nn.Linear(hidden, d_model, bias=False)            # W
+
+    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
+        return self.out(F.relu(self.from_x(x) + self.from_e(self.resolve(x, positions))))
+
+
+class SeparatePositions(Positions):
+    r"""$x'_k = W_1^\top \mathrm{ReLU}(W_x^\top x_k) + W_2^\top \mathrm{ReLU}(W_e^\top e_k)$: a stream for each."""
+
+    def __init__(self, window: int, d_model: int, hidden: int):
+        super().__init__()
+        self.window, self.d_out = window, d_model
+        self.from_x = nn.Linear(d_model, hidden, bias=False)         # W_x
+        self.from_e = nn.Embedding(window, hidden)                   # W_e
+        self.out_x = nn.Linear(hidden, d_model, bias=False)          # W_1
+        self.out_e = nn.Linear(hidden, d_model, bias=False)          # W_2
+
+    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
+        e = F.relu(self.from_e(self.resolve(x, positions)))
+        return self.out_x(F.relu(self.from_x(x))) + self.out_e(e)

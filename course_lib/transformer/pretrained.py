@@ -1,0 +1,176 @@
+"""Weights in Hugging Face's file formats: config.json beside model.safetensors, read and written.
+
+A public file is not quite a state dict: GPT-2's holds buffers with masks, lacks its tied output layer, and may or may
+not call everything "transformer.". What is left after these differences has to fit exactly, or nothing is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pooch
+import requests
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as read_tensors
+from safetensors.torch import save as write_tensors
+from torch import Tensor, nn
+
+from course_lib.data.download import cache
+from course_lib.files import write_atomically
+from course_lib.hub import HubError
+
+HUB = "https://huggingface.co"
+ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
+
+# ours -> Hugging Face's, in a block; GPT-2 keeps its linear layers transposed, (in, out)
+GPT_BLOCK = {
+    "residual1.norm.gamma": "ln_1.weight", "residual1.norm.beta": "ln_1.bias",
+    "attention.qkv.weight": "attn.c_attn.weight", "attention.qkv.bias": "attn.c_attn.bias",
+    "attention.out.weight": "attn.c_proj.weight", "attention.out.bias": "attn.c_proj.bias",
+    "residual2.norm.gamma": "ln_2.weight", "residual2.norm.beta": "ln_2.bias",
+    "feed_forward.widen.weight": "mlp.c_fc.weight", "feed_forward.widen.bias": "mlp.c_fc.bias",
+    "feed_forward.narrow.weight": "mlp.c_proj.weight", "feed_forward.narrow.bias": "mlp.c_proj.bias",
+}
+GPT_AROUND = {"tokens.weight": "wte.weight", "positions.table.weight": "wpe.weight", "norm.gamma": "ln_f.weight",
+              "norm.beta": "ln_f.bias", "head.weight": "lm_head.weight"}
+GPT_BUFFERS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
+
+
+# --- GPT-2 -----------------------------------------------------------------------------------------------------------
+
+
+def load_gpt(cls: type, name: str | Path) -> nn.Module:
+    config, tensors, where = read(name)
+    _expect(where, config, "model_type", "gpt2")
+    for key, value in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False),
+                       ("add_cross_attention", False)):
+        _expect(where, {key: value} | config, key, value)
+    drops = [config.get(key, 0.1) for key in ("resid_pdrop", "embd_pdrop", "attn_pdrop")]
+    if len(set(drops)) > 1:
+        raise HubError(f"{where}: resid_pdrop, embd_pdrop and attn_pdrop are {drops}; a GPT here has one for all")
+    activation = config.get("activation_function", "gelu_new")
+    if activation not in ACTIVATIONS:
+        raise HubError(f"{where}: activation_function is {activation!r}; known are {', '.join(ACTIVATIONS)}")
+    try:
+        settings = dict(
+            vocabulary=config["vocab_size"], window=config["n_positions"], layers=config["n_layer"],
+            heads=config["n_head"], d_model=config["n_embd"], d_ff=config.get("n_inner"), dropout=drops[0],
+            activation=ACTIVATIONS[activation], eps=config.get("layer_norm_epsilon", 1e-5),
+            tied=config.get("tie_word_embeddings", True), bos_id=config.get("bos_token_id"))
+        model = cls(settings)
+    except KeyError as error:
+        raise HubError(f"{where}: config.json lacks {error}") from None
+    except ValueError as error:
+        raise HubError(f"{where}: config.json describes a GPT that cannot be built: {error}") from error
+    tensors = {key.removeprefix("transformer."): t for key, t in tensors.items()}
+    tensors = {key: t for key, t in tensors.items() if not GPT_BUFFERS.fullmatch(key)}
+    if settings["tied"] and "lm_head.weight" in tensors:
+        if not torch.equal(tensors.pop("lm_head.weight"), tensors.get("wte.weight", torch.empty(0))):
+            raise HubError(f"{where}: the output layer is said to be tied, and differs from the embeddings")
+    names = _gpt_names(model)
+    fill(model, {ours: _turned(theirs, tensors.pop(theirs)) for ours, theirs in names.items() if theirs in tensors},
+         where, names, unexpected=tensors)
+    return model.eval()
+
+
+def save_gpt(model: nn.Module, folder: str | Path) -> None:
+    s = model.settings
+    config = {
+        "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": s.vocabulary,
+        "n_positions": s.window, "n_ctx": s.window, "n_embd": s.d_model, "n_layer": s.layers, "n_head": s.heads,
+        "n_inner": s.d_ff, "activation_function": {"gelu_tanh": "gelu_new"}.get(s.activation, s.activation),
+        "resid_pdrop": s.dropout, "embd_pdrop": s.dropout, "attn_pdrop": s.dropout, "layer_norm_epsilon": s.eps,
+        "tie_word_embeddings": s.tied, "bos_token_id": s.bos_id, "eos_token_id": s.bos_id}
+    state = model.state_dict()
+    tensors = {theirs if theirs == "lm_head.weight" else f"transformer.{theirs}": _turned(theirs, state[ours])
+               for ours, theirs in _gpt_names(model).items()}
+    write(folder, config, tensors)
+
+
+def _gpt_names(model: nn.Module) -> dict[str, str]:
+    """Every tensor of the state dict -> its name in the file."""
+    names = dict(GPT_AROUND)
+    for i in range(len(model.blocks)):
+        names |= {f"blocks.{i}.{ours}": f"h.{i}.{theirs}" for ours, theirs in GPT_BLOCK.items()}
+    return {ours: names[ours] for ours in model.state_dict()}
+
+
+def _turned(theirs: str, t: Tensor) -> Tensor:
+    return t.T if ".c_" in theirs and t.dim() == 2 else t
+
+
+# --- any model -------------------------------------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[str, str],
+         unexpected: dict[str, Tensor]) -> None:
+    """Copy every tensor into the model, or raise HubError before the first if one is missing, left over or misshapen.
+
+    tensors  by our names; names  ours -> the file's, for messages; unexpected  what the file holds beside them
+    """
+    state = model.state_dict()
+    missing = [names[ours] for ours in state if ours not in tensors]
+    if missing or unexpected:
+        raise HubError(f"{where} does not fit {type(model).__name__}: missing are {', '.join(missing) or 'none'}, "
+                       f"unexpected are {', '.join(unexpected) or 'none'}")
+    for ours, mine in state.items():
+        if mine.shape != tensors[ours].shape:
+            raise HubError(f"{where}: {names[ours]} gives {ours} the shape {tuple(tensors[ours].shape)}; by "
+                           f"config.json it is {tuple(mine.shape)}")
+    for ours, mine in state.items():
+        mine.copy_(tensors[ours])
+
+
+def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
+    """config.json, the tensors by the file's names, and where they are, for messages.
+
+    name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        folder = _download(str(name))
+    config, weights, older = (folder / file for file in ("config.json", "model.safetensors", "pytorch_model.bin"))
+    if not config.is_file() or not (weights.is_file() or older.is_file()):
+        raise HubError(f"{folder} lacks {'config.json' if not config.is_file() else 'model.safetensors'}; needed are "
+                       "config.json and model.safetensors")
+    try:
+        description = json.loads(config.read_text(encoding="utf-8"))
+        tensors = read_tensors(weights.read_bytes()) if weights.is_file() else \
+            torch.load(older, map_location="cpu", weights_only=True)
+    except (ValueError, SafetensorError, RuntimeError) as error:
+        raise HubError(f"{folder} is damaged: {error}") from error
+    if not isinstance(description, dict):
+        raise HubError(f"{config} is damaged: it holds a {type(description).__name__}")
+    return description, tensors, str(weights if weights.is_file() else older)
+
+
+def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    """model.safetensors, then config.json: each file whole or absent."""
+    tensors = {key: t.detach().cpu().contiguous() for key, t in tensors.items()}
+    write_atomically(Path(folder) / "model.safetensors", write_tensors(tensors, metadata={"format": "pt"}))
+    write_atomically(Path(folder) / "config.json", json.dumps(config, indent=2).encode())
+
+
+def _download(name: str) -> Path:
+    """The two files of a model on the hub, in the cache. HubError if they cannot be had."""
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or ".." in name:
+        raise HubError(f"{name!r} is no folder, and no id of the Hugging Face hub, such as 'gpt2'")
+    folder = cache() / "huggingface" / name.replace("/", "--")
+    for file in ("config.json", "model.safetensors"):
+        url = f"{HUB}/{name}/resolve/main/{file}"
+        try:
+            pooch.retrieve(url, known_hash=None, fname=file, path=folder, progressbar=file != "config.json")
+        except (requests.RequestException, OSError) as error:
+            raise HubError(f"{name!r} is no folder, and {url} could not be had ({error}). Check the name and the "
+                           "network, or give a folder with config.json and model.safetensors") from error
+    return folder
+
+
+def _expect(where: str, config: dict[str, Any], key: str, value: Any) -> None:
+    if config.get(key) != value:
+        raise HubError(f"{where}: {key} is {config.get(key)!r}; needed is {value!r}")

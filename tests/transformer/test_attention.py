@@ -1,0 +1,181 @@
+"""Attention against loops, against torch, and against what a mask promises."""
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.transformer import attention as module
+from course_lib.transformer.attention import (
+    KVCache,
+    MultiHeadAttention,
+    attention,
+    attention_weights,
+    causal_mask,
+    combine_masks,
+    fused_attention,
+    padding_mask,
+)
+from tests.transformer import checks as check
+from tests.transformer.checks import drawn, gradients, normal, same, some_mask
+
+BOTH = pytest.mark.parametrize("form", [attention, fused_attention], ids=["literal", "fused"])
+
+
+@BOTH
+def test_is_the_equation(form):
+    check.is_the_equation(form)
+
+
+@BOTH
+def test_gives_zeros_and_finite_gradients_where_nothing_may_be_seen(form):
+    check.gives_zeros_where_nothing_may_be_seen(form)
+
+
+@BOTH
+def test_refuses_masks_that_only_happen_to_fit(form):
+    check.refuses_what_only_happens_to_fit(form)
+
+
+@BOTH
+def test_drops_weights(form):
+    check.drops_weights(form)
+
+
+def test_both_forms_have_the_same_gradients():
+    q, k, v = (normal(2, 3, n, 6, seed=n, grad=True) for n in (4, 5, 5))
+    v = normal(2, 3, 5, 7, grad=True)
+    mask = some_mask(2, 3, 4, 5)
+    mask[1, 2, 3] = False
+    for m in (None, mask, some_mask(2, 1, 1, 5)):
+        for a, b in zip(gradients(attention(q, k, v, m), (q, k, v)), gradients(fused_attention(q, k, v, m), (q, k, v))):
+            same(a, b)
+
+
+def test_gradients_are_those_of_finite_differences():
+    q, k, v = (normal(1, 2, n, 3, seed=n, grad=True) for n in (2, 4, 5))
+    mask = torch.tensor([[1, 0, 1, 1], [0, 0, 0, 0]]).bool()
+    assert torch.autograd.gradcheck(lambda q, k, v: attention(q, k, v[:, :, :4], mask), (q, k, v))
+    assert torch.autograd.gradcheck(lambda q, k, v: fused_attention(q, k, v[:, :, :4], mask), (q, k, v))
+
+
+@pytest.mark.parametrize("T, S", [(5, 5), (1, 5), (3, 5), (1, 1)])
+def test_causal_by_the_kernel_is_the_causal_mask(T, S):
+    q, k, v = normal(2, 3, T, 4), normal(2, 3, S, 4, seed=1), normal(2, 3, S, 4, seed=2)
+    same(fused_attention(q, k, v, causal=True), attention(q, k, v, causal_mask(T, S)))
+    pad = some_mask(2, 1, 1, S)
+    same(fused_attention(q, k, v, pad, causal=True), attention(q, k, v, pad & causal_mask(T, S)))
+
+
+def test_the_scale_keeps_scores_at_unit_variance():
+    """Without it the softmax of a wide head is nearly one-hot."""
+    q, k = normal(4000, 1, 256), normal(4000, 8, 256, seed=1)
+    assert 0.9 < attention_weights(q, k).log().var(dim=-1).mean() < 1.1
+    assert (q @ k.mT).softmax(-1).max(-1).values.mean() > 0.9 > 0.5 > attention_weights(q, k).max(-1).values.mean()
+
+
+def test_weights_are_rows_that_sum_to_one():
+    w = attention_weights(normal(2, 3, 4, 6), normal(2, 3, 5, 6, seed=1), some_mask(2, 3, 4, 5))
+    same(w.sum(-1), torch.ones(2, 3, 4).double())
+    assert ((w == 0) == ~some_mask(2, 3, 4, 5)).all()
+
+
+def test_masks():
+    check.is_causal(causal_mask)
+    check.hides_padding(padding_mask)
+    both = combine_masks(causal_mask(3), None, padding_mask(torch.tensor([1, 3]), 3))
+    assert both.tolist() == [[[1, 0, 0]] * 3, [[1, 0, 0], [1, 1, 0], [1, 1, 1]]]
+    assert combine_masks(None, None) is None
+
+
+@pytest.mark.parametrize("n, m", [(0, None), (4, 3)])
+def test_causal_mask_refuses(n, m):
+    with pytest.raises(ValueError, match=f"n is {n}"):
+        causal_mask(n, m)
+
+
+def test_padding_mask_refuses():
+    with pytest.raises(ValueError, match="lengths are"):
+        padding_mask(torch.tensor([1, 4]), 3)
+
+
+# --- several heads ---------------------------------------------------------------------------------------------------
+
+
+def test_is_torchs_multihead_attention():
+    check.is_torchs_multihead(MultiHeadAttention)
+
+
+def test_without_bias_it_is_torchs():
+    ours = drawn(MultiHeadAttention(12, 4, bias=False))
+    theirs = nn.MultiheadAttention(12, 4, bias=False, batch_first=True).double()
+    theirs.in_proj_weight, theirs.out_proj.weight = ours.qkv.weight, ours.out.weight
+    x, m = normal(2, 5, 12), normal(2, 3, 12, seed=1)
+    same(ours(x, m), theirs(x, m, m)[0])
+    same(ours(x), theirs(x, x, x)[0])
+
+
+def test_tells_rows_from_heads():
+    check.tells_rows_from_heads(MultiHeadAttention)
+
+
+def test_drops_in_training_alone():
+    check.drops_in_training_alone(MultiHeadAttention)
+
+
+def test_continues_from_its_cache():
+    check.continues_from_its_cache(module)
+
+
+def test_a_query_with_no_key_gets_the_bias_alone():
+    ours = drawn(MultiHeadAttention(12, 3))
+    x = normal(2, 4, 12, grad=True)
+    mask = torch.ones(2, 4, 4, dtype=torch.bool)
+    mask[1, 2] = False
+    out = ours(x, mask=mask)
+    same(out[1, 2], ours.out.bias)
+    assert all(torch.isfinite(g).all() for g in gradients(out, [x, *ours.parameters()]))
+
+
+def test_without_positions_it_is_equivariant():
+    """Swap the tokens and the outputs are swapped alike: a set has no order."""
+    ours, x, swap = drawn(MultiHeadAttention(12, 3)), normal(2, 5, 12), torch.tensor([3, 0, 4, 2, 1])
+    same(ours(x[:, swap]), ours(x)[:, swap])
+    assert (ours(x[:, swap], causal=True) - ours(x, causal=True)[:, swap]).abs().max() > 1e-3
+
+
+def test_the_cache_doubles_its_room_and_no_more():
+    cache, moved = KVCache(4), 0
+    for t in range(100):
+        old = cache.keys
+        cache.append(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 2))
+        moved += old is not cache.keys
+    assert cache.length == 100 and cache.keys.shape[2] <= 256 and moved <= 7
+
+
+def test_follows_dtype():
+    ours = MultiHeadAttention(12, 3).to(torch.bfloat16)
+    assert ours(torch.zeros(1, 2, 12, dtype=torch.bfloat16)).dtype == torch.bfloat16
+
+
+def test_the_kernel_is_the_kernel():
+    q, k, v = (normal(2, 3, 5, 4, seed=s).float() for s in range(3))
+    assert torch.equal(fused_attention(q, k, v), F.scaled_dot_product_attention(q, k, v))
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: MultiHeadAttention(10, 3), "d_model is 10, which 3 heads do not divide"),
+    (lambda: MultiHeadAttention(10, 0), "d_model is 10, which 0 heads do not divide"),
+    (lambda: MultiHeadAttention(12, 3, dropout=1.0), "dropout is 1.0; it is the probability of dropping"),
+    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 9)), r"x has shape \(2, 4, 9\); needed is \(B, T, D\) with D"),
+    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 9).double().float()), "memory has shape"),
+    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(4, 4)), "mask has dtype torch.float32"),
+    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(3, 4, 4).bool()),
+     r"mask has shape \(3, 4, 4\); the scores have \(2, 4, 4\)"),
+    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 12), cache=KVCache()),
+     "cache and memory were both given"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

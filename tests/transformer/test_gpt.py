@@ -1,0 +1,188 @@
+"""GPT: the contract, the two views, the window, prompts of unequal lengths, and what it refuses."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.contract import check_all
+from course_lib.transformer import GPT, GPTConfig, left_pad
+from course_lib.transformer import gpt as module
+from tests.transformer import checks as check
+from tests.transformer.checks import drawn, rng, same, small
+
+
+@pytest.mark.parametrize("options", [{"bos_id": 2}, {"bos_id": None, "tied": False}, {"bos_id": 0, "heads": 1}])
+def test_contract(options):
+    model = small(vocabulary=3, **options)
+    context = None if options["bos_id"] is not None else torch.tensor([[0, 2, 1], [1, 1, 0]])
+    line = str(check_all(model, length=4, context=context))
+    assert "causal, normalised (sum of p over 81 states = 1.000000), both views agree" in line
+
+
+def test_contract_after_prompts_of_unequal_lengths():
+    check_all(small(vocabulary=3), length=3, context=left_pad([[1], [2, 0, 1]]))
+
+
+def test_the_future_does_not_reach_the_past():
+    check.keeps_the_past_from_the_future(module)
+
+
+def test_views():
+    check.keeps_the_contract(module)
+
+
+def test_generation_with_cache_is_generation_without():
+    check.generates_as_without_cache(module)
+
+
+def test_prompts_of_unequal_lengths():
+    check.takes_unequal_prompts(module)
+
+
+def test_two_futures_of_one_state():
+    check.may_branch(module)
+
+
+def test_loss():
+    check.loss_is_the_mean_of_the_next_tokens(module)
+
+
+def test_tied_embeddings():
+    check.ties_its_embeddings(module)
+
+
+def test_calling_it_gives_logits_of_the_next_token():
+    model, tokens = small(), torch.randint(7, (2, 6), generator=rng())
+    logits = model(tokens)
+    assert logits.shape == (2, 6, 7)
+    shifted = model(torch.cat([torch.zeros(2, 1).long(), tokens[:, :-1]], dim=1))
+    same(model.conditionals(tokens).logits, shifted.log_softmax(-1))
+
+
+def test_a_prompt_stands_in_place_of_bos():
+    model, x = small(bos_id=3), torch.tensor([[1, 2, 4]])
+    same(model.log_prob(x), model.log_prob(x, torch.tensor([[3]])))
+    same(model.log_prob(x), model.log_prob(x, torch.zeros(1, 0).long()))
+    assert (model.log_prob(x) - model.log_prob(x, torch.tensor([[5]]))).abs() > 1e-3
+
+
+def test_attention_weights_are_those_of_the_pass():
+    model = small()
+    tokens, mask = torch.randint(7, (2, 6), generator=rng()), torch.ones(2, 6).bool()
+    mask[1, :2] = False
+    for weights, real in ((model.attention_weights(tokens), torch.ones(2, 6).bool()),
+                          (model.attention_weights(tokens, mask), mask)):
+        assert len(weights) == 2 and weights[0].shape == (2, 3, 6, 6)
+        for w in weights:
+            assert (w.triu(1) == 0).all() and (w.transpose(1, 3)[~real] == 0).all()
+            same(w.sum(-1).transpose(1, 2)[real], torch.ones(int(real.sum()), 3).double())
+    block, x = model.blocks[0], model._embedded(tokens, None, 0)
+    y = block.residual1.norm(x)
+    v = block.attention.keys_values(y).v
+    heads = (model.attention_weights(tokens)[0] @ v).transpose(1, 2).flatten(2)
+    same(block.attention.out(heads), block.attention(y, causal=True))
+
+
+def test_samples_past_the_window():
+    model = small(window=4)
+    x = model.sample(3, length=11, generator=rng())
+    assert x.shape == (3, 11)
+    state, total = model.start(3), 0
+    for t in range(11):
+        total = total + model.predict(state).log_prob(x[:, t])
+        state = model.update(state, x[:, t])
+    assert total.shape == (3,) and torch.isfinite(total).all()
+    with pytest.raises(ValueError, match="x has 11 tokens after 1: 11 to read; needed are 1 to 4"):
+        model.log_prob(x)
+
+
+def test_the_last_token_of_x_is_predicted_and_not_read():
+    model = small(window=4)
+    assert model.log_prob(torch.randint(7, (2, 4), generator=rng())).shape == (2,)
+    assert model.log_prob(torch.tensor([[1, 2]]), torch.tensor([[1, 2, 3]])).shape == (1,)
+
+
+def test_dropout_in_training_alone_and_sampling_is_in_eval_mode():
+    model = small(dropout=0.5)
+    tokens = torch.randint(7, (2, 6), generator=rng())
+    same(model(tokens), small()(tokens))
+    x = model.sample(20, length=5, generator=rng())
+    model.train()
+    assert torch.equal(model.sample(20, length=5, generator=rng()), x) and model.training
+    assert (model(tokens) - model(tokens)).abs().max() > 0.1
+
+
+def test_starts_as_gpt2_does():
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(vocabulary=500, window=64, layers=4, heads=4, d_model=128))
+    assert abs(model.tokens.weight.std() - 0.02) < 1e-3 and abs(model.blocks[0].attention.qkv.weight.std() - 0.02) < 1e-3
+    assert abs(model.blocks[0].feed_forward.narrow.weight.std() - 0.02 / 8 ** 0.5) < 1e-3
+    assert (model.blocks[1].attention.qkv.bias == 0).all() and (model.norm.gamma == 1).all()
+    loss = model.loss(torch.randint(500, (8, 65)))[0]
+    assert abs(loss - torch.tensor(500.0).log()) < 0.1
+
+
+def test_learns_what_comes_next():
+    """A period of three tokens, read in context: after some steps the loss is near zero."""
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(vocabulary=5, window=12, layers=1, heads=2, d_model=16, bos_id=0))
+    start = torch.randint(5, (64, 3))
+    rows = start.repeat(1, 4)
+    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    for _ in range(150):
+        loss, _ = model.loss(rows)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert -model.log_prob(rows[:, 3:], rows[:, :3]).mean() / 9 < 0.2
+
+
+def test_rebuilt_from_its_config():
+    model = small(tied=False, bos_id=3)
+    again = GPT(**model.config).double()
+    again.load_state_dict(model.state_dict())
+    tokens = torch.randint(7, (2, 6), generator=rng())
+    same(again(tokens), model(tokens))
+    assert again.settings == model.settings
+
+
+def test_left_pad():
+    assert left_pad([[1, 2, 3], torch.tensor([4])]).tolist() == [[1, 2, 3], [-1, -1, 4]]
+
+
+GPT7 = drawn(GPT(GPTConfig(7, window=5, layers=1, heads=1, d_model=4)))
+WITH_BOS = drawn(GPT(GPTConfig(7, window=5, layers=1, heads=1, d_model=4, bos_id=0)))
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: GPT7(torch.tensor([[1, 7]])), r"tokens holds 7 at \[0, 1\]; a categorical variable with 7 values"),
+    (lambda: GPT7(torch.tensor([[1, -1]])), "tokens holds -1"),
+    (lambda: GPT7(torch.zeros(1, 6).long()), "tokens has 6 tokens a row; the window of this GPT has 5"),
+    (lambda: GPT7(torch.zeros(3).long()), r"tokens has shape \(3,\); needed is \(B, T\)"),
+    (lambda: GPT7(torch.zeros(2, 0).long()), r"tokens has shape \(2, 0\)"),
+    (lambda: GPT7(torch.zeros(2, 3).long(), torch.ones(2, 3)), "mask has shape .* dtype torch.float32; needed is"),
+    (lambda: GPT7(torch.zeros(2, 3).long(), torch.ones(2, 2).bool()), r"mask has shape \(2, 2\)"),
+    (lambda: GPT7.start(2), "there is no prompt, and this GPT has no bos_id"),
+    (lambda: GPT7.log_prob(torch.tensor([[1]])), "there is no prompt"),
+    (lambda: GPT7.start(1, torch.zeros(1, 0).long()), "there is no prompt"),
+    (lambda: GPT7.start(1, torch.zeros(1, 6).long()), "context has 6 tokens a row; the window"),
+    (lambda: GPT7.start(2, torch.zeros(1, 3).long()), r"context has shape \(1, 3\); needed is \(B, P\) with B = 2"),
+    (lambda: GPT7.start(2, torch.tensor([[1, 2], [-1, -1]])), "context has a prompt without tokens"),
+    (lambda: GPT7.start(2, torch.tensor([[1, 2], [1, -1]])), "-1 right of a token"),
+    (lambda: GPT7.start(1, torch.tensor([[1, 9]])), "context holds 9"),
+    (lambda: WITH_BOS.log_prob(torch.zeros(1, 6).long()), "x has 6 tokens after 1: 6 to read; needed are 1 to 5"),
+    (lambda: WITH_BOS.log_prob(torch.zeros(1, 0).long()), "x has 0 tokens"),
+    (lambda: WITH_BOS.log_prob(torch.tensor([[8]])), "x holds 8"),
+    (lambda: WITH_BOS.loss(torch.tensor([[1]])), "a row has 1 token; needed are two"),
+    (lambda: WITH_BOS.loss(torch.zeros(1, 7).long()), "tokens has 7 tokens a row"),
+    (lambda: GPT(GPTConfig(7, heads=5, d_model=12)), "d_model is 12, which 5 heads do not divide"),
+    (lambda: GPTConfig(1), "vocabulary is 1; needed is at least 2"),
+    (lambda: GPTConfig(7, layers=0), "layers is 0; needed is at least 1"),
+    (lambda: GPTConfig(7, bos_id=7), "bos_id is 7; this vocabulary has 0..6"),
+    (lambda: GPT(GPTConfig(7, d_model=12, activation="swish")), "activation is 'swish'"),
+    (lambda: left_pad([[1], []]), "prompts is empty or holds an empty one"),
+    (lambda: left_pad([]), "prompts is empty"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,149 @@
+"""Positions: the slides' numbers, the identities of the sinusoids, and what each module computes."""
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib.transformer import (
+    CombinedPositions,
+    LearnedPositions,
+    OneHotPositions,
+    SeparatePositions,
+    SinusoidalPositions,
+    rotary,
+    sinusoidal,
+)
+from course_lib.transformer.positions import (
+    frequencies,
+    offset_difference,
+    offset_distance,
+    offset_product,
+    offset_rotation,
+)
+from tests.transformer import checks as check
+from tests.transformer.checks import drawn, normal, same
+
+F64 = torch.float64
+
+
+def test_i_am_a_robot():
+    """The slide's matrix, d = 4 and n = 100, to the digits it prints."""
+    printed = [[0, 1, 0, 1], [0.84, 0.54, 0.10, 1.0], [0.91, -0.42, 0.20, 0.98], [0.14, -0.99, 0.30, 0.96]]
+    same(sinusoidal(4, 4, base=100.0, dtype=F64), torch.tensor(printed, dtype=F64), 5.1e-3)
+
+
+def test_the_example_of_width_six():
+    table = sinusoidal(2, 6, dtype=F64)
+    assert table[0].tolist() == [0, 1, 0, 1, 0, 1]
+    same(table[1], torch.tensor([0.84147, 0.54030, 0.04640, 0.99892, 0.00215, 1.00000], dtype=F64), 1e-5)
+
+
+def test_the_table_is_its_formula():
+    check.is_the_table(sinusoidal)
+
+
+def test_positions_may_have_any_shape():
+    assert sinusoidal(torch.zeros(2, 3, dtype=torch.long), 5).shape == (2, 3, 5)
+    assert sinusoidal(7, 5).dtype == torch.float32 and len(frequencies(7)) == 4
+
+
+@pytest.mark.parametrize("d", [5, 6])
+@pytest.mark.parametrize("offset", [0, 1, 9])
+def test_the_difference_is_the_sum_to_product_identity(d, offset):
+    for k in (0, 3, 200):
+        table = sinusoidal(torch.tensor([k, k + offset]), d, dtype=F64)
+        same(offset_difference(k, offset, d), table[1] - table[0])
+
+
+def test_the_first_form_for_all_components_is_wrong():
+    """One slide prints the sine's identity for the cosines too."""
+    omega, k, o = frequencies(6), 3, 2
+    printed = (2 * (omega * (k + o / 2)).cos() * (omega * o / 2).sin()).repeat_interleave(2)
+    difference = sinusoidal(torch.tensor([k, k + o]), 6, dtype=F64).diff(dim=0)[0]
+    same(printed[0::2], difference[0::2])
+    assert (printed[1::2] - difference[1::2]).abs().max() > 0.1
+
+
+@pytest.mark.parametrize("offset", [1, 4, 60])
+def test_distance_and_product_depend_on_the_offset_only(offset):
+    for k in (0, 5, 3000):
+        a, b = sinusoidal(torch.tensor([k, k + offset]), 8, dtype=F64)
+        same((b - a).norm(), torch.tensor(offset_distance(offset, 8), dtype=F64))
+        same(a @ b, torch.tensor(offset_product(offset, 8), dtype=F64))
+    assert abs(offset_distance(offset, 8) - offset_distance(offset + 1, 8)) > 1e-3
+
+
+@pytest.mark.parametrize("offset", [0, 1, 7, -3])
+def test_an_offset_is_a_rotation(offset):
+    R = offset_rotation(offset, 6, 100.0)
+    table = sinusoidal(torch.arange(3, 40), 6, 100.0, F64)
+    same(table @ R.T, sinusoidal(torch.arange(3, 40) + offset, 6, 100.0, F64))
+    same(R @ R.T, torch.eye(6, dtype=F64))
+
+
+def test_rotary():
+    check.turns_pairs(rotary)
+    x = normal(5, 6)
+    turned = torch.stack([offset_rotation(-t, 6) @ x[t] for t in range(5)])   # turned the other way round
+    same(rotary(x), turned)
+
+
+def test_rotary_positions_for_each_row():
+    x, positions = normal(2, 3, 6), torch.tensor([[0, 1, 2], [5, 6, 9]])
+    same(rotary(x, positions)[1], rotary(x[1], positions[1]))
+
+
+# --- modules ---------------------------------------------------------------------------------------------------------
+
+MADE = {"learned": lambda: LearnedPositions(9, 6), "sinusoidal": lambda: SinusoidalPositions(6),
+        "one-hot": lambda: OneHotPositions(9, 6), "combined": lambda: CombinedPositions(9, 6, 11),
+        "separate": lambda: SeparatePositions(9, 6, 11)}
+
+
+def test_each_is_its_formula():
+    x, e = normal(2, 4, 6), torch.eye(9, dtype=F64)[:4]              # e: one-hot rows, T x window
+    m = {name: drawn(make()) for name, make in MADE.items()}
+    same(m["learned"](x), x + e @ m["learned"].table.weight)
+    same(m["sinusoidal"](x), x + sinusoidal(4, 6, dtype=F64))
+    same(SinusoidalPositions(6, scale=True)(x), math.sqrt(6) * x + sinusoidal(4, 6, dtype=F64))
+    same(m["one-hot"](x), torch.cat([x, e.expand(2, 4, 9)], dim=-1))
+    c = m["combined"]
+    same(c(x), F.relu(x @ c.from_x.weight.T + e @ c.from_e.weight) @ c.out.weight.T)
+    s = m["separate"]
+    same(s(x), F.relu(x @ s.from_x.weight.T) @ s.out_x.weight.T + F.relu(e @ s.from_e.weight) @ s.out_e.weight.T)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_positions_passed_are_used(name):
+    """A cache starts in the middle; padding on the left gives each row positions of its own."""
+    model, x = drawn(MADE[name]()), normal(2, 8, 6)
+    whole = model(x)
+    assert whole.shape[-1] == model.d_out
+    same(model(x[:, 5:], torch.arange(5, 8)), whole[:, 5:])
+    rows = torch.tensor([[0, 1, 2], [4, 5, 6]])
+    same(model(torch.stack([x[0, :3], x[1, 4:7]]), rows), torch.stack([whole[0, :3], whole[1, 4:7]]))
+
+
+@pytest.mark.parametrize("name", [name for name in MADE if name != "sinusoidal"])
+def test_a_table_ends(name):
+    with pytest.raises(ValueError, match="positions reach from 0 to 9; needed are 0 and more, below 9"):
+        MADE[name]()(torch.zeros(1, 10, 6))
+
+
+def test_sinusoids_do_not_end():
+    assert SinusoidalPositions(6)(torch.zeros(1, 20000, 6)).isfinite().all()
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: SinusoidalPositions(6)(torch.zeros(2, 3, 6), torch.tensor([-1, 0, 1])), "positions reach from -1 to 1"),
+    (lambda: SinusoidalPositions(6)(torch.zeros(2, 3, 6), torch.arange(4)), r"positions have shape \(4,\); needed is"),
+    (lambda: sinusoidal(3, 0), "d is 0"), (lambda: sinusoidal(3, 4, base=0.0), "base 0.0"),
+    (lambda: offset_rotation(1, 5), "the width is 5; an even one is needed"),
+    (lambda: offset_distance(1, 5), "the width is 5"), (lambda: rotary(torch.zeros(2, 3)), "the width is 3"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
