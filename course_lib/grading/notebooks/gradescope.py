@@ -1,0 +1,53 @@
+"""A Gradescope autograder: a folder to zip and upload. It holds the package as it is now, so that marks do not change
+when the course does."""
+from __future__ import annotations
+
+from importlib.resources import files as resources
+from pathlib import Path
+
+from course_lib.grading.notebooks import release
+
+PROGRAMS = ("setup.sh", "run_autograder")
+NEXT = "next: zip what is in {to} (not the folder itself) and upload it as the autograder"
+KEPT = (".py", ".json", ".tsv", ".js", ".css", ".txt")
+SETUP = """\
+#!/usr/bin/env bash
+# Runs once, when the autograder is built.
+set -euo pipefail
+apt-get update
+apt-get install -y bubblewrap python3-pip python3-venv
+python3 -m venv /autograder/venv
+/autograder/venv/bin/pip install --quiet -r /autograder/source/requirements.txt
+"""
+RUN = """\
+#!/usr/bin/env bash
+# Runs for each submission, which lies in /autograder/submission; Gradescope reads /autograder/results/results.json.
+# Where bubblewrap works in the container, add --require-isolation.
+set -uo pipefail
+root=${AUTOGRADER_ROOT:-/autograder}
+python=${AUTOGRADER_PYTHON:-$root/venv/bin/python}
+reports=$(mktemp -d)
+cd "$root/source"
+"$python" -m course_lib.grading grade "$root/submission" --gradescope "$reports" --jobs 1
+result=$(find "$reports" -name '*.json' | sort | head -n 1)
+mkdir -p "$root/results"
+if [ -n "$result" ]; then
+    cp "$result" "$root/results/results.json"
+else
+    echo '{"score": 0, "output": "No notebook could be graded. Submit one notebook, NN-name.ipynb."}' \\
+        > "$root/results/results.json"
+fi
+"""
+
+
+def files(pages: dict[Path, dict], seed: int) -> dict[str, str | bytes]:
+    """The files of the autograder, by their names. The seed is drawn anew for each submission."""
+    found: dict[str, str | bytes] = {"setup.sh": SETUP, "run_autograder": RUN}
+    found["requirements.txt"] = "".join(
+        line + "\n" for line in release.requirements(None).splitlines()
+        if not line.startswith("#") and line != "jupyterlab")
+    package = Path(str(resources("course_lib")))
+    for path in sorted(package.rglob("*")):
+        if path.is_file() and path.suffix in KEPT and "__pycache__" not in path.parts:
+            found[f"course_lib/{path.relative_to(package).as_posix()}"] = path.read_bytes()
+    return found
