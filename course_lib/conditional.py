@@ -61,7 +61,7 @@ class Conditional:
         return self.encode(x, weight.dtype).transpose(0, 1) @ weight
 
     def marginal(self, x: Tensor) -> Tensor:
-        """Raw parameters (n, *parameter_shape) that describe each column of x (N, n) on its own: where to start."""
+        """Raw parameters `(n, *parameter_shape)` that describe each column of x (N, n) on its own: where to start."""
         raise NotImplementedError(f"{type(self).__name__} does not define marginal(x)")
 
     def __repr__(self) -> str:

@@ -4,7 +4,8 @@
     python tools/slide_map.py --check    fail if the page is stale or a row points to something that is not there
 
 One row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an anchor), the
-library's symbols, the tests and the practice ("demo: #section ..."). Several entries are separated by spaces.
+library's symbols, the tests and the practice ("demo: #section ...; exercise: id ..."). Several entries are separated by
+spaces.
 """
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ DECKS = {
     "T": "Transformer language models, A. V. Ganesan, CSE 538, spring 2024",
 }
 CHAPTERS = {number: c["title"] for number, c in chapters().items()}
-FRAME = {"where-it-breaks", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
+FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
+PRACTICE = re.compile(r"demo:( #[a-z0-9-]+)+(; exercise:( [a-z0-9_]+)+)?|exercise:( [a-z0-9_]+)+")
 ADDED = {"03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}               # by the course
 
 
@@ -89,6 +91,18 @@ def sections(path: Path) -> list[str]:
     return [anchor for head, below in tree(path) for anchor in (head, *below)]
 
 
+def exercises(chapter: str) -> dict[str, str]:
+    """The exercises in the chapter's exercise notebook and their anchors, in order; none if there is no notebook."""
+    found = {}
+    for path in sorted((ROOT / "exercises").glob(f"{chapter}-*.ipynb")):
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            course = cell["metadata"].get("course", {})
+            if course.get("role") == "task":
+                heading = re.search(r"^## (.+)$", "".join(cell["source"]), flags=re.M)
+                found[course["exercise"]] = slug(heading[1]) if heading else ""
+    return found
+
+
 def page(rows: list[Point]) -> str:
     """The page as Markdown."""
     out = ["# From slides to sections", "",
@@ -103,13 +117,16 @@ def page(rows: list[Point]) -> str:
         if path is None:
             out += ["To come. The slides teach here:", "", *(f"- **{p.id}** ({p.decks}): {_cell(p.teaches)}" for p in own)]
             continue
-        out += ["| point | decks | section | library | tests | shown in |", "|---|---|---|---|---|---|"]
+        out += ["| point | decks | section | library | tests | practice |", "|---|---|---|---|---|---|"]
         for p in own:
             where = f"[{p.section}]({path.name}#{p.section})" if p.done else "to come"
             symbols = " ".join(f"`{s}`" for s in p.symbols.split())
             tests = " ".join(f"`{t}`" for t in p.tests.split())
-            shown = ", ".join(f"[{a}]({path.name}#{a})" for a in demonstrations(p))
-            out.append(f"| **{p.id}** {_cell(p.teaches)} | {p.decks} | {where} | {symbols} | {tests} | {shown} |")
+            practice = [f"[{a}]({path.name}#{a})" for a in demonstrations(p)]
+            anchors = exercises(chapter)
+            practice += [f"[exercise `{id}`](../exercises/{path.name}#{anchors.get(id, '')})" for id in exercises_of(p)]
+            out.append(f"| **{p.id}** {_cell(p.teaches)} | {p.decks} | {where} | {symbols} | {tests} | "
+                       f"{', '.join(practice)} |")
     return "\n".join(out) + "\n"
 
 
@@ -133,6 +150,9 @@ def problems(rows: list[Point]) -> list[str]:
         found += _practice_problems(p, path)
     for chapter in CHAPTERS:
         path = notebook(chapter)
+        practised = {id for p in rows if p.chapter == chapter for id in exercises_of(p)}
+        found += [f"exercises/{chapter}: no row claims the exercise {id}" for id in exercises(chapter)
+                  if id not in practised]
         claimed = FRAME | ADDED.get(chapter, set())
         for p in rows:
             if p.chapter == chapter:
@@ -146,6 +166,11 @@ def problems(rows: list[Point]) -> list[str]:
 def demonstrations(p: Point) -> list[str]:
     """Anchors of the sections in which the chapter shows a point."""
     return re.findall(r"#([a-z0-9-]+)", p.practice)
+
+
+def exercises_of(p: Point) -> list[str]:
+    """Ids of the exercises in which a point is practised."""
+    return [id for part in re.findall(r"exercise: ([a-z0-9_ ]+)", p.practice) for id in part.split()]
 
 
 def _has_symbol(name: str) -> bool:
@@ -166,10 +191,19 @@ def _has_test(node: str) -> bool:
 
 
 def _practice_problems(p: Point, path: Path) -> list[str]:
-    if p.practice and not p.practice.startswith("demo: "):
-        return [f"{p.id}: practice is {p.practice!r}; needed is 'demo: #section ...'"]
-    return [f"{p.id}: {path.name} has no section #{a} to demonstrate it" for a in demonstrations(p)
-            if a not in sections(path)]
+    if p.practice and not PRACTICE.fullmatch(p.practice):
+        return [f"{p.id}: practice is {p.practice!r}; needed is 'demo: #section ...; exercise: id ...', or one of the two"]
+    found = [f"{p.id}: {path.name} has no section #{a} to demonstrate it" for a in demonstrations(p)
+             if a not in sections(path)]
+    from course_lib.grading import EXERCISES
+
+    there = exercises(p.chapter)
+    for id in exercises_of(p):
+        if id not in there:
+            found.append(f"{p.id}: exercises/{path.name} has no exercise {id}")
+        elif p.id not in EXERCISES[id].points:
+            found.append(f"{p.id}: the exercise {id} does not name this point")
+    return found
 
 
 def _cell(text: str) -> str:

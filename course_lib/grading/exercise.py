@@ -47,7 +47,7 @@ class Exercise:
     checks: list[Check] = field(default_factory=list)
     hints: list[Hint] = field(default_factory=list)
     misconceptions: dict[str, str] = field(default_factory=dict)      # name -> the sentence that sets it right
-    function: Callable | None = None                                  # the reference, f(*args, bugs=frozenset())
+    function: Callable | None = None                                  # the reference
 
     def __post_init__(self):
         if not 1 <= self.difficulty <= 5:
@@ -59,7 +59,7 @@ class Exercise:
 
     @property
     def version(self) -> str:
-        """Changes when a check of this exercise does: names, points and code of its checks and its reference."""
+        """A digest of the checks, their points and their code. Results of another version are not comparable."""
         import inspect
 
         parts = [self.id, *(f"{check.name} {check.points}" for check in self.checks)]
@@ -81,7 +81,7 @@ class Exercise:
     # declaring
 
     def reference(self, **misconceptions: str):
-        """Decorate f(*args, bugs=frozenset()): right when `bugs` is empty, else wrong in the ways that it names."""
+        """Decorate `f(*args, bugs=frozenset())`, right when `bugs` is empty, else wrong in the ways that it names."""
         def keep(function):
             self.function, self.misconceptions = function, misconceptions
             return function
@@ -99,7 +99,7 @@ class Exercise:
         return self
 
     def property(self, name: str, points: int = 1):
-        """Decorate judge(run, generator, solve), which returns None, or a `Fault`; `run(*args)` calls the learner's
+        """Decorate `judge(run, generator, solve)`, which returns None, or a `Fault`; `run(*args)` calls the learner's
         function, `solve(*args)` the reference."""
         def keep(judge):
             self.checks.append(Property(name, points, judge))
