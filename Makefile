@@ -10,7 +10,7 @@ NOTEBOOKS := $(wildcard book/*.ipynb exercises/*.ipynb solutions/*.ipynb)
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 120 --nbval-sanitize-with tests/nbval_sanitize.cfg
 PYTEST := $(VENV) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help book serve test test-fast notebooks bench reproduce lint colab binder clean python venv venv-book
+.PHONY: help book serve test test-fast notebooks exercises bench reproduce lint colab binder clean python venv venv-book
 
 help:   ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -31,6 +31,11 @@ test-fast: venv   ## the part that takes less than two minutes
 
 notebooks: venv   ## run the notebooks and store their outputs [NB=book/03-fvsbn.ipynb]
 	@$(VENV) tools/nb.py run $(NB)
+
+exercises: venv   ## build exercises/ from solutions/, run both, store their outputs
+	@$(VENV) -m course_lib.grading build
+	@$(VENV) tools/nb.py run $(wildcard solutions/*.ipynb) $(wildcard exercises/*.ipynb)
+	@$(VENV) -m course_lib.grading build --check
 
 bench: venv   ## speed beside a peer
 	@$(VENV) -m benchmarks.speed

@@ -34,6 +34,11 @@ def test_all_twenty_chapters_have_rows(rows):
     ("tests", "core/no_file.py::test_x", "there is no test"),
     ("practice", "demo: #nowhere", "has no section #nowhere to demonstrate it"),
     ("practice", "", "practice is empty"),
+    ("practice", "exercise: no_such_function", "has no exercise no_such_function"),
+    ("practice", "exercise: bigram_bits", "has no exercise bigram_bits"),
+    ("practice", "try it", "needed is 'demo: #section ...; exercise: id ...'"),
+    ("practice", "demo: #training", "no row claims the exercise find_leaks"),
+    ("id", "fvsbn-again", "the exercise find_leaks does not name this point"),
 ])
 def test_a_row_that_points_nowhere_is_reported(rows, field, value, complaint):
     broken = [dataclasses.replace(p, **{field: value}) if p.id == "fvsbn" else p for p in rows]

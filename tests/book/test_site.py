@@ -20,7 +20,7 @@ def test_mathjax_is_part_of_the_site(site):
 def test_nothing_strange_is_published(site):
     assert not list(site.rglob("*.pyc")) and not list(site.rglob(".venv*"))
     assert {path.name for path in site.iterdir()} <= {
-        "book", "exercises", "_static", "_images", "_sources", "_modules", "_downloads", "_sphinx_design_static",
+        "book", "exercises", "solutions", "_static", "_images", "_sources", "_modules", "_downloads", "_sphinx_design_static",
         "index.html", "genindex.html", "py-modindex.html", "search.html", "searchindex.js", "objects.inv",
         ".buildinfo", ".nojekyll"}
 

@@ -1,6 +1,7 @@
 """Every exercise proves itself: the solution is right, nothing else is, and each misconception is called by its name."""
 from __future__ import annotations
 
+import argparse
 import json
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 
 from course_lib.grading import EXERCISES, evaluate
 from course_lib.grading.bank import get, of_chapter
+from course_lib.grading.notebooks import build, form
 from tests.conftest import ROOT
 from tests.grading.answers import RIGHT, WRONG
 
@@ -76,6 +78,7 @@ def test_a_misconception_is_caught_and_named_as_itself(id, name):
         assert report.message == exercise.misconceptions[name]
 
 
+@pytest.mark.filterwarnings("ignore:careful")
 @pytest.mark.parametrize("answer", RIGHT)
 def test_a_right_answer_in_other_words_is_right(answer):
     for seed in range(3):
@@ -118,6 +121,25 @@ def test_the_same_seed_gives_the_same_report_and_another_one_other_inputs():
     assert one.message != other.message or one.checks != other.checks
     generator = EXERCISES["fvsbn_conditionals"].generator
     assert not torch.equal(torch.rand(4, generator=generator(1, "values")), torch.rand(4, generator=generator(2, "values")))
+
+
+def test_the_pages_are_built_from_the_solutions_and_store_what_the_checks_print(capsys, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    parser = argparse.ArgumentParser()
+    build.add_arguments(parser)
+    status = build.run(parser.parse_args(["--check"]))
+    assert status == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("folder, prints", [("solutions", "right ("), ("exercises", "not attempted yet (0 of")])
+def test_every_check_cell_stores_its_verdict(folder, prints):
+    verdicts = {}
+    for path in (ROOT / folder).glob("*.ipynb"):
+        for cell in form.read(path)["cells"]:
+            if form.role(cell) == "check":
+                verdicts[form.exercise(cell)] = cell["outputs"][0]["text"]
+    assert verdicts.keys() == EXERCISES.keys()
+    assert all(text.startswith(f"{id}: {prints}") for id, text in verdicts.items()), verdicts
 
 
 def test_an_unknown_exercise_gets_the_nearest_name():

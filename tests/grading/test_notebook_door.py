@@ -48,12 +48,10 @@ def test_a_wrong_answer_is_explained_without_the_right_one(capsys):
     assert not any(character.isdigit() and "." in out[max(0, i - 2):i] for i, character in enumerate(out))
 
 
-@pytest.mark.parametrize("id", EXERCISES)
-def test_no_message_holds_an_expected_value(id, monkeypatch):
+@pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if exercise.kind != "train"])
+def test_no_message_holds_an_expected_value(id):
     """A learner who pastes what the messages say has no answer: no number of them is one of the expected."""
     exercise = EXERCISES[id]
-    if exercise.kind == "train":
-        pytest.skip("its message is the gap, which is no answer")
     expected = [exercise.solve(*args) for args in exercise.checks[0].cases(exercise.generator(0, exercise.checks[0].name))]
     numbers = {f"{value:.3f}" for part in expected for value in torch.as_tensor(part).double().flatten().tolist()}
     for spoil in (lambda y: y * 1.5, lambda y: y + 0.25, lambda y: y * 0 - 7):
