@@ -1,0 +1,219 @@
+"""The same submissions graded by nbgrader, by otter-grader and here: the points must be the same.
+
+    python tools/peers.py                    every chapter, both graders; each gets its own environment, once
+    python tools/peers.py --chapter 03 --grader otter
+
+Five submissions for each chapter: full, partial, stub, broken and noisy. Exits with 1 where two graders disagree.
+A job of its own, outside `make test`: the two graders bring a hundred packages.
+"""
+from __future__ import annotations
+
+import argparse
+import contextlib
+import copy
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from course_lib.grading import evaluate  # noqa: E402
+from course_lib.grading.bank import get  # noqa: E402
+from course_lib.grading.notebooks import build, export, form, marks, regions  # noqa: E402
+from course_lib.grading.notebooks.form import exercise, role  # noqa: E402
+from tools import make_venv  # noqa: E402
+
+SEED = 0
+PACKAGES = {"nbgrader": "torch==2.13.0\nnumpy==2.4.6\nnbgrader==0.9.6\nipykernel==7.4.0\n",
+            "otter": "torch==2.13.0\nnumpy==2.4.6\notter-grader[grading]==7.0.0\nipykernel==7.4.0\n"}
+
+# What becomes of each answer, by its place in the chapter. `{answer}` is the model solution, `{id}` its name.
+RIGHT = "{answer}"
+STUB = "{stub}"
+BEFORE = "{answer}\n\n\nright_{id} = {id}\n\n\ndef {id}(*args):\n"
+DETACHED = BEFORE + "    result = right_{id}(*args)\n    return result.detach() if hasattr(result, 'detach') else result"
+WRITES = BEFORE + ("    result = right_{id}(*args)\n    for arg in args:\n        if hasattr(arg, 'zero_'):\n"
+                   "            arg.data.zero_()\n    return result")
+NOISY = BEFORE + ("    import sys, warnings\n    warnings.warn('careful')\n    print('out')\n"
+                  "    print('err', file=sys.stderr)\n    return right_{id}(*args)")
+SYNTAX = "def {id}(*args)\n    return 1"
+RAISES = "def {id}(*args):\n    raise RuntimeError('no')"
+EXITS = "def {id}(*args):\n    raise SystemExit"
+NOTHING = "def {id}(*args):\n    pass"
+RENAMED = "{answer}\n\n\nmy_{id} = {id}\ndel {id}"
+SUBMISSIONS = {"full": [RIGHT], "partial": [DETACHED, WRITES, STUB, RIGHT], "stub": [STUB],
+               "broken": [SYNTAX, RAISES, EXITS, NOTHING, RENAMED], "noisy": [NOISY]}
+
+
+def answers(page: dict, kind: str) -> dict[str, str]:
+    """The source of the answer cell of each exercise in one submission."""
+    patterns, found = SUBMISSIONS[kind], {}
+    for cell in page["cells"]:
+        if role(cell) == "answer":
+            name = exercise(cell)
+            pattern = patterns[len(found) % len(patterns)]
+            found[name] = pattern.format(id=name, answer=regions.without_marks(cell["source"]),
+                                         stub=regions.stub(cell["source"]))
+    return found
+
+
+def submitted(nb: dict, sources: dict[str, str]) -> str:
+    """The notebook that a student hands in: these answers in its answer cells."""
+    nb = copy.deepcopy(nb)
+    for cell in nb["cells"]:
+        if role(cell) == "answer":
+            cell["source"] = sources[exercise(cell)]
+    return form.dumps(nb)
+
+
+def ours(page: dict, sources: dict[str, str]) -> dict[str, float]:
+    """The points given here: cells run in their order, those that fail left out, each function judged."""
+    space: dict = {}
+    with marks.quiet():
+        for cell in page["cells"]:
+            if cell["cell_type"] == "code" and role(cell) in ("answer", None):
+                with contextlib.suppress(Exception):
+                    exec(sources.get(exercise(cell), cell["source"]), space)
+        return {name: evaluate(name, space[name], SEED).earned if name in space else 0 for name in sources}
+
+
+def otter(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path, bin: Path) -> dict[str, dict]:
+    """The points that `otter run` gives to each submission."""
+    exported("otter", path, work / "otter")
+    folder = work / "otter" / path.stem
+    run([bin / "otter", "generate", "-t", "tests", "-c", "otter_config.json", "-r", "requirements.txt",
+         "-o", "autograder.zip"], folder)
+    found = {}
+    for kind, sources in kinds.items():
+        (folder / kind).mkdir()
+        (folder / kind / path.name).write_text(submitted(form.read(folder / path.name), sources), "utf-8")
+        run([bin / "otter", "run", f"{kind}/{path.name}", "-a", "autograder.zip", "-o", kind, "--no-logo"], folder)
+        results = json.loads((folder / kind / "results.json").read_text("utf-8"))["tests"]
+        found[kind] = {each["name"]: each["score"] for each in results if each["name"] in sources}
+        full = {each["name"]: each["max_score"] for each in results if each["name"] in sources}
+        if full != {name: get(name).possible for name in sources}:
+            raise SystemExit(f"otter knows other full points: {full}")
+    return found
+
+
+GRADEBOOK = """\
+import json, sys
+from nbgrader.api import Gradebook
+with Gradebook("sqlite:///gradebook.db") as book:
+    found = {}
+    for submission in book.assignment_submissions(sys.argv[1]):
+        grades = [grade for notebook in submission.notebooks for grade in notebook.grades]
+        found[submission.student.id] = {grade.name.removesuffix("-check"): [grade.score, grade.max_score]
+                                        for grade in grades}
+print(json.dumps(found))
+"""
+
+
+def nbgrader(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path, bin: Path) -> dict[str, dict]:
+    """The points in nbgrader's gradebook after generate_assignment, autograde and generate_feedback."""
+    folder = work / "nbgrader"
+    exported("nbgrader", path, folder)
+    run([bin / "nbgrader", "generate_assignment", path.stem], folder)
+    handed_out = form.read(folder / "release" / path.stem / path.name)
+    for cell in handed_out["cells"]:
+        if role(cell) == "answer" and "raise NotImplementedError" not in cell["source"]:
+            raise SystemExit(f"nbgrader left the answer of {exercise(cell)} in the students' notebook")
+    for kind, sources in kinds.items():
+        target = folder / "submitted" / kind / path.stem / path.name
+        target.parent.mkdir(parents=True)
+        target.write_text(submitted(handed_out, sources), "utf-8")
+    run([bin / "nbgrader", "autograde", path.stem], folder)
+    run([bin / "nbgrader", "generate_feedback", path.stem], folder)
+    pages = list((folder / "feedback").glob("*/*/*.html"))
+    if len(pages) != len(kinds):
+        raise SystemExit(f"nbgrader wrote feedback for {len(pages)} of {len(kinds)} submissions")
+    book = json.loads(run([bin / "python", "-c", GRADEBOOK, path.stem], folder))
+    for kind, grades in book.items():
+        if {name: full for name, (_, full) in grades.items()} != {name: get(name).possible for name in kinds[kind]}:
+            raise SystemExit(f"nbgrader knows other full points: {grades}")
+    return {kind: {name: score for name, (score, _) in grades.items()} for kind, grades in book.items()}
+
+
+GRADERS = {"nbgrader": nbgrader, "otter": otter}
+
+
+def exported(target: str, path: Path, to: Path) -> None:
+    parser = argparse.ArgumentParser()
+    export.add_arguments(parser)
+    with contextlib.redirect_stdout(io.StringIO()):
+        failed = export.run(parser.parse_args([target, str(to), "--solutions", str(path.parent), "--seed", str(SEED)]))
+    if failed:
+        raise SystemExit(f"the export for {target} failed")
+
+
+def run(command: list, folder: Path) -> str:
+    """What the command prints. Its own failure is ours: other graders report a broken submission as a grade."""
+    environment = {**os.environ, "PATH": f"{command[0].parent}{os.pathsep}{os.environ['PATH']}",
+                   "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    done = subprocess.run([str(part) for part in command], cwd=folder, capture_output=True, text=True, env=environment)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(map(str, command))} failed:\n{(done.stdout + done.stderr)[-4000:]}")
+    return done.stdout
+
+
+def environment(name: str) -> Path:
+    """The folder of programs of a grader's own environment, made once."""
+    folder = ROOT / f".venv-{name}"
+    with tempfile.TemporaryDirectory() as empty:
+        requirements = Path(empty) / f"{name}.txt"
+        requirements.write_text(PACKAGES[name])
+        make_venv.main(str(folder), str(requirements), False)
+    return folder / "bin"
+
+
+def main(arguments=None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chapter", help="one chapter only, such as 03")
+    parser.add_argument("--grader", choices=sorted(GRADERS), help="one of the two only")
+    parser.add_argument("--solutions", type=Path, default=ROOT / "solutions", metavar="DIR")
+    parser.add_argument("--environment", type=Path, metavar="DIR",
+                        help="an environment that already holds the grader, instead of one of its own")
+    options = parser.parse_args(arguments)
+    graders = [options.grader] if options.grader else sorted(GRADERS)
+    bins = {name: (options.environment / "bin").resolve() if options.environment else environment(name)
+            for name in graders}
+    different = 0
+    for path, page in build.sources(options.solutions.resolve()).items():
+        if options.chapter not in (None, form.chapter(path)):
+            continue
+        kinds = {kind: answers(page, kind) for kind in SUBMISSIONS}
+        here = {kind: ours(page, sources) for kind, sources in kinds.items()}
+        for name in graders:
+            work = Path(tempfile.mkdtemp())
+            try:
+                there = GRADERS[name](page, path, kinds, work, bins[name])
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+            different += compare(path.stem, name, here, there)
+    print("the points are the same" if not different else f"{different} points differ")
+    return 1 if different else 0
+
+
+def compare(stem: str, grader: str, here: dict, there: dict) -> int:
+    """Print a line for each submission; how many exercises have other points there."""
+    different = 0
+    for kind, points in here.items():
+        other = there.get(kind, {})
+        wrong = [f"{name}: {points[name]} here, {other.get(name, 'nothing')} there" for name in points
+                 if other.get(name) != points[name]]
+        detail = "; ".join(wrong) or " ".join(f"{value:g}" for value in points.values())
+        print(f"{stem:16s} {grader:9s} {kind:8s} {sum(points.values()):3g} of "
+              f"{sum(get(name).possible for name in points):3d} points here, "
+              f"{sum(other.values()):3g} there  ({detail})", flush=True)
+        different += len(wrong)
+    return different
+
+
+if __name__ == "__main__":
+    sys.exit(main())
