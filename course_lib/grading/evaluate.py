@@ -102,4 +102,6 @@ def forbidden(source: str, names) -> str | None:
         return None
     used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     used |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    used |= {node.name.rsplit(".", 1)[-1] for node in ast.walk(tree) if isinstance(node, ast.alias)}
+    used |= {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}           # getattr(F, "...")
     return next((name for name in names if name.rsplit(".", 1)[-1] in used), None)

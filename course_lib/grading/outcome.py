@@ -39,6 +39,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     """
     if depth > DEPTH:
         raise NotData(f"lists within lists, more than {DEPTH} deep")
+    if type(value) is int and not -2**63 <= value < 2**63:
+        raise NotData("a whole number that does not fit in 64 bits")
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, Tensor):

@@ -1,0 +1,98 @@
+"""The namespaces that a learner's code runs in, as a command of bubblewrap's.
+
+No network, no other process in sight, a read-only system of which only Python and its packages are there, 64 MB to
+write to, an empty environment; of the grader, only the files that the worker is made of.
+"""
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+FILES = ("worker.py", "wire.py", "local.py", "outcome.py")
+INSIDE = "/course"                       # where the package lies in the sandbox
+
+
+def environment(home: str) -> dict[str, str]:
+    """Nothing of the caller's, but what Windows cannot start a process without."""
+    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "SystemRoot") if name in os.environ}
+    threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    return {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", **threads, **kept}
+
+
+def search_path(isolated: bool) -> list[str]:
+    """The folders that modules come from: the standard library's, those of installed packages, this package's."""
+    own = str(HERE.parent.parent)
+    entries = [str(Path(entry).resolve()) for entry in sys.path if entry and os.path.exists(entry)]
+    if isolated:                                         # what does not belong to Python stays out of sight
+        inside = roots()
+        entries = [entry for entry in entries if any(within(entry, root) for root in inside)]
+        own = INSIDE
+    return [own, *(entry for entry in dict.fromkeys(entries) if entry != own)]
+
+
+def package(isolated: bool) -> str:
+    return f"{INSIDE}/course_lib" if isolated else str(HERE.parent)
+
+
+def within(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def roots() -> list[str]:
+    """The folders that Python and its packages lie in."""
+    found = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parent.parent)]
+    for name in ("torch", "numpy"):
+        spec = importlib.util.find_spec(name)
+        if spec and spec.origin:
+            found.append(str(Path(spec.origin).resolve().parent.parent))
+    found = list(dict.fromkeys(str(Path(one)) for one in found if one not in ("/", "")))
+    return [one for one in found if not any(one != other and within(one, other) for other in found)]
+
+
+def bubblewrap() -> list[str]:
+    """The command that makes the sandbox, up to the program to run in it."""
+    command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net", "--unshare-ipc",
+               "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox", "--clearenv"]
+    if os.getuid() != 0:                     # root needs none, and gives each child a user of its own instead
+        command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+    for name, value in environment("/tmp").items():
+        command += ["--setenv", name, value]
+    system = ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache",
+              "/etc/alternatives", "/etc/localtime"]
+    for path in system:
+        if os.path.islink(path):
+            command += ["--symlink", os.readlink(path), path]
+        elif os.path.exists(path):
+            command += ["--ro-bind", path, path]
+    places = [root for root in roots() if not within(root, "/usr")]
+    for parent in sorted({str(parent) for place in [*places, f"{INSIDE}/course_lib", "/var/tmp"]
+                          for parent in Path(place).parents} - {"/"}):
+        command += ["--perms", "0755", "--dir", parent]              # each child is to find its way, whoever it is
+    for place in places:
+        command += ["--ro-bind", place, place]
+    for name in ("/tmp", "/var/tmp", "/dev/shm"):
+        if name == "/dev/shm":
+            command += ["--dev", "/dev"]
+        command += ["--perms", "1777", "--size", "64000000", "--tmpfs", name]
+    command += ["--proc", "/proc", "--ro-bind", str(HERE.parent), f"{INSIDE}/course_lib"]
+    for folder in hidden():
+        command += ["--perms", "0755", "--size", "4096", "--tmpfs", folder]
+    grading = f"{INSIDE}/course_lib/grading"
+    for name in FILES:
+        command += ["--ro-bind", str(HERE / name), f"{grading}/{name}"]
+    return command + ["--remount-ro", grading, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
+
+
+def hidden() -> list[str]:
+    """The folders with references that a bind of Python's own would show."""
+    places = [f"{INSIDE}/course_lib/grading"]
+    for root in [*roots(), "/usr"]:
+        site = Path(root)
+        for base in {HERE.parent.parent, *(Path(entry) for entry in sys.path if entry)}:
+            for name in ("course_lib/grading", "solutions", "exercises"):
+                if within(str(base), str(site)) and (base / name).is_dir():
+                    places.append(str(base / name))
+    return list(dict.fromkeys(places))
