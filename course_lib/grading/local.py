@@ -59,7 +59,8 @@ def gradients_of(value: Any, wrt: Sequence[Tensor], weight: Tensor | None) -> li
         raise NoGradient("the result does not carry a gradient")
     if weight is None or weight.shape != value.shape:
         weight = torch.ones_like(value)
-    grads = torch.autograd.grad(value, list(wrt), weight.to(value), allow_unused=True)
+    # Of the sum: with grad_outputs, torch first imports its symbolic shapes, for half a second.
+    grads = torch.autograd.grad((weight.to(value) * value).sum(), list(wrt), allow_unused=True)
     return [torch.zeros_like(t) if g is None else g.detach() for g, t in zip(grads, wrt, strict=True)]
 
 

@@ -169,8 +169,6 @@ def settle(limits: dict, uid: int, home: str, isolated: bool) -> None:
     for name, value in soft.items():
         with contextlib.suppress(ValueError, OSError, AttributeError):
             resource.setrlimit(getattr(resource, name), (value, value + (name == "RLIMIT_CPU")))
-    with contextlib.suppress(OSError):
-        os.nice(5)
     if sys.platform == "linux":
         prctl(1, signal.SIGKILL)                         # PR_SET_PDEATHSIG
     folder = os.path.join(home, "run")
