@@ -30,13 +30,12 @@ def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    reachable = mask.any(dim=-1, keepdim=True)                       # (..., T, 1): a softmax of -inf alone is NaN
-    scores = scores.masked_fill(~mask & reachable, -torch.inf)
-    return scores.softmax(dim=-1).masked_fill(~mask, 0)
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)  # NaN in a row that is all -inf
+    return weights.masked_fill(~mask, 0)                             # no longer, and no gradient passes there
 
 
 def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
-              mask: Tensor | None = None, dropout: float = 0.0) -> Float[Tensor, "... T E"]:
+              mask: Tensor | None = None, dropout: float | int = 0.0) -> Float[Tensor, "... T E"]:
     r"""Scaled dot-product attention, $\mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)\, v$.
 
     mask     boolean, True where a query may attend; see `attention_weights`
@@ -49,7 +48,8 @@ def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float
 
 
 def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
-                    mask: Tensor | None = None, dropout: float = 0.0, causal: bool = False) -> Float[Tensor, "... T E"]:
+                    mask: Tensor | None = None, dropout: float | int = 0.0,
+                    causal: bool = False) -> Float[Tensor, "... T E"]:
     """The same by torch's fused kernel, which never stores the T x S weights.
 
     causal  add the causal mask, the queries being the last T of the S positions
@@ -62,7 +62,7 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
     if mask is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=causal)
     check_mask(mask, (*q.shape[:-1], S))
-    reachable = mask.any(dim=-1, keepdim=True)
+    reachable = mask.any(dim=-1, keepdim=True)                       # (..., T, 1)
     out = F.scaled_dot_product_attention(q, k, v, mask | ~reachable, dropout)
     return out.masked_fill(~reachable, 0)
 
@@ -176,7 +176,7 @@ class MultiHeadAttention(nn.Module):
     Slides: "Multi-head attention". Paper: Vaswani et al. 2017, section 3.2.2.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout: float = 0.0, bias: bool = True):
+    def __init__(self, d_model: int, heads: int, dropout: float | int = 0.0, bias: bool = True):
         super().__init__()
         if heads < 1 or d_model % heads:
             raise ValueError(f"d_model is {d_model}, which {heads} heads do not divide")

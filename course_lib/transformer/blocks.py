@@ -26,7 +26,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"], beta: Float[Tensor, "D"],
-               eps: float = 1e-5) -> Float[Tensor, "... D"]:
+               eps: float | int = 1e-5) -> Float[Tensor, "... D"]:
     r"""$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta$ with mean and population variance over the width.
 
     The variance divides by D, not by D - 1, and eps stands inside the root. Paper: Ba, Kiros and Hinton 2016.
@@ -39,7 +39,7 @@ def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"], beta: Float
 class LayerNorm(nn.Module):
     """`layer_norm` with gain gamma and shift beta in R^D to be learned, by torch's fused kernel."""
 
-    def __init__(self, d_model: int, eps: float = 1e-5):
+    def __init__(self, d_model: int, eps: float | int = 1e-5):
         super().__init__()
         self.gamma, self.beta, self.eps = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model)), eps
 
@@ -72,7 +72,7 @@ class Residual(nn.Module):
     dropout is the probability of dropping a component of f's output, in training.
     """
 
-    def __init__(self, d_model: int, norm: str = "post", dropout: float = 0.0, eps: float = 1e-5):
+    def __init__(self, d_model: int, norm: str = "post", dropout: float | int = 0.0, eps: float | int = 1e-5):
         super().__init__()
         if norm not in ("post", "pre", "inner"):
             raise ValueError(f'norm is {norm!r}; needed is "post", "pre" or "inner"')
@@ -102,8 +102,8 @@ class EncoderBlock(nn.Module):
     dropout               probability of dropping, for the outputs of both layers and for attention weights
     """
 
-    def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float = 0.0, norm: str = "post",
-                 activation: str = "relu", eps: float = 1e-5, bias: bool = True):
+    def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float | int = 0.0, norm: str = "post",
+                 activation: str = "relu", eps: float | int = 1e-5, bias: bool = True):
         super().__init__()
         self.attention = MultiHeadAttention(d_model, heads, dropout, bias)
         self.feed_forward = FeedForward(d_model, d_ff, activation, bias)
@@ -123,8 +123,8 @@ class DecoderBlock(nn.Module):
     Paper: Vaswani et al. 2017, section 3.1.
     """
 
-    def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float = 0.0, norm: str = "post",
-                 activation: str = "relu", eps: float = 1e-5, bias: bool = True):
+    def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float | int = 0.0, norm: str = "post",
+                 activation: str = "relu", eps: float | int = 1e-5, bias: bool = True):
         super().__init__()
         self.attention = MultiHeadAttention(d_model, heads, dropout, bias)
         self.cross_attention = MultiHeadAttention(d_model, heads, dropout, bias)
@@ -150,9 +150,9 @@ class DecoderBlock(nn.Module):
 def transformer_function(x: Float[Tensor, "p D"], Wq: Float[Tensor, "H D k"], Wk: Float[Tensor, "H D k"],
                          Wv: Float[Tensor, "H D k"], Wc: Float[Tensor, "H k D"], W1: Float[Tensor, "D m"],
                          W2: Float[Tensor, "m D"], gamma1: Float[Tensor, "D"], beta1: Float[Tensor, "D"],
-                         gamma2: Float[Tensor, "D"], beta2: Float[Tensor, "D"], eps: float = 1e-5
+                         gamma2: Float[Tensor, "D"], beta2: Float[Tensor, "D"], eps: float | int = 1e-5
                          ) -> Float[Tensor, "p D"]:
-    r"""The transformer function $f_\theta : \mathbb{R}^{p \times d} \to \mathbb{R}^{p \times d}$, six equations in order.
+    r"""The transformer function $f_\theta : \mathbb{R}^{p \times d} \to \mathbb{R}^{p \times d}$, in six equations.
 
     Here p counts the positions, k is the width of a head, m that of the hidden layer, and a row $x_i$ is a token. No
     biases but those of the norms, whose gamma and beta are in R^d. Slides: "The transformer function".

@@ -41,9 +41,9 @@ class GPTConfig:
     heads: int = 12
     d_model: int = 768
     d_ff: int | None = None
-    dropout: float = 0.0
+    dropout: float | int = 0.0
     activation: str = "gelu_tanh"
-    eps: float = 1e-5
+    eps: float | int = 1e-5
     tied: bool = True
     bos_id: int | None = None
 

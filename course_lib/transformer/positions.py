@@ -1,6 +1,6 @@
 r"""Where a token stands: attention alone cannot tell, since it treats its inputs as a set.
 
-The modules take embeddings x (B, T, D) and return them with their positions in. Position 0 is the first; other positions
+The modules take embeddings x (B, T, D) and return them with their positions in. Position 0 is the first; others
 are passed as integers (T,) or (B, T), for a cache or for padding on the left.
 """
 
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 # --- sinusoids -------------------------------------------------------------------------------------------------------
 
 
-def frequencies(d: int, base: float = 10000.0, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
+def frequencies(d: int, base: float | int = 10000.0, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
     r"""$\omega_i = n^{-2i/d}$ for i < d/2, in radians per position, float64; n is `base`. One per sine."""
     if d < 1 or not base > 0:
         raise ValueError(f"d is {d} and base {base}; needed are a width of at least 1 and a positive base")
@@ -24,7 +24,7 @@ def frequencies(d: int, base: float = 10000.0, device: torch.device | str | None
     return base ** (-2 * i / d)
 
 
-def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float = 10000.0,
+def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float | int = 10000.0,
                dtype: torch.dtype | None = None) -> Float[Tensor, "... d"]:
     r"""$p(k, 2i) = \sin(k / n^{2i/d})$, $p(k, 2i+1) = \cos(k / n^{2i/d})$; n is `base`, 10000 in the paper.
 
@@ -41,7 +41,7 @@ def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float = 10000.
     return table.to(dtype or torch.get_default_dtype())
 
 
-def offset_difference(position: int, offset: int, d: int, base: float = 10000.0) -> Float[Tensor, "D"]:
+def offset_difference(position: int, offset: int, d: int, base: float | int = 10000.0) -> Float[Tensor, "D"]:
     r"""$p(k + o) - p(k)$ by the sum-to-product identities, in float64:
 
     sine components    $2 \cos\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$,
@@ -54,17 +54,17 @@ def offset_difference(position: int, offset: int, d: int, base: float = 10000.0)
     return torch.stack([2 * middle.cos() * half.sin(), -2 * middle.sin() * half.sin()], dim=-1).flatten()[:d]
 
 
-def offset_distance(offset: int, d: int, base: float = 10000.0) -> float:
+def offset_distance(offset: int, d: int, base: float | int = 10000.0) -> float:
     r"""$\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$ for every k; d must be even."""
     return 2 * math.sqrt((_paired(d, base) * offset / 2).sin().square().sum().item())
 
 
-def offset_product(offset: int, d: int, base: float = 10000.0) -> float:
+def offset_product(offset: int, d: int, base: float | int = 10000.0) -> float:
     r"""$p(k)^\top p(k + o) = \sum_i \cos(\omega_i o)$ for every k; d must be even."""
     return (_paired(d, base) * offset).cos().sum().item()
 
 
-def offset_rotation(offset: int, d: int, base: float = 10000.0) -> Float[Tensor, "d d"]:
+def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[Tensor, "d d"]:
     r"""The matrix R with $p(k + o) = R\, p(k)$ for every k: each pair (sine, cosine) turned by $\omega_i o$.
 
     In float64. d must be even, or the last sine has no cosine to turn with.
@@ -75,7 +75,7 @@ def offset_rotation(offset: int, d: int, base: float = 10000.0) -> Float[Tensor,
 
 
 def rotary(x: Float[Tensor, "... T K"], positions: Int[Tensor, "..."] | None = None,
-           base: float = 10000.0) -> Float[Tensor, "... T K"]:
+           base: float | int = 10000.0) -> Float[Tensor, "... T K"]:
     r"""Rotary positions: the pair $(x_{2i}, x_{2i+1})$ of a query or key at position k, turned by $\omega_i k$.
 
     After it the product of a query and a key depends on their contents and on their distance, and on nothing else.
@@ -90,7 +90,7 @@ def rotary(x: Float[Tensor, "... T K"], positions: Int[Tensor, "..."] | None = N
     return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
 
 
-def _paired(d: int, base: float, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
+def _paired(d: int, base: float | int, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
     if d % 2:
         raise ValueError(f"the width is {d}; an even one is needed, so that every sine has its cosine")
     return frequencies(d, base, device)
@@ -129,9 +129,9 @@ class LearnedPositions(Positions):
 
 
 class SinusoidalPositions(Positions):
-    r"""$x'_k = x_k + p(k)$ with `sinusoidal`, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`. Nothing learned."""
+    r"""$x'_k = x_k + p(k)$ with `sinusoidal`, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`."""
 
-    def __init__(self, d_model: int, base: float = 10000.0, scale: bool = False):
+    def __init__(self, d_model: int, base: float | int = 10000.0, scale: bool = False):
         super().__init__()
         self.d_out, self.base, self.factor = d_model, base, math.sqrt(d_model) if scale else 1.0
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 
 import pytest
 import torch
@@ -78,7 +79,7 @@ def is_the_equation(attention):
 
 
 def gives_zeros_where_nothing_may_be_seen(attention):
-    q, k, v = normal(2, 3, 4, 6, grad=True), normal(2, 3, 5, 6, seed=1, grad=True), normal(2, 3, 5, 7, seed=2, grad=True)
+    q, k, v = (normal(2, 3, *shape, seed=s, grad=True) for s, shape in enumerate([(4, 6), (5, 6), (5, 7)]))
     mask = some_mask(2, 3, 4, 5)
     mask[0, 1, 2] = mask[1, :, 0] = False
     out = attention(q, k, v, mask)
@@ -353,7 +354,7 @@ def generates_as_without_cache(module):
 
 
 def takes_unequal_prompts(module):
-    """A batch of prompts of different lengths gives each what it gets alone, past the window too; rows are reordered."""
+    """A batch of prompts of different lengths gives each what it gets alone, past the window and reordered."""
     model = small(module)
     rows = [[1, 2, 3, 4, 5], [6], [2, 2, 5]]
     state = model.start(3, left_pad(rows))
@@ -433,8 +434,8 @@ class Tree(AutoregressiveModel):
 
 def models():
     """Of several kinds: sequences with an end, and a fixed number of variables in an order of their own."""
-    return [(small(vocabulary=3), 4), (small(vocabulary=4, bos_id=2), 3), (drawn(FVSBN(5, order=[2, 0, 3, 4, 1])), None),
-            (random_table(), None)]
+    return [(small(vocabulary=3), 4), (small(vocabulary=4, bos_id=2), 3),
+            (drawn(FVSBN(5, order=[2, 0, 3, 4, 1])), None), (random_table(), None)]
 
 
 def random_table():
@@ -464,24 +465,33 @@ def wide_beam_is_exhaustive(beam_search):
 
 
 def narrow_beam_is_the_plain_loop(beam_search):
-    """Against a beam search in plain Python, hypotheses in a list: every width, exponent and end."""
-    for model in (small(vocabulary=5), small(vocabulary=4, bos_id=2)):
+    """Against a beam search in plain Python, hypotheses in a list: several trees, widths and exponents."""
+    for seed in range(6):
+        tree = random_tree(seed)
         for beams in (1, 2, 3):
-            for exponent in (0.0, 0.6, 1.0, 2.0, -1.0):
-                want = beams_in_a_list(model, 6, beams, exponent, end=1)
-                got = beam_search(model, 6, beams=beams, best=len(want), exponent=exponent, end=1)
+            for exponent in (0.0, 0.6, 1.0, 2.0):
+                want = beams_in_a_list(tree, 5, beams, exponent, end=1)
+                got = beam_search(tree, 5, beams=beams, best=len(want), exponent=exponent, end=1)
                 assert [t[:n] for t, n in zip(got.tokens[0].tolist(), got.length[0].tolist())] == [w[1] for w in want]
                 same(got.score[0], torch.tensor([w[0] for w in want], dtype=F64))
 
 
-def beams_in_a_list(model, length, beams, exponent, end):
-    """The finished hypotheses, best first: (score, tokens). One at a time, by full forward passes."""
+def random_tree(seed, V=4, depth=5):
+    """Every distribution after every beginning drawn anew; some sharp, some flat."""
+    generator, table = rng(seed), {}
+    for t in range(depth):
+        for prefix in product(range(V), repeat=t):
+            table[prefix] = (1.5 * torch.randn(V, generator=generator, dtype=F64)).softmax(-1).tolist()
+    return Tree(V, table)
+
+
+def beams_in_a_list(tree, length, beams, exponent, end):
+    """The finished hypotheses, best first: (score, tokens)."""
     running, finished = [(0.0, [])], []
     for t in range(1, length + 1):
         every = []
         for log_p, tokens in running:
-            table = next_logits(model, [model.bos_id, *tokens])
-            every += [(log_p + table[v].item(), [*tokens, v]) for v in range(len(table))]
+            every += [(log_p + math.log(p), [*tokens, v]) for v, p in enumerate(tree.table[tuple(tokens)])]
         every = sorted(every, reverse=True)[:2 * beams]
         over = [h[1][-1] == end or t == length for h in every]
         finished += [(p / t ** exponent, tokens) for (p, tokens), o in zip(every[:beams], over) if o]
@@ -502,9 +512,10 @@ def width_one_is_greedy(beam_search):
 
 def rows_of_a_batch_are_alone(decode):
     """Prompts of unequal lengths: each row gets what it gets by itself."""
-    model = small(vocabulary=5, bos_id=None)
+    model = drawn(small(vocabulary=5, bos_id=None), seed=2, scale=4.0)           # some of its rows end early on a 2
     prompts = [[1, 2, 3], [4], [2, 0], [3, 3, 3, 3]]
     together = decode(model, 8, left_pad(prompts))
+    assert together.length.unique().numel() > 1, "a test of unequal lengths"
     for b, prompt in enumerate(prompts):
         alone = decode(model, 8, torch.tensor([prompt]))
         T = alone.tokens.shape[-1]
@@ -519,7 +530,7 @@ def takes_the_best_step(greedy):
                     (2, 2): [1, 0, 0]})
     found = greedy(tree, 5, end=0)
     assert found.tokens.tolist() == [[1, 1, 0]] and found.length.tolist() == [3]
-    same(found.log_prob, torch.tensor([0.5 * 0.4]).double().log(), 1e-6)
+    same(found.log_prob, torch.tensor([0.5 * 0.4], dtype=F64).log())
     assert greedy(Tree(3, {(): [0.6, 0.3, 0.1]}), 4, end=0, batch=2).tokens.tolist() == [[0], [0]]
 
 
@@ -540,13 +551,13 @@ def keeps_top_p(keep_top_p):
 
 
 def reshapes(reshape):
-    p = torch.tensor([0.5, 0.3, 0.15, 0.05]).double()
+    p = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=F64)
     same(reshape(p.log(), 0.5).exp(), p ** 2 / (p ** 2).sum())
     same(reshape(p.log(), 2.0).exp(), p.sqrt() / p.sqrt().sum())
     assert reshape(p.log(), 0.0).exp().tolist() == [1, 0, 0, 0]
-    same(reshape(p.log(), 1.0, 2).exp(), torch.tensor([0.625, 0.375, 0, 0]).double())
-    same(reshape(p.log(), 1.0, None, 0.8).exp(), torch.tensor([0.625, 0.375, 0, 0]).double())
-    same(reshape(p.log(), 1.0, 3, 0.9).exp(), torch.tensor([0.5, 0.3, 0.15, 0]).double() / 0.95)   # of 3, not of 4
+    same(reshape(p.log(), 1.0, 2).exp(), torch.tensor([0.625, 0.375, 0, 0], dtype=F64))
+    same(reshape(p.log(), 1.0, None, 0.79).exp(), torch.tensor([0.625, 0.375, 0, 0], dtype=F64))
+    same(reshape(p.log(), 1.0, 3, 0.9).exp(), torch.tensor([0.5, 0.3, 0.15, 0], dtype=F64) / 0.95)   # of 3, not of 4
     flat = reshape(p.log(), 4.0, None, 0.5).exp()                    # temperature comes first: then two do not do
     assert (flat > 0).sum() == 2 and (reshape(p.log(), 0.1, None, 0.9) > -torch.inf).sum() == 1
 
@@ -568,7 +579,7 @@ def draws_what_it_says(sample):
     from course_lib.text.decoding import exhaustive, reshape
     tree = Tree(3, {(): [0.2, 0.5, 0.3], (1,): [0.3, 0.4, 0.3], (2,): [0.1, 0.1, 0.8]})
     for options in ({}, {"temperature": 0.5}, {"top_k": 2}, {"temperature": 2.0, "top_p": 0.8}):
-        changed = Tree(3, {key: reshape(torch.tensor(p).double().log(), **options).exp().tolist()
+        changed = Tree(3, {key: reshape(torch.tensor(p, dtype=F64).log(), **options).exp().tolist()
                            for key, p in tree.table.items()})
         law = exhaustive(changed, 2, end=0, best=99)
         law = {tuple(t): p for t, p in zip(law.tokens[0].tolist(), law.log_prob[0].exp().tolist()) if p > 0}

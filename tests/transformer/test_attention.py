@@ -169,7 +169,7 @@ def test_the_kernel_is_the_kernel():
     (lambda: MultiHeadAttention(10, 0), "d_model is 10, which 0 heads do not divide"),
     (lambda: MultiHeadAttention(12, 3, dropout=1.0), "dropout is 1.0; it is the probability of dropping"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 9)), r"x has shape \(2, 4, 9\); needed is \(B, T, D\) with D"),
-    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 9).double().float()), "memory has shape"),
+    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 9)), "memory has shape"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(4, 4)), "mask has dtype torch.float32"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(3, 4, 4).bool()),
      r"mask has shape \(3, 4, 4\); the scores have \(2, 4, 4\)"),

@@ -115,7 +115,8 @@ def test_dropout_in_training_alone_and_sampling_is_in_eval_mode():
 def test_starts_as_gpt2_does():
     torch.manual_seed(0)
     model = GPT(GPTConfig(vocabulary=500, window=64, layers=4, heads=4, d_model=128))
-    assert abs(model.tokens.weight.std() - 0.02) < 1e-3 and abs(model.blocks[0].attention.qkv.weight.std() - 0.02) < 1e-3
+    assert abs(model.tokens.weight.std() - 0.02) < 1e-3
+    assert abs(model.blocks[0].attention.qkv.weight.std() - 0.02) < 1e-3
     assert abs(model.blocks[0].feed_forward.narrow.weight.std() - 0.02 / 8 ** 0.5) < 1e-3
     assert (model.blocks[1].attention.qkv.bias == 0).all() and (model.norm.gamma == 1).all()
     loss = model.loss(torch.randint(500, (8, 65)))[0]
