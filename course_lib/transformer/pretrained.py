@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, Iterable
 
 import pooch
 import requests
@@ -116,8 +116,8 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
     state = model.state_dict()
     missing = [names[ours] for ours in state if ours not in tensors]
     if missing or unexpected:
-        raise HubError(f"{where} does not fit {type(model).__name__}: missing are {', '.join(missing) or 'none'}, "
-                       f"unexpected are {', '.join(unexpected) or 'none'}")
+        raise HubError(f"{where} does not fit {type(model).__name__}: missing are {_listed(missing)}, "
+                       f"unexpected are {_listed(unexpected)}")
     for ours, mine in state.items():
         if mine.shape != tensors[ours].shape:
             raise HubError(f"{where}: {names[ours]} gives {ours} the shape {tuple(tensors[ours].shape)}; by "
@@ -169,6 +169,12 @@ def _download(name: str) -> Path:
             raise HubError(f"{name!r} is no folder, and {url} could not be had ({error}). Check the name and the "
                            "network, or give a folder with config.json and model.safetensors") from error
     return folder
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = sorted(names)
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return (", ".join(names[:8]) or "none") + more
 
 
 def _expect(where: str, config: dict[str, Any], key: str, value: Any) -> None:
