@@ -52,8 +52,8 @@ def roots() -> list[str]:
     return [one for one in found if not any(one != other and within(one, other) for other in found)]
 
 
-def bubblewrap() -> list[str]:
-    """The command that makes the sandbox, up to the program to run in it."""
+def bubblewrap(proc: bool = True) -> list[str]:
+    """The command that makes the sandbox, up to the program to run in it; without `proc`, /proc is empty there."""
     command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net", "--unshare-ipc",
                "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox", "--clearenv"]
     if os.getuid() != 0:                     # root needs none, and gives each child a user of its own instead
@@ -77,7 +77,7 @@ def bubblewrap() -> list[str]:
         if name == "/dev/shm":
             command += ["--dev", "/dev"]
         command += ["--perms", "1777", "--size", "64000000", "--tmpfs", name]
-    command += ["--proc", "/proc", "--ro-bind", str(HERE.parent), f"{INSIDE}/course_lib"]
+    command += ["--proc" if proc else "--dir", "/proc", "--ro-bind", str(HERE.parent), f"{INSIDE}/course_lib"]
     for folder in hidden():
         command += ["--perms", "0755", "--size", "4096", "--tmpfs", folder]
     grading = f"{INSIDE}/course_lib/grading"

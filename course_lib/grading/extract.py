@@ -1,47 +1,26 @@
 """What a notebook defines, read without running any of it.
 
-Each code cell is parsed on its own, so that a broken one costs only itself. Of the statements that bind names, a
-function needs its own definition and, name by name, what that reads: imports, functions, classes, assignments. Loops
-and calls at the top level of a cell are never part of it.
+A function needs its own definition and, name by name, what that reads: imports, functions, classes, assignments.
+Loops and calls at the top level of a cell are never part of it.
 """
 from __future__ import annotations
 
-import ast
 import difflib
 import json
 import os
 import re
 import stat
-import symtable
-import textwrap
-import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from course_lib.grading.cells import Statement, statements
 
 BYTES = 20_000_000          # of a notebook
 CELLS = 5_000
 CODE = 2_000_000            # characters of code in all cells
 DEPTH = 60                  # of the JSON
-HIDDEN = "course_lib.grading"                    # an answer needs none of it, and the sandbox holds none
-OPAQUE = {"bash", "cd", "html", "javascript", "js", "latex", "markdown", "perl", "ruby", "script", "sh", "svg", "sx",
-          "system", "writefile", "%writefile"}   # cell magics whose cell is no Python
-
 
 class Unreadable(Exception):
     """The file holds no notebook that can be read; the text says what to do."""
-
-
-@dataclass(frozen=True)
-class Statement:
-    """One statement that binds names. `now` are the names it reads when it runs, `later` those that the functions in
-    it read when they are called."""
-
-    cell: int                       # from 1
-    text: str
-    binds: frozenset[str]
-    now: frozenset[str]
-    later: frozenset[str]
-    imports: bool = False
 
 
 @dataclass
@@ -52,6 +31,7 @@ class Notebook:
     statements: list[Statement] = field(default_factory=list)
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)     # cell -> (source, what is wrong with it)
     prose: dict[int, tuple[str, str]] = field(default_factory=dict)      # cell -> (source, its type)
+    idle: list[int] = field(default_factory=list)                 # cells with loops or calls, which are not run
 
     @property
     def names(self) -> list[str]:
@@ -103,10 +83,11 @@ def read_bytes(path: str | os.PathLike) -> bytes:
         raise Unreadable("There is no such file. Hand in the notebook under this name.") from None
     except OSError as problem:
         raise Unreadable(f"The file cannot be opened: {problem.strerror}. Hand it in again.") from None
+    found = os.fstat(handle)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(handle)
+        raise Unreadable("This is no file. Hand in the notebook itself.")
     with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise Unreadable("This is no file. Hand in the notebook itself.")
         if found.st_size > BYTES:
             raise Unreadable(f"The file has {found.st_size / 1e6:.0f} MB; {BYTES / 1e6:.0f} MB are read at most. Clear "
                              "the outputs of all cells and save it again.")
@@ -155,7 +136,9 @@ def parse(data: bytes) -> Notebook:
             notebook.prose[number] = (source, "text" if cell["cell_type"] == "markdown" else str(cell["cell_type"])[:20])
             continue
         try:
-            notebook.statements += statements(source, number)
+            found, idle = statements(source, number)
+            notebook.statements += found
+            notebook.idle += [number] * idle
         except SyntaxError as problem:
             notebook.broken[number] = (source, f"{problem.msg} (line {problem.lineno})")
         except (ValueError, RecursionError, MemoryError) as problem:
@@ -178,128 +161,3 @@ def depth(value) -> int:
         layer = [inner for outer in layer if isinstance(outer, dict | list)
                  for inner in (outer.values() if isinstance(outer, dict) else outer)]
     return level
-
-
-def statements(source: str, cell: int) -> list[Statement]:
-    """The statements of one cell that bind names. Raises SyntaxError."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")                  # of escapes in strings
-        source = without_cell_magic(source)
-        try:
-            tree = to_tree(source)
-        except SyntaxError:
-            source = without_magics(source)
-            tree = to_tree(source)
-        lines = source.splitlines()
-        return [one for node in flat(tree.body) if (one := statement(node, lines, cell))]
-
-
-def to_tree(source: str) -> ast.Module:
-    return compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-
-
-def without_cell_magic(source: str) -> str:
-    """The cell without its first line if that is a cell magic (%%time); nothing if the rest is another language."""
-    head, _, rest = source.lstrip("\n").partition("\n")
-    if not head.startswith("%%"):
-        return source
-    kind = (head[2:].split() or [""])[0]
-    return "" if kind in OPAQUE else "\n" + rest
-
-
-MAGIC = re.compile(r"^(\s*)(?:[%!?].*|[\w.]+\s*\?{1,2}\s*)$")
-ASSIGNED = re.compile(r"^(\s*[\w, ]+=\s*)[%!].*$")
-
-
-def without_magics(source: str) -> str:
-    """The cell with `pass` in the place of magics, shell commands and questions, line by line."""
-    lines = []
-    for line in source.split("\n"):
-        if found := MAGIC.match(line):
-            line = found[1] + "pass"
-        elif found := ASSIGNED.match(line):
-            line = found[1] + "None"
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements that bind, those within if, try and with as well; loops are passed over."""
-    for node in body:
-        if isinstance(node, ast.If | ast.Try | ast.With):
-            for part in ("body", "handlers", "orelse", "finalbody"):
-                for inner in getattr(node, part, []):
-                    yield from flat(inner.body if isinstance(inner, ast.ExceptHandler) else [inner])
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom
-                        | ast.Assign | ast.AnnAssign | ast.AugAssign):
-            yield node
-
-
-def statement(node: ast.stmt, lines: list[str], cell: int) -> Statement | None:
-    imports = isinstance(node, ast.Import | ast.ImportFrom)
-    if imports:
-        node = allowed(node)
-        if node is None:
-            return None
-    text = text_of(node, lines)
-    if isinstance(node, ast.ImportFrom) and node.names[0].name == "*":
-        return Statement(cell, text, frozenset("*"), frozenset(), frozenset(), True)
-    top = symtable.symtable(text, "cell", "exec")
-    binds = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
-    now, later = reads(top)
-    for target in targets(node):                         # table[3] = 5 and net.scale = 2 change what they name
-        while isinstance(target, ast.Attribute | ast.Subscript):
-            target = target.value
-        if isinstance(target, ast.Name):
-            binds.add(target.id)
-    if isinstance(node, ast.AugAssign):
-        now |= binds
-    return Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports)
-
-
-def targets(node: ast.stmt) -> list[ast.expr]:
-    return node.targets if isinstance(node, ast.Assign) else \
-        [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign) else []
-
-
-def reads(table: symtable.SymbolTable, later: bool = False) -> tuple[set[str], set[str]]:
-    """The names that a scope reads from outside: at once, and when its functions are called."""
-    at_once, at_call = set(), set()
-    for one in table.get_symbols():
-        if one.is_referenced() and (table.get_type() == "module" or one.is_global()):
-            (at_call if later else at_once).add(one.get_name())
-    for child in table.get_children():
-        comprehension = child.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
-        inner = reads(child, later or child.get_type() == "function" and not comprehension)
-        at_once |= inner[0]
-        at_call |= inner[1]
-    return at_once, at_call
-
-
-def allowed(node: ast.Import | ast.ImportFrom) -> ast.stmt | None:
-    """The import without what belongs to the grader."""
-    def hidden(name: str) -> bool:
-        return name == HIDDEN or name.startswith(HIDDEN + ".")
-
-    if isinstance(node, ast.ImportFrom):
-        if node.level or hidden(node.module or ""):
-            return None
-        names = [one for one in node.names if not hidden(f"{node.module}.{one.name}")]
-        return node if names == node.names else ast.ImportFrom(node.module, names, 0) if names else None
-    names = [one for one in node.names if not hidden(one.name)]
-    return node if names == node.names else ast.Import(names) if names else None
-
-
-def text_of(node: ast.stmt, lines: list[str]) -> str:
-    """The statement's own lines, comments included, without the indentation of a block around it."""
-    if not hasattr(node, "lineno"):
-        return ast.unparse(node)
-    first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
-    text = textwrap.dedent("\n".join(lines[first - 1:node.end_lineno]))
-    try:
-        body = to_tree(text).body                        # several statements may share a line
-    except SyntaxError:
-        body = []
-    if len(body) == 1 and ast.dump(body[0]) == ast.dump(node):
-        return text
-    return ast.unparse(node)

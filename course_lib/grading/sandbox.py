@@ -49,7 +49,7 @@ class Worker:
 
     def __init__(self, require: bool = False, level: str | None = None):
         self.require, self.why, self.child = require, "", None
-        self.process, self.control, self.home = None, None, None
+        self.process, self.control, self.home, self.proc = None, None, None, True
         self.level = level or best()
         if self.level != "bubblewrap":
             self.less(self.level, "bubblewrap (bwrap) is not installed" if sys.platform == "linux" else
@@ -80,7 +80,7 @@ class Worker:
         error = None if os.environ.get("GRADING_DEBUG") else subprocess.DEVNULL
         with theirs:
             self.process = subprocess.Popen(
-                (bubblewrap() + python) if isolated else python, pass_fds=[theirs.fileno()], cwd="/",
+                (bubblewrap(self.proc) + python) if isolated else python, pass_fds=[theirs.fileno()], cwd="/",
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=error, start_new_session=True,
                 env=environment(self.home))
         self.lines = b""
@@ -90,6 +90,11 @@ class Worker:
         if self.ready or self.level == "none":
             return
         hello = self.line(STARTUP)
+        if hello is None and self.level == "bubblewrap" and self.proc:
+            self.close()
+            self.proc = False                            # many containers allow all but a fresh /proc
+            self.launch()
+            hello = self.line(STARTUP)
         if hello is None and self.level == "bubblewrap":
             self.close()
             self.less("limits", "bubblewrap cannot make its namespaces here")

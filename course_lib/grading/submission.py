@@ -80,6 +80,9 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
                             "beginning of its name says which it holds, and it defines no function of that name.")
     result.notes += [f"Cell {cell} could not be read: {problem}."
                      for cell, (_, problem) in list(notebook.broken.items())[:20]]
+    if notebook.idle:
+        result.notes.append(f"Loops and calls at the top level of a cell are not run; there are some in "
+                            f"{cells(notebook.idle)}.")
     left_out: dict[str, tuple[str, str]] = {}
     until = began + limits.submission
     problems: dict[int, str] = {}
@@ -131,6 +134,12 @@ def grade_one(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int,
             cell, why = next(iter(remote.problems.items()))
             report = replace(report, message=f"{report.message} In cell {cell} something was left out: {why}")
     return clean(report), code
+
+
+def cells(numbers: list[int]) -> str:
+    """"cell 2", or "cells 2, 5 and 7"; of many, the first ten."""
+    shown = [str(number) for number in numbers[:10]] + (["others"] if len(numbers) > 10 else [])
+    return f"cell {shown[0]}" if len(shown) == 1 else f"cells {', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def empty(exercise: Exercise, state: str, message: str, seed: int | None = None) -> Report:

@@ -1,0 +1,30 @@
+"""One worker for all tests of a file that judge submissions."""
+from __future__ import annotations
+
+import pytest
+
+from course_lib.grading.sandbox import Worker
+
+
+@pytest.fixture(scope="session")
+def worker():
+    """The best that this machine offers."""
+    with Worker() as one:
+        one.wait_ready()
+        yield one
+
+
+@pytest.fixture(scope="session")
+def limited():
+    """A worker under the system's limits alone."""
+    with Worker(level="limits") as one:
+        one.wait_ready()
+        yield one
+
+
+@pytest.fixture
+def sandboxed(worker):
+    """The worker, for what is only promised in bubblewrap's sandbox."""
+    if worker.level != "bubblewrap":
+        pytest.skip(f"needs bubblewrap's sandbox; here: {worker.why}")
+    return worker
