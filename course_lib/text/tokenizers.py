@@ -17,22 +17,25 @@ WORD = re.compile(r" ?[^\W_]+(?:'[^\W_]+)*|.", re.DOTALL)
 class Vocabulary:
     """Symbols and their numbers: symbol i of the list has id i.
 
-    unk, bos, eos  the symbols, members of the list, that stand for an unknown symbol, a text's start and its end
+    unk, bos, eos, pad, mask  the symbols, members of the list, that stand for an unknown symbol, a text's start and its
+                              end, what fills a batch up, and a symbol that is hidden
 
     Raises ValueError for a symbol that occurs twice and for a special symbol that is not in the list.
     """
 
-    def __init__(self, symbols: Sequence[str], unk: str | None = None, bos: str | None = None, eos: str | None = None):
-        self.symbols, self.unk, self.bos, self.eos = list(symbols), unk, bos, eos
+    def __init__(self, symbols: Sequence[str], unk: str | None = None, bos: str | None = None, eos: str | None = None,
+                 pad: str | None = None, mask: str | None = None):
+        self.symbols, self.unk, self.bos, self.eos, self.pad, self.mask = list(symbols), unk, bos, eos, pad, mask
         self._ids = {symbol: i for i, symbol in enumerate(self.symbols)}
         if len(self._ids) < len(self.symbols):
             twice = [symbol for symbol, count in Counter(self.symbols).items() if count > 1]
             raise ValueError(f"symbols holds {twice[0]!r} more than once; every symbol has one id")
-        for name in ("unk", "bos", "eos"):
+        for name in ("unk", "bos", "eos", "pad", "mask"):
             special = getattr(self, name)
             if special is not None and special not in self._ids:
                 raise ValueError(f"{name} is {special!r}, which is not among the {len(self)} symbols")
-        self.unk_id, self.bos_id, self.eos_id = (self._ids.get(special) for special in (unk, bos, eos))
+        self.unk_id, self.bos_id, self.eos_id, self.pad_id, self.mask_id = (
+            self._ids.get(special) for special in (unk, bos, eos, pad, mask))
 
     @classmethod
     def of(cls, pieces: Iterable[str], max_size: int | None = None, min_count: int = 1, unk: str | None = None,
@@ -80,8 +83,8 @@ class Vocabulary:
 
     @property
     def special_ids(self) -> set[int]:
-        """Ids of the start and end symbols, which spell nothing."""
-        return {i for i in (self.bos_id, self.eos_id) if i is not None}
+        """Ids of the symbols for start, end and filling up, which spell nothing."""
+        return {i for i in (self.bos_id, self.eos_id, self.pad_id) if i is not None}
 
 
 class Tokenizer:
@@ -99,7 +102,8 @@ class Tokenizer:
     def config(self) -> dict:
         """What `from_config` needs to build this tokenizer again, in types that JSON has."""
         v = self.vocabulary
-        return {"symbols": v.symbols, "unk": v.unk, "bos": v.bos, "eos": v.eos}
+        more = {name: symbol for name, symbol in (("pad", v.pad), ("mask", v.mask)) if symbol is not None}
+        return {"symbols": v.symbols, "unk": v.unk, "bos": v.bos, "eos": v.eos, **more}
 
     @classmethod
     def from_config(cls, config: dict) -> Tokenizer:
