@@ -14,7 +14,6 @@ import copy
 import io
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,9 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from course_lib.grading import evaluate  # noqa: E402
 from course_lib.grading.bank import get  # noqa: E402
-from course_lib.grading.notebooks import build, export, form, marks, regions  # noqa: E402
+from course_lib.grading.notebooks import build, export, form, regions  # noqa: E402
 from course_lib.grading.notebooks.form import exercise, role  # noqa: E402
 from tools import make_venv  # noqa: E402
 
@@ -72,15 +70,16 @@ def submitted(nb: dict, sources: dict[str, str]) -> str:
     return form.dumps(nb)
 
 
-def ours(page: dict, sources: dict[str, str]) -> dict[str, float]:
-    """The points given here: cells run in their order, those that fail left out, each function judged."""
-    space: dict = {}
-    with marks.quiet():
-        for cell in page["cells"]:
-            if cell["cell_type"] == "code" and role(cell) in ("answer", None):
-                with contextlib.suppress(Exception):
-                    exec(sources.get(exercise(cell), cell["source"]), space)
-        return {name: evaluate(name, space[name], SEED).earned if name in space else 0 for name in sources}
+def ours(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path) -> dict[str, dict[str, float]]:
+    """The points of the command line: each submission a student's folder, judged in the sandbox where there is one."""
+    handed_out = build.exercise_page(page, path, None)
+    for kind, sources in kinds.items():
+        (work / "class" / kind).mkdir(parents=True)
+        (work / "class" / kind / path.name).write_text(submitted(handed_out, sources), "utf-8")
+    run([Path(sys.executable), "-m", "course_lib.grading", "grade", "class", "--seed", SEED, "--out", "ours.jsonl"], work)
+    records = map(json.loads, (work / "ours.jsonl").read_text("utf-8").splitlines())
+    return {record["student"]: {report["exercise"]: report["earned"] for report in record["reports"]}
+            for record in records}
 
 
 def otter(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path, bin: Path) -> dict[str, dict]:
@@ -188,13 +187,11 @@ def main(arguments=None) -> int:
         if options.chapter not in (None, form.chapter(path)):
             continue
         kinds = {kind: answers(page, kind) for kind in SUBMISSIONS}
-        here = {kind: ours(page, sources) for kind, sources in kinds.items()}
+        with tempfile.TemporaryDirectory() as work:
+            here = ours(page, path, kinds, Path(work))
         for name in graders:
-            work = Path(tempfile.mkdtemp())
-            try:
-                there = GRADERS[name](page, path, kinds, work, bins[name])
-            finally:
-                shutil.rmtree(work, ignore_errors=True)
+            with tempfile.TemporaryDirectory() as work:
+                there = GRADERS[name](page, path, kinds, Path(work), bins[name])
             different += compare(path.stem, name, here, there)
     print("the points are the same" if not different else f"{different} points differ")
     return 1 if different else 0
@@ -203,8 +200,8 @@ def main(arguments=None) -> int:
 def compare(stem: str, grader: str, here: dict, there: dict) -> int:
     """Print a line for each submission; how many exercises have other points there."""
     different = 0
-    for kind, points in here.items():
-        other = there.get(kind, {})
+    for kind in SUBMISSIONS:
+        points, other = here[kind], there.get(kind, {})
         wrong = [f"{name}: {points[name]} here, {other.get(name, 'nothing')} there" for name in points
                  if other.get(name) != points[name]]
         detail = "; ".join(wrong) or " ".join(f"{value:g}" for value in points.values())

@@ -6,6 +6,7 @@ import argparse
 import ast
 import json
 import os
+import shutil
 import subprocess
 import sys
 import types
@@ -16,7 +17,7 @@ import pytest
 import torch
 
 from course_lib.grading.bank import EXERCISES, get, of_chapter
-from course_lib.grading.notebooks import export, gradescope, marks
+from course_lib.grading.notebooks import export, marks
 from course_lib.grading.notebooks.form import exercise, role
 from tests.conftest import ROOT
 from tests.grading import made_up
@@ -121,7 +122,7 @@ def test_a_check_leaves_nothing_of_the_answer_on_stdout_or_stderr(capfd):
 
 
 def test_streams_are_given_back_after_a_check(capfd):
-    marks.earned("bernoulli_chain_loglik", 0, {"bernoulli_chain_loglik": loud})
+    marks.earned("bernoulli_chain_loglik", 1, {"bernoulli_chain_loglik": loud})
     capfd.readouterr()
     print("one")
     os.write(2, b"two")
@@ -212,6 +213,7 @@ def test_otter_gets_a_notebook_that_calls_its_own_checks(otter):
 
 # Gradescope
 
+@pytest.mark.slow
 def test_gradescope_gets_two_programs_and_a_package_that_grades(exported, tmp_path):
     folder = exported("gradescope")
     for name in ("setup.sh", "run_autograder"):
@@ -225,26 +227,53 @@ def test_gradescope_gets_two_programs_and_a_package_that_grades(exported, tmp_pa
     assert path.startswith(str(folder)) and int(count) == len(EXERCISES), done.stderr
 
 
-FAKE = """#!/usr/bin/env python3
-import json, pathlib, sys
-if sys.argv[1:5] == ["-m", "course_lib.grading", "grade", sys.argv[4]] and pathlib.Path(sys.argv[4]).is_dir():
-    out = pathlib.Path(sys.argv[sys.argv.index("--gradescope") + 1])
-    for path in pathlib.Path(sys.argv[4]).glob("*.ipynb"):
-        (out / (path.stem + ".json")).write_text(json.dumps({"score": 7}))
-"""
+@pytest.fixture
+def gradescope(exported, tmp_path):
+    """Gradescope's folders around the autograder; submit(name=text, ...) runs it and returns what it wrote."""
+    folder = exported("gradescope").rename(tmp_path / "source")
+
+    def submit(**files):
+        (tmp_path / "submission").mkdir()
+        for name, text in files.items():
+            (tmp_path / "submission" / name).write_text(text)
+        flags = {} if shutil.which("bwrap") else {"AUTOGRADER_FLAGS": ""}
+        env = {**os.environ, **flags, "AUTOGRADER_ROOT": str(tmp_path), "AUTOGRADER_PYTHON": sys.executable}
+        subprocess.run([str(folder / "run_autograder")], check=True, env=env, capture_output=True)
+        return json.loads((tmp_path / "results/results.json").read_text())
+
+    return submit
 
 
-@pytest.mark.parametrize("submitted, score", [("03-fvsbn.ipynb", 7), ("essay.txt", 0)])
-def test_gradescope_always_gets_a_result(tmp_path, submitted, score):
-    for folder in ("source", "submission"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "submission" / submitted).write_text("{}")
-    for name, text in (("python", FAKE), ("run_autograder", gradescope.RUN)):
-        (tmp_path / name).write_text(text)
-        (tmp_path / name).chmod(0o755)
-    env = {**os.environ, "AUTOGRADER_ROOT": str(tmp_path), "AUTOGRADER_PYTHON": str(tmp_path / "python")}
-    subprocess.run([str(tmp_path / "run_autograder")], check=True, env=env)
-    assert json.loads((tmp_path / "results/results.json").read_text())["score"] == score
+@pytest.mark.slow
+def test_gradescope_gets_the_points_of_a_submission(gradescope):
+    """One student, though there are two notebooks."""
+    notebook = made_up.notebook("03")
+    made_up.of(notebook, "answer").update(source=(
+        "import torch\n\n\ndef fvsbn_conditionals(x, W, c):\n"
+        "    return torch.sigmoid(x @ W.tril(-1).T + c).detach()"))
+    other = made_up.notebook("01")
+    results = gradescope(**{"03-made-up.ipynb": json.dumps(notebook), "01-made-up.ipynb": json.dumps(other)})
+    points = {each["name"]: (each["score"], each["max_score"]) for each in results["tests"]}
+    assert points.pop("fvsbn_conditionals") == (4, 6) and results["score"] == 4
+    assert points == {each.id: (0, each.possible) for each in EXERCISES.values() if each.id in points}
+    assert len(points) == len(EXERCISES) - 1
+
+
+def test_gradescope_is_told_of_a_submission_without_a_notebook(gradescope):
+    results = gradescope(**{"essay.txt": "{}"})
+    assert results["score"] == 0 and "no notebook" in results["output"]
+
+
+def test_gradescope_gets_no_result_where_isolation_fails(exported, tmp_path):
+    """A zero would look like the student's."""
+    folder = exported("gradescope").rename(tmp_path / "source")
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission/03-made-up.ipynb").write_text(json.dumps(made_up.notebook("03")))
+    (tmp_path / "refuses").write_text("#!/bin/sh\ncase \"$*\" in *--require-isolation*) exit 2;; esac\n")
+    (tmp_path / "refuses").chmod(0o755)
+    env = {**os.environ, "AUTOGRADER_ROOT": str(tmp_path), "AUTOGRADER_PYTHON": str(tmp_path / "refuses")}
+    done = subprocess.run([str(folder / "run_autograder")], env=env, capture_output=True)
+    assert done.returncode and not (tmp_path / "results/results.json").exists()
 
 
 # writing

@@ -22,21 +22,25 @@ python3 -m venv /autograder/venv
 RUN = """\
 #!/usr/bin/env bash
 # Runs for each submission, which lies in /autograder/submission; Gradescope reads /autograder/results/results.json.
-# Where bubblewrap works in the container, add --require-isolation.
+# Without isolation a submission could read the references or write its own result: if bubblewrap is not allowed where
+# this runs, nothing is graded and Gradescope says that the autograder failed. Set AUTOGRADER_FLAGS to nothing to grade
+# all the same.
 set -uo pipefail
 root=${AUTOGRADER_ROOT:-/autograder}
 python=${AUTOGRADER_PYTHON:-$root/venv/bin/python}
-reports=$(mktemp -d)
-cd "$root/source"
-"$python" -m course_lib.grading grade "$root/submission" --gradescope "$reports" --jobs 1
-result=$(find "$reports" -name '*.json' | sort | head -n 1)
+flags=${AUTOGRADER_FLAGS---require-isolation}
 mkdir -p "$root/results"
-if [ -n "$result" ]; then
-    cp "$result" "$root/results/results.json"
-else
-    echo '{"score": 0, "output": "No notebook could be graded. Submit one notebook, NN-name.ipynb."}' \\
+if [ -z "$(find "$root/submission" -iname '*.ipynb' -print -quit)" ]; then
+    echo '{"score": 0, "output": "There is no notebook in this submission. Submit one, NN-name.ipynb."}' \\
         > "$root/results/results.json"
+    exit 0
 fi
+work=$(mktemp -d)
+mkdir "$work/class"
+cp -r "$root/submission" "$work/class/submission"          # one student, however many notebooks
+cd "$root/source" || exit 1
+"$python" -m course_lib.grading grade "$work/class" --gradescope "$work/reports" $flags
+cp "$work/reports/submission/results.json" "$root/results/results.json"
 """
 
 
