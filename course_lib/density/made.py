@@ -13,18 +13,19 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel, check_order
 from course_lib.conditional import Conditional
+from course_lib.density._drawing import drawer
 from course_lib.density.made_sampling import ByDegree
 
 
 class MaskedLinear(nn.Linear):
-    r"""$y = (W \odot M)\, x + b$: the weights where the mask is False take no part.
+    r"""$y = (W \odot M)\, x + b$: the weights where the mask is 0 take no part.
 
-    The mask is a buffer and belongs to the product: the weight itself is never written to.
+    The mask is a buffer, in the dtype of the weight, and belongs to the product: the weight is never written to.
     """
 
     def __init__(self, inputs: int, outputs: int):
         super().__init__(inputs, outputs)
-        self.register_buffer("mask", torch.ones(outputs, inputs, dtype=torch.bool))
+        self.register_buffer("mask", torch.ones(outputs, inputs))
 
     @property
     def masked_weight(self) -> Float[Tensor, "out in"]:
@@ -138,7 +139,7 @@ class MADE(AutoregressiveModel):
 
     def predict(self, state: State) -> Distribution:
         self._variable(state.k)                                      # raises if all are known
-        return self._family(state.sorted.outputs(state.layers[-1], state.k, state.k + 1), column=0)
+        return self._family(state.sorted.output(state.layers[-1], state.k), column=0)
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
         """x_i is known now, and so are the units of degree k + 1: those below first."""
@@ -146,7 +147,7 @@ class MADE(AutoregressiveModel):
         known = self.conditional.encode(x_i, self._like().dtype)     # (B, E)
         layers = [torch.cat([state.layers[0], known], dim=1)]
         for j, before in enumerate(state.layers[1:]):
-            new = state.sorted.units(j, layers[j], state.k, state.k + 1)       # (B, units of that degree)
+            new = state.sorted.units(j, layers[j], state.k + 1)   # (B, units of that degree)
             layers.append(torch.cat([before, new], dim=1) if new.shape[1] else before)
         return State(state.k + 1, tuple(layers), state.sorted)
 
@@ -156,23 +157,10 @@ class MADE(AutoregressiveModel):
         """As predict, draw and update, but variables that read the same hidden units are drawn together."""
         if context is not None:
             self.check_context(context, len(u))
-        by_degree, like = ByDegree(self), self._like()
-        layers = [like.new_empty(len(u), width) for width in by_degree.widths]
-        drawn, k = [], 0
-        while k < self.n:
-            stop = by_degree.last_with_the_same(k)
-            i = self.order[k:stop]
-            family = self._family(by_degree.outputs(layers[-1], k, stop))
-            x = self.conditional.draw(family, u[:, k:stop])          # (num, stop - k)
-            if known is not None:
-                x = torch.where(known[:, i], given[:, i], x)
-            drawn.append(x)
-            by_degree.fill(layers, self.conditional.encode(x, like.dtype).flatten(1), k, stop)
-            k = stop
-        return torch.cat(drawn, dim=1)[:, self.order.argsort()]      # column i is variable i again
+        return ByDegree(self).sample(drawer(self.conditional, u), len(u), given, known)
 
     def _family(self, raw: Float[Tensor, "B nP"], column: int | None = None) -> Distribution:
-        raw = raw.view(len(raw), -1, *self.conditional.parameter_shape)
+        raw = raw.reshape(len(raw), -1, *self.conditional.parameter_shape)
         return self.conditional(raw if column is None else raw[:, column])
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
-import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
+
+from course_lib.density._drawing import Drawer
 
 if TYPE_CHECKING:
     from course_lib.density.made import MADE
@@ -22,48 +23,69 @@ class ByDegree:
     """
 
     def __init__(self, model: MADE):
-        n, conditional, order = model.n, model.conditional, model.order
-        E, P = conditional.num_inputs, conditional.num_parameters
-        every = torch.arange(n + 1)
-        self.counts = [(E * every).tolist()]                         # counts[l][m]: units of layer l with degree <= m
-        columns = _spread(order, E)
-        self.weights, self.biases = [], []
+        self.model, order = model, model.order
+        self.E, self.P = model.conditional.num_inputs, model.conditional.num_parameters
+        self.counts = [[self.E * m for m in range(model.n + 1)]]     # counts[l][m]: units of layer l with degree <= m
+        self.weights, self.biases = [], []                           # biases as columns
+        columns = _spread(order, self.E)
         for layer, degrees in zip(model.layers, model.degrees[1:]):
             rows = degrees.argsort(stable=True)
-            self.counts.append(torch.bincount(degrees, minlength=n + 1).cumsum(0).tolist())
+            self.counts.append(torch.bincount(degrees, minlength=model.n + 1).cumsum(0).tolist())
             self._append(layer, rows, columns)
             columns = rows
-        self.per_variable = P
-        self._append(model.layers[-1], _spread(order, P), columns)
-        self.widths = [weight.shape[1] for weight in self.weights]   # of the inputs and of each hidden layer
+        self._append(model.layers[-1], _spread(order, self.P), columns)
 
     def _append(self, layer, rows: Tensor, columns: Tensor) -> None:
         self.weights.append(layer.masked_weight[rows].index_select(1, columns))
-        self.biases.append(layer.bias[rows])
+        self.biases.append(layer.bias[rows, None])
 
-    def last_with_the_same(self, k: int) -> int:
-        """One past the last variable, in drawing order, that reads exactly the hidden units that the k-th reads."""
-        count, stop = self.counts[-1], k + 1
-        while stop < len(count) - 1 and count[stop] == count[k]:
-            stop += 1
-        return stop
+    # one variable at a time: the batch first, as a state has it
 
-    def outputs(self, h: Float[Tensor, "B H"], k: int, stop: int) -> Float[Tensor, "B mP"]:
-        """Raw parameters of the variables drawn k-th to (stop - 1)-th, from the units of degree k and less."""
-        rows, read = slice(k * self.per_variable, stop * self.per_variable), self.counts[-1][k]
-        return F.linear(h[:, :read], self.weights[-1][rows, :read], self.biases[-1][rows])
+    def output(self, h: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B P"]:
+        """Raw parameters of the variable drawn k-th, from the units of degree k and less."""
+        rows = slice(self.P * k, self.P * (k + 1))
+        return torch.addmm(self.biases[-1][rows], self.weights[-1][rows, :self.counts[-1][k]], h.T).T
 
-    def units(self, j: int, below: Float[Tensor, "B H"], k: int, stop: int) -> Float[Tensor, "B units"]:
-        """Hidden units of degree k + 1 to stop in hidden layer j, from the units of degree stop and less below."""
-        rows, read = slice(self.counts[j + 1][k], self.counts[j + 1][stop]), self.counts[j][stop]
-        return torch.relu(F.linear(below[:, :read], self.weights[j][rows, :read], self.biases[j][rows]))
+    def units(self, j: int, below: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B units"]:
+        """Hidden units of degree k in layer j, from the units of degree k and less below."""
+        rows = slice(self.counts[j + 1][k - 1], self.counts[j + 1][k])
+        return torch.relu(torch.addmm(self.biases[j][rows], self.weights[j][rows, :self.counts[j][k]], below.T)).T
 
-    def fill(self, layers: list[Tensor], x: Float[Tensor, "B inputs"], k: int, stop: int) -> None:
-        """Write the inputs k to stop - 1, and the units that are known then, where they belong. In place."""
-        layers[0][:, self.counts[0][k]:self.counts[0][stop]] = x
-        for j, count in enumerate(self.counts[1:]):
-            if count[k] < count[stop]:
-                layers[j + 1][:, count[k]:count[stop]] = self.units(j, layers[j], k, stop)
+    # the whole sample: the batch last, so that units are rows and can be written where they belong
+
+    def steps(self) -> list[int]:
+        """Where a new step begins, and n: variables that read exactly the same hidden units are drawn together."""
+        count = self.counts[-1]
+        return [0, *(k for k in range(1, self.model.n) if count[k] > count[k - 1]), self.model.n]
+
+    def sample(self, draw: Drawer, num: int, given: Tensor | None,
+               known: Tensor | None) -> Shaped[Tensor, "num n"]:
+        """Predict, draw and update, all in place; `draw` has the uniforms."""
+        model, steps = self.model, self.steps()
+        layers = [weight.new_empty(weight.shape[1], num) for weight in self.weights]
+        each = [k * self.P for k in range(model.n + 1)]
+        cut = [[b - a for a, b in zip([count[k] for k in steps], [count[k] for k in steps[1:]])]
+               for count in (*self.counts, each)]                    # rows of each step, layer by layer
+        rows = [layer.split(c) for layer, c in zip(layers, cut)]     # views: the loop has little left to slice
+        weights = [weight.split(c) for weight, c in zip(self.weights, cut[1:])]
+        biases = [bias.split(c) for bias, c in zip(self.biases, cut[1:])]
+        drawn = []
+        for s, (k, stop) in enumerate(zip(steps, steps[1:])):
+            read = self.counts[-1][k]
+            raw = torch.addmm(biases[-1][s], weights[-1][s].narrow(1, 0, read), layers[-1].narrow(0, 0, read))
+            x = draw(raw.T.view(num, stop - k, *model.conditional.parameter_shape), k)             # (num, stop - k)
+            if known is not None:
+                i = model.order[k:stop]
+                x = torch.where(known[:, i], given[:, i], x)
+            drawn.append(x)
+            rows[0][s].copy_(model.conditional.encode(x, raw.dtype).flatten(1).T)
+            for j in range(len(layers) - 1):
+                if cut[j + 1][s]:
+                    read = self.counts[j][stop]
+                    torch.addmm(biases[j][s], weights[j][s].narrow(1, 0, read), layers[j].narrow(0, 0, read),
+                                out=rows[j + 1][s]).relu_()
+        draw.check()
+        return torch.cat(drawn, dim=1)[:, model.order.argsort()]     # column i is variable i again
 
 
 def _spread(order: Tensor, each: int) -> Tensor:

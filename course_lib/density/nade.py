@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Conditional
+from course_lib.density._drawing import drawer
 
 BLOCK = 16                                                           # one pre-activation in BLOCK is kept for training
 
@@ -139,6 +140,25 @@ class NADE(AutoregressiveModel):
         """x_i is known now: add its column of W. O(H) for each row."""
         i = self._variable(state.k)
         return State(state.k + 1, state.a + self.conditional.linear(x_i[:, None], self.W[i:i + 1])[0])
+
+    # the same draws with less bookkeeping: what `sample` runs
+    def _ancestral(self, u: Float[Tensor, "num n U"], given: Tensor | None, known: Tensor | None,
+                   context: Tensor | None) -> Shaped[Tensor, "num n"]:
+        if context is not None:
+            self.check_context(context, len(u))
+        draw, columns, shape = drawer(self.conditional, u), [None] * self.n, self.conditional.parameter_shape
+        W, V, b = self.W.unbind(), self.V.transpose(1, 2).unbind(), self.b.view(self.n, -1).unbind()
+        a = self.c.repeat(len(u), 1)                                 # (num, H)
+        h = torch.empty_like(a)
+        for k, i in enumerate(self.order.tolist()):
+            raw = torch.addmm(b[i], torch.sigmoid(a, out=h), V[i])   # (num, P)
+            x = draw(raw.view(len(u), 1, *shape), k)                 # (num, 1)
+            if known is not None:
+                x = torch.where(known[:, i:i + 1], given[:, i:i + 1], x)
+            a.addmm_(self.conditional.encode(x, a.dtype)[:, 0], W[i])
+            columns[i] = x
+        draw.check()
+        return torch.cat(columns, dim=1)
 
     def _family(self, raw: Float[Tensor, "B n P"]) -> Distribution:
         return self.conditional(raw.reshape(*raw.shape[:2], *self.conditional.parameter_shape))

@@ -1,0 +1,44 @@
+"""Drawing a whole sample from raw parameters, some variables at a time."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.conditional import Bernoulli, Conditional
+
+
+class Drawer:
+    """`family.draw(family(raw), u)`, the k-th variable by the uniforms u[:, k]: u is (num, n, U)."""
+
+    def __init__(self, family: Conditional, u: Float[Tensor, "num n U"]):
+        self.family, self.u = family, u
+
+    def __call__(self, raw: Tensor, k: int) -> Tensor:
+        """Values (num, m) of the variables drawn k-th to (k + m - 1)-th, from raw (num, m, *parameter_shape)."""
+        return self.family.draw(self.family(raw), self.u.narrow(1, k, raw.shape[1]))
+
+    def check(self) -> None:
+        """Raise a ValueError if what was drawn from was NaN. Families look themselves, at each draw."""
+
+
+class Thresholds(Drawer):
+    r"""For Bernoulli variables: $x = [u \ge 1 - \sigma(a)] = [a \ge \mathrm{logit}(1 - u)]$, one comparison a draw."""
+
+    def __init__(self, family: Bernoulli, u: Float[Tensor, "num n U"]):
+        self.thresholds = torch.log1p(-u[..., 0]) - torch.log(u[..., 0])       # (num, n); infinite at u = 0
+        self.seen: list[Tensor] = []
+
+    def __call__(self, raw: Tensor, k: int) -> Tensor:
+        self.seen.append(raw)
+        return (raw >= self.thresholds.narrow(1, k, raw.shape[1])).to(raw.dtype)
+
+    def check(self) -> None:
+        if torch.isnan(torch.cat(self.seen, dim=1)).any():
+            raise ValueError("the model's probabilities are NaN: its parameters have diverged")
+
+
+def drawer(family: Conditional, u: Float[Tensor, "num n U"]) -> Drawer:
+    """The quickest way to draw from this family; values are those of `family.draw`."""
+    return (Thresholds if type(family) is Bernoulli else Drawer)(family, u)
