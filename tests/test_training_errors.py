@@ -78,7 +78,7 @@ X = torch.zeros(8, 6)
     ({"lr": math.nan}, ValueError, "lr is nan"),
     ({"clip": -1.0}, ValueError, "clip is -1.0"),
     ({"weight_decay": -0.1}, ValueError, "weight_decay is -0.1; needed is a finite number, 0 or more"),
-    ({"schedule": "cosin"}, ValueError, "schedule is 'cosin'; needed is one of constant, cosine, linear"),
+    ({"schedule": "cosin"}, ValueError, "schedule is 'cosin'; needed is one of constant, cosine, inverse_sqrt, linear"),
     ({"warmup": 10 ** 6}, ValueError, "warmup is 1000000 steps; this run has"),
     ({"warmup": 2, "schedule": constant(9)}, ValueError, "warmup is 2 and schedule is a function"),
 ])

@@ -2,6 +2,7 @@
 
 loop         the training loop and the evaluation, one screen each
 objective    what is minimised: the mean over a batch, and what it weighs
+losses       label smoothing in its two forms
 schedules    the learning rate, step by step
 history      what was measured, epoch by epoch
 checkpoint   a file from which a killed run goes on bit for bit
@@ -11,7 +12,9 @@ processes    several processes under torchrun, with the loss curve of one
 from course_lib.training.checkpoint import CheckpointError
 from course_lib.training.history import History
 from course_lib.training.loop import evaluate, fit
+from course_lib.training.losses import cross_entropy
 from course_lib.training.objective import epoch_order, objective
-from course_lib.training.schedules import constant, cosine, linear
+from course_lib.training.schedules import constant, cosine, inverse_sqrt, linear, noam_lr
 
-__all__ = ["CheckpointError", "History", "constant", "cosine", "epoch_order", "evaluate", "fit", "linear", "objective"]
+__all__ = ["CheckpointError", "History", "constant", "cosine", "cross_entropy", "epoch_order", "evaluate", "fit",
+           "inverse_sqrt", "linear", "noam_lr", "objective"]

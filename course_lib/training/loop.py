@@ -36,7 +36,7 @@ def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int
                   they are, in their own dtype; each batch is moved to the model's device
     batch_size    rows that one step averages over, over all processes; the last batch of an epoch may be shorter
     weight_decay  on parameters of two or more dimensions: never on biases and gains
-    schedule      "constant", "cosine", "linear", or a function from the step, counted from 1, to a factor on lr
+    schedule      "constant", "cosine", "inverse_sqrt", "linear", or a function from the step, counted from 1, to a factor on lr
     warmup        steps in which a named schedule rises to 1
     clip          the largest global norm of the gradient; smaller ones are left untouched
     patience      stop after this many epochs in a row without a lower validation loss, and give the model the weights

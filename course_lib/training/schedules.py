@@ -2,7 +2,7 @@ r"""Schedules: the factor on the learning rate at each step of the optimizer.
 
 A schedule is a function from the step, counted from 1, to a factor. The makers below take the number of steps of the
 whole run and the number of warm-up steps: the factor rises as step / warmup, reaches 1 at the step `warmup`, which is
-its peak, and would reach 0 one step after the last. No step is taken with a factor of 0.
+its peak, and then falls; linear and cosine would reach 0 one step after the last. No step is taken with a factor of 0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,27 @@ def cosine(steps: int, warmup: int = 0) -> Schedule:
     return factor
 
 
-NAMED = {"constant": constant, "cosine": cosine, "linear": linear}
+def inverse_sqrt(steps: int, warmup: int = 1) -> Schedule:
+    r"""$\min(s / w,\; \sqrt{w / s})$ at step s with w steps of warm-up: 1 at the step w, its peak.
+
+    `noam_lr` is the paper's rate itself.
+    """
+    w = max(warmup, 1)
+    return lambda step: min(step / w, math.sqrt(w / step))
+
+
+def noam_lr(step: int, d_model: int, warmup: int) -> float:
+    r"""$D^{-1/2} \min(s^{-1/2},\; s\, w^{-3/2})$: the learning rate at step s, counted from 1.
+
+    Paper: Vaswani et al. 2017, section 5.3. Its peak, at s = w, is $(D w)^{-1/2}$.
+    """
+    for name, value in (("step", step), ("d_model", d_model), ("warmup", warmup)):
+        if value < 1:
+            raise ValueError(f"{name} is {value}; needed is at least 1")
+    return d_model ** -0.5 * min(step ** -0.5, step * warmup ** -1.5)
+
+
+NAMED = {"constant": constant, "cosine": cosine, "inverse_sqrt": inverse_sqrt, "linear": linear}
 
 
 def make_schedule(schedule: str | Schedule | None, steps: int, warmup: int) -> Schedule:
