@@ -126,36 +126,28 @@ class KVCache:
 
     def __init__(self, room: int = 64):
         self.length, self.room = 0, max(1, room)
-        self.keys = self.values = None                               # (B, H, room, K), of which `length` are filled
+        self.kv: Tensor | None = None                                # (2, B, H, room, K), `length` of the room filled
 
-    def append(self, k: Float[Tensor, "B H T K"], v: Float[Tensor, "B H T K"]) -> KeysValues:
-        """Write T new positions; return all of them so far, (B, H, length, K) each, as views."""
-        end = self.length + k.shape[2]
-        if self.keys is None or end > self.keys.shape[2]:
-            self.room = max(self.room, 2 * end if self.length else end)
-            self.keys, self.values = (self._grown(old, like) for old, like in ((self.keys, k), (self.values, v)))
-        self.keys[:, :, self.length:end] = k
-        self.values[:, :, self.length:end] = v
-        self.length = end
-        return KeysValues(self.keys[:, :, :end], self.values[:, :, :end])
+    def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
+        """Write T new positions; return all S of them so far, as a view."""
+        start, T = self.length, kv.shape[3]
+        self.length += T
+        if self.kv is None or self.length > self.room:
+            self.room = max(self.room, 2 * self.length if start else T)
+            old, self.kv = self.kv, kv.new_empty(*kv.shape[:3], self.room, kv.shape[4])
+            if old is not None:
+                self.kv[:, :, :, :start] = old[:, :, :, :start]
+        self.kv.narrow(3, start, T).copy_(kv)
+        return self.kv.narrow(3, 0, self.length)
 
     def select(self, rows: Tensor | None = None, length: int | None = None) -> KVCache:
         """A copy with these rows of the batch, all of them if None, and the first `length` positions."""
         copy = KVCache(self.room)
         copy.length = self.length if length is None else length
-        for name in ("keys", "values"):
-            old = getattr(self, name)[:, :, :copy.length]
-            new = old.new_empty(len(old) if rows is None else len(rows), old.shape[1], self.room, old.shape[3])
-            new[:, :, :copy.length] = old if rows is None else old[rows]
-            setattr(copy, name, new)
+        filled = self.kv[:, :, :, :copy.length]
+        copy.kv = self.kv.new_empty(2, filled.shape[1] if rows is None else len(rows), *self.kv.shape[2:])
+        copy.kv[:, :, :, :copy.length] = filled if rows is None else filled[:, rows]
         return copy
-
-    def _grown(self, old: Tensor | None, like: Tensor) -> Tensor:
-        B, H, _, K = like.shape
-        new = like.new_empty(B, H, self.room, K)
-        if old is not None:
-            new[:, :, :self.length] = old[:, :, :self.length]
-        return new
 
 
 # --- several heads ---------------------------------------------------------------------------------------------------
@@ -213,23 +205,24 @@ class MultiHeadAttention(nn.Module):
         D = self.d_model
         self._check(memory, "memory")
         kv = F.linear(memory, self.qkv.weight[D:], None if self.qkv.bias is None else self.qkv.bias[D:])
-        return KeysValues(*(self._split(part) for part in kv.split(D, dim=-1)))
+        return KeysValues(*self._split(kv))
 
     def _project(self, x: Tensor, memory: Tensor | KeysValues | None,
                  cache: KVCache | None) -> tuple[Tensor, Tensor, Tensor]:
         D = self.d_model
         self._check(x, "x")
         if memory is None:
-            q, k, v = (self._split(part) for part in self.qkv(x).split(D, dim=-1))
-            return (q, k, v) if cache is None else (q, *cache.append(k, v))
+            qkv = self._split(self.qkv(x))                           # (3, B, H, T, K)
+            return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
         if cache is not None:
             raise ValueError("cache and memory were both given; a cache is for self-attention")
         q = F.linear(x, self.qkv.weight[:D], None if self.qkv.bias is None else self.qkv.bias[:D])
-        return (self._split(q), *(memory if isinstance(memory, KeysValues) else self.keys_values(memory)))
+        return (self._split(q)[0], *(memory if isinstance(memory, KeysValues) else self.keys_values(memory)))
 
-    def _split(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
-        """The width cut into heads first, then the axes swapped: cut otherwise, heads would mix positions."""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)     # (B, T, H, K) -> (B, H, T, K)
+    def _split(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "parts B H T K"]:
+        """One, two or three projections side by side: the width is cut, then the axes are moved, not reshaped."""
+        K = self.d_model // self.heads
+        return x.unflatten(-1, (-1, self.heads, K)).permute(2, 0, 3, 1, 4)           # from (B, T, parts, H, K)
 
     def _for_heads(self, mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
         """The mask with an axis for the heads, checked here, where (B, T, S) can be told from (H, T, S)."""

@@ -78,15 +78,18 @@ class Residual(nn.Module):
             raise ValueError(f'norm is {norm!r}; needed is "post", "pre" or "inner"')
         self.placement = norm
         self.norm = LayerNorm(d_model, eps)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = dropout
 
     def forward(self, x: Float[Tensor, "B T D"],
                 f: Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D"]]) -> Float[Tensor, "B T D"]:
         if self.placement == "post":
-            return self.norm(x + self.dropout(f(x)))
+            return self.norm(x + self._drop(f(x)))
         if self.placement == "pre":
-            return x + self.dropout(f(self.norm(x)))
-        return x + self.dropout(self.norm(f(x)))
+            return x + self._drop(f(self.norm(x)))
+        return x + self._drop(self.norm(f(x)))
+
+    def _drop(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.dropout) if self.training else x
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------

@@ -55,6 +55,7 @@ def of(module: ModuleType, name: str | None, caught_by: Callable[[Any], None], *
 
 
 A, P, B, G = attention_module, positions_module, blocks_module, gpt_module
+SPLIT = "x.unflatten(-1, (-1, self.heads, K)).permute(2, 0, 3, 1, 4)"
 SOFTMAX = "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)"
 
 MUTANTS = [
@@ -96,13 +97,14 @@ MUTANTS = [
     *of(A, "padding_mask", check.hides_padding,
         ("one position of padding is seen", "device=lengths.device) < lengths", "device=lengths.device) <= lengths")),
     *of(A, "MultiHeadAttention", check.is_torchs_multihead,
-        ("heads cut by a plain reshape, which mixes positions", "x.unflatten(-1, (self.heads, -1)).transpose(1, 2)",
-         "x.reshape(len(x), self.heads, x.shape[1], -1)"),
-        ("heads interleaved: component j goes to head j mod H", "x.unflatten(-1, (self.heads, -1)).transpose(1, 2)",
-         "x.unflatten(-1, (-1, self.heads)).permute(0, 3, 1, 2)"),
+        ("heads cut by a plain reshape, which mixes positions", SPLIT,
+         "x.unflatten(-1, (-1, self.d_model)).transpose(0, 2).transpose(1, 2).reshape(-1, len(x), self.heads, "
+         "x.shape[1], K)"),
+        ("heads interleaved: component j goes to head j mod H", SPLIT,
+         "x.unflatten(-1, (-1, K, self.heads)).permute(2, 0, 4, 1, 3)"),
         ("heads put together without swapping the axes back", "heads.transpose(1, 2).flatten(2)",
          "heads.reshape(x.shape)"),
-        ("keys and values exchanged", "q, k, v = (self._split(part)", "q, v, k = (self._split(part)"),
+        ("keys and values exchanged", "return tuple(qkv) if cache", "return tuple(qkv[[0, 2, 1]]) if cache"),
         ("no output projection", "return self.out(heads.transpose(1, 2).flatten(2))",
          "return heads.transpose(1, 2).flatten(2)"),
         ("the bias of the queries under the memory's keys", "self.qkv.bias[D:])", "self.qkv.bias[:2 * D])"),
@@ -115,13 +117,11 @@ MUTANTS = [
         ("dropout goes on in eval mode", "self.dropout if self.training else 0.0", "self.dropout"),
         ("dropout on attention weights forgotten", "self.dropout if self.training else 0.0", "0.0")),
     *of(A, None, check.continues_from_its_cache,
-        ("a chunk written one place late", "self.keys[:, :, self.length:end] = k",
-         "self.keys[:, :, self.length:end] = k.roll(1, dims=2)"),
+        ("the positions of a chunk in another order", ".copy_(kv)", ".copy_(kv.roll(1, dims=3))"),
         ("what was cached is lost when the room grows", "if old is not None:", "if False:"),
-        ("values written over the first ones", "self.values[:, :, self.length:end] = v",
-         "self.values[:, :, :k.shape[2]] = v"),
-        ("rows of the cache are not reordered", "old if rows is None else old[rows]",
-         "old if rows is None else old[:1]"),
+        ("new positions written over the first ones", "self.kv.narrow(3, start, T)", "self.kv.narrow(3, 0, T)"),
+        ("rows of the cache are not reordered", "filled if rows is None else filled[:, rows]",
+         "filled if rows is None else filled[:, :1]"),
         ("the cache shared with the one it was selected from",
          "copy.length = self.length if length is None else length",
          "copy.length = self.length = self.length if length is None else length")),
@@ -156,12 +156,12 @@ MUTANTS = [
          "mean = x.mean(dim=(-2, -1), keepdim=True)"),
         ("no shift", "(variance + eps).sqrt() + beta", "(variance + eps).sqrt() + 0 * beta")),
     *of(B, "Residual", check.stands_where_it_says,
-        ("post-LN called pre-LN", "return x + self.dropout(f(self.norm(x)))",
-         "return self.norm(x + self.dropout(f(x)))"),
-        ("the skip connection goes round the norm as well", "return self.norm(x + self.dropout(f(x)))",
-         "return x + self.norm(x + self.dropout(f(x)))"),
-        ("the normed input is what is added to", "return x + self.dropout(f(self.norm(x)))",
-         "x = self.norm(x)\n            return x + self.dropout(f(x))")),
+        ("post-LN called pre-LN", "return x + self._drop(f(self.norm(x)))",
+         "return self.norm(x + self._drop(f(x)))"),
+        ("the skip connection goes round the norm as well", "return self.norm(x + self._drop(f(x)))",
+         "return x + self.norm(x + self._drop(f(x)))"),
+        ("the normed input is what is added to", "return x + self._drop(f(self.norm(x)))",
+         "x = self.norm(x)\n            return x + self._drop(f(x))")),
     *of(B, None, check.is_torchs_encoder_layer,
         ("the second residual adds the block's input, as one slide prints it",
          "u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=causal, cache=cache))\n"
@@ -253,12 +253,12 @@ MUTANTS = [
         ("a beam of one takes the second best", "total.topk(2 * k, dim=-1)",
          "(x.flip(-1) for x in total.topk(2 * k, dim=-1))")),
     *of(walk_module, "greedy", check.takes_the_best_step,
-        ("the end token is not counted", "size += going\n            going = going if end is None else going & "
-         "(value != end)", "going = going if end is None else going & (value != end)\n            size += going")),
+        ("the end token is not counted", "written[:, 1:] = (tokens != end)[:, :-1].cumprod(dim=1)",
+         "written[:] = (tokens != end).cumprod(dim=1)")),
     *of(walk_module, "greedy", lambda greedy: check.rows_of_a_batch_are_alone(
             lambda model, n, prompts: greedy(model, n, prompts, end=2)),
-        ("the whole batch stops with its first row", "or not going.any()", "or not going.all()"),
-        ("what follows the end counts", "[:, 0].masked_fill(~going, 0)", "[:, 0]")),
+        ("the whole batch stops with its first row", "and not going.any()", "and not going.all()"),
+        ("what follows the end counts", ".masked_fill(~written, 0).double()", ".double()")),
     *of(walk_module, "keep_top_k", check.keeps_top_k,
         ("of values that tie with the k-th some are dropped", "return log_p >= least",
          "best = log_p.topk(min(k, log_p.shape[-1])).indices\n"

@@ -148,10 +148,10 @@ def test_without_positions_it_is_equivariant():
 def test_the_cache_doubles_its_room_and_no_more():
     cache, moved = KVCache(4), 0
     for t in range(100):
-        old = cache.keys
-        cache.append(torch.zeros(1, 1, 1, 2), torch.zeros(1, 1, 1, 2))
-        moved += old is not cache.keys
-    assert cache.length == 100 and cache.keys.shape[2] <= 256 and moved <= 7
+        old = cache.kv
+        cache.append(torch.zeros(2, 1, 1, 1, 2))
+        moved += old is not cache.kv
+    assert cache.length == 100 and cache.kv.shape[3] <= 256 and moved <= 7
 
 
 def test_follows_dtype():

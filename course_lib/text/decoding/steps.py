@@ -30,7 +30,7 @@ class Decoded(NamedTuple):
 def log_probs(model: nn.Module, distribution: Distribution) -> Float[Tensor, "B V"]:
     """log p of every value that the next variable may take."""
     if isinstance(model.conditional, Categorical):
-        return distribution.logits.log_softmax(dim=-1)
+        return distribution.logits                                   # torch has normalised them
     values = torch.arange(model.conditional.num_values, device=device_of(model))
     values = model.conditional.check(values, dtype=model._like().dtype)
     return distribution.log_prob(values[:, None]).T                  # (V, B) -> (B, V)

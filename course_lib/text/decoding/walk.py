@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Callable
 
 import torch
 from jaxtyping import Bool, Float
@@ -87,26 +87,28 @@ def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]
     return torch.zeros_like(keep).scatter(-1, rank.indices, keep)
 
 
-def _walk(model, length, context, batch, end, choose) -> Decoded:
+def _walk(model: nn.Module, length: int | None, context: Any, batch: int | None, end: int | None,
+          choose: Callable[[Tensor, int], Tensor]) -> Decoded:
     """Predict, choose, update, until every row has ended."""
     n, B = sizes(model, length, end)[0], batch_of(context, batch)
-    device = device_of(model)
+    values, steps, going = [], [], None
     with evaluating(model):
         state = model.start(B, context)
-        tokens = torch.full((B, n), 0 if end is None else end, device=device)
-        total = torch.zeros(B, device=device, dtype=torch.float64)
-        size, going = torch.zeros(B, dtype=torch.long, device=device), torch.ones(B, dtype=torch.bool, device=device)
         for t in range(n):
             log_p = log_probs(model, model.predict(state))           # (B, V)
-            value = choose(log_p, t)
-            total += log_p.gather(1, value[:, None])[:, 0].masked_fill(~going, 0)
-            tokens[:, t] = value
-            size += going
-            going = going if end is None else going & (value != end)
-            if t == n - 1 or not going.any():
+            values.append(choose(log_p, t))
+            steps.append(log_p.gather(1, values[t][:, None]))
+            if end is not None:
+                going = values[t] != end if t == 0 else going & (values[t] != end)
+            if t == n - 1 or end is not None and not going.any():
                 break
-            state = model.update(state, value)
-    return finish(model, Decoded(tokens, size, total, total), end)
+            state = model.update(state, values[t])
+    tokens = torch.stack(values, dim=1)                              # (B, T), whatever followed the end
+    written = torch.ones_like(tokens, dtype=torch.bool)
+    if end is not None:
+        written[:, 1:] = (tokens != end)[:, :-1].cumprod(dim=1)      # up to the first end token
+    log_p = torch.cat(steps, dim=1).masked_fill(~written, 0).double().sum(dim=1)
+    return finish(model, Decoded(tokens, written.sum(dim=1), log_p, log_p), end)
 
 
 def _check_reshape(temperature: float | int, top_k: int | None, top_p: float | int | None) -> None:
