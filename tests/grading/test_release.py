@@ -157,8 +157,9 @@ def test_the_address_of_the_course_is_in_the_requirements(course):
     assert spec in (course.to / "student/requirements.txt").read_text().splitlines()
 
 
-def test_without_an_address_the_requirements_are_those_of_the_library(course):
+def test_without_an_address_the_requirements_are_those_of_the_library(course, capsys):
     release.run(course)
+    assert "no public address" in capsys.readouterr().out
     lines = (course.to / "student/requirements.txt").read_text().splitlines()
     assert lines[0].startswith("# course_lib itself") and any(line.startswith("torch") for line in lines)
     assert "course-lib" not in lines

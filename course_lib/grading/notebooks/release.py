@@ -44,8 +44,7 @@ Each answer is folded, with the reason below it. To grade a folder of submission
 
     python -m course_lib.grading grade FOLDER
 """
-HOMELESS = ("# course_lib itself: this copy of the course has no public address yet. Tell your students where to get "
-            "it.\n")
+HOMELESS = "# course_lib itself has no public address yet: your teacher says where to get it. What it needs:\n"
 
 
 def add_arguments(parser) -> None:
@@ -82,6 +81,8 @@ def run(args) -> int:
     print(f"{args.to / 'solutions'}: {len(teacher)} files. Keep it to yourself: {args.to / 'student'} alone is to be "
           "handed out.")
     print("The package course_lib holds the references and model solutions, in the open.")
+    if HOMELESS in student["requirements.txt"]:
+        print("This copy of the course has no public address in _config.yml: tell your students where to get course_lib.")
     return 0
 
 
