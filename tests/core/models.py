@@ -97,7 +97,7 @@ MODELS = {
     "NADE of levels": lambda: NADE(3, 5, DiscretizedLogisticMixture(2, 12), order=[1, 2, 0]),
     "RNADE, one variable": lambda: NADE(1, 3, MixtureOfGaussians(3)),
     "RNADE, two variables": lambda: NADE(2, 4, MixtureOfGaussians(2), order=[1, 0]),
-    "RNADE with equal weights": lambda: NADE(2, 4, MixtureOfGaussians(3, equal_weights=True)),
+    "RNADE with equal weights": lambda: NADE(1, 3, MixtureOfGaussians(3, equal_weights=True)),
     "RNADE, four variables": lambda: NADE(4, 6, MixtureOfGaussians(2), order=[2, 0, 3, 1]),
     "mixture of NADE orders": lambda: Mixture([NADE(4, 3), NADE(4, 3, order=[2, 0, 3, 1])]),
     "MADE": lambda: MADE(5, (24,)),
@@ -112,8 +112,6 @@ MODELS = {
     "MADE of Gaussians, two variables": lambda: MADE(2, (12, 12), MixtureOfGaussians(2), order=[1, 0]),
     "MADE of Gaussians, four variables": lambda: MADE(4, (40,), MixtureOfGaussians(2), order=[2, 0, 3, 1]),
     "mixture of masks": lambda: shared_masks(5, (24, 24), 3),
-    "mixture of RNADE orders": lambda: Mixture([NADE(2, 3, MixtureOfGaussians(2)),
-                                                NADE(2, 3, MixtureOfGaussians(2), order=[1, 0])]),
 }
 
 CONDITIONED = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 import pytest
 
 from tests.core.mutants import MODELS
+from tests.core.mutants_density import DENSITY
 from tests.core.mutants_families import FAMILIES
 
-MUTANTS = [*MODELS, *FAMILIES]
+MUTANTS = [*MODELS, *FAMILIES, *DENSITY]
 IDS = [m.name for m in MUTANTS]
 
 
@@ -26,7 +27,7 @@ def verdict(mutant) -> str:
 
 
 def test_names_and_traps_are_told_apart():
-    assert len(set(IDS)) == len(IDS) and len({m.trap for m in MUTANTS}) == len(MUTANTS) >= 81
+    assert len(set(IDS)) == len(IDS) and len({m.trap for m in MUTANTS}) == len(MUTANTS) >= 120
     assert all(m.trap and m.trap[-1] != "." for m in MUTANTS)
 
 
