@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def roots() -> list[str]:
 
 def bubblewrap(proc: bool = True) -> list[str]:
     """The command that makes the sandbox, up to the program to run in it; without `proc`, /proc is empty there."""
-    command = ["bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net", "--unshare-ipc",
+    command = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net", "--unshare-ipc",
                "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox", "--clearenv"]
     if os.getuid() != 0:                     # root needs none, and gives each child a user of its own instead
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]

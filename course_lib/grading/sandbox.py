@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from course_lib.grading.bubblewrap import HERE, INSIDE, bubblewrap, environment, package, search_path
 
 STARTUP = 120.0                          # seconds for the worker to import torch, on a busy machine
+ENDING = 15.0                            # seconds to kill a child and to clean up after it
 
 
 @dataclass(frozen=True)
@@ -120,11 +121,11 @@ class Worker:
         line, _, self.lines = self.lines.partition(b"\n")
         return line.decode()
 
-    def tell(self, message: dict, fds=()) -> dict:
+    def tell(self, message: dict, fds: Sequence[int] = (), seconds: float = STARTUP) -> dict:
         data = json.dumps(message).encode()
         try:
             socket.send_fds(self.control, [data], fds)
-            line = self.line(STARTUP)
+            line = self.line(seconds)
         except OSError:
             line = None
         if line is None:
@@ -167,7 +168,7 @@ class Worker:
             shutil.rmtree(self.home, ignore_errors=True)
             return status
         try:
-            reply = self.tell({"do": "end", "pid": child, "wait": wait})
+            reply = self.tell({"do": "end", "pid": child, "wait": wait}, seconds=ENDING)
         except NoSandbox:
             self.close()
             return -signal.SIGKILL

@@ -61,7 +61,7 @@ def save(path: Path, content: dict | str | bytes) -> Path:
 
 def quick(*ids: str, deadline: float = 0.5) -> list:
     """The exercises with little patience."""
-    return [replace(EXERCISES[one], deadline=deadline) for one in ids or IDS]
+    return [replace(EXERCISES[one], deadline=float(deadline)) for one in ids or IDS]
 
 
 def graded(tmp_path: Path, worker, *cells, exercises=None, limits=Limits(), seed: int = 5) -> Graded:
