@@ -18,7 +18,7 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
     r"""Keep the `beams` likeliest beginnings at every step; return the `best` finished ones, (B, best, T).
 
     A finished sequence leaves the beam with its score $\log p(x) / |x|^\alpha$. Alpha is `exponent`, 0 for log p
-    itself, and |x| counts what was written, the end token included. Exact if there are no more than
+    itself, and $|x|$ counts what was written, the end token included. Exact if there are no more than
     `beams` sequences. The rules are those of Hugging Face's generate with early_stopping=False:
 
     - of the 2 `beams` best continuations, those that end may finish, if among the first `beams`; the best of the
