@@ -3,7 +3,7 @@
     python tools/peers.py                    every chapter, both graders; each gets its own environment, once
     python tools/peers.py --chapter 03 --grader otter
 
-Five submissions for each chapter: full, partial, stub, broken and noisy. Exits with 1 where two graders disagree.
+Six submissions for each chapter: full, partial, stub, broken, noisy, and one with edited checks. Exits with 1 where two graders disagree.
 A job of its own, outside `make test`: the two graders bring a hundred packages.
 """
 from __future__ import annotations
@@ -28,8 +28,8 @@ from course_lib.grading.notebooks.form import exercise, role  # noqa: E402
 from tools import make_venv  # noqa: E402
 
 SEED = 0
-PACKAGES = {"nbgrader": "torch==2.13.0\nnumpy==2.4.6\nnbgrader==0.9.6\nipykernel==7.4.0\n",
-            "otter": "torch==2.13.0\nnumpy==2.4.6\notter-grader[grading]==7.0.0\nipykernel==7.4.0\n"}
+PACKAGES = {"nbgrader": "nbgrader==0.9.6", "otter": "otter-grader[grading]==7.0.0"}
+SHARED = ("torch", "numpy", "ipykernel")               # as pinned for the tests
 
 # What becomes of each answer, by its place in the chapter. `{answer}` is the model solution, `{id}` its name.
 RIGHT = "{answer}"
@@ -46,7 +46,7 @@ EXITS = "def {id}(*args):\n    raise SystemExit"
 NOTHING = "def {id}(*args):\n    pass"
 RENAMED = "{answer}\n\n\nmy_{id} = {id}\ndel {id}"
 SUBMISSIONS = {"full": [RIGHT], "partial": [DETACHED, WRITES, STUB, RIGHT], "stub": [STUB],
-               "broken": [SYNTAX, RAISES, EXITS, NOTHING, RENAMED], "noisy": [NOISY]}
+               "broken": [SYNTAX, RAISES, EXITS, NOTHING, RENAMED], "noisy": [NOISY], "edited": [STUB]}
 
 
 def answers(page: dict, kind: str) -> dict[str, str]:
@@ -61,12 +61,14 @@ def answers(page: dict, kind: str) -> dict[str, str]:
     return found
 
 
-def submitted(nb: dict, sources: dict[str, str]) -> str:
-    """The notebook that a student hands in: these answers in its answer cells."""
+def submitted(nb: dict, kind: str, sources: dict[str, str]) -> str:
+    """The notebook that a student hands in: these answers in its answer cells; "edited" has its checks edited."""
     nb = copy.deepcopy(nb)
     for cell in nb["cells"]:
         if role(cell) == "answer":
             cell["source"] = sources[exercise(cell)]
+        elif role(cell) == "check" and kind == "edited":
+            cell["source"] = f"{get(exercise(cell)).possible}          # all points"
     return form.dumps(nb)
 
 
@@ -75,7 +77,7 @@ def ours(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path) -
     handed_out = build.exercise_page(page, path, None)
     for kind, sources in kinds.items():
         (work / "class" / kind).mkdir(parents=True)
-        (work / "class" / kind / path.name).write_text(submitted(handed_out, sources), "utf-8")
+        (work / "class" / kind / path.name).write_text(submitted(handed_out, kind, sources), "utf-8")
     run([Path(sys.executable), "-m", "course_lib.grading", "grade", "class", "--seed", SEED, "--out", "ours.jsonl"], work)
     records = map(json.loads, (work / "ours.jsonl").read_text("utf-8").splitlines())
     return {record["student"]: {report["exercise"]: report["earned"] for report in record["reports"]}
@@ -91,7 +93,7 @@ def otter(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path, 
     found = {}
     for kind, sources in kinds.items():
         (folder / kind).mkdir()
-        (folder / kind / path.name).write_text(submitted(form.read(folder / path.name), sources), "utf-8")
+        (folder / kind / path.name).write_text(submitted(form.read(folder / path.name), kind, sources), "utf-8")
         run([bin / "otter", "run", f"{kind}/{path.name}", "-a", "autograder.zip", "-o", kind, "--no-logo"], folder)
         results = json.loads((folder / kind / "results.json").read_text("utf-8"))["tests"]
         found[kind] = {each["name"]: each["score"] for each in results if each["name"] in sources}
@@ -126,7 +128,7 @@ def nbgrader(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Pat
     for kind, sources in kinds.items():
         target = folder / "submitted" / kind / path.stem / path.name
         target.parent.mkdir(parents=True)
-        target.write_text(submitted(handed_out, sources), "utf-8")
+        target.write_text(submitted(handed_out, kind, sources), "utf-8")
     run([bin / "nbgrader", "autograde", path.stem], folder)
     run([bin / "nbgrader", "generate_feedback", path.stem], folder)
     pages = list((folder / "feedback").glob("*/*/*.html"))
@@ -166,7 +168,9 @@ def environment(name: str) -> Path:
     folder = ROOT / f".venv-{name}"
     with tempfile.TemporaryDirectory() as empty:
         requirements = Path(empty) / f"{name}.txt"
-        requirements.write_text(PACKAGES[name])
+        pins = [line for file in sorted(ROOT.glob("requirements*.txt")) for line in file.read_text().splitlines()
+                if line.split("==")[0] in SHARED]
+        requirements.write_text("\n".join([*pins, PACKAGES[name]]) + "\n")
         make_venv.main(str(folder), str(requirements), False)
     return folder / "bin"
 

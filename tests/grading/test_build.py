@@ -295,6 +295,7 @@ def test_a_chapter_without_a_notebook_is_named(course, capsys):
     ("three.ipynb", None, "is called NN-name.ipynb"),
     ("03-other.ipynb", None, "are both of chapter 03"),
     ("07-new.ipynb", "{", "cannot be read as a notebook"),
+    ("07-new.ipynb", '{"nbformat": 4, "metadata": {}, "cells": [{"source": ""}]}', "a cell has no type"),
     ("07-new.ipynb", '{"nbformat": 3, "worksheets": []}', "it is not of format 4"),
 ])
 def test_a_file_that_is_no_source_is_named(course, capsys, name, text, said):

@@ -42,6 +42,8 @@ def parse(text: str) -> dict:
     nb = json.loads(text)
     if not isinstance(nb, dict) or nb.get("nbformat") != 4 or not isinstance(nb.get("cells"), list):
         raise ValueError("it is not of format 4")
+    if not all(isinstance(cell, dict) and {"cell_type", "metadata", "source"} <= cell.keys() for cell in nb["cells"]):
+        raise ValueError("a cell has no type, no metadata or no source")
     for cell in nb["cells"]:
         cell["source"] = joined(cell["source"])
         for output in cell.get("outputs", []):
