@@ -65,7 +65,8 @@ def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
     if isinstance(one, Tensor) and isinstance(two, Tensor):
         if one.shape != two.shape:
             return False
-        return torch.allclose(one.double(), two.double(), rtol=rtol, atol=atol, equal_nan=True)
+        wide = torch.complex128 if one.is_complex() or two.is_complex() else torch.float64
+        return torch.allclose(one.to(wide), two.to(wide), rtol=rtol, atol=atol, equal_nan=True)
     if type(one) is not type(two):
         return False
     if isinstance(one, list | tuple):

@@ -48,7 +48,7 @@ class Remote:
             self.border = Calls(self)
             if self.defined():
                 return
-        self.failed = Outcome("timeout", detail="too many of its cells hang or crash")
+        self.failed = Outcome("timeout", detail="Too many of its cells hang or crash")
 
     def defined(self) -> bool:
         """Run the statements one by one; False if one of them took the child with it."""
@@ -104,7 +104,7 @@ class Remote:
     def late(self) -> Outcome:
         """No answer came in time."""
         if time.monotonic() >= self.until:
-            return Outcome("timeout", detail=f"the {self.limits.submission:g} seconds for the whole notebook are over")
+            return Outcome("timeout", detail=f"The {self.limits.submission:g} seconds for the whole notebook are over")
         return Outcome("timeout", detail=f"no answer within {self.deadline:g} seconds")
 
     def ended(self) -> Outcome:

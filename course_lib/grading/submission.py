@@ -132,7 +132,7 @@ def grade_one(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int,
     else:
         if report.state == "error" and remote.problems and "left out" not in report.message:
             cell, why = next(iter(remote.problems.items()))
-            report = replace(report, message=f"{report.message} In cell {cell} something was left out: {why}")
+            report = replace(report, message=f"{report.message.rstrip('.')}. In cell {cell} something was left out: {why}")
     return clean(report), code
 
 
