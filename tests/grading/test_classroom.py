@@ -1,0 +1,205 @@
+"""Who handed in what, what was graded before, and a class graded by several judges at once."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from course_lib.grading import judges
+from course_lib.grading.classroom import Handed, Ledger, absent, collect, read_roster, share
+from course_lib.grading.judges import grade_all
+from course_lib.grading.sandbox import Worker
+from course_lib.grading.submission import Graded, grade_file
+from tests.grading.submissions import LOGLIK, TABLE, notebook, save
+
+
+def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
+    return [save(folder / name, notebook(*cells)) for name in names]
+
+
+def students(found, root):
+    return {os.path.relpath(one.path, root): one.student for one in found}
+
+
+def test_a_flat_folder_names_students_by_file(tmp_path):
+    hand_in(tmp_path, "ada.ipynb", "bo.IPYNB", ".ipynb_checkpoints/ada-checkpoint.ipynb", ".hidden.ipynb")
+    (tmp_path / "notes.txt").write_text("x")
+    assert students(collect([str(tmp_path)]), tmp_path) == {"ada.ipynb": "ada", "bo.IPYNB": "bo"}
+
+
+def test_the_same_file_in_two_folders_is_two_students(tmp_path):
+    hand_in(tmp_path, "ada/hw.ipynb", "bo/hw.ipynb", "bo/extra/hw.ipynb")
+    expected = {"ada/hw.ipynb": "ada", "bo/hw.ipynb": "bo", "bo/extra/hw.ipynb": "bo"}
+    assert students(collect([str(tmp_path)]), tmp_path) == expected
+    assert students(collect([str(tmp_path / "ada/hw.ipynb"), str(tmp_path / "bo/hw.ipynb")]), tmp_path) == {
+        "ada/hw.ipynb": "ada", "bo/hw.ipynb": "bo"}
+
+
+def test_a_file_named_twice_is_graded_once(tmp_path):
+    [path] = hand_in(tmp_path, "ada.ipynb")
+    assert len(collect([str(path), str(tmp_path), str(path)])) == 1
+
+
+def test_the_roster_says_who_a_file_belongs_to(tmp_path):
+    hand_in(tmp_path, "mo_lee_03.ipynb", "x/ADA/hw.ipynb", "stranger.ipynb", "mo.ipynb")
+    found = students(collect([str(tmp_path)], ["mo_lee", "ada", "mo"]), tmp_path)
+    assert found == {"mo_lee_03.ipynb": "mo_lee", "x/ADA/hw.ipynb": "ada", "stranger.ipynb": "stranger", "mo.ipynb": "mo"}
+
+
+def test_links_and_missing_files_are_handed_in_too(tmp_path):
+    [path] = hand_in(tmp_path, "ada.ipynb")
+    os.symlink(path, tmp_path / "bo.ipynb")
+    assert set(students(collect([str(tmp_path), str(tmp_path / "gone.ipynb")]), tmp_path)) == {
+        "ada.ipynb", "bo.ipynb", "gone.ipynb"}
+
+
+@pytest.mark.parametrize("text, expected", [
+    ("ada\nbo\n\n", ["ada", "bo"]), ("Name,Student,Group\nAda L.,ada,1\nBo,bo,2\n", ["ada", "bo"]),
+    ("\ufeffstudent\nada\n", ["ada"]), ('email;x\n"a@b.org, c"\n', ["email;x", "a@b.org, c"]), ("SID\n7\n", ["7"])])
+def test_rosters(tmp_path, text, expected):
+    assert read_roster(str(save(tmp_path / "roster.csv", text))) == expected
+
+
+@pytest.mark.parametrize("text, words", [("", "names no student"), ("student\n", "names no student"),
+                                         ("ada\nbo\nada\n", "names ada more than once")])
+def test_rosters_that_are_none_are_refused(tmp_path, text, words):
+    with pytest.raises(ValueError, match=words):
+        read_roster(str(save(tmp_path / "roster.csv", text)))
+
+
+def test_who_hands_in_nothing_gets_a_0_with_its_reason():
+    record = absent("bo", ["conditional_table"], 1)
+    assert (record.earned, record.possible, record.score) == (0, 5, 0)
+    assert record.reports[0].state == "missing" and "No notebook of this student" in record.reports[0].message
+
+
+def test_shards_share_all_and_overlap_nowhere():
+    parts = [share(list(range(11)), (i, 3)) for i in (1, 2, 3)]
+    assert sorted(sum(parts, [])) == list(range(11)) and max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
+    ada, bo = hand_in(tmp_path, "a/hw.ipynb", "b/hw.ipynb")
+    out = tmp_path / "out.jsonl"
+    first, second = Handed("ada", str(ada)), Handed("bo", str(bo))
+    ledger = Ledger(str(out))
+    assert ledger.find(first) is None
+    ledger.add(grade_file(ada, worker, 3, "ada"), str(ada))
+    ledger.add(grade_file(ada, worker, 3, "ada"), str(ada))                      # the same again: no second line
+    ledger.close()
+    whole = out.read_bytes()
+    assert whole.count(b"\n") == 1
+    out.write_bytes(whole + whole[:100])                                         # killed while it wrote
+    ledger = Ledger(str(out))
+    found = ledger.find(first)
+    assert found.score == 1 and found.reports[0].checks and ledger.find(second) is None
+    assert ledger.find(Handed("eve", str(ada))) is None                          # another student, the same file
+    ledger.add(grade_file(bo, worker, 3, "bo"), str(bo))
+    ledger.close()
+    assert [json.loads(line)["student"] for line in out.read_text().splitlines()] == ["ada", "bo"]
+
+
+def test_a_file_that_changed_or_new_checks_are_graded_again(tmp_path, worker, monkeypatch):
+    [ada] = hand_in(tmp_path, "ada.ipynb")
+    one = Handed("ada", str(ada))
+    ledger = Ledger(str(tmp_path / "out.jsonl"))
+    ledger.add(grade_file(ada, worker, 3, "ada"), str(ada))
+    assert ledger.find(one)
+    with monkeypatch.context() as patch:
+        patch.setattr("course_lib.grading.exercise.Exercise.version", "another")
+        assert ledger.find(one) is None
+    save(ada, notebook(LOGLIK))
+    assert ledger.find(one) is None
+    ledger.close()
+
+
+def test_lines_of_somebody_elses_are_left_alone(tmp_path):
+    out = save(tmp_path / "out.jsonl", '{"other": 1}\nno json\n[]\n')
+    ledger = Ledger(str(out))
+    assert ledger.done == {}
+    ledger.close()
+    assert out.read_text() == '{"other": 1}\nno json\n[]\n'
+
+
+def test_two_runs_do_not_write_to_one_file(tmp_path):
+    ledger = Ledger(str(tmp_path / "out.jsonl"))
+    with pytest.raises(RuntimeError, match="another run is writing"):
+        Ledger(str(tmp_path / "out.jsonl"))
+    ledger.close()
+    Ledger(str(tmp_path / "out.jsonl")).close()
+
+
+def test_a_record_comes_back_from_json_as_it_was(tmp_path, worker):
+    [ada] = hand_in(tmp_path, "ada.ipynb", cells=("x = 1 +", LOGLIK))
+    record = grade_file(ada, worker, 3)
+    assert Graded.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+
+
+def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
+    wrong = LOGLIK.replace("p, 1 - p", "1 - p, p")
+    paths = [save(tmp_path / f"s{i}.ipynb", notebook(wrong if i % 3 else LOGLIK, TABLE)) for i in range(6)]
+    items = [Handed(path.stem, str(path)) for path in paths]
+    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()])}
+    assert len(found) == 6
+    for i in range(6):
+        record = found[f"s{i}"]
+        assert record.student == f"s{i}" and record.seed == 7
+        assert [report.score for report in record.reports] == [0 if i % 3 else 1, 1]
+        assert record.reports[0].misconception == ("swapped" if i % 3 else None)
+
+
+def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_path, monkeypatch):
+    paths = hand_in(tmp_path, *(f"s{i}.ipynb" for i in range(4)))
+    items = [Handed(path.stem, str(path)) for path in paths]
+    mark = tmp_path / "died"
+    real = judges.grade_with
+
+    def fragile(worker, item, *rest):
+        if item.student == "s1" and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if item.student == "s2":
+            os._exit(9)
+        return real(worker, item, *rest)
+
+    monkeypatch.setattr(judges, "grade_with", fragile)
+    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()])}
+    assert {name: record if isinstance(record, str) else record.score for name, record in found.items()} == {
+        "s0": 1, "s1": 1, "s2": "the judge stopped (exit code 9)", "s3": 1}
+
+
+def command(*args, **options):
+    return subprocess.Popen([sys.executable, "-m", "course_lib.grading", *map(str, args)], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2], **options)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, jobs):
+    """Nothing is lost, nothing doubled; what it had started is gone."""
+    slow = LOGLIK + "\nimport time\nquick = bernoulli_chain_loglik\ndef bernoulli_chain_loglik(x, p):\n" \
+                    "    time.sleep(0.05)\n    return quick(x, p)\n"
+    hand_in(tmp_path / "class", *(f"s{i}/hw.ipynb" for i in range(6)), cells=(slow, TABLE))
+    out = tmp_path / "out.jsonl"
+    run = command("grade", tmp_path / "class", "--out", out, "--jobs", jobs, "--seed", 4, start_new_session=True)
+    end = time.monotonic() + 60
+    while (not out.exists() or out.read_bytes().count(b"\n") < 2) and time.monotonic() < end:
+        time.sleep(0.01)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    run.stdout.close()
+    run.stderr.close()
+    before = out.read_bytes().count(b"\n")
+    assert 2 <= before < 6
+    with open(out, "ab") as file:
+        file.write(b'{"student": "s5", "pa')
+    again = command("grade", tmp_path / "class", "--out", out, "--seed", 4)
+    text, errors = again.communicate(timeout=120)
+    assert again.returncode == 0, errors
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert sorted(line["student"] for line in lines) == [f"s{i}" for i in range(6)]
+    assert all(line["score"] == 1 for line in lines) and "6 submissions, mean score 100%" in text
