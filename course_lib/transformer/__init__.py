@@ -9,6 +9,14 @@ from course_lib.transformer.attention import (
     fused_attention,
     padding_mask,
 )
+from course_lib.transformer.bert import (
+    BERT,
+    BERTConfig,
+    PretrainingBatch,
+    QuestionAnswering,
+    SequenceClassifier,
+    TokenClassifier,
+)
 from course_lib.transformer.blocks import (
     DecoderBlock,
     EncoderBlock,
@@ -18,6 +26,7 @@ from course_lib.transformer.blocks import (
     layer_norm,
     transformer_function,
 )
+from course_lib.transformer.corruption import mask_tokens, sentence_pairs
 from course_lib.transformer.gpt import GPT, GPTConfig, left_pad
 from course_lib.transformer.positions import (
     CombinedPositions,
@@ -29,7 +38,8 @@ from course_lib.transformer.positions import (
     sinusoidal,
 )
 
-__all__ = ["GPT", "CombinedPositions", "DecoderBlock", "EncoderBlock", "FeedForward", "GPTConfig", "KVCache",
-           "LayerNorm", "LearnedPositions", "MultiHeadAttention", "OneHotPositions", "Residual", "SeparatePositions",
-           "SinusoidalPositions", "attention_weights", "causal_mask", "combine_masks", "fused_attention",
-           "layer_norm", "left_pad", "padding_mask", "rotary", "sinusoidal", "transformer_function"]
+__all__ = ["BERT", "BERTConfig", "CombinedPositions", "DecoderBlock", "EncoderBlock", "FeedForward", "GPT", "GPTConfig",
+           "KVCache", "LayerNorm", "LearnedPositions", "MultiHeadAttention", "OneHotPositions", "PretrainingBatch",
+           "QuestionAnswering", "Residual", "SeparatePositions", "SequenceClassifier", "SinusoidalPositions",
+           "TokenClassifier", "attention_weights", "causal_mask", "combine_masks", "fused_attention", "layer_norm",
+           "left_pad", "mask_tokens", "padding_mask", "rotary", "sentence_pairs", "sinusoidal", "transformer_function"]

@@ -45,10 +45,10 @@ GPT_BUFFERS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 
 def load_gpt(cls: type, name: str | Path) -> nn.Module:
     config, tensors, where = read(name)
-    _expect(where, config, "model_type", "gpt2")
+    expect(where, config, "model_type", "gpt2")
     for key, value in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False),
                        ("add_cross_attention", False)):
-        _expect(where, {key: value} | config, key, value)
+        expect(where, {key: value} | config, key, value)
     drops = [config.get(key, 0.1) for key in ("resid_pdrop", "embd_pdrop", "attn_pdrop")]
     if len(set(drops)) > 1:
         raise HubError(f"{where}: resid_pdrop, embd_pdrop and attn_pdrop are {drops}; a GPT here has one for all")
@@ -116,8 +116,8 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
     state = model.state_dict()
     missing = [names[ours] for ours in state if ours not in tensors]
     if missing or unexpected:
-        raise HubError(f"{where} does not fit {type(model).__name__}: missing are {_listed(missing)}, "
-                       f"unexpected are {_listed(unexpected)}")
+        raise HubError(f"{where} does not fit {type(model).__name__}: missing are {listed(missing)}, "
+                       f"unexpected are {listed(unexpected)}")
     for ours, mine in state.items():
         if mine.shape != tensors[ours].shape:
             raise HubError(f"{where}: {names[ours]} gives {ours} the shape {tuple(tensors[ours].shape)}; by "
@@ -171,12 +171,12 @@ def _download(name: str) -> Path:
     return folder
 
 
-def _listed(names: Iterable[str]) -> str:
+def listed(names: Iterable[str]) -> str:
     names = sorted(names)
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return (", ".join(names[:8]) or "none") + more
 
 
-def _expect(where: str, config: dict[str, Any], key: str, value: Any) -> None:
+def expect(where: str, config: dict[str, Any], key: str, value: Any) -> None:
     if config.get(key) != value:
         raise HubError(f"{where}: {key} is {config.get(key)!r}; needed is {value!r}")

@@ -17,9 +17,12 @@ from course_lib.text.decoding import beam as beam_module
 from course_lib.text.decoding import stochastic as stochastic_module
 from course_lib.text.decoding import walk as walk_module
 from course_lib.transformer import attention as attention_module
+from course_lib.transformer import bert as bert_module
 from course_lib.transformer import blocks as blocks_module
+from course_lib.transformer import corruption as corruption_module
 from course_lib.transformer import gpt as gpt_module
 from course_lib.transformer import positions as positions_module
+from tests.transformer import bert_checks
 from tests.transformer import checks as check
 
 
@@ -220,6 +223,42 @@ MUTANTS = [
         ("the output layer is a copy, not the table itself",
          "self.head = None if c.tied else nn.Linear(c.d_model, c.vocabulary, bias=False)",
          "self.head = nn.Linear(c.d_model, c.vocabulary, bias=False)")),
+
+    # BERT
+    *of(bert_module, None, bert_checks.reads_both_sides_and_no_padding,
+        ("BERT reads the past alone", "x = block(x, attend)", "x = block(x, attend, causal=True)"),
+        ("BERT reads the padding", "x = block(x, attend)", "x = block(x)")),
+    *of(bert_module, None, bert_checks.padding_changes_nothing,
+        ("the sentence is the mean of all tokens, padding too", "self.pooler(x[:, 0])", "self.pooler(x.mean(dim=1))")),
+    *of(bert_module, None, bert_checks.loss_is_on_the_chosen,
+        ("the loss of all positions", "encoded.tokens[batch.chosen], self.tokens.weight)",
+         "encoded.tokens.flatten(0, 1), self.tokens.weight)\n"
+         "        batch = batch._replace(chosen=batch.chosen | True)"),
+        ("kept tokens are not in the loss", "batch = PretrainingBatch(*batch)", "batch = PretrainingBatch(*batch)\n"
+         "        batch = batch._replace(chosen=batch.chosen & (batch.tokens != batch.targets))"),
+        ("the corrupted token is the target", "batch.targets[batch.chosen]", "batch.tokens[batch.chosen]"),
+        ("next and not next exchanged", "(~batch.next.bool()).long()", "batch.next.long()"),
+        ("the head without its norm", "F.linear(self.norm(ACTIVATIONS", "F.linear((ACTIVATIONS")),
+    *of(corruption_module, "mask_tokens", bert_checks.masks_as_the_paper,
+        ("special tokens are chosen too", "chosen = ordinary[tokens] & (u < rate)", "chosen = u < rate"),
+        ("padding is chosen too", "chosen &= mask", "pass"),
+        ("the fate of a token from the number that chose it", "(u < rate)", "(u < rate)\n    fate = u"),
+        ("all that is chosen is hidden", "torch.where(chosen & hidden, mask_id, read)",
+         "torch.where(chosen, mask_id, read)"),
+        ("one in twenty of the chosen is replaced, not one in ten", "shares[0] + shares[1]\n",
+         "shares[0] + shares[1] * 0.5\n"),
+        ("special tokens are put in", "candidates = ordinary.nonzero()[:, 0]",
+         "candidates = torch.arange(vocabulary)"),
+        ("every row has its tokens replaced alike", "candidates[pick]", "candidates[pick[:1]]"),
+        ("one token in a hundred more than the paper", "(u < rate)", "(u < rate * 1.05)")),
+    *of(corruption_module, "sentence_pairs", bert_checks.pairs_as_the_paper,
+        ("the random sentence may be of the same document", "everything[i + len(document) * (i >= begin)]",
+         "everything[i]"),
+        ("three pairs in five follow", "generator=generator) < 0.5", "generator=generator) < 0.6"),
+        ("the next document's sentences only", "everything[i + len(document) * (i >= begin)]",
+         "everything[(begin + len(document)) % len(everything)]"),
+        ("pairs do not overlap: every second sentence is never first", "zip(document[:-1], document[1:])",
+         "zip(document[:-1:2], document[1::2])")),
 
     # decoding
     *of(beam_module, "beam_search", check.narrow_beam_is_the_plain_loop,

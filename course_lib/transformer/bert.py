@@ -1,0 +1,276 @@
+r"""BERT: an encoder that reads in both directions, trained to fill in what was hidden."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Integer
+from torch import Tensor, nn
+
+from course_lib.transformer import pretrained_bert
+from course_lib.transformer.blocks import ACTIVATIONS, EncoderBlock, LayerNorm
+from course_lib.transformer.corruption import Corrupted, Pair, mask_tokens, sentence_pairs
+from course_lib.transformer.positions import LearnedPositions
+
+__all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "QuestionAnswering",
+           "SequenceClassifier", "TokenClassifier", "mask_tokens", "sentence_pairs"]
+
+
+@dataclass(frozen=True)
+class BERTConfig:
+    """The size of a BERT; the defaults are those of BERT base, 110 million parameters.
+
+    vocabulary   V, number of tokens
+    window       the longest input, in tokens
+    token_types  kinds of segment: 0 for the first sentence, 1 for the second
+    d_ff         hidden width of the feed-forward networks; 4 d_model if None
+    dropout      probability of dropping, for embeddings, layers and attention weights
+    """
+
+    vocabulary: int
+    window: int = 512
+    layers: int = 12
+    heads: int = 12
+    d_model: int = 768
+    d_ff: int | None = None
+    token_types: int = 2
+    dropout: float | int = 0.1
+    activation: str = "gelu"
+    eps: float | int = 1e-12
+
+    def __post_init__(self):
+        for name in ("vocabulary", "window", "layers", "heads", "d_model", "token_types"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; needed is at least 1")
+
+
+class Encoded(NamedTuple):
+    """tokens (B, T, D), one vector a token; sentence (B, D), of the first token [CLS], through the pooler."""
+
+    tokens: Tensor
+    sentence: Tensor
+
+
+class PretrainingBatch(NamedTuple):
+    """What `BERT.loss` takes.
+
+    tokens, token_types  (B, T), as corrupted
+    mask                 (B, T), True for real tokens
+    chosen               (B, T), True where the token is to be told
+    targets              (B, T), the tokens as they were; read where `chosen` is True
+    next                 (B,), whether the second sentence follows the first; None to leave that out
+    """
+
+    tokens: Tensor
+    token_types: Tensor
+    mask: Tensor
+    chosen: Tensor
+    targets: Tensor
+    next: Tensor | None = None
+
+
+class BERT(nn.Module):
+    r"""$h^0 = \mathrm{LN}(E[x] + P + S[s])$, $\; h^l = \mathrm{block}_l(h^{l-1})$: post-LN blocks, no causal mask.
+
+    The head of the masked language model gives $p(x_t \mid \tilde x) =
+    \mathrm{softmax}(\mathrm{LN}(\phi(h^L_t W + b))\, E^\top + c)$ for tokens of the corrupted text $\tilde x$, and a
+    second one tells from [CLS] whether the second sentence follows the first. It defines no distribution over texts:
+    each factor reads both sides.
+
+    Slides: "BERT". Paper: Devlin et al. 2019.
+    """
+
+    def __init__(self, config: BERTConfig | dict):
+        super().__init__()
+        settings = config if isinstance(config, BERTConfig) else BERTConfig(**config)
+        self.settings, c, D = settings, settings, settings.d_model
+        self.tokens = nn.Embedding(c.vocabulary, D)                  # E
+        self.positions = LearnedPositions(c.window, D)               # P
+        self.types = nn.Embedding(c.token_types, D)                  # S
+        self.norm, self.dropout = LayerNorm(D, c.eps), nn.Dropout(c.dropout)
+        self.blocks = nn.ModuleList(EncoderBlock(D, c.heads, c.d_ff or 4 * D, c.dropout, "post", c.activation, c.eps)
+                                    for _ in range(c.layers))
+        self.pooler = nn.Linear(D, D)
+        self.mlm = MaskedLanguageHead(c)
+        self.nsp = nn.Linear(D, 2)                                   # 0: the next sentence, 1: another one
+        for p in self.parameters():
+            if p.dim() == 2:
+                nn.init.normal_(p, 0, 0.02)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.zeros_(module.bias)
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"config": asdict(self.settings)}
+
+    def forward(self, tokens: Tensor, token_types: Tensor | None = None, mask: Tensor | None = None) -> Encoded:
+        """Read tokens (B, T): a vector for each, and one for the whole.
+
+        token_types  (B, T), the segment of each token; 0 unless given
+        mask         (B, T), True for real tokens; padding is not attended to, what comes out there means nothing
+
+        Raises ValueError for tokens or types out of range, input past the window, a mask that does not fit.
+        """
+        self._check(tokens, token_types, mask)
+        x = self.positions(self.tokens(tokens))                      # (B, T, D)
+        x = x + (self.types.weight[0] if token_types is None else self.types(token_types))
+        x = self.dropout(self.norm(x))
+        attend = None if mask is None else mask[:, None, :]          # (B, 1, T), for every query
+        for block in self.blocks:
+            x = block(x, attend)
+        return Encoded(x, self.pooler(x[:, 0]).tanh())
+
+    def pretraining_logits(self, tokens: Tensor, token_types: Tensor | None = None,
+                           mask: Tensor | None = None) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 2"]]:
+        """Logits of the token at every position, and of "next" (0) against "not next" (1)."""
+        encoded = self(tokens, token_types, mask)
+        return self.mlm(encoded.tokens, self.tokens.weight), self.nsp(encoded.sentence)
+
+    def loss(self, batch: PretrainingBatch) -> tuple[Float[Tensor, ""], int]:
+        """Cross-entropy in nats a chosen token, plus that of the next sentence; and the number of chosen tokens.
+
+        The head over V tokens runs on the chosen positions alone, a seventh of all. Slides: equation (10).
+        """
+        batch = PretrainingBatch(*batch)
+        if not batch.chosen.any():
+            raise ValueError("chosen is False everywhere; there is nothing to predict")
+        encoded = self(batch.tokens, batch.token_types, batch.mask)
+        logits = self.mlm(encoded.tokens[batch.chosen], self.tokens.weight)          # (N, V)
+        loss = F.cross_entropy(logits, batch.targets[batch.chosen])
+        if batch.next is not None:
+            loss = loss + F.cross_entropy(self.nsp(encoded.sentence), (~batch.next.bool()).long())
+        return loss, len(logits)
+
+    @torch.no_grad()
+    def attention_weights(self, tokens: Tensor, token_types: Tensor | None = None,
+                          mask: Tensor | None = None) -> list[Float[Tensor, "B H T T"]]:
+        """The attention weights of every layer, first to last."""
+        weights, attend = [], None if mask is None else mask[:, None, :]
+
+        def note(attention, inputs):
+            weights.append(attention.weights(inputs[0], mask=attend))
+
+        hooks = [block.attention.register_forward_pre_hook(note) for block in self.blocks]
+        try:
+            self(tokens, token_types, mask)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return weights
+
+    def _check(self, tokens: Tensor, token_types: Tensor | None, mask: Tensor | None) -> None:
+        if tokens.dim() != 2 or tokens.numel() == 0 or tokens.shape[1] > self.settings.window:
+            raise ValueError(f"tokens has shape {tuple(tokens.shape)}; needed is (B, T) with T from 1 to "
+                             f"{self.settings.window}, the window")
+        for name, value, many in (("tokens", tokens, self.settings.vocabulary),
+                                  ("token_types", token_types, self.settings.token_types)):
+            if value is not None and (value.min() < 0 or value.max() >= many):
+                raise ValueError(f"{name} reach from {value.min()} to {value.max()}; needed are 0..{many - 1}")
+        if token_types is not None and token_types.shape != tokens.shape:
+            raise ValueError(f"token_types has shape {tuple(token_types.shape)}; needed is {tuple(tokens.shape)}")
+        if mask is not None and (mask.dtype != torch.bool or mask.shape != tokens.shape):
+            raise ValueError(f"mask has shape {tuple(mask.shape)} and dtype {mask.dtype}; needed is "
+                             f"{tuple(tokens.shape)}, torch.bool, True for real tokens")
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path) -> BERT:
+        """The BERT in a folder with config.json and its weights, or of that name on the Hugging Face hub; eval mode.
+
+        A file without pooler or heads gives them fresh weights and a warning that names them. Raises HubError, a
+        ValueError, for another kind of configuration and for tensors that are missing, unexpected or misshapen.
+        """
+        return pretrained_bert.load(cls, name)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write config.json and model.safetensors as Hugging Face's BertForPreTraining reads them."""
+        pretrained_bert.save(self, folder)
+
+
+class MaskedLanguageHead(nn.Module):
+    r"""$\mathrm{LN}(\phi(h W + b))\, E^\top + c$, with the token embeddings E, which are passed in."""
+
+    def __init__(self, c: BERTConfig):
+        super().__init__()
+        self.transform = nn.Linear(c.d_model, c.d_model)             # W, b
+        self.norm = LayerNorm(c.d_model, c.eps)
+        self.bias = nn.Parameter(torch.zeros(c.vocabulary))          # c
+        self.activation = c.activation
+
+    def forward(self, hidden: Float[Tensor, "... D"], embeddings: Float[Tensor, "V D"]) -> Float[Tensor, "... V"]:
+        return F.linear(self.norm(ACTIVATIONS[self.activation](self.transform(hidden))), embeddings, self.bias)
+
+
+# --- heads for tasks -------------------------------------------------------------------------------------------------
+
+
+class SequenceClassifier(nn.Module):
+    """Logits of a class for the whole input, (B, classes), from the pooled [CLS]. Slides: "Fine-tuning"."""
+
+    def __init__(self, bert: BERT, classes: int):
+        super().__init__()
+        self.bert, self.dropout = bert, nn.Dropout(bert.settings.dropout)
+        self.head = _head(bert, classes)
+
+    def forward(self, tokens: Tensor, token_types: Tensor | None = None,
+                mask: Tensor | None = None) -> Float[Tensor, "B classes"]:
+        return self.head(self.dropout(self.bert(tokens, token_types, mask).sentence))
+
+
+class TokenClassifier(nn.Module):
+    """Logits of a class for every token, (B, T, classes): tagging, named entities."""
+
+    def __init__(self, bert: BERT, classes: int):
+        super().__init__()
+        self.bert, self.dropout = bert, nn.Dropout(bert.settings.dropout)
+        self.head = _head(bert, classes)
+
+    def forward(self, tokens: Tensor, token_types: Tensor | None = None,
+                mask: Tensor | None = None) -> Float[Tensor, "B T classes"]:
+        return self.head(self.dropout(self.bert(tokens, token_types, mask).tokens))
+
+
+class QuestionAnswering(nn.Module):
+    """Logits of where an answer starts and where it ends, (B, T) each, as for SQuAD; minus infinity at padding."""
+
+    def __init__(self, bert: BERT):
+        super().__init__()
+        self.bert, self.head = bert, _head(bert, 2)
+
+    def forward(self, tokens: Tensor, token_types: Tensor | None = None,
+                mask: Tensor | None = None) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
+        logits = self.head(self.bert(tokens, token_types, mask).tokens)              # (B, T, 2)
+        if mask is not None:
+            logits = logits.masked_fill(~mask[..., None], -torch.inf)
+        start, end = logits.unbind(dim=-1)
+        return start, end
+
+    def span(self, tokens: Tensor, token_types: Tensor | None = None, mask: Tensor | None = None,
+             allowed: Tensor | None = None, longest: int = 30) -> Integer[Tensor, "B 2"]:
+        """First and last token of the best answer: the pair with the largest sum of logits, in order.
+
+        allowed  (B, T), True where an answer may lie: the passage, not the question
+        longest  the answer's greatest length in tokens
+        """
+        start, end = self(tokens, token_types, mask)
+        if allowed is not None:
+            start, end = (logits.masked_fill(~allowed, -torch.inf) for logits in (start, end))
+        T = start.shape[1]
+        ordered = torch.ones(T, T, dtype=torch.bool, device=start.device).triu().tril(longest - 1)
+        score = (start[:, :, None] + end[:, None, :]).masked_fill(~ordered, -torch.inf)  # (B, T, T)
+        best = score.flatten(1).argmax(dim=1)
+        return torch.stack([best // T, best % T], dim=1)
+
+
+def _head(bert: BERT, classes: int) -> nn.Linear:
+    if classes < 1:
+        raise ValueError(f"classes is {classes}; needed is at least 1")
+    head = nn.Linear(bert.settings.d_model, classes)
+    nn.init.normal_(head.weight, 0, 0.02)
+    nn.init.zeros_(head.bias)
+    return head

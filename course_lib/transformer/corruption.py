@@ -1,0 +1,84 @@
+"""What BERT is trained to undo: tokens hidden, sentences put beside a stranger or in the wrong order."""
+
+from __future__ import annotations
+
+from typing import Iterable, NamedTuple, Sequence
+
+import torch
+from jaxtyping import Integer
+from torch import Tensor
+
+
+class Corrupted(NamedTuple):
+    tokens: Tensor                                                   # (B, T): what the model reads
+    chosen: Tensor                                                   # (B, T), boolean: where it is asked
+
+
+class Pair(NamedTuple):
+    first: Tensor                                                    # (T1,)
+    second: Tensor                                                   # (T2,)
+    next: bool                                                       # False: random, or the wrong way round
+
+
+def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocabulary: int, special: Iterable[int] = (),
+                mask: Tensor | None = None, rate: float = 0.15, shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
+                generator: torch.Generator | None = None) -> Corrupted:
+    """Choose each ordinary token with probability `rate`; of those chosen hide 80 %, replace 10 %, keep 10 %.
+
+    mask_id  what stands for a hidden token; it is never chosen itself
+    special  other tokens that are never chosen and never put in: the start, the separator, the padding
+    mask     (B, T), True for real tokens; the others are never chosen
+    shares   of hidden, replaced and kept tokens, which sum to one; a replacement is any ordinary token
+
+    The loss is taken where `chosen` is True, kept tokens included: the model cannot know which of what it reads to
+    trust. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
+    """
+    if not 0 < rate <= 1 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+        raise ValueError(f"rate is {rate} and shares {shares}; needed are 0 < rate <= 1 and shares that sum to one")
+    if mask is not None and (mask.dtype != torch.bool or mask.shape != tokens.shape):
+        raise ValueError(f"mask has shape {tuple(mask.shape)} and dtype {mask.dtype}; needed is {tuple(tokens.shape)}, "
+                         "torch.bool, True for real tokens")
+    ordinary = torch.ones(vocabulary, dtype=torch.bool, device=tokens.device)
+    ordinary[[mask_id, *special]] = False
+    if tokens.numel() and (tokens.min() < 0 or tokens.max() >= vocabulary):
+        raise ValueError(f"tokens reach from {tokens.min()} to {tokens.max()}; this vocabulary has 0..{vocabulary - 1}")
+    device = tokens.device if generator is None else generator.device
+    u, fate = (torch.rand(tokens.shape, generator=generator, device=device).to(tokens.device) for _ in range(2))
+    chosen = ordinary[tokens] & (u < rate)
+    if mask is not None:
+        chosen &= mask
+    candidates = ordinary.nonzero()[:, 0]
+    pick = torch.randint(len(candidates), tokens.shape, generator=generator, device=device).to(tokens.device)
+    hidden, replaced = fate < shares[0], fate < shares[0] + shares[1]
+    read = torch.where(chosen & replaced, candidates[pick], tokens)
+    return Corrupted(torch.where(chosen & hidden, mask_id, read), chosen)
+
+
+def sentence_pairs(documents: Sequence[Sequence[Integer[Tensor, "..."]]], generator: torch.Generator | None = None,
+                   order: bool = False) -> list[Pair]:
+    """Every two neighbouring sentences of a document, half of the pairs spoilt.
+
+    documents  lists of sentences, each the ids of its tokens
+    order      False: the second sentence is replaced by a random one of another document (next-sentence prediction,
+               BERT). True: the two are exchanged (sentence-order prediction: the slides' "toast" example, and ALBERT)
+
+    Raises ValueError where no document has two sentences, or where there is no other document to draw from.
+    """
+    sizes = torch.tensor([len(document) for document in documents])
+    if len(sizes) == 0 or sizes.max() < 2:
+        raise ValueError("documents has none with two sentences; a pair needs two that follow each other")
+    if not order and (sizes > 0).sum() < 2:
+        raise ValueError("documents is a single one; the random sentence comes from another document")
+    everything = [sentence for document in documents for sentence in document]
+    begins, pairs = (sizes.cumsum(0) - sizes).tolist(), []
+    for document, begin in zip(documents, begins):
+        for first, second in zip(document[:-1], document[1:]):
+            kept = bool(torch.rand((), generator=generator) < 0.5)
+            if kept:
+                pairs.append(Pair(first, second, True))
+            elif order:
+                pairs.append(Pair(second, first, False))
+            else:                                                    # any sentence but this document's
+                i = int(torch.randint(len(everything) - len(document), (), generator=generator))
+                pairs.append(Pair(first, everything[i + len(document) * (i >= begin)], False))
+    return pairs

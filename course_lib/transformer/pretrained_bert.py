@@ -1,0 +1,119 @@
+"""BERT's weights in Hugging Face's file format, read and written.
+
+Public files differ: older ones call the gains of norms gamma and beta, omit the output layer that is tied to the
+embeddings, hold a buffer of positions, or lack the pooler or the heads.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.hub import HubError
+from course_lib.transformer.pretrained import ACTIVATIONS, expect, fill, listed, read, write
+
+# ours -> Hugging Face's
+BLOCK = {
+    "attention.out": "attention.output.dense", "residual1.norm": "attention.output.LayerNorm",
+    "feed_forward.widen": "intermediate.dense", "feed_forward.narrow": "output.dense",
+    "residual2.norm": "output.LayerNorm",
+}
+AROUND = {"tokens": "bert.embeddings.word_embeddings", "positions.table": "bert.embeddings.position_embeddings",
+          "types": "bert.embeddings.token_type_embeddings", "norm": "bert.embeddings.LayerNorm",
+          "pooler": "bert.pooler.dense", "mlm.transform": "cls.predictions.transform.dense",
+          "mlm.norm": "cls.predictions.transform.LayerNorm", "mlm": "cls.predictions", "nsp": "cls.seq_relationship"}
+PROJECTIONS = ("query", "key", "value")                              # one below the other in ours
+HEADS = ("pooler.", "mlm.", "nsp.")                                  # what a file may lack
+
+
+def load(cls: type, name: str | Path) -> nn.Module:
+    config, tensors, where = read(name)
+    expect(where, config, "model_type", "bert")
+    for key, value in (("position_embedding_type", "absolute"), ("is_decoder", False), ("add_cross_attention", False)):
+        expect(where, {key: value} | config, key, value)
+    drops = [config.get(key, 0.1) for key in ("hidden_dropout_prob", "attention_probs_dropout_prob")]
+    if drops[0] != drops[1]:
+        raise HubError(f"{where}: hidden_dropout_prob and attention_probs_dropout_prob are {drops}; "
+                       "a BERT here has one for all")
+    activation = config.get("hidden_act", "gelu")
+    if activation not in ACTIVATIONS:
+        raise HubError(f"{where}: hidden_act is {activation!r}; known are {', '.join(ACTIVATIONS)}")
+    try:
+        model = cls(dict(
+            vocabulary=config["vocab_size"], window=config["max_position_embeddings"],
+            layers=config["num_hidden_layers"], heads=config["num_attention_heads"], d_model=config["hidden_size"],
+            d_ff=config["intermediate_size"], token_types=config.get("type_vocab_size", 2), dropout=drops[0],
+            activation=ACTIVATIONS[activation], eps=config.get("layer_norm_eps", 1e-12)))
+    except KeyError as error:
+        raise HubError(f"{where}: config.json lacks {error}") from None
+    except ValueError as error:
+        raise HubError(f"{where}: config.json describes a BERT that cannot be built: {error}") from error
+    tensors = {_modern(key): t for key, t in tensors.items() if not key.endswith("embeddings.position_ids")}
+    _drop_copies(tensors, where)
+    names = _names(model)
+    found = {}
+    for ours, theirs in names.items():
+        if all(part in tensors for part in theirs):
+            found[ours] = torch.cat([tensors.pop(part) for part in theirs])
+    whole = [head for head in HEADS if not any(ours.startswith(head) for ours in found)]     # all of it is absent
+    absent = [ours for ours in names if ours.startswith(tuple(whole))]
+    state = model.state_dict()
+    fill(model, found | {ours: state[ours] for ours in absent}, where,
+         {ours: theirs[0] if len(theirs) == 1 else " + ".join(theirs) for ours, theirs in names.items()}, tensors)
+    if absent:
+        warnings.warn(f"{where} lacks {listed(names[ours][0] for ours in absent)}: {listed(absent)} keep their first, "
+                      "random weights", stacklevel=3)
+    return model.eval()
+
+
+def save(model: nn.Module, folder: str | Path) -> None:
+    s = model.settings
+    config = {
+        "architectures": ["BertForPreTraining"], "model_type": "bert", "vocab_size": s.vocabulary,
+        "max_position_embeddings": s.window, "num_hidden_layers": s.layers, "num_attention_heads": s.heads,
+        "hidden_size": s.d_model, "intermediate_size": s.d_ff or 4 * s.d_model, "type_vocab_size": s.token_types,
+        "hidden_act": {"gelu_tanh": "gelu_new"}.get(s.activation, s.activation), "hidden_dropout_prob": s.dropout,
+        "attention_probs_dropout_prob": s.dropout, "layer_norm_eps": s.eps, "tie_word_embeddings": True}
+    state, tensors = model.state_dict(), {}
+    for ours, theirs in _names(model).items():
+        tensors |= dict(zip(theirs, state[ours].chunk(len(theirs))))
+    write(folder, config, tensors)
+
+
+def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
+    """Every tensor of the state dict -> its name in the file, or its names, to be put one below the other."""
+    names = {}
+    for ours in model.state_dict():
+        module, kind = ours.rsplit(".", 1)
+        kind = {"gamma": "weight", "beta": "bias"}.get(kind, kind)
+        inside = re.fullmatch(r"blocks\.(\d+)\.(.+)", module)
+        if not inside:
+            names[ours] = (f"{AROUND[module]}.{kind}",)
+            continue
+        layer = f"bert.encoder.layer.{inside[1]}"
+        if inside[2] == "attention.qkv":
+            names[ours] = tuple(f"{layer}.attention.self.{part}.{kind}" for part in PROJECTIONS)
+        else:
+            names[ours] = (f"{layer}.{BLOCK[inside[2]]}.{kind}",)
+    return names
+
+
+def _modern(name: str) -> str:
+    """With the prefix that a bare encoder's file lacks, and without TensorFlow's names of the norms' parameters."""
+    name = name if name.startswith(("bert.", "cls.")) or not name.startswith(("embeddings.", "encoder.", "pooler.")) \
+        else f"bert.{name}"
+    return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
+
+
+def _drop_copies(tensors: dict[str, Tensor], where: str) -> None:
+    """The output layer and its bias, where a file writes them out though they are tied."""
+    for copy, original in (("cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"),
+                           ("cls.predictions.decoder.bias", "cls.predictions.bias")):
+        if copy in tensors:
+            value = tensors.pop(copy)
+            if not torch.equal(value, tensors.setdefault(original, value)):
+                raise HubError(f"{where}: {copy} is said to be tied to {original}, and differs from it")

@@ -1,0 +1,274 @@
+"""BERT: what it reads and what it does not, its losses and heads, its files; and what it is trained to undo."""
+from __future__ import annotations
+
+import json
+import warnings
+
+import pytest
+import torch
+import torch.nn.functional as F
+from safetensors.torch import load_file, save_file
+
+from course_lib.hub import HubError
+from course_lib.transformer import bert as module
+from course_lib.transformer import corruption
+from course_lib.transformer.bert import (
+    BERT,
+    BERTConfig,
+    PretrainingBatch,
+    QuestionAnswering,
+    SequenceClassifier,
+    TokenClassifier,
+    mask_tokens,
+    sentence_pairs,
+)
+from tests.transformer import bert_checks as check
+from tests.transformer.bert_checks import MASK, TOKENS, TYPES, small_bert
+from tests.transformer.checks import drawn, rng, same
+
+
+def test_every_token_reads_every_real_token():
+    check.reads_both_sides_and_no_padding(module)
+
+
+def test_rows_are_alone_whatever_their_padding():
+    check.padding_changes_nothing(module)
+
+
+def test_logits_and_loss_on_chosen_positions():
+    check.loss_is_on_the_chosen(module)
+
+
+def test_types_and_positions_matter():
+    model = small_bert()
+    a = model(TOKENS, TYPES, MASK).tokens
+    assert (a - model(TOKENS, None, MASK).tokens)[:, :4].abs().max() > 1e-3
+    same(model(TOKENS, torch.zeros_like(TYPES)).tokens, model(TOKENS).tokens)
+    assert (a - model(TOKENS.flip(1), TYPES.flip(1), MASK.flip(1)).tokens.flip(1)).abs().max() > 1e-3
+
+
+def test_the_pooler_reads_the_first_token():
+    model = small_bert()
+    encoded = model(TOKENS, TYPES, MASK)
+    same(encoded.sentence, torch.tanh(encoded.tokens[:, 0] @ model.pooler.weight.T + model.pooler.bias))
+
+
+def test_embeddings_are_tied_and_counted_once():
+    """BERT base: 110 million parameters, as in the paper."""
+    with torch.device("meta"):
+        model = BERT(BERTConfig(vocabulary=30522))
+    assert sum(p.numel() for p in model.parameters()) == 110_106_428
+    assert sum(t.numel() for t in model.state_dict().values()) == 110_106_428
+
+
+def test_attention_weights():
+    model = small_bert()
+    for w in model.attention_weights(TOKENS, TYPES, MASK):
+        assert w.shape == (3, 3, 8, 8) and (w.transpose(1, 3)[~MASK] == 0).all()
+        same(w.sum(-1), torch.ones(3, 3, 8).double())
+    assert not any(block.attention._forward_pre_hooks for block in model.blocks)
+
+
+def test_heads():
+    bert = small_bert()
+    sentence, tagger, span = (drawn(head) for head in (SequenceClassifier(bert, 3), TokenClassifier(bert, 4),
+                                                       QuestionAnswering(bert)))
+    encoded = bert(TOKENS, TYPES, MASK)
+    same(sentence(TOKENS, TYPES, MASK), sentence.head(encoded.sentence))
+    same(tagger(TOKENS, TYPES, MASK), tagger.head(encoded.tokens))
+    start, end = span(TOKENS, TYPES, MASK)
+    same(torch.stack([start, end], -1)[MASK], span.head(encoded.tokens)[MASK])
+    assert (start[~MASK] == -torch.inf).all() and (end[~MASK] == -torch.inf).all()
+
+
+def test_the_best_span_is_in_order_in_the_passage_and_not_too_long():
+    model = drawn(QuestionAnswering(small_bert()), seed=3)
+    allowed = torch.tensor([[0, 0, 1, 1, 1, 1, 1, 0]]).bool().expand(3, 8) & MASK
+    start, end = (logits.detach() for logits in model(TOKENS, TYPES, MASK))
+    for longest in (1, 2, 30):
+        found = model.span(TOKENS, TYPES, MASK, allowed, longest)
+        for b in range(3):
+            pairs = [(float(start[b, i] + end[b, j]), i, j) for i in range(8) for j in range(i, min(8, i + longest))
+                     if allowed[b, i] and allowed[b, j]]
+            assert found[b].tolist() == list(max(pairs)[1:])
+
+
+@pytest.mark.slow
+def test_learns_to_fill_in():
+    """A period of three tokens: what is hidden can be told from either side."""
+    torch.manual_seed(0)
+    model = BERT(BERTConfig(vocabulary=8, window=12, layers=2, heads=2, d_model=16, dropout=0))
+    rows = torch.randint(1, 7, (64, 3)).repeat(1, 4)
+    optimiser = torch.optim.Adam(model.parameters(), 3e-3)
+    for step in range(200):
+        read, chosen = mask_tokens(rows, 7, 8, special=[0], generator=rng(step))
+        batch = PretrainingBatch(read, torch.zeros_like(rows), torch.ones_like(rows).bool(), chosen, rows)
+        loss, _count = model.loss(batch)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    assert loss < 0.7
+
+
+# --- what it is trained to undo --------------------------------------------------------------------------------------
+
+
+def test_masking():
+    """On two million tokens."""
+    check.masks_as_the_paper(mask_tokens, rows=4000)
+
+
+def test_masking_is_repeatable_and_leaves_its_input_alone():
+    tokens = torch.randint(5, 100, (4, 50), generator=rng())
+    before = tokens.clone()
+    a, b = (mask_tokens(tokens, 4, 100, generator=rng(1)) for _ in range(2))
+    assert torch.equal(a.tokens, b.tokens) and torch.equal(a.chosen, b.chosen) and torch.equal(tokens, before)
+
+
+def documents(count=40, seed=0):
+    """Sentences that say which document they are of, and where they stand in it."""
+    sizes = torch.randint(1, 12, (count,), generator=rng(seed)).tolist()
+    return [[torch.tensor([d, i]) for i in range(n)] for d, n in enumerate(sizes)]
+
+
+def test_pairs():
+    check.pairs_as_the_paper(sentence_pairs)
+
+
+def test_pairs_in_the_wrong_order():
+    docs = documents(400)
+    pairs = sentence_pairs(docs, rng(), order=True)
+    share = sum(pair.next for pair in pairs) / len(pairs)
+    assert len(pairs) == sum(len(d) - 1 for d in docs) and abs(share - 0.5) < 4 * 0.5 / len(pairs) ** 0.5
+    for a, b, follows in pairs:
+        assert a[0] == b[0] and b[1] - a[1] == (1 if follows else -1)
+
+
+def test_pairs_become_a_batch():
+    """From documents to a loss, by the package's own parts."""
+    from course_lib.text import join_segments, pad
+    pairs = sentence_pairs([[torch.tensor([3 + d, 5, 6]), torch.tensor([4, 7])] for d in range(3)], rng())
+    joined = [join_segments(p.first, p.second, cls=0, sep=1) for p in pairs]
+    tokens, mask = pad([t for t, _ in joined], 2)
+    types, _ = pad([s for _, s in joined], 0)
+    read, chosen = mask_tokens(tokens, 8, 11, special=[0, 1, 2], mask=mask, rate=0.5, generator=rng())
+    loss, count = small_bert().loss(PretrainingBatch(read, types, mask, chosen, tokens,
+                                                     torch.tensor([p.next for p in pairs])))
+    assert torch.isfinite(loss) and count == chosen.sum() > 0
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def saved(tmp_path, **changes):
+    model = small_bert(**changes).float()
+    model.save_pretrained(tmp_path)
+    return model, load_file(tmp_path / "model.safetensors"), json.loads((tmp_path / "config.json").read_text())
+
+
+def store(tmp_path, tensors, config):
+    save_file({k: t.contiguous() for k, t in tensors.items()}, tmp_path / "model.safetensors", {"format": "pt"})
+    (tmp_path / "config.json").write_text(json.dumps(config))
+
+
+def logits(model):
+    return torch.cat([part.flatten() for part in model.pretraining_logits(TOKENS, TYPES, MASK)])
+
+
+def test_there_and_back(tmp_path):
+    model, tensors, _ = saved(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = BERT.from_pretrained(tmp_path)
+    assert torch.equal(logits(again), logits(model)) and not again.training and again.settings == model.settings
+    assert tuple(tensors["bert.encoder.layer.1.attention.self.key.weight"].shape) == (12, 12)
+    assert torch.equal(tensors["bert.encoder.layer.1.attention.self.key.weight"],
+                       model.blocks[1].attention.qkv.weight[12:24])
+
+
+def test_older_files_are_read(tmp_path):
+    """gamma and beta, a buffer of positions, the tied layer and its bias written out or only there."""
+    model, tensors, config = saved(tmp_path)
+    tensors = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): t
+               for name, t in tensors.items()}
+    tensors |= {"bert.embeddings.position_ids": torch.arange(10)[None],
+                "cls.predictions.decoder.weight": tensors["bert.embeddings.word_embeddings.weight"].clone(),
+                "cls.predictions.decoder.bias": tensors.pop("cls.predictions.bias")}
+    store(tmp_path, tensors, config)
+    assert torch.equal(logits(BERT.from_pretrained(tmp_path)), logits(model))
+
+
+def test_a_bare_encoder_is_read_with_a_warning_that_names_what_is_new(tmp_path):
+    model, tensors, config = saved(tmp_path)
+    bare = {name.removeprefix("bert."): t for name, t in tensors.items() if name.startswith("bert.")}
+    store(tmp_path, bare, config)
+    with pytest.warns(UserWarning, match=r"lacks cls.predictions.bias, .*seq_relationship.* random weights"):
+        again = BERT.from_pretrained(tmp_path)
+    assert torch.equal(again(TOKENS, TYPES, MASK).sentence, model(TOKENS, TYPES, MASK).sentence)
+    store(tmp_path, {name: t for name, t in bare.items() if not name.startswith("pooler")}, config)
+    with pytest.warns(UserWarning, match="pooler.dense"):
+        again = BERT.from_pretrained(tmp_path)
+    assert torch.equal(again(TOKENS, TYPES, MASK).tokens, model(TOKENS, TYPES, MASK).tokens)
+
+
+KEY = "bert.encoder.layer.0.attention.self.key.weight"
+
+
+@pytest.mark.parametrize("change, message", [
+    (lambda t, c: t.pop(KEY), "missing are bert.encoder.layer.0.attention.self.query.weight [+] .*, unexpected are"),
+    (lambda t, c: t.pop("cls.seq_relationship.bias"), "missing are cls.seq_relationship.bias, unexpected are none"),
+    (lambda t, c: t.update({"classifier.weight": torch.zeros(2)}), "unexpected are classifier.weight"),
+    (lambda t, c: t.update({KEY: torch.zeros(11, 12)}), "self.key.weight .* gives blocks.0.attention.qkv.weight the"),
+    (lambda t, c: t.update({"cls.predictions.decoder.weight": torch.zeros(11, 12)}), "is said to be tied to"),
+    (lambda t, c: c.update(max_position_embeddings=9), "position_embeddings.weight gives positions.table.weight"),
+    (lambda t, c: c.update(model_type="gpt2"), "model_type is 'gpt2'; needed is 'bert'"),
+    (lambda t, c: c.update(position_embedding_type="relative_key"), "position_embedding_type is 'relative_key'"),
+    (lambda t, c: c.update(hidden_act="swish"), "hidden_act is 'swish'"),
+    (lambda t, c: c.update(hidden_dropout_prob=0.5), "a BERT here has one for all"),
+    (lambda t, c: c.update(num_attention_heads=5), "cannot be built: d_model is 12, which 5 heads"),
+    (lambda t, c: c.pop("hidden_size"), "config.json lacks 'hidden_size'"),
+])
+def test_another_configuration_is_named(tmp_path, change, message):
+    _, tensors, config = saved(tmp_path)
+    change(tensors, config)
+    store(tmp_path, tensors, config)
+    with pytest.raises(HubError, match=message):
+        BERT.from_pretrained(tmp_path)
+
+
+# --- bad input -------------------------------------------------------------------------------------------------------
+
+B = small_bert()
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: B(torch.tensor([[11]])), "tokens reach from 11 to 11; needed are 0..10"),
+    (lambda: B(torch.tensor([[-1, 2]])), "tokens reach from -1"),
+    (lambda: B(torch.zeros(1, 11).long()), r"tokens has shape \(1, 11\); needed is \(B, T\) with T from 1 to 10"),
+    (lambda: B(torch.zeros(3).long()), r"tokens has shape \(3,\)"),
+    (lambda: B(TOKENS, TYPES + 1), "token_types reach from 1 to 2; needed are 0..1"),
+    (lambda: B(TOKENS, TYPES[:, 1:]), r"token_types has shape \(3, 7\)"),
+    (lambda: B(TOKENS, TYPES, MASK.long()), "mask has shape .* torch.int64; needed is"),
+    (lambda: B(TOKENS, TYPES, MASK[:1]), r"mask has shape \(1, 8\)"),
+    (lambda: B.loss(PretrainingBatch(TOKENS, TYPES, MASK, MASK & False, TOKENS)), "chosen is False everywhere"),
+    (lambda: BERTConfig(5, layers=0), "layers is 0; needed is at least 1"),
+    (lambda: BERT(BERTConfig(5, heads=5, d_model=12)), "d_model is 12, which 5 heads"),
+    (lambda: SequenceClassifier(B, 0), "classes is 0"),
+    (lambda: mask_tokens(TOKENS, 1, 11, rate=0.0), "rate is 0.0"),
+    (lambda: mask_tokens(TOKENS, 1, 11, shares=(0.8, 0.1, 0.2)), "shares that sum to one"),
+    (lambda: mask_tokens(TOKENS, 1, 4), "tokens reach from .*; this vocabulary has 0..3"),
+    (lambda: mask_tokens(TOKENS, 1, 11, mask=MASK[:, 1:]), r"mask has shape \(3, 7\)"),
+    (lambda: sentence_pairs([]), "documents has none with two sentences"),
+    (lambda: sentence_pairs([[torch.tensor([1])]] * 3), "documents has none with two sentences"),
+    (lambda: sentence_pairs([[torch.tensor([1])] * 3]), "documents is a single one"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_exact_gelu_and_eps():
+    assert BERTConfig(5).activation == "gelu" and BERTConfig(5).eps == 1e-12
+    x = torch.linspace(-4, 4, 9).double()
+    same(F.gelu(x), x * 0.5 * (1 + torch.erf(x / 2 ** 0.5)))
+    assert corruption.mask_tokens is mask_tokens

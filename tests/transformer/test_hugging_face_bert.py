@@ -1,0 +1,99 @@
+"""Against Hugging Face's transformers: BERT both ways, its losses, its heads for tasks."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.transformer import pretrained_bert
+from course_lib.transformer.bert import BERT, PretrainingBatch, QuestionAnswering, SequenceClassifier, TokenClassifier
+from tests.transformer.bert_checks import MASK, TOKENS, TYPES
+from tests.transformer.checks import rng, same
+
+transformers = pytest.importorskip("transformers")
+pytestmark = pytest.mark.slow
+
+
+def theirs(cls="BertForPreTraining", seed=0, **changes):
+    """A model of which every tensor was perturbed, in eval mode."""
+    torch.manual_seed(seed)
+    size = dict(vocab_size=11, max_position_embeddings=10, hidden_size=12, num_hidden_layers=2, num_attention_heads=3,
+                intermediate_size=20)
+    model = getattr(transformers, cls)(transformers.BertConfig(**size | changes)).eval()
+    generator = rng(seed)
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(0.5 * torch.randn(p.shape, generator=generator))
+    return model
+
+
+def asked(model, **more):
+    return model(TOKENS, attention_mask=MASK.long(), token_type_ids=TYPES, **more)
+
+
+@pytest.mark.parametrize("changes", [{}, {"hidden_act": "gelu_new", "type_vocab_size": 3}, {"layer_norm_eps": 0.1}])
+def test_the_same_logits_and_the_way_back(tmp_path, changes):
+    model = theirs(**changes)
+    model.save_pretrained(tmp_path)
+    ours, want = BERT.from_pretrained(tmp_path), asked(model)
+    tokens, sentence = ours.pretraining_logits(TOKENS, TYPES, MASK)
+    same(tokens[MASK], want.prediction_logits[MASK], 1e-5)
+    same(sentence, want.seq_relationship_logits, 1e-5)
+    ours.save_pretrained(tmp_path / "back")
+    again, report = transformers.BertForPreTraining.from_pretrained(tmp_path / "back", output_loading_info=True)
+    assert not any(report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    same(asked(again.eval()).prediction_logits, want.prediction_logits, 1e-5)
+
+
+def test_the_same_loss_and_gradients(tmp_path):
+    model = theirs()
+    model.save_pretrained(tmp_path)
+    ours = BERT.from_pretrained(tmp_path)
+    chosen, follows = (torch.rand(3, 8, generator=rng(5)) < 0.4) & MASK, torch.tensor([True, False, False])
+    labels = TOKENS.masked_fill(~chosen, -100)
+    want = asked(model, labels=labels, next_sentence_label=(~follows).long()).loss
+    loss, _ = ours.loss(PretrainingBatch(TOKENS, TYPES, MASK, chosen, TOKENS, follows))
+    same(loss, want, 1e-5)
+    mine, parameters = dict(ours.named_parameters()), dict(model.named_parameters())
+    got = torch.autograd.grad(loss, list(mine.values()))
+    names = pretrained_bert._names(ours)
+    for g, name in zip(got, mine):
+        expected = torch.autograd.grad(want, [parameters[part] for part in names[name]], retain_graph=True)
+        same(g, torch.cat(expected), 1e-5)
+
+
+def test_the_same_attention_weights_and_hidden_vectors(tmp_path):
+    model = theirs("BertModel")
+    model.set_attn_implementation("eager")
+    model.save_pretrained(tmp_path)
+    with pytest.warns(UserWarning, match="lacks cls"):
+        ours = BERT.from_pretrained(tmp_path)
+    want = asked(model, output_attentions=True)
+    encoded = ours(TOKENS, TYPES, MASK)
+    same(encoded.tokens[MASK], want.last_hidden_state[MASK], 1e-5)
+    same(encoded.sentence, want.pooler_output, 1e-5)
+    for a, b in zip(ours.attention_weights(TOKENS, TYPES, MASK), want.attentions):
+        same(a, b, 1e-5)
+
+
+@pytest.mark.parametrize("cls, head", [("BertForSequenceClassification", SequenceClassifier),
+                                       ("BertForTokenClassification", TokenClassifier)])
+def test_the_same_heads(tmp_path, cls, head):
+    model = theirs(cls, num_labels=3)
+    model.bert.save_pretrained(tmp_path)
+    with pytest.warns(UserWarning):
+        ours = head(BERT.from_pretrained(tmp_path), 3).eval()
+    ours.head.load_state_dict(model.classifier.state_dict())
+    got, want = ours(TOKENS, TYPES, MASK), asked(model).logits
+    same(got if got.dim() == 2 else got[MASK], want if got.dim() == 2 else want[MASK], 1e-5)
+
+
+def test_the_same_spans(tmp_path):
+    model = theirs("BertForQuestionAnswering")
+    model.bert.save_pretrained(tmp_path)
+    with pytest.warns(UserWarning):
+        ours = QuestionAnswering(BERT.from_pretrained(tmp_path)).eval()
+    ours.head.load_state_dict(model.qa_outputs.state_dict())
+    start, end = ours(TOKENS, TYPES, MASK)
+    want = asked(model)
+    same(start[MASK], want.start_logits[MASK], 1e-5)
+    same(end[MASK], want.end_logits[MASK], 1e-5)
