@@ -3,7 +3,8 @@
     python tools/peers.py                    every chapter, both graders; each gets its own environment, once
     python tools/peers.py --chapter 03 --grader otter
 
-Six submissions for each chapter: full, partial, stub, broken, noisy, and one with edited checks. Exits with 1 where two graders disagree.
+Six submissions for each chapter: full, partial, stub, broken, noisy, and one with edited checks.
+Exits with 1 where two graders disagree.
 A job of its own, outside `make test`: the two graders bring a hundred packages.
 """
 from __future__ import annotations
@@ -35,7 +36,8 @@ SHARED = ("torch", "numpy", "ipykernel")               # as pinned for the tests
 RIGHT = "{answer}"
 STUB = "{stub}"
 BEFORE = "{answer}\n\n\nright_{id} = {id}\n\n\ndef {id}(*args):\n"
-DETACHED = BEFORE + "    result = right_{id}(*args)\n    return result.detach() if hasattr(result, 'detach') else result"
+DETACHED = BEFORE + ("    result = right_{id}(*args)\n"
+                     "    return result.detach() if hasattr(result, 'detach') else result")
 WRITES = BEFORE + ("    result = right_{id}(*args)\n    for arg in args:\n        if hasattr(arg, 'zero_'):\n"
                    "            arg.data.zero_()\n    return result")
 NOISY = BEFORE + ("    import sys, warnings\n    warnings.warn('careful')\n    print('out')\n"
@@ -78,7 +80,8 @@ def ours(page: dict, path: Path, kinds: dict[str, dict[str, str]], work: Path) -
     for kind, sources in kinds.items():
         (work / "class" / kind).mkdir(parents=True)
         (work / "class" / kind / path.name).write_text(submitted(handed_out, kind, sources), "utf-8")
-    run([Path(sys.executable), "-m", "course_lib.grading", "grade", "class", "--seed", SEED, "--out", "ours.jsonl"], work)
+    run([Path(sys.executable), "-m", "course_lib.grading", "grade", "class", "--seed", SEED, "--out", "ours.jsonl"],
+        work)
     records = map(json.loads, (work / "ours.jsonl").read_text("utf-8").splitlines())
     return {record["student"]: {report["exercise"]: report["earned"] for report in record["reports"]}
             for record in records}

@@ -1,10 +1,12 @@
 """Small solution notebooks in the form of the real ones, for tests that break them."""
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 
 from course_lib.grading.bank import EXERCISES, of_chapter
+from course_lib.grading.notebooks import build
 
 SETUP = "# Set-up\nimport importlib.util"
 
@@ -50,6 +52,20 @@ def write(folder: Path) -> dict[str, Path]:
         found[chapter] = folder / f"{chapter}-made-up.ipynb"
         found[chapter].write_text(json.dumps(notebook(chapter)), "utf-8")
     return found
+
+
+def course(folder: Path) -> argparse.Namespace:
+    """The options of a build from made-up notebooks, which it writes."""
+    write(folder / "solutions")
+    parser = argparse.ArgumentParser()
+    build.add_arguments(parser)
+    return parser.parse_args(["--solutions", str(folder / "solutions"), "--exercises", str(folder / "exercises"),
+                              "--store", str(folder / "solutions.json")])
+
+
+def one(course: argparse.Namespace, chapter: str = "03", folder: str = "exercises") -> Path:
+    """The path of one chapter's notebook."""
+    return next(getattr(course, folder).glob(f"{chapter}-*.ipynb"))
 
 
 def cells(path: Path, role: str | None, exercise: str | None = None) -> list[dict]:

@@ -1,4 +1,4 @@
-"""exercises/ from solutions/: what is taken out, what stays, what is named when a notebook is not in form."""
+"""exercises/ from solutions/: what is taken out, what stays, what is stale."""
 from __future__ import annotations
 
 import argparse
@@ -12,21 +12,13 @@ from course_lib.grading.bank import EXERCISES, of_chapter
 from course_lib.grading.notebooks import build, form, regions
 from tests.conftest import ROOT
 from tests.grading import made_up
+from tests.grading.made_up import one
 from tools import nb as tool
 
 
 @pytest.fixture
 def course(tmp_path):
-    """The options of a build from made-up notebooks."""
-    made_up.write(tmp_path / "solutions")
-    return options(tmp_path)
-
-
-def options(folder, *more):
-    parser = argparse.ArgumentParser()
-    build.add_arguments(parser)
-    return parser.parse_args(["--solutions", str(folder / "solutions"), "--exercises", str(folder / "exercises"),
-                              "--store", str(folder / "solutions.json"), *more])
+    return made_up.course(tmp_path)
 
 
 def check(course):
@@ -42,10 +34,6 @@ def run_as_if(course, text="not attempted yet"):
                 cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text=f"{cell.source}: {text}\n")]
                 cell.execution_count = 1
         path.write_text(form.dumps(form.normal(form.parse(nbformat.writes(nb)), path.stem)), "utf-8")
-
-
-def one(course, chapter="03", folder="exercises"):
-    return next(getattr(course, folder).glob(f"{chapter}-*.ipynb"))
 
 
 # what is built
@@ -152,7 +140,8 @@ def test_outputs_are_written_as_the_book_writes_them(course):
     build.run(course)
     path = one(course)
     nb = nbformat.read(path, 4)
-    data = {"text/plain": "a\nb", "image/png": "iVB\nOR", "application/json": {"k": [1, "a\nb"]}, "text/html": "<p>\n</p>"}
+    data = {"text/plain": "a\nb", "image/png": "iVB\nOR", "application/json": {"k": [1, "a\nb"]},
+            "text/html": "<p>\n</p>"}
     nb.cells[2].outputs = [nbformat.v4.new_output("execute_result", data=data, execution_count=9),
                            nbformat.v4.new_output("display_data", data={"image/svg+xml": "<svg>\n</svg>"}),
                            nbformat.v4.new_output("error", ename="E", evalue="é", traceback=["one\n", "two"]),
@@ -215,120 +204,6 @@ def test_what_is_stale_is_named(course, capsys, fault):
     assert check(course) == 1
     assert fault in capsys.readouterr().err
     assert before == {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
-
-
-# what is not in form
-
-def role(name, number=0, **new):
-    return lambda nb: made_up.of(nb, name, number).update(new)
-
-
-def source_of(name, edit, number=0):
-    return lambda nb: made_up.of(nb, name, number).update(source=edit(made_up.of(nb, name, number)["source"]))
-
-
-def removed(name, number=0):
-    return lambda nb: nb["cells"].remove(made_up.of(nb, name, number))
-
-
-FAULTS = {
-    "cell 1: the title must begin with": lambda nb: nb["cells"][0].update(source="# Chapter 3"),
-    "cell 4 is a task and must open with a heading": role("task", source="Text without a heading"),
-    "cell 10 has the heading of another task": source_of("task", lambda _: "## Every conditional in one product", 1),
-    "has 0 cells with the role task for fvsbn_conditionals": removed("task"),
-    "has 0 cells with the role answer for fvsbn_sample": removed("answer", 1),
-    "has 0 cells with the role check for find_leaks": removed("check", 2),
-    "has 0 cells with the role why for train_fvsbn": removed("why", 3),
-    "has 2 cells with the role why for fvsbn_conditionals: cells 8, 28": lambda nb: nb["cells"].append(
-        made_up.of(nb, "why")),
-    "out of order": lambda nb: nb["cells"].insert(3, nb["cells"].pop(5)),
-    "cell 4 belongs to the exercise 'bigram_bits'; chapter 03 has": lambda nb: made_up.of(
-        nb, "task")["metadata"]["course"].update(exercise="bigram_bits"),
-    "cell 4 has the role 'tusk'; the roles are": lambda nb: made_up.of(nb, "task")["metadata"]["course"].update(
-        role="tusk"),
-    "cell 5 has the role answer and is a markdown cell": role("answer", cell_type="markdown"),
-    "cell 5 has no docstring": source_of("answer", lambda s: s.replace('    """What fvsbn_conditionals returns."""\n', "")),
-    "cell 5 holds no answer": source_of("answer", lambda s: s.split("    ###")[0] + "    return 1"),
-    "cell 5 has the line `def fvsbn_conditionals(...)` between the marks": source_of(
-        "answer", lambda s: "### BEGIN SOLUTION\n" + s.replace("    ### BEGIN SOLUTION\n", "").replace(
-            "    ### END", "### END")),
-    "cell 5 defines fvsbn_conditionals 0 times": source_of("answer", lambda s: s.replace("def fvsbn", "def vsbn")),
-    "cell 5 has its answer outside": source_of("answer", lambda s: s.replace(
-        "    ### END SOLUTION", "    ### END SOLUTION").replace("    ### BEGIN SOLUTION\n", "").replace(
-        "    ### END SOLUTION", "\n\ndef other():\n    ### BEGIN SOLUTION\n    return 2\n    ### END SOLUTION")),
-    "cell 5 is no Python": source_of("answer", lambda s: s.replace("return None", "return (")),
-    "is the check of fvsbn_conditionals; its one line must be": role("check", source='check("fvsbn_sample")'),
-    "cell 8 says nothing": role("why", source=" "),
-    "cell 7 holds an answer and has no role": lambda nb: nb["cells"][6].update(source="### BEGIN SOLUTION\n1"),
-    "a mark is a line": source_of("answer", lambda s: s.replace("### END SOLUTION", "## end solution")),
-    "and none is open": source_of("answer", lambda s: s.replace("### BEGIN", "### END", 1)),
-    "the answer is not closed": source_of("answer", lambda s: s.replace("    ### END SOLUTION", "")),
-    "and the answer is open": source_of("answer", lambda s: s.replace("### END", "### BEGIN")),
-}
-
-
-@pytest.mark.parametrize("fault", FAULTS)
-def test_a_notebook_that_is_not_in_form_is_named_with_its_cell(course, capsys, fault):
-    path = one(course, folder="solutions")
-    made_up.change(path, FAULTS[fault])
-    before = path.read_bytes()
-    assert build.run(course) == 1
-    said = capsys.readouterr().err
-    assert fault in said and "03-made-up.ipynb" in said and "01-made-up" not in said
-    assert path.read_bytes() == before and not course.exercises.exists() and not course.store.exists()
-
-
-def test_all_faults_are_told_at_once(course, capsys):
-    for chapter in ("01", "03"):
-        made_up.change(one(course, chapter, "solutions"), FAULTS["cell 8 says nothing"])
-    build.run(course)
-    assert len(capsys.readouterr().err.splitlines()) == 2
-
-
-def test_a_chapter_without_a_notebook_is_named(course, capsys):
-    one(course, "01", "solutions").unlink()
-    assert build.run(course) == 1
-    assert "no notebook for the exercises of chapter 01: 01-name.ipynb is needed" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("name, text, said", [
-    ("three.ipynb", None, "is called NN-name.ipynb"),
-    ("03-other.ipynb", None, "are both of chapter 03"),
-    ("07-new.ipynb", "{", "cannot be read as a notebook"),
-    ("07-new.ipynb", '{"nbformat": 4, "metadata": {}, "cells": [{"source": ""}]}', "a cell has no type"),
-    ("07-new.ipynb", '{"nbformat": 3, "worksheets": []}', "it is not of format 4"),
-])
-def test_a_file_that_is_no_source_is_named(course, capsys, name, text, said):
-    (course.solutions / name).write_text(text or one(course, folder="solutions").read_text())
-    assert build.run(course) == 1
-    assert said in capsys.readouterr().err
-
-
-# the answer in a cell
-
-def test_several_answers_in_one_cell_each_become_a_stub():
-    source = ("def f(x):\n    a = 1\n    ### BEGIN SOLUTION\n    b = 2\n    ### END SOLUTION\n"
-              "    for _ in range(a):\n        ### BEGIN SOLUTION\n        b += 1\n        ### END SOLUTION\n    return b")
-    assert regions.stub(source) == ("def f(x):\n    a = 1\n    raise NotImplementedError\n    for _ in range(a):\n"
-                                    "        raise NotImplementedError\n    return b")
-    assert regions.answers(source) == ["    b = 2", "        b += 1"]
-
-
-# outputs that a comparison would pass over
-
-def outputs(text="not attempted yet", **changes):
-    output = {"output_type": "stream", "name": "stdout", "text": text, **changes}
-    cell = made_up.cell("code", 'check("find_leaks")', "check", "find_leaks")
-    return {"cells": [{**cell, "outputs": [output]}], "metadata": {}}
-
-
-def test_a_check_without_output_is_a_fault(tmp_path):
-    path = tmp_path / "exercises" / "03-x.ipynb"
-    assert form.without_output(outputs(), path) == []
-    for nb in (outputs(" \n"), outputs(name="stderr"), {"cells": [{**outputs()["cells"][0], "outputs": []}]},
-               {"cells": [made_up.cell("code", "check(my_function)")]}):
-        [fault] = form.without_output(nb, path)
-        assert fault == "exercises/03-x.ipynb, cell 1 calls check and stores no output: run the notebook"
 
 
 @pytest.mark.skipif(not list((ROOT / "exercises").glob("*.ipynb")), reason="the exercises are not built yet")

@@ -140,7 +140,7 @@ def faults(nb: dict, path: Path) -> list[str]:
     cells: dict[tuple[str, str], list[int]] = {}
     headings: set[str] = set()
     if not nb["cells"] or not re.match(r"# Solutions\b", nb["cells"][0]["source"]):
-        found.append(f"{place(path, 1)}: the title must begin with `# Solutions`; its page of exercises gets `# Exercises`")
+        found.append(f"{place(path, 1)}: the title must begin with `# Solutions`; the exercises get `# Exercises`")
     for number, cell in enumerate(nb["cells"], 1):
         def add(sentence, number=number):
             found.append(f"{place(path, number)} {sentence}")
@@ -153,7 +153,8 @@ def faults(nb: dict, path: Path) -> list[str]:
                 add("holds an answer and has no role: set its metadata course.role to answer")
             continue
         if exercise(cell) not in wanted:
-            add(f"belongs to the exercise {exercise(cell)!r}; chapter {chapter(path)} has {', '.join(wanted) or 'none'}")
+            add(f"belongs to the exercise {exercise(cell)!r}; chapter {chapter(path)} has "
+                f"{', '.join(wanted) or 'none'}")
             continue
         cells.setdefault((exercise(cell), role(cell)), []).append(number)
         if cell["cell_type"] != KINDS[role(cell)]:

@@ -8,7 +8,7 @@ STUB = "raise NotImplementedError"
 
 
 def split(source: str) -> list[tuple[bool, list[str]]]:
-    """The lines of a cell in pieces (answer or not, lines), marks left out. Raises ValueError where marks do not pair."""
+    """A cell in pieces (answer or not, lines), without the marks. Raises ValueError where marks do not pair."""
     pieces: list[tuple[bool, list[str]]] = [(False, [])]
     for number, line in enumerate(source.splitlines(), 1):
         inside, mark = pieces[-1][0], line.strip()

@@ -66,7 +66,8 @@ def run(args) -> int:
         if leaks:
             raise FormError("\n".join(leaks))
         if there and not args.force:
-            raise FormError(f"{', '.join(map(str, there))} already there, and kept: name another folder, or add --force")
+            raise FormError(f"{', '.join(map(str, there))} already there, and kept: name another folder, "
+                            "or add --force")
         for folder, bundle in (("student", student), ("solutions", teacher)):
             write(args.to / folder, bundle)
         written = {str(path.relative_to(args.to)): path.read_text("utf-8", errors="replace")
@@ -82,7 +83,8 @@ def run(args) -> int:
           "handed out.")
     print("The package course_lib holds the references and model solutions, in the open.")
     if HOMELESS in student["requirements.txt"]:
-        print("This copy of the course has no public address in _config.yml: tell your students where to get course_lib.")
+        print("This copy of the course has no public address in _config.yml: tell your students where to get "
+              "course_lib.")
     return 0
 
 
