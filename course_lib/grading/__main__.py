@@ -106,11 +106,13 @@ def grade_class(args, workers: list, roster: list[str]) -> int:
     from course_lib.grading.tables import exercises_of, for_terminal
 
     torch.set_num_threads(1)
-    seed = int.from_bytes(os.urandom(4), "big") if args.seed is None else args.seed
     handed = classroom.collect(args.paths, roster)
     if args.require_isolation:
         workers[0].wait_ready()                          # refuses here, before anything is graded
     ledger = classroom.Ledger(args.out)
+    seed = args.seed
+    if seed is None:                                     # a run that goes on keeps the one it began with
+        seed = next((record.seed for record in ledger.done.values()), int.from_bytes(os.urandom(4), "big"))
     mine = classroom.share(handed, args.shard)
     known = {item: record for item in mine if (record := ledger.find(item)) is not None}
     failed: dict[str, str] = {}
@@ -185,7 +187,7 @@ def file_name(student: str) -> str:
     import re
 
     plain = re.sub(r"[^A-Za-z0-9._@-]", "_", student).strip(".")[:80]
-    if plain == student and not re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain) and plain == plain.lower():
+    if plain and plain == student and not re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain) and plain == plain.lower():
         return plain
     return f"{plain or 'student'}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
