@@ -378,6 +378,22 @@ def test_averaged_logits_of_orders_are_no_likelihood():
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", FAMILIES)
+def test_it_starts_from_the_columns_of_the_data(name):
+    family = FAMILIES[name]
+    x = rows(family, 500, 4, seed=1)
+    x = 30 + 5 * x if family.num_values is None else x.clamp(max=1)
+    model = MADE(4, (12,), family, [2, 0, 3, 1]).double()
+    before = model.log_prob(x).mean()
+    assert model.initialise(x) is model and model.log_prob(x).mean() > before
+    want = family.marginal(model.check_input(x)).flatten()
+    torch.testing.assert_close(model.layers[-1].bias.detach(), want.to(torch.float64), rtol=1e-6, atol=1e-6)
+
+
+def test_a_number_is_one_hidden_layer():
+    assert MADE(4, 7).config == MADE(4, (7,)).config and len(MADE(4, 7).layers) == 2
+
+
 def test_seeds_give_masks_and_nothing_else():
     """The degrees hang on the seed alone; the weights on torch's generator."""
     torch.manual_seed(1)

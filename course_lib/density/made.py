@@ -79,6 +79,13 @@ class MADE(AutoregressiveModel):
         return {"n": self.n, "hidden": list(self.hidden), "conditional": self.conditional,
                 "order": self.order.tolist(), "seed": self.seed}
 
+    @torch.no_grad()
+    def initialise(self, x: Shaped[Tensor, "N n"]) -> MADE:
+        """Start from the columns of x, each on its own: the last bias is set so, its weights made small. Returns self."""
+        self.layers[-1].bias.copy_(self.conditional.marginal(self.check_input(x)).flatten())
+        self.layers[-1].weight.mul_(0.1)
+        return self
+
     @property
     def degrees(self) -> list[Int[Tensor, "..."]]:
         """Of the inputs, column by column, and of each hidden layer."""

@@ -1,0 +1,159 @@
+"""Runs of NADE, RNADE, MADE and mixtures of masks: the models of chapters 04 to 06."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.distributions import MultivariateNormal
+
+from benchmarks.reproduce import recipes
+from benchmarks.reproduce.recipes import Job, Trained
+from benchmarks.reproduce.table import Row, Run, Target, over
+from course_lib import data
+from course_lib.conditional import MixtureOfGaussians
+from course_lib.data import Splits
+from course_lib.density import MADE, NADE, Mixture
+from course_lib.training import evaluate, fit
+
+# --- models whose arguments are plain numbers ------------------------------------------------------------------------
+
+
+def rnade(n: int, hidden: int, k: int, min_sigma: float, equal_weights: bool = False) -> NADE:
+    """NADE with a mixture of k Gaussians for every variable."""
+    return NADE(n, hidden, MixtureOfGaussians(k, min_sigma, equal_weights))
+
+
+def made_in_order(n: int, hidden: Sequence[int], order: int) -> MADE:
+    """Order 0 is that of the columns; any other number is the seed of a random permutation, and of the degrees."""
+    drawn = torch.randperm(n, generator=torch.Generator().manual_seed(order)) if order else None
+    return MADE(n, hidden, order=drawn, seed=order)
+
+
+def shared_masks(n: int, hidden: Sequence[int], masks: int) -> Mixture:
+    """One set of weights under several masks, each with an order of its own: one component a batch is trained."""
+    made = MADE(n, hidden)
+    return Mixture([made.remasked(seed) for seed in range(masks)])
+
+
+class Gaussian(nn.Module):
+    """One Gaussian with full covariance, by its moments: what checks the folds and the scaling."""
+
+    def __init__(self, n: int):
+        super().__init__()
+        self.mean = nn.Parameter(torch.zeros(n, dtype=torch.float64))
+        self.covariance = nn.Parameter(torch.eye(n, dtype=torch.float64))
+
+    @torch.no_grad()
+    def fit_moments(self, x: Float[Tensor, "N n"]) -> None:
+        self.mean.copy_(x.mean(dim=0))
+        self.covariance.copy_(torch.cov(x.T, correction=0))
+
+    def log_prob(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B"]:
+        return MultivariateNormal(self.mean, self.covariance).log_prob(x)
+
+
+# --- ten folds -------------------------------------------------------------------------------------------------------
+
+
+class Folds(NamedTuple):
+    """The parts of all ten folds: each a list of tensors."""
+
+    train: list[Tensor]
+    valid: list[Tensor]
+    test: list[Tensor]
+    info: dict[str, Any]
+
+
+def ten_folds(splits: Splits) -> Folds:
+    """All folds of the table of which `splits` is one."""
+    folds = [data.load(splits.name, fold=k) for k in range(10)]
+    return Folds(*([getattr(fold, part) for fold in folds] for part in ("train", "valid", "test")), splits.info)
+
+
+def by_folds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """A model for each fold, started from its training rows, with the weights of its best epoch on its own valid."""
+    done = []
+    for k, (train, valid) in enumerate(zip(job.splits.train, job.splits.valid)):
+        splits = Splits(f"fold {k}", train.float(), valid.float(), valid.float())
+        done.append(from_the_data(replace(job, splits=splits), row, settings, f"{name}-{k}"))
+    return Trained(nn.ModuleList(one.model for one in done), sum(one.seconds for one in done),
+                   max(one.epochs for one in done), round(statistics.median(one.best_epoch for one in done)))
+
+
+def from_the_data(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """As `by_gradient`, but the model starts from the columns of the training set."""
+    torch.manual_seed(job.seed)
+    model = row.model(**row.arguments).initialise(job.splits.train).to(job.device)
+    history = fit(model, job.splits.train, job.splits.valid, seed=job.seed, device=job.device,
+                  checkpoint=job.checkpoints / f"{name}.safetensors", **{"patience": settings["epochs"], **settings})
+    return Trained(model, sum(history.seconds), history.epochs, history.best_epoch)
+
+
+def by_moments(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """A Gaussian for each fold, from the mean and the covariance of its training rows."""
+    began = time.perf_counter()
+    models = nn.ModuleList(row.model(**row.arguments) for _ in job.splits.train)
+    for model, train in zip(models, job.splits.train):
+        model.fit_moments(train)
+    return Trained(models, time.perf_counter() - began)
+
+
+def nats_over_folds(models: nn.ModuleList, part: list[Tensor]) -> dict[str, float]:
+    """The mean over folds of the mean negative log-likelihood, its standard error over folds, the rows in all."""
+    each = [evaluate(model, x.to(next(model.parameters()).dtype), batch_size=500)[0] for model, x in zip(models, part)]
+    return {"mean": round(statistics.mean(each), 4), "standard_error": round(statistics.stdev(each) / len(each) ** 0.5, 4),
+            "over": sum(map(len, part))}
+
+
+# --- the table -------------------------------------------------------------------------------------------------------
+
+SMALL = {"epochs": 60, "batch_size": 50, "lr": 0.01, "schedule": "cosine", "weight_decay": 0.1}
+LARGE = {"epochs": 60, "batch_size": 100, "lr": 0.001, "schedule": "cosine", "patience": 15}
+FOLDS = {"epochs": 25, "batch_size": 50, "lr": 0.02, "schedule": "cosine"}
+
+RUNS: dict[str, Run] = {run.name: run for run in (
+    Run("nade-digits", "digits", (
+        Row("NADE", NADE, from_the_data, {"n": 64, "hidden": 100}, SMALL, over("lr", (0.01, 0.02)),
+            target=Target(17.95), weights="nade-digits"),
+    )),
+    Run("made-digits", "digits", (
+        *(Row(f"MADE, order {k}", made_in_order, from_the_data, {"n": 64, "hidden": [200], "order": k},
+              SMALL, target=None if k else Target(18.35),
+              weights=None if k else "made-digits") for k in range(8)),
+        Row("mixture of the eight", Mixture, recipes.by_mixing, settings={"of": [f"MADE, order {k}" for k in range(8)]}),
+    ), note="Order 0 is row by row, the others are random."),
+    Run("nade-nltcs", "nltcs", (
+        Row("NADE", NADE, from_the_data, {"n": 16, "hidden": 50},
+            {"epochs": 60, "batch_size": 100, "lr": 0.003, "schedule": "cosine", "patience": 15}),
+    )),
+    Run("nade-caltech-silhouettes", "caltech101_silhouettes", (
+        Row("NADE", NADE, from_the_data, {"n": 784, "hidden": 500}, {**LARGE, "batch_size": 50}),
+    )),
+    Run("nade-binarized-mnist", "binarized_mnist", (
+        Row("NADE", NADE, from_the_data, {"n": 784, "hidden": 500}, LARGE, target=Target(89.0),
+            weights="nade-binarized-mnist"),
+    )),
+    Run("made-binarized-mnist-8000", "binarized_mnist", (
+        Row("MADE, one hidden layer of 8000", MADE, from_the_data, {"n": 784, "hidden": [8000]},
+            {**LARGE, "epochs": 30, "weight_decay": 0.1}, target=Target(88.4, aim=88.0)),
+    )),
+    Run("made-binarized-mnist-32-masks", "binarized_mnist", (
+        Row("MADE, two hidden layers of 8000, 32 masks", shared_masks, recipes.by_gradient,
+            {"n": 784, "hidden": [8000, 8000], "masks": 32},
+            {**LARGE, "epochs": 200, "lr": 0.0005, "patience": 40}, target=Target(87.0, aim=86.6)),
+    )),
+    Run("rnade-red-wine", "red_wine", (
+        Row("one Gaussian", Gaussian, by_moments, {"n": 11}, measure=nats_over_folds),
+        Row("RNADE", rnade, by_folds, {"n": 11, "hidden": 50, "k": 10, "min_sigma": 0.02}, FOLDS,
+            measure=nats_over_folds, target=Target(9.75)),
+        Row("RNADE, weights 1/K", rnade, by_folds,
+            {"n": 11, "hidden": 50, "k": 10, "min_sigma": 0.02, "equal_weights": True}, FOLDS, measure=nats_over_folds),
+    ), prepare=ten_folds, note="In standardised units, the mean of ten folds; minus the log-likelihood of the papers."),
+)}
