@@ -44,7 +44,7 @@ def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float
     Slides: "Scaled dot-product attention". Paper: Vaswani et al. 2017, equation 1.
     """
     weights = attention_weights(q, k, mask)                          # (..., T, S)
-    return F.dropout(weights, dropout) @ v                           # (..., T, E)
+    return drop(weights, dropout) @ v                                # (..., T, E)
 
 
 def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
@@ -59,12 +59,28 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
         causal = False
     if causal and (mask is not None or T != S):                      # the kernel knows the square causal mask alone
         mask, causal = combine_masks(causal_mask(T, S, q.device), mask), False
+    if dropout and q.device.type == "cpu":                           # no kernel drops weights there
+        return attention(q, k, v, causal_mask(T, device=q.device) if causal else mask, dropout)
     if mask is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=causal)
     check_mask(mask, (*q.shape[:-1], S))
     reachable = mask.any(dim=-1, keepdim=True)                       # (..., T, 1)
     out = F.scaled_dot_product_attention(q, k, v, mask | ~reachable, dropout)
     return out.masked_fill(~reachable, 0)
+
+
+def drop(x: Tensor, p: float | int) -> Tensor:
+    """Dropout: each component is zero with probability p, and divided by 1 - p otherwise, so that its mean stays.
+
+    p is the probability of dropping, as in torch; one deck of the slides calls by p the probability of keeping. On a
+    CPU the time goes into random numbers, so four components share one of 64 bits, and p is rounded to 1/65536.
+    """
+    if p == 0 or x.device.type != "cpu":
+        return F.dropout(x, p)
+    dropped = round(65536 * p)                                       # of the 65536 values of 16 bits
+    bits = torch.empty(x.numel() // 4 + 1, dtype=torch.int64).random_(-2 ** 63, None).view(torch.int16)
+    kept = bits[:x.numel()].view(x.shape) >= dropped - 32768
+    return x * kept.to(x.dtype).mul_(65536 / (65536 - dropped))
 
 
 # --- masks -----------------------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from jaxtyping import Float, Integer
 from torch import Tensor, nn
 
 from course_lib.transformer import pretrained_bert
+from course_lib.transformer.attention import drop
 from course_lib.transformer.blocks import ACTIVATIONS, EncoderBlock, LayerNorm
 from course_lib.transformer.corruption import Corrupted, Pair, mask_tokens, sentence_pairs
 from course_lib.transformer.positions import LearnedPositions
@@ -91,7 +92,7 @@ class BERT(nn.Module):
         self.tokens = nn.Embedding(c.vocabulary, D)                  # E
         self.positions = LearnedPositions(c.window, D)               # P
         self.types = nn.Embedding(c.token_types, D)                  # S
-        self.norm, self.dropout = LayerNorm(D, c.eps), nn.Dropout(c.dropout)
+        self.norm = LayerNorm(D, c.eps)
         self.blocks = nn.ModuleList(EncoderBlock(D, c.heads, c.d_ff or 4 * D, c.dropout, "post", c.activation, c.eps)
                                     for _ in range(c.layers))
         self.pooler = nn.Linear(D, D)
@@ -120,7 +121,8 @@ class BERT(nn.Module):
         self._check(tokens, token_types, mask)
         x = self.positions(self.tokens(tokens))                      # (B, T, D)
         x = x + (self.types.weight[0] if token_types is None else self.types(token_types))
-        x = self.dropout(self.norm(x))
+        x = self.norm(x)
+        x = drop(x, self.settings.dropout) if self.training else x
         attend = None if mask is None else mask[:, None, :]          # (B, 1, T), for every query
         for block in self.blocks:
             x = block(x, attend)

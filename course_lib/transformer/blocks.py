@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
+from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention, drop
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -89,7 +89,7 @@ class Residual(nn.Module):
         return x + self._drop(self.norm(f(x)))
 
     def _drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.dropout) if self.training else x
+        return drop(x, self.dropout) if self.training else x
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------

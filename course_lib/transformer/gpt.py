@@ -16,7 +16,7 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.transformer import pretrained
-from course_lib.transformer.attention import KVCache, causal_mask, combine_masks
+from course_lib.transformer.attention import KVCache, causal_mask, combine_masks, drop
 from course_lib.transformer.blocks import EncoderBlock, LayerNorm
 from course_lib.transformer.positions import LearnedPositions
 
@@ -83,7 +83,6 @@ class GPT(AutoregressiveModel):
         self.window, self.bos_id = c.window, c.bos_id
         self.tokens = nn.Embedding(c.vocabulary, c.d_model)          # E
         self.positions = LearnedPositions(c.window, c.d_model)       # P
-        self.dropout = nn.Dropout(c.dropout)
         self.blocks = nn.ModuleList(
             EncoderBlock(c.d_model, c.heads, c.d_ff or 4 * c.d_model, c.dropout, "pre", c.activation, c.eps)
             for _ in range(c.layers))
@@ -188,7 +187,8 @@ class GPT(AutoregressiveModel):
             positions = table[past:past + T]                         # (T, D)
         else:
             positions = F.embedding((mask.cumsum(dim=1) - 1).clamp(min=0)[:, past:], table)         # (B, T, D)
-        return self.dropout(self.tokens(tokens) + positions)
+        x = self.tokens(tokens) + positions
+        return drop(x, self.settings.dropout) if self.training else x
 
     def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         return F.linear(hidden, (self.tokens if self.head is None else self.head).weight)

@@ -108,6 +108,23 @@ def drops_weights(attention):
     same(attention(q, k, v, None, 0.0), torch.ones(1, 1, 200, 1), 1e-6)
 
 
+def drops_independently(drop):
+    """Each component by itself, at its place modulo four as elsewhere; the mean stays, and so does the gradient's."""
+    torch.manual_seed(0)
+    x = torch.ones(4003, 61, dtype=F64, requires_grad=True)
+    for p in (0.1, 0.5):
+        y = drop(x, p)
+        kept = (y != 0).double()
+        same(y, kept / (1 - p), 1e-4)
+        g, = torch.autograd.grad(y.sum(), x)
+        assert torch.equal(g, y.detach())
+        flat = kept.flatten()[:244180]
+        assert (flat.view(-1, 4).mean(0) - (1 - p)).abs().max() < 5 * (p * (1 - p) / 61045) ** 0.5
+        centred = (flat - (1 - p)).view(-1, 4) / (p * (1 - p)) ** 0.5
+        assert (centred.T @ centred / len(centred) - torch.eye(4, dtype=F64)).abs().max() < 0.03
+    assert torch.equal(drop(x, 0), x) and drop(torch.ones(0, 3), 0.5).shape == (0, 3)
+
+
 def is_causal(causal_mask):
     assert causal_mask(3).tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     assert causal_mask(2, 4).tolist() == [[1, 1, 1, 0], [1, 1, 1, 1]], "the queries are the last positions"

@@ -43,6 +43,22 @@ def test_drops_weights(form):
     check.drops_weights(form)
 
 
+def test_drops_each_component_by_itself():
+    check.drops_independently(module.drop)
+
+
+def test_the_fused_form_drops_under_masks_too():
+    """Where a mask hides all but one key, what comes out is its value, rescaled, or nothing."""
+    q, v = normal(2, 3, 6, 4), normal(2, 3, 6, 5, seed=1)
+    torch.manual_seed(0)
+    first = fused_attention(q, q, v, dropout=0.5, causal=True)[:, :, :1]
+    for out in (fused_attention(q, q, v, torch.eye(6).bool(), 0.5), first):
+        T = out.shape[2]
+        dropped = (out == 0).all(-1)
+        same(out[~dropped], 2 * v[:, :, :T][~dropped])
+        assert 0 < dropped.sum() < dropped.numel()
+
+
 def test_both_forms_have_the_same_gradients():
     q, k, v = (normal(2, 3, n, 6, seed=n, grad=True) for n in (4, 5, 5))
     v = normal(2, 3, 5, 7, grad=True)
