@@ -97,6 +97,7 @@ def one_target_or_none(app) -> None:
 
 
 INLINE = re.compile(r"(?<![\\`:\w])`(?!`)([^`]+)`(?![`_])|(?<![\\$\w])\$([^$\n]+)\$(?!\d)")
+DISPLAY = re.compile(r"^([ \t]*)\$\$(.+?)\$\$[ \t]*$", re.M | re.S)
 BULLET = re.compile(r"\s*(?:[-*]|\d+\.)\s")
 
 
@@ -105,7 +106,12 @@ def docstring_to_rst(app, what, name, obj, options, lines) -> None:
     def role(match):
         return f"``{match[1]}``" if match[1] else f":math:`{match[2].strip()}`"
 
-    lines[:] = separated([INLINE.sub(role, line) for line in lines])
+    def block(match):
+        inside = " ".join(match[2].split())
+        return f"\n{match[1]}.. math:: {inside}\n"
+
+    lines[:] = separated([line if line.lstrip().startswith(".. math::") else INLINE.sub(role, line)
+                          for line in DISPLAY.sub(block, "\n".join(lines)).split("\n")])
 
 
 def separated(lines: list[str]) -> list[str]:

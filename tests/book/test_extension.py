@@ -57,6 +57,12 @@ def test_docstrings_become_rst(plain, rst):
     assert lines == [rst]
 
 
+def test_displayed_maths_becomes_a_block():
+    lines = ["Two lines:", "", "  $$a = b,", "    c = `d`$$", "", "and $x$."]
+    course_book.docstring_to_rst(None, "class", "C", None, None, lines)
+    assert [line for line in lines if line.strip()] == ["Two lines:", "  .. math:: a = b, c = `d`", "and :math:`x`."]
+
+
 def test_indented_blocks_are_set_apart():
     assert course_book.separated(["Returns:", "    the sum", "of all"]) == ["Returns:", "", "    the sum", "", "of all"]
     assert course_book.separated(["- one", "  more", "- two"]) == ["- one", "  more", "", "- two"]
