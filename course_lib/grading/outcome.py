@@ -79,7 +79,7 @@ def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
 def is_number(value: Any) -> bool:
     """A real number, or a tensor that holds a single one without dimensions. Booleans are none."""
     if isinstance(value, Tensor):
-        return value.ndim == 0 and value.dtype != torch.bool
+        return value.ndim == 0 and value.dtype != torch.bool and not value.is_complex()
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 

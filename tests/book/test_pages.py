@@ -72,7 +72,8 @@ def on_a_phone(page) -> list[str]:
     """What is wrong at the width of a phone; the page is wide again afterwards."""
     wide = page.viewport_size
     page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_timeout(100)                    # the boxes that now scroll are marked
+    page.wait_for_timeout(100)                    # the boxes that now scroll are marked, a frame after they do
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     found = [f"wider than the phone: {part}" for part in page.evaluate(WIDE)]
     found += accessibility(page, ["scrollable-region-focusable", "target-size"], thin=False)
     page.set_viewport_size(wide)

@@ -2,8 +2,12 @@
 import json
 
 import pytest
+import torch
 
 from course_lib.grading.bank import EXERCISES
+from course_lib.grading.checks import Compare
+from course_lib.grading.evaluate import judge
+from course_lib.grading.outcome import Outcome
 from course_lib.grading.submission import grade_file
 from tests.grading.submissions import LEAKS, LOGLIK, SHORT, TABLE, code, graded, notebook, quick, save
 
@@ -295,3 +299,35 @@ def test_what_is_forbidden_is_found_in_every_helper(tmp_path, worker):
         cell = f"import torch\n{head}\ndef bernoulli_chain_loglik(x, p):\n    return h(x == 1, p, 1 - p).log().sum(1)"
         report = graded(tmp_path, worker, cell, exercises=exercise).reports[0]
         assert report.score == 0 and "torch.where" in report.message, head
+
+
+WEIRD = [None, True, 0, -1, 1.5, float("nan"), float("inf"), 2**62, "", "x", [], (), {}, [None], [[]], ({},), {"a": 1},
+         {None: None}, [1, "a"], [(0, 1)], [(0, 1, 2)], ["a", ("b",)], [torch.ones(2)], (torch.ones(9, 9), torch.ones(9)),
+         (torch.ones(9, 9, dtype=torch.complex64), torch.zeros(9)), (torch.full((9, 9), torch.nan), torch.ones(9)),
+         (torch.ones(9, 9, dtype=torch.bool), torch.ones(9, dtype=torch.int8)), torch.tensor(1.0), torch.tensor(True),
+         torch.empty(0), torch.empty(3, 0), torch.ones(3, 7, dtype=torch.complex128), torch.full((5,), torch.nan),
+         torch.ones(1), torch.ones(2, 2), torch.ones(1, 1, 1), torch.zeros(4, dtype=torch.int64), print, lambda *a: 1 / 0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXERCISES)
+def test_the_judge_has_a_verdict_on_whatever_comes_back(name):
+    """As a forged reply could bring it, with gradients that are missing or of another shape."""
+    exercise = EXERCISES[name]
+    for value in [*WEIRD, *shaped_alike(exercise)]:
+        gradients = {0: torch.ones(1), 1: torch.ones(2, 3), 2: torch.tensor(1)}
+        report = judge(exercise, lambda *_, **__: Outcome("value", value, gradients, (0, 1)), 3)
+        assert report.score < 1 and report.state in ("wrong_shape", "wrong_value", "wrong_gradient"), value
+
+
+def shaped_alike(exercise):
+    """Tensors of the shape that the first case asks for, and of no sensible content."""
+    check = exercise.checks[0]
+    if not isinstance(check, Compare):
+        return []
+    [first, *_] = check.cases(exercise.generator(3, check.name))
+    right = exercise.solve(*first)
+    if not isinstance(right, torch.Tensor):
+        return [[right], (right,), {0: right}]
+    return [torch.full_like(right, fill) for fill in (0.0, float("nan"), float("inf"), -1e30)] + [
+        right.bool(), right.to(torch.complex64), right.half(), right.to(torch.int8), [right], right[None]]
