@@ -301,12 +301,8 @@ def test_what_is_forbidden_is_found_in_every_helper(tmp_path, worker):
         assert report.score == 0 and "torch.where" in report.message, head
 
 
-WEIRD = [None, True, 0, -1, 1.5, float("nan"), float("inf"), 2**62, "", "x", [], (), {}, [None], [[]], ({},), {"a": 1},
-         {None: None}, [1, "a"], [(0, 1)], [(0, 1, 2)], ["a", ("b",)], [torch.ones(2)], (torch.ones(9, 9), torch.ones(9)),
-         (torch.ones(9, 9, dtype=torch.complex64), torch.zeros(9)), (torch.full((9, 9), torch.nan), torch.ones(9)),
-         (torch.ones(9, 9, dtype=torch.bool), torch.ones(9, dtype=torch.int8)), torch.tensor(1.0), torch.tensor(True),
-         torch.empty(0), torch.empty(3, 0), torch.ones(3, 7, dtype=torch.complex128), torch.full((5,), torch.nan),
-         torch.ones(1), torch.ones(2, 2), torch.ones(1, 1, 1), torch.zeros(4, dtype=torch.int64), print, lambda *a: 1 / 0]
+WEIRD = [None, True, 2**62, float("nan"), "x", (), {None: None}, [(0, 1, 2)], ["a", ("b",)], print,
+         (torch.full((9, 9), torch.nan), torch.ones(9)), torch.tensor(1.0), torch.tensor(1j), torch.empty(3, 0)]
 
 
 @pytest.mark.slow
@@ -329,5 +325,4 @@ def shaped_alike(exercise):
     right = exercise.solve(*first)
     if not isinstance(right, torch.Tensor):
         return [[right], (right,), {0: right}]
-    return [torch.full_like(right, fill) for fill in (0.0, float("nan"), float("inf"), -1e30)] + [
-        right.bool(), right.to(torch.complex64), right.half(), right.to(torch.int8), [right], right[None]]
+    return [torch.full_like(right, fill) for fill in (0.0, float("nan"), -1e30)] + [right.to(torch.complex64), [right]]
