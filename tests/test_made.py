@@ -391,7 +391,7 @@ def test_it_starts_from_the_columns_of_the_data(name):
 
 
 def test_a_number_is_one_hidden_layer():
-    assert MADE(4, 7).config == MADE(4, (7,)).config and len(MADE(4, 7).layers) == 2
+    assert MADE(4, 7).config["hidden"] == [7] and len(MADE(4, 7).layers) == 2
 
 
 def test_seeds_give_masks_and_nothing_else():
