@@ -10,7 +10,7 @@ NOTEBOOKS := $(wildcard book/*.ipynb exercises/*.ipynb solutions/*.ipynb)
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 120 --nbval-sanitize-with tests/nbval_sanitize.cfg
 PYTEST := $(VENV) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help book serve test test-fast notebooks exercises bench reproduce lint colab binder clean python venv venv-book
+.PHONY: help book serve test test-fast notebooks exercises peers bench reproduce lint colab binder clean python venv venv-book
 
 help:   ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -34,8 +34,11 @@ notebooks: venv   ## run the notebooks and store their outputs [NB=book/03-fvsbn
 
 exercises: venv   ## build exercises/ from solutions/, run both, store their outputs
 	@$(VENV) -m course_lib.grading build
-	@$(VENV) tools/nb.py run $(wildcard solutions/*.ipynb) $(wildcard exercises/*.ipynb)
+	@$(VENV) tools/nb.py run solutions/*.ipynb exercises/*.ipynb
 	@$(VENV) -m course_lib.grading build --check
+
+peers: venv   ## the same points from nbgrader and otter, in environments of their own
+	@$(VENV) tools/peers.py
 
 bench: venv   ## speed beside a peer
 	@$(VENV) -m benchmarks.speed

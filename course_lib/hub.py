@@ -31,10 +31,16 @@ MODULES = {                                                          # class nam
     "Tabular": "course_lib.density.tabular",
     "Factorised": "course_lib.density.tabular",
     "FVSBN": "course_lib.density.fvsbn",
+    "NADE": "course_lib.density.nade",
+    "MADE": "course_lib.density.made",
+    "Autoencoder": "course_lib.density.autoencoder",
     "Mixture": "course_lib.density.mixture",
     "MarkovChain": "course_lib.text.markov",
     "NGram": "course_lib.text.ngram",
     "ClassNGram": "course_lib.text.class_ngram",
+    "GPT": "course_lib.transformer.gpt",
+    "BERT": "course_lib.transformer.bert",
+    "Translation": "course_lib.transformer.translation",
 }
 PARTS = {                                                            # helpers in a config: argument -> attribute
     "Bernoulli": ("course_lib.conditional", {}),

@@ -34,6 +34,11 @@ class Mixture(nn.Module):
         self.models = nn.ModuleList(models)
         self.n, self.conditional = models[0].n, models[0].conditional
 
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"models": list(self.models)}
+
     def log_prob(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
         """Exact log-likelihood of each row of x, in nats."""
         each = torch.stack([m.log_prob(x, context) for m in self.models])            # (K, B)

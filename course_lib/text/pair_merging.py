@@ -9,7 +9,7 @@ Score = Callable[[int, int, int], float]           # of (count of the pair, coun
 
 
 def by_count(pair: int, left: int, right: int) -> float:
-    """Byte-pair encoding: the most frequent pair (Gage 1994; Sennrich, Haddow and Birch 2016)."""
+    """Byte-pair encoding: the most frequent pair (Sennrich, Haddow and Birch 2016)."""
     return float(pair)
 
 

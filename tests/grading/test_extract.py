@@ -112,10 +112,10 @@ def test_code_made_to_break_the_parser_does_not(source):
 
 
 def test_the_nearest_name_is_suggested():
-    found = read("def atention(q):\n    return q")
+    found = read("def attention_2(q):\n    return q")
     state, message = found.why_missing("attention")
-    assert state == "missing" and "atention" in message
-    assert "atention" not in found.why_missing("mlm_mask")[1]
+    assert state == "missing" and "attention_2" in message
+    assert "attention_2" not in found.why_missing("mlm_mask")[1]
 
 
 @pytest.mark.parametrize("kind, word", [("markdown", "text"), ("raw", "raw")])
