@@ -59,14 +59,27 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
         causal = False
     if causal and (mask is not None or T != S):                      # the kernel knows the square causal mask alone
         mask, causal = combine_masks(causal_mask(T, S, q.device), mask), False
+    reachable = None
+    if mask is not None:
+        check_mask(mask, (*q.shape[:-1], S))
+        reachable = mask.any(dim=-1, keepdim=True)                   # (..., T, 1)
+        mask = mask | ~reachable                                     # the kernel needs a key for every query
     if dropout and q.device.type == "cpu":                           # no kernel drops weights there
-        return attention(q, k, v, causal_mask(T, device=q.device) if causal else mask, dropout)
-    if mask is None:
-        return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=causal)
-    check_mask(mask, (*q.shape[:-1], S))
-    reachable = mask.any(dim=-1, keepdim=True)                       # (..., T, 1)
-    out = F.scaled_dot_product_attention(q, k, v, mask | ~reachable, dropout)
-    return out.masked_fill(~reachable, 0)
+        out = _with_dropout(q, k, v, causal_mask(T, device=q.device) if causal else mask, dropout)
+    else:
+        out = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+    return out if reachable is None else out.masked_fill(~reachable, 0)
+
+
+def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float | int) -> Tensor:
+    """The equation with few passes over the T x S weights: q is scaled, and minus infinity added where mask is False.
+
+    Every row has something to attend to, or the sum would be NaN.
+    """
+    scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-2, -1)        # (..., T, S)
+    if mask is not None:
+        scores = scores + scores.new_zeros(mask.shape).masked_fill(~mask, -torch.inf)
+    return drop(scores.softmax(dim=-1), dropout) @ v
 
 
 def drop(x: Tensor, p: float | int) -> Tensor:

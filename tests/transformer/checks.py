@@ -108,6 +108,19 @@ def drops_weights(attention):
     same(attention(q, k, v, None, 0.0), torch.ones(1, 1, 200, 1), 1e-6)
 
 
+def drops_under_masks(fused_attention):
+    """A dropout too small to happen: the plain result and gradients, masks, empty rows and the future included."""
+    q, k, v = (normal(2, 3, *shape, seed=s, grad=True) for s, shape in enumerate([(4, 6), (4, 6), (4, 7)]))
+    mask = some_mask(2, 3, 4, 4)
+    mask[0, 1, 2] = False
+    torch.manual_seed(0)
+    for m, causal in ((None, False), (mask, False), (some_mask(2, 1, 1, 4), True), (None, True)):
+        got, want = (fused_attention(q, k, v, m, dropout, causal) for dropout in (1e-9, 0.0))
+        same(got, want)
+        for a, b in zip(gradients(got, (q, k, v)), gradients(want, (q, k, v))):
+            same(a, b)
+
+
 def drops_independently(drop):
     """Each component by itself, at its place modulo four as elsewhere; the mean stays, and so does the gradient's."""
     torch.manual_seed(0)

@@ -43,6 +43,10 @@ def test_drops_weights(form):
     check.drops_weights(form)
 
 
+def test_dropping_nothing_changes_nothing():
+    check.drops_under_masks(fused_attention)
+
+
 def test_drops_each_component_by_itself():
     check.drops_independently(module.drop)
 
