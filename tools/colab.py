@@ -71,5 +71,6 @@ def main(notebooks: list[Path]) -> int:
 
 
 if __name__ == "__main__":
-    chosen = [Path(argument).resolve() for argument in sys.argv[1:]] or sorted((ROOT / "book").glob("*.ipynb"))
+    every = [path for folder in ("book", "exercises", "solutions") for path in sorted((ROOT / folder).glob("*.ipynb"))]
+    chosen = [Path(argument).resolve() for argument in sys.argv[1:]] or every
     sys.exit(main(chosen))

@@ -60,7 +60,7 @@ def judge(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = N
                 fault = next((found for record in records if (found := check.fault(record))), None)
         except Stop as stop:
             outcome = stop.outcome
-            text = WHY[outcome.kind].format(detail=outcome.detail)
+            text = WHY[outcome.kind].format(detail=outcome.detail[:1].upper() + outcome.detail[1:])
             results.append(CheckResult(check.name, False, 0, check.points, text))
             return closed(exercise, results, seed, Fault(text, None, outcome.kind))
         shaped = fault is None or fault.state != "wrong_shape"

@@ -21,12 +21,12 @@ def answer(body: str) -> str:
 
 # the function itself: state, words of the message
 ENDS = {
-    "infinite loop": ("while True: pass", "timeout", "no answer within 0.5 seconds"),
+    "infinite loop": ("while True: pass", "timeout", "No answer within 0.5 seconds"),
     "a loop that swallows interruptions": (
-        "while True:\n    try:\n        while True: sum([1, 2])\n    except BaseException:\n        pass", "timeout", "no answer"),
+        "while True:\n    try:\n        while True: sum([1, 2])\n    except BaseException:\n        pass", "timeout", "No answer"),
     "sleep with its signals blocked": (
-        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\ntime.sleep(60)", "timeout", "no answer"),
-    "a matrix product without end": ("a = torch.randn(5000, 5000)\nwhile True: a = a @ a", "timeout", "no answer"),
+        "signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\ntime.sleep(60)", "timeout", "No answer"),
+    "a matrix product without end": ("a = torch.randn(5000, 5000)\nwhile True: a = a @ a", "timeout", "No answer"),
     "memory bomb of torch": ("return torch.ones(10**11)", "memory", "more memory"),
     "memory bomb of Python": ("return [0] * 10**12", "memory", "more memory"),
     "memory that grows": ("kept = []\nwhile True: kept.append(bytearray(100_000_000))", "memory", "more memory"),
