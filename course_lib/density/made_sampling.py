@@ -28,16 +28,18 @@ class ByDegree:
         self.counts = [[self.E * m for m in range(model.n + 1)]]     # counts[l][m]: units of layer l with degree <= m
         self.weights, self.biases = [], []                           # biases as columns
         columns = _spread(order, self.E)
-        for layer, degrees in zip(model.layers, model.degrees[1:]):
+        for j, (layer, degrees) in enumerate(zip(model.layers, model.degrees[1:])):
             rows = degrees.argsort(stable=True)
             self.counts.append(torch.bincount(degrees, minlength=model.n + 1).cumsum(0).tolist())
-            self._append(layer, rows, columns)
+            # a step may hold several degrees of a layer, but of the last hidden one its last degree only: there the
+            # columns that are read say it all, and the product with the mask is spared
+            self._append(layer.masked_weight if j < len(model.hidden) - 1 else layer.weight, layer.bias, rows, columns)
             columns = rows
-        self._append(model.layers[-1], _spread(order, self.P), columns)
+        self._append(model.layers[-1].weight, model.layers[-1].bias, _spread(order, self.P), columns)
 
-    def _append(self, layer, rows: Tensor, columns: Tensor) -> None:
-        self.weights.append(layer.masked_weight[rows].index_select(1, columns))
-        self.biases.append(layer.bias[rows, None])
+    def _append(self, weight: Tensor, bias: Tensor, rows: Tensor, columns: Tensor) -> None:
+        self.weights.append(_take(_take(weight, 0, rows), 1, columns))
+        self.biases.append(bias[rows, None])
 
     # one variable at a time: the batch first, as a state has it
 
@@ -91,3 +93,8 @@ class ByDegree:
 def _spread(order: Tensor, each: int) -> Tensor:
     """The places of variables in drawing order where each takes `each` neighbouring places."""
     return (order[:, None] * each + torch.arange(each, device=order.device)).flatten()
+
+
+def _take(t: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Rows or columns in another order; t itself where the order is the natural one."""
+    return t.index_select(dim, index) if (index.diff() != 1).any() else t
