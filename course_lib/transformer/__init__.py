@@ -37,9 +37,11 @@ from course_lib.transformer.positions import (
     rotary,
     sinusoidal,
 )
+from course_lib.transformer.translation import Translation, TranslationConfig
 
-__all__ = ["BERT", "BERTConfig", "CombinedPositions", "DecoderBlock", "EncoderBlock", "FeedForward", "GPT", "GPTConfig",
-           "KVCache", "LayerNorm", "LearnedPositions", "MultiHeadAttention", "OneHotPositions", "PretrainingBatch",
-           "QuestionAnswering", "Residual", "SeparatePositions", "SequenceClassifier", "SinusoidalPositions",
-           "TokenClassifier", "attention_weights", "causal_mask", "combine_masks", "fused_attention", "layer_norm",
-           "left_pad", "mask_tokens", "padding_mask", "rotary", "sentence_pairs", "sinusoidal", "transformer_function"]
+__all__ = ["BERT", "BERTConfig", "CombinedPositions", "DecoderBlock", "EncoderBlock", "FeedForward", "GPT",
+           "GPTConfig", "KVCache", "LayerNorm", "LearnedPositions", "MultiHeadAttention", "OneHotPositions",
+           "PretrainingBatch", "QuestionAnswering", "Residual", "SeparatePositions", "SequenceClassifier",
+           "SinusoidalPositions", "TokenClassifier", "Translation", "TranslationConfig", "attention_weights",
+           "causal_mask", "combine_masks", "fused_attention", "layer_norm", "left_pad", "mask_tokens", "padding_mask",
+           "rotary", "sentence_pairs", "sinusoidal", "transformer_function"]
