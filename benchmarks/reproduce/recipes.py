@@ -12,11 +12,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from course_lib.data import Splits
-from course_lib.density import Mixture, Tabular
+from course_lib.density import MADE, Mixture, Tabular
+from course_lib.density.made import MaskedLinear
 from course_lib.training import evaluate, fit
 
 if TYPE_CHECKING:
-    from benchmarks.reproduce.table import Row
+    from benchmarks.reproduce.run import Row
     from benchmarks.reproduce.text import Parts
 
 
@@ -104,11 +105,16 @@ def best_tree(x: Float[Tensor, "N n"]) -> tuple[list[int], list[list[int]]]:
 
 
 def free_parameters(model: nn.Module) -> int:
-    """Numbers that the data may set: of an FVSBN the weights below the diagonal only, of an n-gram its counts."""
+    """Numbers that the data may set: of an FVSBN the weights below the diagonal, of a MADE those that no mask hides, of
+    an n-gram its counts. What the parts of a mixture share counts once."""
     if hasattr(model, "counts"):
         return len(model.counts)
     if isinstance(model, Mixture):
-        return sum(free_parameters(part) for part in model.models)
+        shared = len({id(p) for p in model.parameters()}) < sum(len(list(part.parameters())) for part in model.models)
+        return free_parameters(model.models[0]) if shared else sum(free_parameters(part) for part in model.models)
+    if isinstance(model, MADE):
+        hidden = sum(int((m.mask == 0).sum()) for m in model.modules() if isinstance(m, MaskedLinear))
+        return sum(p.numel() for p in model.parameters()) - hidden
     if hasattr(model, "earlier"):
         return int(model.earlier.sum()) + model.bias.numel()
     return sum(p.numel() for p in model.parameters())

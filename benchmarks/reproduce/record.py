@@ -13,7 +13,7 @@ from torch import Tensor
 
 from benchmarks import store
 from benchmarks.reproduce.recipes import Job, Trained, free_parameters
-from benchmarks.reproduce.table import Row, Run, Target
+from benchmarks.reproduce.run import Row, Run, Target
 from course_lib import data, hub
 from course_lib.data import Splits
 

@@ -2,70 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
-
 import torch
 
-from benchmarks.reproduce import recipes, text
-from course_lib.data import Splits
+from benchmarks.reproduce import density, recipes, text
+from benchmarks.reproduce.run import Row, Run, Target, over
 from course_lib.density import FVSBN, Mixture, Tabular
 from course_lib.text import NGram
-
-
-@dataclass(frozen=True)
-class Target:
-    """Test figures: `at_most` is to be reached, `aim` would be better still."""
-
-    at_most: float
-    aim: float | None = None
-
-
-@dataclass(frozen=True)
-class Row:
-    """One model of a run: a line of the results page.
-
-    label       what the page calls it
-    model       its class, built with `arguments`
-    recipe      how it is trained, told `settings`
-    candidates  settings tried on top of those; the candidate with the lowest figure on the validation set is kept
-    measure     measure(model, part) -> mean, standard error, and what it is taken over
-    weights     the name under which the package ships it, in half precision
-    """
-
-    label: str
-    model: Callable[..., torch.nn.Module]
-    recipe: Callable[..., recipes.Trained]
-    arguments: dict[str, Any] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    candidates: tuple[dict[str, Any], ...] = ({},)
-    measure: Callable[..., dict[str, float]] = recipes.nats
-    target: Target | None = None
-    weights: str | None = None
-
-
-@dataclass(frozen=True)
-class Run:
-    """One command.
-
-    data     the name of the set, loaded with `options`, then made ready by `prepare`
-    unit     of every figure
-    """
-
-    name: str
-    data: str
-    rows: tuple[Row, ...]
-    options: dict[str, Any] = field(default_factory=dict)
-    prepare: Callable[[Splits], Splits | text.Parts] = lambda splits: splits
-    unit: str = "nats"
-    seed: int = 0
-    note: str = ""
-
-
-def over(setting: str, values) -> tuple[dict[str, Any], ...]:
-    """Candidates that differ in one setting."""
-    return tuple({setting: value} for value in values)
 
 
 def markov_chain(n: int, m: int) -> Tabular:
@@ -131,3 +73,4 @@ RUNS: dict[str, Run] = {run.name: run for run in (
         for m in range(7)
     ), prepare=text.characters, unit="bits per character", note="Order m: the m characters before the next one."),
 )}
+RUNS |= density.RUNS

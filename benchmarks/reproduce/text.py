@@ -16,7 +16,7 @@ from course_lib.text import CharTokenizer
 from course_lib.training import evaluate
 
 if TYPE_CHECKING:
-    from benchmarks.reproduce.table import Row
+    from benchmarks.reproduce.run import Row
 
 PROMPT = 6                                                           # characters before a block: the longest order
 BLOCK = 110                                                          # valid and test have 507 blocks, nothing left over

@@ -17,8 +17,13 @@ SPEEDS = {name: r for name, r in RECORDS.items() if r["kind"] == "speed"}
 ROWS = [pytest.param(name, row, id=f"{name}: {row['model']}") for name, r in RESULTS.items() for row in r["rows"]]
 
 
+# Runs that take hours and whose chapter is still being written. Nothing may be added here once it was recorded.
+TO_COME = {"nade-nltcs", "nade-caltech-silhouettes", "nade-binarized-mnist", "made-binarized-mnist-8000",
+           "made-binarized-mnist-32-masks"}
+
+
 def test_every_run_and_every_comparison_is_recorded_and_nothing_else():
-    assert set(RESULTS) == set(RUNS)
+    assert set(RESULTS) == set(RUNS) - TO_COME and TO_COME <= set(RUNS)
     assert set(SPEEDS) == set(COMPARISONS)
     assert {path.stem for path in store.RESULTS.glob("*")} == set(RECORDS)
 
@@ -79,6 +84,10 @@ def test_the_targets_of_this_stage_are_asked_for():
     asked = {name: row.target for name, run in RUNS.items() for row in run.rows if row.target}
     assert (asked["fvsbn-binarized-mnist"].at_most, asked["fvsbn-binarized-mnist"].aim) == (97.9, 97.5)
     assert asked["fvsbn-digits"].at_most == 18.75
+    assert (asked["nade-digits"].at_most, asked["made-digits"].at_most, asked["rnade-red-wine"].at_most) == (
+        17.95, 18.35, 9.75)
+    assert (asked["nade-binarized-mnist"].at_most, asked["made-binarized-mnist-8000"].at_most) == (89.0, 88.4)
+    assert asked["made-binarized-mnist-32-masks"].at_most == 87.0
     assert SPEEDS["speed-fvsbn-sampling"]["target"]["at_least"] == 100
 
 
@@ -90,6 +99,13 @@ def test_known_figures_check_the_pipeline():
     assert figure("independent-digits", "independent pixels") == pytest.approx(24.91, abs=0.005)
     assert figure("nltcs", "best tree") == pytest.approx(6.7590, abs=0.002)
     assert figure("plants", "best tree") == pytest.approx(16.5240, abs=0.02)
+    assert figure("rnade-red-wine", "one Gaussian") == pytest.approx(13.18, abs=0.3)                # within its error
+
+
+def test_a_mixture_of_orders_gains_and_nothing_is_too_good_to_be_true():
+    rows = {row["model"]: row["test"]["mean"] for row in RESULTS["made-digits"]["rows"]}
+    assert rows["mixture of the eight"] <= rows["MADE, order 0"] - 0.5
+    assert min(*rows.values(), RESULTS["nade-digits"]["rows"][0]["test"]["mean"]) > 16.5            # below that: a leak
 
 
 @pytest.mark.parametrize("name", SPEEDS)

@@ -10,7 +10,8 @@ import torch
 from benchmarks import store
 from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import recipes, record
-from benchmarks.reproduce.table import RUNS, Row, Run, Target, markov_chain, over
+from benchmarks.reproduce.run import Row, Run, Target, over
+from benchmarks.reproduce.table import RUNS, markov_chain
 from course_lib import data, hub
 from course_lib.density import FVSBN, Mixture, Tabular
 from course_lib.density.tabular import all_states

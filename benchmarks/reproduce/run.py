@@ -1,0 +1,65 @@
+"""What a run is: a data set and the models that are measured on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from benchmarks.reproduce import recipes
+
+
+@dataclass(frozen=True)
+class Target:
+    """Test figures: `at_most` is to be reached, `aim` would be better still."""
+
+    at_most: float
+    aim: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of a run: a line of the results page.
+
+    label       what the page calls it
+    model       its class, built with `arguments`
+    recipe      how it is trained, told `settings`
+    candidates  settings tried on top of those; the candidate with the lowest figure on the validation set is kept
+    measure     measure(model, part) -> mean, standard error, and what it is taken over
+    weights     the name under which the package ships it, in half precision
+    """
+
+    label: str
+    model: Callable[..., torch.nn.Module]
+    recipe: Callable[..., recipes.Trained]
+    arguments: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    candidates: tuple[dict[str, Any], ...] = ({},)
+    measure: Callable[..., dict[str, float]] = recipes.nats
+    target: Target | None = None
+    weights: str | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command.
+
+    data     the name of the set, loaded with `options`, then made ready by `prepare`
+    unit     of every figure
+    """
+
+    name: str
+    data: str
+    rows: tuple[Row, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+    prepare: Callable[[Any], Any] = lambda splits: splits
+    unit: str = "nats"
+    seed: int = 0
+    note: str = ""
+
+
+def over(setting: str, values) -> tuple[dict[str, Any], ...]:
+    """Candidates that differ in one setting."""
+    return tuple({setting: value} for value in values)
