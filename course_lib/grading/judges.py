@@ -35,6 +35,7 @@ def grade_all(items: Sequence[Handed], seed: int, workers: list[Worker], limits:
         mine, theirs = context.Pipe()
         forked = worker if context.get_start_method() == "fork" else None
         others = [pipe for pipe, *_ in busy.values()] if forked else []
+        others += [one.control for one in workers if forked and one is not worker and one.control is not None]
         process = context.Process(target=sit, daemon=True,
                                   args=(theirs, [mine, *others], forked, worker.level, worker.require, seed, limits))
         process.start()
