@@ -30,6 +30,8 @@ def parser() -> argparse.ArgumentParser:
     grade.set_defaults(run=run_grade)
     grade.add_argument("paths", nargs="+", metavar="PATH", help="a notebook, or a folder of them")
     grade.add_argument("--seed", type=natural, help="draws the inputs of all checks; a random one if not given")
+    grade.add_argument("--exercises", metavar="ID,ID", help="what is asked for; all exercises of a notebook's chapter if "
+                                                            "not given. A missing one is a 0")
     grade.add_argument("--jobs", type=positive, default=1, help="judges at work at the same time")
     grade.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N", help="grade every N-th, from the I-th (1 to N)")
     grade.add_argument("--roster", metavar="FILE", help="the students, one a line or CSV; who hands in nothing gets a 0")
@@ -86,8 +88,8 @@ def run_grade(args) -> int:
 
         roster = classroom.read_roster(args.roster) if args.roster else []
         return grade_class(args, workers, roster)
-    except (NoSandbox, OSError, ValueError, RuntimeError) as problem:
-        print(f"grade: {problem}", file=sys.stderr)
+    except (NoSandbox, OSError, KeyError, ValueError, RuntimeError) as problem:
+        print(f"grade: {problem.args[0] if isinstance(problem, KeyError) else problem}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("grade: stopped. The same command goes on from here." if args.out else "grade: stopped.", file=sys.stderr)
@@ -102,6 +104,7 @@ def grade_class(args, workers: list, roster: list[str]) -> int:
     from tqdm import tqdm
 
     from course_lib.grading import classroom
+    from course_lib.grading.bank import get
     from course_lib.grading.judges import grade_all
     from course_lib.grading.tables import exercises_of, for_terminal
 
@@ -113,15 +116,16 @@ def grade_class(args, workers: list, roster: list[str]) -> int:
     seed = args.seed
     if seed is None:                                     # a run that goes on keeps the one it began with
         seed = next((record.seed for record in ledger.done.values()), int.from_bytes(os.urandom(4), "big"))
+    asked = [get(one) for one in args.exercises.split(",")] if args.exercises else None
     mine = classroom.share(handed, args.shard)
-    known = {item: record for item in mine if (record := ledger.find(item)) is not None}
+    known = {item: record for item in mine if (record := ledger.find(item, asked)) is not None}
     failed: dict[str, str] = {}
     with tqdm(total=len(mine), initial=len(known), unit="notebook", desc="grading") as bar:
         todo = [item for item in mine if item not in known]
         spare = workers[max(1, len(todo)):]
         for worker in spare:
             worker.close()
-        for item, record in grade_all(todo, seed, workers[:max(1, len(todo))]):
+        for item, record in grade_all(todo, seed, workers[:max(1, len(todo))], exercises=asked):
             if isinstance(record, str):
                 failed[item.path] = record
             else:
@@ -131,7 +135,7 @@ def grade_class(args, workers: list, roster: list[str]) -> int:
     records = [known[item] for item in mine if item in known]
     present = {item.student for item in handed}
     for student in classroom.share([one for one in roster if one not in present], args.shard):
-        record = classroom.absent(student, exercises_of(records), seed)
+        record = classroom.absent(student, [one.id for one in asked] if asked else exercises_of(records), seed)
         ledger.add(record, "")
         records.append(record)
     ledger.close()

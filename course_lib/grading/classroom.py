@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.grading.bank import EXERCISES
+from course_lib.grading.exercise import Exercise
 from course_lib.grading.submission import Graded, empty, identified, printable, version
 
 COLUMNS = ("student", "sid", "id", "username", "email", "e-mail", "name")       # of a roster, the first that is there
@@ -121,11 +122,11 @@ class Ledger:
             except (ValueError, KeyError, TypeError):
                 continue                                 # no line of ours; it stays, and counts for nothing
 
-    def find(self, handed: Handed) -> Graded | None:
-        """The record of this very submission, if it was graded."""
+    def find(self, handed: Handed, exercises: Sequence[Exercise] | None = None) -> Graded | None:
+        """The record of this very submission, judged by these exercises, if it was graded."""
         if not self.done:
             return None
-        _, _, digest, chosen = identified(handed.path)
+        _, _, digest, chosen = identified(handed.path, exercises)
         return self.done.get((handed.student, os.path.abspath(handed.path), digest, version(chosen)))
 
     def add(self, graded: Graded, path: str) -> None:

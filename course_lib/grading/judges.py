@@ -11,22 +11,24 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from multiprocessing.connection import wait
 
+from course_lib.grading.bank import EXERCISES
 from course_lib.grading.classroom import Handed
+from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox import Limits, NoSandbox, Worker
 from course_lib.grading.submission import Graded, grade_file
 
 TRIES = 2
 
 
-def grade_all(items: Sequence[Handed], seed: int, workers: list[Worker], limits: Limits = Limits()
-              ) -> Iterator[tuple[Handed, Graded | str]]:
+def grade_all(items: Sequence[Handed], seed: int, workers: list[Worker], limits: Limits = Limits(),
+              exercises: Sequence[Exercise] | None = None) -> Iterator[tuple[Handed, Graded | str]]:
     """Each submission with its record, or with the reason why it has none, in the order in which they are done.
 
-    With one worker in this process, with more in as many others.
+    Judged by `exercises`, or by those of its chapter. With one worker in this process, with more in as many others.
     """
     if len(workers) == 1:
         for item in items:
-            yield item, grade_with(workers[0], item, seed, limits)
+            yield item, grade_with(workers[0], item, seed, limits, exercises)
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     waiting, tries, busy = deque(items), {}, {}
@@ -37,7 +39,8 @@ def grade_all(items: Sequence[Handed], seed: int, workers: list[Worker], limits:
         others = [pipe for pipe, *_ in busy.values()] if forked else []
         others += [one.control for one in workers if forked and one is not worker and one.control is not None]
         process = context.Process(target=sit, daemon=True,
-                                  args=(theirs, [mine, *others], forked, worker.level, worker.require, seed, limits))
+                                  args=(theirs, [mine, *others], forked, worker.level, worker.require, seed, limits,
+                                        [one.id for one in exercises] if exercises else None))
         process.start()
         theirs.close()
         worker.abandon()                                 # it is the judge's now
@@ -84,17 +87,19 @@ def grade_all(items: Sequence[Handed], seed: int, workers: list[Worker], limits:
             process.kill()
 
 
-def grade_with(worker: Worker, item: Handed, seed: int, limits: Limits) -> Graded | str:
+def grade_with(worker: Worker, item: Handed, seed: int, limits: Limits, exercises: Sequence[Exercise] | None
+               ) -> Graded | str:
     """The record of one submission; a worker that has gone is started once more."""
     for _ in range(TRIES):
         try:
-            return grade_file(item.path, worker, seed, item.student, limits)
+            return grade_file(item.path, worker, seed, item.student, limits, exercises)
         except NoSandbox as problem:
             reason = str(problem)
     return reason
 
 
-def sit(pipe, others, worker: Worker | None, level: str, require: bool, seed: int, limits: Limits) -> None:
+def sit(pipe, others, worker: Worker | None, level: str, require: bool, seed: int, limits: Limits,
+        ids: Sequence[str] | None) -> None:
     """A judge's life: a submission comes, its record goes."""
     if sys.platform == "linux":
         import ctypes
@@ -107,11 +112,12 @@ def sit(pipe, others, worker: Worker | None, level: str, require: bool, seed: in
     import torch
 
     torch.set_num_threads(1)
+    exercises = [EXERCISES[one] for one in ids] if ids else None
     with worker or Worker(require, level) as mine:
         while True:
             try:
                 item = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
-            result = grade_with(mine, item, seed, limits)
+            result = grade_with(mine, item, seed, limits, exercises)
             pipe.send(result.to_dict() if isinstance(result, Graded) else result)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from course_lib.grading.bank import EXERCISES
 from course_lib.grading.report import STATES, Report
@@ -52,7 +53,7 @@ def page(student: str, records: Sequence[Graded]) -> str:
 def file_part(record: Graded) -> str:
     level = {"bubblewrap": "in a sandbox (bubblewrap)", "limits": "without isolation, under limits only",
              "none": "without isolation"}.get(record.isolation, "")
-    about = [f"<p>File: {escape(record.file)}. Judged {level}, with seed {record.seed}.</p>\n" if record.file else ""]
+    about = [f"<p>File: {escape(Path(record.file).name)}. Judged {level}, with seed {record.seed}.</p>\n" if record.file else ""]
     about += [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes]
     return "".join(about + [exercise_part(report, record.code.get(report.exercise, "")) for report in record.reports])
 

@@ -78,6 +78,8 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
     if not chosen:
         result.notes.append("No exercise was found: neither the notebook's metadata nor the chapter number at the "
                             "beginning of its name says which it holds, and it defines no function of that name.")
+    elif not exercises and not notebook.exercises and not by_file_name(path):
+        result.notes.append("Neither its metadata nor its name tells the chapter: it was judged by what it defines.")
     result.notes += [f"Cell {cell} could not be read: {problem}."
                      for cell, (_, problem) in list(notebook.broken.items())[:20]]
     if notebook.idle:
@@ -163,10 +165,14 @@ def printable(text: str, lines: bool = False) -> str:
 
 
 def exercises_of(notebook: Notebook, path: str | os.PathLike) -> list[Exercise]:
-    """Those that the metadata names, else those of the chapter in the file's name, else those that it defines."""
-    named = [EXERCISES[one] for one in dict.fromkeys(notebook.exercises) if one in EXERCISES]
+    """All exercises of the chapters that the metadata speaks of, else of the chapter in the file's name: nothing is
+    gained by leaving one out of the metadata. A notebook that tells neither is judged by the functions it defines."""
+    for ids in (notebook.exercises, [one.id for one in by_file_name(path)]):
+        chapters = {EXERCISES[one].chapter for one in ids if one in EXERCISES}
+        if chapters:
+            return [one for one in EXERCISES.values() if one.chapter in chapters]
     names = set(notebook.names)
-    return named or by_file_name(path) or [one for one in EXERCISES.values() if one.id in names]
+    return [one for one in EXERCISES.values() if one.id in names]
 
 
 def by_file_name(path: str | os.PathLike) -> list[Exercise]:

@@ -38,6 +38,7 @@ def find_leaks(conditionals, n):
     return sorted(found)
 """
 IDS = ["bernoulli_chain_loglik", "conditional_table"]
+ASKED = [EXERCISES[one] for one in IDS]
 
 
 def code(source: str, kind: str = "code") -> dict:
@@ -67,4 +68,4 @@ def quick(*ids: str, deadline: float = 5.0) -> list:
 def graded(tmp_path: Path, worker, *cells, exercises=None, limits=Limits(), seed: int = 5) -> Graded:
     """The record of a notebook with these cells."""
     path = save(tmp_path / "hw.ipynb", notebook(*cells))
-    return grade_file(path, worker, seed, limits=limits, exercises=exercises)
+    return grade_file(path, worker, seed, limits=limits, exercises=exercises or ASKED)

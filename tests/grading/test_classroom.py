@@ -14,7 +14,7 @@ from course_lib.grading.classroom import Handed, Ledger, absent, collect, read_r
 from course_lib.grading.judges import grade_all
 from course_lib.grading.sandbox import Worker
 from course_lib.grading.submission import Graded, grade_file
-from tests.grading.submissions import LOGLIK, TABLE, notebook, save
+from tests.grading.submissions import ASKED, IDS, LOGLIK, TABLE, notebook, save
 
 
 def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
@@ -87,18 +87,18 @@ def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
     out = tmp_path / "out.jsonl"
     first, second = Handed("ada", str(ada)), Handed("bo", str(bo))
     ledger = Ledger(str(out))
-    assert ledger.find(first) is None
-    ledger.add(grade_file(ada, worker, 3, "ada"), str(ada))
-    ledger.add(grade_file(ada, worker, 3, "ada"), str(ada))                      # the same again: no second line
+    assert ledger.find(first, ASKED) is None
+    ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
+    ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))                      # the same again: no second line
     ledger.close()
     whole = out.read_bytes()
     assert whole.count(b"\n") == 1
     out.write_bytes(whole + whole[:100])                                         # killed while it wrote
     ledger = Ledger(str(out))
-    found = ledger.find(first)
-    assert found.score == 1 and found.reports[0].checks and ledger.find(second) is None
-    assert ledger.find(Handed("eve", str(ada))) is None                          # another student, the same file
-    ledger.add(grade_file(bo, worker, 3, "bo"), str(bo))
+    found = ledger.find(first, ASKED)
+    assert found.score == 1 and found.reports[0].checks and ledger.find(second, ASKED) is None
+    assert ledger.find(Handed("eve", str(ada)), ASKED) is None                          # another student, the same file
+    ledger.add(grade_file(bo, worker, 3, "bo", exercises=ASKED), str(bo))
     ledger.close()
     assert [json.loads(line)["student"] for line in out.read_text().splitlines()] == ["ada", "bo"]
 
@@ -107,13 +107,13 @@ def test_a_file_that_changed_or_new_checks_are_graded_again(tmp_path, worker, mo
     [ada] = hand_in(tmp_path, "ada.ipynb")
     one = Handed("ada", str(ada))
     ledger = Ledger(str(tmp_path / "out.jsonl"))
-    ledger.add(grade_file(ada, worker, 3, "ada"), str(ada))
-    assert ledger.find(one)
+    ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
+    assert ledger.find(one, ASKED)
     with monkeypatch.context() as patch:
         patch.setattr("course_lib.grading.exercise.Exercise.version", "another")
-        assert ledger.find(one) is None
+        assert ledger.find(one, ASKED) is None
     save(ada, notebook(LOGLIK))
-    assert ledger.find(one) is None
+    assert ledger.find(one, ASKED) is None
     ledger.close()
 
 
@@ -143,7 +143,7 @@ def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
     wrong = LOGLIK.replace("p, 1 - p", "1 - p, p")
     paths = [save(tmp_path / f"s{i}.ipynb", notebook(wrong if i % 3 else LOGLIK, TABLE)) for i in range(6)]
     items = [Handed(path.stem, str(path)) for path in paths]
-    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()])}
+    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()], exercises=ASKED)}
     assert len(found) == 6
     for i in range(6):
         record = found[f"s{i}"]
@@ -167,7 +167,7 @@ def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_p
         return real(worker, item, *rest)
 
     monkeypatch.setattr(judges, "grade_with", fragile)
-    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()])}
+    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()], exercises=ASKED)}
     assert {name: record if isinstance(record, str) else record.score for name, record in found.items()} == {
         "s0": 1, "s1": 1, "s2": "the judge stopped (exit code 9)", "s3": 1}
 
@@ -185,7 +185,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, jobs):
                     "    time.sleep(0.05)\n    return quick(x, p)\n"
     hand_in(tmp_path / "class", *(f"s{i}/hw.ipynb" for i in range(6)), cells=(slow, TABLE))
     out = tmp_path / "out.jsonl"
-    run = command("grade", tmp_path / "class", "--out", out, "--jobs", jobs, "--seed", 4, start_new_session=True)
+    run = command("grade", tmp_path / "class", "--out", out, "--jobs", jobs, "--seed", 4, "--exercises", ",".join(IDS), start_new_session=True)
     end = time.monotonic() + 60
     while (not out.exists() or out.read_bytes().count(b"\n") < 2) and time.monotonic() < end:
         time.sleep(0.01)
@@ -197,7 +197,7 @@ def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, jobs):
     assert 2 <= before < 6
     with open(out, "ab") as file:
         file.write(b'{"student": "s5", "pa')
-    again = command("grade", tmp_path / "class", "--out", out, "--seed", 4)
+    again = command("grade", tmp_path / "class", "--out", out, "--seed", 4, "--exercises", ",".join(IDS))
     text, errors = again.communicate(timeout=120)
     assert again.returncode == 0, errors
     lines = [json.loads(line) for line in out.read_text().splitlines()]

@@ -11,7 +11,7 @@ import pytest
 
 from course_lib.grading import __main__, judges, sandbox
 from course_lib.grading.bank import EXERCISES
-from tests.grading.submissions import LOGLIK, TABLE, notebook, save
+from tests.grading.submissions import IDS, LOGLIK, TABLE, notebook, save
 
 WRONG = LOGLIK.replace(".sum(dim=1)", ".sum(dim=1).exp()")
 
@@ -34,7 +34,7 @@ def grade(folder, worker, monkeypatch, capsys):
     def run(*args):
         monkeypatch.setattr(sandbox, "Worker", lambda *_: worker)
         capsys.readouterr()
-        code = __main__.main(["grade", *map(str, args)])
+        code = __main__.main(["grade", *map(str, args), *([] if "--exercises" in args else ["--exercises", ",".join(IDS)])])
         return types.SimpleNamespace(code=code, **capsys.readouterr()._asdict())
 
     return run
@@ -133,6 +133,19 @@ def test_a_wrong_command_is_explained(args, words, capsys):
     assert problem.value.code == 2 and words in capsys.readouterr().err
 
 
+def test_an_exercise_that_does_not_exist_is_explained(folder, grade):
+    found = grade(folder / "class", "--exercises", "conditional_tables")
+    assert found.code == 2 and "did you mean conditional_table" in found.err
+
+
+def test_what_is_asked_for_counts_whether_it_is_there_or_not(folder, grade):
+    save(folder / "class/ada/hw.ipynb", notebook(LOGLIK))
+    found = grade(folder / "class/ada/hw.ipynb", "--exercises", "bernoulli_chain_loglik,find_leaks", "--out", folder / "a.jsonl")
+    [record] = lines(folder / "a.jsonl")
+    assert found.code == 0 and [report["state"] for report in record["reports"]] == ["right", "missing"]
+    assert (record["earned"], record["possible"]) == (6, 11)
+
+
 def test_an_unreadable_roster_is_explained(folder, grade):
     found = grade(folder / "class", "--roster", folder / "no-such-roster")
     assert found.code == 2 and "no-such-roster" in found.err
@@ -167,8 +180,8 @@ def test_help_says_that_the_references_are_open(capsys):
 @pytest.mark.slow
 def test_as_a_program_with_two_jobs_and_a_progress_bar(folder):
     environment = {name: value for name, value in os.environ.items() if name != "TQDM_DISABLE"}
-    run = subprocess.run([sys.executable, "-m", "course_lib.grading", "grade", str(folder / "class"), "--jobs", "2", "--roster",
-                          str(folder / "roster.txt")], capture_output=True, text=True, env=environment, timeout=120,
+    run = subprocess.run([sys.executable, "-m", "course_lib.grading", "grade", str(folder / "class"), "--jobs", "2", "--exercises",
+                          ",".join(IDS), "--roster", str(folder / "roster.txt")], capture_output=True, text=True, env=environment, timeout=120,
                          cwd=Path(__file__).parents[2])
     assert run.returncode == 0, run.stderr
     assert "5 submissions, mean score 40%" in run.stdout and "4/4" in run.stderr and "grading" in run.stderr

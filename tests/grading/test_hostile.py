@@ -288,6 +288,12 @@ def test_the_exercises_are_those_of_the_file_name_or_of_the_functions(tmp_path, 
     assert [report.state for report in by_name.reports] == ["missing", "right", "missing", "missing"]
     by_function = grade_file(save(tmp_path / "mine.ipynb", plain), worker, 1)
     assert [report.exercise for report in by_function.reports] == ["conditional_table"]
+    assert "judged by what it defines" in by_function.notes[0]
+    cut = notebook(TABLE, exercises=["conditional_table"])                 # the others taken out of the metadata
+    whole = grade_file(save(tmp_path / "cut.ipynb", cut), worker, 1)
+    assert [report.state for report in whole.reports] == ["missing", "right", "missing", "missing"]
+    asked = grade_file(save(tmp_path / "cut.ipynb", cut), worker, 1, exercises=[EXERCISES["conditional_table"]])
+    assert asked.score == 1 and asked.notes == []
     nothing = grade_file(save(tmp_path / "other.ipynb", notebook("x = 1", exercises=None)), worker, 1)
     assert nothing.reports == [] and "No exercise was found" in nothing.notes[0]
 
