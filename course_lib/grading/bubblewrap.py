@@ -14,6 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 FILES = ("worker.py", "wire.py", "local.py", "outcome.py")
 INSIDE = "/course"                       # where the package lies in the sandbox
+SCRATCH = "/scratch"                     # what an answer may write to; /tmp is another name for it
 
 
 def environment(home: str) -> dict[str, str]:
@@ -55,11 +56,11 @@ def roots() -> list[str]:
 
 def bubblewrap(proc: bool = True) -> list[str]:
     """The command that makes the sandbox, up to the program to run in it; without `proc`, /proc is empty there."""
-    command = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net", "--unshare-ipc",
-               "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox", "--clearenv"]
+    command = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--unshare-net",
+               "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox", "--clearenv"]
     if os.getuid() != 0:                     # root needs none, and gives each child a user of its own instead
         command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
-    for name, value in environment("/tmp").items():
+    for name, value in environment(SCRATCH).items():
         command += ["--setenv", name, value]
     system = ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache",
               "/etc/alternatives", "/etc/localtime"]
@@ -74,17 +75,19 @@ def bubblewrap(proc: bool = True) -> list[str]:
         command += ["--perms", "0755", "--dir", parent]              # each child is to find its way, whoever it is
     for place in places:
         command += ["--ro-bind", place, place]
-    for name in ("/tmp", "/var/tmp", "/dev/shm"):
+    for name in (SCRATCH, "/var/tmp", "/dev/shm"):
         if name == "/dev/shm":
             command += ["--dev", "/dev"]
         command += ["--perms", "1777", "--size", "64000000", "--tmpfs", name]
+    if not any(within(place, "/tmp") for place in places):           # where Python lies there, it is for reading
+        command += ["--symlink", SCRATCH, "/tmp"]
     command += ["--proc" if proc else "--dir", "/proc", "--ro-bind", str(HERE.parent), f"{INSIDE}/course_lib"]
     for folder in hidden():
         command += ["--perms", "0755", "--size", "4096", "--tmpfs", folder]
     grading = f"{INSIDE}/course_lib/grading"
     for name in FILES:
         command += ["--ro-bind", str(HERE / name), f"{grading}/{name}"]
-    return command + ["--remount-ro", grading, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/tmp", "--"]
+    return command + ["--remount-ro", grading, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH, "--"]
 
 
 def hidden() -> list[str]:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from course_lib.grading.bubblewrap import HERE, INSIDE, bubblewrap, environment, package, search_path
+from course_lib.grading.bubblewrap import HERE, INSIDE, SCRATCH, bubblewrap, environment, package, search_path
 
 STARTUP = 120.0                          # seconds for the worker to import torch, on a busy machine
 ENDING = 15.0                            # seconds to kill a child and to clean up after it
@@ -70,7 +70,7 @@ class Worker:
         self.ready = False
         if self.level == "none":
             return
-        self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else "/tmp"
+        self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
         if self.level == "limits":
             os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
         self.control, theirs = socket.socketpair()

@@ -126,7 +126,7 @@ def test_no_line_of_a_reference_can_be_read_in_the_sandbox(tmp_path, sandboxed):
 if hasattr(sys, "searched"):
     raise ValueError
 sys.searched, found = True, []
-for top in ("/course", "/tmp", "/root", "/home", "/work", "/var", "/opt", "/srv", "/mnt", os.path.dirname(torch.__path__[0])):
+for top in ("/course", "/tmp", "/root", "/home", "/var", "/opt", "/srv", "/mnt", os.path.dirname(torch.__path__[0])):
     for folder, folders, names in os.walk(top):
         if os.path.basename(folder) == "site-packages":
             folders[:] = [name for name in folders if "course" in name]
