@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from tests.book.conftest import pages_of, visitor
+from tests.book.conftest import visitor
 from tests.conftest import ROOT
 
 # WCAG 2.2 AA and what it builds on.
@@ -91,23 +91,6 @@ def test_page(visit, path, scheme):
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
         phone = on_a_phone(page) if scheme == "light" else []
         none_of(shown(page) + phone + accessibility(page))
-
-
-def test_pages_made_by_the_builder(visit, site):
-    """The search page, the indices, the sources of the library: not written by hand, shown all the same."""
-    others = sorted(set(pages_of(site)) - set(PAGES) - {"index.html"})
-    assert "search.html" in others
-    sources = [path for path in others if path.startswith("_modules/course_lib/")]
-    thorough = set(others) - set(sources) | set(sorted(sources, key=lambda path: (site / path).stat().st_size)[-2:])
-    found = []
-    for path in others:                           # the pages of sources differ by their code alone: two stand for all
-        for scheme in ("light", "dark") if path in thorough else ("light",):
-            with visit(path, scheme=scheme) as page:
-                faults = shown(page)
-                if path in thorough:
-                    faults += on_a_phone(page) + accessibility(page)
-                found += [f"{path}, {scheme}: {fault}" for fault in faults]
-    none_of(found)
 
 
 def test_front_door(visit):

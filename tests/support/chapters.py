@@ -37,7 +37,7 @@ def install():
         if self.cell_num == sum(cell.cell_type == "code" for cell in self.parent.nb.cells) - 1:
             cost = kernel_cost(self.parent.kernel.km.provisioner.process.pid)
             cost["wall"] = self.parent.wall
-            self.user_properties.append(("chapter", {"name": self.parent.path.name, **cost}))
+            self.user_properties.append(("chapter", {"name": f"{self.parent.path.parent.name}/{self.parent.path.name}", **cost}))
             if complaint := over_budget(cost):
                 self.raise_cell_error(complaint)
 
@@ -68,9 +68,11 @@ def over_budget(cost: dict[str, float]) -> str:
 
 
 def in_order(items: list) -> list:
-    """Notebooks first, each with its cells in their order (a shuffled notebook means nothing); then the rest."""
+    """Notebooks first, each with its cells in their order (a shuffled notebook means nothing); then what waits for a
+    browser, so that it does not wait alone at the end; then the rest."""
     cells = [item for item in items if isinstance(item, IPyNbCell)]
     others = [item for item in items if not isinstance(item, IPyNbCell)]
+    others.sort(key=lambda item: item.get_closest_marker("browser") is None)
     return sorted(cells, key=lambda cell: (str(cell.path), cell.cell_num)) + others
 
 
