@@ -26,7 +26,7 @@ HEAD = """\
 
 What the models of the course reach, each measured by one command, beside what papers report. Figures are test means:
 negative log-likelihood in nats unless a table says otherwise, lower is better, ± the standard error over the test rows.
-Every model was chosen on the validation set. *Asked* is the figure that the course set itself, and whether it was
+Every model was chosen on the validation set, unless a note says otherwise. *Asked* is the figure that the course set itself, and whether it was
 reached. *Parameters* are the numbers that the data may set.
 
 This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
