@@ -21,9 +21,10 @@
 
   async function main() {
     name();
-    await window.MathJax?.startup?.promise;
     mark();
     new ResizeObserver(mark).observe(document.body);
+    await window.MathJax?.startup?.promise;
+    mark();                                               // formulas have their width now
   }
 
   window.addEventListener("load", main);
