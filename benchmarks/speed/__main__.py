@@ -15,7 +15,7 @@ import torch
 
 from benchmarks import store
 from benchmarks.speed.comparisons import COMPARISONS
-from benchmarks.speed.timing import interleaved, ratio, summary
+from benchmarks.speed.timing import extra_memory, interleaved, ratio, summary
 
 
 def measure(name: str, rounds: int, results: Path = store.RESULTS) -> dict[str, Any]:
@@ -23,13 +23,16 @@ def measure(name: str, rounds: int, results: Path = store.RESULTS) -> dict[str, 
     torch.set_num_threads(1)
     comparison = COMPARISONS[name]()
     seconds = interleaved(comparison.contenders, rounds)
+    for contender, parts in comparison.parts.items():
+        seconds[contender] = [parts * value for value in seconds[contender]]
     measured = ratio(seconds[comparison.slow], seconds[comparison.fast])
     target = {"between": [comparison.slow, comparison.fast], "at_least": comparison.at_least,
               "measured": float(f"{measured:.4g}"), "reached": measured >= comparison.at_least}
     record = {"name": name, "kind": "speed", "command": f"python -m benchmarks.speed {name}", "title": comparison.title,
               "text": comparison.text, "clock": "CPU time of the process, seconds a call", "rounds": rounds,
               "environment": store.environment(torch.device("cpu")),
-              "contenders": [{"name": contender, **summary(values)} for contender, values in seconds.items()],
+              "contenders": [{"name": contender, **summary(values), "extra_mebibytes": extra_memory(call)}
+                             for (contender, call), values in zip(comparison.contenders.items(), seconds.values())],
               "target": target}
     store.write(record, results)
     return record
@@ -51,9 +54,9 @@ def main(arguments: list[str] | None = None) -> int:
         record = measure(name, chosen.rounds, chosen.results)
         print(f"{name}: {record['title']}")
         for c in record["contenders"]:
-            print(f"    {c['seconds'] * 1e3:10.2f} ms  {c['name']}")
+            print(f"    {c['seconds'] * 1e3:10.2f} ms  {c['extra_mebibytes']:7.1f} MiB  {c['name']}")
         target = record["target"]
-        print(f"    {target['measured']:.0f} times; asked {target['at_least']:g}, "
+        print(f"    {target['measured']:.3g} times; asked {target['at_least']:.3g}, "
               f"{'reached' if target['reached'] else 'not reached'}")
     print("Then: python tools/results_page.py --readme")
     return 0

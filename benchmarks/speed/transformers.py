@@ -1,0 +1,200 @@
+"""GPT, BERT and the encoder-decoder beside Hugging Face's and torch's, with the same weights or the same sizes."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from benchmarks.speed.comparison import Comparison, peer
+from course_lib.text.decoding import greedy
+from course_lib.transformer.bert import BERT, PretrainingBatch
+from course_lib.transformer.gpt import GPT
+from course_lib.transformer.positions import SinusoidalPositions
+from course_lib.transformer.translation import Translation, TranslationConfig
+
+PAD, BOS, EOS = 0, 1, 2
+PEER = "transformers 5.23.0"
+
+
+def step(model: nn.Module, loss: Callable[[], torch.Tensor]) -> Callable[[], torch.Tensor]:
+    """A training step: forward, backward, clipping aside what `fit` does with AdamW."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+
+    def call() -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        value = loss()
+        value.backward()
+        optimizer.step()
+        return value.detach()
+
+    return call
+
+
+def as_ours(cls: type, theirs: nn.Module) -> nn.Module:
+    """The same weights, by way of their file format."""
+    with tempfile.TemporaryDirectory() as folder:
+        theirs.save_pretrained(folder)
+        return cls.from_pretrained(folder)
+
+
+def numbers(low: int, high: int, *shape: int) -> torch.Tensor:
+    return torch.randint(low, high, shape, generator=torch.Generator().manual_seed(0))
+
+
+# --- GPT -------------------------------------------------------------------------------------------------------------
+
+
+def gpts() -> tuple[nn.Module, GPT]:
+    """Six layers, six heads, width 192, context 128, vocabulary 65: theirs and ours."""
+    torch.manual_seed(0)
+    hf = peer("transformers")
+    theirs = hf.GPT2LMHeadModel(hf.GPT2Config(
+        vocab_size=65, n_positions=128, n_embd=192, n_layer=6, n_head=6, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0,
+        bos_token_id=0, eos_token_id=64, attn_implementation="sdpa"))
+    return theirs, as_ours(GPT, theirs)
+
+
+def gpt_step() -> Comparison:
+    theirs, ours = gpts()
+    tokens = numbers(0, 65, 16, 128)
+    calls = {"course_lib": step(ours, lambda: ours.loss(tokens)[0]),
+             PEER: step(theirs, lambda: theirs(tokens, labels=tokens).loss)}
+    torch.testing.assert_close(calls["course_lib"](), calls[PEER](), atol=1e-4, rtol=0)
+    return Comparison(
+        "GPT, 6 layers, width 192: a training step",
+        "16 rows of 128 tokens, AdamW included, from the same weights. The peer is GPT-2 with `sdpa` attention.",
+        calls, fast="course_lib", slow=PEER, at_least=1.0)
+
+
+def gpt_greedy(batch: int) -> Callable[[], Comparison]:
+    def comparison() -> Comparison:
+        theirs, ours = (model.eval() for model in gpts())
+        prompt = numbers(0, 64, batch, 16)
+        options = {"max_new_tokens": 100, "min_new_tokens": 100, "do_sample": False, "pad_token_id": 64}
+        attended = torch.ones_like(prompt)
+        calls = {"course_lib": lambda: greedy(ours, 100, context=prompt).tokens,
+                 PEER: lambda: theirs.generate(prompt, attention_mask=attended, eos_token_id=None, **options)[:, 16:]}
+        if not torch.equal(*(call() for call in calls.values())):
+            raise AssertionError("the two write different tokens: there is nothing to compare")
+        return Comparison(
+            f"GPT, 6 layers, width 192: 100 tokens, batch {batch}",
+            "Greedy, with a cache of keys and values, after 16 tokens. Same weights, same tokens.",
+            calls, fast="course_lib", slow=PEER, at_least=1.6)
+
+    return comparison
+
+
+# --- BERT ------------------------------------------------------------------------------------------------------------
+
+
+def bert_step() -> Comparison:
+    """Four layers, four heads, width 128, 128 tokens, batch 16, vocabulary 8000."""
+    torch.manual_seed(0)
+    hf = peer("transformers")
+    theirs = hf.BertForPreTraining(hf.BertConfig(
+        vocab_size=8000, hidden_size=128, num_hidden_layers=4, num_attention_heads=4, intermediate_size=512,
+        max_position_embeddings=128, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
+    ours = as_ours(BERT, theirs)
+    tokens, kinds = numbers(5, 8000, 16, 128), numbers(0, 2, 16, 128)
+    mask, chosen = torch.ones_like(tokens, dtype=torch.bool), numbers(0, 100, 16, 128) < 15
+    follows = numbers(0, 2, 16).bool()
+    given = PretrainingBatch(tokens.masked_fill(chosen, 4), kinds, mask, chosen, tokens, follows)
+    labels = tokens.masked_fill(~chosen, -100)
+    calls = {
+        "course_lib": step(ours.train(), lambda: ours.loss(given)[0]),
+        PEER: step(theirs.train(), lambda: theirs(
+            given.tokens, attention_mask=mask.long(), token_type_ids=kinds, labels=labels,
+            next_sentence_label=(~follows).long()).loss)}
+    torch.testing.assert_close(calls["course_lib"](), calls[PEER](), atol=1e-4, rtol=0)
+    return Comparison(
+        "BERT, 4 layers, width 128: a pre-training step",
+        "16 rows of 128 tokens, vocabulary 8000, both losses, AdamW included, from the same weights. The peer runs its "
+        "output layer on every position, `course_lib` on the chosen ones.",
+        calls, fast="course_lib", slow=PEER, at_least=2.2)
+
+
+# --- encoder and decoder ---------------------------------------------------------------------------------------------
+
+SIZE = {"d_model": 256, "heads": 4, "d_ff": 1024, "encoder_layers": 3, "decoder_layers": 3, "dropout": 0.0}
+WORDS, PAIRS, LENGTH = 5000, 32, 24
+
+
+class TorchTranslation(nn.Module):
+    """The same network from torch's layers."""
+
+    def __init__(self):
+        super().__init__()
+        d, heads, d_ff = SIZE["d_model"], SIZE["heads"], SIZE["d_ff"]
+        self.source, self.target = nn.Embedding(WORDS, d), nn.Embedding(WORDS, d)
+        self.positions = SinusoidalPositions(d, scale=True)
+        options = {"dropout": 0.0, "batch_first": True}
+        encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(d, heads, d_ff, **options), 3)
+        decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(d, heads, d_ff, **options), 3)
+        self.transformer = nn.Transformer(d, heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True)
+
+    def loss(self, source: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        before = F.pad(target[:, :-1], (1, 0), value=BOS)
+        hidden = source == PAD
+        future = torch.ones(target.shape[1], target.shape[1], dtype=torch.bool).triu(1)
+        out = self.transformer(self.positions(self.source(source)), self.positions(self.target(before)), tgt_mask=future,
+                               src_key_padding_mask=hidden, memory_key_padding_mask=hidden)
+        logits = F.linear(out, self.target.weight)
+        return F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=PAD)
+
+
+def pairs() -> tuple[torch.Tensor, torch.Tensor]:
+    """Sentences of 12 to 24 words, filled up."""
+    long = torch.arange(LENGTH) < numbers(LENGTH // 2, LENGTH + 1, PAIRS)[:, None]
+    words = numbers(3, WORDS, 2, PAIRS, LENGTH).masked_fill(~long, PAD)
+    return words[0], words[1]
+
+
+def ours_for_translation() -> Translation:
+    return Translation(TranslationConfig(source=WORDS, target=WORDS, pad_id=PAD, bos_id=BOS, eos_id=EOS, **SIZE))
+
+
+def translation_step() -> Comparison:
+    torch.manual_seed(0)
+    ours, theirs, data = ours_for_translation(), TorchTranslation(), pairs()
+    sizes = [sum(p.numel() for p in model.parameters()) for model in (ours, theirs)]
+    if sizes[0] != sizes[1]:
+        raise AssertionError(f"{sizes[0]} parameters against {sizes[1]}: there is nothing to compare")
+    return Comparison(
+        "Encoder and decoder, 3 + 3 layers, width 256: a training step",
+        f"{PAIRS} pairs of 12 to {LENGTH} words, vocabularies of {WORDS}, AdamW included. The peer is "
+        "`torch.nn.Transformer` between the same embeddings.",
+        {"course_lib": step(ours, lambda: ours.loss(data)[0]),
+         "torch.nn.Transformer": step(theirs, lambda: theirs.loss(*data))},
+        fast="course_lib", slow="torch.nn.Transformer", at_least=1.1)
+
+
+def translation_greedy() -> Comparison:
+    torch.manual_seed(0)
+    hf, source = peer("transformers"), pairs()[0][:8]
+    theirs = hf.MarianMTModel(hf.MarianConfig(
+        vocab_size=WORDS, d_model=256, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1024, max_position_embeddings=64, pad_token_id=PAD,
+        bos_token_id=BOS, eos_token_id=EOS, decoder_start_token_id=BOS, forced_eos_token_id=None, dropout=0.0,
+        scale_embedding=True, share_encoder_decoder_embeddings=True)).eval()
+    ours = ours_for_translation().eval()
+    options = {"max_new_tokens": LENGTH, "min_new_tokens": LENGTH, "do_sample": False, "num_beams": 1}
+    calls = {"course_lib": lambda: greedy(ours, LENGTH, context=source).tokens,
+             f"Marian, {PEER}": lambda: theirs.generate(source, attention_mask=(source != PAD).long(), **options)}
+    return Comparison(
+        "Encoder and decoder, 3 + 3 layers, width 256: greedy decoding",
+        f"8 sources, {LENGTH} words each, with what is kept of the past. Networks of the same sizes, each with weights "
+        "of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}", at_least=1.0)
+
+
+COMPARISONS = {
+    "speed-gpt-step": gpt_step,
+    "speed-gpt-greedy-1": gpt_greedy(1),
+    "speed-gpt-greedy-8": gpt_greedy(8),
+    "speed-bert-step": bert_step,
+    "speed-translation-step": translation_step,
+    "speed-translation-greedy": translation_greedy,
+}
