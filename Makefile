@@ -40,8 +40,9 @@ exercises: venv   ## build exercises/ from solutions/, run both, store their out
 peers: venv   ## the same points from nbgrader and otter, in environments of their own
 	@$(VENV) tools/peers.py
 
-bench: venv   ## speed beside a peer
-	@$(VENV) -m benchmarks.speed
+bench: venv   ## speed beside a peer [NAME=...]
+	@$(PYTHON) tools/make_venv.py .venv requirements.txt --package --also requirements-bench.txt
+	@$(VENV) -m benchmarks.speed $(NAME)
 
 reproduce: venv   ## train and record a published result: NAME=...
 	@$(VENV) -m benchmarks.reproduce $(NAME)

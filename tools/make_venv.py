@@ -2,6 +2,7 @@
 
     python tools/make_venv.py .venv-book requirements-book.txt
     python tools/make_venv.py .venv requirements.txt --package      # and the library itself, editable
+    python tools/make_venv.py .venv requirements.txt --package --also requirements-bench.txt
 
 Kept to the syntax of old Pythons, so that one of them can say what it lacks.
 """
@@ -32,7 +33,7 @@ def fingerprint(files):
     return digest.hexdigest()
 
 
-def main(folder, requirements, package):
+def main(folder, requirements, package, also=None):
     if sys.version_info < OLDEST:
         stop("The book and the tests need Python 3.11 or newer; {} is {}. Name another one: "
              "make PYTHON=python3.12 ...".format(sys.executable, sys.version.split()[0]))
@@ -49,6 +50,10 @@ def main(folder, requirements, package):
         with once(folder, "package", fingerprint(["pyproject.toml"])) as missing:
             if missing and subprocess.call(install + ["--no-deps", "--no-build-isolation", "--editable", "."]):
                 stop("pip could not install the library itself: its message is above.")
+    if also:                                    # what it depends on is among the requirements
+        with once(folder, "also", fingerprint([requirements, also])) as missing:
+            if missing and subprocess.call(install + ["--no-deps", "-r", also]):
+                stop("pip could not install {}: its message is above.".format(also))
 
 
 @contextlib.contextmanager
@@ -71,4 +76,5 @@ def make(folder):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], "--package" in sys.argv[3:])
+    rest = sys.argv[3:]
+    main(sys.argv[1], sys.argv[2], "--package" in rest, rest[rest.index("--also") + 1] if "--also" in rest else None)

@@ -119,15 +119,24 @@ def cited(figure: dict, roles: bool = True) -> str:
 def speed(record: dict) -> list[str]:
     """The table of one comparison."""
     out = [f"**{record['title']}.** {record['text']}", "",
-           "| contender | CPU time, median | times as long |", "|---|---|---|"]
+           "| contender | CPU time, median | times as long | memory beside |", "|---|---|---|---|"]
     first = record["contenders"][0]["seconds"]
     for c in record["contenders"]:
-        out.append(f"| {c['name']} | {milliseconds(c['seconds'])} | {c['seconds'] / first:.3g} |")
+        out.append(f"| {c['name']} | {milliseconds(c['seconds'])} | {c['seconds'] / first:.3g} | "
+                   f"{mebibytes(c['extra_mebibytes'])} |")
     target = record["target"]
     met = "reached" if target["reached"] else "**not reached**"
-    asked = f"Asked: {target['between'][1]}, {target['at_least']:g} times as fast as {target['between'][0]}, or more; "
-    return [*out, "", f"{asked}measured {target['measured']:.0f}: {met}.", "",
+    asked = f"Asked: {target['between'][1]}, {target['at_least']:.3g} times as fast as {target['between'][0]}, or more; "
+    return [*out, "", f"{asked}measured {times(target['measured'])}: {met}.", "",
             f"`{record['command']}` · {record['rounds']} rounds · {machine(record['environment'])}"]
+
+
+def times(ratio: float) -> str:
+    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}"
+
+
+def mebibytes(most: float | None) -> str:
+    return "not known" if most is None else f"{most:.0f} MiB"
 
 
 def milliseconds(seconds: float) -> str:
@@ -154,8 +163,8 @@ def table(records: list[dict], papers: dict[str, Any]) -> str:
         if record["kind"] == "speed":
             target = record["target"]
             met = "reached" if target["reached"] else "**not reached**"
-            out.append(f"| speed | {record['title']} | {target['measured']:.0f} times as fast as "
-                       f"{target['between'][0]} | {target['at_least']:g} times or more: {met} | |")
+            out.append(f"| speed | {record['title']} | {times(target['measured'])} times as fast as "
+                       f"{target['between'][0]} | {target['at_least']:.3g} times or more: {met} | |")
     return "\n".join([*out, "", UNCHECKED])
 
 

@@ -30,5 +30,5 @@ def peer(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"{name} is not installed; it is one of the peers in requirements-bench.txt: "
+        raise ModuleNotFoundError(f"{name.partition('.')[0]} is not installed; it is one of the peers in requirements-bench.txt: "
                                   "make bench") from error

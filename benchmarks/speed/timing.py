@@ -59,6 +59,7 @@ def extra_memory(call: Callable[[], object]) -> float | None:
     child = os.fork()
     if child == 0:
         try:
+            call()                                                   # its code and constants are in memory now
             ctypes.CDLL(None).malloc_trim(0)
             with open("/proc/self/clear_refs", "w") as reset:
                 reset.write("5")                                     # the high-water mark, down to what is used now

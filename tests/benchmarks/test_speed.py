@@ -2,11 +2,15 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
-from benchmarks.speed import comparisons, timing
+from benchmarks.speed import density, timing, transformers
+from benchmarks.speed.__main__ import measure
+from benchmarks.speed.comparison import Comparison, peer
+from benchmarks.speed.comparisons import COMPARISONS
 from course_lib.density import FVSBN
 
 
@@ -38,8 +42,8 @@ def test_the_ratio_is_the_median_over_rounds():
 def test_the_samplers_that_are_compared_draw_the_same_images(monkeypatch):
     model = FVSBN(30)
     model.randomize(torch.Generator().manual_seed(0))
-    monkeypatch.setattr(comparisons.hub, "load", lambda name: model)
-    comparison = comparisons.fvsbn_sampling()
+    monkeypatch.setattr(density.hub, "load", lambda name: model)
+    comparison = density.fvsbn_sampling()
     drawn = [call() for name, call in comparison.contenders.items() if "full forward" not in name]
     assert len(drawn) == 3 and all(torch.equal(d, drawn[0]) for d in drawn)
     assert {comparison.fast, comparison.slow} <= set(comparison.contenders)
@@ -51,6 +55,62 @@ def test_a_sampler_that_draws_other_images_is_no_contender(monkeypatch):
             return 1 - super()._ancestral(u, given, known, context)
 
     model = Wrong(30)
-    monkeypatch.setattr(comparisons.hub, "load", lambda name: model)
+    monkeypatch.setattr(density.hub, "load", lambda name: model)
     with pytest.raises(AssertionError, match="draws other images"):
-        comparisons.fvsbn_sampling()
+        density.fvsbn_sampling()
+
+
+def test_a_part_is_multiplied_and_memory_is_that_of_the_call(tmp_path, monkeypatch):
+    def spin():
+        end = time.process_time() + 0.06
+        while time.process_time() < end:
+            pass
+
+    def both() -> Comparison:
+        return Comparison("t", "x", {"whole": spin, "a third": spin}, fast="whole", slow="a third", at_least=2.0,
+                          parts={"a third": 3})
+
+    monkeypatch.setitem(COMPARISONS, "both", both)
+    record = measure("both", 3, tmp_path)
+    assert record["target"]["measured"] == pytest.approx(3, rel=0.2) and record["target"]["reached"]
+    assert [c["seconds"] for c in record["contenders"]] == pytest.approx([0.06, 0.18], rel=0.2)
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the kernel of this system does not say")
+def test_memory_is_the_most_that_a_call_needs_and_its_traces_are_gone():
+    mebibyte = 2**20 // 4
+    torch.ones(60 * mebibyte)                                        # freed: not to be found again by the next
+
+    def call():
+        torch.ones(40 * mebibyte).sum()
+        return torch.ones(24 * mebibyte).sum()
+
+    assert timing.extra_memory(call) == pytest.approx(40, abs=4)
+    assert timing.extra_memory(lambda: None) < 4
+
+
+def test_a_peer_that_is_missing_is_named_with_what_to_do():
+    with pytest.raises(ModuleNotFoundError, match="no_such_flows is not installed.*make bench"):
+        peer("no_such_flows.transforms")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in COMPARISONS if name != "speed-made-step"])     # its peers are an extra
+def test_contenders_are_built_and_do_the_same(name):
+    """Each comparison checks by itself that its contenders give the same, where they can."""
+    comparison = COMPARISONS[name]()
+    assert {comparison.fast, comparison.slow} <= set(comparison.contenders)
+    assert next(iter(comparison.contenders)) == comparison.fast == "course_lib" or comparison.fast in ("sample", "conditionals")
+    assert set(comparison.parts) <= set(comparison.contenders)
+
+
+@pytest.mark.slow
+def test_other_weights_are_no_contender(monkeypatch):
+    theirs, ours = transformers.gpts()
+    with torch.no_grad():
+        ours.norm.gamma.neg_()
+    monkeypatch.setattr(transformers, "gpts", lambda: (theirs, ours))
+    with pytest.raises(AssertionError, match="different tokens"):
+        transformers.gpt_greedy(1)()
+    with pytest.raises(AssertionError):
+        transformers.gpt_step()

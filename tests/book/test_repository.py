@@ -64,6 +64,8 @@ def test_requirements_are_exact_and_the_book_needs_no_torch():
     lines = [line for line in (book + everything).splitlines() if line and not line.startswith(("#", "-r "))]
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
     assert len({line.split("==")[0].lower() for line in lines}) == len(lines)
+    extra = [line for line in (ROOT / "requirements-bench.txt").read_text("utf-8").splitlines() if not line.startswith("#")]
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in extra)
     assert "torch==" in everything and "torch==" not in book and "-r requirements-book.txt" in everything
 
 
@@ -131,6 +133,10 @@ def test_environment_is_made_once_and_again_when_requirements_change(monkeypatch
     (tmp_path / "other.txt").write_text("a==2\n")
     make_venv.main("venv", "requirements.txt", False)
     assert len(calls) == 2 * made
+    (tmp_path / "more.txt").write_text("b==1\n")
+    for _ in range(2):
+        make_venv.main("venv", "requirements.txt", False, "more.txt")
+    assert len(calls) == 2 * made + 1 and calls[-1][-3:] == ["--no-deps", "-r", "more.txt"]
 
 
 def test_a_failed_build_is_not_forgotten(monkeypatch, tmp_path, capsys):
