@@ -1,0 +1,111 @@
+r"""Sinusoidal positions on one sentence: clocks of several speeds, a word to stand at, and an offset to turn them by.
+
+The hand of clock i at position k is $(\sin \omega_i k, \cos \omega_i k)$ with $\omega_i = n^{-2i/D}$. The functions of
+`course_lib.transformer.positions` are the reference for every number that `sinusoids.js` shows.
+"""
+
+from __future__ import annotations
+
+import traitlets
+from jaxtyping import Float
+from torch import Tensor, float64
+
+from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.transformer.positions import frequencies, offset_distance, sinusoidal
+
+SENTENCE = "King and Queen are walking on the road"                  # the slide's example
+WIDTHS, BASES = (4, 6, 8, 16), (100, 1000, 10000)
+MOST_WORDS = 16
+
+
+class Sinusoids(Explorable):
+    """A sentence with its positions: the reader moves the word, the offset and the clock, and chooses width and base.
+
+    words     the sentence, a string or a list of 2 to 16 words
+    position  k, the word to stand at, from 0
+    offset    o; the other word is at k + o, which must be in the sentence
+    pair      i, the clock that is looked at, from 0
+    width     D: 4, 6, 8 or 16        base  n: 100, 1000 or 10000
+
+    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
+    """
+
+    _esm = STATIC / "sinusoids.js"
+    _css = CSS
+    words = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    position = traitlets.Int(0).tag(sync=True)
+    offset = traitlets.Int(2).tag(sync=True)
+    pair = traitlets.Int(0).tag(sync=True)
+    width = traitlets.Int(8).tag(sync=True)
+    base = traitlets.Int(100).tag(sync=True)
+    widths = traitlets.List(traitlets.Int(), list(WIDTHS)).tag(sync=True)
+    bases = traitlets.List(traitlets.Int(), list(BASES)).tag(sync=True)
+
+    def __init__(self, words: str | list[str] = SENTENCE, **traits):
+        words = words.split() if isinstance(words, str) else list(words)
+        if not 2 <= len(words) <= MOST_WORDS:
+            raise ValueError(f"words has {len(words)} words; the figure shows 2 to {MOST_WORDS}")
+        traits.setdefault("offset", min(2, len(words) - 1 - traits.get("position", 0)))
+        super().__init__(**{"words": words, "alt": f"Sinusoidal positions of “{' '.join(words)}”", **traits})
+
+    @property
+    def table(self) -> Float[Tensor, "T D"]:
+        """p(k) for every word, float64."""
+        return sinusoidal(len(self.words), self.width, self.base, dtype=float64)
+
+    @property
+    def products(self) -> Float[Tensor, "T"]:
+        """The inner product of the chosen position with every other, p(k)'p(j)."""
+        return self.table @ self.table[self.position]
+
+    @property
+    def distance(self) -> float:
+        """The norm of p(k + o) - p(k), which depends on o only."""
+        return offset_distance(self.offset, self.width, self.base)
+
+    def text(self) -> str:
+        k, other = self.position, self.position + self.offset
+        omega = frequencies(self.width, self.base)[self.pair].item()
+        sine, cosine = self.table[k, 2 * self.pair:2 * self.pair + 2].tolist()
+        lines = [f"Interactive figure: sinusoidal positions of “{' '.join(self.words)}”, "
+                 f"width {self.width}, base {self.base}.",
+                 f"Clock {self.pair} turns by {omega:.5f} radians a word. At “{self.words[k]}”, position {k}, it shows "
+                 f"sin {sine:.5f}, cos {cosine:.5f}; an offset of {self.offset} turns it by {omega * self.offset:.5f}.",
+                 "position  word  inner product with the chosen one"]
+        lines += [f"{j:8d}  {word}  {v:.5f}" for j, (word, v) in enumerate(zip(self.words, self.products.tolist()))]
+        lines.append(f"From position {k} to {other} the encoding moves by {self.distance:.5f}.")
+        return "\n".join(lines)
+
+    @traitlets.validate("width")
+    def _valid_width(self, proposal):
+        return _one_of("width", proposal["value"], WIDTHS)
+
+    @traitlets.validate("base")
+    def _valid_base(self, proposal):
+        return _one_of("base", proposal["value"], BASES)
+
+    @traitlets.validate("pair")
+    def _valid_pair(self, proposal):
+        pair = proposal["value"]
+        if not 0 <= pair < self.width // 2:
+            raise ValueError(f"pair is {pair}; a width of {self.width} has the pairs 0 to {self.width // 2 - 1}")
+        return pair
+
+    @traitlets.observe("width")
+    def _pair_within_width(self, change):
+        self.pair = min(self.pair, change["new"] // 2 - 1)
+
+    @traitlets.validate("position", "offset")
+    def _valid_place(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        k, o = (value, self.offset) if name == "position" else (self.position, value)
+        last = len(self.words) - 1
+        if not 0 <= k <= last or not 0 <= k + o <= last:
+            raise ValueError(f"{name} is {value}: word {k} and offset {o} lead to {k + o}; the words are 0 to {last}")
+        return value
+
+
+def _one_of(name: str, value: int, allowed: tuple[int, ...]) -> int:
+    if value not in allowed:
+        raise ValueError(f"{name} is {value}; the figure has {', '.join(map(str, allowed))}")
+    return value
