@@ -9,6 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.training import constant, cosine, epoch_order, evaluate, fit, linear
+from course_lib.training.objective import epoch_batches
 from tests.support.training import SMALL, Climber, Logits
 
 
@@ -204,3 +205,33 @@ def test_the_schedule_reaches_the_optimizer_and_the_history(data):
     assert model.w.item() == pytest.approx(0.1 * (1 - 0.5 ** 6), rel=1e-6)        # Adam moves by lr on a constant slope
     assert fit(Climber(), data, epochs=2, batch_size=10, lr=0.1, schedule="linear").lr == pytest.approx(
         [0.1 * 4 / 6, 0.1 / 6])
+
+
+def test_rows_of_like_length_share_a_batch_and_every_row_comes_once():
+    lengths = torch.randint(1, 40, (1003,), generator=torch.Generator().manual_seed(0))
+    batches = epoch_batches(1003, 4, 0, 1, lengths)
+    assert torch.equal(torch.cat(batches).sort().values, torch.arange(1003))
+    assert sorted(map(len, batches))[:2] == [3, 4] and len(batches) == 251
+    padding = [sum(int(lengths[b].max() * len(b) - lengths[b].sum()) for b in order)
+               for order in (batches, epoch_batches(1003, 4, 0, 1))]
+    assert padding[0] < 0.1 * padding[1]
+    firsts = torch.stack([lengths[b].float().mean() for b in batches])
+    assert abs(torch.corrcoef(torch.stack([firsts, torch.arange(251.0)]))[0, 1]) < 0.2    # not from short to long
+    assert all(torch.equal(a, b) for a, b in zip(batches, epoch_batches(1003, 4, 0, 1, lengths)))
+    assert not torch.equal(batches[0], epoch_batches(1003, 4, 0, 2, lengths)[0])
+
+
+def test_fit_takes_the_batches_by_length(data):
+    seen = []
+
+    class Noting(Logits):
+        def log_prob(self, x, context=None):
+            if self.training:
+                seen.append(x.sum(1))
+            return super().log_prob(x)
+
+    lengths = data.sum(1)
+    fit(Noting(), data, epochs=1, batch_size=4, lr=0.1, lengths=lengths)
+    assert all(torch.equal(x, lengths[rows]) for x, rows in zip(seen, epoch_batches(len(data), 4, 0, 1, lengths)))
+    with pytest.raises(ValueError, match="lengths has shape"):
+        fit(Logits(), data, epochs=1, lengths=lengths[:-1])

@@ -114,9 +114,13 @@ def digest(parts) -> str:
     """One sha256 over the three parts as they were read, whatever file they came from."""
     total = hashlib.sha256()
     for part in parts:
-        total.update(part.contiguous().numpy().tobytes() if isinstance(part, Tensor) else "\n".join(part).encode()
+        total.update(part.contiguous().numpy().tobytes() if isinstance(part, Tensor) else "\n".join(map(line, part)).encode()
                      if isinstance(part, list) else part.encode())
     return total.hexdigest()
+
+
+def line(item: str | tuple[str, str]) -> str:
+    return item if isinstance(item, str) else "\t".join(item)
 
 
 def slug(label: str) -> str:

@@ -22,7 +22,8 @@ def load(name: str, **options) -> Splits:
     """The data set called `name`, in three parts.
 
     options: grey=True for "digits"; split="official" for "caltech101_silhouettes"; fold=0 to 9 and standardise=False
-    for the tables "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing"; the others take none.
+    for the tables "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing"; source and target, "de", "en" or "fr",
+    for "multi30k"; the others take none.
 
     Raises ValueError for an unknown name or option, DataError if a file is damaged or cannot be had.
     """

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from course_lib.data.download import DataError, fetch, local
-from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_table, read_text
+from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_rows, read_table, read_text
 from course_lib.data.registry import Entry
 
 PARTS = ("train", "valid", "test")
@@ -18,7 +18,8 @@ PARTS = ("train", "valid", "test")
 
 @dataclass(frozen=True, repr=False)
 class Splits:
-    """A data set in three parts: uint8 tensors (N, n), images flattened row by row; float64 ones; str; or lists of str.
+    """A data set in three parts: uint8 tensors (N, n), images flattened row by row; float64 ones; str; or
+    lists of str, or of pairs of them.
 
     labels: classes, int64 (N,), under "train", "valid" and "test"; None if the set has none.
     info: protocol, licence, citation, key; comparable_with_papers; for images image_shape and maximum, the level
@@ -27,9 +28,9 @@ class Splits:
     """
 
     name: str
-    train: Tensor | str | list[str]
-    valid: Tensor | str | list[str]
-    test: Tensor | str | list[str]
+    train: Tensor | str | list
+    valid: Tensor | str | list
+    test: Tensor | str | list
     labels: dict[str, Tensor] | None = None
     info: dict[str, object] = field(default_factory=dict)
 
@@ -37,10 +38,10 @@ class Splits:
         return f"{self.name}: " + ", ".join(f"{part} {_describe(getattr(self, part))}" for part in PARTS)
 
 
-def _describe(part: Tensor | str | list[str]) -> str:
+def _describe(part: Tensor | str | list) -> str:
     if isinstance(part, Tensor):
         return f"{tuple(part.shape)} {str(part.dtype).removeprefix('torch.')}"
-    return f"{len(part):,} characters" if isinstance(part, str) else f"{len(part):,} strings"
+    return f"{len(part):,} characters" if isinstance(part, str) else f"{len(part):,} {'strings' if isinstance(part[0], str) else 'pairs'}"
 
 
 def read(entry: Entry, **options) -> Splits:
@@ -121,6 +122,43 @@ def _names(entry: Entry) -> Splits:
     return Splits(entry.name, names[:first], names[first:second], names[second:], info=info)
 
 
+def _multi30k(entry: Entry, source: str, target: str) -> Splits:
+    """Pairs of a sentence and its translation."""
+    if source == target:
+        raise ValueError(f"source and target are both {source!r}; a translation needs two languages")
+    parts = []
+    for part in ("train", "val", "test_2016_flickr"):
+        sides = [read_text(fetch(entry.name, entry.file(f"{part}.{language}.gz"))).removesuffix("\n").split("\n")
+                 for language in (source, target)]
+        if len(sides[0]) != len(sides[1]):
+            raise DataError(f"{entry.name}: {part} has {len(sides[0])} lines of {source} and {len(sides[1])} of {target}")
+        parts.append(list(zip(*sides)))
+    return Splits(entry.name, *parts)
+
+
+def _sst2(entry: Entry) -> Splits:
+    rows = [read_rows(read_text(fetch(entry.name, file)), file.name, 2) for file in entry.files]
+    return _sentences(entry, [[(text, label) for text, label in part] for part in rows], ["negative", "positive"])
+
+
+def _cola(entry: Entry) -> Splits:
+    path = fetch(entry.name, entry.files[0])
+    rows = [read_rows(read_text(path, f"cola_public/raw/{part}.tsv"), part, 4)
+            for part in ("in_domain_train", "in_domain_dev", "out_of_domain_dev")]
+    return _sentences(entry, [[(text, label) for _, label, _, text in part] for part in rows],
+                      ["unacceptable", "acceptable"])
+
+
+def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: list[str]) -> Splits:
+    """Sentences with a label of 0 or 1 each."""
+    for rows in parts:
+        if odd := {label for _, label in rows} - {"0", "1"}:
+            raise DataError(f"{entry.name}: a label is {min(odd)!r}; needed are 0 and 1")
+    labels = {part: torch.tensor([int(label) for _, label in rows]) for part, rows in zip(PARTS, parts)}
+    return Splits(entry.name, *([text for text, _ in rows] for rows in parts), labels=labels,
+                  info={"class_names": class_names, "comparable_with_papers": False})
+
+
 def _folds(entry: Entry, fold: int, standardise: bool, rows: int, columns, **form) -> Splits:
     """A table of numbers by ten folds: the fold of that number tests, the next one validates, the others train."""
     x = read_table(fetch(entry.name, entry.files[0]), columns, rows, **form)
@@ -163,4 +201,7 @@ LOADERS = {
                           separator=",", header=True),
     "ionosphere": partial(_folds, rows=351, columns=range(2, 34), separator=","),
     "boston_housing": partial(_folds, rows=506, columns=(0, 1, 2, 4, 5, 6, 7, 10, 12, 13)),
+    "multi30k": _multi30k,
+    "sst2": _sst2,
+    "cola": _cola,
 }

@@ -6,6 +6,7 @@ Each returns numpy arrays or str, and raises DataError, naming the file, if the 
 from __future__ import annotations
 
 import gzip
+import io
 import math
 import tokenize
 import zipfile
@@ -93,9 +94,26 @@ def read_mat(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
     return [arrays[key] for key in keys]
 
 
-def read_text(path: Path) -> str:
-    """The whole text; every line ends in one newline character, whatever the system."""
+def read_text(path: Path, member: str | None = None) -> str:
+    """The whole text, unpacked if it is a gzip file, or one member of a zip file; every line ends in one newline."""
     try:
-        return path.read_text(encoding="utf-8")
+        if member is not None:
+            with zipfile.ZipFile(path) as packed:
+                raw = packed.read(member)
+        else:
+            raw = path.read_bytes() if path.suffix != ".gz" else gzip.decompress(path.read_bytes())
+    except DAMAGE as error:
+        raise DataError(f"{path.name} cannot be unpacked: {error}") from None
+    try:
+        return io.TextIOWrapper(io.BytesIO(raw), encoding="utf-8").read()
     except UnicodeDecodeError as error:
         raise DataError(f"{path.name} is not UTF-8 text: {error}") from None
+
+
+def read_rows(text: str, name: str, columns: int) -> list[list[str]]:
+    """The lines of a text in fields with tabs between, each line with this many; quotes are letters like others."""
+    lines = [line.split("\t") for line in text.removesuffix("\n").split("\n")]
+    for number, line in enumerate(lines, 1):
+        if len(line) != columns:
+            raise DataError(f"{name} has {len(line)} fields in line {number}; needed are {columns}")
+    return lines

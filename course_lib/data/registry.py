@@ -287,6 +287,57 @@ _ENTRIES = (
          "CHAS and RAD, whole numbers, TAX, and B, which is defined by race. For comparison with papers on densities "
          "only.", licence="none stated (StatLib)", key="harrison1978",
          citation="Harrison and Rubinfeld 1978, Hedonic housing prices and the demand for clean air"),
+    Entry(
+        name="multi30k",
+        title="Captions of photographs in German, English and French",
+        shape="list of (str, str), 29000 / 1014 / 1000 pairs",
+        protocol="Task 1 of WMT 2016: train, val and test_2016_flickr, raw text, one sentence a line. BLEU depends on case and "
+        "tokens: figures on lower-cased tokens and on plain text are not comparable.",
+        licence="non-commercial research and educational use",
+        citation="Elliott, Frank, Sima'an and Specia 2016, Multi30K: multilingual English-German image descriptions",
+        key="elliott2016",
+        files=_mirrored("multi30k", tuple(f"{home}multi30k/dataset/{raw}master/data/task1/raw/" for home, raw in (
+            (GITHUB, ""), ("https://github.com/", "raw/"))), {
+                "train.de.gz": (637044, "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6"),
+                "train.en.gz": (568929, "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"),
+                "train.fr.gz": (604242, "622e75069e9f4c577425c4f277116ce66e63a2401c0a2312d90073cb12379a3c"),
+                "val.de.gz": (24681, "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a"),
+                "val.en.gz": (21650, "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28"),
+                "val.fr.gz": (23001, "ca3106f1a72390591d25f6c45cb4cd39dec4cd3f123e099748a3ce5256c160e9"),
+                "test_2016_flickr.de.gz": (22890, "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8"),
+                "test_2016_flickr.en.gz": (21077, "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9"),
+                "test_2016_flickr.fr.gz": (22310, "6d326e188d259fb1d04ac19eae3af956559b3a0b93d7635e56c90987c40c8b90")}),
+        options={"source": ("de", "en", "fr"), "target": ("en", "de", "fr")},
+    ),
+    Entry(
+        name="sst2",
+        title="Sentences of film reviews, negative or positive",
+        shape="list of str, 6920 / 872 / 1821 sentences, lower case, tokens apart",
+        protocol="The published split, sentence level. GLUE trains on phrases too, ten times as many rows, and keeps its test "
+        "labels: not comparable.",
+        licence="none stated",
+        citation="Socher, Perelygin, Wu, Chuang, Manning, Ng and Potts 2013, Recursive deep models for semantic "
+        "compositionality over a sentiment treebank",
+        key="socher2013",
+        files=_mirrored("sst2", (GITHUB + "clairett/pytorch-sentiment-classification/master/data/SST2/",
+                                 "https://github.com/clairett/pytorch-sentiment-classification/raw/master/data/SST2/"), {
+            "train.tsv": (720259, "ec192f833a64da08f475488a77b0d0b47db47acd0f458bd18433fc793b569920"),
+            "dev.tsv": (92057, "eddea6b39e601dd4e7a672b53cc40fdf6019fa80522f351206c24340ca5d9359"),
+            "test.tsv": (188749, "831169c7e2e429d6026e1bdbb542f33b636e3e596caad9602ebc953c205928b7")}),
+    ),
+    Entry(
+        name="cola",
+        title="Sentences from papers on grammar, acceptable or not",
+        shape="list of str, 8551 / 527 / 516 sentences",
+        protocol="The public part of version 1.1. Valid is the development set from the sources of train, test the one from other "
+        "sources: the labels of the real test sets are not public. Reported as Matthews' correlation.",
+        licence="copyright remains with the authors of the sentences; research use",
+        citation="Warstadt, Singh and Bowman 2019, Neural network acceptability judgments",
+        key="warstadt2019",
+        files=(File("cola/cola_public_1.1.zip", 255330,
+                    "sha256:2cf856f46df11c143d38e0cf2f9f34ff2fdb088c521cd859f5c4b9581683278b",
+                    ("https://nyu-mll.github.io/CoLA/cola_public_1.1.zip",)),),
+    ),
 )
 
 REGISTRY: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}

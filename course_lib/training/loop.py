@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Int, Shaped
 from torch import Tensor, nn
 from tqdm import tqdm
 
 from course_lib.autoregressive import evaluating
 from course_lib.training.history import History
-from course_lib.training.objective import Data, check_data, count, epoch_order, log_prob, objective, take
+from course_lib.training.objective import Data, check_data, count, epoch_batches, log_prob, objective, take
 from course_lib.training.processes import Processes
 from course_lib.training.run import Run
 from course_lib.training.schedules import make_schedule
@@ -26,8 +26,8 @@ def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int
         lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999), weight_decay: Number = 0.0,
         schedule: str | Callable[[int], float] | None = None, warmup: int = 0, clip: Number | None = None,
         patience: int | None = None, seed: int = 0, device: str | torch.device | None = None, bf16: bool = False,
-        accumulate: int = 1, checkpoint: str | Path | None = None, checkpoint_every: int | None = None,
-        progress: bool = True) -> History:
+        accumulate: int = 1, lengths: Shaped[Tensor, "..."] | None = None, checkpoint: str | Path | None = None,
+        checkpoint_every: int | None = None, progress: bool = True) -> History:
     """Train `model` by AdamW on `train` and return what was measured.
 
     model         minimises its `loss(batch)` if it has one, else minus its mean `log_prob`; see `objective`. It is
@@ -47,6 +47,7 @@ def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int
     bf16          compute the training loss under bfloat16 autocast; weights, moments and validation stay as they are
     accumulate    pieces in which each batch is computed to save memory: the same gradient, that of the mean over the
                   whole batch
+    lengths       a number for each row of train, such as its count of real tokens: rows with like numbers share a batch
     checkpoint    a file to write after each epoch, and every `checkpoint_every` steps. If it is there, the run goes on
                   from it, and ends with the weights and the history that it would have had uninterrupted, bit for bit
                   (on one device, with the same number of processes). `epochs` may have grown; nothing else may differ
@@ -67,12 +68,14 @@ def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int
     optimizer = _optimizer(model, lr, betas, weight_decay, bf16)
 
     num = count(train)
+    if lengths is not None and lengths.shape != (num,):
+        raise ValueError(f"lengths has shape {tuple(lengths.shape)}; needed is ({num},), one for each row of train")
     steps = epochs * math.ceil(num / batch_size)
     factor = make_schedule(schedule, steps, warmup)
     configuration = {"batch_size": batch_size, "lr": lr, "betas": betas, "weight_decay": weight_decay, "clip": clip,
                      "schedule": [factor(s) for s in (1, (steps + 1) // 2, steps)], "patience": patience, "seed": seed,
                      "bf16": bf16, "accumulate": accumulate, "processes": processes.size,
-                     "device": processes.device.type}
+                     "device": processes.device.type, **({} if lengths is None else {"by_length": True})}
     run = Run(model, optimizer, processes, Path(checkpoint) if checkpoint is not None else None)
     run.resume(configuration, train, valid, epochs)
 
@@ -80,7 +83,7 @@ def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int
     bar = tqdm(total=steps, initial=run.step, unit="step", **hidden)
     with bar, _training(model):
         while run.epoch <= epochs and not run.out_of(patience):
-            batches = epoch_order(num, seed, run.epoch).split(batch_size)
+            batches = epoch_batches(num, batch_size, seed, run.epoch, lengths)
             for rows in batches[run.batch:]:
                 loss, weight = _backward(model, train, rows, accumulate, bf16, processes)
                 if not math.isfinite(loss):

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
 Data = Tensor | Sequence[Tensor]                                     # (N, ...), or several tensors that share N
+POOL = 50                                                            # batches whose rows are sorted by length together
 
 
 def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
@@ -50,6 +51,21 @@ def epoch_order(num: int, seed: int, epoch: int) -> Int[Tensor, "..."]:
     """
     mixed = random.Random(f"{seed} {epoch}").getrandbits(63)         # neighbours (0, 1) and (1, 0) share nothing
     return torch.randperm(num, generator=torch.Generator().manual_seed(mixed))
+
+
+def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
+                  lengths: Shaped[Tensor, "..."] | None = None) -> list[Int[Tensor, "B"]]:
+    """The rows of each step of an epoch: `epoch_order` in pieces.
+
+    With `lengths`, rows of like length share a batch, so that little of it is padding: POOL batches at a time are sorted
+    by it and cut anew, and the batches are then put in random order.
+    """
+    order = epoch_order(num, seed, epoch)
+    if lengths is None:
+        return list(order.split(batch_size))
+    sorted_pools = [pool[lengths[pool].argsort(stable=True)] for pool in order.split(POOL * batch_size)]
+    batches = torch.cat(sorted_pools).split(batch_size)
+    return [batches[i] for i in epoch_order(len(batches), seed, -epoch)]
 
 
 def count(data: Data) -> int:

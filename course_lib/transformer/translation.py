@@ -125,7 +125,7 @@ class Translation(AutoregressiveModel):
 
         batch  source (B, S) and target (B, T), the target without bos and with eos, both filled up with `pad_id`
         """
-        source, target = batch
+        source, target = (self._trimmed(side) for side in batch)
         target = self.conditional.check(target, "target")
         hidden = self._decode(self._shifted(target), *self.encode(source))
         real = target != self.settings.pad_id
@@ -179,6 +179,11 @@ class Translation(AutoregressiveModel):
     def _shifted(self, target: Integer[Tensor, "B T"]) -> Integer[Tensor, "B T"]:
         """What stands before each token: bos, then all but the last."""
         return F.pad(target[:, :-1], (1, 0), value=self.bos_id)
+
+    def _trimmed(self, rows: Integer[Tensor, "B T"]) -> Integer[Tensor, "B L"]:
+        """Without the columns at the end that only fill up: rows cut from a longer table would carry them along."""
+        real = (rows != self.settings.pad_id).any(dim=0).nonzero()
+        return rows[:, :int(real.max()) + 1] if len(real) else rows
 
     @torch.no_grad()
     def attention_weights(self, source: Tensor, target: Tensor) -> list[Float[Tensor, "B H T S"]]:

@@ -189,3 +189,32 @@ def test_a_single_gaussian_on_the_tables_gives_the_published_figure(course_data,
     if gaussian is not None:
         assert abs(np.mean(scores) - gaussian) < np.std(scores, ddof=1) / np.sqrt(10)
     assert splits.info["comparable_with_papers"] is (gaussian is not None)
+
+
+@pytest.mark.data
+def test_multi30k_is_lines_side_by_side(course_data):
+    splits = load("multi30k")
+    assert [len(getattr(splits, part)) for part in PARTS] == [29000, 1014, 1000]
+    german, english = splits.train[0]
+    assert german == "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche."
+    assert english == "Two young, White males are outside near many bushes."
+    back = load("multi30k", source="en", target="fr")
+    assert [pair[0] for pair in back.test] == [pair[1] for pair in splits.test]
+    assert "29,000 pairs" in repr(splits)
+    with pytest.raises(ValueError, match="source and target are both 'en'"):
+        load("multi30k", source="en", target="en")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name, sizes, share, first", [
+    ("sst2", [6920, 872, 1821], 0.52, "a stirring , funny and finally transporting re imagining of beauty and the beast and 1930s "
+     "horror films"),
+    ("cola", [8551, 527, 516], 0.70, "Our friends won't buy this analysis, let alone the next one we propose.")])
+def test_labelled_sentences(course_data, name, sizes, share, first):
+    splits = load(name)
+    assert [len(getattr(splits, part)) for part in PARTS] == sizes
+    assert [len(splits.labels[part]) for part in PARTS] == sizes
+    assert splits.train[0] == first and splits.labels["train"][0] == 1
+    assert splits.labels["train"].double().mean().item() == pytest.approx(share, abs=0.01)
+    assert all(text and "\t" not in text for part in PARTS for text in getattr(splits, part))
+    assert splits.info["comparable_with_papers"] is False and len(splits.info["class_names"]) == 2

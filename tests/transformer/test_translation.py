@@ -131,7 +131,7 @@ def test_it_learns_to_reverse():
     words = torch.cartesian_prod(*[torch.arange(3, 7)] * 3)                              # 64 sources
     target = torch.cat([words.flip(1), torch.full((64, 1), EOS)], dim=1)
     model = small(source=7, target=7, d_model=32, heads=4, d_ff=64, encoder_layers=1, decoder_layers=1, tied="all")
-    fit(model, (words, target), epochs=30, batch_size=16, lr=0.01, schedule="inverse_sqrt", warmup=40, clip=1.0,
+    fit(model, (words, target), epochs=60, batch_size=16, lr=0.01, schedule="cosine", warmup=40, clip=1.0,
         progress=False)
     assert torch.equal(greedy(model, length=4, context=words, end=EOS).tokens, target)
 
@@ -156,3 +156,13 @@ def test_bad_sizes(changes, says):
 def test_bad_input(call, says):
     with pytest.raises(ValueError, match=says):
         call(small())
+
+
+def test_columns_that_only_fill_up_change_nothing_and_are_not_computed(monkeypatch):
+    model = drawn(small()).train()
+    wide = [torch.nn.functional.pad(side, (0, 5), value=PAD) for side in (SOURCE, TARGET)]
+    seen = []
+    encode = Translation.encode
+    monkeypatch.setattr(Translation, "encode", lambda self, source: seen.append(source.shape) or encode(self, source))
+    loss, count = model.loss(tuple(wide))
+    assert (loss, count) == model.loss((SOURCE, TARGET)) and seen[0] == SOURCE.shape
