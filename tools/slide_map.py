@@ -35,7 +35,7 @@ DECKS = {
 CHAPTERS = {number: c["title"] for number, c in chapters().items()}
 FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
 PRACTICE = re.compile(r"demo:( #[a-z0-9-]+)+(; exercise:( [a-z0-9_]+)+)?|exercise:( [a-z0-9_]+)+")
-ADDED = {"03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}               # by the course
+ADDED = {"03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}, "04": {"prove-it"}}               # by the course
 
 
 @dataclass(frozen=True)
