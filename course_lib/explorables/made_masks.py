@@ -1,0 +1,131 @@
+r"""MADE's masks on three to five variables: choose the order and the degrees, and see which connections survive.
+
+The masks are those of `course_lib.density.made.made_masks`: $m_k \ge m_j$ into a hidden layer, $m_i > m_j$ into the output.
+The functions below are the reference for what `made_masks.js` computes. Variables are counted from 0 here, from 1 on the
+page. Degrees of hidden units run from 1 to n here, one more than a MADE draws: a unit of degree n is dead weight, and the
+figure shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import traitlets
+from jaxtyping import Bool
+from torch import Tensor
+
+from course_lib.density.made import made_masks
+from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.chain_rule import uniforms
+from course_lib.show_masks import idle
+
+SMALLEST, LARGEST, WIDEST = 3, 5, 6
+
+
+def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]]) -> list[Bool[Tensor, "_ _"]]:
+    """The mask of each layer of connections, from the input on; order[k] is the variable drawn k-th."""
+    position = torch.tensor(order).argsort() + 1
+    return made_masks(position, *(torch.tensor(row) for row in degrees))
+
+
+def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
+    """reach[i, j]: a path leads from input j to output i. This is the pattern of the Jacobian."""
+    paths = masks[0].double()
+    for mask in masks[1:]:
+        paths = mask.double() @ paths
+    return paths > 0
+
+
+def used(masks: Sequence[Bool[Tensor, "_ _"]], output: int) -> list[Bool[Tensor, "..."]]:
+    """Inputs and hidden units from which a path leads to one output, layer by layer from the input on."""
+    found = [masks[-1][output]]
+    for mask in reversed(masks[:-1]):
+        found.insert(0, mask[found[0]].any(dim=0))
+    return found
+
+
+def draw(seed: int, n: int, widths: Sequence[int]) -> list[list[int]]:
+    """Degrees as MADE draws them: 1 to n - 1, in each layer at least the smallest of the layer below."""
+    u, low, degrees = iter(uniforms(seed, sum(widths))), 1, []
+    for width in widths:
+        degrees.append([low + int(next(u) * (n - low)) for _ in range(width)])
+        low = min(degrees[-1])
+    return degrees
+
+
+class MadeMasks(Explorable):
+    """A small MADE whose order and degrees the reader sets, with the connections and paths that are left.
+
+    order    order[k] is the variable drawn k-th, from 0: three to five variables
+    degrees  of the hidden units, a list for each of one or two layers, one to six units each; 1 to n
+    output   the output whose paths are shown, from 0; -1 for none
+    seed     of the degrees that the page draws next
+
+    Raises ValueError for what is no order, and for degrees outside 1 to n.
+    """
+
+    _esm = STATIC / "made_masks.js"
+    _css = CSS
+    order = traitlets.List(traitlets.Int(), [1, 2, 0]).tag(sync=True)
+    degrees = traitlets.List(traitlets.List(traitlets.Int()), [[1, 2, 2, 1], [1, 2, 1, 2]]).tag(sync=True)
+    output = traitlets.Int(2).tag(sync=True)
+    seed = traitlets.Int(1).tag(sync=True)
+
+    def __init__(self, **traits):
+        super().__init__(**{"alt": "The masks of a small MADE", **traits})
+
+    @property
+    def masks(self) -> list[Bool[Tensor, "_ _"]]:
+        """The masks that the figure draws."""
+        return masks_of(self.order, self.degrees)
+
+    @property
+    def reads(self) -> Bool[Tensor, "n n"]:
+        """reads[i, j]: factor i depends on variable j."""
+        return reach(self.masks)
+
+    @property
+    def dead(self) -> list[list[int]]:
+        """For each hidden layer, the units that no path joins to an input, or to an output."""
+        return [row.nonzero().flatten().tolist() for row in idle(self.masks)]
+
+    def text(self) -> str:
+        lines = ["Interactive figure: the masks of a small MADE.",
+                 "Order of drawing: " + ", ".join(f"x{i + 1}" for i in self.order) + "."]
+        lines += [f"Degrees of hidden layer {j}: {', '.join(map(str, row))}." for j, row in enumerate(self.degrees, 1)]
+        lines += [f"Layer {j} has dead units: {', '.join(str(k + 1) for k in row)}."
+                  for j, row in enumerate(self.dead, 1) if row]
+        for i, row in enumerate(self.reads.tolist()):
+            names = ", ".join(f"x{j + 1}" for j, on in enumerate(row) if on)
+            lines.append(f"The factor of x{i + 1} reads {names or 'nothing'}.")
+        return "\n".join(lines)
+
+    @traitlets.validate("order")
+    def _valid_order(self, proposal):
+        order = list(proposal["value"])
+        if sorted(order) != list(range(len(order))) or not SMALLEST <= len(order) <= LARGEST:
+            raise ValueError(f"order is {order}; needed is a permutation of 0 to n - 1, with n from {SMALLEST} to {LARGEST}")
+        self._check(order, self.degrees, self.output)
+        return order
+
+    @traitlets.validate("degrees")
+    def _valid_degrees(self, proposal):
+        self._check(self.order, proposal["value"], self.output)
+        return proposal["value"]
+
+    @traitlets.validate("output")
+    def _valid_output(self, proposal):
+        self._check(self.order, self.degrees, proposal["value"])
+        return proposal["value"]
+
+    @staticmethod
+    def _check(order: Sequence[int], value: Sequence[Sequence[int]], output: int) -> None:
+        n = len(order)
+        if not -1 <= output < n:
+            raise ValueError(f"output is {output}; there are {n} outputs, counted from 0, or -1 for none")
+        if not 1 <= len(value) <= 2 or not all(1 <= len(row) <= WIDEST for row in value):
+            raise ValueError(f"degrees is {value}; needed are one or two layers of 1 to {WIDEST} units")
+        wrong = [m for row in value for m in row if not 1 <= m <= n]
+        if wrong:
+            raise ValueError(f"degrees holds {wrong[0]}; with {n} variables a degree lies between 1 and {n}")
