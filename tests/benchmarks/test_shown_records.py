@@ -1,0 +1,41 @@
+"""What chapters show of the records is what the records say."""
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+from course_lib import records
+from tools import records as tool
+from tools.results_page import read
+
+
+def test_the_copy_is_fresh():
+    assert records.FILE.read_text("utf-8") == tool.copy(*read()), "run `python tools/records.py`"
+
+
+def test_a_changed_figure_makes_it_stale():
+    measured, papers = copy.deepcopy(read())
+    for record in measured:
+        if record["name"] == "rnade-red-wine":
+            record["rows"][1]["test"]["mean"] += 0.01
+    assert records.FILE.read_text("utf-8") != tool.copy(measured, papers)
+
+
+def test_a_record_has_its_rows_and_the_papers_on_the_same_data():
+    measured, papers = read()
+    wine = records.read("rnade-red-wine")
+    (record,) = [r for r in measured if r["name"] == "rnade-red-wine"]
+    assert [row["test"] for row in wine["rows"]] == [row["test"] for row in record["rows"]]
+    assert wine["unit"] == "nats" and wine["note"]
+    assert [p["value"] for p in wine["papers"]] == [f["value"] for f in papers["figure"] if f["data"] == "red_wine"]
+
+
+def test_an_unknown_name_is_answered_with_those_there_are():
+    with pytest.raises(ValueError, match="name is 'rnade'; the records are .*rnade-red-wine"):
+        records.read("rnade")
+
+
+def test_it_is_plain_json():
+    assert list(json.loads(records.FILE.read_text("utf-8"))) == list(tool.SHOWN)

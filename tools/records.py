@@ -1,0 +1,46 @@
+"""What chapters show of the records: benchmarks/results/ and benchmarks/papers.toml to course_lib/records.json.
+
+    python tools/records.py            write the copy
+    python tools/records.py --check    fail if it is stale
+"""
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from course_lib.records import FILE  # noqa: E402
+from tools.results_page import read  # noqa: E402
+
+SHOWN = ("rnade-red-wine",)                                          # chapter 05
+
+
+def copy(records: list[dict], papers: dict[str, Any]) -> str:
+    """The text of the copy: of each record that is shown, the figures and what papers say of the same data."""
+    by_name = {record["name"]: record for record in records}
+    shown = {}
+    for name in SHOWN:
+        record = by_name[name]
+        rows = [{key: row[key] for key in ("model", "parameters", "test")} for row in record["rows"]]
+        beside = [{key: figure[key] for key in ("model", "value", "authors", "checked")} for figure in papers["figure"]
+                  if figure["data"] == record["data"]["name"]]
+        shown[name] = {key: record[key] for key in ("unit", "note", "command")} | {"rows": rows, "papers": beside}
+    return json.dumps(shown, indent=1, ensure_ascii=False) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    text = copy(*read())
+    if "--check" not in arguments:
+        FILE.write_text(text, encoding="utf-8")
+        return 0
+    if FILE.exists() and FILE.read_text(encoding="utf-8") == text:
+        return 0
+    print(f"{FILE.relative_to(ROOT)} is stale: run `python tools/records.py`", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
