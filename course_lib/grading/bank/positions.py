@@ -259,7 +259,7 @@ def find_position_fault_reference(encode, d, n, bugs=frozenset()):
 
 
 SOUND = ["paper", "swapped", "long", "late start"]
-BROKEN = ["two speeds", "growing", "stops", "two sines", "to and fro"]
+BROKEN = ["two speeds", "growing", "stops", "two sines", "back and forth"]
 
 
 def encoder(kinds: list[str], speeds: Tensor, n: int):
@@ -272,7 +272,7 @@ def encoder(kinds: list[str], speeds: Tensor, n: int):
                 angle = angle + 0.9
             if kind == "stops":
                 angle = w * k.clamp(max=0.7 * n)
-            if kind == "to and fro":                                           # two steps forwards, two back
+            if kind == "back and forth":                                           # two steps forwards, two back
                 angle = w * torch.tensor([0.0, 1.0, 2.0, 1.0], dtype=torch.float64)[positions % 4]
             a, b = angle.sin(), angle.cos()
             if kind == "two speeds":
