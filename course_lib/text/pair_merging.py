@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from heapq import heappop, heappush
 
 Pair = tuple[str, str]
 Score = Callable[[int, int, int], float]           # of (count of the pair, count of its left, count of its right)
@@ -29,25 +30,48 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
     weight = list(words.values())
     pairs: Counter[Pair] = Counter()
     symbols: Counter[str] = Counter()
-    where: dict[Pair, set[int]] = defaultdict(set)
+    where: dict[Pair, set[int]] = defaultdict(set)                   # a pair: the words that held it once
+    about: dict[str, set[Pair]] = defaultdict(set)                   # a symbol: its pairs
     for w, symbols_of in enumerate(spelt):
         _count(symbols_of, weight[w], pairs, symbols)
         for pair in zip(symbols_of, symbols_of[1:]):
             where[pair].add(w)
+
+    rank: dict[Pair, float] = {}                                     # of each pair that may be merged: minus its score
+    heap: list[tuple[float, Pair]] = []                              # holds those ranks, and older ones that no longer count
+
+    def renew(changed: Iterable[Pair]) -> None:
+        for pair in changed:
+            if pairs[pair] < min_count:
+                rank.pop(pair, None)
+                continue
+            now = -score(pairs[pair], symbols[pair[0]], symbols[pair[1]])
+            if rank.get(pair) != now:
+                rank[pair] = now
+                heappush(heap, (now, pair))
+            for symbol in pair:
+                about[symbol].add(pair)
+
+    renew(list(pairs))
     found: list[Pair] = []
-    while len(found) < num:
-        frequent = [pair for pair, count in pairs.items() if count >= min_count]
-        if not frequent:
-            break
-        best = min(frequent, key=lambda pair: (-score(pairs[pair], symbols[pair[0]], symbols[pair[1]]), pair))
+    while len(found) < num and rank:
+        now, best = heappop(heap)
+        if rank.get(best) != now:
+            continue
         found.append(best)
+        changed: set[Pair] = set()
         for w in where.pop(best):
+            changed.update(zip(spelt[w], spelt[w][1:]))
             _count(spelt[w], -weight[w], pairs, symbols)
             spelt[w] = merged(spelt[w], best, join)
             _count(spelt[w], weight[w], pairs, symbols)
             for pair in zip(spelt[w], spelt[w][1:]):
                 where[pair].add(w)
-        pairs = +pairs                               # those that are gone, with count 0, are dropped
+                changed.add(pair)
+        if score is not by_count:                                    # the count of a symbol enters all its pairs
+            for symbol in (*best, join(*best)):
+                changed |= about[symbol]
+        renew(changed)
     return found
 
 
