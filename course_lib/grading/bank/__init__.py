@@ -1,10 +1,28 @@
 """The exercises, a module for each chapter."""
 from __future__ import annotations
 
-from course_lib.grading.bank import chain_rule, fvsbn, nade, nade_training, positions
+from course_lib.grading.bank import (
+    beyond_binary,
+    chain_rule,
+    fvsbn,
+    improper,
+    mixture_training,
+    nade,
+    nade_training,
+    positions,
+)
 from course_lib.grading.exercise import Exercise
 
-MODULES = (chain_rule, fvsbn, nade, nade_training, positions)                 # in the order of the chapters
+MODULES = (
+    chain_rule,
+    fvsbn,
+    nade,
+    nade_training,
+    beyond_binary,
+    improper,
+    mixture_training,
+    positions,
+)  # in the order of the chapters
 EXERCISES: dict[str, Exercise] = {exercise.id: exercise for module in MODULES for exercise in module.EXERCISES}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 
 import torch
-from torch import Tensor
 
 from course_lib.grading.bank.draws import integer, normal, uneven, uniform
 from course_lib.grading.exercise import Exercise
