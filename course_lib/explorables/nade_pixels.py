@@ -1,0 +1,161 @@
+r"""A trained NADE, pixel by pixel: the reader sets some pixels of a small image, the model draws the others in its order.
+
+The page is a function of three things: the pixels that are given, how many steps of the order were taken, and a seed.
+`run` computes it with the library's own start, predict and update, and is the reference for every number that
+`nade_pixels.js` shows; the weights travel in the page as float32.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import traitlets
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from course_lib.conditional import Bernoulli
+from course_lib.density.nade import NADE
+from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.chain_rule import uniforms
+
+LIMIT = 100_000                                                      # bytes of weights that a page may carry
+OPEN = -1                                                            # a pixel that nobody has set
+
+
+class Run(NamedTuple):
+    """What is known after some steps; entry i belongs to pixel i, whatever the order."""
+
+    x: Int[Tensor, " n"]                                             # 1 ink, 0 empty, -1 open
+    p: Float[Tensor, " n"]                                           # p(x_i = 1 | before); NaN where something before is open
+    known: int                                                       # steps of the order up to the first open pixel
+    log_prob: float                                                  # of these first `known` pixels, in nats
+
+
+@torch.no_grad()
+def run(model: NADE, given: Sequence[int], steps: int, seed: int) -> Run:
+    r"""Take `steps` steps of the order: keep the given pixels, draw the others, $x_i = [u_k \ge 1 - \hat x_i]$.
+
+    Given pixels further on are kept as they are; the run goes on through those that follow without a gap. Where pixels
+    were given after open ones the drawn pixels do not follow $p(\text{open} \mid \text{given})$: they were drawn without
+    looking ahead.
+    """
+    x, p, total = torch.tensor(list(given)), torch.full((model.n,), torch.nan, dtype=torch.float64), 0.0
+    state, u, k = model.start(1), uniforms(seed, model.n), 0
+    for k, i in enumerate(model.order.tolist()):
+        factor = model.predict(state)
+        p[i] = factor.probs.item()
+        if x[i] == OPEN and k >= steps:
+            return Run(x, p, k, total)
+        if x[i] == OPEN:
+            x[i] = int(u[k] >= 1 - p[i])
+        value = x[i:i + 1].to(p.dtype)
+        total += factor.log_prob(value).item()
+        state = model.update(state, value)
+    return Run(x, p, model.n, total)
+
+
+def pack(model: NADE) -> str:
+    """W (n, H), c (H,), V (n, H), b (n,) one after another, little-endian float32 in base64."""
+    parts = [p.detach().cpu().float().flatten() for p in (model.W, model.c, model.V, model.b)]
+    return base64.b64encode(torch.cat(parts).numpy().astype("<f4").tobytes()).decode("ascii")
+
+
+def halves(images: Shaped[Tensor, "num n"]) -> list[dict]:
+    """Starts to choose from: of each image the upper half is given, or the lower."""
+    n, found = images.shape[1], []
+    for place, keep in (("upper", slice(0, n // 2)), ("lower", slice(n // 2, n))):
+        for number, image in enumerate(images, 1):
+            given = torch.full((n,), OPEN)
+            given[keep] = image[keep].long()
+            found.append({"label": f"the {place} half of digit {number}", "given": given.tolist()})
+    return found
+
+
+class NadePixels(Explorable):
+    """A small image that a reader begins and a trained NADE goes on with, one pixel at a time.
+
+    model: a NADE of binary pixels, n a square number; None takes the weights "nade-digits" that ship with the course,
+    with halves of two test digits to start from. Set `given` (n numbers: 1 ink, 0 empty, -1 open), `steps` or `seed` and
+    the figure redraws; what the reader changes comes back. Raises ValueError for another kind of model, for weights
+    above 100,000 bytes, for values that are none of these.
+    """
+
+    _esm = STATIC / "nade_pixels.js"
+    _css = CSS.read_text("utf-8") + (STATIC / "nade_pixels.css").read_text("utf-8")
+    weights = traitlets.Unicode().tag(sync=True)
+    hidden = traitlets.Int().tag(sync=True)
+    order = traitlets.List(traitlets.Int()).tag(sync=True)
+    given = traitlets.List(traitlets.Int()).tag(sync=True)
+    steps = traitlets.Int(0).tag(sync=True)
+    seed = traitlets.Int(1).tag(sync=True)
+    starts = traitlets.List(traitlets.Dict()).tag(sync=True)
+
+    def __init__(self, model=None, **traits):
+        starts = []
+        if model is None:
+            from course_lib import hub
+            from course_lib.data import load
+            model = hub.load("nade-digits")
+            starts = halves(load("digits").test[[2, 9]])
+        self._model = copy.deepcopy(_check_model(model)).double()
+        super().__init__(**{
+            "order": model.order.tolist(), "hidden": model.hidden, "weights": pack(model), "starts": starts,
+            "given": [OPEN] * model.n, "alt": f"NADE on {model.n} pixels, one at a time", **traits,
+        })
+
+    @property
+    def result(self) -> Run:
+        """What the figure shows now."""
+        return run(self._model, self.given, self.steps, self.seed)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the given pixels come first in the order: only then are the drawn ones a draw given all of them."""
+        is_open = [self.given[i] == OPEN for i in self.order]
+        return is_open == sorted(is_open)
+
+    def text(self) -> str:
+        shown, side = self.result, round(len(self.order) ** 0.5)
+        marks = ["?" if v == OPEN else "#" if v else "." for v in shown.x.tolist()]
+        lines = ["Interactive figure: NADE draws an image pixel by pixel. # is ink, . is empty, ? is not drawn yet."]
+        lines += ["".join(marks[r * side:(r + 1) * side]) for r in range(side)]
+        lines.append(f"pixels known in the order: {shown.known} of {len(self.order)}, "
+                     f"log-probability {shown.log_prob:.4f} nats")
+        if not self.exact:
+            lines.append("given pixels come after open ones: the drawn pixels are no draw from p(open | given)")
+        if shown.known < len(self.order):
+            i = self.order[shown.known]
+            lines.append(f"next: row {i // side + 1}, column {i % side + 1}, probability of ink {shown.p[i]:.4f}")
+        return "\n".join(lines)
+
+    @traitlets.validate("given")
+    def _valid_given(self, proposal):
+        given, n = proposal["value"], self._model.n
+        if len(given) != n:
+            raise ValueError(f"given has {len(given)} entries; this model has {n} pixels")
+        for value in given:
+            if value not in (OPEN, 0, 1):
+                raise ValueError(f"given holds {value}; a pixel is 1 (ink), 0 (empty) or -1 (open)")
+        return given
+
+    @traitlets.validate("steps")
+    def _valid_steps(self, proposal):
+        if not 0 <= proposal["value"] <= self._model.n:
+            raise ValueError(f"steps is {proposal['value']}; the order has {self._model.n} steps")
+        return proposal["value"]
+
+
+def _check_model(model: object) -> NADE:
+    if not isinstance(model, NADE) or not isinstance(model.conditional, Bernoulli):
+        what = f"{type(model).__name__} with {getattr(model, 'conditional', None)}"
+        raise ValueError(f"model is a {what}; the figure needs a NADE with Bernoulli()")
+    if round(model.n ** 0.5) ** 2 != model.n:
+        raise ValueError(f"model has {model.n} variables; the figure needs a square image")
+    size = 4 * sum(p.numel() for p in model.parameters())
+    if size > LIMIT:
+        raise ValueError(f"model has {size:,} bytes of weights; a page carries at most {LIMIT:,}")
+    return model
