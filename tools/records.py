@@ -15,7 +15,10 @@ sys.path.insert(0, str(ROOT))
 from course_lib.records import FILE  # noqa: E402
 from tools.results_page import read  # noqa: E402
 
-SHOWN = ("rnade-red-wine",)                                          # chapter 05
+SHOWN = (
+    "rnade-red-wine",                                                # chapter 05
+    "made-digits",                                                   # chapter 06
+)
 
 
 def copy(records: list[dict], papers: dict[str, Any]) -> str:

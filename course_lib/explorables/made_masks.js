@@ -84,7 +84,7 @@ function results(state) {
   const lit = state.output < 0 ? null : [...used(masks, state.output), state.order.map((_, i) => i === state.output)];
   return { masks, reads, dead, lit, rows: [positions(state.order), ...state.degrees, positions(state.order)] };
 }
-const readBy = (reads, i) => reads[i].flatMap((on, j) => on ? [j] : []);
+const sources = (reads, i) => reads[i].flatMap((on, j) => on ? [j] : []);
 
 function render({ model, el }) {
   const state = () => Object.fromEntries(STATE.map(k => [k, model.get(k)]));
@@ -140,7 +140,7 @@ function render({ model, el }) {
   const choose = i => {
     if (state().output === i) return;
     change({ output: i }, (t, { reads }) => i < 0 ? "No output is chosen."
-      : `${factor(t.order, i)}: paths lead to it from ${names(readBy(reads, i))}.`);
+      : `${factor(t.order, i)}: paths lead to it from ${names(sources(reads, i))}.`);
   };
   function unit(key, l, k, kind) {
     if (units.has(key)) return units.get(key);
@@ -220,7 +220,7 @@ function render({ model, el }) {
       h("tbody", {}, ...listed.map(i => h("tr", { className: i === now.output ? "cl-mm-row" : "" },
         h("th", { scope: "row" }, `of x${i + 1}`), ...listed.map(j => cell(i, j))))));
     sentences.replaceChildren(...now.order.map(i => h("li", { "data-factor": i },
-      `${factor(now.order, i)} reads ${names(readBy(reads, i))}.`)));
+      `${factor(now.order, i)} reads ${names(sources(reads, i))}.`)));
   }
   function show() {
     const now = state(), got = results(now);

@@ -6,6 +6,7 @@ from course_lib.grading.bank import (
     chain_rule,
     fvsbn,
     improper,
+    made,
     mixture_training,
     nade,
     nade_training,
@@ -21,6 +22,7 @@ MODULES = (
     beyond_binary,
     improper,
     mixture_training,
+    made,
     positions,
 )  # in the order of the chapters
 EXERCISES: dict[str, Exercise] = {exercise.id: exercise for module in MODULES for exercise in module.EXERCISES}
