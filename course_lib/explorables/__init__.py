@@ -5,8 +5,9 @@ Each is an anywidget: one Python file, one ES module, one style sheet for all.
 
 from course_lib.explorables.chain_rule import ChainRule
 from course_lib.explorables.made_masks import MadeMasks
+from course_lib.explorables.mask_editor import MaskEditor
 from course_lib.explorables.nade_pixels import NadePixels
 from course_lib.explorables.sinusoids import Sinusoids
 from course_lib.explorables.timeline import Timeline
 
-__all__ = ["ChainRule", "MadeMasks", "NadePixels", "Sinusoids", "Timeline"]
+__all__ = ["ChainRule", "MadeMasks", "MaskEditor", "NadePixels", "Sinusoids", "Timeline"]

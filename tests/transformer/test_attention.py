@@ -165,6 +165,15 @@ def test_without_positions_it_is_equivariant():
     assert (ours(x[:, swap], causal=True) - ours(x, causal=True)[:, swap]).abs().max() > 1e-3
 
 
+def test_heads_that_see_one_key_each_are_the_taps_of_a_kernel():
+    """A head that may look at one offset only is a tap of a convolution, with zero padding at the edges."""
+    ours, x, at = drawn(MultiHeadAttention(12, 3, bias=False)), normal(2, 7, 12), torch.arange(7)
+    mask = torch.stack([at[None] == at[:, None] + offset for offset in (-1, 0, 1)])
+    W_V, W_O = ours.qkv.weight[24:], ours.out.weight
+    taps = torch.stack([W_O[:, 4 * h:4 * h + 4] @ W_V[4 * h:4 * h + 4] for h in range(3)], dim=-1)
+    same(ours(x, mask=mask[None].expand(2, -1, -1, -1)), F.conv1d(x.mT, taps, padding=1).mT)
+
+
 def test_the_cache_doubles_its_room_and_no_more():
     cache, moved = KVCache(4), 0
     for t in range(100):

@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 from course_lib.grading.bank import (
+    attention,
     beyond_binary,
     chain_rule,
     fvsbn,
+    heads,
     improper,
     made,
     mixture_training,
@@ -14,7 +16,7 @@ from course_lib.grading.bank import (
 )
 from course_lib.grading.exercise import Exercise
 
-MODULES = (
+MODULES = (                                   # in the order of the chapters
     chain_rule,
     fvsbn,
     nade,
@@ -23,8 +25,10 @@ MODULES = (
     improper,
     mixture_training,
     made,
+    attention,
+    heads,
     positions,
-)  # in the order of the chapters
+)
 EXERCISES: dict[str, Exercise] = {exercise.id: exercise for module in MODULES for exercise in module.EXERCISES}
 
 

@@ -1,0 +1,144 @@
+"""Who may attend to whom: a mask to edit, the weights that it leaves, and what reaches what through the layers.
+
+Words are counted from 0 here, from 1 on the page. `mask[i][j]` is True where word i may attend to word j.
+The functions below are the reference for every number that `mask_editor.js` shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import traitlets
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from course_lib.explorables.base import CSS, STATIC, Explorable
+
+WORDS = ["the", "cat", "chases", "dog", "(padding)"]
+SCORES = [[0.3, 1.2, -0.5, 0.8, 0.1],                               # made for the figure: both signs, no two rows alike
+          [1.1, -0.2, 1.6, 0.4, 0.9],
+          [-0.7, 1.8, 0.2, 1.3, -0.4],
+          [0.9, 0.6, 2.1, -0.3, 0.5],
+          [0.2, -1.0, 0.7, 1.4, -0.6]]
+MOST = 8                                                             # words
+
+
+def masked_weights(scores: Float[Tensor, "n n"], mask: Bool[Tensor, "n n"]) -> Float[Tensor, "n n"]:
+    """The softmax of each row over what it may attend to, term by term; zeros in a row that may attend nowhere."""
+    weights = torch.zeros_like(scores)
+    for i, row in enumerate(mask.tolist()):
+        allowed = [j for j, may in enumerate(row) if may]
+        if allowed:
+            e = (scores[i, allowed] - scores[i, allowed].max()).exp()
+            weights[i, allowed] = e / e.sum()
+    return weights
+
+
+def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"]:
+    """The first layer after which output i can depend on input j; 0 where none of the `layers` does.
+
+    A layer is attention with a residual connection around it, so that output i always depends on input i.
+    """
+    step = mask | torch.eye(len(mask), dtype=torch.bool)
+    reached, first = torch.eye(len(mask), dtype=torch.bool), torch.zeros(mask.shape, dtype=torch.long)
+    for layer in range(1, layers + 1):
+        reached = (step.long() @ reached.long()) > 0
+        first[reached & (first == 0)] = layer
+    return first
+
+
+def presets(n: int) -> dict[str, list[list[bool]]]:
+    """The masks that the figure offers; the last word counts as padding."""
+    rows = range(n)
+    return {
+        "none: every word sees every word": [[True for j in rows] for i in rows],
+        "causal": [[j <= i for j in rows] for i in rows],
+        "padding": [[j < n - 1 for j in rows] for i in rows],
+        "causal and padding": [[j <= i and j < n - 1 for j in rows] for i in rows],
+        "off by one": [[j <= i + 1 for j in rows] for i in rows],
+    }
+
+
+def verdict(words: Sequence[str], mask: Bool[Tensor, "n n"]) -> str:
+    """Whether a model with this mask in both layers is causal, in a sentence."""
+    first, n = first_layer(mask), len(words)
+    later = [(i, j) for i in range(n) for j in range(i + 1, n) if first[i, j]]
+    if not later:
+        return "Causal: no output reaches a later word, after one layer or two."
+    i, j = min(later, key=lambda pair: (first[pair], pair))
+    once = sum(first[pair] == 1 for pair in later)
+    return (f"Not causal: output {i + 1}, “{words[i]}”, reads word {j + 1}, “{words[j]}”. Later words reached: "
+            f"{once} of {n * (n - 1) // 2} pairs after one layer, {len(later)} after two.")
+
+
+class MaskEditor(Explorable):
+    """Attention weights of a short sentence under a mask that the reader edits.
+
+    words: two to eight; scores (n, n): row i holds the scores of query i, before the softmax. None takes an example.
+
+    Set `mask`, a list of n rows of n booleans, and the figure redraws; what the reader changes comes back.
+    `apply(name)` takes one of `presets(n)`. Raises ValueError for scores or a mask that do not fit the words.
+    """
+
+    _esm = STATIC / "mask_editor.js"
+    _css = CSS.read_text("utf-8") + "\n" + (STATIC / "mask_editor.css").read_text("utf-8")
+    words = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    scores = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
+    mask = traitlets.List(traitlets.List(traitlets.Bool())).tag(sync=True)
+    presets = traitlets.List(traitlets.Dict()).tag(sync=True)
+
+    def __init__(self, words: Sequence[str] | None = None, scores=None, **traits):
+        if (words is None) != (scores is None):
+            raise ValueError("words and scores belong together; pass both or neither")
+        words = list(WORDS if words is None else words)
+        n = len(words)
+        if not 2 <= n <= MOST:
+            raise ValueError(f"words has {n}; the figure shows 2 to {MOST}")
+        table = torch.as_tensor(SCORES if scores is None else scores, dtype=torch.float64).detach().cpu()
+        if table.shape != (n, n):
+            raise ValueError(f"scores has shape {tuple(table.shape)}; {n} words need ({n}, {n})")
+        if not bool(table.isfinite().all()):
+            raise ValueError("scores holds an infinity or NaN; what is hidden belongs into the mask")
+        offered = presets(n)
+        super().__init__(**{"words": words, "scores": table.tolist(), "mask": offered["causal"],
+                            "presets": [{"label": label, "mask": mask} for label, mask in offered.items()],
+                            "alt": "A mask to edit, the attention weights that it leaves, and what reaches what",
+                            **traits})
+
+    @property
+    def weights(self) -> Float[Tensor, "n n"]:
+        """The attention weights under the mask, float64."""
+        return masked_weights(torch.tensor(self.scores, dtype=torch.float64), torch.tensor(self.mask))
+
+    @property
+    def reach(self) -> Int[Tensor, "n n"]:
+        """1 where output i reaches input j after one layer, 2 where it takes two, 0 where two do not do it."""
+        return first_layer(torch.tensor(self.mask))
+
+    @property
+    def verdict(self) -> str:
+        return verdict(self.words, torch.tensor(self.mask))
+
+    def apply(self, name: str) -> None:
+        """Take a preset by its name. Raises ValueError for a name that there is not."""
+        offered = presets(len(self.words))
+        if name not in offered:
+            raise ValueError(f"name is {name!r}; there are {', '.join(map(repr, offered))}")
+        self.mask = offered[name]
+
+    def text(self) -> str:
+        width = max(map(len, self.words)) + 1
+        lines = ["Interactive figure: attention weights under a mask to edit. Row: who asks. Column: who is asked.",
+                 " " * width + "".join(f"{word:>{width}}" for word in self.words)]
+        for word, row, allowed in zip(self.words, self.weights.tolist(), self.mask):
+            cells = (f"{a:.2f}" if may else "-" for a, may in zip(row, allowed))
+            lines.append(f"{word:{width}}" + "".join(f"{cell:>{width}}" for cell in cells))
+        return "\n".join([*lines, self.verdict])
+
+    @traitlets.validate("mask")
+    def _valid_mask(self, proposal):
+        mask, n = proposal["value"], len(self.words)
+        if n and [len(row) for row in mask] != [n] * n:
+            raise ValueError(f"mask has rows of {[len(row) for row in mask]}; {n} words need {n} rows of {n}")
+        return mask

@@ -1,0 +1,119 @@
+"""The mask editor: its weights against the library's attention, its reach against gradients through two layers."""
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from course_lib.explorables.mask_editor import (
+    SCORES,
+    WORDS,
+    MaskEditor,
+    first_layer,
+    masked_weights,
+    presets,
+    verdict,
+)
+from course_lib.transformer import MultiHeadAttention, attention_weights, causal_mask
+
+
+def masks(n: int, num: int = 30) -> list[torch.Tensor]:
+    """The presets, then random ones, some with an empty row."""
+    generator = torch.Generator().manual_seed(n)
+    drawn = [torch.rand(n, n, generator=generator) < 0.5 for _ in range(num)]
+    drawn[0][1] = False
+    return [torch.tensor(m) for m in presets(n).values()] + drawn
+
+
+def by_the_library(scores: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """The package's attention with queries and keys that have these scores."""
+    n = len(scores)
+    return attention_weights(scores * n ** 0.5, torch.eye(n, dtype=scores.dtype), mask)
+
+
+@pytest.mark.parametrize("n", [2, 5, 8])
+def test_weights_are_those_of_the_library(n):
+    scores = 3 * torch.randn(n, n, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    for mask in masks(n):
+        torch.testing.assert_close(masked_weights(scores, mask), by_the_library(scores, mask), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [2, 5])
+def test_reach_is_what_gradients_find_through_layers_with_residuals(n):
+    torch.manual_seed(0)
+    layers = [MultiHeadAttention(8, 2).double() for _ in range(2)]
+    x = torch.randn(n, 8, dtype=torch.float64)
+    for mask in masks(n, 6):
+        found = torch.zeros(n, n, dtype=torch.long)
+        for count in (2, 1):
+            def stack(t):
+                for layer in layers[:count]:
+                    t = t + layer(t[None], mask=mask)[0]
+                return t
+            jacobian = torch.autograd.functional.jacobian(stack, x).abs().sum((1, 3))
+            found[jacobian > 1e-12] = count
+        assert torch.equal(first_layer(mask), found)
+
+
+def test_presets_are_what_their_names_say():
+    offered = {name: torch.tensor(mask) for name, mask in presets(5).items()}
+    assert offered["none: every word sees every word"].all()
+    assert torch.equal(offered["causal"], causal_mask(5))
+    assert not offered["padding"][:, 4].any() and offered["padding"][:, :4].all()
+    assert torch.equal(offered["causal and padding"], offered["causal"] & offered["padding"])
+    assert torch.equal(offered["off by one"], torch.ones(5, 5).tril(1).bool())
+
+
+def test_off_by_one_sees_two_ahead_through_two_layers():
+    w = MaskEditor()
+    assert w.verdict.startswith("Causal")
+    w.apply("off by one")
+    assert [int(w.reach[0, j]) for j in range(5)] == [1, 1, 2, 0, 0]
+    assert w.verdict == ("Not causal: output 1, “the”, reads word 2, “cat”. Later words reached: 4 of 10 pairs after "
+                         "one layer, 7 after two.")
+
+
+@pytest.mark.parametrize("mask, causal", [
+    ([[0, 0, 0], [0, 0, 0], [0, 0, 0]], True), ([[1, 0, 0], [1, 1, 0], [0, 1, 1]], True),
+    ([[1, 0, 0], [1, 1, 0], [1, 1, 1]], True), ([[1, 0, 0], [1, 1, 1], [1, 1, 1]], False),
+    ([[0, 0, 1], [0, 0, 0], [0, 0, 0]], False)])
+def test_the_verdict_is_about_what_comes_later(mask, causal):
+    assert verdict(["a", "b", "c"], torch.tensor(mask).bool()).startswith("Causal") is causal
+
+
+def test_an_empty_row_has_no_weight_and_still_reaches_itself():
+    w = MaskEditor()
+    w.mask = [[False] * 5, *w.mask[1:]]
+    assert w.weights[0].abs().sum() == 0 and w.reach[0].tolist() == [1, 0, 0, 0, 0]
+
+
+def test_words_and_scores_of_ones_own():
+    w = MaskEditor(["cat", "chases", "dog"], torch.tensor([[0.0, 1, 2], [3, 0, 1], [1, 1, 1]]))
+    w.apply("padding")
+    torch.testing.assert_close(w.weights[0, :2], torch.tensor([0.0, 1], dtype=torch.float64).softmax(0))
+    assert w.mask[2] == [True, True, False]
+
+
+def test_what_is_stored_is_small_and_has_words():
+    w = MaskEditor()
+    assert repr(w) == "MaskEditor()" and w.words == WORDS and w.scores == SCORES
+    bundle = w._repr_mimebundle_()
+    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
+    expected = torch.tensor(SCORES[1][:2], dtype=torch.float64).softmax(0)
+    assert f"{expected[0]:.2f}" in text and text.endswith(w.verdict)
+    state = {k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}
+    assert len(json.dumps(state).encode()) <= 100_000
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: MaskEditor(["a", "b"]), "words and scores belong together"),
+    (lambda: MaskEditor(["a"], [[0.0]]), "words has 1; the figure shows 2 to 8"),
+    (lambda: MaskEditor(["a", "b"], torch.zeros(3, 3)), r"scores has shape \(3, 3\); 2 words need \(2, 2\)"),
+    (lambda: MaskEditor(["a", "b"], [[0.0, float("nan")], [0, 0]]), "scores holds an infinity or NaN"),
+    (lambda: MaskEditor(mask=[[True] * 5] * 4), "mask has rows of .*; 5 words need 5 rows of 5"),
+    (lambda: MaskEditor().apply("causale"), "name is 'causale'; there are 'none: every word sees"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
