@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from course_lib.grading.checks import Check, Compare, Gradient, Property, Unchanged
+from course_lib.grading.outcome import fresh
 
 Cases = Callable[[torch.Generator], list[tuple]]
 
@@ -76,7 +77,7 @@ class Exercise:
 
     def solve(self, *args: Any, bugs: Sequence[str] = ()) -> Any:
         """What the reference answers; with `bugs`, what somebody with these misconceptions would."""
-        return self.function(*args, bugs=frozenset(bugs))
+        return self.function(*map(fresh, args), bugs=frozenset(bugs))
 
     # declaring
 

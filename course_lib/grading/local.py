@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.outcome import NotData, Outcome, plain, same
+from course_lib.grading.outcome import NotData, Outcome, fresh, plain, same
 
 
 class Local:
@@ -22,7 +22,7 @@ class Local:
 
     def call(self, args: Sequence[Any], wrt: Sequence[int] = (), weight: Tensor | None = None) -> Outcome:
         """The outcome of fn(*args). With `wrt`, also the gradients of sum(weight * fn(*args)) by those arguments."""
-        mine = [plain(arg) for arg in args]
+        mine = [plain(arg) if (copy := fresh(arg)) is arg else copy for arg in args]
         for i in wrt:
             mine[i].requires_grad_()
         # A leaf that requires a gradient refuses to be written to; the function gets a copy that does not.

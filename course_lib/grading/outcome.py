@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import numbers
+import random
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,6 +57,17 @@ def plain(value: Any, depth: int = 0) -> Any:
     if callable(value):
         return value
     raise NotData(f"an object of type {type(value).__name__}")
+
+
+def fresh(value: Any) -> Any:
+    """A generator in the same state, so that who draws from it takes nothing away; any other value as it is."""
+    if isinstance(value, torch.Generator):
+        return torch.Generator().set_state(value.get_state())
+    if isinstance(value, random.Random):
+        copy = random.Random()
+        copy.setstate(value.getstate())
+        return copy
+    return value
 
 
 def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import socket
 import struct
 import time
@@ -114,14 +115,15 @@ class Far:
 
 class Border:
     """One end of a conversation. `answers` maps the kinds of questions that the other end may ask to functions of
-    the data sent with them; "apply" calls one of this end's functions, by number."""
+    the data sent with them; "apply" calls one of this end's functions, by number. `generators`: whether the state of
+    one is accepted from the other end. The worker does; the judge does not, since states are fed to code below Python."""
 
     def __init__(self, channel: Channel, answers: dict[str, Callable[[Any], Any]] | None = None,
-                 run: Callable[[Callable, list, dict], dict] | None = None):
+                 run: Callable[[Callable, list, dict], dict] | None = None, generators: bool = False):
         self.channel, self.until, self.run = channel, None, run or attempt
         self.answers = {"apply": self.applied, **(answers or {})}
         self.mine: list[Callable] = []
-        self.count = 0
+        self.count, self.generators = 0, generators
 
     def ask(self, kind: str, data: Any, until: float | None = None) -> Any:
         """The other end's answer. Its own questions are answered meanwhile."""
@@ -201,6 +203,11 @@ class Border:
         if type(value) is dict:
             return {"dict": [[self.pack(key, tensors, depth + 1), self.pack(part, tensors, depth + 1)]
                              for key, part in value.items()]}
+        if isinstance(value, torch.Generator):
+            return {"generator": self.pack(value.get_state(), tensors, depth + 1)}
+        if isinstance(value, random.Random):
+            version, numbers, following = value.getstate()
+            return {"random": self.pack([version, list(numbers), following], tensors, depth + 1)}
         if isinstance(value, Far) and value._border is self:
             return {"yours": value._number}
         if callable(value):
@@ -234,6 +241,8 @@ class Border:
                         for key, one in part}
             if kind == "function":
                 return Far(self, natural(part))
+            if kind in ("generator", "random") and self.generators:
+                return generator(kind, self.unpack(part, tensors, depth + 1))
             if kind == "yours":
                 return self.mine[natural(part)]
         except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as problem:
@@ -249,6 +258,16 @@ def attempt(function: Callable, args: list, kwargs: dict) -> dict:
         raise
     except Exception as problem:
         return {"kind": "error", "detail": f"{type(problem).__name__}: {problem}"[:500]}
+
+
+def generator(kind: str, state: Any) -> torch.Generator | random.Random:
+    """The generator in this state."""
+    if kind == "generator":
+        return torch.Generator().set_state(state)
+    version, numbers, following = state
+    made = random.Random()
+    made.setstate((version, tuple(numbers), following))
+    return made
 
 
 def natural(value: Any) -> int:

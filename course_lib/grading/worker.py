@@ -270,7 +270,7 @@ def answer(connection: socket.socket) -> None:
         outcome = Local(partial(function, **kwargs), found["it"].deadline).call(args)
         return {"kind": outcome.kind, "value": outcome.value, "detail": outcome.detail}
 
-    Border(Channel(connection), {"define": define, "find": find, "call": call}, run).serve()
+    Border(Channel(connection), {"define": define, "find": find, "call": call}, run, generators=True).serve()
 
 
 if __name__ == "__main__":

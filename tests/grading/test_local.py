@@ -1,6 +1,7 @@
 """Calls in this process: every way to fail has its state, and a call cannot hurt the caller."""
 from __future__ import annotations
 
+import random
 import signal
 import sys
 import time
@@ -147,3 +148,16 @@ def test_states(answer, state):
     report = evaluate("fvsbn_conditionals", answer, 0)
     assert report.state == state, report
     assert report.earned == (4 if state == "wrong_gradient" else 0)
+
+
+def test_a_generator_is_handed_over_as_a_copy_and_not_taken_back():
+    given = torch.Generator().manual_seed(3)
+    before = given.get_state()
+
+    def draw(g, r):
+        return [torch.rand(2, generator=g), r.random()]
+
+    outcomes = [Local(draw).call([given, random.Random(5)]) for _ in range(2)]
+    assert torch.equal(given.get_state(), before) and same(outcomes[0].value, outcomes[1].value)
+    assert outcomes[0].changed == () and outcomes[0].value[1] == random.Random(5).random()
+    assert Local(lambda g: g).call([given]).detail == "it returned an object of type Generator"

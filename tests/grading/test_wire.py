@@ -1,6 +1,7 @@
 """Data across the border: what arrives is what was sent, and what is no message is refused."""
 import json
 import math
+import random
 import socket
 import struct
 import threading
@@ -198,3 +199,32 @@ def test_an_answer_that_cannot_be_sent_says_so(ends):
     here = Border(Channel(ends[0]))
     assert "cannot be sent" in here.ask("big", None, soon())["detail"]
     assert "object" in here.ask("odd", None, soon())["detail"]
+
+
+def test_a_generator_crosses_in_its_state_to_an_end_that_accepts_one(ends):
+    def draws(data):
+        torchs, pythons = data
+        return torch.rand(3, generator=torchs), pythons.random(), pythons.gauss(0, 1)
+
+    other = serving(ends[1], draw=draws)
+    other.generators = True
+    here, torchs, pythons = Border(Channel(ends[0])), torch.Generator().manual_seed(7), random.Random(7)
+    torch.rand(5, generator=torchs)
+    pythons.gauss(0, 1)                                      # leaves a second draw in the state
+    first = here.ask("draw", [torchs, pythons], soon())
+    again = here.ask("draw", [torchs, pythons], soon())      # what was drawn there is not gone here
+    assert torch.equal(first[0], again[0]) and first[1:] == again[1:]
+    expected = draws([torchs, pythons])
+    assert torch.equal(first[0], expected[0]) and first[1:] == expected[1:]
+
+
+@pytest.mark.parametrize("data", [
+    {"generator": {"tensor": 0, "dtype": "uint8", "shape": [8]}}, {"random": {"list": [3, {"list": [1]}, None]}}])
+def test_a_state_is_not_taken_from_the_workers_side_and_a_bad_one_from_nobody(ends, data):
+    def sent():
+        return json.loads(json.dumps(data))
+
+    here = Border(Channel(ends[0]))
+    for here.generators in (False, True):
+        with pytest.raises(Broken):
+            here.unpack(sent(), [bytearray(8)])
