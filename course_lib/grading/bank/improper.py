@@ -12,15 +12,15 @@ from course_lib.grading.exercise import Exercise
 find_improper = Exercise(
     "find_improper", chapter="05", title="Find the densities that are none",
     contract="log_densities is a list of functions. Each takes x (N,) and returns (N,), the logarithm of what is said to be "
-             "a density on the line. All of its mass lies between low and high, in parts of deviation 0.01 or more. Return "
+             "a density on the line. All of its mass lies between low and high, in parts of deviation 0.02 or more. Return "
              "the sorted list of the positions, counted from 0, of those whose area is not 1. The faulty ones are off by "
              "0.05 at least.",
     points=["rnade"], difficulty=3, minutes=25, kind="find")
 
 
 @find_improper.reference(
-    coarse="Some areas come out wrong because your points lie too far apart: a peak of deviation 0.01 falls between them. "
-           "Take steps well below 0.01.",
+    coarse="Some areas come out wrong because your points lie too far apart: a peak of deviation 0.02 falls between them. "
+           "Take steps well below 0.02.",
     all_of_them="You call every one of them improper, although some are densities. Is it the density that you add up, and "
                 "is the sum multiplied by the width of a step?",
     tall="You call a density improper because it exceeds 1 somewhere. A narrow density may; only its area is bound.",
@@ -36,7 +36,7 @@ find_improper = Exercise(
 def find_improper_reference(log_densities, low, high, bugs=frozenset()):
     if "all_of_them" in bugs:
         return list(range(len(log_densities)))
-    x = torch.linspace(low, high, 60 if "coarse" in bugs else 40001, dtype=torch.float64)
+    x = torch.linspace(low, high, 60 if "coarse" in bugs else 8001, dtype=torch.float64)
     areas, heights = [], []
     for log_density in log_densities:
         p = log_density(x).exp()
@@ -73,12 +73,12 @@ def density(weights: Tensor, mu: Tensor, sigma: Tensor, kind: str):
 
 
 def mixture(generator, narrow: bool):
-    """Weights, means and deviations of three Gaussians; with `narrow`, the first is a peak of deviation 0.01 to 0.02."""
+    """Weights, means and deviations of three Gaussians; with `narrow`, the first is a peak of deviation 0.02 to 0.03."""
     weights = uniform(generator, 3, low=0.5, high=1.5).double()
     mu = (2.0 * (torch.randperm(3, generator=generator) - 1) + uniform(generator, 3, low=-0.5, high=0.5)).double()
     sigma = uniform(generator, 3, low=0.6, high=1.2).double()
     if narrow:
-        sigma[0] = float(uniform(generator, 1, low=0.01, high=0.02))
+        sigma[0] = float(uniform(generator, 1, low=0.02, high=0.03))
     return weights / weights.sum(), mu, sigma
 
 
@@ -86,13 +86,13 @@ FAULTS = ("no weights", "no constant", "mean of logs", "a fifth too much")
 
 
 def lists_of_densities(generator):
-    """Three lists: each has proper ones, tall and low, among faulty ones of both directions."""
+    """Two lists: each has proper ones, tall and low, among faulty ones of both directions."""
     found = []
-    for _ in range(3):
+    for _ in range(2):
         members = [("proper", False), ("proper", True), ("proper", True), ("mean of logs", False), ("no weights", False),
                    ("a fifth too much", True), (FAULTS[integer(generator, 0, 3)], False)]
         order = torch.randperm(len(members), generator=generator).tolist()
-        found.append(([density(*mixture(generator, members[k][1]), members[k][0]) for k in order], -12.0, 12.0))
+        found.append(([density(*mixture(generator, members[k][1]), members[k][0]) for k in order], -9.0, 9.0))
     return found
 
 
@@ -103,7 +103,7 @@ find_improper.hint(
     "approximate the area. torch.trapezoid(p, x) does the sum.")
 find_improper.hint(
     "You list some that are sound.",
-    "A peak of deviation 0.01 needs several points across it. Between low and high that makes ten thousand points or "
+    "A peak of deviation 0.02 needs several points across it. Between low and high that makes some thousand points or "
     "more; the functions take them all in one call.")
 find_improper.hint(
     "You miss some.",

@@ -41,7 +41,7 @@ def train_mog_reference(x, K, bugs=frozenset()):
     log_sigma = torch.full((K,), -1.0, requires_grad=True)
     trained = [mu, log_sigma] if "equal_weights" in bugs else [logits, mu, log_sigma]
     optimizer = torch.optim.Adam(trained, lr=0.05, maximize="uphill" in bugs)
-    for _ in range(60 if "uphill" in bugs else 250):
+    for _ in range(60 if "uphill" in bugs else 200):
         loss = -mog_loglik_reference(z, logits[None], mu[None], log_sigma[None]).mean()
         optimizer.zero_grad()
         loss.backward()
@@ -74,7 +74,7 @@ def draw_source(generator, N: int):
 @train_mog.property("within 0.02 nats of the source", points=5)
 def trained(run, generator, solve):
     K = 3
-    source, x = draw_source(generator, 3000)
+    source, x = draw_source(generator, 2000)
     line = torch.linspace(-15, 45, 6001, dtype=torch.float64)
     p = log_density(line, source)
 
