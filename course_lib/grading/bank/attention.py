@@ -26,9 +26,9 @@ def mixed_mask(generator: torch.Generator, *shape: int) -> Tensor:
 
 attention = Exercise(
     "attention", chapter="13", title="Attention",
-    contract="q (..., n, d), k (..., m, d), v (..., m, e); mask, boolean (..., n, m) or None, is True where a query may "
-             "attend. Return softmax(q k' / sqrt(d)) v over the keys that are allowed, (..., n, e). A query that may "
-             "attend nowhere gets zeros.",
+    contract="q (..., n, d), k (..., m, d), v (..., m, e); mask, boolean (..., n, m) or None, is True where a query "
+             "may attend. Return softmax(q k' / sqrt(d)) v over the keys that are allowed, (..., n, e). A query that "
+             "may attend nowhere gets zeros.",
     points=["qkv", "scaled-dot-product", "pytorch-attention"], difficulty=2, minutes=20, forbid=KERNEL)
 
 
@@ -36,18 +36,19 @@ attention = Exercise(
     no_scale="Your scores are not divided by sqrt(d): they grow with the width, and the softmax becomes a hard choice.",
     by_width="Your scores are divided by d. Their standard deviation is sqrt(d), so that is the scale.",
     by_keys="Your scale is taken from the number of keys. It belongs to the width, the last size of q.",
-    over_queries="Your weights sum to one over the queries. Each query shares out its own attention: the softmax runs over "
-                 "the keys, the last axis.",
+    over_queries="Your weights sum to one over the queries. Each query shares out its own attention: the softmax "
+                 "runs over the keys, the last axis.",
     masked_after="Your weights are masked after the softmax: what was hidden still took part in the sum below the "
                  "fraction. Mask the scores.",
-    to_zero="What is hidden has the score 0 in your result, and exp(0) is 1: it still gets a weight. The score has to be "
-            "minus infinity.",
+    to_zero="What is hidden has the score 0 in your result, and exp(0) is 1: it still gets a weight. The score has "
+            "to be minus infinity.",
     opposite="You hide what may be attended to. In this mask True means allowed.",
     not_masked="Your result does not depend on the mask.",
-    averaged="A query that may attend nowhere gets the mean of the values: with the same large negative score everywhere "
-             "the softmax is uniform. Zeros are asked for.",
+    averaged="A query that may attend nowhere gets the mean of the values: with the same large negative score "
+             "everywhere the softmax is uniform. Zeros are asked for.",
     nan_row="A query that may attend nowhere gets NaN, from a softmax over nothing. Zeros are asked for.",
-    not_softmax="Your weights are not positive: the scores themselves multiply the values. Put them through the softmax.",
+    not_softmax="Your weights are not positive: the scores themselves multiply the values. Put them through the "
+                "softmax.",
 )
 def attention_reference(q, k, v, mask=None, bugs=frozenset()):
     d, m = q.shape[-1], k.shape[-2]
@@ -148,12 +149,12 @@ def mask_cases(generator):
 causal_mask.compare("values", mask_cases, points=4)
 causal_mask.hint(
     "You do not know where the diagonal goes.",
-    "Query i stands at position m - n + i. It may see key j if j <= m - n + i. Write that comparison down for all i and "
-    "j: torch.arange(m) <= torch.arange(n)[:, None] + m - n.")
+    "Query i stands at position m - n + i. It may see key j if j <= m - n + i. Write that comparison down for all i "
+    "and j: torch.arange(m) <= torch.arange(n)[:, None] + m - n.")
 causal_mask.hint(
     "It is right for n = m only.",
-    "With a cache of earlier tokens, n new queries meet m keys. The last query sees all m, so the last row is all True. "
-    "For n = 1 nothing is hidden.")
+    "With a cache of earlier tokens, n new queries meet m keys. The last query sees all m, so the last row is all "
+    "True. For n = 1 nothing is hidden.")
 causal_mask.hint(
     "The type is wrong.",
     "A comparison gives booleans; torch.ones(...).tril(...) gives numbers, until .bool().")

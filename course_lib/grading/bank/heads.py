@@ -13,14 +13,16 @@ from course_lib.grading.exercise import Exercise
 
 split_heads = Exercise(
     "split_heads", chapter="13", title="Into heads",
-    contract="x (B, T, h * d). Return (B, h, T, d): head j owns the features j * d to (j + 1) * d - 1 of every position.",
+    contract="x (B, T, h * d). Return (B, h, T, d): head j owns the features j * d to (j + 1) * d - 1 of every "
+             "position.",
     points=["multi-head"], difficulty=2, minutes=10)
 
 
 @split_heads.reference(
-    reshaped="Your heads hold features of other positions: the memory was cut in pieces of the new shape. Cut the last axis "
-             "first, then exchange two axes.",
-    interleaved="Head j gets every h-th feature in your result. It owns a block: the features j * d to (j + 1) * d - 1.",
+    reshaped="Your heads hold features of other positions: the memory was cut in pieces of the new shape. Cut the "
+             "last axis first, then exchange two axes.",
+    interleaved="Head j gets every h-th feature in your result. It owns a block: the features j * d to (j + 1) * d - "
+                "1.",
     axes_left="Your result is (B, T, h, d). Positions and heads still have to change places.",
     time_last="You exchange positions and features before you cut: your heads hold pieces of time.",
     sizes_exchanged="You cut the width into d heads of width h.",
@@ -61,8 +63,8 @@ split_heads.gradient("gradient", split_cases, wrt=(0,), points=1)
 split_heads.unchanged(split_cases)
 split_heads.hint(
     "The shape is right and the values are not.",
-    "reshape never moves a number: it only cuts the row of memory elsewhere. Go from (B, T, h * d) to (B, T, h, d) with it, "
-    "since that cuts the last axis alone. The rest is an exchange of axes.")
+    "reshape never moves a number: it only cuts the row of memory elsewhere. Go from (B, T, h * d) to (B, T, h, d) "
+    "with it, since that cuts the last axis alone. The rest is an exchange of axes.")
 split_heads.hint(
     "You are not sure which features belong to head 0.",
     "The first d of them. x.reshape(B, T, h, d)[:, :, 0] is x[:, :, :d]; x.reshape(B, T, d, h)[..., 0] is every h-th.")
@@ -76,8 +78,8 @@ merge_heads = Exercise(
 
 
 @merge_heads.reference(
-    reshaped="Your rows hold values of other positions: the memory was cut in pieces of the new shape. Exchange two axes "
-             "first, then join the last two.",
+    reshaped="Your rows hold values of other positions: the memory was cut in pieces of the new shape. Exchange two "
+             "axes first, then join the last two.",
     interleaved="The features of the heads alternate in your result. All features of head 0 come first, then those of "
                 "head 1.",
     added="You added the heads. They stand side by side, h * d features for each position.",
@@ -116,7 +118,8 @@ merge_heads.gradient("gradient", merge_cases, wrt=(0,), points=1)
 merge_heads.unchanged(merge_cases)
 merge_heads.hint(
     "The shape is right and the values are not.",
-    "Before two axes can be joined they must stand next to each other: (B, h, T, d) to (B, T, h, d) first, then reshape.")
+    "Before two axes can be joined they must stand next to each other: (B, h, T, d) to (B, T, h, d) first, then "
+    "reshape.")
 merge_heads.hint(
     "view complains about strides.",
     "transpose moves no number, it only renames the axes, and view cannot join what does not lie together. reshape, or "
@@ -129,16 +132,18 @@ merge_heads.hint(
 
 find_peeking = Exercise(
     "find_peeking", chapter="13", title="Find who peeks",
-    contract="layer is a function: for x (B, T, d) it returns (B, T, e), each sequence of the batch by itself; no gradient "
-             "comes through. Return a sorted list of the pairs (i, j), counted from 0, with j > i, for which position i of "
-             "the result depends on position j of x, for some x. For a causal layer the list is empty.",
+    contract="layer is a function: for x (B, T, d) it returns (B, T, e), each sequence of the batch by itself; no "
+             "gradient comes through. Return a sorted list of the pairs (i, j), counted from 0, with j > i, for "
+             "which position i of the result depends on position j of x, for some x. For a causal layer the list is "
+             "empty.",
     points=["causal-mask"], difficulty=4, minutes=35, kind="find")
 
 
 @find_peeking.reference(
-    at_zero="You look at the input of zeros only. Some paths open only for certain inputs, and a value of zero hides its "
-            "weight: try many random ones.",
-    one_feature="You change the first feature of a position only. A path may start at any of them: change the whole row.",
+    at_zero="You look at the input of zeros only. Some paths open only for certain inputs, and a value of zero hides "
+            "its weight: try many random ones.",
+    one_feature="You change the first feature of a position only. A path may start at any of them: change the whole "
+                "row.",
     itself_too="Your list holds pairs (i, i). A position may read its own token; only later ones are peeking.",
     earlier_too="Your list holds pairs with j < i. The past may be read.",
     exchanged="Your pairs are the wrong way round: the output comes first, the input that it reads second.",
