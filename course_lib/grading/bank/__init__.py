@@ -5,6 +5,7 @@ from course_lib.grading.bank import (
     attention,
     beyond_binary,
     chain_rule,
+    decoding,
     fvsbn,
     heads,
     improper,
@@ -28,6 +29,7 @@ MODULES = (                                   # in the order of the chapters
     attention,
     heads,
     positions,
+    decoding,
 )
 EXERCISES: dict[str, Exercise] = {exercise.id: exercise for module in MODULES for exercise in module.EXERCISES}
 
