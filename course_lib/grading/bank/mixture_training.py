@@ -40,8 +40,8 @@ def train_mog_reference(x, K, bugs=frozenset()):
     logits, mu = torch.zeros(K, requires_grad=True), start.requires_grad_()
     log_sigma = torch.full((K,), -1.0, requires_grad=True)
     trained = [mu, log_sigma] if "equal_weights" in bugs else [logits, mu, log_sigma]
-    optimizer = torch.optim.Adam(trained, lr=0.05, maximize="uphill" in bugs)
-    for _ in range(60 if "uphill" in bugs else 200):
+    optimizer = torch.optim.Adam(trained, lr=0.1, maximize="uphill" in bugs)
+    for _ in range(40 if "uphill" in bugs else 100):
         loss = -mog_loglik_reference(z, logits[None], mu[None], log_sigma[None]).mean()
         optimizer.zero_grad()
         loss.backward()
@@ -128,7 +128,7 @@ train_mog.hint(
     "differ at the start.")
 train_mog.hint(
     "You stay above 0.02 nats.",
-    "Train logits, means and log-deviations together. Adam with a step of 0.05 needs a few hundred steps on the whole "
+    "Train logits, means and log-deviations together. Adam with a step of 0.1 needs some hundred steps on the whole "
     "batch, under a second.")
 
 EXERCISES = [train_mog]
