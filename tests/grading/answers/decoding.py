@@ -58,7 +58,7 @@ def _(step_fn, bos, eos, beam, max_len, alpha=0.0):
     return x, total
 
 
-@wrong("beam_search: right tokens, the sum off by a constant")
+@wrong("beam_search: the second best at every step")
 def _(step_fn, bos, eos, beam, max_len, alpha=0.0):
     x, total, live = [], 0.0, True
     while live:
