@@ -32,6 +32,9 @@ reached. *Parameters* are the numbers that the data may set.
 This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
 what each gave on validation, seed, device, versions and time. Where a row names weights, they ship with the package,
 `course_lib.hub.load(name)`, in half precision, and the figure was measured with them."""
+WAITING = """\
+Runs that are written and tested on small data, and take more hours than anybody had for them so far. Each is one command, which
+goes on where it was if it is stopped; `--device cuda` takes it to a GPU."""
 SPEED = """\
 CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. Ratios
 hold across machines better than times do. `make bench` measures all of it."""
@@ -49,6 +52,10 @@ def page(records: list[dict], papers: dict[str, Any]) -> str:
         own = of_set(records, entry["data"])
         if own:
             out += ["", f"## {entry['title']}", "", entry["text"].strip(), "", *results(own, entry["data"], papers)]
+    if papers["waiting"]:
+        out += ["", "## Not run yet", "", WAITING, "", "| data | model | asked | command |", "|---|---|---|---|"]
+        out += [f"| {w['data']} | {w['model']} | {w['asked']} | `python -m benchmarks.reproduce {w['name']}` |"
+                for w in papers["waiting"]]
     speeds = [r for r in records if r["kind"] == "speed"]
     if speeds:
         out += ["", "## Speed", "", SPEED]
@@ -58,12 +65,15 @@ def page(records: list[dict], papers: dict[str, Any]) -> str:
 
 
 def results(records: list[dict], data: str, papers: dict[str, Any]) -> list[str]:
-    """The table of one data set, its notes and its commands."""
-    unit = records[0]["unit"]
+    """The tables of one data set, one a unit, their notes and commands."""
     figures = [f for f in papers["figure"] if f["data"] == data]
-    out = [f"| model | parameters | test, {unit} | asked | papers | weights |", "|---|---|---|---|---|---|"]
-    shown = []
-    for record in records:
+    out, shown, unit = [], [], None
+    for record in sorted(records, key=lambda record: record["unit"] != records[0]["unit"]):
+        if record["unit"] != unit:
+            out += [""] if out else []
+            unit = record["unit"]
+            out += [f"| model | parameters | test, {unit} | asked | papers | weights |",
+                    "|---|---|---|---|---|---|"]
         for row in record["rows"]:
             beside = [f for f in figures if f["model"] == row["model"]]
             shown += beside
@@ -104,7 +114,8 @@ def asked(row: dict) -> str:
     target = row["target"]
     if target is None:
         return ""
-    text = f"{target['at_most']:g} or less: {'reached' if target['reached'] else '**not reached**'}"
+    bound = f"{target['at_most']:g} or less" if "at_most" in target else f"{target['at_least']:g} or more"
+    text = f"{bound}: {'reached' if target['reached'] else '**not reached**'}"
     if target["aim"] is not None:
         text += f"; aim {target['aim']:g}: {'reached' if target['aim_reached'] else 'not reached'}"
     return text
@@ -157,7 +168,8 @@ def table(records: list[dict], papers: dict[str, Any]) -> str:
             for row in record["rows"]:
                 beside = [f for f in papers["figure"] if (f["data"], f["model"]) == (entry["data"], row["model"])]
                 if row["target"] or beside or row["weights"] and record["unit"] == "nats":
-                    out.append(f"| {entry['title']} | {row['model']} | {measured(row)} | {asked(row)} | "
+                    unit = "" if record["unit"] == "nats" else f" {record['unit']}"
+                    out.append(f"| {entry['title']} | {row['model']} | {measured(row)}{unit} | {asked(row)} | "
                                f"{'; '.join(cited(f, roles=False) for f in beside)} |")
     for record in records:
         if record["kind"] == "speed":

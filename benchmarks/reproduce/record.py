@@ -46,14 +46,14 @@ def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGH
 def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
     """Train every candidate, keep the best on validation, measure it on test: one row of the record."""
     best: Trained | None = None
-    lowest, tried, seconds = math.inf, [], 0.0
+    figure, tried, seconds = math.nan, [], 0.0
     for k, candidate in enumerate(row.candidates):
         trained = row.recipe(job, row, {**row.settings, **candidate}, f"{slug(row.label)}-{k}")
         valid = row.measure(trained.model, job.splits.valid)
         tried.append({**candidate, "valid": valid["mean"]})
         seconds += trained.seconds
-        if valid["mean"] < lowest:
-            best, lowest, chosen = trained, valid["mean"], {**row.settings, **candidate}
+        if best is None or run.best(valid["mean"], figure) != figure:
+            best, figure, chosen = trained, valid["mean"], {**row.settings, **candidate}
     model = best.model
     if row.weights:                                                  # measured as it will be shipped
         round_to_half(model)
@@ -74,7 +74,8 @@ def judge(target: Target | None, mean: float) -> dict[str, Any] | None:
     """The target beside what was reached."""
     if target is None:
         return None
-    return {"at_most": target.at_most, "reached": mean <= target.at_most,
+    asked = {"at_most": target.at_most} if target.at_least is None else {"at_least": target.at_least}
+    return {**asked, "reached": target.met(mean),
             "aim": target.aim, "aim_reached": None if target.aim is None else mean <= target.aim}
 
 
@@ -132,7 +133,8 @@ def summary(entry: dict[str, Any], unit: str) -> str:
     """One line on a row."""
     text = f"test {entry['test']['mean']:.3f} ± {entry['test']['standard_error']:.3f} {unit}"
     if target := entry["target"]:
-        text += f"; at most {target['at_most']:g} asked, {'reached' if target['reached'] else 'not reached'}"
+        bound = f"at most {target['at_most']:g}" if "at_most" in target else f"at least {target['at_least']:g}"
+        text += f"; {bound} asked, {'reached' if target['reached'] else 'not reached'}"
         if target["aim"] is not None:
             text += f"; aim {target['aim']:g} {'reached' if target['aim_reached'] else 'not reached'}"
     return text

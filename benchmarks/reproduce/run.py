@@ -13,10 +13,18 @@ from benchmarks.reproduce import recipes
 
 @dataclass(frozen=True)
 class Target:
-    """Test figures: `at_most` is to be reached, `aim` would be better still."""
+    """Test figures: `at_most`, or where more is better `at_least`, is to be reached; `aim` would be better still."""
 
-    at_most: float
+    at_most: float | None = None
     aim: float | None = None
+    at_least: float | None = None
+
+    def __post_init__(self):
+        if (self.at_most is None) == (self.at_least is None):
+            raise ValueError(f"at_most is {self.at_most} and at_least {self.at_least}; needed is one of the two")
+
+    def met(self, mean: float) -> bool:
+        return mean <= self.at_most if self.at_least is None else mean >= self.at_least
 
 
 @dataclass(frozen=True)
@@ -26,7 +34,7 @@ class Row:
     label       what the page calls it
     model       its class, built with `arguments`
     recipe      how it is trained, told `settings`
-    candidates  settings tried on top of those; the candidate with the lowest figure on the validation set is kept
+    candidates  settings tried on top of those; the candidate with the best figure on the validation set is kept
     measure     measure(model, part) -> mean, standard error, and what it is taken over
     weights     the name under which the package ships it, in half precision
     """
@@ -48,6 +56,7 @@ class Run:
 
     data     the name of the set, loaded with `options`, then made ready by `prepare`
     unit     of every figure
+    best     min or max: which of two figures is the better one
     """
 
     name: str
@@ -56,6 +65,7 @@ class Run:
     options: dict[str, Any] = field(default_factory=dict)
     prepare: Callable[[Any], Any] = lambda splits: splits
     unit: str = "nats"
+    best: Callable[..., float] = min
     seed: int = 0
     note: str = ""
 

@@ -71,7 +71,8 @@ def fresh(value: Any) -> Any:
 
 
 def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
-    """Whether two plain values agree; NaN equals NaN. Numbers and scalar tensors are one kind of thing."""
+    """Whether two plain values agree; NaN equals NaN. Numbers and scalar tensors are one kind of thing, and so are
+    lists and tuples."""
     if is_number(one) and is_number(two):
         one, two = torch.as_tensor(one), torch.as_tensor(two)
     if isinstance(one, Tensor) and isinstance(two, Tensor):
@@ -79,10 +80,10 @@ def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
             return False
         wide = torch.complex128 if one.is_complex() or two.is_complex() else torch.float64
         return torch.allclose(one.to(wide), two.to(wide), rtol=rtol, atol=atol, equal_nan=True)
+    if isinstance(one, list | tuple) and isinstance(two, list | tuple):
+        return len(one) == len(two) and all(same(a, b, rtol, atol) for a, b in zip(one, two, strict=True))
     if type(one) is not type(two):
         return False
-    if isinstance(one, list | tuple):
-        return len(one) == len(two) and all(same(a, b, rtol, atol) for a, b in zip(one, two, strict=True))
     if isinstance(one, dict):
         return one.keys() == two.keys() and all(same(one[key], two[key], rtol, atol) for key in one)
     return bool(one == two)

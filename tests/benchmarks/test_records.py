@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 
 import pytest
 
@@ -17,15 +18,24 @@ SPEEDS = {name: r for name, r in RECORDS.items() if r["kind"] == "speed"}
 ROWS = [pytest.param(name, row, id=f"{name}: {row['model']}") for name, r in RESULTS.items() for row in r["rows"]]
 
 
-# Runs that take hours and whose chapter is still being written. Nothing may be added here once it was recorded.
+# Runs that nobody has had the hours for yet. Nothing may be added here once it was recorded.
 TO_COME = {"nade-caltech-silhouettes", "nade-binarized-mnist", "made-binarized-mnist-8000",
-           "made-binarized-mnist-32-masks"}
+           "made-binarized-mnist-32-masks", "translation-multi30k"}
 
 
 def test_every_run_and_every_comparison_is_recorded_and_nothing_else():
     assert set(RESULTS) == set(RUNS) - TO_COME and TO_COME <= set(RUNS)
     assert set(SPEEDS) == set(COMPARISONS)
     assert {path.stem for path in store.RESULTS.glob("*")} == set(RECORDS)
+
+
+def test_the_results_page_names_what_was_not_run_with_what_is_asked_of_it():
+    waiting = {entry["name"]: entry for entry in tomllib.loads((store.RESULTS.parent / "papers.toml").read_text())["waiting"]}
+    assert set(waiting) == TO_COME
+    for name, entry in waiting.items():
+        row, = RUNS[name].rows
+        wanted = {row.target.at_most, row.target.at_least, row.target.aim} - {None} if row.target else set()
+        assert {float(number) for number in re.findall(r"[\d.]+", entry["asked"])} == wanted
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -46,7 +56,7 @@ def test_a_result_says_what_it_was_measured_on_and_by_what_command(name):
     assert record["data"]["name"] == run.data
     assert record["data"]["licence"] == entry.licence and record["data"]["key"] == entry.key
     assert re.fullmatch(r"[0-9a-f]{64}", record["data"]["sha256"])
-    assert record["data"]["comparable_with_papers"] is (run.data not in ("digits", "caltech101_silhouettes"))
+    assert record["data"]["comparable_with_papers"] is (run.data not in ("digits", "caltech101_silhouettes", "sst2", "cola"))
 
 
 @pytest.mark.parametrize("name", RESULTS)
@@ -74,8 +84,10 @@ def test_a_row_has_its_figures_and_its_target_is_judged_by_them(name, row):
     if wanted is None:
         assert row["target"] is None
     else:
-        assert row["target"]["at_most"] == wanted.at_most and row["target"]["aim"] == wanted.aim
-        assert row["target"]["reached"] is (row["test"]["mean"] <= wanted.at_most)
+        assert (row["target"].get("at_most"), row["target"].get("at_least"), row["target"]["aim"]) == (
+            wanted.at_most, wanted.at_least, wanted.aim)
+        assert row["target"]["reached"] is (row["test"]["mean"] <= wanted.at_most if wanted.at_least is None else
+                                            row["test"]["mean"] >= wanted.at_least)
         assert row["target"]["aim_reached"] == (None if wanted.aim is None else row["test"]["mean"] <= wanted.aim)
 
 
@@ -88,7 +100,11 @@ def test_the_targets_of_this_stage_are_asked_for():
         17.95, 18.35, 9.75)
     assert (asked["nade-binarized-mnist"].at_most, asked["made-binarized-mnist-8000"].at_most) == (89.0, 88.4)
     assert asked["made-binarized-mnist-32-masks"].at_most == 87.0
-    assert SPEEDS["speed-fvsbn-sampling"]["target"]["at_least"] == 100
+    assert asked["gpt-tiny-shakespeare"].at_most == 1.88 and asked["translation-multi30k"].at_least == 33
+    assert {name: r["target"]["at_least"] for name, r in SPEEDS.items()} == {
+        "speed-fvsbn-sampling": 100, "speed-nade-step": 1 / 0.75, "speed-nade-sampling": 1, "speed-made-sampling-500": 25,
+        "speed-made-sampling-8000": 100, "speed-made-step": 1, "speed-gpt-step": 1, "speed-gpt-greedy-1": 1.6,
+        "speed-gpt-greedy-8": 1.6, "speed-bert-step": 2.2, "speed-translation-step": 1.1, "speed-translation-greedy": 1}
 
 
 def test_known_figures_check_the_pipeline():

@@ -121,7 +121,8 @@ def test_data_is_copied_out_of_reach():
 
 @pytest.mark.parametrize("one, two, equal", [
     (1, torch.tensor(1.0), True), (1.0, 1, True), (True, 1, False), (float("nan"), float("nan"), True),
-    (torch.ones(2), torch.ones(2, 1), False), ([1, 2], (1, 2), False), ({"a": 1.0}, {"a": 1.0001}, False),
+    (torch.ones(2), torch.ones(2, 1), False), ([1, 2], (1, 2), True), ([1, 2], (2, 1), False),
+    ({"a": 1.0}, {"a": 1.0001}, False),
     ({"a": 1.0}, {"b": 1.0}, False), ([1.0, torch.zeros(2)], [1.0, torch.zeros(2)], True), (None, 0, False), ("a", "a", True),
 ])
 def test_same(one, two, equal):
@@ -161,3 +162,8 @@ def test_a_generator_is_handed_over_as_a_copy_and_not_taken_back():
     assert torch.equal(given.get_state(), before) and same(outcomes[0].value, outcomes[1].value)
     assert outcomes[0].changed == () and outcomes[0].value[1] == random.Random(5).random()
     assert Local(lambda g: g).call([given]).detail == "it returned an object of type Generator"
+
+
+def test_a_list_and_a_tuple_of_the_same_are_the_same():
+    assert same([(0, 1), torch.ones(2)], ([0, 1], torch.ones(2))) and not same((0, 1), [0, 1, 1])
+    assert not same([0], torch.tensor([0])) and not same((), None) and not same({0: 1}, [0])
