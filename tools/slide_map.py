@@ -73,6 +73,11 @@ def slug(heading: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text).strip("-")
 
 
+def link(heading: str) -> str:
+    """The anchor by which Markdown links to a heading, here as on GitHub: punctuation leaves no trace."""
+    return re.sub(r"[^\w -]", "", re.sub(r"\$[^$]*\$", "", heading).strip().lower()).replace(" ", "-")
+
+
 def tree(path: Path) -> list[tuple[str, list[str]]]:
     """Anchors of a notebook's sections (##), each with those below it (###), in order."""
     cells = json.loads(path.read_text("utf-8"))["cells"]
@@ -84,6 +89,13 @@ def tree(path: Path) -> list[tuple[str, list[str]]]:
         else:
             out[-1][1].append(slug(m[2]))
     return out
+
+
+def headings(path: Path) -> list[str]:
+    """The text of all sections of a notebook."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    return [m for c in cells if c["cell_type"] == "markdown"
+            for m in re.findall(r"^##+ (.+)$", "".join(c["source"]), flags=re.M)]
 
 
 def sections(path: Path) -> list[str]:
@@ -133,6 +145,9 @@ def page(rows: list[Point]) -> str:
 def problems(rows: list[Point]) -> list[str]:
     """Everything in the table that points nowhere, and every section that no row claims."""
     found = [f"{p.id} is listed twice" for p in rows if sum(q.id == p.id for q in rows) > 1]
+    found += [f"{path.name}: {heading!r} is linked to as #{link(heading)} and has the anchor #{slug(heading)}; leave out the "
+              "punctuation that differs" for path in filter(None, map(notebook, CHAPTERS)) for heading in headings(path)
+              if link(heading) != slug(heading)]
     for p in rows:
         path = notebook(p.chapter)
         if path is None:

@@ -114,7 +114,7 @@ class NadePixels(Explorable):
 
     @property
     def exact(self) -> bool:
-        """Whether the given pixels come first in the order: only then are the drawn ones a draw given all of them."""
+        """Whether the given pixels come first in the order. Only then are the drawn ones a draw given all of them."""
         is_open = [self.given[i] == OPEN for i in self.order]
         return is_open == sorted(is_open)
 
