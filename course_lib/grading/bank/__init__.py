@@ -14,6 +14,7 @@ from course_lib.grading.bank import (
     nade,
     nade_training,
     positions,
+    transformer,
 )
 from course_lib.grading.exercise import Exercise
 
@@ -29,6 +30,7 @@ MODULES = (                                   # in the order of the chapters
     attention,
     heads,
     positions,
+    transformer,
     decoding,
 )
 EXERCISES: dict[str, Exercise] = {exercise.id: exercise for module in MODULES for exercise in module.EXERCISES}
