@@ -40,7 +40,7 @@ class Local:
             if isinstance(problem, KeyboardInterrupt | GeneratorExit):
                 raise
             return failure(problem)
-        changed = tuple(i for i, arg in enumerate(theirs) if isinstance(arg, Tensor | list | dict)
+        changed = tuple(i for i, arg in enumerate(theirs) if isinstance(arg, Tensor | list | tuple | dict)
                         and not same(plain(arg), plain(args[i])))
         return Outcome("value", result, dict(zip(wrt, gradients, strict=True)), changed)
 
