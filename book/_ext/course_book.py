@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.util import logging
 
 log = logging.getLogger(__name__)
@@ -154,11 +155,24 @@ def sound_lists(app, pagename, templatename, context, doctree):
         context["body"] = body
 
 
+def tags_beside_line_breaks(app, doctree) -> None:
+    r"""A formula with a number, `\tag`, and a line break, as between the rows of a matrix, is passed on as it stands.
+
+    Sphinx would put it into an environment `split`, in which no number may stand.
+    """
+    for node in doctree.findall(nodes.math_block):
+        text = node.astext()
+        if "\\\\" in text and "\\tag" in text:
+            node["nowrap"] = node["no-wrap"] = True
+            node.children = [nodes.Text(f"\\[{text}\\]")]
+
+
 def setup(app):
     stand_ins_join()
     app.connect("autodoc-process-docstring", docstring_to_rst, priority=400)      # before napoleon's 500
     sys.path.insert(0, str(app.srcdir))                        # the API pages read course_lib from the work tree
     app.connect("builder-inited", one_target_or_none)
+    app.connect("doctree-read", tags_beside_line_breaks)
     app.connect("config-inited", repository, priority=10)
     app.connect("config-inited", local_mathjax, priority=10)
     app.connect("html-collect-pages", own_sources_only, priority=400)              # before viewcode's 500

@@ -69,6 +69,9 @@ def test_indented_blocks_are_set_apart():
     assert course_book.separated(["a", "b", "", "c"]) == ["a", "b", "", "c"]
 
 
+ROWS = r"$$m = \begin{pmatrix} 1 \\ 2 \end{pmatrix} \tag{1.2}$$"
+
+
 @pytest.fixture(scope="module")
 def small_book(tmp_path_factory) -> Path:
     """A book of one page and one notebook with this book's configuration, extension and assets."""
@@ -82,7 +85,7 @@ def small_book(tmp_path_factory) -> Path:
     (folder / "book/references.bib").write_text("")
     notebook = nbformat.v4.new_notebook(
         metadata={"language_info": {"name": "python"}, "kernelspec": KERNELSPEC},
-        cells=[nbformat.v4.new_markdown_cell("# A chapter\n\n$$x = 1 \\tag{1.1}$$", id="a"),
+        cells=[nbformat.v4.new_markdown_cell("# A chapter\n\n$$x = 1 \\tag{1.1}$$\n\n" + ROWS, id="a"),
                nbformat.v4.new_code_cell("print(1)", id="b")])
     nbformat.write(notebook, str(folder / "book/01-toy.ipynb"))
     return folder
@@ -108,6 +111,7 @@ def test_without_address_no_launch_buttons_and_no_warning(small_book):
     assert made.returncode == 0, made.stdout + made.stderr
     assert launch_links(site) == []
     page = (site / "book/01-toy.html").read_text("utf-8")
+    assert r"\[m = \begin{pmatrix} 1 \\ 2 \end{pmatrix} \tag{1.2}\]" in page and "begin{split}" not in page
     assert "executablebooks/jupyter-book" not in page and 'class="btn btn-sm btn-source-' not in page
 
 
