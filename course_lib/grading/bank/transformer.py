@@ -52,7 +52,7 @@ def layer_norm_cases(generator):
     for axes in (1, 2, 0):
         sizes = uneven(generator, (2, 5), (3, 7), (4, 9))[2 - axes:]
         d = sizes[-1]
-        x = normal(generator, *sizes, scale=2.0) + uniform(generator, 1, low=-3, high=3)
+        x = normal(generator, *sizes, scale=2.0) + uniform(generator, 1, low=-3.0, high=3.0)
         found.append((x, 1 + normal(generator, d), normal(generator, d), float(uniform(generator, 1, low=0.05, high=0.4))))
     return found
 
