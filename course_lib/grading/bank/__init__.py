@@ -7,6 +7,7 @@ from course_lib.grading.bank import (
     chain_rule,
     decoding,
     fvsbn,
+    gpt,
     heads,
     improper,
     made,
@@ -31,6 +32,7 @@ MODULES = (                                   # in the order of the chapters
     heads,
     positions,
     transformer,
+    gpt,
     decoding,
 )
 EXERCISES: dict[str, Exercise] = {exercise.id: exercise for module in MODULES for exercise in module.EXERCISES}
