@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from course_lib.grading.bank import (
     attention,
+    bert,
     beyond_binary,
     chain_rule,
     decoding,
@@ -11,6 +12,7 @@ from course_lib.grading.bank import (
     heads,
     improper,
     made,
+    masking,
     mixture_training,
     nade,
     nade_training,
@@ -34,6 +36,8 @@ MODULES = (                                   # in the order of the chapters
     transformer,
     gpt,
     decoding,
+    bert,
+    masking,
 )
 EXERCISES: dict[str, Exercise] = {exercise.id: exercise for module in MODULES for exercise in module.EXERCISES}
 
