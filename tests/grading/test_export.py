@@ -255,8 +255,8 @@ def test_gradescope_gets_the_points_of_a_submission(gradescope):
     results = gradescope(**{"03-made-up.ipynb": json.dumps(notebook), "01-made-up.ipynb": json.dumps(other)})
     points = {each["name"]: (each["score"], each["max_score"]) for each in results["tests"]}
     assert points.pop("fvsbn_conditionals") == (4, 6) and results["score"] == 4
-    assert points == {each.id: (0, each.possible) for each in EXERCISES.values() if each.id in points}
-    assert len(points) == len(EXERCISES) - 1
+    assert points == {each.id: (0, each.possible) for each in EXERCISES.values()
+                      if each.chapter in ("01", "03") and each.id != "fvsbn_conditionals"}
 
 
 def test_gradescope_is_told_of_a_submission_without_a_notebook(gradescope):

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from course_lib.grading.bank import of_chapter
+from course_lib.grading.bank import EXERCISES, of_chapter
 from course_lib.grading.notebooks import build, form, release
 from tests.conftest import ROOT
 from tests.grading import made_up
@@ -33,10 +33,9 @@ def everything(folder):
 def test_two_bundles_are_written(course, capsys):
     assert release.run(course) == 0
     student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
-    assert sorted(student) == ["README.md", "exercises/01-made-up.ipynb", "exercises/03-made-up.ipynb",
-                               "requirements.txt"]
-    assert sorted(teacher) == ["README.md", "requirements.txt", "solutions/01-made-up.ipynb",
-                               "solutions/03-made-up.ipynb"]
+    notebooks = [f"{chapter}-made-up.ipynb" for chapter in sorted({each.chapter for each in EXERCISES.values()})]
+    assert sorted(student) == ["README.md", *(f"exercises/{name}" for name in notebooks), "requirements.txt"]
+    assert sorted(teacher) == ["README.md", "requirements.txt", *(f"solutions/{name}" for name in notebooks)]
     assert "raise NotImplementedError" in student["exercises/03-made-up.ipynb"]
     assert "total_find_leaks" in teacher["solutions/03-made-up.ipynb"]
     assert "exercises/03-made-up.ipynb`: chapter 03" in student["README.md"]
