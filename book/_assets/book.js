@@ -22,7 +22,9 @@
   async function main() {
     name();
     mark();
-    new ResizeObserver(mark).observe(document.body);
+    const sizes = new ResizeObserver(mark);
+    sizes.observe(document.body);
+    for (const box of document.querySelectorAll(BOXES)) sizes.observe(box);
     await window.MathJax?.startup?.promise;
     mark();                                               // formulas have their width now
   }

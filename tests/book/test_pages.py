@@ -71,29 +71,22 @@ def shown(page) -> list[str]:
     return page.faults + [f"maths: {fault}" for fault in page.evaluate(BROKEN_MATHS)]
 
 
-def resize(page, size):
-    """Give the page another size, and a moment to take it: boxes that now scroll are marked some frames later.
+def on_a_phone(page) -> list[str]:
+    """What is wrong with a page that was opened at the width of a phone.
 
-    One that is never marked is waited for in vain, and then found by axe.
+    Boxes that scroll are marked some frames after they do; one that never is, is waited for in vain and found by axe.
     """
     from playwright.sync_api import TimeoutError
 
-    page.set_viewport_size(size)
-    page.wait_for_function("width => innerWidth === width", arg=size["width"])
     try:
         page.wait_for_function(f"() => !({NO_STOP})()", timeout=5000)
     except TimeoutError:
         pass
-
-
-def on_a_phone(page) -> list[str]:
-    """What is wrong at the width of a phone; the page is wide again afterwards."""
-    wide = page.viewport_size
-    resize(page, {"width": 390, "height": 844})
     found = [f"wider than the phone: {part}" for part in page.evaluate(WIDE)]
-    found += accessibility(page, ["scrollable-region-focusable", "target-size"], thin=False)
-    resize(page, wide)
-    return found
+    return found + accessibility(page, ["scrollable-region-focusable", "target-size"], thin=False)
+
+
+PHONE = {"width": 390, "height": 844}
 
 
 def none_of(found: list[str]):
@@ -105,8 +98,13 @@ def none_of(found: list[str]):
 def test_page(visit, path, scheme):
     with visit(path, scheme=scheme) as page:
         assert page.evaluate("document.documentElement.dataset.theme") == scheme
-        phone = on_a_phone(page) if scheme == "light" else []
-        none_of(shown(page) + phone + accessibility(page))
+        none_of(shown(page) + accessibility(page))
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_page_on_a_phone(visit, path):
+    with visit(path, **PHONE) as page:
+        none_of(on_a_phone(page))
 
 
 def test_front_door(visit):
@@ -153,14 +151,14 @@ def test_planted_fault_is_found(show, fault):
 
 def test_a_box_that_no_key_reaches_is_found_on_a_phone(show):
     line = f'<pre style="overflow-x: auto{{}}">{"long " * 50}</pre>'
-    with show(line.format("")) as page:
+    with show(line.format(""), **PHONE) as page:
         assert any("scrollable-region-focusable" in fault for fault in on_a_phone(page))
-    with show(line.format('" tabindex="0')) as page:
+    with show(line.format('" tabindex="0'), **PHONE) as page:
         assert on_a_phone(page) == []
 
 
 def test_nothing_is_found_on_a_good_page(show):
-    with show("<p>Good</p>") as page:
+    with show("<p>Good</p>", **PHONE) as page:
         assert shown(page) + on_a_phone(page) + accessibility(page) == []
 
 
@@ -173,11 +171,11 @@ def test_pale_code_is_found_though_repeated_code_is_left_out(show):
 
 def test_wide_page_is_found(show):
     wide = '<pre style="width:900px">wide</pre>'
-    with show(wide) as page:
+    with show(wide, **PHONE) as page:
         assert any("wider than the phone: pre" in line for line in on_a_phone(page))
     box = '<div style="overflow-x:auto" {}><pre>' + "wide, in a box of its own; " * 9 + "</pre></div>"
-    with show(box.format("")) as page:
+    with show(box.format(""), **PHONE) as page:
         found = on_a_phone(page)
         assert any("scrollable-region-focusable" in line for line in found), found
-    with show(box.format('tabindex="0"')) as page:
+    with show(box.format('tabindex="0"'), **PHONE) as page:
         assert on_a_phone(page) == []
