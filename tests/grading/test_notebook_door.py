@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from course_lib.grading import EXERCISES, check, evaluate, hint, solution
-from course_lib.grading.checks import Compare
 from course_lib.grading import notebook as door
+from course_lib.grading.checks import Compare
 from tests.conftest import ROOT
 
 
