@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 
 ENOUGH = 0.05                                                        # seconds that one measurement lasts at least
+LARGE = 2**16                                                        # bytes of a block whose memory is looked at by itself
+M_MMAP_THRESHOLD = -3                                                # of glibc's mallopt
 
 
 def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
@@ -51,7 +53,8 @@ def _repeats(call: Callable[[], object]) -> int:
 def extra_memory(call: Callable[[], object]) -> float | None:
     """Most MiB that a call needs beyond what was there before it; None where the kernel does not say (not Linux).
 
-    Measured in a copy of this process, after the free memory was handed back, so that none of it is used again.
+    Measured in a copy of this process. Its free blocks are taken away first: the call would find memory in them, and keep
+    what it has given back there, so that the figure would depend on what ran before.
     """
     if not os.path.exists("/proc/self/clear_refs"):
         return None
@@ -60,7 +63,7 @@ def extra_memory(call: Callable[[], object]) -> float | None:
     if child == 0:
         try:
             call()                                                   # its code and constants are in memory now
-            ctypes.CDLL(None).malloc_trim(0)
+            _take_free_blocks(ctypes.CDLL(None))
             with open("/proc/self/clear_refs", "w") as reset:
                 reset.write("5")                                     # the high-water mark, down to what is used now
             before = _resident("VmRSS")
@@ -73,6 +76,25 @@ def extra_memory(call: Callable[[], object]) -> float | None:
         said = pipe.read()
     os.waitpid(child, 0)
     return float(said) if said else None
+
+
+def _take_free_blocks(libc: ctypes.CDLL) -> None:
+    """Allocate, untouched and for good, every large free block; from here on each new one is the kernel's and returns to it.
+
+    With the threshold set, a large request is met from the heap only where a free block is there; else it is mapped, which
+    glibc notes in the second bit of the word before the block.
+    """
+    libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+    libc.malloc_trim(0)
+    libc.mallopt(M_MMAP_THRESHOLD, LARGE)
+    size = 2**34
+    while size >= LARGE:
+        block = libc.malloc(size)
+        mapped = block and ctypes.c_size_t.from_address(block - ctypes.sizeof(ctypes.c_size_t)).value & 2
+        if mapped:
+            libc.free(block)
+        if mapped or not block:
+            size //= 2
 
 
 def _resident(field: str) -> int:

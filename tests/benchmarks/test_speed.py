@@ -87,6 +87,10 @@ def test_memory_is_the_most_that_a_call_needs_and_its_traces_are_gone():
 
     assert timing.extra_memory(call) == pytest.approx(40, abs=4)
     assert timing.extra_memory(lambda: None) < 4
+    torch.ones(31 * mebibyte)                                        # from here on blocks of this size lie in the heap
+    held = sorted((torch.ones(28 * mebibyte) for _ in range(10)), key=torch.Tensor.data_ptr)
+    del held[7], held[4], held[3]                                    # holes of 28 and of 56: 40 fit into one, 24 into both
+    assert timing.extra_memory(call) == pytest.approx(40, abs=4)
 
 
 def test_a_peer_that_is_missing_is_named_with_what_to_do():
