@@ -68,6 +68,7 @@ class Past(NamedTuple):
     caches: tuple[KVCache, ...]                                      # of the target, one a layer
     memory: tuple[KeysValues, ...]                                   # of the source, one a layer
     seen: Bool[Tensor, "B 1 S"]                                      # True where the source has a token
+    over: Bool[Tensor, "B"]                                          # True where the target has ended
     logits: Float[Tensor, "B V"]                                     # of the next token
 
 
@@ -77,6 +78,10 @@ class Translation(AutoregressiveModel):
     An autoregressive model of the target y (B, T) whose `context` is the source (B, S), filled up with `pad_id` on the
     right. Embeddings are multiplied by the root of D and get sinusoidal positions. One pass scores all targets, each
     position being given the true tokens before it (teacher forcing); decoding keeps the keys and values of the past.
+
+    A target ends with `eos_id`. What follows is padding with probability 1, so that rows of one length hold targets of
+    many: `log_prob` is that of the target up to and including its end token, a sample ends with padding, and the
+    probabilities of all rows sum to one. Anything but padding after the end has probability 0.
 
     Slides: "Transformer", "Teacher forcing". Paper: Vaswani et al. 2017.
     """
@@ -118,7 +123,9 @@ class Translation(AutoregressiveModel):
 
     def conditionals(self, x: Tensor, context: Tensor | None = None) -> Distribution:
         x = self.check_input(x, self._needed(context))
-        return self.conditional(self._logits(self._decode(self._shifted(x), *self.encode(context))))
+        logits = self._logits(self._decode(self._shifted(x), *self.encode(context)))
+        ends = x == self.eos_id
+        return self.conditional(self._padded(logits, ends.cumsum(dim=1) > ends))         # an end before this token
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
         """Mean cross-entropy in nats a token, smoothed as configured, and the number of tokens it is a mean over.
@@ -141,7 +148,8 @@ class Translation(AutoregressiveModel):
         caches = tuple(KVCache() for _ in self.decoder)
         projected = tuple(block.cross_attention.keys_values(memory) for block in self.decoder)
         first = torch.full((batch, 1), self.bos_id, device=memory.device)
-        return self._step(first, Past(0, caches, projected, seen, memory))
+        over = torch.zeros(batch, dtype=torch.bool, device=memory.device)
+        return self._step(first, Past(0, caches, projected, seen, over, memory))
 
     def predict(self, state: Past) -> Distribution:
         return self.conditional(state.logits)
@@ -151,7 +159,8 @@ class Translation(AutoregressiveModel):
         """One token more: its query meets the cached keys, its own layer's of the target and the source's."""
         if state.caches[0].length != state.length:                   # another update went on from this state before
             state = state._replace(caches=tuple(cache.select(length=state.length) for cache in state.caches))
-        return self._step(x_i[:, None].long(), state)
+        x_i = x_i.long().to(state.over.device)
+        return self._step(x_i[:, None], state._replace(over=state.over | (x_i == self.eos_id)))
 
     def select(self, state: Past, rows: Tensor) -> Past:
         caches = tuple(cache.select(rows, state.length) for cache in state.caches)
@@ -162,7 +171,8 @@ class Translation(AutoregressiveModel):
         h = self.dropout(self.positions(self.target(tokens), position))
         for block, cache, memory in zip(self.decoder, past.caches, past.memory):
             h = block(h, memory, memory_mask=past.seen, cache=cache)
-        return past._replace(length=past.length + 1, logits=self._logits(self.decoder_norm(h))[:, -1])
+        logits = self._logits(self.decoder_norm(h))[:, -1]
+        return past._replace(length=past.length + 1, logits=self._padded(logits, past.over))
 
     # --- the network -------------------------------------------------------------------------------------------------
 
@@ -175,6 +185,11 @@ class Translation(AutoregressiveModel):
 
     def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         return F.linear(hidden, self.target.weight if self.head is None else self.head.weight)
+
+    def _padded(self, logits: Float[Tensor, "*B V"], over: Bool[Tensor, "*B"]) -> Float[Tensor, "*B V"]:
+        """Where the target is over, nothing but padding is possible."""
+        other = torch.arange(logits.shape[-1], device=logits.device) != self.settings.pad_id
+        return logits.masked_fill(over[..., None] & other, -torch.inf)
 
     def _shifted(self, target: Integer[Tensor, "B T"]) -> Integer[Tensor, "B T"]:
         """What stands before each token: bos, then all but the last."""

@@ -329,6 +329,18 @@ def is_the_six_equations(module):
     same(module.transformer_function(x, **module.slide_weights(block)), block(x[None])[0])
 
 
+def drops_what_a_layer_adds(Residual):
+    """In training a share p of what the layer adds is zero, the rest divided by 1 - p; in eval nothing happens."""
+    layer = Residual(400, "pre", dropout=0.2).double()
+    x = normal(3, 20, 400)
+    torch.manual_seed(0)
+    added = (layer.train()(x, torch.ones_like) - x).detach()
+    zero = added.abs() < 1e-9
+    assert abs(zero.double().mean() - 0.2) < 0.01
+    same(added[~zero], torch.full_like(added[~zero], 1 / 0.8), 1e-4)
+    same(layer.eval()(x, torch.ones_like), x + 1)
+
+
 def stands_where_it_says(Residual):
     x, f = normal(2, 3, 8), lambda y: 2 * y.roll(1, dims=-1) + 1
     made = {norm: drawn(Residual(8, norm)) for norm in ("post", "pre", "inner")}

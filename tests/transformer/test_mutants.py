@@ -6,7 +6,10 @@ from functools import cache
 
 import pytest
 
-from tests.transformer.mutants import MUTANTS, Mutant, planted
+from tests.transformer import mutants, mutants_translation
+from tests.transformer.mutants import Mutant, planted
+
+MUTANTS = mutants.MUTANTS + mutants_translation.MUTANTS
 
 
 @cache

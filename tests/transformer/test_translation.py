@@ -8,20 +8,12 @@ from torch import nn
 from course_lib.contract import check_all
 from course_lib.text.decoding import beam_search, exhaustive, greedy
 from course_lib.training import cross_entropy, fit
+from course_lib.transformer import translation
 from course_lib.transformer.positions import sinusoidal
-from course_lib.transformer.translation import Translation, TranslationConfig
+from course_lib.transformer.translation import Translation
+from tests.transformer import translation_checks as check
 from tests.transformer.checks import copy_layer, drawn, same
-
-PAD, BOS, EOS = 0, 1, 2
-SOURCE = torch.tensor([[3, 4, 5, PAD], [6, 7, 8, 9], [10, PAD, PAD, PAD]])
-TARGET = torch.tensor([[5, 6, EOS, PAD, PAD], [7, 8, 9, 4, EOS], [3, EOS, PAD, PAD, PAD]])
-
-
-def small(**changes):
-    settings = {"source": 11, "target": 13, "pad_id": PAD, "bos_id": BOS, "eos_id": EOS, "d_model": 12, "heads": 3, "d_ff": 20,
-                "encoder_layers": 2, "decoder_layers": 2, "dropout": 0.0, **changes}
-    torch.manual_seed(0)
-    return Translation(TranslationConfig(**settings))
+from tests.transformer.translation_checks import BOS, EOS, PAD, SOURCE, TARGET, small
 
 
 def test_it_is_torchs_layers_stacked():
@@ -42,8 +34,8 @@ def test_it_is_torchs_layers_stacked():
     for layer in decoder:
         h = layer(h, m, tgt_mask=future, memory_key_padding_mask=hidden)
     want = ours.head(h).log_softmax(-1)
-    same(ours.conditionals(TARGET, SOURCE).logits, want, 1e-9)
     real = TARGET != PAD
+    same(ours.conditionals(TARGET, SOURCE).logits[real], want[real], 1e-9)
     loss, count = ours.loss((SOURCE, TARGET))
     picked = want[real].gather(1, TARGET[real][:, None])
     same(loss, -picked.mean(), 1e-9)
@@ -66,6 +58,20 @@ def test_step_by_step_is_the_full_pass(norm):
         other = model.update(state, torch.full((3,), 4))             # a branch does not disturb the trunk
         assert other.length == state.length + 1
         state = model.update(state, TARGET[:, t])
+
+
+@pytest.mark.parametrize("proof", [
+    check.scores_up_to_the_end, check.keeps_the_contract_past_the_end, check.steps_as_the_full_pass,
+    check.loss_is_the_mean_over_real_tokens])
+def test_targets_end(proof):
+    proof(translation)
+
+
+def test_rows_that_are_over_move_with_the_beams():
+    model = drawn(small()).eval()
+    state = model.update(model.start(3, SOURCE), torch.tensor([5, EOS, 7]))
+    chosen = model.predict(model.select(state, torch.tensor([1, 0, 1]))).probs
+    assert chosen[:, PAD].tolist()[::2] == [1, 1] and chosen[1, PAD] < 1
 
 
 def test_rows_can_be_reordered_and_repeated():
