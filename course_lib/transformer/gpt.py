@@ -17,7 +17,7 @@ from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.transformer import pretrained
 from course_lib.transformer.attention import KVCache, causal_mask, combine_masks, drop
-from course_lib.transformer.blocks import EncoderBlock, LayerNorm
+from course_lib.transformer.blocks import ACTIVATIONS, EncoderBlock, LayerNorm
 from course_lib.transformer.positions import LearnedPositions
 
 NO_TOKEN = -1                                                        # stands left of a prompt shorter than others
@@ -162,7 +162,11 @@ class GPT(AutoregressiveModel):
         caches, known = state.caches, state.tokens.shape[1]
         if caches[0].length != known:                                # another update went on from this state before
             caches = tuple(cache.select(length=known) for cache in caches)
-        return State(tokens, mask, caches, self._logits(self._hidden(tokens[:, -1:], mask, caches)[:, -1]))
+        if self.training:                                            # dropout is drawn
+            hidden = self._hidden(tokens[:, -1:], mask, caches)[:, -1]
+        else:
+            hidden = self._step(tokens, mask, caches)
+        return State(tokens, mask, caches, self._logits(hidden))
 
     def select(self, state: State, rows: Tensor) -> State:
         known = state.tokens.shape[1]
@@ -179,6 +183,25 @@ class GPT(AutoregressiveModel):
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
             x = block(x, attend, causal=True, cache=cache)
         return self.norm(x)
+
+    def _step(self, tokens: Integer[Tensor, "B S"], mask: Bool[Tensor, "B S"] | None,
+              caches: Sequence[KVCache]) -> Float[Tensor, "B D"]:
+        """`_hidden` of the last token alone, in eval mode, as plain operations.
+
+        A call of a module costs about what its arithmetic costs at one position. Hooks on the blocks are not called.
+        """
+        x = self._embedded(tokens[:, -1:], mask, caches[0].length)[:, 0]                   # (B, D)
+        attend = None if mask is None else mask[:, None, None]       # (B, 1, 1, S)
+        for block, cache in zip(self.blocks, caches):
+            attention, network = block.attention, block.feed_forward
+            qkv = F.linear(_normed(x, block.residual1.norm), attention.qkv.weight, attention.qkv.bias)
+            qkv = qkv.view(len(x), 3, attention.heads, 1, -1).transpose(0, 1)              # (3, B, H, 1, K)
+            k, v = cache.append(qkv[1:])                                                   # (B, H, S, K) each
+            heads = F.scaled_dot_product_attention(qkv[0], k, v, attend)                   # (B, H, 1, K)
+            x = x + F.linear(heads.reshape(x.shape), attention.out.weight, attention.out.bias)
+            wide = F.linear(_normed(x, block.residual2.norm), network.widen.weight, network.widen.bias)
+            x = x + F.linear(ACTIVATIONS[network.activation](wide), network.narrow.weight, network.narrow.bias)
+        return _normed(x, self.norm)
 
     def _embedded(self, tokens: Tensor, mask: Tensor | None, past: int) -> Float[Tensor, "B T D"]:
         """Tokens and positions; a position counts the real tokens before it."""
@@ -257,6 +280,10 @@ class GPT(AutoregressiveModel):
     def save_pretrained(self, folder: str | Path) -> None:
         """Write config.json and model.safetensors as Hugging Face's GPT2LMHeadModel reads them."""
         pretrained.save_gpt(self, folder)
+
+
+def _normed(x: Tensor, norm: LayerNorm) -> Tensor:
+    return F.layer_norm(x, norm.gamma.shape, norm.gamma, norm.beta, norm.eps)
 
 
 def left_pad(prompts: Sequence[Sequence[int] | Integer[Tensor, "T"]]) -> Integer[Tensor, "B P"]:
