@@ -3,6 +3,8 @@
 Each is an anywidget: one Python file, one ES module, one style sheet for all.
 """
 
+from course_lib.explorables.bert_masking import MaskingForBert
+from course_lib.explorables.attention_heads import AttentionHeads
 from course_lib.explorables.chain_rule import ChainRule
 from course_lib.explorables.made_masks import MadeMasks
 from course_lib.explorables.mask_editor import MaskEditor
@@ -10,4 +12,4 @@ from course_lib.explorables.nade_pixels import NadePixels
 from course_lib.explorables.sinusoids import Sinusoids
 from course_lib.explorables.timeline import Timeline
 
-__all__ = ["ChainRule", "MadeMasks", "MaskEditor", "NadePixels", "Sinusoids", "Timeline"]
+__all__ = ["AttentionHeads", "ChainRule", "MadeMasks", "MaskEditor", "MaskingForBert", "NadePixels", "Sinusoids", "Timeline"]
