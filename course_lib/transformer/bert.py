@@ -123,7 +123,7 @@ class BERT(nn.Module):
         x = x + (self.types.weight[0] if token_types is None else self.types(token_types))
         x = self.norm(x)
         x = drop(x, self.settings.dropout) if self.training else x
-        attend = None if mask is None else mask[:, None, :]          # (B, 1, T), for every query
+        attend = None if mask is None or mask.all() else mask[:, None, :]            # (B, 1, T), for every query
         for block in self.blocks:
             x = block(x, attend)
         return Encoded(x, self.pooler(x[:, 0]).tanh())
