@@ -84,13 +84,16 @@ def close(seen, total, share):
     assert abs(seen / total - share) < 4 * (share * (1 - share) / total) ** 0.5, f"{seen / total:.4f}, not {share}"
 
 
-def pairs_as_the_paper(sentence_pairs):
-    """Half follow; the others are of another document, each sentence of all others as likely as the next."""
-    sizes = torch.randint(1, 12, (400,), generator=rng()).tolist()
-    docs = [[torch.tensor([d, i]) for i in range(n)] for d, n in enumerate(sizes)]
+def pairs_as_the_paper(sentence_pairs, count=400, words=2):
+    """Half follow; the others are of another document, each sentence of all others as likely as the next.
+
+    `count` documents of 1 to 11 sentences; a sentence's first two words say which document and where in it.
+    """
+    sizes = torch.randint(1, 12, (count,), generator=rng()).tolist()
+    docs = [[torch.tensor([d, i] + [0] * (words - 2)) for i in range(n)] for d, n in enumerate(sizes)]
     pairs = sentence_pairs(docs, rng(1))
     assert len(pairs) == sum(n - 1 for n in sizes)
-    assert sorted(tuple(p.first.tolist()) for p in pairs) == [(d, i) for d, n in enumerate(sizes) for i in range(n - 1)]
+    assert sorted(tuple(p.first[:2].tolist()) for p in pairs) == [(d, i) for d, n in enumerate(sizes) for i in range(n - 1)]
     close(sum(p.next for p in pairs), len(pairs), 0.5)
     for a, b, follows in pairs:
         if follows:
@@ -98,7 +101,8 @@ def pairs_as_the_paper(sentence_pairs):
         else:
             assert a[0] != b[0]
     drawn_ = torch.stack([p.second for p in pairs if not p.next])
-    assert abs(drawn_[:, 0].double().mean() - 200) < 20 and (drawn_[:, 1] == 0).any()
+    close_to_the_middle = 4 * count / (12 * len(drawn_)) ** 0.5
+    assert abs(drawn_[:, 0].double().mean() - (count - 1) / 2) < close_to_the_middle and (drawn_[:, 1] == 0).any()
     few = [[torch.tensor([0, i]) for i in range(300)], [torch.tensor([1, 0])], [torch.tensor([2, 0])]]
     few = sentence_pairs(few, rng())
     strangers = torch.tensor([int(p.second[0]) for p in few if not p.next])

@@ -132,7 +132,8 @@ def documents(count=40, seed=0):
 
 
 def test_pairs():
-    check.pairs_as_the_paper(sentence_pairs)
+    """On two million tokens: some 60,000 sentences of 34."""
+    check.pairs_as_the_paper(sentence_pairs, count=10_000, words=34)
 
 
 def test_pairs_in_the_wrong_order():
