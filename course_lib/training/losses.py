@@ -1,7 +1,7 @@
 r"""Label smoothing: a little of the target's probability goes to the other classes, in one of two forms.
 
 "slide"   $1 - \epsilon$ for the target, $\epsilon / (V - 1)$ for each other class
-"torch"   $(1 - \epsilon) + \epsilon / V$ for the target, $\epsilon / V$ for each other class; the paper's
+"torch"   $(1 - \epsilon) + \epsilon / V$ for the target, $\epsilon / V$ for each other class; Szegedy's
 
 The first with $\epsilon$ is the second with $\epsilon V / (V - 1)$.
 """

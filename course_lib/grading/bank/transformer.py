@@ -89,8 +89,8 @@ label_smoothing_loss = Exercise(
 
 
 @label_smoothing_loss.reference(
-    slides_form="Your eps is shared among the K - 1 other classes: that is the slide's form. This one, torch's and the "
-                "paper's, gives eps / K to all K, the target included.",
+    slides_form="Your eps is shared among the K - 1 other classes: that is the slide's form. This one, torch's, gives "
+                "eps / K to all K, the target included.",
     not_smoothed="Your loss does not depend on eps.",
     swapped="Your eps and 1 - eps are exchanged: most of the weight belongs to the target.",
     rest_unshared="Each class of yours gets eps. Together they get eps: eps / K each.",
@@ -182,12 +182,13 @@ noam_lr = Exercise(
     width_multiplied="Your rate grows with d_model. A wider model takes smaller steps: the power is -0.5.",
     wrong_power="Your two branches do not meet at step = warmup. The power of warmup is -1.5.",
     from_zero="You count the steps from 0. The first is 1, and its rate is not 0.",
+    one_ahead="Your rate is that of the next step: step counts from 1 already, so nothing is added to it.",
     flat_after="Your rate stays at its peak after the warm-up. It falls as 1 / sqrt(step).",
     relative="Your rate is 1 at its peak. That factor is `inverse_sqrt` of the library; the paper's peak is "
              "(d_model warmup)^-0.5.",
 )
 def noam_lr_reference(step, d_model, warmup, bugs=frozenset()):
-    s, w = step - ("from_zero" in bugs), warmup
+    s, w = step - ("from_zero" in bugs) + ("one_ahead" in bugs), warmup
     rise, fall = s * w ** (-1.0 if "wrong_power" in bugs else -1.5), max(s, 1e-9) ** -0.5
     if "flat_after" in bugs:
         fall = w ** -0.5
@@ -288,7 +289,7 @@ def placement_cases(generator):
         widen, narrow = normal(generator, d, hidden).double(), normal(generator, hidden, d).double()
 
         def f(x, widen=widen, narrow=narrow):
-            return (x.double() @ widen).tanh() @ narrow
+            return ((x.double() @ widen).tanh() @ narrow).to(x.dtype)          # blocks answer in the precision of x
 
         kinds = ["post", "pre", "inner", "no skip", "sample variance"] + list(KINDS)[-4:]
         kinds = kinds[:number] if number > 5 else ["inner", "post", "mixes tokens", "pre", "pre"]
