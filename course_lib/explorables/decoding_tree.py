@@ -1,0 +1,273 @@
+r"""Ways through a tree: greedy search, beams and draws, step by step, on a model small enough to be drawn whole.
+
+`follow` takes a strategy apart into steps, each with what was kept, what finished, what was dropped. It is the
+reference for every number that `decoding_tree.js` shows; its results are those of `course_lib.text.decoding`, in
+float64. What ties is taken in the order of the symbols.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import torch
+import traitlets
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.chain_rule import uniforms
+from course_lib.explorables.decoding_trees import Offer, offers
+from course_lib.text.decoding import log_probs, reshape
+from course_lib.text.prefix_tree import PrefixTree, State
+
+STRATEGIES = ("greedy", "beam search", "sampling")
+WIDEST, MOST_SEQUENCES = 5, 24
+
+
+class Hypothesis(NamedTuple):
+    """A beginning or a whole sequence. `score` is what it is ranked by; of a draw, log p under the setting."""
+
+    tokens: tuple[int, ...]
+    log_prob: float
+    score: float
+
+
+class Step(NamedTuple):
+    """What one step did with the continuations that it looked at, best first.
+
+    kept      go on            finished  have ended, and may be the result
+    dropped   looked at, no more       stopped   were to go on, but the search was over
+    done      the finished ones that count so far, as many as the beam is wide
+    cut       continuations that temperature, top-k and top-p left without probability
+    u         the uniform of a draw
+    """
+
+    kept: list[Hypothesis]
+    finished: list[Hypothesis]
+    dropped: list[Hypothesis]
+    stopped: list[Hypothesis]
+    done: list[Hypothesis]
+    cut: list[Hypothesis]
+    u: float | None = None
+
+
+class Setting(NamedTuple):
+    """What the reader chooses. top_k 0 and top_p 1 cut nothing."""
+
+    strategy: str = "greedy"
+    width: int = 2
+    exponent: float = 0.0
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 1
+
+
+def depth(tree: PrefixTree) -> int:
+    """Symbols of the longest sequence, the end symbol included."""
+    return 1 + max(map(len, tree.beginnings))
+
+
+def table(tree: PrefixTree, setting: Setting | None = None) -> Float[Tensor, "N V"]:
+    """log p of every symbol after every beginning, the last row for what is over; reshaped if a setting samples."""
+    log_p = log_probs(tree, tree.predict(State(torch.arange(len(tree.p)))))
+    if setting is None or setting.strategy != "sampling":
+        return log_p
+    return reshape(log_p, setting.temperature, setting.top_k or None, None if setting.top_p == 1 else setting.top_p)
+
+
+def stated_uniforms(seed: int, num: int) -> list[float]:
+    """Uniforms of four decimal places, so that what is printed is what was drawn with."""
+    return [math.floor(u * 10000) / 10000 for u in uniforms(seed, num)]
+
+
+def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
+    """All sequences of positive probability; score as beam search has it, or log p under the setting of a draw."""
+    log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
+    found = []
+
+    def visit(tokens: tuple[int, ...], node: int, total: float, score: float) -> None:
+        if len(tokens) == n or tree.end in tokens:
+            exponent = setting.exponent if setting.strategy == "beam search" else 0.0
+            score = score if setting.strategy == "sampling" else total / len(tokens) ** exponent
+            found.append(Hypothesis(tokens, total, score))
+            return
+        for v, step in enumerate(log_p[node]):
+            if step > -math.inf:
+                visit((*tokens, v), int(tree.child[node, v]), total + step, score + changed[node][v])
+
+    visit((), tree.root, 0.0, 0.0)
+    return found
+
+
+def follow(tree: PrefixTree, setting: Setting) -> list[Step]:
+    """The steps of a strategy, from the empty beginning until it is over."""
+    return _beam(tree, setting) if setting.strategy == "beam search" else _walk(tree, setting)
+
+
+def _node(tree: PrefixTree, tokens: tuple[int, ...]) -> int:
+    node = tree.root
+    for v in tokens:
+        node = int(tree.child[node, v])
+    return node
+
+
+def _beam(tree: PrefixTree, setting: Setting) -> list[Step]:
+    log_p, n, k = table(tree).tolist(), depth(tree), setting.width
+    going, done, steps = [Hypothesis((), 0.0, 0.0)], [], []
+    for t in range(1, n + 1):
+        new = [Hypothesis((*b.tokens, v), b.log_prob + step, (b.log_prob + step) / t ** setting.exponent)
+               for b in going for v, step in enumerate(log_p[_node(tree, b.tokens)]) if step > -math.inf]
+        new.sort(key=lambda b: -b.log_prob)                          # stable: ties in the order of the symbols
+        ends = [t == n or b.tokens[-1] == tree.end for b in new]
+        finished = [b for b, over in zip(new[:k], ends) if over]     # only the first k may finish
+        going = [b for b, over in zip(new, ends) if not over][:k]
+        done = sorted([*done, *finished], key=lambda b: -b.score)[:k]
+        over = not going or len(done) == k and going[0].score <= done[-1].score
+        dropped = [b for b in new if b not in finished and b not in going]
+        steps.append(Step([] if over else going, finished, dropped, going if over else [], done, []))
+        if over:
+            break
+    return steps
+
+
+def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
+    """One beginning: the likeliest symbol of each step, or a drawn one."""
+    log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
+    u = stated_uniforms(setting.seed, n) if setting.strategy == "sampling" else [None] * n
+    here, steps = Hypothesis((), 0.0, 0.0), []
+    for t in range(n):
+        node, new, cut = _node(tree, here.tokens), [], []
+        for v, (step, score) in enumerate(zip(log_p[node], changed[node])):
+            if step > -math.inf:
+                b = Hypothesis((*here.tokens, v), here.log_prob + step, here.score + score)
+                (new if score > -math.inf else cut).append(b)
+        if u[t] is None:
+            here = max(new, key=lambda b: b.score)                   # the first of those that tie
+        else:                                                        # inverse CDF: the first whose share reaches past u
+            p = torch.tensor([changed[node][b.tokens[-1]] for b in new], dtype=torch.float64).softmax(0)
+            cdf = p.cumsum(0)
+            here = new[int((u[t] * cdf[-1] >= cdf[:-1]).sum())]
+        over = t == n - 1 or here.tokens[-1] == tree.end
+        dropped = sorted((b for b in new if b is not here), key=lambda b: -b.score)
+        ended = [here] if over else []
+        steps.append(Step([] if over else [here], ended, dropped, [], ended, cut, u[t]))
+        if over:
+            break
+    return steps
+
+
+def write(tree: PrefixTree, tokens: tuple[int, ...]) -> str:
+    """A sequence as the page writes it: characters side by side, words with spaces."""
+    names = [tree.symbols[v] for v in tokens]
+    return ("" if max(map(len, tree.symbols)) == 1 else " ").join(names)
+
+
+def state_of(offer: Offer) -> dict:
+    """A tree as the page takes it: rows of (symbol, log p, row that follows), branches of probability 0 left out."""
+    tree, log_p = offer.tree, table(offer.tree).tolist()
+    rows = [[[v, p, int(tree.child[i, v])] for v, p in enumerate(row) if p > -math.inf] for i, row in enumerate(log_p)]
+    return {"label": offer.label, "note": offer.note, "symbols": tree.symbols, "end": tree.end, "root": tree.root,
+            "length": depth(tree), "joiner": "" if max(map(len, tree.symbols)) == 1 else " ", "rows": rows}
+
+
+class DecodingTree(Explorable):
+    """A tree of sequences with the way that a strategy takes through it, one step at a time.
+
+    trees        label -> PrefixTree of at most 24 sequences; None takes three, the slide's first
+    tree         which of them is shown, from 0           step  steps that are shown as taken, from 0
+    strategy     "greedy", "beam search" or "sampling"
+    width        of the beam, 1 to 5                      exponent  of its length, 0 to 2
+    temperature  0 to 2     top_k  0 keeps all     top_p  0 < p <= 1, 1 keeps all     seed  of the draw, from 0
+
+    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
+    """
+
+    _esm = "".join((STATIC / f"decoding_{part}.js").read_text("utf-8") for part in ("search", "tree"))
+    _esm = _esm.replace('import { beginnings, follow, sequences, sum } from "./decoding_search.js";', "")   # one module
+    _css = CSS.read_text("utf-8") + "\n" + (STATIC / "decoding_tree.css").read_text("utf-8")
+    trees = traitlets.List(traitlets.Dict()).tag(sync=True)
+    tree = traitlets.Int(0).tag(sync=True)
+    strategy = traitlets.Unicode("greedy").tag(sync=True)
+    width = traitlets.Int(2).tag(sync=True)
+    exponent = traitlets.Float(0.0).tag(sync=True)
+    temperature = traitlets.Float(1.0).tag(sync=True)
+    top_k = traitlets.Int(0).tag(sync=True)
+    top_p = traitlets.Float(1.0).tag(sync=True)
+    seed = traitlets.Int(1).tag(sync=True)
+    step = traitlets.Int(0).tag(sync=True)
+
+    def __init__(self, trees: Mapping[str, PrefixTree] | None = None, **traits):
+        self._offers = offers() if trees is None else [Offer(label, "", tree) for label, tree in trees.items()]
+        if not self._offers:
+            raise ValueError("trees is empty; needed is at least one tree")
+        for offer in self._offers:
+            size = len(sequences(offer.tree, Setting()))
+            if size > MOST_SEQUENCES:
+                raise ValueError(f"trees[{offer.label!r}] has {size} sequences; at most {MOST_SEQUENCES} are shown")
+        super().__init__(**{"trees": [state_of(offer) for offer in self._offers],
+                            "alt": "A tree of sequences and the way that a strategy of decoding takes through it",
+                            **traits})
+
+    @property
+    def model(self) -> PrefixTree:
+        """The tree that is shown."""
+        return self._offers[self.tree].tree
+
+    @property
+    def setting(self) -> Setting:
+        return Setting(*(getattr(self, name) for name in Setting._fields))
+
+    @property
+    def steps(self) -> list[Step]:
+        """All steps of the strategy, whatever `step` is."""
+        return follow(self.model, self.setting)
+
+    @property
+    def found(self) -> Hypothesis:
+        """What the strategy comes to in the end."""
+        return self.steps[-1].done[0]
+
+    @property
+    def best(self) -> Hypothesis:
+        """The best sequence of all: by the score of the search; for a draw, by its probability in the model."""
+        by = (lambda b: b.log_prob) if self.strategy == "sampling" else (lambda b: b.score)
+        return max(sequences(self.model, self.setting), key=by)
+
+    def text(self) -> str:
+        tree, setting, steps = self.model, self.setting, self.steps
+        asked = {"greedy": "greedy search",
+                 "beam search": f"beam search, width {setting.width}, exponent {setting.exponent:g}",
+                 "sampling": f"a draw at temperature {setting.temperature:g}, top-k {setting.top_k or 'all'}, "
+                             f"top-p {setting.top_p:g}"}[setting.strategy]
+        lines = [f"Interactive figure: a tree of {len(sequences(tree, setting))} sequences, “"
+                 f"{self._offers[self.tree].label}”, and {asked}."]
+        for t, step in enumerate(steps, 1):
+            parts = [f"{what} " + ", ".join(f"“{write(tree, b.tokens)}” {math.exp(b.log_prob):.4f}" for b in group)
+                     for what, group in zip(("keeps", "finishes", "drops", "leaves", "has cut"),
+                                            (step.kept, step.finished, step.dropped, step.stopped, step.cut)) if group]
+            drawn = "" if step.u is None else f" (u = {step.u:.4f})"
+            lines.append(f"Step {t}{drawn}: " + "; ".join(parts))
+        for what, b in (("Found", self.found), ("Best of all", self.best)):
+            lines.append(f"{what}: “{write(tree, b.tokens)}”, p = {math.exp(b.log_prob):.4f}")
+        return "\n".join(lines)
+
+    @traitlets.validate("tree", "strategy", "width", "exponent", "temperature", "top_k", "top_p", "seed", "step")
+    def _valid(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        fits, needed = {
+            "tree": (lambda v: 0 <= v < len(self._offers), f"a number from 0 to {len(self._offers) - 1}"),
+            "strategy": (lambda v: v in STRATEGIES, " or ".join(map(repr, STRATEGIES))),
+            "width": (lambda v: 1 <= v <= WIDEST, f"a number from 1 to {WIDEST}"),
+            "exponent": (lambda v: 0 <= v <= 2, "a number from 0 to 2"),
+            "temperature": (lambda v: 0 <= v <= 2, "a number from 0 to 2"),
+            "top_k": (lambda v: v >= 0, "0 for all, or the number of symbols to keep"),
+            "top_p": (lambda v: 0 < v <= 1, "0 < top_p <= 1"),
+            "seed": (lambda v: v >= 0, "a number from 0 on"),
+            "step": (lambda v: v >= 0, "a number from 0 on"),
+        }[name]
+        if not fits(value):
+            raise ValueError(f"{name} is {value!r}; needed is {needed}")
+        return value

@@ -1,0 +1,223 @@
+"""The decoding tree: every way through it against the package's decoders, on its own trees and on random ones."""
+from __future__ import annotations
+
+import json
+import math
+from itertools import product
+
+import pytest
+import torch
+
+from course_lib import hub
+from course_lib.explorables import decoding_tree as figure
+from course_lib.explorables.decoding_tree import DecodingTree, Setting, depth, follow, sequences, stated_uniforms, write
+from course_lib.explorables.decoding_trees import PROMPT, SPACE, cut, next_characters, offers, rain
+from course_lib.text import CharTokenizer
+from course_lib.text.decoding import beam_search, exhaustive, greedy, keep_top_p, sample
+from course_lib.text.decoding import walk as library_walk
+from course_lib.text.prefix_tree import PrefixTree, yes_or_ok
+
+TEMPERATURES, SLIDER = [i / 10 for i in range(21)], [*((5 + 10 * i) / 100 for i in range(10)), 1.0]
+
+
+def random_tree(seed: int) -> PrefixTree:
+    """2 to 5 symbols, sequences of up to 2 to 4; some branches have no probability, some beginnings no row."""
+    g = torch.Generator().manual_seed(seed)
+    V, n = 2 + seed % 4, 2 + seed % 3
+    names, table = [*"abcdefg"[:V - 1], "."], {}
+
+    def grow(beginning: tuple[str, ...]) -> None:
+        p = torch.rand(V, generator=g, dtype=torch.float64) + 0.02
+        if V > 2:
+            p[torch.rand(V, generator=g) < 0.3] = 0
+        if not bool(p[:-1].any()):
+            p[0] = 0.5
+        table[" ".join(beginning)] = (p / p.sum()).tolist()
+        for v in range(V - 1):
+            if len(beginning) < n - 1 and p[v] > 0 and torch.rand((), generator=g) < (0.9 if V < 4 else 0.4):
+                grow((*beginning, names[v]))
+
+    grow(())
+    return PrefixTree(names, table)
+
+
+TREES = {"yes or ok": yes_or_ok(), "rain": rain(), "characters": next_characters()[0],
+         **{f"random {seed}": random_tree(seed) for seed in range(12)}}
+SAMPLING = [Setting("sampling", temperature=t, top_k=k, top_p=p, seed=seed) for seed, (t, k, p) in enumerate(
+    product((0, 0.3, 1.0, 2.0), (0, 1, 2, 3), (0.25, 0.55, 0.85, 1.0)))]
+
+
+def close(a, b) -> bool:
+    return torch.allclose(torch.as_tensor(a, dtype=torch.float64), torch.as_tensor(b, dtype=torch.float64),
+                          rtol=0, atol=1e-10)
+
+
+class Watched(PrefixTree):
+    """A tree that writes down which beginnings a decoder goes on with: rows of the table, step by step."""
+
+    def update(self, state, x_i):
+        state = super().update(state, x_i)
+        self.seen.append({int(i) for i in state.node} - {len(self.p) - 1})
+        return state
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_beams_are_those_of_the_library(name):
+    tree = TREES[name]
+    for width, exponent in product(range(1, 6), (0.0, 0.3, 1.0)):
+        steps, watched = follow(tree, Setting("beam search", width=width, exponent=exponent)), Watched(tree.symbols, {
+            tree.write(b) if b else "": tree.p[i].tolist() for i, b in enumerate(tree.beginnings)})
+        watched.seen, done = [], steps[-1].done
+        want = beam_search(watched, depth(tree), end=tree.end, beams=width, best=width, exponent=exponent)
+        real = want.score[0] > -math.inf
+        assert close([b.score for b in done], want.score[0, real]), (width, exponent)
+        assert close([b.log_prob for b in done], want.log_prob[0, real])
+        scores = torch.tensor([b.score for b in sequences(tree, Setting("beam search", exponent=exponent))])
+        for b, tokens, length in zip(done, want.tokens[0].tolist(), want.length[0].tolist(), strict=False):
+            if int(((scores - b.score).abs() < 1e-6).sum()) == 1:        # of those that tie, either may come first
+                assert list(b.tokens) == tokens[:length]
+        going = [{figure._node(tree, b.tokens) for b in step.kept} - {len(tree.p) - 1} for step in steps[:-1]]
+        assert going == watched.seen[:len(going)] and len(watched.seen) == len(going)
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_greedy_search_is_that_of_the_library(name):
+    tree, want = TREES[name], greedy(TREES[name], depth(TREES[name]), end=TREES[name].end)
+    steps = follow(tree, Setting())
+    found = steps[-1].done[0]
+    assert list(found.tokens) == want.tokens[0].tolist() and close(found.log_prob, want.log_prob[0])
+    assert len(steps) == len(found.tokens)
+    one = follow(tree, Setting("beam search", width=1))[-1].done[0]
+    assert found.tokens == one.tokens
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_draws_are_those_of_the_library(name, monkeypatch):
+    """The library's sampler, handed the stated uniforms, comes to the same sequence with the same two probabilities."""
+    tree, n = TREES[name], depth(TREES[name])
+    for setting in SAMPLING[list(TREES).index(name) % 4::4]:
+        u = torch.tensor(stated_uniforms(setting.seed, n), dtype=torch.float64)
+        monkeypatch.setattr(library_walk, "uniforms", lambda *a, u=u: u.view(1, n, 1))
+        want = sample(tree, n, end=tree.end, temperature=setting.temperature, top_k=setting.top_k or None,
+                      top_p=setting.top_p)
+        steps = follow(tree, setting)
+        found = steps[-1].done[0]
+        assert list(found.tokens) == want.tokens[0].tolist(), setting
+        assert close([found.log_prob, found.score], [want.log_prob[0], want.score[0]])
+        assert [step.u for step in steps] == u[:len(steps)].tolist()
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_every_sequence_has_its_probability_in_the_model_and_under_the_setting(name):
+    tree, n = TREES[name], depth(TREES[name])
+    for setting in (Setting(), Setting("beam search", exponent=0.7), *SAMPLING[5::7]):
+        got = sequences(tree, setting)
+        assert math.fsum(math.exp(b.log_prob) for b in got) == pytest.approx(1, abs=1e-6)
+        rows = torch.tensor([[*b.tokens, *[tree.end] * (n - len(b.tokens))] for b in got])
+        assert close([b.log_prob for b in got], tree.log_prob(rows).detach())
+        if setting.strategy == "sampling":
+            assert math.fsum(math.exp(b.score) for b in got) == pytest.approx(1, abs=1e-9)
+            drawn = sample(tree, n, batch=40, end=tree.end, temperature=setting.temperature, top_p=setting.top_p,
+                           top_k=setting.top_k or None, generator=torch.Generator().manual_seed(0))
+            known = {b.tokens: b for b in got}
+            for row, size, score in zip(drawn.tokens.tolist(), drawn.length.tolist(), drawn.score.tolist()):
+                assert known[tuple(row[:size])].score == pytest.approx(score, abs=1e-10)
+        elif len(tree.symbols) < 8:
+            best = exhaustive(tree, n, end=tree.end, best=len(got), exponent=setting.exponent)
+            assert close(sorted((b.score for b in got), reverse=True), best.score[0])
+
+
+def test_every_continuation_has_one_fate():
+    for name, tree in TREES.items():
+        for setting in (Setting(), Setting("beam search", width=3, exponent=0.5), SAMPLING[21], SAMPLING[38]):
+            going = [()]
+            for step in follow(tree, setting):
+                told = [b.tokens for b in (*step.kept, *step.finished, *step.dropped, *step.stopped, *step.cut)]
+                every = [(*b, v) for b in going for v in range(len(tree.symbols)) if tree.p[figure._node(tree, b), v] > 0]
+                assert sorted(told) == sorted(every) and len(set(told)) == len(told), name
+                going = [b.tokens for b in step.kept]
+
+
+def test_ties_go_in_the_order_of_the_symbols():
+    """After yes, ok and the end have the same probability: of three beams only the former stays."""
+    second = follow(yes_or_ok(), Setting("beam search", width=3))[1]
+    assert [write(yes_or_ok(), b.tokens) for b in second.kept] == ["ok ok", "yes yes", "yes ok"]
+    assert [write(yes_or_ok(), b.tokens) for b in second.dropped] == ["yes </s>", "ok yes", "ok </s>"]
+
+
+def test_no_setting_of_the_sliders_stands_on_the_edge_of_top_p():
+    """Where the mass of the likeliest symbols is p itself, rounding would decide."""
+    for offer in offers():
+        p = offer.tree.p.clone()
+        for temperature in TEMPERATURES[1:]:
+            q = (p.log() / temperature).softmax(dim=-1).sort(dim=-1, descending=True).values.cumsum(dim=-1)
+            for edge in SLIDER[:-1]:
+                assert ((q - edge).abs() > 1e-6).all(), (offer.label, temperature, edge)
+    assert int(keep_top_p(yes_or_ok().p[:1].log(), 0.85).sum()) == 2
+
+
+def test_the_trees_show_what_they_are_for():
+    w = DecodingTree()
+    assert (write(w.model, w.found.tokens), write(w.model, w.best.tokens)) == ("yes yes </s>", "ok ok </s>")
+    w.tree, w.strategy = 1, "beam search"
+    found = []
+    for w.width, w.exponent in ((1, 0.0), (2, 0.0), (3, 0.0), (3, 0.2), (3, 0.4), (3, 0.6)):
+        found.append(write(w.model, w.found.tokens).removesuffix("</s>").strip())
+    assert found == ["it is raining now", "raining", "", "raining", "it is cold", "it is raining now"]
+    w.tree, w.exponent = 2, 0.0
+    ranks = []
+    for w.width in (1, 2, 3):
+        ranks.append(sum(b.score > w.found.score for b in sequences(w.model, w.setting)))
+    assert ranks[0] > ranks[1] > ranks[2] == 0, "the beam has to be three wide"
+
+
+def test_the_characters_are_those_of_the_trained_model():
+    """Two beginnings asked of the model itself; the mass that was kept is the smallest of all."""
+    tree, least = next_characters()
+    gpt = hub.load("gpt-tiny-shakespeare").eval()
+    tokenizer = CharTokenizer.from_config(hub.card("gpt-tiny-shakespeare").training["tokenizer"])
+    masses = []
+    for i, beginning in enumerate(tree.beginnings):
+        text = PROMPT + "".join(tree.symbols[v] for v in beginning)
+        p = gpt.predict(gpt.start(1, tokenizer.encode(text)[None])).probs[0].double()
+        top = p.topk(2)
+        row = {tree.symbols[v].replace(SPACE, " "): q for v, q in enumerate(tree.p[i].tolist()) if q > 0}
+        assert row.keys() == {tokenizer.decode(torch.tensor([v])) for v in top.indices.tolist()}
+        assert sorted(row.values(), reverse=True) == pytest.approx((top.values / top.values.sum()).tolist(), abs=2e-4)
+        masses.append(top.values.sum().item())
+    assert least == pytest.approx(min(masses), abs=1e-4) and f"at least {least:.0%} of" in offers()[2].note
+
+
+def test_what_is_stored_is_small_and_has_words():
+    w = DecodingTree()
+    bundle = w._repr_mimebundle_()
+    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
+    assert repr(w) == "DecodingTree()" and "Step 1: keeps “yes” 0.5000; drops “ok” 0.4000, “</s>” 0.1000" in text
+    assert text.endswith("Found: “yes yes </s>”, p = 0.2000\nBest of all: “ok ok </s>”, p = 0.2800")
+    state = {k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}
+    assert len(json.dumps(state).encode()) <= 100_000
+    assert "import " not in w._esm and "export function reshape" in w._esm, "a page holds one module"
+    w.strategy, w.temperature, w.top_k = "sampling", 0.5, 2
+    assert "a draw at temperature 0.5, top-k 2, top-p 1." in w.text() and "has cut “</s>” 0.1000" in w.text()
+
+
+WIDE = PrefixTree([*"abcdefghijklmnopqrstuvwxy", "."], {"": [1 / 26] * 26})
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: DecodingTree({}), "trees is empty"),
+    (lambda: DecodingTree({"wide": WIDE}), r"trees\['wide'\] has 26 sequences; at most 24"),
+    (lambda: DecodingTree(tree=3), "tree is 3; needed is a number from 0 to 2"),
+    (lambda: DecodingTree(strategy="beam"), "strategy is 'beam'; needed is 'greedy' or 'beam search' or 'sampling'"),
+    (lambda: DecodingTree(width=6), "width is 6; needed is a number from 1 to 5"),
+    (lambda: DecodingTree(exponent=-0.5), "exponent is -0.5; needed is a number from 0 to 2"),
+    (lambda: DecodingTree(temperature=float("nan")), "temperature is nan"),
+    (lambda: DecodingTree(top_k=-1), "top_k is -1; needed is 0 for all"),
+    (lambda: DecodingTree(top_p=0.0), "top_p is 0.0; needed is 0 < top_p <= 1"),
+    (lambda: DecodingTree(step=-1), "step is -1"),
+    (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 3), "end is 3; the values are 0..2"),
+    (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 2, keep=4), "length is 4 and keep 4"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
