@@ -27,7 +27,7 @@ def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGH
     A run that was killed goes on where it was. The test set is looked at once a row, after the choice.
     """
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    splits = data.load(run.data, **run.options)
+    splits = run.draw() if run.draw else data.load(run.data, **run.options)
     checkpoints = scratch / run.name
     checkpoints.mkdir(parents=True, exist_ok=True)
     job = Job(run.prepare(splits), run.seed, device, checkpoints)

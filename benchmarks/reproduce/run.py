@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from benchmarks.reproduce import recipes
+from course_lib.data import Splits
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,7 @@ class Run:
     """One command.
 
     data     the name of the set, loaded with `options`, then made ready by `prepare`
+    draw     draws the set, where it is from a grammar of the course: `data` is its name then, and nothing is loaded
     unit     of every figure
     best     min or max: which of two figures is the better one
     """
@@ -68,6 +70,7 @@ class Run:
     best: Callable[..., float] = min
     seed: int = 0
     note: str = ""
+    draw: Callable[[], Splits] | None = None
 
 
 def over(setting: str, values) -> tuple[dict[str, Any], ...]:

@@ -1,0 +1,184 @@
+r"""Attention head by head in a small trained GPT: the reader picks the words, and switches heads off.
+
+The page runs the whole model: `run` computes the same with the library's own, in float64, and is the reference for every
+number that `attention_heads.js` shows. The weights travel in the page in half precision, and both compute from these.
+Layers, heads and words are counted from 0 here, from 1 on the page; place 0 of the tokens is the start symbol.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+import traitlets
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.text import toy_agreement
+from course_lib.transformer.gpt import GPT
+from course_lib.transformer.heads import switched_off
+
+LIMIT = 90_000                                                       # characters of weights that a page may carry
+EXAMPLES = ("the girl near the dogs sees the ball . she wants the ball",
+            "the girls near the dog see the ball . they want the ball",
+            "the old king near the women draws the strange house . he likes the house",
+            "the cat near the boys finds the small hat . it paints the hat",
+            "the girl near the dogs see the ball . it wants the book")
+
+
+class Run(NamedTuple):
+    """What a model with L layers of H heads makes of T tokens, the start symbol first; row i is place i."""
+
+    weights: Float[Tensor, "L H T T"]                                # zero above the diagonal
+    entropy: Float[Tensor, "L H T"]                                  # of each row of weights, in nats
+    p: Float[Tensor, "T V"]                                          # of the word that follows each place
+
+
+@torch.no_grad()
+def run(model: GPT, words: Sequence[int], off: Iterable[Sequence[int]] = ()) -> Run:
+    r"""Attention weights $\alpha$, their entropies $-\sum_j \alpha_{ij} \ln \alpha_{ij}$, and predictions.
+
+    words  ids without the start symbol
+    off    pairs (layer, head) whose output is zero
+    """
+    tokens = torch.tensor([[model.bos_id, *words]])
+    with switched_off(model, off):
+        weights = torch.cat(model.attention_weights(tokens))         # (L, H, T, T)
+        p = model(tokens)[0].softmax(dim=-1)                         # (T, V)
+    return Run(weights, -torch.xlogy(weights, weights).sum(dim=-1), p)
+
+
+def moved(p: Float[Tensor, "... V"], q: Float[Tensor, "... V"]) -> Float[Tensor, "..."]:
+    r"""How much probability went from one word to another: $\frac12 \sum_v |p_v - q_v|$, from 0 to 1."""
+    return (p - q).abs().sum(dim=-1) / 2
+
+
+def parameters(model: GPT) -> list[Tensor]:
+    """In the order in which the page reads them."""
+    found = [model.tokens.weight, model.positions.table.weight]      # (V, D), (window, D)
+    for block in model.blocks:
+        attention, network, norms = block.attention, block.feed_forward, (block.residual1.norm, block.residual2.norm)
+        layers = (attention.qkv, attention.out, network.widen, network.narrow)
+        found += [*(t for norm in norms for t in (norm.gamma, norm.beta)), *(t for f in layers for t in (f.weight, f.bias))]
+    return [*found, model.norm.gamma, model.norm.beta]
+
+
+def pack(model: GPT) -> str:
+    """All parameters one after another, each row by row, little-endian half precision in base64."""
+    flat = torch.cat([p.detach().cpu().flatten() for p in parameters(model)])
+    return base64.b64encode(flat.half().numpy().astype("<f2").tobytes()).decode("ascii")
+
+
+class AttentionHeads(Explorable):
+    """All heads of a small GPT on a text that the reader changes word by word; each head can be switched off.
+
+    model  a small GPT with a start symbol, tied embeddings and gelu_tanh, and `words`, the names of its tokens; None
+           takes "gpt-agreement", which ships with the course. It is used as half precision holds it.
+
+    Set `text_ids` (ids without the start symbol), `off` (pairs of layer and head) or `shown` (one such pair) and the
+    figure redraws; what the reader changes comes back. `read(text)` sets the text. Raises ValueError for another kind
+    of model, for one that is too large for a page, and for texts and heads that it does not have.
+    """
+
+    _esm = STATIC / "attention_heads.js"
+    _css = CSS.read_text("utf-8") + (STATIC / "attention_heads.css").read_text("utf-8")
+    weights = traitlets.Unicode().tag(sync=True)
+    sizes = traitlets.Dict().tag(sync=True)
+    words = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    examples = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
+    text_ids = traitlets.List(traitlets.Int()).tag(sync=True)
+    off = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
+    shown = traitlets.List(traitlets.Int()).tag(sync=True)
+
+    def __init__(self, model=None, words: Sequence[str] | None = None, examples: Sequence[str] = (), **traits):
+        if (model is None) != (words is None):
+            raise ValueError("model and words belong together; pass both or neither")
+        if model is None:
+            from course_lib import hub
+            vocabulary = toy_agreement.vocabulary()
+            words = [vocabulary.symbol(i) for i in range(len(vocabulary))]
+            model, examples = hub.load("gpt-agreement"), examples or EXAMPLES
+        self._model, self._words = copy.deepcopy(_check_model(model, words)).half().double().eval(), list(words)
+        packed = pack(model)
+        if len(packed) > LIMIT:
+            raise ValueError(f"model takes {len(packed):,} characters of a page, which carries at most {LIMIT:,}")
+        texts = [self._ids(text) for text in examples] or [[i] for i in range(len(words)) if i != model.bos_id][:1]
+        c = model.settings
+        sizes = {"layers": c.layers, "heads": c.heads, "width": c.d_model, "hidden": c.d_ff or 4 * c.d_model,
+                 "window": c.window, "eps": c.eps, "start": c.bos_id}
+        super().__init__(**{"weights": packed, "sizes": sizes, "words": list(words), "examples": texts,
+                            "text_ids": texts[0], "off": [], "shown": [0, 0],
+                            "alt": f"{c.layers * c.heads} attention heads of a small language model", **traits})
+
+    @property
+    def result(self) -> Run:
+        """What the figure shows now."""
+        return run(self._model, self.text_ids, self.off)
+
+    @property
+    def moved(self) -> Float[Tensor, "T"]:
+        """What the heads that are off change in the prediction at each place."""
+        return moved(self.result.p, run(self._model, self.text_ids).p)
+
+    def read(self, text: str) -> None:
+        """Show another text. Raises ValueError for a word that the model does not know, or too many."""
+        self.text_ids = self._ids(text)
+
+    def text(self) -> str:
+        (layer, head), shown, T = self.shown, self.result, len(self.text_ids) + 1
+        names = [self._words[i] for i in (self.sizes["start"], *self.text_ids)]
+        width = max(map(len, names)) + 1
+        lines = ["Interactive figure: attention of a small language model, head by head. "
+                 f"Layer {layer + 1}, head {head + 1}; row: who asks, column: who is asked.",
+                 " " * width + "".join(f"{name:>{width}}" for name in names)]
+        for i, name in enumerate(names):
+            row = (f"{a:.2f}" for a in shown.weights[layer, head, i, :i + 1].tolist())
+            lines.append(f"{name:{width}}" + "".join(f"{a:>{width}}" for a in row))
+        best = shown.p.max(dim=1)
+        lines += ["Most likely next: " + ", ".join(f"{self._words[v]} {p:.2f}" for p, v in zip(*map(Tensor.tolist, best)))]
+        silent = ", ".join(f"layer {a + 1} head {b + 1}" for a, b in self.off)
+        change = self.moved
+        lines.append(f"Switched off: {silent}; probability moved most at place {int(change.argmax()) + 1} of {T}: "
+                     f"{change.max():.2f}" if silent else "All heads are on.")
+        return "\n".join(lines)
+
+    def _ids(self, text: str) -> list[int]:
+        unknown = [word for word in text.split() if word not in self._words]
+        if unknown:
+            raise ValueError(f"the text has {', '.join(map(repr, unknown))}; this model knows {', '.join(self._words)}")
+        return [self._words.index(word) for word in text.split()]
+
+    @traitlets.validate("text_ids")
+    def _valid_text(self, proposal):
+        ids, c = proposal["value"], self._model.settings
+        if not 1 <= len(ids) <= c.window - 1:
+            raise ValueError(f"the text has {len(ids)} words; needed are 1 to {c.window - 1}, after the start symbol")
+        if any(not 0 <= i < c.vocabulary or i == c.bos_id for i in ids):
+            raise ValueError(f"text_ids is {ids}; needed are 0 to {c.vocabulary - 1} without {c.bos_id}, the start symbol")
+        return ids
+
+    @traitlets.validate("off", "shown")
+    def _valid_heads(self, proposal):
+        pairs = proposal["value"] if proposal["trait"].name == "off" else [proposal["value"]]
+        c = self._model.settings
+        for pair in pairs:
+            if len(pair) != 2 or not (0 <= pair[0] < c.layers and 0 <= pair[1] < c.heads):
+                raise ValueError(f"{proposal['trait'].name} holds {list(pair)}; this model has layers 0 to {c.layers - 1}, each "
+                                 f"with heads 0 to {c.heads - 1}")
+        return proposal["value"]
+
+
+def _check_model(model: object, words: Sequence[str]) -> GPT:
+    if not isinstance(model, GPT):
+        raise ValueError(f"model is a {type(model).__name__}; the figure needs a GPT")
+    c = model.settings
+    if c.bos_id is None or not c.tied or c.activation != "gelu_tanh":
+        raise ValueError(f"model has bos_id {c.bos_id}, tied {c.tied}, activation {c.activation!r}; the figure needs a start "
+                         "symbol, tied embeddings and 'gelu_tanh'")
+    if len(words) != c.vocabulary:
+        raise ValueError(f"words has {len(words)} names; this model has {c.vocabulary} tokens")
+    return model

@@ -1,0 +1,45 @@
+"""One head at a time: what does a trained model say without it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor
+
+from course_lib.transformer.bert import BERT
+from course_lib.transformer.gpt import GPT
+
+
+@contextmanager
+def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[None]:
+    r"""Within the `with`, the output of each (layer, head) is zero, so that its part of $W^O$ adds nothing.
+
+    Layers and heads are counted from 0. The parameters stay as they are, and so do the attention weights of the head
+    itself; those of later layers move with what they read. Raises ValueError for a head that there is not.
+
+    Paper: Michel, Levy and Neubig 2019, "Are sixteen heads really better than one?"
+    """
+    silent: dict[int, set[int]] = {}
+    for layer, head in heads:
+        last, most = len(model.blocks) - 1, model.blocks[0].attention.heads - 1
+        if not (0 <= layer <= last and 0 <= head <= most):
+            raise ValueError(f"heads holds ({layer}, {head}); this model has layers 0 to {last}, each with heads 0 to "
+                             f"{most}")
+        silent.setdefault(layer, set()).add(head)
+    hooks = [model.blocks[layer].attention.out.register_forward_pre_hook(_without(own, most + 1))
+             for layer, own in silent.items()]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _without(silent: set[int], count: int):
+    """A hook on W^O of a layer, which reads the heads side by side, (B, T, D): zeros in place of these heads."""
+    def hook(_, arguments: tuple[Tensor]) -> tuple[Tensor]:
+        parts = arguments[0].chunk(count, dim=-1)                    # (B, T, K) each
+        return (torch.cat([torch.zeros_like(part) if h in silent else part for h, part in enumerate(parts)], dim=-1),)
+    return hook

@@ -1,0 +1,135 @@
+"""Attention head by head: its numbers against the library's layers one by one, its weights against the model's."""
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import hub
+from course_lib.explorables import AttentionHeads, NadePixels
+from course_lib.explorables.attention_heads import EXAMPLES, moved, pack, parameters, run
+from course_lib.text import toy_agreement
+from course_lib.transformer import GPT, GPTConfig, attention_weights, causal_mask
+from course_lib.transformer.heads import switched_off
+
+LETTERS = ["^", "a", "b", "c", "d"]
+
+
+def small(**changes) -> GPT:
+    torch.manual_seed(3)
+    model = GPT(GPTConfig(**{"vocabulary": 5, "window": 6, "layers": 3, "heads": 3, "d_model": 12, "d_ff": 20, "bos_id": 0,
+                             "eps": 1e-3, **changes}))
+    model.randomize(torch.Generator().manual_seed(5))
+    return model
+
+
+def rounded(model: GPT) -> GPT:
+    return model.half().double().eval()
+
+
+@pytest.mark.parametrize("off", [[], [[0, 1]], [[0, 0], [2, 2]], [[1, h] for h in range(3)]])
+def test_it_is_the_model_layer_by_layer(off):
+    """The stack written out, with the output of each head set to zero by hand."""
+    model, words = rounded(small()), [1, 4, 2, 2, 3]
+    found = run(model, words, off)
+    x = model.tokens.weight[[0, *words]] + model.positions.table.weight
+    for layer, block in enumerate(model.blocks):
+        q, k, v = block.attention.qkv(block.residual1.norm(x)).view(6, 3, 3, 4).permute(1, 2, 0, 3)       # (H, T, K)
+        a = attention_weights(q, k, causal_mask(6))
+        torch.testing.assert_close(found.weights[layer], a, rtol=0, atol=1e-12)
+        y = (a @ v).transpose(0, 1)
+        for _, h in (pair for pair in off if pair[0] == layer):
+            y[:, h] = 0
+        x = x + block.attention.out(y.flatten(1))
+        x = x + block.feed_forward(block.residual2.norm(x))
+    p = (model.norm(x) @ model.tokens.weight.T).softmax(-1)
+    torch.testing.assert_close(found.p, p, rtol=0, atol=1e-12)
+    by_hand = [-sum(w * np.log(w) for w in row if w > 0) for row in found.weights[2, 1].tolist()]
+    assert found.entropy[2, 1].tolist() == pytest.approx(by_hand, abs=1e-12)
+
+
+def test_moved_is_half_the_sum_of_differences():
+    p, q = torch.tensor([[0.5, 0.5, 0], [0.2, 0.3, 0.5]]), torch.tensor([[0.1, 0.5, 0.4], [0.2, 0.3, 0.5]])
+    assert moved(p, q).tolist() == pytest.approx([0.4, 0])
+
+
+def test_the_shipped_model_knows_the_words_that_follow_and_some_heads_can_be_missed():
+    """Each of the three words that follow from others has its probability, and a head without which it is lost."""
+    w = AttentionHeads()
+    words = EXAMPLES[0].split()
+
+    def p(off, place, word):
+        return run(w._model, w.text_ids, off).p[place, w.words.index(word)].item()
+
+    she, ball = words.index("she"), len(words) - 1                   # the place before each: the start symbol comes first
+    assert p([], she, "she") > 0.98 and p([], ball, "ball") > 0.98
+    heads = [[layer, head] for layer in range(2) for head in range(4)]
+    left = {tuple(pair): (p([pair], she, "she"), p([pair], ball, "ball")) for pair in heads}
+    assert min(a for a, _ in left.values()) < 0.7 and min(b for _, b in left.values()) < 0.5
+    assert any(min(pair) > 0.98 for pair in left.values()), "one head or more is not missed"
+
+
+def test_what_is_shown_is_what_is_set():
+    w = AttentionHeads()
+    w.read("the boys")
+    w.off, w.shown = [[0, 3], [1, 0]], [1, 2]
+    words = toy_agreement.vocabulary()
+    assert w.text_ids == [words.id("the"), words.id("boys")]
+    model = hub.load("gpt-agreement").double()
+    with switched_off(model, [(0, 3), (1, 0)]):
+        expected = model(torch.tensor([[0, *w.text_ids]]))[0].softmax(-1)
+    torch.testing.assert_close(w.result.p, expected, rtol=0, atol=1e-12)
+    plain = model(torch.tensor([[0, *w.text_ids]]))[0].softmax(-1)
+    torch.testing.assert_close(w.moved, (expected - plain).abs().sum(-1) / 2, rtol=0, atol=1e-12)
+    text = w.text()
+    assert "Layer 2, head 3" in text and f"{w.result.weights[1, 2, 2, 1]:.2f}" in text.splitlines()[4]
+    at = int(w.moved.argmax())
+    assert text.endswith(f"Switched off: layer 1 head 4, layer 2 head 1; probability moved most at place {at + 1} of 3: "
+                         f"{w.moved[at]:.2f}")
+    w.off = []
+    assert w.text().endswith("All heads are on.")
+
+
+def test_weights_travel_as_half_precision_and_are_computed_with_so():
+    model = small()
+    with torch.no_grad():
+        model.norm.gamma += 1e-5                                     # below what half precision holds
+    packed = np.frombuffer(base64.b64decode(pack(model)), "<f2")
+    assert len(packed) == sum(p.numel() for p in model.parameters()) == sum(p.numel() for p in parameters(model))
+    w = AttentionHeads(model, LETTERS)
+    assert torch.equal(torch.cat([p.flatten() for p in parameters(w._model)]), torch.tensor(packed.astype("f8")))
+    assert model.norm.gamma.dtype == torch.float32, "the reader's own model stays as it is"
+
+
+def test_what_is_stored_is_small_and_has_words():
+    w = AttentionHeads()
+    assert repr(w) == "AttentionHeads()"
+    bundle = w._repr_mimebundle_()
+    assert "sees" in (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
+    state = {k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}
+    assert len(json.dumps(state).encode()) <= 100_000
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: AttentionHeads(small()), "model and words belong together"),
+    (lambda: AttentionHeads(NadePixels, LETTERS), "the figure needs a GPT"),
+    (lambda: AttentionHeads(small(tied=False), LETTERS), "tied False"),
+    (lambda: AttentionHeads(small(bos_id=None), LETTERS), "bos_id None"),
+    (lambda: AttentionHeads(small(activation="relu"), LETTERS), "activation 'relu'"),
+    (lambda: AttentionHeads(small(), LETTERS[1:]), "words has 4 names; this model has 5 tokens"),
+    (lambda: AttentionHeads(small(d_model=60, d_ff=200), LETTERS), "a page, which carries at most 90,000"),
+    (lambda: AttentionHeads(small(), LETTERS, ["a e"]), "the text has 'e'; this model knows"),
+    (lambda: AttentionHeads(small(), LETTERS, text_ids=[1] * 6), "the text has 6 words; needed are 1 to 5"),
+    (lambda: AttentionHeads(small(), LETTERS, text_ids=[]), "the text has 0 words"),
+    (lambda: AttentionHeads(small(), LETTERS, text_ids=[0]), "without 0, the start symbol"),
+    (lambda: AttentionHeads(small(), LETTERS, text_ids=[5]), "needed are 0 to 4"),
+    (lambda: AttentionHeads(off=[[0, 4]]), r"off holds \[0, 4\]; this model has layers 0 to 1"),
+    (lambda: AttentionHeads(shown=[2, 0]), r"shown holds \[2, 0\]"),
+    (lambda: AttentionHeads(shown=[1]), r"shown holds \[1\]"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

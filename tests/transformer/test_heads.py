@@ -1,0 +1,67 @@
+"""Heads switched off: their part of the output is gone, nothing else, and it is back afterwards."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.transformer import BERT, GPT, BERTConfig, GPTConfig
+from course_lib.transformer.heads import switched_off
+
+
+def gpt() -> GPT:
+    torch.manual_seed(0)
+    model = GPT(GPTConfig(vocabulary=9, window=7, layers=2, heads=3, d_model=12)).double().eval()
+    model.randomize(torch.Generator().manual_seed(1))
+    return model
+
+
+def without(model: GPT, layer: int, heads: set[int]) -> GPT:
+    """A copy whose W^O has zeros where these heads are read."""
+    copy = gpt()
+    copy.load_state_dict(model.state_dict())
+    K = 12 // 3
+    with torch.no_grad():
+        for h in heads:
+            copy.blocks[layer].attention.out.weight[:, h * K:(h + 1) * K] = 0
+    return copy
+
+
+@pytest.mark.parametrize("layer, heads", [(0, {0}), (0, {1, 2}), (1, {2}), (1, {0, 1, 2})])
+def test_a_head_that_is_off_is_a_column_of_zeros_in_the_output_matrix(layer, heads):
+    model, tokens = gpt(), torch.randint(9, (2, 7), generator=torch.Generator().manual_seed(2))
+    before, expected = model(tokens), without(model, layer, heads)
+    with switched_off(model, [(layer, h) for h in heads]):
+        torch.testing.assert_close(model(tokens), expected(tokens), rtol=0, atol=1e-12)
+        for ours, theirs in zip(model.attention_weights(tokens), expected.attention_weights(tokens), strict=True):
+            torch.testing.assert_close(ours, theirs, rtol=0, atol=1e-12)
+        assert (model(tokens) - before).abs().max() > 1e-3
+    assert torch.equal(model(tokens), before)
+
+
+def test_heads_of_several_layers_and_gradients_pass_the_others():
+    model, tokens = gpt(), torch.randint(9, (2, 7), generator=torch.Generator().manual_seed(3))
+    with switched_off(model, [(0, 1), (1, 0), (0, 1)]):
+        model(tokens).square().sum().backward()
+    for layer, head in ((0, 1), (1, 0)):
+        slope = model.blocks[layer].attention.out.weight.grad.unflatten(1, (3, 4)).abs().amax((0, 2))
+        assert slope[head] == 0 and (slope[[h for h in range(3) if h != head]] > 0).all()
+
+
+def test_of_a_bert_too_and_it_is_undone_after_an_error():
+    torch.manual_seed(0)
+    model = BERT(BERTConfig(vocabulary=9, window=7, layers=1, heads=2, d_model=8)).eval()
+    tokens = torch.randint(9, (1, 7))
+    before = model(tokens)
+    with pytest.raises(RuntimeError), switched_off(model, [(0, 1)]):
+        assert not torch.equal(model(tokens).tokens, before.tokens)
+        raise RuntimeError
+    assert torch.equal(model(tokens).tokens, before.tokens)
+
+
+@pytest.mark.parametrize("pair", [(2, 0), (-1, 0), (0, 3), (0, -1)])
+def test_a_head_that_there_is_not_is_named_and_nothing_stays_behind(pair):
+    model = gpt()
+    with pytest.raises(ValueError, match=rf"heads holds \({pair[0]}, {pair[1]}\); this model has layers 0 to 1, each with heads 0 to 2"):
+        with switched_off(model, [(0, 0), pair]):
+            pass
+    assert not any(block.attention.out._forward_pre_hooks for block in model.blocks)
