@@ -69,9 +69,9 @@ def test_the_recorded_settings_are_those_of_the_table(name):
         tried = [{key: value for key, value in c.items() if key != "valid"} for c in entry["candidates"]] or [{}]
         assert tried == [dict(c) for c in row.candidates] or len(row.candidates) == 1
         assert entry["arguments"] == row.arguments
-        best = run.best(entry["candidates"], key=lambda c: c["valid"]) if entry["candidates"] else {**row.candidates[0]}
+        best = min(entry["candidates"], key=lambda c: c["valid"]) if entry["candidates"] else {**row.candidates[0]}
         best.pop("valid", None)
-        assert entry["settings"] == {**row.settings, **best, **row.final}
+        assert entry["settings"] == {**row.settings, **best}
         assert (entry["recipe"], entry["weights"]) == (row.recipe.__name__, row.weights)
 
 
@@ -80,10 +80,7 @@ def test_a_row_has_its_figures_and_its_target_is_judged_by_them(name, row):
     wanted = next(r for r in RUNS[name].rows if r.label == row["model"]).target
     for part in ("valid", "test"):
         mean, error, over = (row[part][key] for key in ("mean", "standard_error", "over"))
-        if RUNS[name].unit.startswith("Matthews"):                   # a correlation may be nothing, or less
-            assert -100 <= mean <= 100 and 0 <= error < 50 and over >= 350
-        else:
-            assert math.isfinite(mean) and mean > 0 and 0 < error < mean and over >= 350
+        assert math.isfinite(mean) and mean > 0 and 0 < error < mean and over >= 350
     assert row["parameters"] > 0 and row["seconds"] >= 0
     if wanted is None:
         assert row["target"] is None
