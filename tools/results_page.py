@@ -16,8 +16,11 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tools import error_bars  # noqa: E402
+
 RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"
-PAGE, README = ROOT / "book" / "results.md", ROOT / "README.md"
+PAGE, README, DRAWINGS = ROOT / "book" / "results.md", ROOT / "README.md", ROOT / "book" / "drawings"
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 MARK = "†"
 UNCHECKED = f"{MARK} The paper could not be opened when this page was made: the figure is quoted from memory."
@@ -81,6 +84,9 @@ def results(records: list[dict], data: str, papers: dict[str, Any]) -> list[str]
             out.append(f"| {row['model']} | {row['parameters']:,} | {measured(row)} | {asked(row)} | "
                        f"{'; '.join(cited(f) for f in beside)} | {weights} |")
     out += [f"| {f['model']} (not in the course yet) | | | | {cited(f)} | |" for f in figures if f not in shown]
+    for record in records:
+        if record["name"] in error_bars.DRAWN:
+            out += ["", f"![{error_bars.alternative(record)}]({drawing(record).relative_to(PAGE.parent).as_posix()})"]
     notes = [r["note"] for r in records if r["note"]]
     notes += [f"{f['model']}, {f['authors']}: {f['note']}." for f in figures if f.get("note")]
     if not all(f["checked"] for f in figures):
@@ -89,6 +95,11 @@ def results(records: list[dict], data: str, papers: dict[str, Any]) -> list[str]
     for record in records:
         out += ["", how(record)]
     return out
+
+
+def drawing(record: dict) -> Path:
+    """Where the drawing of a record is."""
+    return DRAWINGS / f"{record['name']}.svg"
 
 
 def how(record: dict) -> str:
@@ -201,6 +212,7 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     records, papers = read()
     wanted = {PAGE: page(records, papers)}
+    wanted |= {drawing(record): error_bars.drawing(record) for record in records if record["name"] in error_bars.DRAWN}
     if chosen.readme or chosen.check:
         wanted[README] = in_readme(README.read_text(encoding="utf-8"), table(records, papers))
     stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
@@ -209,6 +221,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(f"{path.relative_to(ROOT)} is stale: run python tools/results_page.py --readme", file=sys.stderr)
         return int(bool(stale))
     for path in stale:
+        path.parent.mkdir(exist_ok=True)
         path.write_text(wanted[path], encoding="utf-8")
         print(f"wrote {path.relative_to(ROOT)}")
     return 0

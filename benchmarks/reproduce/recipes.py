@@ -31,6 +31,10 @@ class Trained:
     best_epoch: int | None = None
 
 
+class Repeats(nn.ModuleList):
+    """One model trained from several seeds."""
+
+
 @dataclass
 class Job:
     """What the rows of a run share: the data, the seed, the device, a folder for checkpoints, the models so far."""
@@ -40,6 +44,7 @@ class Job:
     device: torch.device
     checkpoints: Path
     models: dict[str, nn.Module] = field(default_factory=dict)
+    counted: set[Path] = field(default_factory=set)                  # checkpoints whose seconds are in the record
 
 
 def by_gradient(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -106,7 +111,9 @@ def best_tree(x: Float[Tensor, "N n"]) -> tuple[list[int], list[list[int]]]:
 
 def free_parameters(model: nn.Module) -> int:
     """Numbers that the data may set: of an FVSBN the weights below the diagonal, of a MADE those that no mask hides, of
-    an n-gram its counts. What the parts of a mixture share counts once."""
+    an n-gram its counts. What the parts of a mixture share counts once, and so does a model that is repeated."""
+    if isinstance(model, Repeats):
+        return free_parameters(model[0])
     if hasattr(model, "counts"):
         return len(model.counts)
     if isinstance(model, Mixture):

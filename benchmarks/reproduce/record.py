@@ -53,7 +53,11 @@ def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
         tried.append({**candidate, "valid": valid["mean"]})
         seconds += trained.seconds
         if best is None or run.best(valid["mean"], figure) != figure:
-            best, figure, chosen = trained, valid["mean"], {**row.settings, **candidate}
+            best, figure, chosen, name = trained, valid["mean"], {**row.settings, **candidate}, f"{slug(row.label)}-{k}"
+    if row.final:
+        chosen = {**chosen, **row.final}
+        best = row.recipe(job, row, chosen, name)
+        seconds += best.seconds
     model = best.model
     if row.weights:                                                  # measured as it will be shipped
         round_to_half(model)
