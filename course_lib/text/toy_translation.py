@@ -120,17 +120,21 @@ def vocabularies() -> tuple[Vocabulary, Vocabulary]:
     return tuple(Vocabulary([PAD, BOS, EOS, *words], bos=BOS, eos=EOS, pad=PAD) for words in (english, italian))
 
 
-def to_ids(pairs: Sequence[Pair]) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]:
-    """The pairs as ids, filled up on the right; targets end with the end symbol, and have no start symbol."""
-    english, italian = vocabularies()
-    sources = [torch.tensor([english.id(word) for word in pair.source]) for pair in pairs]
-    targets = [torch.tensor([italian.id(word) for word in (*pair.target, EOS)]) for pair in pairs]
-    return pad(sources, english.id(PAD))[0], pad(targets, italian.id(PAD))[0]
+def to_ids(pairs: Sequence[Pair],
+           words: tuple[Vocabulary, Vocabulary] | None = None) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]:
+    """The pairs as ids, filled up on the right; targets end with the end symbol, and have no start symbol.
+
+    words  those of the sources and those of the targets; `vocabularies()` unless given
+    """
+    first, second = words or vocabularies()
+    sources = [torch.tensor([first.id(word) for word in pair.source]) for pair in pairs]
+    targets = [torch.tensor([second.id(word) for word in (*pair.target, EOS)]) for pair in pairs]
+    return pad(sources, first.id(PAD))[0], pad(targets, second.id(PAD))[0]
 
 
-def to_text(ids: Int[Tensor, "T"]) -> str:
-    """The target sentence that ids stand for, up to its end symbol."""
-    words = [vocabularies()[1].symbol(i) for i in ids.tolist()]
+def to_text(ids: Int[Tensor, "T"], words: Vocabulary | None = None) -> str:
+    """The target sentence that ids stand for, up to its end symbol; `words` are those of the Italian unless given."""
+    words = [(words or vocabularies()[1]).symbol(i) for i in ids.tolist()]
     return " ".join(words[:words.index(EOS)] if EOS in words else words)
 
 
