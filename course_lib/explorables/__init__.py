@@ -3,13 +3,16 @@
 Each is an anywidget: one Python file, one ES module, one style sheet for all.
 """
 
-from course_lib.explorables.bert_masking import MaskingForBert
 from course_lib.explorables.attention_heads import AttentionHeads
+from course_lib.explorables.bert_masking import MaskingForBert
+from course_lib.explorables.cache_steps import CacheSteps
 from course_lib.explorables.chain_rule import ChainRule
+from course_lib.explorables.decoding_tree import DecodingTree
 from course_lib.explorables.made_masks import MadeMasks
 from course_lib.explorables.mask_editor import MaskEditor
 from course_lib.explorables.nade_pixels import NadePixels
 from course_lib.explorables.sinusoids import Sinusoids
 from course_lib.explorables.timeline import Timeline
 
-__all__ = ["AttentionHeads", "ChainRule", "MadeMasks", "MaskEditor", "MaskingForBert", "NadePixels", "Sinusoids", "Timeline"]
+__all__ = ["AttentionHeads", "CacheSteps", "ChainRule", "DecodingTree", "MadeMasks", "MaskEditor", "MaskingForBert",
+           "NadePixels", "Sinusoids", "Timeline"]

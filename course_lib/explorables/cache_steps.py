@@ -1,0 +1,207 @@
+"""A GPT writes word by word, with a cache of keys and values and without: operation by operation, with the bill.
+
+Counted are the multiplications of all matrix products, for one text: the projections, the scores, the weighted sums,
+the feed-forward networks and the logits of the last position, as the package's GPT runs them. A pass over several
+positions multiplies all pairs of them; what the causal mask hides is computed and thrown away. Not counted: biases,
+norms, activations, the scaling of scores; the exponentials of the softmax have a column of their own. The functions
+below are the reference for everything that `cache_steps.js` shows.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import traitlets
+
+from course_lib.explorables.base import CSS, STATIC, Explorable
+
+WORDS = "The curious kitten deftly climbed the bookshelf".split()
+OPERATIONS = ["embed", "project q, k, v", "append to the cache", "scores", "softmax", "weighted sum", "project out",
+              "feed-forward", "logits"]
+EMBED, PROJECT, APPEND, SCORES, SOFTMAX, SUM, OUT, FEED, LOGITS = range(len(OPERATIONS))
+BOUNDS = {"prompt": (1, 4), "layers": (1, 48), "width": (1, 4096), "heads": (1, 64), "feed_forward": (1, 16384),
+          "vocabulary": (2, 100_000), "tokens": (2, 1024)}           # every total stays a whole number below 2^53
+PRESETS = [{"label": "a toy", "layers": 2, "width": 8, "heads": 2, "feed_forward": 32, "vocabulary": 50},
+           {"label": "gpt-tiny-shakespeare", "layers": 4, "width": 128, "heads": 4, "feed_forward": 512,
+            "vocabulary": 65},
+           {"label": "GPT-2, the smallest", "layers": 12, "width": 768, "heads": 12, "feed_forward": 3072,
+            "vocabulary": 50257}]
+
+
+class Size(NamedTuple):
+    """L, D, H, F (the feed-forward network's hidden width) and V of a GPT."""
+
+    layers: int
+    width: int
+    heads: int
+    feed_forward: int
+    vocabulary: int
+
+
+class Work(NamedTuple):
+    """Multiplications in attention and in products with weights, exponentials, and numbers put into the cache."""
+
+    attention: int = 0
+    weights: int = 0
+    exponentials: int = 0
+    stored: int = 0
+
+    @property
+    def multiplications(self) -> int:
+        return self.attention + self.weights
+
+    def plus(self, other: Work) -> Work:
+        return Work(*map(sum, zip(self, other)))
+
+
+def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
+    """Positions that pass `number` (from 1) computes, and keys that each of them meets: all that there are by then."""
+    keys = prompt + number - 1
+    return (1 if cached and number > 1 else keys), keys
+
+
+def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
+    """What one operation takes in all layers together, for `new` positions that meet `keys` keys each."""
+    L, D, H, F, V = size
+    if operation in (SCORES, SUM):
+        return Work(attention=L * new * keys * D)                    # H heads of width D / H
+    if operation == SOFTMAX:
+        return Work(exponentials=L * H * new * keys)
+    if operation == APPEND:
+        return Work(stored=2 * L * new * D if cached else 0)
+    return Work(weights={EMBED: 0, PROJECT: 3 * L * new * D * D, OUT: L * new * D * D, FEED: 2 * L * new * D * F,
+                         LOGITS: V * D}[operation])
+
+
+def running(size: Size, prompt: int, at: int, cached: bool) -> Work:
+    """The sum of operations 0 to `at`, nine to a pass."""
+    total = Work()
+    for i in range(at + 1):
+        number, operation = divmod(i, len(OPERATIONS))
+        total = total.plus(work(size, operation, *rows(prompt, number + 1, cached), cached))
+    return total
+
+
+def totals(size: Size, prompt: int, tokens: int, cached: bool) -> Work:
+    """The bill of `tokens` new tokens after the prompt."""
+    return running(size, prompt, tokens * len(OPERATIONS) - 1, cached)
+
+
+def halvings(tokens: int) -> list[int]:
+    """tokens, its half, its quarter, ..., at most six of them, ascending."""
+    found = [tokens >> k for k in range(6)]
+    return sorted(t for t in found if t)
+
+
+def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
+    """What has happened in this pass, for each position read (row) and operation (column).
+
+    "now" computed by this operation; "done" computed earlier in this pass; "kept" keys and values in the cache, from
+    an earlier pass, and "read" while this operation reads them; "" not computed, or not yet.
+    """
+    number, operation = divmod(at, len(OPERATIONS))
+    new, keys = rows(prompt, number + 1, cached)
+    table = []
+    for i in range(keys):
+        row = [""] * len(OPERATIONS)
+        for column in range(operation + 1):
+            computed = i >= keys - new and (column != APPEND or cached) and (column != LOGITS or i == keys - 1)
+            row[column] = ("now" if column == operation else "done") if computed else ""
+        if i < keys - new or cached and operation > APPEND:
+            row[APPEND] = "read" if operation in (SCORES, SUM) else "kept"
+        table.append(row)
+    return table
+
+
+class CacheSteps(Explorable):
+    """Two GPTs of one size write the same sentence, one of them with a cache of keys and values.
+
+    at          the operation that both stand at, from 0, nine to a pass
+    prompt      words given at the start, 1 to 4; the first pass reads them all
+    layers, width, heads, feed_forward, vocabulary  the size; `heads` must divide `width`
+    tokens      t, the number of new tokens up to which the bill is shown, 2 to 1024
+
+    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError out of bounds.
+    """
+
+    _esm = STATIC / "cache_steps.js"
+    _css = CSS.read_text("utf-8") + "\n" + (STATIC / "cache_steps.css").read_text("utf-8")
+    at = traitlets.Int(0).tag(sync=True)
+    prompt = traitlets.Int(1).tag(sync=True)
+    layers = traitlets.Int(2).tag(sync=True)
+    width = traitlets.Int(8).tag(sync=True)
+    heads = traitlets.Int(2).tag(sync=True)
+    feed_forward = traitlets.Int(32).tag(sync=True)
+    vocabulary = traitlets.Int(50).tag(sync=True)
+    tokens = traitlets.Int(256).tag(sync=True)
+    words = traitlets.List(traitlets.Unicode(), WORDS).tag(sync=True)
+    operations = traitlets.List(traitlets.Unicode(), OPERATIONS).tag(sync=True)
+    presets = traitlets.List(traitlets.Dict(), PRESETS).tag(sync=True)
+    bounds = traitlets.Dict({name: list(pair) for name, pair in BOUNDS.items()}).tag(sync=True)
+
+    def __init__(self, **traits):
+        super().__init__(**{"alt": "Generation with a cache of keys and values and without, step by step", **traits})
+
+    @property
+    def size(self) -> Size:
+        return Size(self.layers, self.width, self.heads, self.feed_forward, self.vocabulary)
+
+    @property
+    def last(self) -> int:
+        """The last operation there is: the pass that predicts the last word."""
+        return (len(self.words) - self.prompt) * len(OPERATIONS) - 1
+
+    @property
+    def now(self) -> dict[bool, Work]:
+        """What this operation takes, with the cache (True) and without."""
+        number, operation = divmod(self.at, len(OPERATIONS))
+        return {cached: work(self.size, operation, *rows(self.prompt, number + 1, cached), cached)
+                for cached in (True, False)}
+
+    @property
+    def so_far(self) -> dict[bool, Work]:
+        """All operations up to this one, with the cache (True) and without."""
+        return {cached: running(self.size, self.prompt, self.at, cached) for cached in (True, False)}
+
+    @property
+    def bill(self) -> list[tuple[int, Work, Work]]:
+        """(t, with the cache, without) for t, its half, its quarter and so on, ascending."""
+        return [(t, totals(self.size, self.prompt, t, True), totals(self.size, self.prompt, t, False))
+                for t in halvings(self.tokens)]
+
+    def text(self) -> str:
+        number, operation = divmod(self.at, len(OPERATIONS))
+        L, D, H, F, V = self.size
+        lines = [f"Interactive figure: a GPT of {L} layers, width {D}, {H} heads, feed-forward width {F}, {V} tokens "
+                 "writes with a cache of keys and values and without.",
+                 f"Pass {number + 1} predicts word {self.prompt + number + 1}. Operation: {OPERATIONS[operation]}."]
+        for cached, name in ((True, "with the cache"), (False, "without")):
+            new, keys = rows(self.prompt, number + 1, cached)
+            done = self.so_far[cached]
+            lines.append(f"{name}: {new} of {keys} rows computed; multiplications so far {done.multiplications:,}, "
+                         f"numbers in the cache {done.stored:,}")
+        lines.append("new tokens, multiplications with the cache, without, their ratio, numbers in the cache")
+        for t, one, two in self.bill:
+            lines.append(f"{t:5d} {one.multiplications:22,d} {two.multiplications:22,d} "
+                         f"{two.multiplications / one.multiplications:8.1f} {one.stored:14,d}")
+        return "\n".join(lines)
+
+    @traitlets.validate(*BOUNDS)
+    def _valid_number(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        low, high = BOUNDS[name]
+        if not low <= value <= high:
+            raise ValueError(f"{name} is {value}; needed is {low} to {high}")
+        if name in ("width", "heads") and self.width % self.heads:
+            raise ValueError(f"heads is {self.heads} and width {self.width}; the heads must divide the width")
+        return value
+
+    @traitlets.validate("at")
+    def _valid_at(self, proposal):
+        if not 0 <= proposal["value"] <= self.last:
+            raise ValueError(f"at is {proposal['value']}; after a prompt of {self.prompt} there are 0 to {self.last}")
+        return proposal["value"]
+
+    @traitlets.observe("prompt")
+    def _within(self, change):
+        self.at = min(self.at, self.last)
