@@ -1,5 +1,5 @@
 import { beginnings, follow, sequences, sum } from "./decoding_search.js";
-/* The page of the decoding tree. Every number comes from decoding_search.js, whose text stands before this in a page. */
+/* The page of the decoding tree. Every number comes from decoding_search.js, which a page has before this. */
 const SETTINGS = ["tree", "strategy", "width", "exponent", "temperature", "top_k", "top_p", "seed"];
 const fate = (kind, s) => kind === "dropped" && s.strategy === "sampling" ? "not drawn" : FATES[kind];
 const FATES = { kept: "kept", finished: "finished", dropped: "dropped", stopped: "left, the search was over",
@@ -157,17 +157,19 @@ function render({ model, el }) {
   /* the tree: a box for each beginning, p of its symbol above its line, what it is judged by below */
   function draw({ s, tree, nodes, all, found, scored }) {
     const { y, leaves } = heights(nodes), best = all[0].key;
-    const box = 12 + 7.6 * Math.max(...nodes.map(b => tree.symbols[b.tokens.at(-1)].length));
-    const step = Math.min(170, Math.max(GAP + LINE + box, (stage.clientWidth - 84) / tree.length));
-    const W = Math.ceil(12 + step * tree.length + 70);
-    const x = t => 8 + step * t, at = tokens => ROW * y.get(String(tokens)) + ROW / 2 + 4, H = ROW * leaves + 8;
+    const boxes = Array.from({ length: tree.length }, (_, t) => 12 + 7.6 * Math.max(
+      ...nodes.filter(b => b.tokens.length === t + 1).map(b => tree.symbols[b.tokens[t]].length)));
+    const line = Math.min(110, Math.max(LINE, (stage.clientWidth - 84 - sum(boxes)) / tree.length - GAP));
+    const xs = boxes.reduce((all, box) => [...all, all.at(-1) + GAP + line + box], [8]), W = Math.ceil(xs.at(-1) + 74);
+    const x = t => xs[t], at = tokens => ROW * y.get(String(tokens)) + ROW / 2 + 4, H = ROW * leaves + 8;
     drawing.setAttribute("width", W);
     drawing.setAttribute("height", H);
     drawing.setAttribute("viewBox", `0 0 ${W} ${H}`);
     const order = ["behind", "cut", "", "dropped", "stopped", "kept", "finished"];
     drawing.replaceChildren(svg("circle", { cx: 8, cy: at([]), r: 5, class: "cl-dt-start" }),
       ...[...nodes].sort((a, b) => order.indexOf(a.fate) - order.indexOf(b.fate)).map(b => {
-        const t = b.tokens.length, left = x(t) - box, y0 = at(b.tokens.slice(0, -1)), y1 = at(b.tokens);
+        const t = b.tokens.length, box = boxes[t - 1], left = x(t) - box;
+        const y0 = at(b.tokens.slice(0, -1)), y1 = at(b.tokens);
         const trunk = x(t - 1) + GAP, middle = (trunk + left) / 2 - 4, text = (string, props) =>
           svg("text", { "text-anchor": "middle", ...props }, string);
         const node = svg("g", { class: `cl-dt-node cl-dt-${b.fate || "open"}`, "data-node": b.key, "data-fate": b.fate,
@@ -204,7 +206,7 @@ function render({ model, el }) {
     if (kind !== "finished") return `${fate(kind, s)}${kind === "cut" || kind === "behind" ? "" : `, step ${i + 1}`}`;
     if (found && b.key === String(found.tokens)) return "the result";
     const counts = steps[t - 1].done.some(d => String(d.tokens) === b.key);
-    return `finished, step ${i + 1}${counts ? "" : ", then pushed out"}`;
+    return `finished, step ${i + 1}${counts ? "" : `, not among the ${s.width} best`}`;
   }
   const bars = (most, ...values) => h("div", { "aria-hidden": "true" }, ...values.map(([kind, v]) =>
     h("span", { className: `cl-bar ${kind}`, style: `width:${100 * v / most}%`, hidden: v === 0 })));
