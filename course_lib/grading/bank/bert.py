@@ -135,6 +135,8 @@ nsp_pair = Exercise(
                    "what first sentences look like.",
     neighbour="Your random sentence is always of the same document. All others may come.",
     unmoved="Your random sentence is the same whatever the state of rng. Draw from rng, and do not seed it.",
+    own_dice="Two calls with rng in the same state give different sentences: something else than rng is drawn from, such "
+             "as the module random itself. With rng alone, a run can be repeated.",
 )
 def nsp_pair_reference(docs, d, i, is_next, rng, bugs=frozenset()):
     if "coin" in bugs:
@@ -142,7 +144,7 @@ def nsp_pair_reference(docs, d, i, is_next, rng, bugs=frozenset()):
     if is_next:
         b = docs[d][i - 1] if "previous" in bugs else docs[d][i + 1]
     else:
-        rng = random.Random(0) if "unmoved" in bugs else rng
+        rng = random.Random(0) if "unmoved" in bugs else random.Random() if "own_dice" in bugs else rng
         others = [k for k in range(len(docs)) if k != d or "same_document" in bugs]
         if "neighbour" in bugs:
             others = [(d + 1) % len(docs)]
@@ -195,6 +197,10 @@ def strangers(run, generator, solve):
         if b not in others:
             return Fault("B is no sentence of the documents.")
         seen.add(b)
+    for _ in range(12):
+        seed = integer(generator, 0, 2**31)
+        if run(docs, d, 0, False, random.Random(seed))[1] != run(docs, d, 0, False, random.Random(seed))[1]:
+            return Fault("Two calls with rng in the same state give different sentences.", "own_dice")
     missing = len(others) - len(seen)
     if not missing:
         return None
