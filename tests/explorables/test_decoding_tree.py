@@ -42,7 +42,7 @@ def random_tree(seed: int) -> PrefixTree:
 
 
 TREES = {"yes or ok": yes_or_ok(), "rain": rain(), "characters": next_characters()[0],
-         **{f"random {seed}": random_tree(seed) for seed in range(12)}}
+         **{f"random {seed}": random_tree(seed) for seed in range(9)}}
 SAMPLING = [Setting("sampling", temperature=t, top_k=k, top_p=p, seed=seed) for seed, (t, k, p) in enumerate(
     product((0, 0.3, 1.0, 2.0), (0, 1, 2, 3), (0.25, 0.55, 0.85, 1.0)))]
 
@@ -110,7 +110,7 @@ def test_draws_are_those_of_the_library(name, monkeypatch):
 @pytest.mark.parametrize("name", TREES)
 def test_every_sequence_has_its_probability_in_the_model_and_under_the_setting(name):
     tree, n = TREES[name], depth(TREES[name])
-    for setting in (Setting(), Setting("beam search", exponent=0.7), *SAMPLING[5::7]):
+    for setting in (Setting(), Setting("beam search", exponent=0.7), *SAMPLING[5::13]):
         got = sequences(tree, setting)
         assert math.fsum(math.exp(b.log_prob) for b in got) == pytest.approx(1, abs=1e-6)
         rows = torch.tensor([[*b.tokens, *[tree.end] * (n - len(b.tokens))] for b in got])
