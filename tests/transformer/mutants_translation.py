@@ -1,6 +1,7 @@
 """Faults planted in the encoder-decoder, in label smoothing and in the schedule of its training; see `mutants`."""
 from __future__ import annotations
 
+from course_lib.training import loop as loop_module
 from course_lib.training import losses as losses_module
 from course_lib.training import schedules as schedules_module
 from course_lib.transformer import blocks as blocks_module
@@ -10,6 +11,8 @@ from tests.transformer import translation_checks as check
 from tests.transformer.mutants import of
 
 T, L, S = translation_module, losses_module, schedules_module
+LIMIT = "math.inf if clip is None else clip"
+CLIP = f"nn.utils.clip_grad_norm_(model.parameters(), {LIMIT}, error_if_nonfinite=True)"
 
 MUTANTS = [
     *of(T, None, check.keeps_the_contract_past_the_end,
@@ -61,6 +64,16 @@ MUTANTS = [
         ("the larger of the two branches", "min(step ** -0.5, step", "max(step ** -0.5, step"),
         ("step 0 has a rate", "if value < 1:", "if value < 0:", ZeroDivisionError),
         ("a wider model takes larger steps", "d_model ** -0.5 *", "d_model ** 0.5 *")),
+
+    *of(loop_module, None, check.clips_by_the_global_norm,
+        ("each tensor is clipped by itself", CLIP, "[nn.utils.clip_grad_norm_([p], LIMIT) for p in model.parameters()]"
+         .replace("LIMIT", LIMIT)),
+        ("each component is clipped", CLIP, f"nn.utils.clip_grad_value_(model.parameters(), {LIMIT})"),
+        ("short gradients are made longer", CLIP, f"[p.grad.mul_(1e3) for p in model.parameters()]\n        {CLIP}"),
+        ("the gradient is never clipped", CLIP, "pass")),
+    *of(loop_module, None, check.decays_matrices_alone,
+        ("weight decay on biases and gains", "\"weight_decay\": 0.0}", "\"weight_decay\": weight_decay}"),
+        ("no weight decay at all", "\"weight_decay\": weight_decay},", "\"weight_decay\": 0.0},")),
 
     *of(blocks_module, "Residual", checks.drops_what_a_layer_adds,
         ("a layer's output is dropped in eval mode too", "return drop(x, self.dropout) if self.training else x",

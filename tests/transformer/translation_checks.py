@@ -121,3 +121,35 @@ def warms_up_from_step_one(schedules):
         assert "step is 0" in str(error)
     else:
         raise AssertionError("step 0 has a rate")
+
+
+# --- a step of training ----------------------------------------------------------------------------------------------
+
+
+class Slope(torch.nn.Module):
+    """A loss that is linear in a matrix and a bias: their gradients are known, 3 and 4 long, together 5."""
+
+    def __init__(self):
+        super().__init__()
+        self.matrix, self.bias = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.ones(2))
+
+    def loss(self, batch):
+        return 3 * self.matrix[0, 1] + 4 * self.bias[0] + 0 * batch.sum()
+
+
+def clips_by_the_global_norm(loop):
+    """All gradients are shortened together, by one factor; those below the limit stay as they are."""
+    for limit, factor in ((1.0, 0.2), (4.5, 0.9), (5.5, 1.0), (None, 1.0)):
+        model = Slope()
+        loop.fit(model, torch.zeros(4, 1), epochs=1, batch_size=4, lr=1e-9, clip=limit, progress=False)
+        same(model.matrix.grad[0, 1], torch.tensor(3 * factor), 1e-5)
+        same(model.bias.grad[0], torch.tensor(4 * factor), 1e-5)
+
+
+def decays_matrices_alone(loop):
+    """Weight decay pulls at matrices, not at biases and gains."""
+    model = Slope()
+    model.loss = lambda batch: 0 * (model.matrix.sum() + model.bias.sum()) + 0 * batch.sum()
+    loop.fit(model, torch.zeros(4, 1), epochs=1, batch_size=4, lr=0.1, weight_decay=0.5, progress=False)
+    same(model.matrix.data, torch.full((2, 2), 0.95), 1e-6)
+    assert (model.bias == 1).all()
