@@ -172,8 +172,8 @@ class CacheSteps(Explorable):
     def text(self) -> str:
         number, operation = divmod(self.at, len(OPERATIONS))
         L, D, H, F, V = self.size
-        lines = [f"Interactive figure: a GPT of {L} layers, width {D}, {H} heads, feed-forward width {F}, {V} tokens "
-                 "writes with a cache of keys and values and without.",
+        lines = ["Interactive figure: a GPT writes with a cache of keys and values and without. Its size: layers "
+                 f"{L}, width {D}, heads {H}, feed-forward width {F}, vocabulary {V}.",
                  f"Pass {number + 1} predicts word {self.prompt + number + 1}. Operation: {OPERATIONS[operation]}."]
         for cached, name in ((True, "with the cache"), (False, "without")):
             new, keys = rows(self.prompt, number + 1, cached)
