@@ -95,7 +95,7 @@ function render({ model, el }) {
   const state = () => Object.fromEntries(STATE.map(k => [k, model.get(k)]));
   const isOff = (s, layer, head) => s.off.some(pair => same(pair, [layer, head]));
   const head = ([layer, number]) => `layer ${layer + 1}, head ${number + 1}`;
-  const write = pairs => pairs.map(([v, p]) => `${names[v]} ${p.toFixed(2)}`).join(", ");
+  const write = pairs => pairs.filter(([, p], i) => i === 0 || p >= 0.005).map(([v, p]) => `${names[v]} ${p.toFixed(2)}`).join(", ");
   let own = false;
 
   const live = h("p", { className: "cl-live", "aria-live": "polite" },

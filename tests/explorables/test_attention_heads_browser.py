@@ -52,7 +52,7 @@ def agrees(page, w) -> None:
         torch.testing.assert_close(tensor([[q for _, q in row] for row in shown_top]), values, **CLOSE)
         ids = torch.tensor([[v for v, _ in row] for row in shown_top])
         torch.testing.assert_close(p.gather(1, ids), values, **CLOSE)
-    assert got["predicted"] == [", ".join(f"{w.words[v]} {q:.2f}" for v, q in row) for row in got["top"]]
+    assert got["predicted"] == [", ".join(f"{w.words[v]} {q:.2f}" for v, q in row if q >= 0.005) for row in got["top"]]
     assert got["on"] == [[a, b] not in w.off for a in range(w.sizes["layers"]) for b in range(w.sizes["heads"])]
     assert got["pressed"] == [[a, b] == w.shown for a in range(w.sizes["layers"]) for b in range(w.sizes["heads"])]
 
@@ -120,7 +120,7 @@ def test_by_mouse_texts_words_heads_and_switches(show):
         agrees(page, w)
     at = int(w.moved.argmax())
     assert shown(page)["live"] == (
-        f"Switched off: layer 1, head 1; layer 1, head 4; layer 2, head 2. The prediction moves most at place {at + 1} of 14, "
+        f"Switched off: layer 1, head 1; layer 1, head 4; layer 2, head 2. The prediction moves most at place {at + 1} of {len(w.text_ids) + 1}, "
         f"after “{['<s>', *shown(page)['words']][at]}”: {w.moved[at]:.2f} of the probability.")
     page.click("[data-switch='1,1']")
     w.off = [[0, 0], [0, 3]]
@@ -218,6 +218,3 @@ def test_readable_in_both_themes_on_a_phone_and_wide(show, accessible, theme, wi
     for narrower in (width, width - 70):
         page.set_viewport_size({"width": narrower, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") <= narrower
-    if theme == "light" or width == 390:
-        page.set_viewport_size({"width": width, "height": 900})
-        page.screenshot(path=f"/tmp/ah/{theme}-{width}.png", full_page=True)
