@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,8 +69,7 @@ def task(splits: Splits, development: tuple[str, ...]) -> Task:
     captions = [english for _, english in data.load("multi30k", source="de", target="en").train]
     banned = [text for one in sets.values() for part in (one.valid, one.test) for text in part]
     unlabelled = [*sets["sst2"].train, *sets["cola"].train, *captions]
-    unlabelled = [unlabelled[i] for i in without(unlabelled, banned)]
-    tokenizer = WordPieceTokenizer.fit("\n".join(unlabelled), PIECES)
+    tokenizer, text = numbered(tuple(unlabelled[i] for i in without(unlabelled, banned)), PIECES)
 
     kept = torch.tensor(without(splits.train, banned))
     kept = kept[torch.randperm(len(kept), generator=torch.Generator().manual_seed(0))]
@@ -78,14 +77,21 @@ def task(splits: Splits, development: tuple[str, ...]) -> Task:
              for rows in (kept[HELD_OUT:], kept[:HELD_OUT])]
     test = labelled([text for part in development for text in getattr(splits, part)],
                     torch.cat([splits.labels[part] for part in development]), tokenizer)
-    return Task(*parts, test, rectangle(unlabelled, tokenizer), {**splits.info, "tokenizer": tokenizer.config})
+    return Task(*parts, test, text, {**splits.info, "tokenizer": tokenizer.config})
 
 
-def labelled(texts: list[str], labels: Integer[Tensor, "B"], tokenizer: WordPieceTokenizer) -> Sentences:
+@lru_cache(maxsize=1)                                                # both tasks read the same, and it takes half a minute
+def numbered(texts: tuple[str, ...], pieces: int) -> tuple[WordPieceTokenizer, Integer[Tensor, "S T"]]:
+    """Word pieces learnt from the texts, and the texts in them."""
+    tokenizer = WordPieceTokenizer.fit("\n".join(texts), pieces)
+    return tokenizer, rectangle(texts, tokenizer)
+
+
+def labelled(texts: Sequence[str], labels: Integer[Tensor, "B"], tokenizer: WordPieceTokenizer) -> Sentences:
     return Sentences(rectangle(texts, tokenizer), labels)
 
 
-def rectangle(texts: list[str], tokenizer: WordPieceTokenizer) -> Integer[Tensor, "B T"]:
+def rectangle(texts: Sequence[str], tokenizer: WordPieceTokenizer) -> Integer[Tensor, "B T"]:
     """[CLS] ... [SEP] in each row; what reaches past the window is cut off."""
     cls, sep = tokenizer.vocabulary.bos_id, tokenizer.vocabulary.eos_id
     return pad([join_segments(tokenizer.encode(text)[:WINDOW - 2], None, cls, sep)[0] for text in texts], PAD)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from benchmarks.reproduce import agreement, density, language, recipes, text
+from benchmarks.reproduce import agreement, density, language, pretraining, recipes, text
 from benchmarks.reproduce.run import Row, Run, Target, over
 from course_lib.density import FVSBN, Mixture, Tabular
 from course_lib.text import NGram
@@ -73,4 +73,4 @@ RUNS: dict[str, Run] = {run.name: run for run in (
         for m in range(7)
     ), prepare=text.characters, unit="bits per character", note="Order m: the m characters before the next one."),
 )}
-RUNS |= density.RUNS | language.RUNS | agreement.RUNS
+RUNS |= density.RUNS | language.RUNS | pretraining.RUNS | agreement.RUNS
