@@ -51,6 +51,9 @@ def read(results: Path = RESULTS, papers: Path = PAPERS) -> tuple[list[dict], di
 def page(records: list[dict], papers: dict[str, Any]) -> str:
     """The page as Markdown."""
     out = [HEAD]
+    missing = {r["data"]["name"] for r in records if r["kind"] == "result"} - {entry["data"] for entry in papers["set"]}
+    if missing:
+        raise ValueError(f"{PAPERS.name} has no [[set]] for {', '.join(sorted(missing))}: their records would not be shown")
     for entry in papers["set"]:
         own = of_set(records, entry["data"])
         if own:
