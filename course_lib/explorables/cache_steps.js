@@ -73,15 +73,15 @@ const col = text => h("th", { scope: "col" }, text);
 
 /* How this operation's count comes about, in words and numbers. */
 function counted([L, D, H, F, V], operation, [fresh, keys], cached) {
-  const x = " × ";
+  const product = (names, ...factors) => `${names} = ${factors.map(num).join(" × ")}`;
   if (operation === EMBED) return "a look-up, no multiplication";
-  if (operation === PROJECT) return `L${x}rows${x}3 D² = ${L}${x}${fresh}${x}${3 * D * D}`;
-  if (operation === APPEND) return cached ? `2 L D numbers a row = ${2 * L * D}${x}${fresh}` : "there is no cache";
-  if (operation === SCORES || operation === SUM) return `L${x}rows${x}keys${x}D = ${L}${x}${fresh}${x}${keys}${x}${D}`;
-  if (operation === SOFTMAX) return `exponentials: L${x}H${x}rows${x}keys = ${L}${x}${H}${x}${fresh}${x}${keys}`;
-  if (operation === OUT) return `L${x}rows${x}D² = ${L}${x}${fresh}${x}${D * D}`;
-  if (operation === FEED) return `L${x}rows${x}2 D F = ${L}${x}${fresh}${x}${2 * D * F}`;
-  return `V D = ${V}${x}${D}, for the last row`;
+  if (operation === PROJECT) return product("L × rows × 3 D²", L, fresh, 3 * D * D);
+  if (operation === APPEND) return cached ? product("numbers: 2 L D × rows", 2 * L * D, fresh) : "there is no cache";
+  if (operation === SCORES || operation === SUM) return product("L × rows × keys × D", L, fresh, keys, D);
+  if (operation === SOFTMAX) return product("exponentials: L × H × rows × keys", L, H, fresh, keys);
+  if (operation === OUT) return product("L × rows × D²", L, fresh, D * D);
+  if (operation === FEED) return product("L × rows × 2 D F", L, fresh, 2 * D * F);
+  return product("for the last row: V × D", V, D);
 }
 
 function render({ model, el }) {

@@ -1,6 +1,7 @@
 """The cache, operation by operation, in a browser: functions and page against Python, by mouse and by keyboard."""
 from __future__ import annotations
 
+import math
 import random
 
 import pytest
@@ -58,6 +59,9 @@ def agrees(page, w) -> dict:
             assert shown_work["texts"] == [f"{v:,}" for v in row]
         new, keys = rows(w.prompt, number + 1, cached)
         assert got["notes"][which].startswith(f"{new} of {keys} row")
+        said, now = got["notes"][which].partition(" = ")[2], w.now[cached]
+        factors = [int(factor.replace(",", "")) for factor in said.split(" × ")] if said else [0]
+        assert math.prod(factors) == now.multiplications + now.exponentials + now.stored, "the formula that is shown"
     assert got["bill"] == [[t, one._asdict(), two._asdict()] for t, one, two in w.bill]
     for texts, (t, one, two) in zip(got["billed"], w.bill, strict=True):
         numbers = [one.attention, two.attention, one.weights, two.weights, one.multiplications, two.multiplications]
