@@ -68,7 +68,8 @@ export function run(m, words, off = []) {
     const y = normalise(m.norm, row);
     return Array.from({ length: m.V }, (_, v) => y.reduce((s, value, d) => s + value * m.tokens[v * m.D + d], 0));
   });
-  return { weights, entropy: weights.map(layer => layer.map(head => head.map(entropy))), logits, p: logits.map(softmax) };
+  const entropies = weights.map(layer => layer.map(head => head.map(entropy)));
+  return { weights, entropy: entropies, logits, p: logits.map(softmax) };
 }
 /* The most likely words, [id, probability], best first. */
 export const top = (p, count = 3) =>
@@ -95,7 +96,8 @@ function render({ model, el }) {
   const state = () => Object.fromEntries(STATE.map(k => [k, model.get(k)]));
   const isOff = (s, layer, head) => s.off.some(pair => same(pair, [layer, head]));
   const head = ([layer, number]) => `layer ${layer + 1}, head ${number + 1}`;
-  const write = pairs => pairs.filter(([, p], i) => i === 0 || p >= 0.005).map(([v, p]) => `${names[v]} ${p.toFixed(2)}`).join(", ");
+  const write = pairs => pairs.filter(([, p], i) => i === 0 || p >= 0.005)
+    .map(([v, p]) => `${names[v]} ${p.toFixed(2)}`).join(", ");
   let own = false;
 
   const live = h("p", { className: "cl-live", "aria-live": "polite" },
@@ -124,7 +126,8 @@ function render({ model, el }) {
   const longer = button("add the most likely word", () => {
     const s = state(), word = top(run(m, s.text_ids, s.off).p.at(-1).map((p, v) => v === m.start ? 0 : p), 1)[0][0];
     if (s.text_ids.length < most) {
-      change({ text_ids: [...s.text_ids, word] }, found => `Word ${s.text_ids.length + 1} is “${names[word]}”. ${next(found)}`);
+      change({ text_ids: [...s.text_ids, word] },
+        found => `Word ${s.text_ids.length + 1} is “${names[word]}”. ${next(found)}`);
     } else live.textContent = `A text has ${most} words at most.`;
   });
   const shorter = button("remove the last word", () => {
@@ -136,16 +139,20 @@ function render({ model, el }) {
   /* all heads: a button each, one of them in the order of tabs, and a switch each */
   const change_of = ({ s, shift, T }) => {
     const at = shift.indexOf(Math.max(...shift));
-    return s.off.length ? `Switched off: ${s.off.map(head).join("; ")}. The prediction moves most at place ${at + 1} of ${T}, `
-      + `after “${names[[m.start, ...s.text_ids][at]]}”: ${shift[at].toFixed(2)} of the probability.` : "All heads are on.";
+    return !s.off.length ? "All heads are on."
+      : `Switched off: ${s.off.map(head).join("; ")}. The prediction moves most at place ${at + 1} of ${T}, `
+        + `after “${names[[m.start, ...s.text_ids][at]]}”: ${shift[at].toFixed(2)} of the probability.`;
   };
   const small = m.blocks.map((_, l) => Array.from({ length: m.H }, (_, n) => {
     const picture = h("span", { className: "cl-ah-small", "aria-hidden": "true" }), note = h("span", {});
-    const show_it = h("button", { type: "button", className: "cl-ah-head", "data-head": `${l},${n}`, tabIndex: l + n ? -1 : 0 },
+    const show_it = h("button",
+      { type: "button", className: "cl-ah-head", "data-head": `${l},${n}`, tabIndex: l + n ? -1 : 0 },
       h("span", {}, `head ${n + 1}`), picture, note);
     on(show_it, "click", () => change({ shown: [l, n] }, ({ now }) =>
       `Large: ${head([l, n])}. Mean entropy of its rows: ${mean(now.entropy[l][n]).toFixed(2)} nats.`));
-    on(show_it, "focus", () => small.flat().forEach(other => { other.show_it.tabIndex = other.show_it === show_it ? 0 : -1; }));
+    on(show_it, "focus", () => small.flat().forEach(other => {
+      other.show_it.tabIndex = other.show_it === show_it ? 0 : -1;
+    }));
     on(show_it, "keydown", event => {
       const move = MOVES[event.key];
       if (!move) return;
@@ -156,20 +163,23 @@ function render({ model, el }) {
     const box = on(h("input", { type: "checkbox", "aria-label": `${head([l, n])} is on`, "data-switch": `${l},${n}` }),
       "change", () => {
         const rest = state().off.filter(pair => !same(pair, [l, n]));
-        change({ off: box.checked ? rest : [...rest, [l, n]].sort((a, b) => a[0] - b[0] || a[1] - b[1]) }, change_of);
+        change({ off: box.checked ? rest : [...rest, [l, n]].sort((a, b) => a[0] - b[0] || a[1] - b[1]) },
+          change_of);
       });
     return { show_it, picture, note, box };
   }));
   const all = button("switch all heads on", () => change({ off: [] }, change_of));
 
   /* one head with its numbers, and the predictions */
-  const title = h("h4", {}), matrix = h("table", {}), predicted = h("table", { "aria-label": "Predictions" }), told = h("p", {});
+  const title = h("h4", {}), matrix = h("table", {}), told = h("p", {});
+  const predicted = h("table", { "aria-label": "Predictions" });
   const cell = (i, j, a) => j > i ? h("td", { className: "cl-ah-closed" })
     : h("td", { "data-a": a, "data-pair": `${i},${j}`, style: `--a:${a}` }, a.toFixed(2).replace("0.", "."));
 
   function show() {
     const s = state(), now = run(m, s.text_ids, s.off), full = run(m, s.text_ids), [L, N] = s.shown;
-    const said = [m.start, ...s.text_ids].map(v => names[v]), T = said.length, shift = now.p.map((p, t) => moved(p, full.p[t]));
+    const said = [m.start, ...s.text_ids].map(v => names[v]), T = said.length;
+    const shift = now.p.map((p, t) => moved(p, full.p[t]));
     const match = examples.findIndex(ids => same(ids, s.text_ids));
     given.value = match < 0 ? "" : String(match);
     choices.forEach((select, i) => {
@@ -178,26 +188,30 @@ function render({ model, el }) {
     });
     small.forEach((row, l) => row.forEach(({ show_it, picture, note, box }, n) => {
       const silent = isOff(s, l, n), h_mean = mean(now.entropy[l][n]);
-      picture.innerHTML = `<svg viewBox="0 0 ${T} ${T}"><path d="M0 0${said.map((_, i) => `V${i + 1}`).join("")}H${T}Z"/>`
+      picture.innerHTML = `<svg viewBox="0 0 ${T} ${T}"><path d="M0 0V${T}H${T}Z"/>`
         + now.weights[l][n].map((a, i) => a.slice(0, i + 1).map((v, j) =>
           `<rect x="${j}" y="${i}" width="1" height="1" fill-opacity="${v}"/>`).join("")).join("") + "</svg>";
       note.textContent = silent ? "off" : h_mean.toFixed(2);
       show_it.dataset.entropy = h_mean;
       show_it.classList.toggle("cl-ah-off", silent);
       show_it.setAttribute("aria-pressed", String(same(s.shown, [l, n])));
-      show_it.setAttribute("aria-label", `${head([l, n])}, ${silent ? "off" : "on"}, mean entropy ${h_mean.toFixed(2)} nats: show large`);
+      show_it.setAttribute("aria-label",
+        `${head([l, n])}, ${silent ? "off" : "on"}, mean entropy ${h_mean.toFixed(2)} nats: show large`);
       box.checked = !silent;
     }));
-    title.textContent = `Layer ${L + 1}, head ${N + 1}${isOff(s, L, N) ? ", switched off" : ""}: who asks (row), who is asked (column)`;
+    title.textContent = `Layer ${L + 1}, head ${N + 1}${isOff(s, L, N) ? ", switched off" : ""}: `
+      + "who asks (row), who is asked (column)";
     matrix.setAttribute("aria-label", `Attention weights of ${head(s.shown)}`);
     matrix.replaceChildren(
       h("thead", {}, h("tr", {}, h("td"), ...said.map(w => h("th", { scope: "col" }, h("span", {}, w))),
         h("th", { scope: "col" }, h("span", {}, "entropy")))),
       h("tbody", {}, ...now.weights[L][N].map((row, i) => h("tr", {}, h("th", { scope: "row" }, said[i]),
         ...row.map((a, j) => cell(i, j, a)),
-        h("td", { className: "cl-ah-entropy", "data-entropy": now.entropy[L][N][i] }, now.entropy[L][N][i].toFixed(2))))));
+        h("td", { className: "cl-ah-entropy", "data-entropy": now.entropy[L][N][i] },
+          now.entropy[L][N][i].toFixed(2))))));
     predicted.replaceChildren(
-      h("thead", {}, h("tr", {}, ...["after", "most likely next", "with all heads on", "moved"].map(t => h("th", { scope: "col" }, t)))),
+      h("thead", {}, h("tr", {}, ...["after", "most likely next", "with all heads on", "moved"]
+        .map(t => h("th", { scope: "col" }, t)))),
       h("tbody", {}, ...said.map((w, t) => h("tr", { className: shift[t] >= 0.1 ? "cl-ah-moved" : "" },
         h("th", { scope: "row" }, w), h("td", { "data-top": JSON.stringify(top(now.p[t])) }, write(top(now.p[t]))),
         h("td", { "data-full": JSON.stringify(top(full.p[t])) }, write(top(full.p[t]))),
@@ -207,7 +221,8 @@ function render({ model, el }) {
     return found;
   }
 
-  const scroll = (label, table) => h("div", { className: "cl-scroll", tabIndex: 0, role: "region", "aria-label": label }, table);
+  const scroll = (label, table) =>
+    h("div", { className: "cl-scroll", tabIndex: 0, role: "region", "aria-label": label }, table);
   el.classList.add("cl-x");
   el.append(h("div", { className: "cl-ah", role: "group", "aria-label": model.get("alt") },
     h("div", { className: "cl-top" }, h("label", {}, "Text", given)),
@@ -216,7 +231,8 @@ function render({ model, el }) {
     h("div", { className: "cl-ah-cols" },
       h("div", {}, h("h4", {}, "All heads, each with the mean entropy of its rows in nats"),
         ...small.map((row, l) => h("div", { className: "cl-ah-layer", role: "group", "aria-label": `layer ${l + 1}` },
-          h("span", {}, `layer ${l + 1}`), ...row.map(({ show_it, box }) => h("div", {}, show_it, h("label", {}, box, "on")))))),
+          h("span", {}, `layer ${l + 1}`),
+          ...row.map(({ show_it, box }) => h("div", {}, show_it, h("label", {}, box, "on")))))),
       h("div", {}, title, scroll("Weights of one head", matrix))),
     h("h4", {}, "Which word comes next?"), scroll("Predictions", predicted), told, live));
   show();

@@ -1,7 +1,7 @@
 r"""Attention head by head in a small trained GPT: the reader picks the words, and switches heads off.
 
-The page runs the whole model: `run` computes the same with the library's own, in float64, and is the reference for every
-number that `attention_heads.js` shows. The weights travel in the page in half precision, and both compute from these.
+The page runs the whole model: `run` computes the same with the library's own, in float64, and is the reference for
+every number that `attention_heads.js` shows. The weights travel in the page in half precision, and both compute from these.
 Layers, heads and words are counted from 0 here, from 1 on the page; place 0 of the tokens is the start symbol.
 """
 
@@ -63,7 +63,8 @@ def parameters(model: GPT) -> list[Tensor]:
     for block in model.blocks:
         attention, network, norms = block.attention, block.feed_forward, (block.residual1.norm, block.residual2.norm)
         layers = (attention.qkv, attention.out, network.widen, network.narrow)
-        found += [*(t for norm in norms for t in (norm.gamma, norm.beta)), *(t for f in layers for t in (f.weight, f.bias))]
+        found += [t for norm in norms for t in (norm.gamma, norm.beta)]
+        found += [t for layer in layers for t in (layer.weight, layer.bias)]
     return [*found, model.norm.gamma, model.norm.beta]
 
 
@@ -139,7 +140,8 @@ class AttentionHeads(Explorable):
             row = (f"{a:.2f}" for a in shown.weights[layer, head, i, :i + 1].tolist())
             lines.append(f"{name:{width}}" + "".join(f"{a:>{width}}" for a in row))
         best = shown.p.max(dim=1)
-        lines += ["Most likely next: " + ", ".join(f"{self._words[v]} {p:.2f}" for p, v in zip(*map(Tensor.tolist, best)))]
+        likely = (f"{self._words[v]} {p:.2f}" for p, v in zip(best.values.tolist(), best.indices.tolist()))
+        lines.append("Most likely next: " + ", ".join(likely))
         silent = ", ".join(f"layer {a + 1} head {b + 1}" for a, b in self.off)
         change = self.moved
         lines.append(f"Switched off: {silent}; probability moved most at place {int(change.argmax()) + 1} of {T}: "
@@ -158,7 +160,8 @@ class AttentionHeads(Explorable):
         if not 1 <= len(ids) <= c.window - 1:
             raise ValueError(f"the text has {len(ids)} words; needed are 1 to {c.window - 1}, after the start symbol")
         if any(not 0 <= i < c.vocabulary or i == c.bos_id for i in ids):
-            raise ValueError(f"text_ids is {ids}; needed are 0 to {c.vocabulary - 1} without {c.bos_id}, the start symbol")
+            raise ValueError(f"text_ids is {ids}; needed are 0 to {c.vocabulary - 1} without {c.bos_id}, the start "
+                             "symbol")
         return ids
 
     @traitlets.validate("off", "shown")
@@ -167,8 +170,8 @@ class AttentionHeads(Explorable):
         c = self._model.settings
         for pair in pairs:
             if len(pair) != 2 or not (0 <= pair[0] < c.layers and 0 <= pair[1] < c.heads):
-                raise ValueError(f"{proposal['trait'].name} holds {list(pair)}; this model has layers 0 to {c.layers - 1}, each "
-                                 f"with heads 0 to {c.heads - 1}")
+                raise ValueError(f"{proposal['trait'].name} holds {list(pair)}; this model has layers 0 to "
+                                 f"{c.layers - 1}, each with heads 0 to {c.heads - 1}")
         return proposal["value"]
 
 
@@ -177,8 +180,8 @@ def _check_model(model: object, words: Sequence[str]) -> GPT:
         raise ValueError(f"model is a {type(model).__name__}; the figure needs a GPT")
     c = model.settings
     if c.bos_id is None or not c.tied or c.activation != "gelu_tanh":
-        raise ValueError(f"model has bos_id {c.bos_id}, tied {c.tied}, activation {c.activation!r}; the figure needs a start "
-                         "symbol, tied embeddings and 'gelu_tanh'")
+        raise ValueError(f"model has bos_id {c.bos_id}, tied {c.tied}, activation {c.activation!r}; the figure needs a "
+                         "start symbol, tied embeddings and 'gelu_tanh'")
     if len(words) != c.vocabulary:
         raise ValueError(f"words has {len(words)} names; this model has {c.vocabulary} tokens")
     return model

@@ -26,6 +26,8 @@ def shown(page) -> dict:
       const all = (s, f) => [...document.querySelectorAll(s)].map(f), text = s => document.querySelector(s).textContent;
       return { words: all("[data-word]:not([hidden])", e => e.selectedOptions[0].textContent),
         small: all("[data-head]", e => [...e.querySelectorAll("rect")].map(r => +r.getAttribute("fill-opacity"))),
+        squares: all("[data-head] rect", r => [+r.getAttribute("y"), +r.getAttribute("x")]),
+        pairs: all("[data-pair]", e => e.dataset.pair.split(",").map(Number)),
         means: all("[data-head]", e => +e.dataset.entropy), on: all("[data-switch]", e => e.checked),
         pressed: all("[data-head]", e => e.getAttribute("aria-pressed") === "true"),
         large: all("[data-pair]", e => +e.dataset.a), numbers: all("[data-pair]", e => e.textContent),
@@ -41,6 +43,7 @@ def agrees(page, w) -> None:
     lower = torch.ones(T, T).tril().bool()
     assert got["words"] == [w.words[i] for i in w.text_ids]
     torch.testing.assert_close(tensor(got["small"]), want.weights.flatten(0, 1)[:, lower], **CLOSE)
+    assert got["squares"] == lower.nonzero().tolist() * len(got["small"]) and got["pairs"] == lower.nonzero().tolist()
     torch.testing.assert_close(tensor(got["means"]), want.entropy.mean(-1).flatten(), **CLOSE)
     torch.testing.assert_close(tensor(got["large"]), want.weights[layer, head][lower], **CLOSE)
     assert got["numbers"] == [f"{a:.2f}".replace("0.", ".") for a in got["large"]]
@@ -120,8 +123,8 @@ def test_by_mouse_texts_words_heads_and_switches(show):
         agrees(page, w)
     at = int(w.moved.argmax())
     assert shown(page)["live"] == (
-        f"Switched off: layer 1, head 1; layer 1, head 4; layer 2, head 2. The prediction moves most at place {at + 1} of {len(w.text_ids) + 1}, "
-        f"after “{['<s>', *shown(page)['words']][at]}”: {w.moved[at]:.2f} of the probability.")
+        "Switched off: layer 1, head 1; layer 1, head 4; layer 2, head 2. The prediction moves most at place "
+        f"{at + 1} of {len(w.text_ids) + 1}, after “{['<s>', *shown(page)['words']][at]}”: {w.moved[at]:.2f} of the probability.")
     page.click("[data-switch='1,1']")
     w.off = [[0, 0], [0, 3]]
     agrees(page, w)
@@ -133,7 +136,8 @@ def test_by_mouse_texts_words_heads_and_switches(show):
 
 def test_a_text_grows_by_what_is_likely_and_shrinks_within_its_bounds(show):
     page, w = show(AttentionHeads(text_ids=[1])), AttentionHeads(text_ids=[1])
-    longer, shorter = (page.get_by_role("button", name=name) for name in ("add the most likely word", "remove the last word"))
+    longer, shorter = (page.get_by_role("button", name=name)
+                       for name in ("add the most likely word", "remove the last word"))
     shorter.click()
     agrees(page, w)
     assert shown(page)["live"] == "A text has one word at least."

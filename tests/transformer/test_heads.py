@@ -61,7 +61,8 @@ def test_of_a_bert_too_and_it_is_undone_after_an_error():
 @pytest.mark.parametrize("pair", [(2, 0), (-1, 0), (0, 3), (0, -1)])
 def test_a_head_that_there_is_not_is_named_and_nothing_stays_behind(pair):
     model = gpt()
-    with pytest.raises(ValueError, match=rf"heads holds \({pair[0]}, {pair[1]}\); this model has layers 0 to 1, each with heads 0 to 2"):
+    sentence = rf"heads holds \({pair[0]}, {pair[1]}\); this model has layers 0 to 1, each with heads 0 to 2"
+    with pytest.raises(ValueError, match=sentence):
         with switched_off(model, [(0, 0), pair]):
             pass
     assert not any(block.attention.out._forward_pre_hooks for block in model.blocks)
