@@ -17,6 +17,11 @@ from course_lib.training import fit
 from course_lib.transformer.gpt import GPT, GPTConfig
 
 SIZES = {"train": 12000, "valid": 1000, "test": 1000}
+INFO = {
+    "protocol": f"Texts drawn independently; the entropy of the grammar is {toy_agreement.entropy():.4f} nats a text.",
+    "licence": "MIT, as the code that draws it",
+    "citation": "a grammar of this course, course_lib.text.toy_agreement", "key": "", "comparable_with_papers": False,
+}
 
 
 class Parts(NamedTuple):
@@ -33,10 +38,7 @@ def draw() -> Splits:
     """Texts of the grammar, all parts from one generator with seed 0."""
     generator = torch.Generator().manual_seed(0)
     parts = {part: [str(text) for text in toy_agreement.texts(num, generator)] for part, num in SIZES.items()}
-    return Splits("toy_agreement", **parts, info={
-        "protocol": f"Texts drawn independently; the entropy of the grammar is {toy_agreement.entropy():.4f} nats a text.",
-        "licence": "MIT, as the code that draws it", "citation": "a grammar of this course, course_lib.text.toy_agreement",
-        "key": "", "comparable_with_papers": False})
+    return Splits("toy_agreement", **parts, info=INFO)
 
 
 def as_tokens(splits: Splits) -> Parts:

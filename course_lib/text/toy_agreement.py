@@ -47,34 +47,40 @@ def texts(num: int, generator: torch.Generator | None = None) -> list[Text]:
 
 
 def _text(generator: torch.Generator | None) -> Text:
-    def choose(words: Sequence[str]) -> str:
-        return words[int(torch.randint(len(words), (), generator=generator))]
-
-    def half() -> bool:
-        return bool(torch.rand((), generator=generator) < 0.5)
-
-    def being() -> tuple[str, str]:
-        name = choose(list(BEINGS))
-        plural, pronoun = BEINGS[name]
-        return (plural, MANY) if half() else (name, pronoun)
-
-    def adjective() -> list[str]:
-        return [choose(ADJECTIVES)] if half() else []
-
-    def verb(pronoun: str) -> str:
-        return choose(VERBS) + ("" if pronoun == MANY else "s")
-
-    subject, pronoun = being()
-    words = ["the", *adjective(), subject]
+    subject, pronoun = _being(generator)
+    words = ["the", *_adjective(generator), subject]
     who = len(words) - 1
-    if half():
-        words += ["near", "the", being()[0]]
+    if _half(generator):
+        words += ["near", "the", _being(generator)[0]]
     did = len(words)
-    words += [verb(pronoun), "the", *adjective(), choose(THINGS), END]
+    words += [_verb(pronoun, generator), "the", *_adjective(generator), _choose(THINGS, generator), END]
     what, second = len(words) - 2, len(words)
-    words += [pronoun, verb(pronoun), "the", words[what], END]
+    words += [pronoun, _verb(pronoun, generator), "the", words[what], END]
     return Text(tuple(words), {"verb": (did, who), "pronoun": (second, who), "verb2": (second + 1, second),
                                "thing": (second + 3, what)})
+
+
+def _choose(words: Sequence[str], generator: torch.Generator | None) -> str:
+    return words[int(torch.randint(len(words), (), generator=generator))]
+
+
+def _half(generator: torch.Generator | None) -> bool:
+    return bool(torch.rand((), generator=generator) < 0.5)
+
+
+def _being(generator: torch.Generator | None) -> tuple[str, str]:
+    """One or many, and their pronoun."""
+    name = _choose(list(BEINGS), generator)
+    plural, pronoun = BEINGS[name]
+    return (plural, MANY) if _half(generator) else (name, pronoun)
+
+
+def _adjective(generator: torch.Generator | None) -> list[str]:
+    return [_choose(ADJECTIVES, generator)] if _half(generator) else []
+
+
+def _verb(pronoun: str, generator: torch.Generator | None) -> str:
+    return _choose(VERBS, generator) + ("" if pronoun == MANY else "s")
 
 
 def entropy() -> float:
