@@ -21,6 +21,7 @@ SHOWN = (
     "translation-multi30k",                                          # chapter 15
     "gpt-tiny-shakespeare",                                          # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16
+    "bert-sst2",                                                     # chapter 18
 )
 
 

@@ -28,7 +28,8 @@ HEAD = """\
 # Results
 
 What the models of the course reach, each measured by one command, beside what papers report. Figures are test means:
-negative log-likelihood in nats unless a table says otherwise, lower is better, ± the standard error over the test rows.
+negative log-likelihood in nats unless a table says otherwise, lower is better, ± the standard error over the test rows,
+or over seeds where a note says so.
 Every model was chosen on the validation set, unless a note says otherwise. *Asked* is the figure that the course set itself, and whether it was
 reached. *Parameters* are the numbers that the data may set.
 
