@@ -204,13 +204,14 @@ def test_a_change_from_python_redraws_and_ends_with_the_view(show):
       out.push(text("[data-place]"), text(".cl-live"), saved.length);
       model.set("at", state.at + 33);
       model.set("prompt", 4);                                       // no such place any more: Python moves `at` next
+      const between = text("[data-place]") + text(".cl-live");
       model.set("at", 26);
       out.push(text("[data-place]"));
       [...el.querySelectorAll("button")].find(b => b.textContent === "step back").click();
       out.push(saved);
       end();
       model.set("at", 0);
-      out.push(text("[data-place]"));
+      out.push(text("[data-place]"), between);
       el.remove();
       return out;
     }""", state)
@@ -219,6 +220,7 @@ def test_a_change_from_python_redraws_and_ends_with_the_view(show):
     assert got[3].startswith("Pass 3 reads 6 words and predicts “bookshelf”. Operation 9 of 9: logits.")
     assert got[4] == [25]
     assert got[5].startswith("Pass 3 reads 6 words and predicts “bookshelf”. Operation 8 of 9"), "listens no more"
+    assert "undefined" not in got[6], "a place that there is not is never drawn"
 
 
 @pytest.mark.parametrize("theme, width", [("light", 1000), ("dark", 700), ("light", 390), ("dark", 390)])
