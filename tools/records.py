@@ -22,6 +22,7 @@ SHOWN = (
     "gpt-tiny-shakespeare",                                          # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16
     "bert-sst2",                                                     # chapter 18
+    "bert-cola",                                                     # chapter 18
 )
 
 

@@ -14,9 +14,9 @@ from benchmarks.reproduce.run import Row, Run, over
 from course_lib.data import Splits
 
 INFO = {"licence": "x", "citation": "y", "protocol": "z", "key": "k", "comparable_with_papers": False}
-WORDS = [[a + b for a in letters for b in "aeio"] for letters in ("bcdfg", "mnprs")]      # of each topic
-READING = {"updates": 250, "batch_size": 32, "lr": 5e-3, "progress": False}
-TUNING = {"updates": 30, "batch_size": 8, "progress": False}
+WORDS = [[a + b for a in letters for b in "aeio"] for letters in ("bcdfghjk", "lmnprstv")]      # of each topic
+READING = {"updates": 400, "batch_size": 32, "lr": 5e-3, "progress": False}
+TUNING = {"updates": 40, "batch_size": 8, "progress": False}
 SIZE = {"layers": 1, "heads": 2, "d_model": 32, "dropout": 0.0}
 
 
@@ -24,7 +24,7 @@ def sentences(count: int, seed: int) -> tuple[list[str], torch.Tensor]:
     """Six words of one topic each, and which topic it is."""
     generator = torch.Generator().manual_seed(seed)
     topics = torch.randint(2, (count,), generator=generator)
-    picks = torch.randint(20, (count, 6), generator=generator)
+    picks = torch.randint(32, (count, 6), generator=generator)
     return [" ".join(WORDS[topic][word] for word in row) for topic, row in zip(topics.tolist(), picks.tolist())], topics
 
 
@@ -42,7 +42,7 @@ def small(monkeypatch):
     """Nothing is loaded; sizes are small. Returns what will be loaded, to be changed."""
     sets = {**SETS, "multi30k": CAPTIONS}
     monkeypatch.setattr(pretraining.data, "load", lambda name, **options: sets[name])
-    monkeypatch.setattr(pretraining, "PIECES", 70)
+    monkeypatch.setattr(pretraining, "PIECES", 100)
     monkeypatch.setattr(pretraining, "HELD_OUT", 50)
     return sets
 
@@ -98,7 +98,7 @@ def test_no_development_or_test_sentence_is_read_however_it_is_written(small):
 def test_labels_stay_with_their_sentences():
     made = pretraining.task(SETS["sst2"], ("valid",))
     for part in (made.train, made.valid, made.test):
-        topics = [int(text[0] in "mnprs") for text in spelt(part.tokens, made)]
+        topics = [int(text[0] in "lmnprstv") for text in spelt(part.tokens, made)]
         assert part.labels.tolist() == topics
 
 
@@ -122,7 +122,7 @@ def test_only_so_many_labels_are_read_and_none_of_the_held_out_or_development_se
     folders = [tmp_path / name for name in "ab"]
     for folder in folders:
         folder.mkdir()
-    first, second = (weights(tuned(one, folder)) for one, folder in zip((made, other), folders))
+    first, second = (weights(tuned(one, folder, updates=4)) for one, folder in zip((made, other), folders))
     assert torch.equal(first, second)
 
 
@@ -154,7 +154,7 @@ def test_both_ways_differ_in_the_weights_that_bert_starts_from_alone(tmp_path, m
 
 
 def test_reading_pays_where_labels_are_few_and_the_record_says_how_it_was_chosen(tmp_path):
-    """Eight sentences show at most 48 words; which words go together is in the text. From scratch it is not known."""
+    """Eight sentences show at most 48 of 64 words; which words go together is in the text. From scratch it is not known."""
     def run(first):
         return Run("small", "sst2", (row(first=first),), prepare=partial(pretraining.task, development=("valid",)), unit="% right",
                    best=max)
@@ -168,8 +168,8 @@ def test_reading_pays_where_labels_are_few_and_the_record_says_how_it_was_chosen
         assert entry["parameters"] == free_parameters(pretraining.Classifier(**SIZE))
         mean = sum(entry["test"]["seeds"]) / 3
         assert entry["test"]["mean"] == pytest.approx(mean, abs=0.02) and entry["test"]["over"] == 90
-    assert seen[False]["test"]["mean"] > seen[True]["test"]["mean"] + 10
-    assert seen[False]["test"]["mean"] > 90
+    assert seen[False]["test"]["mean"] > seen[True]["test"]["mean"] + 5
+    assert seen[False]["test"]["mean"] > 95
 
 
 def test_seconds_count_once_and_a_finished_stage_is_not_trained_again(tmp_path):
@@ -185,7 +185,7 @@ def test_seconds_count_once_and_a_finished_stage_is_not_trained_again(tmp_path):
 
 def test_other_words_are_hidden_at_each_meeting_and_the_filling_is_not_read():
     made = pretraining.task(SETS["sst2"], ("valid",))
-    model = pretraining.HiddenWords(pretraining.BERT(pretraining.BERTConfig(70, 84, **SIZE))).eval()
+    model = pretraining.HiddenWords(pretraining.BERT(pretraining.BERTConfig(100, 84, **SIZE))).eval()
     torch.manual_seed(0)
     tokens = torch.cat([made.text[:20], torch.zeros(20, 9, dtype=torch.long)], dim=1)
     first, second = model.loss(tokens), model.loss(tokens)
