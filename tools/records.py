@@ -18,6 +18,7 @@ from tools.results_page import read  # noqa: E402
 SHOWN = (
     "rnade-red-wine",                                                # chapter 05
     "made-digits",                                                   # chapter 06
+    "made-binarized-mnist-8000",                                     # chapter 06
     "translation-multi30k",                                          # chapter 15
     "gpt-tiny-shakespeare",                                          # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16
