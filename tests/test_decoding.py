@@ -49,6 +49,16 @@ def test_a_beam_of_one_is_greedy():
     check.width_one_is_greedy(beam_search)
 
 
+@pytest.mark.parametrize("draw", [greedy, sample])
+def test_what_was_written_can_be_trained_on(draw):
+    """Decoding runs in inference mode; what comes out are ordinary tensors, and the model is as it was."""
+    model = small()
+    found = draw(model, 5, batch=2, end=2)
+    assert not any(part.is_inference() for part in found)
+    model.train().loss(found.tokens)[0].backward()
+    assert model.tokens.weight.grad.abs().sum() > 0
+
+
 DECODERS = {"greedy": lambda model, n, context: greedy(model, n, context, end=2),
             "beam search": lambda model, n, context: beam_search(model, n, context, end=2, beams=3, best=2)}
 

@@ -89,10 +89,13 @@ def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]
 
 def _walk(model: nn.Module, length: int | None, context: Any, batch: int | None, end: int | None,
           choose: Callable[[Tensor, int], Tensor]) -> Decoded:
-    """Predict, choose, update, until every row has ended."""
+    """Predict, choose, update, until every row has ended.
+
+    In inference mode each operation costs less than under `no_grad`; what is stacked outside of it is an ordinary tensor.
+    """
     n, B = sizes(model, length, end)[0], batch_of(context, batch)
     values, steps, going = [], [], None
-    with evaluating(model):
+    with evaluating(model), torch.inference_mode():
         state = model.start(B, context)
         for t in range(n):
             log_p = log_probs(model, model.predict(state))           # (B, V)
