@@ -148,7 +148,7 @@ class CacheSteps(Explorable):
 
     @property
     def last(self) -> int:
-        """The last operation there is: the pass that predicts the last word."""
+        """The last operation there is, of the pass that predicts the last word."""
         return (len(self.words) - self.prompt) * len(OPERATIONS) - 1
 
     @property

@@ -232,7 +232,7 @@ class DecodingTree(Explorable):
 
     @property
     def best(self) -> Hypothesis:
-        """The best sequence of all: by the score of the search; for a draw, by its probability in the model."""
+        """The best sequence of all, by the score of the search, or for a draw by its probability in the model."""
         by = (lambda b: b.log_prob) if self.strategy == "sampling" else (lambda b: b.score)
         return max(sequences(self.model, self.setting), key=by)
 
