@@ -164,7 +164,7 @@ def test_by_keyboard_alone(show):
     assert slider.get_attribute("aria-valuetext") == "pass 6, logits"
     press(page, "next operation")
     assert agrees(page, w)["live"] == "This is the last operation."
-    for label, name, value in (("heads H", "heads", 4), ("width D", "width", 12), ("tokens t", "tokens", 1000),
+    for label, name, value in (("heads H", "heads", 4), ("width D", "width", 12), ("tokens t", "tokens", 100),
                                ("layers L", "layers", 3), ("feed-forward F", "feed_forward", 10),
                                ("vocabulary V", "vocabulary", 99)):
         field = page.get_by_label(label)
