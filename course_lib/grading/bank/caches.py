@@ -17,7 +17,7 @@ find_broken_caches = Exercise(
              "P + 1, ..., T tokens. Tokens are 0..V - 1, and T is at most n. Return the sorted list of the candidates, "
              "counted from 0, whose probabilities of the next token differ from full's by more than rounding, for some "
              "tokens and some P.",
-    points=["kv-cache"], difficulty=4, minutes=30, kind="find", deadline=30.0)
+    points=["kv-cache"], difficulty=4, minutes=30, kind="find")
 
 
 @find_broken_caches.reference(
