@@ -1,6 +1,6 @@
 """Figures that answer the reader's hand: in JupyterLab, in Colab and in the static book without a kernel.
 
-Each is an anywidget: one Python file, one ES module, one style sheet for all.
+Each is an anywidget: a Python file, a script and a style sheet of its name, after common.js and explorables.css.
 """
 
 from course_lib.explorables.attention_heads import AttentionHeads

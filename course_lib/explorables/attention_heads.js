@@ -1,6 +1,9 @@
 /* A small GPT, all of it, in the page: its attention weights head by head, and what it predicts with heads switched
    off. The functions above render() compute every number that is shown; attention_heads.py is their reference. Layers,
    heads and words are counted from 0 here, from 1 on the page; place 0 of the tokens is the start symbol. */
+import { button, columnHead, decoded, dropdown, h, numbered, on, oneStop, same, scrollable, showChoice, sum,
+  tie } from "./common.js";
+
 const half = bits => {
   const sign = bits & 0x8000 ? -1 : 1, exponent = (bits >> 10) & 31, fraction = bits & 1023;
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
@@ -8,8 +11,8 @@ const half = bits => {
 };
 /* Parameters from base64, in the order of parameters() in Python: each layer as norms, then weight and bias in turn. */
 export function unpack(text, sizes, vocabulary) {
-  const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0)), view = new DataView(bytes.buffer);
-  const all = Float64Array.from({ length: bytes.length / 2 }, (_, j) => half(view.getUint16(2 * j, true)));
+  const view = decoded(text);
+  const all = Float64Array.from({ length: view.byteLength / 2 }, (_, j) => half(view.getUint16(2 * j, true)));
   const { layers, heads: H, width: D, hidden: F, window: W, eps, start } = sizes;
   let at = 0;
   const take = size => all.subarray(at, at += size), norm = () => ({ gamma: take(D), beta: take(D), eps });
@@ -23,19 +26,19 @@ const apply = (f, x) => Float64Array.from(f.bias, (b, o) => {
   for (let i = 0; i < f.from; i++) b += f.weight[o * f.from + i] * x[i];
   return b;
 });
+const mean = values => sum(values) / values.length;
 function normalise({ gamma, beta, eps }, x) {
-  const mean = x.reduce((a, b) => a + b) / x.length, variance = x.reduce((a, b) => a + (b - mean) ** 2, 0) / x.length;
-  return x.map((v, i) => gamma[i] * (v - mean) / Math.sqrt(variance + eps) + beta[i]);
+  const centre = mean(x), variance = mean(x.map(v => (v - centre) ** 2));
+  return x.map((v, i) => gamma[i] * (v - centre) / Math.sqrt(variance + eps) + beta[i]);
 }
 const gelu = v => 0.5 * v * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (v + 0.044715 * v ** 3)));
 export function softmax(scores) {
-  const most = scores.reduce((a, b) => Math.max(a, b)), e = scores.map(s => Math.exp(s - most));
-  const sum = e.reduce((a, b) => a + b);
-  return e.map(v => v / sum);
+  const most = Math.max(...scores), e = scores.map(s => Math.exp(s - most)), total = sum(e);
+  return e.map(v => v / total);
 }
-export const entropy = row => -row.reduce((sum, a) => sum + (a > 0 ? a * Math.log(a) : 0), 0);
+export const entropy = row => -sum(row.map(a => a > 0 ? a * Math.log(a) : 0));
 /* How much probability went from one word to another, 0 to 1. */
-export const moved = (p, q) => p.reduce((sum, v, i) => sum + Math.abs(v - q[i]), 0) / 2;
+export const moved = (p, q) => sum(p.map((v, i) => Math.abs(v - q[i]))) / 2;
 
 /* Row i of a head: the softmax over places 0 to i of q_i k_j / sqrt(K); its output is zero if it is off. */
 export function run(m, words, off = []) {
@@ -76,68 +79,44 @@ export const top = (p, count = 3) =>
   [...p.keys()].sort((a, b) => p[b] - p[a] || a - b).slice(0, count).map(v => [v, p[v]]);
 
 /* ---- the page ---- */
-const STATE = ["text_ids", "off", "shown"];
-function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [k, v] of Object.entries(props)) {
-    if (k in node && !k.startsWith("aria")) node[k] = v; else node.setAttribute(k, v);
-  }
-  node.append(...children);
-  return node;
-}
-const on = (node, event, f) => { node.addEventListener(event, f); return node; };
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-const mean = row => row.reduce((a, b) => a + b) / row.length;
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const TRAITS = ["text_ids", "off", "shown"];
 
 function render({ model, el }) {
   const names = model.get("words"), sizes = model.get("sizes"), examples = model.get("examples");
   const m = unpack(model.get("weights"), sizes, names.length), most = sizes.window - 1;
-  const state = () => Object.fromEntries(STATE.map(k => [k, model.get(k)]));
+  const { live, say, state, change, mount } = tie(model, TRAITS,
+    "Choose a text or change its words; press a head to see it large; switch a head off and watch the predictions.");
   const isOff = (s, layer, head) => s.off.some(pair => same(pair, [layer, head]));
   const head = ([layer, number]) => `layer ${layer + 1}, head ${number + 1}`;
   const write = pairs => pairs.filter(([, p], i) => i === 0 || p >= 0.005)
     .map(([v, p]) => `${names[v]} ${p.toFixed(2)}`).join(", ");
-  let own = false;
-
-  const live = h("p", { className: "cl-live", "aria-live": "polite" },
-    "Choose a text or change its words; press a head to see it large; switch a head off and watch the predictions.");
-  function change(values, text) {
-    own = true;
-    for (const [k, v] of Object.entries(values)) model.set(k, v);
-    model.save_changes();
-    own = false;
-    const found = show();
-    live.textContent = text(found);
-  }
   const next = found => `Most likely next: ${write(top(found.now.p.at(-1)))}.`;
 
   /* the text */
-  const given = on(h("select", {}, h("option", { value: "", disabled: true }, "your own words"),
-    ...examples.map((ids, i) => h("option", { value: String(i) }, ids.map(v => names[v]).join(" ")))),
-  "change", () => change({ text_ids: [...examples[+given.value]] }, found => `Another text. ${next(found)}`));
+  const given = dropdown(numbered(examples.map(ids => ids.map(v => names[v]).join(" "))),
+    i => change({ text_ids: [...examples[i]] }, found => `Another text. ${next(found)}`), "your own words");
+  const known = numbered(names).filter(([v]) => v !== m.start);
   const choices = Array.from({ length: most }, (_, i) => {
-    const select = h("select", { "aria-label": `word ${i + 1}`, "data-word": i },
-      ...names.map((name, v) => v === m.start ? "" : h("option", { value: String(v) }, name)));
-    return on(select, "change", () => change({ text_ids: state().text_ids.map((v, j) => j === i ? +select.value : v) },
-      found => `Word ${i + 1} is “${names[+select.value]}”. ${next(found)}`));
+    const node = dropdown(known, id => change({ text_ids: state().text_ids.map((v, j) => j === i ? +id : v) },
+      found => `Word ${i + 1} is “${names[id]}”. ${next(found)}`));
+    node.setAttribute("aria-label", `word ${i + 1}`);
+    node.dataset.word = i;
+    return node;
   });
-  const button = (label, f) => on(h("button", { type: "button" }, label), "click", f);
   const longer = button("add the most likely word", () => {
-    const s = state(), word = top(run(m, s.text_ids, s.off).p.at(-1).map((p, v) => v === m.start ? 0 : p), 1)[0][0];
-    if (s.text_ids.length < most) {
-      change({ text_ids: [...s.text_ids, word] },
-        found => `Word ${s.text_ids.length + 1} is “${names[word]}”. ${next(found)}`);
-    } else live.textContent = `A text has ${most} words at most.`;
+    const s = state(), number = s.text_ids.length + 1;
+    if (number > most) return say(`A text has ${most} words at most.`);
+    const [[word]] = top(run(m, s.text_ids, s.off).p.at(-1).map((p, v) => v === m.start ? 0 : p), 1);
+    change({ text_ids: [...s.text_ids, word] }, found => `Word ${number} is “${names[word]}”. ${next(found)}`);
   });
   const shorter = button("remove the last word", () => {
-    const ids = state().text_ids;
-    if (ids.length > 1) change({ text_ids: ids.slice(0, -1) }, found => `${ids.length - 1} words. ${next(found)}`);
-    else live.textContent = "A text has one word at least.";
+    const ids = state().text_ids.slice(0, -1);
+    if (!ids.length) return say("A text has one word at least.");
+    change({ text_ids: ids }, found => `${ids.length} ${ids.length === 1 ? "word" : "words"}. ${next(found)}`);
   });
 
-  /* all heads: a button each, one of them in the order of tabs, and a switch each */
-  const change_of = ({ s, shift, T }) => {
+  /* all heads: a button each, and a switch each */
+  const moves = ({ s, shift, T }) => {
     const at = shift.indexOf(Math.max(...shift));
     return !s.off.length ? "All heads are on."
       : `Switched off: ${s.off.map(head).join("; ")}. The prediction moves most at place ${at + 1} of ${T}, `
@@ -145,30 +124,18 @@ function render({ model, el }) {
   };
   const small = m.blocks.map((_, l) => Array.from({ length: m.H }, (_, n) => {
     const picture = h("span", { className: "cl-ah-small", "aria-hidden": "true" }), note = h("span", {});
-    const show_it = h("button",
-      { type: "button", className: "cl-ah-head", "data-head": `${l},${n}`, tabIndex: l + n ? -1 : 0 },
-      h("span", {}, `head ${n + 1}`), picture, note);
-    on(show_it, "click", () => change({ shown: [l, n] }, ({ now }) =>
-      `Large: ${head([l, n])}. Mean entropy of its rows: ${mean(now.entropy[l][n]).toFixed(2)} nats.`));
-    on(show_it, "focus", () => small.flat().forEach(other => {
-      other.show_it.tabIndex = other.show_it === show_it ? 0 : -1;
-    }));
-    on(show_it, "keydown", event => {
-      const move = MOVES[event.key];
-      if (!move) return;
-      event.preventDefault();
-      const clamp = (v, end) => Math.min(end, Math.max(0, v));
-      small[clamp(l + move[0], small.length - 1)][clamp(n + move[1], m.H - 1)].show_it.focus();
-    });
+    const large = button([h("span", {}, `head ${n + 1}`), picture, note], () => change({ shown: [l, n] }, ({ now }) =>
+      `Large: ${head([l, n])}. Mean entropy of its rows: ${mean(now.entropy[l][n]).toFixed(2)} nats.`),
+    { className: "cl-ah-head", "data-head": `${l},${n}` });
     const box = on(h("input", { type: "checkbox", "aria-label": `${head([l, n])} is on`, "data-switch": `${l},${n}` }),
       "change", () => {
         const rest = state().off.filter(pair => !same(pair, [l, n]));
-        change({ off: box.checked ? rest : [...rest, [l, n]].sort((a, b) => a[0] - b[0] || a[1] - b[1]) },
-          change_of);
+        change({ off: box.checked ? rest : [...rest, [l, n]].sort((a, b) => a[0] - b[0] || a[1] - b[1]) }, moves);
       });
-    return { show_it, picture, note, box };
+    return { large, picture, note, box };
   }));
-  const all = button("switch all heads on", () => change({ off: [] }, change_of));
+  oneStop(small.map(row => row.map(({ large }) => large)));
+  const all = button("switch all heads on", () => change({ off: [] }, moves));
 
   /* one head with its numbers, and the predictions */
   const title = h("h4", {}), matrix = h("table", {}), told = h("p", {});
@@ -177,54 +144,50 @@ function render({ model, el }) {
     : h("td", { "data-a": a, "data-pair": `${i},${j}`, style: `--a:${a}` }, a.toFixed(2).replace("0.", "."));
 
   function show() {
-    const s = state(), now = run(m, s.text_ids, s.off), full = run(m, s.text_ids), [L, N] = s.shown;
+    const s = state(), [L, N] = s.shown;
+    const now = run(m, s.text_ids, s.off), full = s.off.length ? run(m, s.text_ids) : now;
     const said = [m.start, ...s.text_ids].map(v => names[v]), T = said.length;
     const shift = now.p.map((p, t) => moved(p, full.p[t]));
-    const match = examples.findIndex(ids => same(ids, s.text_ids));
-    given.value = match < 0 ? "" : String(match);
+    showChoice(given, examples.findIndex(ids => same(ids, s.text_ids)));
     choices.forEach((select, i) => {
       select.hidden = i >= s.text_ids.length;
       if (i < s.text_ids.length) select.value = String(s.text_ids[i]);
     });
-    small.forEach((row, l) => row.forEach(({ show_it, picture, note, box }, n) => {
-      const silent = isOff(s, l, n), h_mean = mean(now.entropy[l][n]);
+    small.forEach((row, l) => row.forEach(({ large, picture, note, box }, n) => {
+      const silent = isOff(s, l, n), spread = mean(now.entropy[l][n]);
       picture.innerHTML = `<svg viewBox="0 0 ${T} ${T}"><path d="M0 0V${T}H${T}Z"/>`
         + now.weights[l][n].map((a, i) => a.slice(0, i + 1).map((v, j) =>
           `<rect x="${j}" y="${i}" width="1" height="1" fill-opacity="${v}"/>`).join("")).join("") + "</svg>";
-      note.textContent = silent ? "off" : h_mean.toFixed(2);
-      show_it.dataset.entropy = h_mean;
-      show_it.classList.toggle("cl-ah-off", silent);
-      show_it.setAttribute("aria-pressed", String(same(s.shown, [l, n])));
-      show_it.setAttribute("aria-label",
-        `${head([l, n])}, ${silent ? "off" : "on"}, mean entropy ${h_mean.toFixed(2)} nats: show large`);
+      note.textContent = silent ? "off" : spread.toFixed(2);
+      large.dataset.entropy = spread;
+      large.classList.toggle("cl-ah-off", silent);
+      large.setAttribute("aria-pressed", String(same(s.shown, [l, n])));
+      large.setAttribute("aria-label",
+        `${head([l, n])}, ${silent ? "off" : "on"}, mean entropy ${spread.toFixed(2)} nats: show large`);
       box.checked = !silent;
     }));
     title.textContent = `Layer ${L + 1}, head ${N + 1}${isOff(s, L, N) ? ", switched off" : ""}: `
       + "who asks (row), who is asked (column)";
     matrix.setAttribute("aria-label", `Attention weights of ${head(s.shown)}`);
     matrix.replaceChildren(
-      h("thead", {}, h("tr", {}, h("td"), ...said.map(w => h("th", { scope: "col" }, h("span", {}, w))),
-        h("th", { scope: "col" }, h("span", {}, "entropy")))),
+      h("thead", {}, h("tr", {}, h("td"), ...[...said, "entropy"].map(w => columnHead(h("span", {}, w))))),
       h("tbody", {}, ...now.weights[L][N].map((row, i) => h("tr", {}, h("th", { scope: "row" }, said[i]),
         ...row.map((a, j) => cell(i, j, a)),
         h("td", { className: "cl-ah-entropy", "data-entropy": now.entropy[L][N][i] },
           now.entropy[L][N][i].toFixed(2))))));
     predicted.replaceChildren(
       h("thead", {}, h("tr", {}, ...["after", "most likely next", "with all heads on", "moved"]
-        .map(t => h("th", { scope: "col" }, t)))),
+        .map(t => columnHead(t)))),
       h("tbody", {}, ...said.map((w, t) => h("tr", { className: shift[t] >= 0.1 ? "cl-ah-moved" : "" },
         h("th", { scope: "row" }, w), h("td", { "data-top": JSON.stringify(top(now.p[t])) }, write(top(now.p[t]))),
         h("td", { "data-full": JSON.stringify(top(full.p[t])) }, write(top(full.p[t]))),
         h("td", { "data-moved": shift[t] }, shift[t].toFixed(2))))));
     const found = { s, now, full, shift, T };
-    told.textContent = change_of(found);
+    told.textContent = moves(found);
     return found;
   }
 
-  const scroll = (label, table) =>
-    h("div", { className: "cl-scroll", tabIndex: 0, role: "region", "aria-label": label }, table);
-  el.classList.add("cl-x");
-  el.append(h("div", { className: "cl-ah", role: "group", "aria-label": model.get("alt") },
+  return mount(el, h("div", { className: "cl-ah" },
     h("div", { className: "cl-top" }, h("label", {}, "Text", given)),
     h("div", { className: "cl-ah-words", role: "group", "aria-label": "Words of the text" }, ...choices),
     h("div", { className: "cl-buttons" }, longer, shorter, all),
@@ -232,16 +195,8 @@ function render({ model, el }) {
       h("div", {}, h("h4", {}, "All heads, each with the mean entropy of its rows in nats"),
         ...small.map((row, l) => h("div", { className: "cl-ah-layer", role: "group", "aria-label": `layer ${l + 1}` },
           h("span", {}, `layer ${l + 1}`),
-          ...row.map(({ show_it, box }) => h("div", {}, show_it, h("label", {}, box, "on")))))),
-      h("div", {}, title, scroll("Weights of one head", matrix))),
-    h("h4", {}, "Which word comes next?"), scroll("Predictions", predicted), told, live));
-  show();
-  const heard = () => {
-    if (own) return;
-    const found = show();
-    live.textContent = `The figure was changed from outside. ${next(found)}`;
-  };
-  for (const k of STATE) model.on("change:" + k, heard);
-  return () => { for (const k of STATE) model.off("change:" + k, heard); };
+          ...row.map(({ large, box }) => h("div", {}, large, h("label", {}, box, "on")))))),
+      h("div", {}, title, scrollable("Weights of one head", matrix))),
+    h("h4", {}, "Which word comes next?"), scrollable("Predictions", predicted), told, live), show, next);
 }
 export default { render };

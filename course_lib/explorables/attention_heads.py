@@ -17,7 +17,7 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 from course_lib.text import toy_agreement
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.heads import switched_off
@@ -85,8 +85,8 @@ class AttentionHeads(Explorable):
     of model, for one that is too large for a page, and for texts and heads that it does not have.
     """
 
-    _esm = STATIC / "attention_heads.js"
-    _css = CSS.read_text("utf-8") + (STATIC / "attention_heads.css").read_text("utf-8")
+    _esm = script("attention_heads")
+    _css = style("attention_heads")
     weights = traitlets.Unicode().tag(sync=True)
     sizes = traitlets.Dict().tag(sync=True)
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)

@@ -1,7 +1,8 @@
-"""What all explorables share: a short repr, and a text for readers who get no JavaScript."""
+"""What all explorables share: how scripts and style sheets are put together, and a text for readers without them."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import anywidget
@@ -9,6 +10,21 @@ import traitlets
 
 STATIC = Path(__file__).parent
 CSS = STATIC / "explorables.css"
+IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
+
+
+def script(*names: str) -> str:
+    """common.js and the named scripts after it, as the one ES module that a notebook stores.
+
+    Each script imports what it takes from the others, so that it is a module by itself too; here these imports go.
+    """
+    texts = ((STATIC / f"{name}.js").read_text("utf-8") for name in ("common", *names))
+    return "\n".join(IMPORT.sub("", text) for text in texts)
+
+
+def style(*names: str) -> str:
+    """The style sheet of all explorables and the named ones after it."""
+    return "\n".join(path.read_text("utf-8") for path in (CSS, *(STATIC / f"{name}.css" for name in names)))
 
 
 class Explorable(anywidget.AnyWidget):

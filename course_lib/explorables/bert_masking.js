@@ -1,5 +1,8 @@
 /* BERT's 15 / 80 / 10 / 10 rule on one sentence. The functions above render() compute every number that is shown;
    bert_masking.py has the same functions and is their reference. */
+import { button, columnHead, dropdown, h, numbered, on, oneStop, refused, same, scrollable, showChoice, thousands,
+  tie } from "./common.js";
+
 const BY_DRAW = -1, CHOSEN = 1;
 const UNCHOSEN = 0, HIDDEN = 1, RANDOM = 2, KEPT = 3;
 const DONE = ["", "[MASK]", "random", "unchanged"];
@@ -67,27 +70,13 @@ export function reshare(shares, i, value) {
 }
 
 /* ---- the page ---- */
-const STATE = ["words", "rate", "shares", "seed", "step", "draws", "hand"];
+const TRAITS = ["words", "rate", "shares", "seed", "step", "draws", "hand"];
 const MOST = 20, LONGEST = 24, LAST_SEED = 999999;
 const PRESETS = [["as the paper", 15, [80, 10, 10]], ["always [MASK]", 15, [100, 0, 0]],
   ["never [MASK]", 15, [0, 50, 50]], ["half of the tokens", 50, [80, 10, 10]]];
 const percent = v => `${(100 * v).toFixed(2)}\u00a0%`;
-const thousands = v => v.toLocaleString("en");
 const part = v => (v / 100).toFixed(2);
 
-function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [k, v] of Object.entries(props)) {
-    if (k in node && !k.startsWith("aria")) node[k] = v; else node.setAttribute(k, v);
-  }
-  node.append(...children);
-  return node;
-}
-const button = (label, f) => {
-  const b = h("button", { type: "button" }, label);
-  b.addEventListener("click", f);
-  return b;
-};
 const steps = s => [
   `Choose. A token is chosen if its u is below ${part(s.rate)}. [CLS], [SEP] and other special tokens never are.`,
   `Decide. Of a chosen token, f below ${part(s.shares[0])} makes [MASK], f below ${part(s.shares[0] + s.shares[1])} a `
@@ -98,19 +87,10 @@ const steps = s => [
 function render({ model, el }) {
   const fixed = { vocabulary: model.get("vocabulary"), special: model.get("special") };
   const sentences = model.get("sentences");
-  const state = () => ({ ...fixed, ...Object.fromEntries(STATE.map(k => [k, model.get(k)])) });
-  let own = false, here = 1, built = "";
-  const live = h("p", { className: "cl-live", "aria-live": "polite" },
+  const { live, say, state: settings, change, mount } = tie(model, TRAITS,
     "Go through the four steps, draw again, change the rule, or choose a token by hand.");
-  const say = text => { live.textContent = text; };
-  function change(values, text) {
-    own = true;
-    for (const [k, v] of Object.entries(values)) model.set(k, v);
-    model.save_changes();
-    own = false;
-    show();
-    say(text(state()));
-  }
+  const state = () => ({ ...fixed, ...settings() });
+  let built = "";
   /* What is known of the draw at this step, in one sentence. */
   function summary(s) {
     const chosen = drawn(s).filter(t => t.fate);
@@ -120,31 +100,27 @@ function render({ model, el }) {
   }
 
   // the sentence
-  const pick = h("select", {}, ...sentences.map((t, i) => h("option", { value: String(i) }, t)),
-    h("option", { value: "", disabled: true }, "your own words"));
+  const pick = dropdown(numbered(sentences), i => {
+    typed.value = "";
+    refused(typed, false);
+    take(sentences[i].split(" "));
+  }, "your own words");
   const take = words => change({ words, hand: Array(words.length + 2).fill(BY_DRAW) }, s =>
     `The sentence has ${words.length} ${words.length === 1 ? "word" : "words"}. ${summary(s)}`);
-  pick.addEventListener("change", () => {
-    typed.value = "";
-    wrong(typed, false);
-    take(sentences[+pick.value].split(" "));
-  });
   const typed = h("input", { type: "text", className: "cl-bm-typed", placeholder: "a sentence" });
-  const wrong = (field, is) => field.setAttribute("aria-invalid", String(is));
-  typed.addEventListener("change", () => {
+  on(typed, "change", () => {
     const words = typed.value.split(/\s+/).filter(Boolean);
     const fault = words.length > MOST || words.some(w => [...w].length > LONGEST)
       || (words.length > 0 && words.every(w => fixed.special.includes(w)));
-    wrong(typed, fault);
+    refused(typed, fault);
     if (fault) say(`At most ${MOST} words of at most ${LONGEST} characters, and not all of them special.`);
     else if (words.length) take(words);
   });
 
   // the rule
   const slider = (label, low, high, set) => {
-    const input = h("input", { type: "range", min: low, max: high, step: 1 });
+    const input = on(h("input", { type: "range", min: low, max: high, step: 1 }), "input", () => set(+input.value));
     const out = h("output", { className: "cl-bm-out" });
-    input.addEventListener("input", () => set(+input.value));
     return { input, out, row: h("div", { className: "cl-row" }, h("label", {}, h("span", {}, label), input), out) };
   };
   const ruled = s => `The rule: ${s.rate} % chosen; of these ${s.shares[0]} % [MASK], ${s.shares[1]} % random, `
@@ -152,24 +128,22 @@ function render({ model, el }) {
   const rate = slider("chosen", 1, 100, v => change({ rate: v }, ruled));
   const shares = ["[MASK]", "random", "unchanged"].map((label, i) =>
     slider(label, 0, 100, v => change({ shares: reshare(state().shares, i, v) }, ruled)));
-  const preset = h("select", {}, h("option", { value: "", disabled: true }, "your own rule"),
-    ...PRESETS.map(([label], i) => h("option", { value: String(i) }, label)));
-  preset.addEventListener("change", () => {
-    const [, r, parts] = PRESETS[+preset.value];
+  const preset = dropdown(numbered(PRESETS.map(([label]) => label)), i => {
+    const [, r, parts] = PRESETS[i];
     change({ rate: r, shares: [...parts] }, ruled);
-  });
+  }, "your own rule");
 
   // the draw and its steps
   const free = () => state().hand.map(() => BY_DRAW);
   const draw = seed => change({ seed, hand: free() }, s => `Draw of seed ${s.seed}. ${summary(s)}`);
   const seed = h("input", { type: "text", inputMode: "numeric", className: "cl-bm-seed" });
-  seed.addEventListener("change", () => {
+  on(seed, "change", () => {
     const value = /^\s*\d{1,6}\s*$/.test(seed.value) ? +seed.value : NaN;
-    wrong(seed, Number.isNaN(value));
+    refused(seed, Number.isNaN(value));
     if (Number.isNaN(value)) say(`A seed is a whole number from 0 to ${LAST_SEED}.`); else draw(value);
   });
   const again = button("new draw", () => {
-    wrong(seed, false);
+    refused(seed, false);
     draw(state().seed === LAST_SEED ? 0 : state().seed + 1);
   });
   const go = by => {
@@ -191,48 +165,28 @@ function render({ model, el }) {
     change({ hand }, now => `“${t.token}” is ${how}. ${summary(now)}`);
   }
 
-  // the table: a row for each token, its button in the first column, one of them in the order of tabs
+  // the table: a row for each token, with a button where it may be chosen
   const table = h("table", { "aria-label": "The tokens; a button chooses one by hand" });
   const [told, reading, asking] = ["step", "reads", "asks"].map(name => h("p", { [`data-${name}`]: "" }));
   let rows = [];
-  const choosable = () => rows.filter(row => row.button).map(row => row.button);
-  const tabs = () => rows.forEach((row, i) => { if (row.button) row.button.tabIndex = i === here ? 0 : -1; });
   function build(s) {
-    const tokens = drawn(s), col = text => h("th", { scope: "col" }, text);
-    here = tokens.findIndex(t => t.ordinary);
-    rows = tokens.map((t, i) => {
+    rows = drawn(s).map((t, i) => {
       const cells = ["u", "chosen", "f", "done", "reads", "asked"].map(kind => h("td", { className: `cl-bm-${kind}` }));
-      const head = h("th", { scope: "row" }), row = h("tr", {}, head, ...cells);
-      let chooser = null;
-      if (t.ordinary) {
-        chooser = button(t.token, () => toggle(i));
-        chooser.dataset.token = i;
-        chooser.addEventListener("focus", () => { here = i; tabs(); });
-        chooser.addEventListener("keydown", e => {
-          const list = choosable(), at = list.indexOf(chooser);
-          const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0,
-            End: list.length - 1 }[e.key];
-          if (to === undefined || e.ctrlKey || e.metaKey || e.altKey) return;
-          e.preventDefault();
-          list[Math.min(list.length - 1, Math.max(0, to))].focus();
-        });
-      }
-      head.append(chooser ?? t.token);
-      return { row, cells, button: chooser };
+      const chooser = t.ordinary ? button(t.token, () => toggle(i), { "data-token": i }) : null;
+      return { row: h("tr", {}, h("th", { scope: "row" }, chooser ?? t.token), ...cells), cells, chooser };
     });
     const titles = ["token", "u", "chosen?", "f", "done", "reads", "asked"];
-    table.replaceChildren(h("thead", {}, h("tr", {}, ...titles.map(col))),
+    table.replaceChildren(h("thead", {}, h("tr", {}, ...titles.map(t => columnHead(t)))),
       h("tbody", {}, ...rows.map(row => row.row)));
-    tabs();
+    oneStop([rows.flatMap(({ chooser }) => chooser ?? [])]);
   }
 
   // the counts
-  const many = h("select", {}, ...[1, 100, 10000].map(n => h("option", { value: String(n) }, thousands(n))));
   const counted = h("table", { "aria-label": "Counted shares beside the expected ones" });
-  const columns = ["counted", "share", "expected", "standard error", "off by"].map(t => h("th", { scope: "col" }, t));
+  const columns = ["counted", "share", "expected", "standard error", "off by"].map(t => columnHead(t));
   const tally = h("tbody");
   counted.append(h("thead", {}, h("tr", {}, h("td"), ...columns)), tally);
-  many.addEventListener("change", () => change({ draws: +many.value }, s => {
+  const many = dropdown([1, 100, 10000].map(n => [n, thousands(n)]), value => change({ draws: +value }, s => {
     const [chosen, hidden] = counts(drawn(s).map(t => t.ordinary), s.rate, s.shares, s.seed, s.draws);
     const share = c => `${percent(c.count / c.of)}, where ${percent(c.expected)} are expected`;
     return `${thousands(s.draws)} ${s.draws === 1 ? "draw" : "draws"}: tokens chosen ${share(chosen)}`
@@ -242,10 +196,8 @@ function render({ model, el }) {
   function show() {
     const s = state(), tokens = drawn(s), now = JSON.stringify(s.words);
     if (now !== built) { built = now; build(s); }
-    const match = sentences.findIndex(t => t === s.words.join(" "));
-    pick.value = match < 0 ? "" : String(match);
-    const rule = PRESETS.findIndex(([, r, parts]) => r === s.rate && parts.every((v, i) => v === s.shares[i]));
-    preset.value = rule < 0 ? "" : String(rule);
+    showChoice(pick, sentences.indexOf(s.words.join(" ")));
+    showChoice(preset, PRESETS.findIndex(([, ...rule]) => same(rule, [s.rate, s.shares])));
     [[rate, s.rate], ...shares.map((one, i) => [one, s.shares[i]])].forEach(([one, value]) => {
       one.input.value = value;
       one.input.setAttribute("aria-valuetext", `${value} percent`);
@@ -256,7 +208,7 @@ function render({ model, el }) {
     [[back, s.step === 1], [next, s.step === 4], [release, s.hand.every(v => v === BY_DRAW)]]
       .forEach(([control, idle]) => control.setAttribute("aria-disabled", String(idle)));
     tokens.forEach((t, i) => {
-      const { row, cells: [u, chosen, f, done, reads, ask], button: chooser } = rows[i];
+      const { row, cells: [u, chosen, f, done, reads, ask], chooser } = rows[i];
       Object.assign(row.dataset, { fate: t.fate, u: t.u, f: t.f, r: t.r, read: t.read });
       row.className = t.fate ? "cl-bm-is" : "";
       chooser?.setAttribute("aria-pressed", String(t.fate > 0));
@@ -279,30 +231,19 @@ function render({ model, el }) {
         h("td", {}, percent(c.expected)), h("td", {}, c.of ? percent(c.error) : "–"),
         h("td", {}, Number.isNaN(off) ? "–" : `${off < 0 ? "−" : "+"}${Math.abs(off).toFixed(1)} s.e.`));
     }));
+    return s;
   }
 
-  const scroll = (label, node) =>
-    h("div", { className: "cl-scroll", tabIndex: 0, role: "region", "aria-label": label }, node);
-  el.classList.add("cl-x");
-  el.append(h("div", { className: "cl-bm", role: "group", "aria-label": model.get("alt") },
+  return mount(el, h("div", { className: "cl-bm" },
     h("div", { className: "cl-top" }, h("label", {}, "Sentence", pick), h("label", {}, "or your own", typed)),
     h("div", { className: "cl-buttons" },
       h("label", { className: "cl-bm-label" }, "Seed", seed), again, back, next, release),
-    told, scroll("Tokens", table), reading, asking, live,
+    told, scrollable("Tokens", table), reading, asking, live,
     h("div", { className: "cl-bm-cols" },
       h("fieldset", {}, h("legend", {}, "The rule"), h("div", { className: "cl-top" }, h("label", {}, "Rule", preset)),
         rate.row, h("p", {}, "and of the chosen tokens"), ...shares.map(one => one.row)),
       h("fieldset", {}, h("legend", {}, "Counted over many draws"),
-        h("div", { className: "cl-top" }, h("label", {}, "Draws", many)), scroll("Counts", counted)))));
-  show();
-  const heard = () => {
-    if (own) return;
-    const s = state();
-    if (s.hand.length !== s.words.length + 2) return;                // the other half of the change is on its way
-    show();
-    say(`The figure was changed from outside. ${summary(s)}`);
-  };
-  for (const k of STATE) model.on("change:" + k, heard);
-  return () => { for (const k of STATE) model.off("change:" + k, heard); };
+        h("div", { className: "cl-top" }, h("label", {}, "Draws", many)), scrollable("Counts", counted)))),
+  show, summary, s => s.hand.length === s.words.length + 2);         // else the other half of a change is on its way
 }
 export default { render };

@@ -16,7 +16,7 @@ import traitlets
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]             # never chosen, never put in
 SENTENCES = ["The curious kitten deftly climbed the bookshelf",      # the slide's
@@ -124,8 +124,8 @@ class MaskingForBert(Explorable):
     Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for anything else.
     """
 
-    _esm = STATIC / "bert_masking.js"
-    _css = CSS.read_text("utf-8") + "\n" + (STATIC / "bert_masking.css").read_text("utf-8")
+    _esm = script("bert_masking")
+    _css = style("bert_masking")
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rate = traitlets.Int(15).tag(sync=True)
     shares = traitlets.List(traitlets.Int(), [80, 10, 10]).tag(sync=True)

@@ -9,11 +9,13 @@ below are the reference for everything that `cache_steps.js` shows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import count, islice
 from typing import NamedTuple
 
 import traitlets
 
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 
 WORDS = "The curious kitten deftly climbed the bookshelf".split()
 OPERATIONS = ["embed", "project q, k, v", "append to the cache", "scores", "softmax", "weighted sum", "project out",
@@ -51,7 +53,8 @@ class Work(NamedTuple):
         return self.attention + self.weights
 
     def plus(self, other: Work) -> Work:
-        return Work(*map(sum, zip(self, other)))
+        return Work(self.attention + other.attention, self.weights + other.weights,
+                    self.exponentials + other.exponentials, self.stored + other.stored)
 
 
 def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
@@ -73,13 +76,18 @@ def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
                          LOGITS: V * D}[operation])
 
 
-def running(size: Size, prompt: int, at: int, cached: bool) -> Work:
-    """The sum of operations 0 to `at`, nine to a pass."""
+def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
+    """All operations up to 0, up to 1, and so on without end, nine to a pass."""
     total = Work()
-    for i in range(at + 1):
+    for i in count():
         number, operation = divmod(i, len(OPERATIONS))
         total = total.plus(work(size, operation, *rows(prompt, number + 1, cached), cached))
-    return total
+        yield total
+
+
+def running(size: Size, prompt: int, at: int, cached: bool) -> Work:
+    """The sum of operations 0 to `at`."""
+    return next(islice(sums(size, prompt, cached), at, None))
 
 
 def totals(size: Size, prompt: int, tokens: int, cached: bool) -> Work:
@@ -124,8 +132,8 @@ class CacheSteps(Explorable):
     Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError out of bounds.
     """
 
-    _esm = STATIC / "cache_steps.js"
-    _css = CSS.read_text("utf-8") + "\n" + (STATIC / "cache_steps.css").read_text("utf-8")
+    _esm = script("cache_steps")
+    _css = style("cache_steps")
     at = traitlets.Int(0).tag(sync=True)
     prompt = traitlets.Int(1).tag(sync=True)
     layers = traitlets.Int(2).tag(sync=True)
@@ -166,8 +174,10 @@ class CacheSteps(Explorable):
     @property
     def bill(self) -> list[tuple[int, Work, Work]]:
         """(t, with the cache, without) for t, its half, its quarter and so on, ascending."""
-        return [(t, totals(self.size, self.prompt, t, True), totals(self.size, self.prompt, t, False))
-                for t in halvings(self.tokens)]
+        per_pass = len(OPERATIONS)
+        one, two = (list(islice(sums(self.size, self.prompt, cached), per_pass - 1, per_pass * self.tokens, per_pass))
+                    for cached in (True, False))                     # after each pass
+        return [(t, one[t - 1], two[t - 1]) for t in halvings(self.tokens)]
 
     def text(self) -> str:
         number, operation = divmod(self.at, len(OPERATIONS))

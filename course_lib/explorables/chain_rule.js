@@ -1,6 +1,9 @@
 /* The chain rule on three binary variables. The functions above render() compute every number that is shown;
    chain_rule.py has the same functions and is their reference. Variables and orders are 0-based here, 1-based on the
    page. Row r of the table is x = (r >> 2, r >> 1 & 1, r & 1). */
+import { button, columnHead, dropdown, h, legendKey, numbered, on, refused, scrollable, showChoice, sum, tie,
+  xorshift } from "./common.js";
+
 const ROWS = Array.from({ length: 8 }, (_, r) => [r >> 2, r >> 1 & 1, r & 1]);
 const MAX_DRAWN = 10000;
 
@@ -48,14 +51,6 @@ export function costs(c, order, dropped) {
   });
   return lost;
 }
-/* xorshift with 32 bits (Marsaglia, 2003): reproducible draws in (0, 1). */
-export function xorshift(seed) {
-  let state = Math.imul(seed, 2654435769) >>> 0 || 1;
-  return () => {
-    state ^= state << 13; state ^= state >>> 17; state ^= state << 5;
-    return (state >>> 0) / 4294967296;
-  };
-}
 /* One sample, one variable after the other by inverse CDF: 0 if u < p(0 | before), else 1. */
 export function draw(c, order, uniform) {
   const x = [0, 0, 0], steps = [], before = [];
@@ -77,7 +72,7 @@ export function counts(c, order, seed, num) {
 
 /* ---- the page ---- */
 const ORDERS = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
-const STATE = ["conditionals", "order", "dropped", "drawn", "seed"];
+const TRAITS = ["conditionals", "order", "dropped", "drawn", "seed"];
 const plain = s => s.replaceAll("x_", "x");
 const short = v => String(+v.toFixed(4));
 const nats = v => Math.max(0, v).toFixed(4) + " nats";
@@ -87,26 +82,13 @@ const conditional = (left, right) => `p(${left}${right.length ? " | " + right.jo
 const parents = (s, k) => s.order.slice(0, k).filter(j => hasArrow(s.dropped, s.order[k], j));
 const numbers = s => [0, 1, 2].reduce((n, k) => n + 2 ** parents(s, k).length, 0);
 
-/* Everything the page shows of a state: p, its best model q, and the conditionals c of q. */
+/* Everything the page shows of a state s: p, its best model q, and the conditionals c of q. */
 function results(s) {
   const c = project(s.conditionals, s.order, s.dropped);
   const p = jointFromConditionals(s.conditionals, s.order), q = jointFromConditionals(c, s.order);
-  return { c, p, q, cost: kl(p, q), sum: q.reduce((a, b) => a + b, 0).toFixed(6) };
+  return { s, c, p, q, cost: kl(p, q), total: sum(q).toFixed(6) };
 }
 
-function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [k, v] of Object.entries(props)) {
-    if (k in node && !k.startsWith("aria")) node[k] = v; else node.setAttribute(k, v);
-  }
-  node.append(...children);
-  return node;
-}
-const button = (label, f) => {
-  const b = h("button", { type: "button" }, label);
-  b.addEventListener("click", f);
-  return b;
-};
 /* "p(x_2 = 1)" with an italic x and a subscript. */
 function maths(text) {
   const out = h("span", { className: "cl-maths" });
@@ -115,7 +97,7 @@ function maths(text) {
 }
 
 /* One conditional: a slider and a number to type in, or only a number where a dropped parent leaves nothing to set. */
-function conditionalRow(s, k, values, set, refuse) {
+function conditionalRow(s, k, values, set, say) {
   const kept = values.map((v, j) => [s.order[j], v]).filter(([j]) => parents(s, k).includes(j));
   const label = conditional(event(s.order[k], 1), kept.map(([j, v]) => event(j, v))), at = slot(k, values);
   if (kept.length < k) {
@@ -129,11 +111,11 @@ function conditionalRow(s, k, values, set, refuse) {
   const text = h("input", { type: "text", inputMode: "decimal", autocomplete: "off", "data-slot": at,
     "aria-label": plain(label) + ", as a number" });
   let shown;
-  range.addEventListener("input", () => set(at, +range.value, label));
-  text.addEventListener("change", () => {
+  on(range, "input", () => set(at, +range.value, label));
+  on(text, "change", () => {
     const typed = text.value.trim().replace(",", "."), v = Number(typed), good = typed !== "" && v >= 0 && v <= 1;
-    text.setAttribute("aria-invalid", String(!good));
-    if (!good) refuse(`${label}: got "${text.value}"; needed is a number from 0 to 1.`);
+    refused(text, !good);
+    if (!good) say(`${label}: got "${text.value}"; needed is a number from 0 to 1.`);
     else if (typed !== shown) set(at, v, label);
   });
   return {
@@ -150,8 +132,8 @@ function conditionalRow(s, k, values, set, refuse) {
 }
 
 /* The eight rows: x, the factors of the model, their product, p where it differs, bars and counts. */
-function fillTable(table, s, { c, p, q }, drawn) {
-  const some = s.dropped.length > 0, col = (...content) => h("th", { scope: "col" }, ...content);
+function fillTable(table, { s, c, p, q }, drawn) {
+  const some = s.dropped.length > 0, col = columnHead;
   const product = s.order.map((i, k) => conditional(`x_${i + 1}`, parents(s, k).map(j => `x_${j + 1}`))).join(" ");
   const share = drawn.map(v => s.drawn ? v / s.drawn : 0), scale = Math.max(...p, ...q, ...share);
   const percent = v => (100 * v / scale).toFixed(2) + "%";
@@ -172,39 +154,26 @@ function fillTable(table, s, { c, p, q }, drawn) {
 }
 
 function render({ model, el }) {
-  const state = () => Object.fromEntries(STATE.map(k => [k, model.get(k)]));
-  const presets = model.get("presets");
-  let own = false, built = "", rows = [];
-  const live = h("p", { className: "cl-live", "aria-live": "polite" },
+  const { live, say, state, change, mount } = tie(model, TRAITS,
     "Move a slider, take an arrow away, change the order or draw samples.");
-  const say = text => { live.textContent = plain(text); };
-  /* Write to the model, redraw, and say what changed: text(state, results) after the change. */
-  function change(values, text) {
-    own = true;
-    for (const [k, v] of Object.entries(values)) model.set(k, v);
-    model.save_changes();
-    own = false;
-    show();
-    say(text(state(), results(state())));
-  }
+  const presets = model.get("presets");
+  let built = "", rows = [];
+  const announce = text => say(plain(text));
   const set = (at, value, label) => change(
     { conditionals: state().conditionals.map((v, i) => i === at ? value : v), drawn: 0 },
-    (s, { sum }) => `${label} is ${short(value)}. The eight products sum to ${sum}.`);
+    ({ total }) => plain(`${label} is ${short(value)}. The eight products sum to ${total}.`));
 
-  const preset = h("select", {}, h("option", { value: "", disabled: true }, "your own numbers"),
-    ...presets.map((p, i) => h("option", { value: String(i) }, p.label)));
-  preset.addEventListener("change", () => {
-    const { joint, label } = presets[+preset.value];
+  const preset = dropdown(numbered(presets.map(p => p.label)), i => {
+    const { joint, label } = presets[i];
     change({ conditionals: conditionalsInOrder(joint, state().order), drawn: 0 },
-      (s, { sum }) => `Joint: ${label}. The eight products sum to ${sum}.`);
-  });
-  const order = h("select", {}, ...ORDERS.map(o => h("option", { value: o.join("") }, names(o))));
-  order.addEventListener("change", () => {
-    const s = state(), next = [...order.value].map(Number), before = jointFromConditionals(s.conditionals, s.order);
-    change({ order: next, conditionals: conditionalsInOrder(before, next), drawn: 0 }, (t, { p, cost }) => {
+      got => `Joint: ${label}. The eight products sum to ${got.total}.`);
+  }, "your own numbers");
+  const order = dropdown(ORDERS.map(o => [o.join(""), names(o)]), chosen => {
+    const s = state(), next = [...chosen].map(Number), before = jointFromConditionals(s.conditionals, s.order);
+    change({ order: next, conditionals: conditionalsInOrder(before, next), drawn: 0 }, ({ p, cost }) => {
       const moved = Math.max(...p.map((v, r) => Math.abs(v - before[r]))).toFixed(6);
       return `Order ${names(next)}: other conditionals. The joint p moved by ${moved}.`
-        + (t.dropped.length ? ` Without the dropped arrows this order costs ${nats(cost)}.` : "");
+        + (s.dropped.length ? ` Without the dropped arrows this order costs ${nats(cost)}.` : "");
     });
   });
 
@@ -213,11 +182,11 @@ function render({ model, el }) {
     const b = { legend: h("legend"), boxes: [], rows: h("div"), cost: h("p", { className: "cl-note" }) };
     for (let j = 0; j < k; j++) {
       const box = h("input", { type: "checkbox" }), text = h("span");
-      box.addEventListener("change", () => {
+      on(box, "change", () => {
         const { order: o, dropped } = state(), rest = dropped.filter(d => !(d.includes(o[j]) && d.includes(o[k])));
-        change({ dropped: box.checked ? rest : [...rest, [o[j], o[k]].sort()], drawn: 0 }, (s, { cost }) =>
-          `x_${o[k] + 1} ${box.checked ? "reads" : "no longer reads"} x_${o[j] + 1}. `
-          + `Cost ${nats(cost)}, ${numbers(s)} numbers.`);
+        change({ dropped: box.checked ? rest : [...rest, [o[j], o[k]].sort()], drawn: 0 }, ({ s, cost }) =>
+          plain(`x_${o[k] + 1} ${box.checked ? "reads" : "no longer reads"} x_${o[j] + 1}. `
+          + `Cost ${nats(cost)}, ${numbers(s)} numbers.`));
       });
       b.boxes.push({ box, text, node: h("label", {}, box, text) });
     }
@@ -235,7 +204,7 @@ function render({ model, el }) {
         text.replaceChildren(maths(`x_${s.order[k] + 1} reads x_${s.order[j] + 1}`));
       });
       const mine = contexts(k).filter(values => whole || values.every((v, j) => !v || kept.includes(s.order[j])))
-        .map(values => conditionalRow(s, k, values, set, say));
+        .map(values => conditionalRow(s, k, values, set, announce));
       b.rows.replaceChildren(...mine.map(r => r.node));
       rows.push(...mine);
     });
@@ -243,18 +212,13 @@ function render({ model, el }) {
 
   const table = h("table"), total = h("output", { "data-sum": "" });
   const cost = h("p"), trace = h("p", { className: "cl-trace" });
-  const scroll = h("div", { className: "cl-scroll", tabIndex: 0, role: "region",
-    "aria-label": "Joint table and samples" }, table);
-  const take = n => () => change({ drawn: Math.min(MAX_DRAWN, state().drawn + n) }, (s, { c, q }) => {
-    const got = counts(c, s.order, s.seed, s.drawn).n;
-    const gap = Math.max(...q.map((v, r) => Math.abs(v - got[r] / s.drawn))).toFixed(3);
+  const take = num => () => change({ drawn: Math.min(MAX_DRAWN, state().drawn + num) }, ({ s, q, n }) => {
+    const gap = Math.max(...q.map((v, r) => Math.abs(v - n[r] / s.drawn))).toFixed(3);
     return `Samples drawn: ${s.drawn}${s.drawn < MAX_DRAWN ? "" : ", the most that are kept"}. `
       + `Largest gap between share and probability: ${gap}.`;
   });
   const clear = button("clear", () => change({ drawn: 0 }, () => "Samples cleared."));
-  const key = (kind, text) =>
-    h("span", {}, h("span", { className: `cl-key cl-${kind}`, "aria-hidden": "true" }), text);
-  const tick = key("tick", "joint p, all arrows kept");
+  const tick = legendKey("tick", "joint p, all arrows kept");
 
   function show() {
     const s = state(), now = JSON.stringify([s.order, s.dropped]), got = results(s), some = s.dropped.length > 0;
@@ -262,11 +226,11 @@ function render({ model, el }) {
     const { n, last } = counts(got.c, s.order, s.seed, s.drawn), each = costs(s.conditionals, s.order, s.dropped);
     order.value = s.order.join("");
     const match = presets.findIndex(t => t.joint.every((v, r) => Math.abs(v - got.p[r]) < 1e-9));
-    preset.value = match < 0 ? "" : String(match);
+    showChoice(preset, match);
     rows.forEach(r => r.show(got.c[r.at]));
     blocks.forEach((b, k) => { b.cost.textContent = parents(s, k).length < k ? `Costs ${nats(each[k])}.` : ""; });
-    fillTable(table, s, got, n);
-    total.textContent = got.sum;
+    fillTable(table, got, n);
+    total.textContent = got.total;
     cost.replaceChildren(some ? "KL(p ‖ q), the cost of the dropped arrows: " : "No arrow is dropped: ",
       h("output", { "data-kl": got.cost }, nats(got.cost)), ` (${numbers(s)} numbers${some ? " instead of 7" : ""}).`);
     tick.hidden = !some;
@@ -274,26 +238,19 @@ function render({ model, el }) {
     const steps = last?.steps.map(({ i, u, zero }) =>
       `u = ${u.toFixed(4)} ${u < zero ? "<" : "≥"} ${short(zero)}, so ${event(i, last.x[i])}`);
     trace.replaceChildren(...(last ? [maths(`Sample ${s.drawn}: ${steps.join("; ")}.`)] : []));
+    return { ...got, n };
   }
 
-  el.classList.add("cl-x");
-  el.append(h("div", { className: "cl-chain", role: "group", "aria-label": model.get("alt") },
+  return mount(el, h("div", {},
     h("div", { className: "cl-top" }, h("label", {}, "Joint", preset), h("label", {}, "Order of drawing", order)),
     h("div", { className: "cl-cols" },
       h("div", { className: "cl-factors" }, ...blocks.map(b => b.node)),
-      h("div", { className: "cl-result" }, scroll,
-        h("p", { className: "cl-legend" }, key("prob", "probability"), key("share", "share of the samples"), tick),
+      h("div", { className: "cl-result" }, scrollable("Joint table and samples", table),
+        h("p", { className: "cl-legend" }, legendKey("prob", "probability"),
+          legendKey("share", "share of the samples"), tick),
         h("p", {}, "Sum of the eight products: ", total), cost,
         h("div", { className: "cl-buttons" },
           button("draw 1 sample", take(1)), button("draw 100 samples", take(100)), clear), trace)),
-    live));
-  show();
-  const heard = () => {
-    if (own) return;
-    show();
-    say(`The figure was changed from outside. The eight products sum to ${results(state()).sum}.`);
-  };
-  for (const k of STATE) model.on("change:" + k, heard);
-  return () => { for (const k of STATE) model.off("change:" + k, heard); };
+    live), show, got => `The eight products sum to ${got.total}.`);
 }
 export default { render };

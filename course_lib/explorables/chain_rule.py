@@ -21,7 +21,7 @@ import traitlets
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 
 ORDERS = list(itertools.permutations(range(3)))
 MAX_DRAWN = 10_000
@@ -102,13 +102,13 @@ def uniforms(seed: int, num: int) -> list[float]:
 def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, seed: int = 1) -> Int[Tensor, "num 3"]:
     r"""Draw one variable after the other by inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1."""
     table, u = conditionals.tolist(), iter(uniforms(seed, 3 * num))
-    x = torch.zeros(num, 3, dtype=torch.long)
-    for row in x:
+    drawn = []
+    for _ in range(num):
         a = int(next(u) >= 1 - table[0])
         b = int(next(u) >= 1 - table[1 + a])
         c = int(next(u) >= 1 - table[3 + 2 * a + b])
-        row[list(order)] = torch.tensor([a, b, c])
-    return x
+        drawn.append([a, b, c])
+    return torch.tensor(drawn, dtype=torch.long).reshape(num, 3)[:, _inverse(order)]
 
 
 def digits_joint() -> Float[Tensor, "2 2 2"]:
@@ -146,8 +146,8 @@ class ChainRule(Explorable):
     seven numbers in another order. Raises ValueError for what is no probability, no joint or no order.
     """
 
-    _esm = STATIC / "chain_rule.js"
-    _css = CSS
+    _esm = script("chain_rule")
+    _css = style()
     conditionals = traitlets.List(traitlets.Float()).tag(sync=True)
     order = traitlets.List(traitlets.Int(), [0, 1, 2]).tag(sync=True)
     dropped = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)

@@ -1,7 +1,8 @@
 /* Ways through a tree of sequences. These functions compute every number that decoding_tree.js shows; decoding_tree.py
    has the same ones and is their reference. A tree is { symbols, end, root, length, joiner, rows }; a row holds
    [symbol, log p, row that follows] for each branch. A hypothesis is { tokens, logProb, score }. */
-export const sum = values => values.reduce((a, b) => a + b, 0);
+import { sum, xorshift } from "./common.js";
+
 function logSoftmax(values) {
   const most = Math.max(...values), total = Math.log(sum(values.map(v => Math.exp(v - most))));
   return values.map(v => v - most - total);
@@ -53,13 +54,10 @@ export function beginnings(tree, s) {
   }
   return out;
 }
-/* xorshift with 32 bits (Marsaglia, 2003), cut to four decimal places: the uniforms of a draw. */
+/* The uniforms of a draw, cut to the four decimal places that are shown. */
 export function uniforms(seed, n) {
-  let state = Math.imul(seed, 2654435769) >>> 0 || 1;
-  return Array.from({ length: n }, () => {
-    state ^= state << 13; state ^= state >>> 17; state ^= state << 5;
-    return Math.floor((state >>> 0) / 4294967296 * 10000) / 10000;
-  });
+  const uniform = xorshift(seed);
+  return Array.from({ length: n }, () => Math.floor(uniform() * 10000) / 10000);
 }
 function beam(tree, s) {
   const k = s.width, steps = [];

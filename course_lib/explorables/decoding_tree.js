@@ -1,26 +1,13 @@
-import { beginnings, follow, sequences, sum } from "./decoding_search.js";
 /* The page of the decoding tree. Every number comes from decoding_search.js, which a page has before this. */
-const SETTINGS = ["tree", "strategy", "width", "exponent", "temperature", "top_k", "top_p", "seed"];
-const fate = (kind, s) => kind === "dropped" && s.strategy === "sampling" ? "not drawn" : FATES[kind];
+import { button, columnHead, dropdown, h, numbered, on, scrollable, sum, svg, tie } from "./common.js";
+import { beginnings, follow, sequences } from "./decoding_search.js";
+
+const TRAITS = ["tree", "strategy", "width", "exponent", "temperature", "top_k", "top_p", "seed", "step"];
 const FATES = { kept: "kept", finished: "finished", dropped: "dropped", stopped: "left, the search was over",
   cut: "cut", behind: "behind a cut", "": "not looked at" };
 const ROW = 38, BOX = 24, GAP = 9, LINE = 44;                        // pixels of the drawing
 const fix = (v, d) => v === -Infinity ? "−∞" : (+v.toFixed(d) || 0).toFixed(d).replace("-", "−");
-function fill(node, props, children, set) {
-  for (const [k, v] of Object.entries(props)) set(k, v);
-  node.append(...children);
-  return node;
-}
-function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  return fill(node, props, children, (k, v) => {
-    if (k in node && !k.startsWith("aria")) node[k] = v; else node.setAttribute(k, v);
-  });
-}
-function svg(tag, props = {}, ...children) {
-  const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  return fill(node, props, children, (k, v) => node.setAttribute(k, v));
-}
+const fate = (kind, s) => kind === "dropped" && s.strategy === "sampling" ? "not drawn" : FATES[kind];
 /* Heights of the nodes: sequences one below another, a beginning amid those that it leads to. */
 function heights(nodes) {
   const y = new Map(), of = prefix => nodes.filter(b => b.tokens.length === prefix.length + 1
@@ -35,12 +22,11 @@ function heights(nodes) {
 }
 
 function render({ model, el }) {
-  const trees = model.get("trees"), state = () => Object.fromEntries([...SETTINGS, "step"].map(k => [k, model.get(k)]));
+  const { live, state, change, mount } = tie(model, TRAITS,
+    "Take the search one step on. A change of the settings shows the result at once; step back to take it apart.");
+  const trees = model.get("trees");
   const write = (tree, tokens) => tokens.map(v => tree.symbols[v]).join(tree.joiner);
   const most = () => Math.max(...trees[model.get("tree")].rows.map(row => row.length));
-  const live = h("p", { className: "cl-live", "aria-live": "polite" },
-    "Take the search one step on. A change of the settings shows the result at once; step back to take it apart.");
-  let own = false;
 
   /* all that is shown follows from the settings and the number of steps */
   function view() {
@@ -88,30 +74,23 @@ function render({ model, el }) {
     return `Found: ${name(found)}, ${told(found)}. ` + (rank === 1 ? `That is the best of all ${all.length} sequences.`
       : `That is number ${rank} of ${all.length} sequences; the best is ${name(best)}, ${told(best)}.`);
   }
-  function change(values, text) {
-    own = true;
-    for (const [k, v] of Object.entries(values)) model.set(k, v);
-    model.save_changes();
-    own = false;
-    const v = show();
-    live.textContent = [text, told(v), verdict(v)].filter(Boolean).join(" ");
-  }
+  /* What is said after a change: what was set, if anything, and what came of it. */
+  const sentence = set => v => [set, told(v), verdict(v)].filter(Boolean).join(" ");
 
   /* controls: a change of the settings shows the result, whose steps can then be taken back */
   const end = () => trees[model.get("tree")].length;
   function choice(label, key, options) {
-    const node = h("select", {}, ...options.map(([value, text]) => h("option", { value: String(value) }, text)));
-    node.addEventListener("change", () => {
-      const value = key === "tree" ? +node.value : node.value;
+    const node = dropdown(options, chosen => {
+      const value = key === "tree" ? +chosen : chosen;
       change({ [key]: value, step: key === "tree" ? trees[value].length : end() },
-        `${label}: ${node.selectedOptions[0].textContent}.`);
+        sentence(`${label}: ${node.selectedOptions[0].textContent}.`));
     });
     return { key, node, box: h("label", {}, label, node), show: s => { node.value = String(s[key]); } };
   }
   function slider(label, key, strategy, props, read, put, text) {
     const node = h("input", { type: "range", "data-setting": key, ...props }), out = h("output", {});
-    node.addEventListener("input", () => change({ [key]: read(+node.value), step: end() },
-      `${label} ${text(read(+node.value))}.`));
+    on(node, "input", () => change({ [key]: read(+node.value), step: end() },
+      sentence(`${label} ${text(read(+node.value))}.`)));
     return { key, node, box: h("label", {}, h("span", {}, label), node, out), show: s => {
       if (key === "top_k") node.max = most();
       node.value = put(s[key]);
@@ -119,27 +98,23 @@ function render({ model, el }) {
       out.textContent = text(s[key]);
     }, strategy };
   }
-  const same = v => v, orAll = (v, none) => v === none ? "all" : String(v);
-  const controls = [choice("Tree", "tree", trees.map((tree, i) => [i, tree.label])),
+  const asIs = v => v, orAll = (v, none) => v === none ? "all" : String(v);
+  const controls = [choice("Tree", "tree", numbered(trees.map(tree => tree.label))),
     choice("Strategy", "strategy", ["greedy", "beam search", "sampling"].map(v => [v, v]))];
   const sliders = [
-    slider("Width", "width", "beam search", { min: 1, max: 5, step: 1 }, same, same, String),
-    slider("Length exponent", "exponent", "beam search", { min: 0, max: 2, step: .1 }, same, same, v => v.toFixed(1)),
-    slider("Temperature", "temperature", "sampling", { min: 0, max: 2, step: .1 }, same, same, v => v.toFixed(1)),
+    slider("Width", "width", "beam search", { min: 1, max: 5, step: 1 }, asIs, asIs, String),
+    slider("Length exponent", "exponent", "beam search", { min: 0, max: 2, step: .1 }, asIs, asIs, v => v.toFixed(1)),
+    slider("Temperature", "temperature", "sampling", { min: 0, max: 2, step: .1 }, asIs, asIs, v => v.toFixed(1)),
     slider("Top-k", "top_k", "sampling", { min: 1, max: 3, step: 1 }, v => v === most() ? 0 : v,
       v => v === 0 ? most() : Math.min(v, most()), v => orAll(v >= most() ? 0 : v, 0)),
     slider("Top-p", "top_p", "sampling", { min: 5, max: 105, step: 10 }, v => Math.min(v, 100) / 100,
       v => v > .95 ? 105 : 100 * v, v => orAll(v, 1))];
-  const button = (label, f) => {
-    const node = h("button", { type: "button" }, label);
-    node.addEventListener("click", f);
-    return node;
-  };
   const go = f => () => {
     const { t, steps } = view();
-    change({ step: Math.max(0, Math.min(steps.length, f(t, steps.length))) });
+    change({ step: Math.max(0, Math.min(steps.length, f(t, steps.length))) }, sentence(""));
   };
-  const again = button("draw again", () => change({ seed: model.get("seed") + 1, step: end() }, "Other uniforms."));
+  const again = button("draw again", () =>
+    change({ seed: model.get("seed") + 1, step: end() }, sentence("Other uniforms.")));
   const buttons = h("div", { className: "cl-buttons" }, button("one step on", go(t => t + 1)),
     button("one step back", go(t => t - 1)), button("to the end", go((t, n) => n)),
     button("to the start", go(() => 0)), again);
@@ -148,9 +123,7 @@ function render({ model, el }) {
   const judged = h("p", { "data-verdict": "" }), key = h("p", { className: "cl-dt-key" });
   const cdf = h("div", { className: "cl-dt-cdf", "aria-hidden": "true" });
   const drawing = svg("svg", { role: "img", "aria-label": "The tree; its numbers are in the tables below" });
-  const scroll = (label, node) =>
-    h("div", { className: "cl-scroll", tabIndex: 0, role: "region", "aria-label": label }, node);
-  const stage = scroll("Tree", drawing);
+  const stage = scrollable("Tree", drawing);
   const rows = label => h("table", { "aria-label": label }, h("thead"), h("tbody"));
   const whole = rows("All sequences"), nodesTable = rows("All beginnings");
 
@@ -194,7 +167,7 @@ function render({ model, el }) {
       }));
   }
   function table(node, heads, body) {
-    node.tHead.replaceChildren(h("tr", {}, ...heads.map(text => h("th", { scope: "col" }, text))));
+    node.tHead.replaceChildren(h("tr", {}, ...heads.map(text => columnHead(text))));
     node.tBodies[0].replaceChildren(...body.map(([props, first, ...cells]) => h("tr", props,
       h("th", { scope: "row" }, first), ...cells.map(cell => h("td", {}, cell)))));
   }
@@ -247,28 +220,21 @@ function render({ model, el }) {
     return v;
   }
 
-  el.classList.add("cl-x");
-  el.append(h("div", { className: "cl-dt", role: "group", "aria-label": model.get("alt") },
+  const figure = h("div", { className: "cl-dt" },
     h("div", { className: "cl-top" }, ...controls.map(c => c.box)), note,
     h("div", { className: "cl-dt-sliders" }, ...sliders.map(c => c.box)), buttons, stage, key, cdf, status, judged,
-    scroll("All sequences", whole),
-    h("details", {}, h("summary", {}, "The tree as a table"), scroll("All beginnings", nodesTable)), live));
-  show();
+    scrollable("All sequences", whole),
+    h("details", {}, h("summary", {}, "The tree as a table"), scrollable("All beginnings", nodesTable)), live);
+  const leave = mount(el, figure, show, sentence(""));
   let wide = stage.clientWidth;
   const resized = new ResizeObserver(() => {
     if (stage.clientWidth !== wide) draw(view());
     wide = stage.clientWidth;
   });
   resized.observe(stage);
-  const heard = () => {
-    if (own) return;
-    const v = show();
-    live.textContent = `The figure was changed from outside. ${told(v)} ${verdict(v)}`.trim();
-  };
-  for (const k of [...SETTINGS, "step"]) model.on("change:" + k, heard);
   return () => {
     resized.disconnect();
-    for (const k of [...SETTINGS, "step"]) model.off("change:" + k, heard);
+    leave();
   };
 }
 export default { render };

@@ -16,7 +16,7 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 from course_lib.explorables.chain_rule import uniforms
 from course_lib.explorables.decoding_trees import Offer, offers
 from course_lib.text.decoding import log_probs, reshape
@@ -185,9 +185,8 @@ class DecodingTree(Explorable):
     Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
     """
 
-    _esm = "".join((STATIC / f"decoding_{part}.js").read_text("utf-8") for part in ("search", "tree"))
-    _esm = _esm.replace('import { beginnings, follow, sequences, sum } from "./decoding_search.js";', "")   # one module
-    _css = CSS.read_text("utf-8") + "\n" + (STATIC / "decoding_tree.css").read_text("utf-8")
+    _esm = script("decoding_search", "decoding_tree")
+    _css = style("decoding_tree")
     trees = traitlets.List(traitlets.Dict()).tag(sync=True)
     tree = traitlets.Int(0).tag(sync=True)
     strategy = traitlets.Unicode("greedy").tag(sync=True)

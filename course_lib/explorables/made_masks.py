@@ -16,7 +16,7 @@ from jaxtyping import Bool
 from torch import Tensor
 
 from course_lib.density.made import made_masks
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 from course_lib.explorables.chain_rule import uniforms
 from course_lib.show_masks import idle
 
@@ -65,8 +65,8 @@ class MadeMasks(Explorable):
     Raises ValueError for what is no order, and for degrees outside 1 to n.
     """
 
-    _esm = STATIC / "made_masks.js"
-    _css = CSS
+    _esm = script("made_masks")
+    _css = style("made_masks")
     order = traitlets.List(traitlets.Int(), [1, 2, 0]).tag(sync=True)
     degrees = traitlets.List(traitlets.List(traitlets.Int()), [[1, 2, 2, 1], [1, 2, 1, 2]]).tag(sync=True)
     output = traitlets.Int(2).tag(sync=True)

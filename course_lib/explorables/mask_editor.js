@@ -1,10 +1,13 @@
 /* Who may attend to whom. The functions above render() compute every number that is shown; mask_editor.py has the same
    functions and is their reference. Words are 0-based here, 1-based on the page. */
+import { button, columnHead, dropdown, h, numbered, oneStop, same, scrollable, showChoice, sum,
+  tie } from "./common.js";
+
 export function maskedWeights(scores, mask) {
   return scores.map((row, i) => {
     const most = Math.max(...row.filter((_, j) => mask[i][j]));
-    const e = row.map((s, j) => mask[i][j] ? Math.exp(s - most) : 0), sum = e.reduce((a, b) => a + b, 0);
-    return e.map(v => sum > 0 ? v / sum : 0);
+    const e = row.map((s, j) => mask[i][j] ? Math.exp(s - most) : 0), total = sum(e);
+    return e.map(v => total > 0 ? v / total : 0);
   });
 }
 /* The first layer after which output i can depend on input j, residual connections included; 0 for none. */
@@ -28,67 +31,34 @@ export function verdict(words, mask) {
 }
 
 /* ---- the page ---- */
-function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [k, v] of Object.entries(props)) {
-    if (k in node && !k.startsWith("aria")) node[k] = v; else node.setAttribute(k, v);
-  }
-  node.append(...children);
-  return node;
-}
-const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
-const MOVES = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 const REACHED = ["not reached", "after one layer", "after two layers"];
 
 function render({ model, el }) {
   const words = model.get("words"), scores = model.get("scores"), presets = model.get("presets"), n = words.length;
   const name = i => `${i + 1} “${words[i]}”`;
-  const live = h("p", { className: "cl-live", "aria-live": "polite" },
+  const { live, change, mount } = tie(model, ["mask"],
     "Press a cell to open or close it. Arrow keys move from cell to cell.");
   const judged = h("p", { "data-verdict": "" });
-  let own = false;
-  function change(mask, text) {
-    own = true;
-    model.set("mask", mask);
-    model.save_changes();
-    own = false;
-    show();
-    live.textContent = text() + " " + judged.textContent;
+  const set = (mask, said) => change({ mask }, found => `${said} ${found}`);
+  const preset = dropdown(numbered(presets.map(p => p.label)), i => set(presets[i].mask, `Mask: ${presets[i].label}.`),
+    "your own mask");
+
+  // the mask and its weights: one button for each pair
+  function toggle(i, j) {
+    const mask = model.get("mask").map((row, r) => row.map((may, c) => r === i && c === j ? !may : may));
+    const row = maskedWeights(scores, mask)[i];
+    set(mask, `Word ${name(i)} ${mask[i][j] ? "may attend" : "may not attend"} to ${name(j)}. `
+      + (mask[i].some(Boolean) ? `Its row: ${row.map(a => a.toFixed(2)).join(", ")}.`
+        : "Its row is empty: the output is zero."));
   }
-
-  const preset = h("select", {}, h("option", { value: "", disabled: true }, "your own mask"),
-    ...presets.map((p, i) => h("option", { value: String(i) }, p.label)));
-  preset.addEventListener("change", () => {
-    const { mask, label } = presets[+preset.value];
-    change(mask, () => `Mask: ${label}.`);
-  });
-
-  // the mask and its weights: one button for each pair, one of them in the order of tabs
-  const cells = words.map((_, i) => words.map((_, j) => {
-    const cell = h("button",
-      { type: "button", className: "cl-cell", tabIndex: i + j ? -1 : 0, "data-pair": `${i},${j}` });
-    cell.addEventListener("click", () => {
-      const mask = model.get("mask").map((row, r) => row.map((may, c) => r === i && c === j ? !may : may));
-      change(mask, () => {
-        const row = maskedWeights(scores, mask)[i], open = mask[i].filter(Boolean).length;
-        return `Word ${name(i)} ${mask[i][j] ? "may attend" : "may not attend"} to ${name(j)}. `
-          + (open ? `Its row: ${row.map(a => a.toFixed(2)).join(", ")}.` : "Its row is empty: the output is zero.");
-      });
-    });
-    cell.addEventListener("focus", () => cells.flat().forEach(c => { c.tabIndex = c === cell ? 0 : -1; }));
-    cell.addEventListener("keydown", event => {
-      const move = MOVES[event.key];
-      if (!move) return;
-      event.preventDefault();
-      cells[Math.min(n - 1, Math.max(0, i + move[0]))][Math.min(n - 1, Math.max(0, j + move[1]))].focus();
-    });
-    return cell;
-  }));
+  const cells = words.map((_, i) => words.map((_, j) =>
+    button("", () => toggle(i, j), { className: "cl-cell", "data-pair": `${i},${j}` })));
+  oneStop(cells);
   const sums = words.map(() => h("td"));
   const head = (...extra) => h("thead", {}, h("tr", {}, h("td"),
-    ...words.map(w => h("th", { scope: "col" }, w)), ...extra));
+    ...words.map(w => columnHead(w)), ...extra));
   const edited = h("table", { "aria-label": "Attention weights; each cell is a button that opens or closes it" },
-    head(h("th", { scope: "col" }, "sum")),
+    head(columnHead("sum")),
     h("tbody", {}, ...words.map((w, i) => h("tr", {}, h("th", { scope: "row" }, w),
       ...cells[i].map(cell => h("td", {}, cell)), sums[i]))));
   const marks = words.map((_, i) => words.map((_, j) =>
@@ -106,33 +76,23 @@ function render({ model, el }) {
       cell.style.setProperty("--a", a);
       cell.textContent = may ? a.toFixed(2) : "–";
     }));
-    weights.forEach((row, i) => { sums[i].textContent = row.reduce((a, b) => a + b, 0).toFixed(2); });
+    weights.forEach((row, i) => { sums[i].textContent = sum(row).toFixed(2); });
     marks.forEach((row, i) => row.forEach((mark, j) => {
       mark.dataset.first = first[i][j];
       mark.replaceChildren(h("span", { "aria-hidden": "true" }, first[i][j] ? String(first[i][j]) : "·"),
         h("span", { className: "cl-unseen" }, REACHED[first[i][j]]));
     }));
     judged.textContent = verdict(words, mask);
-    const match = presets.findIndex(p => same(p.mask, mask));
-    preset.value = match < 0 ? "" : String(match);
+    showChoice(preset, presets.findIndex(p => same(p.mask, mask)));
+    return judged.textContent;
   }
 
-  const scroll = (label, table) =>
-    h("div", { className: "cl-scroll", tabIndex: 0, role: "region", "aria-label": label }, table);
-  el.classList.add("cl-x");
-  el.append(h("div", { role: "group", "aria-label": model.get("alt") },
+  return mount(el, h("div", {},
     h("div", { className: "cl-top" }, h("label", {}, "Mask", preset)),
     h("div", { className: "cl-mask" },
-      h("div", {}, h("h4", {}, "Weights: who asks (row), who is asked (column)"), scroll("Weights", edited)),
-      h("div", {}, h("h4", {}, "Reach: 1 after one layer, 2 after two, framed if later"), scroll("Reach", reached))),
-    judged, live));
-  show();
-  const heard = () => {
-    if (own) return;
-    show();
-    live.textContent = "The mask was changed from outside. " + judged.textContent;
-  };
-  model.on("change:mask", heard);
-  return () => model.off("change:mask", heard);
+      h("div", {}, h("h4", {}, "Weights: who asks (row), who is asked (column)"), scrollable("Weights", edited)),
+      h("div", {}, h("h4", {}, "Reach: 1 after one layer, 2 after two, framed if later"),
+        scrollable("Reach", reached))),
+    judged, live), show, found => found);
 }
 export default { render };

@@ -13,7 +13,7 @@ import traitlets
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 
 WORDS = ["the", "cat", "chases", "dog", "(padding)"]
 SCORES = [[0.3, 1.2, -0.5, 0.8, 0.1],                               # made for the figure: both signs, no two rows alike
@@ -81,8 +81,8 @@ class MaskEditor(Explorable):
     `apply(name)` takes one of `presets(n)`. Raises ValueError for scores or a mask that do not fit the words.
     """
 
-    _esm = STATIC / "mask_editor.js"
-    _css = CSS.read_text("utf-8") + "\n" + (STATIC / "mask_editor.css").read_text("utf-8")
+    _esm = script("mask_editor")
+    _css = style("mask_editor")
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     scores = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)
     mask = traitlets.List(traitlets.List(traitlets.Bool())).tag(sync=True)

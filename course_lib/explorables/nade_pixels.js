@@ -1,31 +1,25 @@
 /* A trained NADE, pixel by pixel. The functions above render() compute every number that is shown; run() in
    nade_pixels.py is their reference. Pixels and steps are counted from 0 here, rows, columns and steps from 1 on the
    page. A pixel is 1 (ink), 0 (empty) or -1 (open). */
+import { button, decoded, dropdown, h, numbered, on, oneStop, same, showChoice, tie, xorshift } from "./common.js";
+
 const OPEN = -1;
 const sigmoid = z => 1 / (1 + Math.exp(-z));
 const softplus = z => Math.max(z, 0) + Math.log1p(Math.exp(-Math.abs(z)));
 
 /* Weights from base64: W (n, H), c (H), V (n, H), b (n), little-endian float32. */
 export function unpack(text, hidden, order) {
-  const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0)), view = new DataView(bytes.buffer);
-  const all = Float32Array.from({ length: bytes.length / 4 }, (_, j) => view.getFloat32(4 * j, true));
+  const view = decoded(text);
+  const all = Float32Array.from({ length: view.byteLength / 4 }, (_, j) => view.getFloat32(4 * j, true));
   const n = order.length, H = hidden, ends = [n * H, H, n * H, n];
   let at = 0;
   const [W, c, V, b] = ends.map(size => all.subarray(at, at += size));
   return { n, H, order, W, c, V, b };
 }
-/* xorshift with 32 bits (Marsaglia, 2003): n reproducible numbers in (0, 1). */
-export function uniforms(seed, n) {
-  let state = Math.imul(seed, 2654435769) >>> 0 || 1;
-  return Array.from({ length: n }, () => {
-    state ^= state << 13; state ^= state >>> 17; state ^= state << 5;
-    return (state >>> 0) / 4294967296;
-  });
-}
 /* The running sum a: predict pixel i from it, then add the column of W if the pixel is ink. Ends at the first pixel
    that is open and not yet drawn. */
 export function run(m, given, steps, seed) {
-  const x = [...given], p = Array(m.n).fill(null), u = uniforms(seed, m.n), a = Float64Array.from(m.c);
+  const x = [...given], p = Array(m.n).fill(null), u = m.order.map(xorshift(seed)), a = Float64Array.from(m.c);
   let logProb = 0;
   for (let k = 0; k < m.n; k++) {
     const i = m.order[k];
@@ -48,43 +42,19 @@ export function late(given, order) {
 }
 
 /* ---- the page ---- */
-const STATE = ["given", "steps", "seed"];
+const TRAITS = ["given", "steps", "seed"];
 const NAMES = { 1: "ink", 0: "empty", [OPEN]: "open" };
 const pixels = num => num === 1 ? "1 pixel" : `${num} pixels`;
 
-function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [k, v] of Object.entries(props)) {
-    if (k in node && !k.startsWith("aria")) node[k] = v; else node.setAttribute(k, v);
-  }
-  node.append(...children);
-  return node;
-}
-const button = (label, f) => {
-  const b = h("button", { type: "button" }, label);
-  b.addEventListener("click", f);
-  return b;
-};
-
 function render({ model, el }) {
-  const order = model.get("order"), n = order.length, side = Math.round(Math.sqrt(n));
+  const order = model.get("order"), starts = model.get("starts"), n = order.length, side = Math.round(Math.sqrt(n));
   const m = unpack(model.get("weights"), model.get("hidden"), order), place = order.map((_, i) => order.indexOf(i));
-  const state = () => Object.fromEntries(STATE.map(k => [k, model.get(k)]));
+  const { live, say, state, change, mount } = tie(model, TRAITS,
+    "Set pixels of the image, then let the model draw the others.");
   const results = s => run(m, s.given, s.steps, s.seed);
   const name = i => `row ${Math.floor(i / side) + 1}, column ${i % side + 1}`;
-  let own = false, here = order[0];
+  let here = order[0];
 
-  const live = h("p", { className: "cl-live", "aria-live": "polite" },
-    "Set pixels of the image, then let the model draw the others.");
-  const say = text => { live.textContent = text; };
-  function change(values, text) {
-    own = true;
-    for (const [k, v] of Object.entries(values)) model.set(k, v);
-    model.save_changes();
-    own = false;
-    show();
-    say(text(results(state())));
-  }
   const nats = r => `ln p = ${(+r.logProb.toFixed(4) || 0).toFixed(4)} nats`;
   const progress = r => r.known === n ? `All ${pixels(n)} are known: ${nats(r)}.`
     : `Known so far: ${r.known} of ${n}, ${nats(r)}. Next: ${name(order[r.known])}, probability of ink `
@@ -98,33 +68,22 @@ function render({ model, el }) {
   }
   const cycle = i => { const v = state().given[i]; set(i, v === OPEN ? 1 : v === 1 ? 0 : OPEN); };
 
-  /* The image: 64 buttons of which one is in the order of Tab; arrows move between them. */
   const cells = Array.from({ length: n }, (_, i) => {
-    const cell = button("", () => { here = i; cycle(i); });
-    cell.className = "cl-pixel";
-    cell.dataset.pixel = i;
-    cell.addEventListener("focus", () => { here = i; tabs(); describe(i); });
-    cell.addEventListener("mouseenter", () => describe(i));
-    return cell;
+    const cell = button("", () => cycle(i), { "data-pixel": i });
+    on(cell, "focus", () => { here = i; describe(i); });
+    return on(cell, "mouseenter", () => describe(i));
   });
-  const tabs = () => cells.forEach((c, i) => { c.tabIndex = i === here ? 0 : -1; });
+  const stop = oneStop(Array.from({ length: side }, (_, row) => cells.slice(side * row, side * (row + 1))));
   const image = h("div", { className: "cl-grid", role: "group", style: `--side:${side}`,
     "aria-label": "Image. Arrow keys move, Space changes a pixel, 1 is ink, 0 is empty, Delete opens it." }, ...cells);
-  image.addEventListener("keydown", e => {
-    const i = cells.indexOf(e.target), row = Math.floor(i / side), column = i % side;
-    const to = { ArrowLeft: column > 0 ? i - 1 : i, ArrowRight: column < side - 1 ? i + 1 : i,
-      ArrowUp: row > 0 ? i - side : i, ArrowDown: row < side - 1 ? i + side : i,
-      Home: row * side, End: row * side + side - 1 }[e.key];
-    const value = { 1: 1, 0: 0, Delete: OPEN, Backspace: OPEN }[e.key];
-    if (i < 0 || e.ctrlKey || e.metaKey || e.altKey || (to === undefined && value === undefined)) return;
+  on(image, "keydown", e => {
+    const i = cells.indexOf(e.target), value = { 1: 1, 0: 0, Delete: OPEN, Backspace: OPEN }[e.key];
+    if (i < 0 || value === undefined || e.ctrlKey || e.metaKey || e.altKey) return;
     e.preventDefault();
-    if (to !== undefined) cells[to].focus(); else set(i, value);
+    set(i, value);
   });
-  const shades = Array.from({ length: n }, (_, i) => {
-    const shade = h("span", { className: "cl-shade" });
-    shade.addEventListener("mouseenter", () => describe(i));
-    return shade;
-  });
+  const shades = Array.from({ length: n }, (_, i) =>
+    on(h("span", { className: "cl-shade" }), "mouseenter", () => describe(i)));
   const chances = h("div", { className: "cl-grid", "aria-hidden": "true", style: `--side:${side}` }, ...shades);
 
   const detail = h("p", { className: "cl-detail" });
@@ -139,23 +98,21 @@ function render({ model, el }) {
     detail.textContent = `${name(i)}, step ${k + 1} of ${n}. ${factor} ${why}`;
   }
 
-  const start = h("select", {}, h("option", { value: "", disabled: true }, "your own pixels"),
-    h("option", { value: "none" }, "nothing"), ...model.get("starts").map((t, j) => h("option", { value: String(j) }, t.label)));
-  start.addEventListener("change", () => {
-    const chosen = model.get("starts")[+start.value];
-    const given = chosen ? chosen.given : Array(n).fill(OPEN);
-    change({ given, steps: 0 }, r => `Given: ${chosen ? chosen.label : "nothing"}. ${progress(r)}`);
-  });
+  const start = dropdown([["none", "nothing"], ...numbered(starts.map(t => t.label))], value => {
+    const { label, given } = starts[value] ?? { label: "nothing", given: Array(n).fill(OPEN) };
+    change({ given, steps: 0 }, r => `Given: ${label}. ${progress(r)}`);
+  }, "your own pixels");
   const one = button("draw the next pixel", () => {
     const at = results(state()).known, i = order[at];
     if (at === n) return say(progress(results(state())));
     here = i;
+    stop(cells[i]);
     change({ steps: at + 1 }, r => `${name(i)}: p = ${r.p[i].toFixed(4)}, u = ${r.u[at].toFixed(4)}, so `
       + `${NAMES[r.x[i]]}. ${progress(r)}`);
-    describe(i);
   });
   const rest = button("draw the rest", () => change({ steps: n }, progress));
-  const again = button("sample again", () => change({ steps: n, seed: state().seed + 1 }, r => `Other draws. ${progress(r)}`));
+  const again = button("sample again", () =>
+    change({ steps: n, seed: state().seed + 1 }, r => `Other draws. ${progress(r)}`));
   const back = button("take back what was drawn", () => change({ steps: 0 }, progress));
   const clear = button("clear", () => change({ steps: 0, given: Array(n).fill(OPEN) }, progress));
 
@@ -167,42 +124,34 @@ function render({ model, el }) {
       cell.className = "cl-pixel" + (r.x[i] === 1 ? " cl-ink" : r.x[i] === OPEN ? " cl-open" : "")
         + (given ? " cl-given" : "") + (next ? " cl-next" : "");
       cell.dataset.value = r.x[i];
-      cell.setAttribute("aria-label", `${name(i)}: ${NAMES[r.x[i]]}${given ? ", set by you" : r.x[i] === OPEN ? "" : ", drawn"}`
+      const whence = given ? ", set by you" : r.x[i] === OPEN ? "" : ", drawn";
+      cell.setAttribute("aria-label", `${name(i)}: ${NAMES[r.x[i]]}${whence}`
         + (r.p[i] === null ? "" : `, probability of ink ${r.p[i].toFixed(2)}`));
       shades[i].className = "cl-shade" + (r.p[i] === null ? " cl-open" : "");
       shades[i].dataset.p = r.p[i] ?? "";
       shades[i].style.setProperty("--p", r.p[i] === null ? "0%" : `${(100 * r.p[i]).toFixed(1)}%`);
     });
-    tabs();
     status.textContent = progress(r);
     status.dataset.logProb = r.logProb;
     warning.textContent = behind
-      ? `Careful: ${pixels(behind)} that you set come after open ones in the model's order. The pixels before them are drawn `
-        + "without looking ahead, so the result is not a draw from p(open | given)."
+      ? `Careful: ${pixels(behind)} that you set come after open ones in the model's order. The pixels before them are `
+        + "drawn without looking ahead, so the result is not a draw from p(open | given)."
       : some ? "What you set comes first in the model's order: the drawn pixels follow p(open | given)."
         : "Nothing is set: the model draws from p(x).";
     warning.classList.toggle("cl-careful", behind > 0);
-    const match = model.get("starts").findIndex(t => t.given.every((v, i) => v === s.given[i]));
-    start.value = match >= 0 ? String(match) : some ? "" : "none";
+    const match = starts.findIndex(t => same(t.given, s.given));
+    if (match < 0 && !some) start.value = "none"; else showChoice(start, match);
+    describe(here);
+    return r;
   }
 
-  el.classList.add("cl-x");
-  el.append(h("div", { className: "cl-nade", role: "group", "aria-label": model.get("alt") },
+  return mount(el, h("div", { className: "cl-nade" },
     h("div", { className: "cl-top" }, h("label", {}, "Given", start)),
     h("div", { className: "cl-pair" },
       h("figure", {}, h("figcaption", {}, "image: set by you (framed) and drawn"), image),
       h("figure", {}, h("figcaption", {}, "probability of ink, given the pixels before"), chances)),
     detail,
     h("div", { className: "cl-buttons" }, one, rest, again, back, clear),
-    status, warning, live));
-  show();
-  describe(here);
-  const heard = () => {
-    if (own) return;
-    show();
-    say(`The figure was changed from outside. ${progress(results(state()))}`);
-  };
-  for (const k of STATE) model.on("change:" + k, heard);
-  return () => { for (const k of STATE) model.off("change:" + k, heard); };
+    status, warning, live), show, progress);
 }
 export default { render };

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from course_lib.conditional import Bernoulli
 from course_lib.density.nade import NADE
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 from course_lib.explorables.chain_rule import uniforms
 
 LIMIT = 100_000                                                      # bytes of weights that a page may carry
@@ -84,8 +84,8 @@ class NadePixels(Explorable):
     above 100,000 bytes, for values that are none of these.
     """
 
-    _esm = STATIC / "nade_pixels.js"
-    _css = CSS.read_text("utf-8") + (STATIC / "nade_pixels.css").read_text("utf-8")
+    _esm = script("nade_pixels")
+    _css = style("nade_pixels")
     weights = traitlets.Unicode().tag(sync=True)
     hidden = traitlets.Int().tag(sync=True)
     order = traitlets.List(traitlets.Int()).tag(sync=True)

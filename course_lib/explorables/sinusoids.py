@@ -10,7 +10,7 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor, float64
 
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 from course_lib.transformer.positions import frequencies, offset_distance, sinusoidal
 
 SENTENCE = "King and Queen are walking on the road"                  # the slide's example
@@ -30,8 +30,8 @@ class Sinusoids(Explorable):
     Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
     """
 
-    _esm = STATIC / "sinusoids.js"
-    _css = CSS
+    _esm = script("sinusoids")
+    _css = style("sinusoids")
     words = traitlets.List(traitlets.Unicode()).tag(sync=True)
     position = traitlets.Int(0).tag(sync=True)
     offset = traitlets.Int(2).tag(sync=True)

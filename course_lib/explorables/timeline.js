@@ -1,13 +1,7 @@
 /* Language models and vector semantics on a logarithmic axis. The list is in order of time in the page itself; on a
    wide screen the style sheet puts each button at its place on the axis, on a phone it stays a list. */
-function h(tag, props = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [k, v] of Object.entries(props)) {
-    if (k in node && !k.startsWith("aria")) node[k] = v; else node.setAttribute(k, v);
-  }
-  node.append(...children);
-  return node;
-}
+import { alongLine, button, h, on, tie } from "./common.js";
+
 const dot = () => h("span", { className: "cl-dot", "aria-hidden": "true" });
 const WIDTH = 640, LANES = ["lm", "both", "vectors"];
 const size = s => 34 + 7.6 * s.label.length;                       // a generous guess of a button's width in pixels
@@ -35,8 +29,7 @@ export function layout(systems) {
 function render({ model, el }) {
   const systems = model.get("systems"), kinds = model.get("kinds"), existing = model.get("existing");
   const { rows, flip, used } = layout(systems), items = new Map();
-  let own = false;
-  const live = h("p", { className: "cl-live", "aria-live": "polite" });
+  const { live, say, write, change, mount } = tie(model, ["selected", "shown"]);
   const isShown = s => model.get("shown").includes(s.kind);
 
   function panel(s) {
@@ -54,12 +47,12 @@ function render({ model, el }) {
       item.button.tabIndex = key === model.get("selected") ? 0 : -1;
     }
   }
-  const put = (name, value) => { own = true; model.set(name, value); model.save_changes(); own = false; };
   function select(id, focus) {
-    if (id !== model.get("selected")) put("selected", id);
+    if (id !== model.get("selected")) write({ selected: id });
     open(id);
     if (focus) items.get(id).button.focus();
   }
+  /* Hides what is not chosen, and says how much is left. */
   function filter() {
     const visible = systems.filter(isShown);
     for (const s of systems) items.get(s.id).node.hidden = !isShown(s);
@@ -67,56 +60,46 @@ function render({ model, el }) {
     const at = systems.findIndex(s => s.id === model.get("selected"));
     if (visible.length && !visible.includes(systems[at])) {
       const near = (a, b) => Math.abs(systems.indexOf(a) - at) - Math.abs(systems.indexOf(b) - at);
-      put("selected", visible.slice().sort(near)[0].id);
+      write({ selected: visible.slice().sort(near)[0].id });
     }
     open(visible.length ? model.get("selected") : "");
-    live.textContent = visible.length
+    const left = visible.length
       ? `${visible.length} of ${systems.length} systems are shown. Arrow keys go from one to the next.`
       : "Nothing is shown: choose a kind.";
+    say(left);
+    return left;
   }
-  function keys(e, s) {
-    const visible = systems.filter(isShown), at = visible.indexOf(s), end = visible.length - 1;
-    const to = { ArrowRight: at + 1, ArrowDown: at + 1, ArrowLeft: at - 1, ArrowUp: at - 1, Home: 0, End: end }[e.key];
-    if (to === undefined || e.altKey || e.ctrlKey || e.metaKey) return;
-    e.preventDefault();
-    select(visible[Math.min(end, Math.max(0, to))].id, true);
+  function keys(event, s) {
+    const visible = systems.filter(isShown), to = alongLine(event, visible, visible.indexOf(s));
+    if (to) select(to.id, true);
   }
 
   const list = h("ol", { className: "cl-list", role: "list" });
   for (const s of systems) {
-    const button = h("button", { type: "button", "data-id": s.id, style: `--x:${s.position};--row:${rows[s.id]}`,
-      className: `cl-item cl-${s.kind}${flip[s.id] ? " cl-flip" : ""}` },
-      dot(), h("span", { className: "cl-year" }, `${s.year} `), h("span", {}, s.label));
-    const item = { button, panel: panel(s) };
-    item.node = h("li", {}, button, item.panel);
-    button.addEventListener("focus", () => select(s.id));
-    button.addEventListener("click", () => select(s.id));
-    button.addEventListener("keydown", e => keys(e, s));
-    const point = id => e => { if (e.pointerType === "mouse" && wide()) open(id()); };
-    button.addEventListener("pointerenter", point(() => s.id));
-    button.addEventListener("pointerleave", point(() => model.get("selected")));
+    const label = [dot(), h("span", { className: "cl-year" }, `${s.year} `), h("span", {}, s.label)];
+    const item = { panel: panel(s) }, show = () => select(s.id);
+    item.button = button(label, show, { "data-id": s.id, style: `--x:${s.position};--row:${rows[s.id]}`,
+      className: `cl-item cl-${s.kind}${flip[s.id] ? " cl-flip" : ""}` });
+    on(item.button, "focus", show);
+    on(item.button, "keydown", event => keys(event, s));
+    const point = id => event => { if (event.pointerType === "mouse" && wide()) open(id()); };
+    on(item.button, "pointerenter", point(() => s.id));
+    on(item.button, "pointerleave", point(() => model.get("selected")));
+    item.node = h("li", {}, item.button, item.panel);
     items.set(s.id, item);
     list.append(item.node);
   }
   // pointing would move the buttons of the phone's list, so there only a press opens
   const wide = () => getComputedStyle(list).getPropertyValue("--wide").trim() === "1";
   const boxes = new Map(kinds.map(([kind]) => [kind, h("input", { type: "checkbox", value: kind })]));
-  for (const box of boxes.values()) box.addEventListener("change", () => {
-    put("shown", [...boxes].filter(([, b]) => b.checked).map(([kind]) => kind));
-    filter();
-  });
+  for (const box of boxes.values()) on(box, "change", () =>
+    change({ shown: [...boxes].filter(([, b]) => b.checked).map(([kind]) => kind) }, left => left));
   const ticks = h("div", { className: "cl-axis", "aria-hidden": "true" },
     ...model.get("ticks").map(([year, x]) => h("span", { style: `--x:${x}` }, String(year))));
-  el.classList.add("cl-x");
-  el.append(h("div", { className: "cl-timeline", role: "group", "aria-label": model.get("alt") },
+  return mount(el, h("div", {},
     h("fieldset", { className: "cl-parents" }, h("legend", {}, "Show"), ...kinds.map(([kind, name]) =>
       h("label", { className: `cl-${kind}` }, boxes.get(kind), dot(), name))),
     h("div", { className: "cl-stage", style: `--rows:${used}` }, ticks, list),
-    live));
-  filter();
-  const heard = () => { if (!own) filter(); };
-  model.on("change:selected", heard);
-  model.on("change:shown", heard);
-  return () => { model.off("change:selected", heard); model.off("change:shown", heard); };
+    live), filter, left => left);
 }
 export default { render };

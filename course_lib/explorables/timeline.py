@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import traitlets
 
-from course_lib.explorables.base import CSS, STATIC, Explorable
+from course_lib.explorables.base import Explorable, script, style
 
 KINDS = {"lm": "language models", "vectors": "vector semantics", "both": "both"}
 TICKS = [1913, 1948, 1980, 2003, 2010, 2018, 2023]
@@ -143,8 +143,8 @@ class Timeline(Explorable):
     the ending to .html. Raises ValueError for a key that is neither.
     """
 
-    _esm = STATIC / "timeline.js"
-    _css = CSS
+    _esm = script("timeline")
+    _css = style("timeline")
     systems = traitlets.List(traitlets.Dict()).tag(sync=True)
     ticks = traitlets.List(traitlets.List()).tag(sync=True)
     kinds = traitlets.List(traitlets.List()).tag(sync=True)

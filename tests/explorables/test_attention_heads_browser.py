@@ -74,8 +74,8 @@ def test_the_model_in_the_page_is_the_model_in_torch(show, model):
     page = show(w)
     got = page.evaluate("""async ({ cases, weights, sizes, vocabulary }) => {
       const { moved, run, unpack } = await import("./attention_heads.js"), m = unpack(weights, sizes, vocabulary);
-      return cases.map(({ words, off }) => { const r = run(m, words, off);
-        return { ...r, moved: r.p.map((p, t) => moved(p, run(m, words).p[t])) } });
+      return cases.map(({ words, off }) => { const r = run(m, words, off), full = run(m, words);
+        return { ...r, moved: r.p.map((p, t) => moved(p, full.p[t])) } });
     }""", {"cases": cases, "weights": pack(w._model), "sizes": w.sizes, "vocabulary": c.vocabulary})
     for case, js in zip(cases, got, strict=True):
         want = run(w._model, **case)

@@ -45,7 +45,7 @@ def shown(page) -> dict:
 
 def agrees(page, w) -> dict:
     """The page shows what `w` computes."""
-    got = shown(page)
+    got, bill = shown(page), w.bill                                  # thousands of operations: counted once
     number, operation = divmod(w.at, NUM)
     for which, cached in enumerate((True, False)):
         assert got["cells"][which] == cells(w.prompt, w.at, cached)
@@ -62,12 +62,12 @@ def agrees(page, w) -> dict:
         said, now = got["notes"][which].partition(" = ")[2], w.now[cached]
         factors = [int(factor.replace(",", "")) for factor in said.split(" × ")] if said else [0]
         assert math.prod(factors) == now.multiplications + now.exponentials + now.stored, "the formula that is shown"
-    assert got["bill"] == [[t, one._asdict(), two._asdict()] for t, one, two in w.bill]
-    for texts, (t, one, two) in zip(got["billed"], w.bill, strict=True):
+    assert got["bill"] == [[t, one._asdict(), two._asdict()] for t, one, two in bill]
+    for texts, (t, one, two) in zip(got["billed"], bill, strict=True):
         numbers = [one.attention, two.attention, one.weights, two.weights, one.multiplications, two.multiplications]
         ratio = two.multiplications / one.multiplications
         assert texts == [f"{t:,}", *(f"{v:,}" for v in numbers), f"{ratio:.1f}", f"{one.stored:,}"]
-    (t0, a0, b0), (t1, a1, b1) = w.bill[-2:]
+    (t0, a0, b0), (t1, a1, b1) = bill[-2:]
     assert got["growth"] == (
         f"From {t0:,} to {t1:,} new tokens: attention × {a1.attention / a0.attention:.2f} with the cache and "
         f"× {b1.attention / b0.attention:.2f} without; products with weights × {a1.weights / a0.weights:.2f} and "

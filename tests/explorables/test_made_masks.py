@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from course_lib.density import MADE
-from course_lib.explorables import made_masks
 from course_lib.explorables.made_masks import MadeMasks, draw, masks_of, reach, used
 
 
@@ -78,7 +77,6 @@ def test_what_is_stored_is_small_and_has_words():
     assert repr(w) == "MadeMasks()" and len(json.dumps(w.get_state()).encode()) <= 100_000
     bundle = w._repr_mimebundle_()
     assert (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"] == w.text()
-    assert made_masks.STATIC.joinpath("made_masks.js").is_file()
 
 
 def test_the_page_may_change_everything_at_once():

@@ -116,7 +116,7 @@ def test_a_change_from_python_redraws_and_ends_with_the_view(show):
       el.remove();
       return out;
     }""", state)
-    assert got[0] == "true" and got[1].startswith("The mask was changed from outside. Not causal") and got[2] == 0
+    assert got[0] == "true" and got[1].startswith("The figure was changed from outside. Not causal") and got[2] == 0
     assert got[3] == 1 and got[4] == [True, False, True, True, True]
     assert got[5] == "false", "a view that has ended listens no more"
 

@@ -1,0 +1,149 @@
+"""What the scripts of all figures share: held once, put in front of each, and what it promises to each."""
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from course_lib import explorables
+from course_lib.explorables.base import CSS, STATIC, Explorable, script, style
+from course_lib.explorables.chain_rule import uniforms
+from tests.explorables.conftest import ROOT
+from tools.nb import STATE
+
+FIGURES = [getattr(explorables, name) for name in explorables.__all__]
+OTHERS = sorted(path for path in STATIC.glob("*.js") if path.name != "common.js")
+ONCE = ["document.createElement", "addEventListener", "aria-live", "model.set(", "atob(", "2654435769", "ArrowLeft"]
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.__name__)
+def test_a_page_holds_one_module_with_what_it_needs(figure):
+    text, common = str(figure._esm), (STATIC / "common.js").read_text("utf-8")
+    assert issubclass(figure, Explorable) and text.startswith(common)
+    assert not re.search(r"^import\b|\bimport\(", text, re.MULTILINE) and text.count("export default") == 1
+    assert str(figure._css).startswith(CSS.read_text("utf-8"))
+
+
+def test_scripts_and_sheets_are_joined_in_order():
+    joined = script("decoding_search", "decoding_tree")
+    assert joined.index("function h(") < joined.index("const follow =") < joined.index("function render")
+    assert joined.count('from "./') == 0 and style() == CSS.read_text("utf-8")
+    assert style("cache_steps").endswith((STATIC / "cache_steps.css").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("path", OTHERS, ids=lambda p: p.name)
+def test_no_script_carries_its_own_copy(path):
+    """Making nodes, writing to the model, speaking, keys in a grid, random numbers: in common.js alone."""
+    text = path.read_text("utf-8")
+    allowed = {"made_masks.js": {"ArrowLeft"}}                       # a spin button's arrows change its value
+    assert [mark for mark in ONCE if mark in text and mark not in allowed.get(path.name, ())] == []
+    imported = re.search(r'^import \{([^}]*)\} from "\./common\.js";', text, re.MULTILINE)
+    body = text.replace(imported[0], "")
+    assert [name for name in re.findall(r"\w+", imported[1]) if not re.search(rf"\b{name}\b", body)] == []
+
+
+def test_keys_lead_through_a_grid_that_is_one_stop(show):
+    page = show(explorables.MaskEditor())
+    page.evaluate("""async () => {
+      const { button, h, oneStop } = await import("./common.js");
+      const grid = [0, 1].map(i => [0, 1, 2].map(j => button(`${i}${j}`, () => {})));
+      document.body.replaceChildren(h("div", { id: "grid" }, ...grid.flat()), button("after", () => {}));
+      const stop = oneStop(grid);
+      stop(grid[0][1]);
+      window.heard = [];
+      document.addEventListener("keydown", e => heard.push([e.key, e.altKey, e.defaultPrevented]));
+      grid[0][1].focus();
+    }""")
+    now = "document.activeElement.textContent"
+    for key, there in (("ArrowDown", "11"), ("ArrowDown", "11"), ("ArrowRight", "12"), ("ArrowRight", "12"),
+                       ("ArrowUp", "02"), ("Home", "00"), ("ArrowLeft", "00"), ("End", "02"), ("Enter", "02")):
+        page.keyboard.press(key)
+        assert page.evaluate(now) == there, key
+    page.keyboard.press("Tab")
+    assert page.evaluate(now) == "after"
+    page.keyboard.press("Shift+Tab")
+    assert page.evaluate(now) == "02", "one stop, and it remembers its place"
+    page.evaluate("heard.length = 0")
+    for keys in ("ArrowLeft", "Control+ArrowLeft", "Meta+End", "a"):
+        page.keyboard.press(keys)
+    heard = [[key, prevented] for key, _, prevented in page.evaluate("heard")]
+    assert [one for one in heard if one[0] not in ("Control", "Meta")] == [
+        ["ArrowLeft", True], ["ArrowLeft", False], ["End", False], ["a", False]]
+    assert page.evaluate(now) == "01", "with a modifier a key is the browser's"
+
+
+def test_a_list_is_gone_through_by_all_arrows(show):
+    page = show(explorables.MaskEditor())
+    page.evaluate("""async () => {
+      const { button, oneStop } = await import("./common.js"), list = [0, 1, 2].map(i => button(`${i}`, () => {}));
+      document.body.replaceChildren(...list);
+      oneStop([list]);
+      list[0].focus();
+    }""")
+    for key, there in (("ArrowDown", "1"), ("ArrowRight", "2"), ("ArrowDown", "2"), ("ArrowUp", "1"), ("Home", "0")):
+        page.keyboard.press(key)
+        assert page.evaluate("document.activeElement.textContent") == there, key
+
+
+def test_a_figure_hears_its_model_and_not_itself_even_after_a_refusal(show):
+    got = show(explorables.MaskEditor()).evaluate("""async () => {
+      const { h, tie } = await import("./common.js"), state = { a: 1, b: 1, alt: "a figure" }, heard = {}, out = [];
+      let refuse = false;
+      const model = { get: k => state[k], save_changes() { if (refuse) throw new Error("no"); },
+        set(k, v) { state[k] = v; (heard["change:" + k] || []).forEach(f => f()); },
+        on(k, f) { (heard[k] ||= []).push(f); }, off(k, f) { heard[k] = heard[k].filter(g => g !== f); } };
+      const el = document.createElement("div"), figure = tie(model, ["a", "b"], "a hint");
+      let drawn = 0;
+      const show = () => { drawn++; return figure.state(); };
+      const end = figure.mount(el, h("div", {}, figure.live), show, s => `a is ${s.a}.`, s => s.b > 0);
+      const now = () => out.push([figure.live.textContent, drawn]);
+      now();
+      figure.change({ a: 2, b: 2 }, s => `set to ${s.a}`);
+      now();
+      model.set("a", 3);
+      now();
+      model.set("b", -1);                                           // half of a change: nothing is drawn
+      now();
+      model.set("b", 1);
+      refuse = true;
+      try { figure.change({ a: 4 }, () => "") } catch {}
+      model.set("a", 5);
+      now();
+      end();
+      model.set("a", 6);
+      now();
+      const box = el.firstChild;
+      return [out, el.className, box.getAttribute("role"), box.getAttribute("aria-label")];
+    }""")
+    said = "The figure was changed from outside. a is "
+    assert got[0] == [["a hint", 1], ["set to 2", 2], [said + "3.", 3], [said + "3.", 3], [said + "5.", 5],
+                      [said + "5.", 5]]
+    assert got[1:] == ["cl-x", "group", "a figure"]
+
+
+def test_a_dropdown_shows_what_cannot_be_chosen_and_random_numbers_are_those_of_python(show):
+    got = show(explorables.MaskEditor()).evaluate("""async () => {
+      const { dropdown, numbered, showChoice, xorshift } = await import("./common.js"), out = [];
+      const node = dropdown(numbered(["one", "two"]), value => out.push(value), "other");
+      document.body.append(node);
+      for (const i of [1, -1, 0]) {
+        showChoice(node, i);
+        out.push([node.selectedOptions[0].textContent, node.selectedOptions[0].disabled]);
+      }
+      node.value = "1";
+      node.dispatchEvent(new Event("change"));
+      const draws = [0, 1, 7, 4294967295].map(seed => { const u = xorshift(seed); return [u(), u(), u()]; });
+      return [out, draws];
+    }""")
+    assert got[0] == [["two", False], ["other", True], ["one", False], "1"]
+    assert got[1] == [uniforms(seed, 3) for seed in (0, 1, 7, 4294967295)]
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("book/*.ipynb")), ids=lambda p: p.stem)
+def test_the_figures_that_a_chapter_stores_are_those_of_the_package(path):
+    """An old script in a notebook is an old figure on its page: run the chapter again."""
+    state = json.loads(path.read_text("utf-8"))["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
+    for stored in (model["state"] for model in state.values() if "_anywidget_id" in model["state"]):
+        figure = getattr(explorables, stored["_anywidget_id"].rpartition(".")[2])
+        assert stored["_esm"] == str(figure._esm) and stored["_css"] == str(figure._css), figure
