@@ -182,6 +182,8 @@ cross_attention = Exercise(
     opposite="You attend to the padding and hide the real tokens. True in src_mask is a real token.",
     masked_after="Padded tokens still take their share of the sum in your result; only what they would have given is "
                  "removed, and the other weights do not sum to one. Mask the scores, before the softmax.",
+    rows_zeroed="You set the padded rows of enc to zero. Their scores are 0 then, and exp(0) is 1: they still take a share "
+                "of the weight. Mask the scores.",
     over_queries="Your weights sum to one over the decoder's positions. Each query shares its attention over the keys.",
 )
 def cross_attention_reference(dec, enc, Wq, Wk, Wv, src_mask, bugs=frozenset()):
@@ -189,6 +191,8 @@ def cross_attention_reference(dec, enc, Wq, Wk, Wv, src_mask, bugs=frozenset()):
         Wq, Wk, Wv = Wq.mT, Wk.mT, Wv.mT
     if "keys_and_values_exchanged" in bugs:
         Wk, Wv = Wv, Wk
+    if "rows_zeroed" in bugs:
+        enc = enc * src_mask[..., None]
     if "roles_exchanged" in bugs:                                              # then nothing is padding
         scores = (enc @ Wq) @ (dec @ Wk).mT / math.sqrt(dec.shape[-1])
         return scores.softmax(-1) @ (dec @ Wv)
@@ -204,7 +208,7 @@ def cross_attention_reference(dec, enc, Wq, Wk, Wv, src_mask, bugs=frozenset()):
         return (scores.softmax(-1) * mask) @ v
     if "over_queries" in bugs:
         return scores.masked_fill(~mask, -1e9).softmax(-2) @ v
-    if "not_masked" in bugs:
+    if bugs & {"not_masked", "rows_zeroed"}:
         return scores.softmax(-1) @ v
     return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num() @ v
 

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from course_lib.grading.bank.draws import integer, normal, uneven
+from course_lib.grading.bank.draws import normal, uneven
+from course_lib.grading.checks import Compare, Fault, Record
 from course_lib.grading.exercise import Exercise
 
 # Into heads
@@ -52,8 +54,8 @@ def split_heads_reference(x, h, bugs=frozenset()):
 
 def split_cases(generator):
     found = []
-    for h in (integer(generator, 2, 3), integer(generator, 4, 5), 1):
-        B, T, d = uneven(generator, (2, 3), (4, 7), (6, 9))
+    for heads in ((2, 3), (4, 5), (1, 1)):
+        h, B, T, d = uneven(generator, heads, (2, 3), (4, 7), (6, 9))
         found.append((normal(generator, B, T, h * d), h))
     return found
 
@@ -107,8 +109,8 @@ def merge_heads_reference(x, bugs=frozenset()):
 
 def merge_cases(generator):
     found = []
-    for h in (integer(generator, 2, 3), integer(generator, 4, 5), 1):
-        B, T, d = uneven(generator, (2, 3), (4, 7), (6, 9))
+    for heads in ((2, 3), (4, 5), (1, 1)):
+        h, B, T, d = uneven(generator, heads, (2, 3), (4, 7), (6, 9))
         found.append((normal(generator, B, h, T, d),))
     return found
 
@@ -208,7 +210,26 @@ def peeking_cases(generator):
             (suspect(generator, T - 2, d, "softmax first"), T - 2, d)]
 
 
-find_peeking.compare("values", peeking_cases, points=5)
+@dataclass
+class Pairs(Compare):
+    """As Compare; the message counts what is missing from the list and what should not be in it."""
+
+    def value_fault(self, record: Record) -> Fault | None:
+        fault = super().value_fault(record)
+        right = record.expected
+        try:
+            got = {(int(i), int(j)) for i, j in record.outcome.value}
+        except (TypeError, ValueError):
+            return fault and Fault("Your list should hold pairs (i, j) of whole numbers.")
+        missed, extra = len({*right} - got), len(got - {*right})
+        if not fault or not missed + extra:
+            return fault
+        return Fault(f"One of the layers has {len(right)} such pairs. Your list misses {missed} of them"
+                     + (f", and holds {extra} that do not belong there." if extra else ".")
+                     + (" Some paths are open for certain inputs only." if missed else ""))
+
+
+find_peeking.checks.append(Pairs("values", 5, peeking_cases))
 find_peeking.hint(
     "You only have a function, and gradients do not come through.",
     "Change x[:, j], leave the other positions, and see which positions of the result move. If i moves, it reads j.")

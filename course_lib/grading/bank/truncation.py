@@ -1,10 +1,16 @@
 """Chapter 17: the filters before a draw, top-k and top-p."""
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
+from torch import Tensor
 
 from course_lib.grading.bank.draws import integer, normal
+from course_lib.grading.checks import Compare, Fault, Record
 from course_lib.grading.exercise import Exercise
+
+TIES = "Of logits that tie with the k-th largest you drop some. Keep all that tie."
 
 top_k_filter = Exercise(
     "top_k_filter", chapter="17", title="Top-k",
@@ -18,7 +24,7 @@ top_k_filter = Exercise(
     packed="You return the k values, packed together. They have to keep their places in the vocabulary.",
     sorted_out="Your result is sorted. Every logit keeps its place in the vocabulary.",
     smallest="You keep the k smallest logits. Keep the largest.",
-    ties_dropped="Of logits that tie with the k-th largest you drop some. Keep all that tie.",
+    ties_dropped=TIES,
     strict="You keep only what is larger than the k-th largest. The k-th itself stays too.",
     whole_batch="You take the k largest of all rows together. Each row has its own.",
     absolute="You compare the sizes of the logits without their signs. A large negative logit is unlikely.",
@@ -61,7 +67,27 @@ def wide_k_cases(generator):
     return [(normal(generator, 3, 5), 5 + integer(generator, 1, 4)), (normal(generator, 2, 4), 1)]
 
 
-top_k_filter.compare("values", k_cases, points=3)
+@dataclass
+class Kept(Compare):
+    """As Compare; and it knows a dropped tie whichever of the two it was, since torch.topk may take either."""
+
+    def value_fault(self, record: Record) -> Fault | None:
+        fault = super().value_fault(record)
+        got, right = record.outcome.value, record.expected
+        if fault and got.shape == right.shape and only_ties_differ(got, right):
+            return Fault(TIES)
+        return fault
+
+
+def only_ties_differ(got: Tensor, right: Tensor) -> bool:
+    """Whether all that is missing is some, not all, of the least logits that are kept."""
+    least = right.masked_fill(right == -torch.inf, torch.inf).amin(dim=-1, keepdim=True)
+    tied = right == least
+    missing = tied & (got == -torch.inf)
+    return torch.equal(got.masked_fill(missing, 0), right.masked_fill(missing, 0)) and not (missing == tied).all(-1).any()
+
+
+top_k_filter.checks.append(Kept("values", 3, k_cases))
 top_k_filter.compare("k = 1, and k above V", wide_k_cases, points=1)
 top_k_filter.unchanged(k_cases)
 top_k_filter.hint(
@@ -84,6 +110,8 @@ top_p_filter = Exercise(
                      "below p.",
     one_more="You keep one token too many. The set is complete with the token that reaches p.",
     positions="You filter in sorted order and forget to go back: the tokens that you keep are not the likely ones.",
+    sorted_twice="Your answers are taken back to the vocabulary in the wrong direction: gather by the sorted indices sorts a "
+                 "second time, scatter puts each at the place of its token.",
     sorted_out="Your result is sorted. Every logit keeps its place in the vocabulary.",
     least_likely="You gather from the least likely token up. Begin with the most likely.",
     threshold="You keep the tokens whose own probability is at least p. The sum over the kept is to reach p.",
@@ -107,7 +135,9 @@ def top_p_filter_reference(logits, p, bugs=frozenset()):
     if "threshold" in bugs:
         keep = mass >= p
         keep[..., 0] = True
-    if "positions" not in bugs:
+    if "sorted_twice" in bugs:
+        keep = keep.gather(-1, ranked.indices)
+    elif "positions" not in bugs:
         keep = torch.zeros_like(keep).scatter(-1, ranked.indices, keep)
     out = logits.masked_fill(~keep, 0.0 if "zeroed" in bugs else -torch.inf)
     if "normalised" in bugs:
