@@ -234,7 +234,7 @@ function render({ model, el }) {
     cost.replaceChildren(some ? "KL(p ‖ q), the cost of the dropped arrows: " : "No arrow is dropped: ",
       h("output", { "data-kl": got.cost }, nats(got.cost)), ` (${numbers(s)} numbers${some ? " instead of 7" : ""}).`);
     tick.hidden = !some;
-    clear.disabled = !s.drawn;
+    clear.setAttribute("aria-disabled", String(!s.drawn));            // `disabled` would take the focus away
     const steps = last?.steps.map(({ i, u, zero }) =>
       `u = ${u.toFixed(4)} ${u < zero ? "<" : "≥"} ${short(zero)}, so ${event(i, last.x[i])}`);
     trace.replaceChildren(...(last ? [maths(`Sample ${s.drawn}: ${steps.join("; ")}.`)] : []));

@@ -74,6 +74,7 @@ function render({ model, el }) {
     return on(cell, "mouseenter", () => describe(i));
   });
   const stop = oneStop(Array.from({ length: side }, (_, row) => cells.slice(side * row, side * (row + 1))));
+  stop(cells[here]);
   const image = h("div", { className: "cl-grid", role: "group", style: `--side:${side}`,
     "aria-label": "Image. Arrow keys move, Space changes a pixel, 1 is ink, 0 is empty, Delete opens it." }, ...cells);
   on(image, "keydown", e => {

@@ -56,7 +56,7 @@ function clock(s, omega) {
 }
 
 function render({ model, el }) {
-  const { live, state, change: write, mount } = tie(model, TRAITS,
+  const { live, state, change: apply, mount } = tie(model, TRAITS,
     "Choose a word, move the offset, look at another clock, or change width and base.");
   let built = "";
   const hands = (s, k) => encoding(k, s.width, s.base).slice(2 * s.pair, 2 * s.pair + 2);
@@ -65,7 +65,7 @@ function render({ model, el }) {
     const s = { ...state(), ...values }, last = s.words.length - 1;
     s.offset = Math.max(-s.position, Math.min(last - s.position, s.offset));
     s.pair = Math.min(s.pair, s.width / 2 - 1);
-    write(s, sentence);
+    apply(s, sentence);
   }
   const product = s => five(products(s.position, s.words.length, s.width, s.base)[s.position + s.offset]);
   const place = s => `Position ${s.position}, ${s.words[s.position]}. Offset ${signed(s.offset)} leads to position `
@@ -153,6 +153,7 @@ function render({ model, el }) {
     h("div", { className: "cl-row" }, h("label", {}, "Offset", offset), reached),
     plot, h("p", { className: "cl-legend" }, legendKey("key-sin", "sine"), legendKey("key-cos", "cosine"),
       legendKey("key-now", "the word"), legendKey("key-then", "the word at the offset")),
-    clocks, reading, turn, whole, scrollable("Inner products", table), live), show, place);
+    clocks, reading, turn, whole, scrollable("Inner products", table), live), show, place,
+  s => s.pair < s.width / 2 && [s.position, s.position + s.offset].every(k => k in s.words));     // else more is to come
 }
 export default { render };

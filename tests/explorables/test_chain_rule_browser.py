@@ -161,8 +161,10 @@ def test_by_mouse_a_slider_is_dragged_and_samples_come_one_by_one(show):
     counts = sample(torch.tensor([1, *ChainRule().conditionals[1:]]), (0, 1, 2), 2) @ torch.tensor([4, 2, 1])
     assert numbers(page)["counts"] == torch.bincount(counts, minlength=8).tolist()
     assert page.locator(".cl-trace").text_content().startswith("Sample 2: u = ")
-    page.get_by_role("button", name="clear").click()
+    page.get_by_role("button", name="clear").press("Enter")
     assert page.locator(".cl-trace").text_content() == "" and sum(numbers(page)["counts"]) == 0
+    assert page.evaluate("document.activeElement.textContent") == "clear", "a button with nothing to do keeps the focus"
+    assert page.get_by_role("button", name="clear").get_attribute("aria-disabled") == "true"
 
 
 @pytest.mark.parametrize("typed", ["1.5", "-0.1", "abc", ""])

@@ -108,6 +108,14 @@ def test_the_halves_say_whether_they_come_first_in_the_order(show):
     assert shown(page)["x"] == [OPEN] * 64
 
 
+def test_tab_leads_to_the_pixel_that_is_drawn_first(show):
+    page, model = show(NadePixels(small())), small()
+    page.locator("select").focus()
+    page.keyboard.press("Tab")
+    assert page.evaluate("+document.activeElement.dataset.pixel") == model.order[0] != 0
+    assert page.locator(".cl-detail").text_content().startswith(f"row {int(model.order[0]) // 3 + 1}, ")
+
+
 def test_by_keyboard_alone(show):
     """Tab into the image, arrows, Space, 1, 0 and Delete; then Tab to the buttons and Enter."""
     page, w = show(NadePixels()), NadePixels()

@@ -132,6 +132,11 @@ def test_a_change_from_python_redraws_and_ends_with_the_view(show):
       document.body.append(el);
       const end = widget.render({ model, el }), last = () => el.querySelector(".cl-reached").textContent, out = [last()];
       model.set("offset", 3);
+      model.set("pair", 3);
+      model.set("width", 4);                                        // has no such pair: Python moves `pair` next
+      out.push(el.querySelector(".cl-top select").value);
+      model.set("pair", 1);
+      out.push(el.querySelector(".cl-top select").value);
       out.push(last(), el.querySelector(".cl-live").textContent, saved.length);
       el.querySelectorAll(".cl-words button")[2].click();
       out.push(saved.length, saved[0].position, saved[0].offset);
@@ -141,9 +146,9 @@ def test_a_change_from_python_redraws_and_ends_with_the_view(show):
       el.remove();
       return out;
     }""", state)
-    assert got[:2] == ["+2: c", "+3: d"] and got[3] == 0
-    assert got[2].startswith("The figure was changed from outside. Position 0, a. Offset +3 leads to position 3, d")
-    assert got[4:] == [1, 2, 1, "+1: d"], "the offset gives way; a view that has ended listens no more"
+    assert got[:4] == ["+2: c", "8", "4", "+3: d"] and got[5] == 0, "half of a change is not drawn"
+    assert got[4].startswith("The figure was changed from outside. Position 0, a. Offset +3 leads to position 3, d")
+    assert got[6:] == [1, 2, 1, "+1: d"], "the offset gives way; a view that has ended listens no more"
 
 
 @pytest.mark.parametrize("theme, width", [("light", 1000), ("dark", 700), ("light", 390), ("dark", 390)])
