@@ -30,8 +30,12 @@ def search(step_fn, bos, eos, beam, max_len, bugs=frozenset()):
             grown += [max(new, key=lambda h: h[1])] if "each_apart" in bugs and t > 0 else new
         grown.sort(key=lambda h: -h[1])
         live = []
-        for h in grown[:beam]:
-            (done if h[0][-1] == eos or t == max_len - 1 else live).append(h)
+        slots = beam - len(done) if "slots_lost" in bugs else beam
+        for h in grown[:slots]:
+            over = h[0][-1] == eos and "keeps_growing" not in bugs
+            (done if over or t == max_len - 1 else live).append(h)
+        if "refilled" in bugs and t < max_len - 1:
+            live = [h for h in grown if h[0][-1] != eos][:beam]
         if not live or "first_finished" in bugs and done:
             break
     return [h for h in done if h[0][-1] == eos] or done if "only_finished" in bugs else done
@@ -65,6 +69,11 @@ beam_search = Exercise(
     last_step="Your hypotheses are ranked by their last token alone. Add the log-probabilities of the whole beginning.",
     with_bos="Your tokens begin with bos. Return what was generated, without it.",
     first_finished="Your search stops when the first hypothesis ends. Others that are still in the beam may end better.",
+    keeps_growing="Your hypotheses go on after eos. One that has written it is finished: it leaves with its score.",
+    refilled="Your beam is filled up again when a hypothesis ends. Here one that ends has used its slot: of the `beam` best "
+             "extensions the others live on.",
+    slots_lost="Your beam gets narrower for good when a hypothesis ends. It uses its slot in that step only: in the next "
+               "one the `beam` best extensions of the others are kept again.",
     only_finished="At max_len you drop what has not ended. Unfinished hypotheses compete there with the finished.",
     alpha_ignored="Your result does not depend on alpha: the best is to be chosen by log p / len ** alpha.",
     counts_bos="Your lengths count bos. Only generated tokens count, the end token included.",
@@ -92,7 +101,8 @@ def random_table(generator, V: int, depth: int, bos: int, eos: int, ends: float 
     return dict(zip(beginnings, logits.log_softmax(-1), strict=True))
 
 
-SEARCHES = ["greedy", "each_apart", "last_step", "first_finished", "only_finished"]
+SEARCHES = ["greedy", "each_apart", "last_step", "first_finished", "keeps_growing", "refilled", "slots_lost",
+            "only_finished"]
 CHOICES = ["alpha_ignored", "counts_bos", "end_not_counted", "multiplied"]
 PAIRS = [("alpha_ignored", "counts_bos")]                              # the cases must tell these apart too
 
@@ -156,6 +166,7 @@ greedy_trap = Exercise(
     exhaustive_width="Your width is that of exhaustive search, which needs no search at all. A smaller one will do.",
     by_last="Your sequences are compared by the probability of their last token. The product over all tokens counts.",
     backwards="The tokens of your best sequence are in reversed order.",
+    with_bos="Your best sequence begins with bos. Return what follows it.",
 )
 def greedy_trap_reference(step_fn, bos, length, V, bugs=frozenset()):
     p = {(): 0.0}
@@ -188,7 +199,8 @@ def greedy_trap_reference(step_fn, bos, length, V, bugs=frozenset()):
         width = V ** (length - 1)
     if "greedy_best" in bugs:
         best, width = beams(1), 1
-    return list(reversed(best)) if "backwards" in bugs else list(best), width
+    best = [bos] * ("with_bos" in bugs) + list(best)
+    return best[::-1] if "backwards" in bugs else best, width
 
 
 def lost_again(generator):
