@@ -14,7 +14,7 @@ from course_lib.conditional import Bernoulli, Conditional
 
 
 class Autoencoder(nn.Module):
-    r"""$h = \mathrm{ReLU}(W x + b)$, $\hat x$ from the raw numbers $V h + c$; several hidden layers likewise.
+    r"""$h = \mathrm{ReLU}(W x + c)$, $\hat x$ from the raw numbers $V h + b$; several hidden layers likewise.
 
     n            number of variables
     hidden       widths of the hidden layers; a number is one layer
