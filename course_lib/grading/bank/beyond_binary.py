@@ -82,8 +82,9 @@ stable_log_softmax.hint(
     "Adding the same number to every score of a row changes nothing. So subtract the row's largest: then the largest "
     "exponential is 1.")
 stable_log_softmax.hint(
-    "You see minus infinity where one score is small.",
-    "ln(e^a / s) = a - ln s. The right side needs no exponential of the small score on its own.")
+    "You see minus infinity where one score is small, or one and the same number for all small scores.",
+    "ln(e^a / s) = a - ln s. The right side needs no exponential of the small score on its own, and nothing small that is "
+    "added inside a logarithm.")
 stable_log_softmax.hint(
     "The shapes do not fit when a has one axis, or three.",
     "amax(dim=-1, keepdim=True) and sum(dim=-1, keepdim=True) keep the last axis with length 1, so that they can be "
@@ -107,11 +108,15 @@ categorical_nade_loglik = Exercise(
     no_c="Your hidden layer starts at 0. It starts at c.",
     no_b="Your scores do not use b.",
     no_sigmoid="The running sum goes into the scores as it is. The hidden layer is its sigmoid.",
+    squashed_sum="You add W[i, x_i] to the hidden layer. It belongs to the running sum a, before the sigmoid.",
     sigmoids="Your factors are not normalised over the K levels: a sigmoid for each. Levels exclude each other, which is "
              "a softmax.",
     other_level="You score a level that is not the observed one: the likeliest. The likelihood asks for x_i.",
     averaged="Your result is divided by the number of variables. The logarithm of a product is the sum.",
-    literal="Your result is not finite where scores are large: take the logarithm of the softmax in one step.",
+    literal="Your result is not a number where scores are large: e^1000 does not fit. Take the logarithm of the softmax in "
+            "one step.",
+    log_of_zero="Your result is minus infinity where scores are large: the softmax became 0 before you took its logarithm. "
+                "Take both in one step.",
     written_over="Your running sum is the caller's c: += writes into it. Begin with a copy.",
 )
 def categorical_nade_loglik_reference(x, W, V, b, c, bugs=frozenset()):
@@ -125,6 +130,8 @@ def categorical_nade_loglik_reference(x, W, V, b, c, bugs=frozenset()):
             scores = scores + b[i]
         if "literal" in bugs:
             logs = (scores.exp() / scores.exp().sum()).log()
+        elif "log_of_zero" in bugs:
+            logs = scores.softmax(dim=0).log()
         elif "sigmoids" in bugs:
             logs = torch.nn.functional.logsigmoid(scores)
         else:
@@ -132,6 +139,8 @@ def categorical_nade_loglik_reference(x, W, V, b, c, bugs=frozenset()):
         total = total + (logs.max() if "other_level" in bugs else logs[x[i]])
         if "last_only" in bugs:
             a = c + step
+        elif "squashed_sum" in bugs:
+            a = a.sigmoid() + step
         elif not {"sees_itself", "reads_nothing"} & bugs:
             a = a + step
     if "written_over" in bugs:
@@ -152,6 +161,8 @@ def nade_cases(generator):
 
 def large_nade_cases(generator):
     x, W, V, b, c = nade_weights(generator, *uneven(generator, (3, 5), (4, 6), (5, 8)))
+    last = V[-1] @ (c + sum(W[i, x[i]] for i in range(len(x) - 1))).sigmoid() + b[-1]
+    x[-1] = last.argmin()                          # so far below the others that its probability is 0 in single precision
     return [(x, W, 200 * V, 200 * b, c)]
 
 

@@ -1,4 +1,4 @@
-"""Chapter 04: the log-likelihood of a NADE, a draw from it, the impostors among densities, and one trained to a score."""
+"""Chapter 04: NADE's log-likelihood, a draw from it, impostors among distributions, and one trained to a score."""
 from __future__ import annotations
 
 import itertools
@@ -54,6 +54,7 @@ nade_loglik = Exercise(
     no_output_bias="Your log-likelihood does not use b.",
     no_hidden_bias="Your running sum starts from 0. It starts from c.",
     ones_only="Your sum takes only the variables that are 1. A 0 has a probability too: 1 - p.",
+    always_one="You take log p for every variable, whatever its value. Where x_i is 0 the factor is 1 - p.",
     averaged="You average over the variables. The chain rule adds their log-probabilities.",
     negated="Your sign is the loss's, not the log-likelihood's.",
     not_logged="You return the probability itself. Its logarithm is asked for.",
@@ -71,7 +72,7 @@ def nade_loglik_reference(x, W, V, b, c, bugs=frozenset()):
         h = a if "linear" in bugs else torch.sigmoid(a)
         p = torch.sigmoid((0.0 if "no_output_bias" in bugs else b[i]) + V[i] @ h)
         p = torch.sigmoid(p) if "twice" in bugs else p
-        term = torch.log(torch.where(x[i] == 1, p, 1 - p))
+        term = torch.log(p if "always_one" in bugs else torch.where(x[i] == 1, p, 1 - p))
         total = total + (term * x[i] if "ones_only" in bugs else term)
         if "written_over" in bugs:
             a += column.detach()
@@ -193,6 +194,10 @@ EXACT = 1e-3                    # a sum over at most 2^7 states in single precis
     honest_ones="Your list holds the honest ones. The impostors are asked for.",
     from_one="You count from 1. The list counts from 0.",
     roughly="You let small faults pass. The sum over all states is 1 up to rounding; a few per cent are no rounding.",
+    nobody="You find no impostor. List all 2^n states, and sum what the functions give them: the probabilities, not their "
+           "logarithms.",
+    everybody="You name them all, although some are distributions. Is it the probabilities that you sum, exp of what a "
+              "function returns, and do you allow for rounding?",
     too_good="You name the one with the largest average log-probability. A model may be good, and an impostor may be bad: "
              "sum the probabilities.",
     unsorted="Your list is not sorted.",
@@ -209,6 +214,8 @@ def find_impostors_reference(log_probs, n, bugs=frozenset()):
         found = [k for k in found if sums[k] < 1]
     if "above_one_only" in bugs:
         found = [k for k, v in enumerate(values) if v.max() > 1e-6]
+    if "nobody" in bugs or "everybody" in bugs:
+        found = [k for k in range(len(sums)) if "everybody" in bugs]
     if "honest_ones" in bugs:
         found = [k for k in range(len(sums)) if k not in found]
     if "too_good" in bugs:
@@ -282,5 +289,8 @@ find_impostors.hint(
 find_impostors.hint(
     "Your list is too short.",
     "A sum may miss 1 by a few per cent, and on either side. Rounding in single precision stays far below a thousandth.")
+find_impostors.hint(
+    "Your list is too long.",
+    "No sum in floating point is exactly 1. Ask whether it is further from 1 than rounding can bring it.")
 
 EXERCISES = [nade_loglik, nade_sample, find_impostors]

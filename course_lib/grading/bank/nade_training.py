@@ -136,5 +136,9 @@ train_nade.hint(
 train_nade.hint(
     "Your training loss is near zero, and the score is bad.",
     "Factor i saw x_i. Compute it from the sum before the column of x_i is added.")
+train_nade.hint(
+    "Your training takes too long.",
+    "Take all rows in every step: a few hundred steps of Adam with a learning rate near 0.1 are enough. And no more than "
+    "2^6 = 64 of the rows differ: train.unique(dim=0, return_counts=True) gives them, with a weight for each.")
 
 EXERCISES = [train_nade]
