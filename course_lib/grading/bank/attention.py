@@ -2,12 +2,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from course_lib.grading.bank.draws import integer, normal, uneven
+from course_lib.grading.checks import Gradient, Record
 from course_lib.grading.exercise import Exercise
+from course_lib.grading.outcome import Outcome, same
 
 KERNEL = ("F.scaled_dot_product_attention",)
 
@@ -47,6 +50,8 @@ attention = Exercise(
     averaged="A query that may attend nowhere gets the mean of the values: with the same large negative score "
              "everywhere the softmax is uniform. Zeros are asked for.",
     nan_row="A query that may attend nowhere gets NaN, from a softmax over nothing. Zeros are asked for.",
+    nan_gradient="A query that may attend nowhere gets zeros, and its gradient is NaN: the softmax over nothing is still on "
+                 "the way back. Fill its weights with 0 before they meet the values.",
     not_softmax="Your weights are not positive: the scores themselves multiply the values. Put them through the "
                 "softmax.",
 )
@@ -65,6 +70,8 @@ def attention_reference(q, k, v, mask=None, bugs=frozenset()):
         return (scores.softmax(axis) * mask) @ v
     hidden = 0 if "to_zero" in bugs else -1e9 if "averaged" in bugs else -math.inf
     weights = scores.masked_fill(~mask, hidden).softmax(axis)
+    if "nan_gradient" in bugs:
+        return (weights @ v).masked_fill(~mask.any(-1, keepdim=True), 0)
     if not bugs & {"to_zero", "averaged", "nan_row"}:
         weights = weights.masked_fill(~mask, 0)                                # a row of NaN becomes zeros
     return weights @ v
@@ -86,9 +93,21 @@ def nowhere_cases(generator):
     return [(q, k, v, mask)]
 
 
+def gradient_cases(generator):
+    return attention_cases(generator) + nowhere_cases(generator)
+
+
+@dataclass
+class GradientAndValues(Gradient):
+    """As Gradient; a misconception explains it only if its values, too, are the learner's: NaN or zeros."""
+
+    def alike(self, record: Record, outcome: Outcome) -> bool:
+        return super().alike(record, outcome) and same(record.outcome.value, outcome.value, self.rtol, self.atol)
+
+
 attention.compare("values", attention_cases, points=4)
 attention.compare("a query that may attend nowhere", nowhere_cases, points=1)
-attention.gradient("gradient", attention_cases, wrt=(0, 1, 2), points=1)
+attention.checks.append(GradientAndValues("gradient", 1, gradient_cases, wrt=(0, 1, 2)))
 attention.unchanged(attention_cases)
 attention.hint(
     "The product of q and k fails on a batch.",
