@@ -138,14 +138,17 @@ def _(log_probs, n):
     return [k for k, f in enumerate(log_probs) if f(states).logsumexp(0).abs() > 1e-3]
 
 
-@wrong("find_impostors: nobody")
+@wrong("find_impostors: the last one left out")
 def _(log_probs, n):
-    return []
+    states = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * n)
+    return [k for k, f in enumerate(log_probs) if f(states).logsumexp(0).abs() > 1e-3][:-1]
 
 
-@wrong("find_impostors: everybody")
+@wrong("find_impostors: by how far they are off")
 def _(log_probs, n):
-    return list(range(len(log_probs)))
+    states = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * n)
+    off = [f(states).logsumexp(0).abs().item() for f in log_probs]
+    return sorted((k for k in range(len(off)) if off[k] > 1e-3), key=lambda k: off[k])
 
 
 @wrong("find_impostors: the first only")
