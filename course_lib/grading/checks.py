@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -154,9 +155,7 @@ class Property(Check):
 
 def shape_fault(got: Any, expected: Any, where: str = "Your function") -> Fault | None:
     """What is wrong with the type or shape of `got`: a Fault, or None."""
-    def wrong(text):
-        return Fault(text, None, "wrong_shape")
-
+    wrong = partial(Fault, state="wrong_shape")
     if got is None and expected is not None:
         return wrong(f"{where} returns None; it should return {described(expected)}. Is the return statement missing?")
     if is_number(expected):

@@ -5,6 +5,7 @@ fresh ones. When none agrees, pairs are tried. When nothing does, or more than o
 """
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 
 import torch
@@ -41,10 +42,7 @@ def narrow(exercise, check, records, candidates, call, seed) -> tuple[str, ...] 
 
 def fits(exercise, check: Check, records: list[Record], bugs: tuple[str, ...], wrong: bool = True) -> bool:
     """Whether the twin with `bugs` gives the learner's outcome on every record and, with `wrong`, a fault as well."""
-    def twin(*args):
-        return exercise.solve(*args, bugs=bugs)
-
-    local, faults = Local(twin, exercise.deadline), 0
+    local, faults = Local(partial(exercise.solve, bugs=bugs), exercise.deadline), 0
     for record in records:
         args, wrt, weight = record.args, (), None
         if isinstance(check, Gradient):

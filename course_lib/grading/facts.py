@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -41,11 +42,7 @@ def of_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
         if torch.equal(got.bool(), ~expected.bool()):
             return "Every entry is the opposite of what it should be."
         return first_difference(got.bool() == expected.bool())
-    a, b = got.double(), expected.double()
-
-    def equal(x, y):
-        return same(x, y, rtol, atol)
-
+    a, b, equal = got.double(), expected.double(), partial(same, rtol=rtol, atol=atol)
     if a.isnan().any() and not b.isnan().any():
         count = int(a.isnan().sum())
         return f"{count} of {a.numel()} entries are NaN: look for log(0), 0 times infinity, or infinity minus infinity."

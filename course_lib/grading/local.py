@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
@@ -75,6 +76,11 @@ def failure(problem: BaseException) -> Outcome:
     return Outcome("memory" if memory else "error", detail=detail)
 
 
+def stop(seconds: float, *_) -> None:
+    """What the timer calls."""
+    raise OutOfTime(f"no answer within {seconds:g} seconds")
+
+
 @contextmanager
 def time_limit(seconds: float):
     """Interrupt the block after `seconds`, on the main thread of a system that has timers; else let it run."""
@@ -82,10 +88,7 @@ def time_limit(seconds: float):
         yield
         return
 
-    def stop(*_):
-        raise OutOfTime(f"no answer within {seconds:g} seconds")
-
-    before, began = signal.signal(signal.SIGALRM, stop), time.monotonic()
+    before, began = signal.signal(signal.SIGALRM, partial(stop, seconds)), time.monotonic()
     left, every = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield

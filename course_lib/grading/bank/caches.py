@@ -41,77 +41,94 @@ def find_broken_caches_reference(full, candidates, V, n, bugs=frozenset()):
         texts = [torch.randperm(V, generator=generator).tolist()[:n] for _ in range(2)]
     if "short_texts" in bugs:
         texts = [text[:n // 2] for text in texts]
-    expected = [full(tokens) for tokens in texts]
+    asked = [(text, P) for text in texts for P in prompts]
+    whole = [full(text) for text in texts]
+    expected = compared([whole[texts.index(text)][P - 1:] for text, P in asked], bugs)
     for c, candidate in enumerate(candidates):
-        gap = 0.0
-        for tokens, whole in zip(texts, expected, strict=True):
-            for P in prompts:
-                mine, right = candidate(tokens, P), whole[P - 1:]
-                if "first_row" in bugs:
-                    mine, right = mine[:1], right[:1]
-                if "compared_logits" not in bugs:
-                    mine, right = mine.softmax(-1), right.softmax(-1)
-                gap = max(gap, float((mine - right).abs().max()))
-        broken = gap > (0 if "exact" in bugs else 1e-4)
+        gap = (compared([candidate(text, P) for text, P in asked], bugs) - expected).abs().max()
+        broken = float(gap) > (0 if "exact" in bugs else 1e-4)
         if broken != ("sound_ones" in bugs):
             found.append(c + ("from_one" in bugs))
     return sorted(found, reverse="unsorted" in bugs)
+
+
+def compared(answers: list[Tensor], bugs: frozenset) -> Tensor:
+    """The rows of all answers, as probabilities."""
+    rows = torch.cat([answer[:1] if "first_row" in bugs else answer for answer in answers])
+    return rows if "compared_logits" in bugs else rows.softmax(-1)
 
 
 SOUND = ["as full", "float64", "constant"]
 BROKEN = ["starts at one", "restarts", "one late", "loses the prompt", "loses a single one", "forgets", "by token"]
 
 
-def whole_numbers(tokens) -> list[int]:
-    """The tokens as a list, whether they came as one or as a tensor."""
-    return [int(token) for token in tokens]
+class Layer:
+    """One small attention layer with learned positions, and its caches, sound and broken.
 
+    What was asked before is not computed again: every twin of the reference asks the same.
+    """
 
-def cache_functions(generator, kinds: list[str], V: int, n: int):
-    """`full`, and a candidate of each kind, for one small attention layer with learned positions."""
-    D, late = 6, 2                                                             # room for positions past the end
-    E, P_table = normal(generator, V, D), normal(generator, n + late, D)
-    Wq, Wk, Wv, U = (0.7 * normal(generator, *shape) for shape in ((D, D), (D, D), (D, D), (D, V)))
+    D, LATE, KEPT = 6, 2, 4096                   # width; room for positions past the end; answers that are kept
 
-    def logits(tokens, P, kind):
-        wide = torch.float64 if kind in ("float64", "constant") else torch.float32
-        table, embed = P_table.to(wide), E.to(wide)
-        if not 1 <= P <= len(tokens) <= n:
-            raise ValueError(f"T is {len(tokens)} and P {P}; needed is 1 <= P <= T <= {n}")
-        places = list(range(len(tokens)))
+    def __init__(self, generator: torch.Generator, V: int, n: int):
+        E, places = normal(generator, V, self.D), normal(generator, n + self.LATE, self.D)
+        Wq, Wk, Wv, U = (0.7 * normal(generator, self.D, width) for width in (self.D, self.D, self.D, V))
+        single = (E, places, Wq / math.sqrt(self.D), Wk, Wv, U)
+        self.single, self.double, self.n = single, tuple(one.double() for one in single), n
+        self.known: dict[tuple, Tensor] = {}
+
+    def logits(self, tokens, P: int, kind: str) -> Tensor:
+        """(T - P + 1, V): after P, ..., T tokens. The tokens come as a list or as a tensor."""
+        asked = tuple(map(int, tokens)), P, kind
+        if asked not in self.known:
+            if len(self.known) >= self.KEPT:
+                self.known.clear()
+            self.known[asked] = self.computed(*asked)
+        return self.known[asked].clone()                                       # it may be written to
+
+    def computed(self, tokens: tuple[int, ...], P: int, kind: str) -> Tensor:
+        T = len(tokens)
+        if not 1 <= P <= T <= self.n:
+            raise ValueError(f"T is {T} and P {P}; needed is 1 <= P <= T <= {self.n}")
+        E, table, Wq, Wk, Wv, U = self.double if kind in ("float64", "constant") else self.single
+        places = list(range(T))
         if kind == "starts at one":
             places = [place + 1 for place in places]
         if kind == "restarts":
-            places[P:] = range(len(tokens) - P)
+            places[P:] = range(T - P)
         if kind == "one late":
-            places[P:] = range(P + 1, len(tokens) + 1)
-        stored = [tokens.index(token) for token in tokens] if kind == "by token" else places
-        x, held = embed[tokens] + table[places], embed[tokens] + table[stored]     # (T, D)
-        key = torch.arange(len(tokens))
+            places[P:] = range(P + 1, T + 1)
+        x, key = E[list(tokens)] + table[places], torch.arange(T)              # (T, D), (T,)
         seen = key <= (reader := key[P - 1:, None])                            # (T - P + 1, T)
         if kind == "loses the prompt":
             seen[1:, :P - 1] = False
         if kind == "loses a single one" and P == 1:
             seen[1:, 0] = False
         if kind == "forgets":
-            seen[1:] &= (key > reader - (n - 3))[1:]
+            seen[1:] &= (key > reader - (self.n - 3))[1:]
+        queries, closed = x[P - 1:] @ Wq, ~seen
+        heads = attended(queries, x @ Wk, x @ Wv, closed)
+        if kind == "by token":                                                 # the prompt's pass has no cache
+            held = E[list(tokens)] + table[[tokens.index(token) for token in tokens]]
+            heads[1:] = attended(queries, held @ Wk, held @ Wv, closed)[1:]
+        return ((heads + x[P - 1:]) @ U + (1.5 if kind == "constant" else 0)).float()
 
-        def attend(rows, source):
-            scores = x[P - 1:][rows] @ Wq.to(wide) @ (source @ Wk.to(wide)).T / math.sqrt(D)
-            return scores.masked_fill(~seen[rows], -torch.inf).softmax(-1) @ (source @ Wv.to(wide))
 
-        heads = torch.cat([attend(slice(0, 1), x), attend(slice(1, None), held)])     # the prompt's pass has no cache
-        return ((heads + x[P - 1:]) @ U.to(wide) + (1.5 if kind == "constant" else 0)).float()
+def attended(queries: Tensor, keys: Tensor, values: Tensor, closed: Tensor) -> Tensor:
+    """What attention reads where it is not closed; queries are scaled already."""
+    return (queries @ keys.T).masked_fill(closed, -torch.inf).softmax(-1) @ values
 
-    def full(tokens: list[int]) -> Tensor:
-        return logits(whole_numbers(tokens), 1, "as full")
 
-    def candidate(kind: str):
-        if kind == "as full":
-            return lambda tokens, P: full(tokens)[P - 1:]
-        return lambda tokens, P: logits(whole_numbers(tokens), P, kind)
+def cache_functions(generator: torch.Generator, kinds: list[str], V: int, n: int):
+    """`full` of one layer, and a candidate of each kind."""
+    layer = Layer(generator, V, n)
+    return (lambda tokens: layer.logits(tokens, 1, "as full")), [candidate(layer, kind) for kind in kinds]
 
-    return full, [candidate(kind) for kind in kinds]
+
+def candidate(layer: Layer, kind: str):
+    if kind == "as full":
+        return lambda tokens, P: layer.logits(tokens, 1, kind)[P - 1:]
+    return lambda tokens, P: layer.logits(tokens, P, kind)
 
 
 def cache_cases(generator):
