@@ -13,20 +13,18 @@ from course_lib.grading.exercise import Exercise
 
 def steps(table: dict[tuple[int, ...], torch.Tensor]):
     """A function from a list of tokens to log-probabilities (V,), by a table."""
-    def step_fn(tokens: list[int]) -> torch.Tensor:
-        return table[tuple(int(token) for token in tokens)].clone()
-
-    return step_fn
+    return lambda tokens: table[tuple(map(int, tokens))].clone()
 
 
-def search(step_fn, bos, eos, beam, max_len, bugs=frozenset()):
-    """The (tokens, log p) of all hypotheses that left the beam; tokens begin with bos."""
+def search(row, bos, eos, beam, max_len, bugs=frozenset()):
+    """The (tokens, log p) of all hypotheses that left the beam; tokens begin with bos. `row` gives a list of V
+    log-probabilities."""
     live, done = [([bos], 0.0)], []
     for t in range(max_len):
         grown = []
         for tokens, total in live:
             new = [(tokens + [v], log_p + (0.0 if "last_step" in bugs else total))
-                   for v, log_p in enumerate(step_fn(tokens).tolist())]
+                   for v, log_p in enumerate(row(tokens))]
             grown += [max(new, key=lambda h: h[1])] if "each_apart" in bugs and t > 0 else new
         grown.sort(key=lambda h: -h[1])
         live = []
@@ -41,15 +39,20 @@ def search(step_fn, bos, eos, beam, max_len, bugs=frozenset()):
     return [h for h in done if h[0][-1] == eos] or done if "only_finished" in bugs else done
 
 
-def score(h, eos, alpha, bugs=frozenset()):
-    size = len(h[0]) - ("counts_bos" not in bugs) - ("end_not_counted" in bugs and h[0][-1] == eos)
+def scores(done, eos, alpha, bugs=frozenset()) -> list[float]:
+    """What each hypothesis is chosen by."""
     if "alpha_ignored" in bugs:
-        return h[1]
-    return h[1] * size ** alpha if "multiplied" in bugs else h[1] / max(size, 1) ** alpha
+        return [log_p for _, log_p in done]
+    bos_too, end_too = "counts_bos" in bugs, "end_not_counted" not in bugs
+    sizes = [len(tokens) - (not bos_too) - (not end_too and tokens[-1] == eos) for tokens, _ in done]
+    if "multiplied" in bugs:
+        return [log_p * size ** alpha for (_, log_p), size in zip(done, sizes, strict=True)]
+    return [log_p / max(size, 1) ** alpha for (_, log_p), size in zip(done, sizes, strict=True)]
 
 
 def choice(done, eos, alpha, bugs=frozenset()):
-    return max(done, key=lambda h: score(h, eos, alpha, bugs))
+    values = scores(done, eos, alpha, bugs)
+    return done[values.index(max(values))]
 
 
 beam_search = Exercise(
@@ -83,22 +86,28 @@ beam_search = Exercise(
     exponentiated="You return a probability. The summed log-probability is asked for.",
 )
 def beam_search_reference(step_fn, bos, eos, beam, max_len, alpha=0.0, bugs=frozenset()):
-    done = search(step_fn, bos, eos, 1 if "greedy" in bugs else beam, max_len, bugs)
+    done = search(lambda x: step_fn(x).tolist(), bos, eos, 1 if "greedy" in bugs else beam, max_len, bugs)
     tokens, total = choice(done, eos, alpha, bugs)
     if "last_step" in bugs:
         total = sum(step_fn(tokens[:t])[tokens[t]].item() for t in range(1, len(tokens)))
-    result = score((tokens, total), eos, alpha) if "scored" in bugs else total
+    [result] = scores([(tokens, total)], eos, alpha) if "scored" in bugs else [total]
     result = math.exp(total) if "exponentiated" in bugs else result
     return tokens if "with_bos" in bugs else tokens[1:], result
 
 
-def random_table(generator, V: int, depth: int, bos: int, eos: int, ends: float = 0.0):
-    """Log-probabilities for every beginning of up to `depth` tokens, those past an end too. `ends` is added to eos."""
+def random_rows(generator, V: int, depth: int, bos: int, eos: int, ends: float = 0.0):
+    """Every beginning of up to `depth` tokens, those past an end too, and log-probabilities (their number, V). `ends` is
+    added to eos."""
     beginnings = [(bos, *rest) for t in range(depth) for rest in itertools.product(range(V), repeat=t)]
     logits = 1.5 * torch.randn(len(beginnings), V, generator=generator, dtype=torch.float64)
     logits[:, bos] -= 2
     logits[:, eos] += ends
-    return dict(zip(beginnings, logits.log_softmax(-1), strict=True))
+    return beginnings, logits.log_softmax(-1)
+
+
+def random_table(*args):
+    """A table for `steps`, of random rows."""
+    return dict(zip(*random_rows(*args), strict=True))
 
 
 SEARCHES = ["greedy", "each_apart", "last_step", "first_finished", "keeps_growing", "refilled", "slots_lost",
@@ -113,19 +122,26 @@ def beam_cases(generator):
     while wanted:
         V, max_len, beam = 4, integer(generator, 3, 4), integer(generator, 2, 3)
         bos, eos = (0, 3) if integer(generator, 0, 1) else (2, 1)
-        args = (steps(random_table(generator, V, max_len, bos, eos, float(uniform(generator)))), bos, eos, beam, max_len)
-        done, told = search(*args), {}
-        others = {bug: search(*args[:3], 1 if bug == "greedy" else beam, max_len, {bug}) for bug in SEARCHES}
+        beginnings, log_p = random_rows(generator, V, max_len, bos, eos, float(uniform(generator)))
+        rows = dict(zip(beginnings, log_p.tolist(), strict=True))
+
+        ways = {bug: search(lambda x, rows=rows: rows[tuple(x)], bos, eos, 1 if bug == "greedy" else beam, max_len, {bug})
+                for bug in ["", *SEARCHES] if bug in wanted or not bug}
+        done, told = ways.pop(""), {}                                  # only what is still wanted is tried
+        others = {bug: way for bug, way in ways.items() if way != done}
+        asked = {bug for bug in CHOICES if bug in wanted} | {bug for pair in PAIRS if pair in wanted for bug in pair}
+        if not others and not asked:
+            continue
         for alpha in (0.0, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2):
             right = choice(done, eos, alpha)[0]
-            chosen = {bug: choice(done, eos, alpha, {bug})[0] for bug in CHOICES}
-            told[alpha] = {bug for bug in CHOICES if chosen[bug] != right}
-            told[alpha] |= {pair for pair in PAIRS if chosen[pair[0]] != chosen[pair[1]]}
-            told[alpha] |= {bug for bug in SEARCHES if choice(others[bug], eos, alpha)[0] != right}
+            chosen = {bug: choice(done, eos, alpha, {bug})[0] for bug in asked}
+            told[alpha] = {bug for bug in asked if chosen[bug] != right}
+            told[alpha] |= {pair for pair in PAIRS if pair in wanted and chosen[pair[0]] != chosen[pair[1]]}
+            told[alpha] |= {bug for bug in others if choice(others[bug], eos, alpha)[0] != right}
         alpha = max(told, key=lambda a: len(told[a] & wanted))
         if told[alpha] & wanted:
             wanted -= told[alpha]
-            found.append((*args, alpha))
+            found.append((steps(dict(zip(beginnings, log_p, strict=True))), bos, eos, beam, max_len, alpha))
     return found
 
 

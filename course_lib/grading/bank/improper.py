@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.bank.draws import integer, uniform
+from course_lib.grading.bank.remembered import Remembered
 from course_lib.grading.exercise import Exercise
 
 find_improper = Exercise(
@@ -36,7 +37,8 @@ find_improper = Exercise(
 def find_improper_reference(log_densities, low, high, bugs=frozenset()):
     if "all_of_them" in bugs:
         return list(range(len(log_densities)))
-    x = torch.linspace(low, high, 60 if "coarse" in bugs else 8001, dtype=torch.float64)
+    # Steps of half the narrowest deviation: the trapezoids of a Gaussian are exact to ten digits from there on.
+    x = torch.linspace(low, high, 60 if "coarse" in bugs else 2001, dtype=torch.float64)
     areas, heights = [], []
     for log_density in log_densities:
         p = log_density(x).exp()
@@ -69,7 +71,7 @@ def density(weights: Tensor, mu: Tensor, sigma: Tensor, kind: str):
         total = torch.logsumexp(weights.log() + logs, dim=1)
         return total + math.log(1.2) if kind == "a fifth too much" else total
 
-    return log_density
+    return Remembered(log_density)
 
 
 def mixture(generator, narrow: bool):

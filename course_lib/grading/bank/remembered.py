@@ -1,0 +1,30 @@
+"""Functions that exercises pass to an answer, and that every twin of the reference asks the same."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from course_lib.grading.outcome import plain
+
+
+class Remembered:
+    """`function` of a tensor and perhaps more, which does not compute again what it was asked last.
+
+    What it returns is a copy each time, so that it may be written to. A tensor that wants a gradient gets one.
+    """
+
+    def __init__(self, function: Callable, kept: int = 2):
+        self.function, self.kept = function, kept
+        self.answers: list[tuple[Tensor, tuple, dict, object]] = []
+
+    def __call__(self, x, *rest, **named):
+        if not isinstance(x, Tensor) or x.requires_grad:
+            return self.function(x, *rest, **named)
+        for before, others, names, answer in self.answers:
+            if before.dtype == x.dtype and others == rest and names == named and torch.equal(before, x):
+                return plain(answer)
+        answer = plain(self.function(x, *rest, **named))
+        self.answers = [(x.clone(), rest, named, answer), *self.answers][:self.kept]
+        return plain(answer)
