@@ -57,6 +57,11 @@ def write(folder: Path) -> dict[str, Path]:
 def course(folder: Path) -> argparse.Namespace:
     """The options of a build from made-up notebooks, which it writes."""
     write(folder / "solutions")
+    return options(folder)
+
+
+def options(folder: Path) -> argparse.Namespace:
+    """The options of a build in this folder."""
     parser = argparse.ArgumentParser()
     build.add_arguments(parser)
     return parser.parse_args(["--solutions", str(folder / "solutions"), "--exercises", str(folder / "exercises"),

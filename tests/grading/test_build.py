@@ -4,6 +4,7 @@ from __future__ import annotations
 import argparse
 import ast
 import json
+import shutil
 
 import nbformat
 import pytest
@@ -19,6 +20,23 @@ from tools import nb as tool
 @pytest.fixture
 def course(tmp_path):
     return made_up.course(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with a course that is built and run."""
+    folder = tmp_path_factory.mktemp("finished")
+    course = made_up.course(folder)
+    build.run(course)
+    run_as_if(course)
+    return folder
+
+
+@pytest.fixture
+def whole(finished, tmp_path):
+    """A copy of the finished course, to be spoilt."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return made_up.options(tmp_path)
 
 
 def check(course):
@@ -195,15 +213,13 @@ STALE = {
 
 
 @pytest.mark.parametrize("fault", STALE)
-def test_what_is_stale_is_named(course, capsys, fault):
-    build.run(course)
-    run_as_if(course)
-    assert check(course) == 0
-    STALE[fault](course)
-    before = {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
-    assert check(course) == 1
+def test_what_is_stale_is_named(whole, capsys, fault):
+    assert check(whole) == 0
+    STALE[fault](whole)
+    before = {path: path.read_bytes() for path in whole.solutions.parent.rglob("*") if path.is_file()}
+    assert check(whole) == 1
     assert fault in capsys.readouterr().err
-    assert before == {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
+    assert before == {path: path.read_bytes() for path in whole.solutions.parent.rglob("*") if path.is_file()}
 
 
 @pytest.mark.skipif(not list((ROOT / "exercises").glob("*.ipynb")), reason="the exercises are not built yet")
