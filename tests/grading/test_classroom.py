@@ -1,15 +1,13 @@
 """Who handed in what, what was graded before, and a class graded by several judges at once."""
 import json
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
-from course_lib.grading import judges
+from course_lib.grading import __main__, judges, sandbox
 from course_lib.grading.classroom import Handed, Ledger, absent, collect, read_roster, share
 from course_lib.grading.judges import grade_all
 from course_lib.grading.sandbox import Worker
@@ -172,34 +170,36 @@ def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_p
         "s0": 1, "s1": 1, "s2": "the judge stopped (exit code 9)", "s3": 1}
 
 
-def command(*args, **options):
-    return subprocess.Popen([sys.executable, "-m", "course_lib.grading", *map(str, args)], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2], **options)
+def grade_alone(args: list[str]) -> None:
+    """The command in a session of its own, as a shell starts it. Forked: torch is imported already."""
+    os.setsid()
+    os._exit(__main__.main(args))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, jobs):
+def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, worker, monkeypatch, capsys, jobs):
     """Nothing is lost, nothing doubled; what it had started is gone."""
     slow = LOGLIK + "\nimport time\nquick = bernoulli_chain_loglik\ndef bernoulli_chain_loglik(x, p):\n" \
                     "    time.sleep(0.05)\n    return quick(x, p)\n"
     hand_in(tmp_path / "class", *(f"s{i}/hw.ipynb" for i in range(6)), cells=(slow, TABLE))
     out = tmp_path / "out.jsonl"
-    run = command("grade", tmp_path / "class", "--out", out, "--jobs", jobs, "--seed", 4, "--exercises", ",".join(IDS), start_new_session=True)
+    args = ["grade", str(tmp_path / "class"), "--out", str(out), "--seed", "4", "--exercises", ",".join(IDS)]
+    run = multiprocessing.get_context("fork").Process(target=grade_alone, args=([*args, "--jobs", str(jobs)],))
+    run.start()
     end = time.monotonic() + 60
     while (not out.exists() or out.read_bytes().count(b"\n") < 2) and time.monotonic() < end:
         time.sleep(0.01)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    run.stdout.close()
-    run.stderr.close()
+    run.kill()
+    run.join()
     before = out.read_bytes().count(b"\n")
     assert 2 <= before < 6
     with open(out, "ab") as file:
         file.write(b'{"student": "s5", "pa')
-    again = command("grade", tmp_path / "class", "--out", out, "--seed", 4, "--exercises", ",".join(IDS))
-    text, errors = again.communicate(timeout=120)
-    assert again.returncode == 0, errors
+    monkeypatch.setattr(worker, "close", lambda: None)
+    monkeypatch.setattr(sandbox, "Worker", lambda *_: worker)
+    capsys.readouterr()
+    assert __main__.main(args) == 0, capsys.readouterr().err
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert sorted(line["student"] for line in lines) == [f"s{i}" for i in range(6)]
-    assert all(line["score"] == 1 for line in lines) and "6 submissions, mean score 100%" in text
+    assert all(line["score"] == 1 for line in lines) and "6 submissions, mean score 100%" in capsys.readouterr().out
