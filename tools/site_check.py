@@ -6,14 +6,16 @@ Prints one line for each fault and fails if there is one.
 """
 from __future__ import annotations
 
+import copy
 import json
 import re
 import sys
 import urllib.parse
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 
-from bs4 import BeautifulSoup
+from lxml import html
 
 ASSETS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "link": "href"}
 # A link element that names another place, and fetches nothing from it.
@@ -31,15 +33,15 @@ class Page:
 
     def __init__(self, path: Path):
         self.path = path
-        self.soup = BeautifulSoup(path.read_text("utf-8"), "html.parser")
+        self.tree = html.document_fromstring(path.read_bytes(), parser=html.HTMLParser(encoding="utf-8", huge_tree=True))
 
     @cached_property
-    def ids(self) -> list[str]:
-        return [tag["id"] for tag in self.soup.find_all(id=True)]
+    def ids(self) -> Counter[str]:
+        return Counter(self.tree.xpath("//@id"))
 
     @cached_property
     def anchors(self) -> set[str]:
-        return set(self.ids) | {tag["name"] for tag in self.soup.find_all("a", attrs={"name": True})}
+        return {*self.ids, *self.tree.xpath("//a/@name")}
 
 
 class Site:
@@ -57,7 +59,7 @@ class Site:
         return found
 
     def dead_links(self, page: Page):
-        for tag, attribute, url in references(page):
+        for _, url in references(page):
             parts = urllib.parse.urlsplit(url)
             if parts.scheme or url.startswith("//"):
                 continue
@@ -74,26 +76,28 @@ class Site:
 
 
 def references(page: Page):
-    """(tag, attribute, url) of everything that a page names."""
-    for name, attribute in {"a": "href", **ASSETS}.items():
-        for tag in page.soup.find_all(name, attrs={attribute: True}):
-            yield tag, attribute, tag[attribute]
+    """(tag, url) of everything that a page names."""
+    for tag in page.tree.iter("a", *ASSETS):
+        url = tag.get(ASSETS.get(tag.tag, "href"))
+        if url is not None:
+            yield tag, url
 
 
 def outside_assets(page: Page):
-    for tag, attribute, url in references(page):
+    for tag, url in references(page):
         outside = url.startswith("//") or urllib.parse.urlsplit(url).scheme in ("http", "https")
-        if tag.name != "a" and outside and not set(tag.get("rel", ())) & NAMES_ONLY:
-            yield f"{tag.name} asks another server: {url}"
+        if tag.tag != "a" and outside and not set(tag.get("rel", "").split()) & NAMES_ONLY:
+            yield f"{tag.tag} asks another server: {url}"
 
 
 def double_ids(page: Page):
-    for name in sorted({name for name in page.ids if page.ids.count(name) > 1}):
-        yield f"id {name} stands {page.ids.count(name)} times"
+    for name, times in sorted(page.ids.items()):
+        if times > 1:
+            yield f"id {name} stands {times} times"
 
 
 def alt_texts(page: Page):
-    for tag in page.soup.find_all("img"):
+    for tag in page.tree.iter("img"):
         alt, source = tag.get("alt"), tag.get("src", "")[-40:]
         if alt is None:
             yield f"image {source} has no alt text"
@@ -102,17 +106,16 @@ def alt_texts(page: Page):
 
 
 def raw_maths(page: Page):
-    main = page.soup.find("article") or page.soup.find("main") or page.soup
-    main = BeautifulSoup(str(main), "html.parser")
-    for tag in main.find_all(["script", "style", "pre", "code"]) + main.select(".math, .sig"):
-        tag.extract()
-    for match in RAW.finditer(main.get_text(" ")):
+    main = copy.deepcopy((page.tree.findall(".//article") + page.tree.findall(".//main") + [page.tree])[0])
+    for tag in list(main.iter("script", "style", "pre", "code")) + main.find_class("math") + main.find_class("sig"):
+        tag.clear(keep_tail=True)
+    for match in RAW.finditer(" ".join(main.itertext())):
         yield f"maths or a role left raw: {match.group()[:50]!r}"
 
 
 def widgets(page: Page):
     def bodies(kind):
-        return [json.loads(tag.get_text()) for tag in page.soup.find_all("script", type=kind)]
+        return [json.loads(tag.text_content()) for tag in page.tree.iter("script") if tag.get("type") == kind]
 
     known = {model for block in bodies(STATE) for model in block["state"]}
     for view in bodies(VIEW):
@@ -121,8 +124,8 @@ def widgets(page: Page):
 
 
 def reported(page: Page):
-    for tag in page.soup.select(".problematic, .system-message"):
-        yield f"a fault that Sphinx wrote into the page: {tag.get_text(' ', strip=True)[:80]}"
+    for tag in page.tree.find_class("problematic") + page.tree.find_class("system-message"):
+        yield f"a fault that Sphinx wrote into the page: {' '.join(tag.text_content().split())[:80]}"
 
 
 if __name__ == "__main__":
