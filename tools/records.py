@@ -16,9 +16,11 @@ from course_lib.records import FILE  # noqa: E402
 from tools.results_page import read  # noqa: E402
 
 SHOWN = (
+    "nade-binarized-mnist",                                          # chapter 04
     "rnade-red-wine",                                                # chapter 05
     "made-digits",                                                   # chapter 06
     "made-binarized-mnist-8000",                                     # chapter 06
+    "translation-multi30k-800",                                      # chapter 15
     "translation-multi30k",                                          # chapter 15
     "gpt-tiny-shakespeare",                                          # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16

@@ -111,7 +111,9 @@ def how(record: dict) -> str:
     seconds, where = sum(row["seconds"] for row in record["rows"]), record["environment"]
     epochs = [row["epochs"] for row in record["rows"] if row["epochs"]]
     trained = f", {' to '.join(dict.fromkeys([str(min(epochs)), str(max(epochs))]))} epochs" if epochs else ""
-    return f"`{record['command']}` · seed {record['seed']}{trained}, {duration(seconds)} in all · {machine(where)}"
+    cpu = [row.get("cpu_seconds") for row in record["rows"]]
+    spent = f" ({sum(cpu):.0f} CPU-seconds)" if None not in cpu else ""
+    return f"`{record['command']}` · seed {record['seed']}{trained}, {duration(seconds)} in all{spent} · {machine(where)}"
 
 
 def machine(where: dict) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import shutil
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,32 +48,40 @@ def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGH
 def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
     """Train every candidate, keep the best on validation, measure it on test: one row of the record."""
     best: Trained | None = None
-    figure, tried, seconds = math.nan, [], 0.0
+    figure, tried, seconds, cpu = math.nan, [], 0.0, 0.0
     for k, candidate in enumerate(row.candidates):
-        trained = row.recipe(job, row, {**row.settings, **candidate}, f"{slug(row.label)}-{k}")
+        trained, used = timed(lambda: row.recipe(job, row, {**row.settings, **candidate}, f"{slug(row.label)}-{k}"))
         valid = row.measure(trained.model, job.splits.valid)
         tried.append({**candidate, "valid": valid["mean"]})
-        seconds += trained.seconds
+        seconds, cpu = seconds + trained.seconds, cpu + used
         if best is None or run.best(valid["mean"], figure) != figure:
             best, figure, chosen, name = trained, valid["mean"], {**row.settings, **candidate}, f"{slug(row.label)}-{k}"
     if row.final:
         chosen = {**chosen, **row.final}
-        best = row.recipe(job, row, chosen, name)
-        seconds += best.seconds
+        best, used = timed(lambda: row.recipe(job, row, chosen, name))
+        seconds, cpu = seconds + best.seconds, cpu + used
     model = best.model
     if row.weights:                                                  # measured as it will be shipped
         round_to_half(model)
     entry = {"model": row.label, "class": type(model).__name__, "arguments": row.arguments,
              "recipe": row.recipe.__name__, "settings": chosen, "candidates": tried if len(tried) > 1 else [],
              "parameters": free_parameters(model), "epochs": best.epochs, "best_epoch": best.best_epoch,
-             "seconds": round(seconds, 1), "valid": row.measure(model, job.splits.valid),
-             "test": row.measure(model, job.splits.test)}
+             "seconds": round(seconds, 1), "cpu_seconds": None if math.isnan(cpu) else round(cpu, 1),
+             "valid": row.measure(model, job.splits.valid), "test": row.measure(model, job.splits.test)}
     entry["target"] = judge(row.target, entry["test"]["mean"])
     entry["weights"] = row.weights
     if row.weights:
         hub.save(model, weights, row.weights, card(entry, run, job), dtype=torch.float16)
     job.models[row.label] = model
     return entry
+
+
+def timed(train: Callable[[], Trained]) -> tuple[Trained, float]:
+    """What was trained, and the CPU seconds of it; nan where some of the work was done before a kill."""
+    began, cpu = time.perf_counter(), time.process_time()
+    trained = train()
+    cpu = time.process_time() - cpu
+    return trained, math.nan if trained.seconds > time.perf_counter() - began else cpu
 
 
 def judge(target: Target | None, mean: float) -> dict[str, Any] | None:

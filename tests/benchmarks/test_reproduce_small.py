@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from dataclasses import replace
 
 import pytest
@@ -79,13 +81,17 @@ def test_the_target_is_judged_by_the_test_figure(small):
     assert record.judge(None, 1.0) is None
 
 
+def without_time(entry):
+    return {key: value for key, value in entry.items() if "seconds" not in key}
+
+
 def test_the_record_is_whole_json_and_a_second_run_gives_the_same_figures(small, tmp_path):
     folder, made = small
     assert json.loads((folder / "results" / "small.json").read_text()) == json.loads(json.dumps(made))
     assert store.read(folder / "results") == {"small": json.loads(json.dumps(made))}
     again = record.reproduce(SMALL, tmp_path, tmp_path, tmp_path / "scratch", "cpu", say=lambda line: None)
     for old, new in zip(made["rows"], again["rows"]):
-        assert {**old, "seconds": 0} == {**new, "seconds": 0}
+        assert without_time(old) == without_time(new) and 0 <= new["cpu_seconds"] is not None
     assert not (tmp_path / "scratch" / "small").exists()              # or a third run would find finished work
 
 
@@ -108,7 +114,22 @@ def test_a_killed_run_goes_on_where_it_was(small, tmp_path, monkeypatch):
     assert kept == ["fvsbn-0.safetensors", "fvsbn-1.safetensors"]
     resumed = record.reproduce(SMALL, tmp_path, tmp_path, tmp_path / "scratch", "cpu", say=lambda line: None)
     for old, new in zip(small[1]["rows"], resumed["rows"]):
-        assert {**old, "seconds": 0} == {**new, "seconds": 0}
+        assert without_time(old) == without_time(new)
+    trained = resumed["rows"][0]
+    assert trained["seconds"] > 0 and trained["cpu_seconds"] is None          # spent by a process that is gone
+
+
+def test_cpu_seconds_are_those_of_training():
+    def train():
+        began = time.process_time()
+        while time.process_time() < began + 0.2:
+            pass
+        return recipes.Trained(torch.nn.Identity(), seconds)
+
+    seconds = 0.2
+    assert record.timed(train)[1] == pytest.approx(0.2, abs=0.1)
+    seconds = 1000.0                                                   # most of it before this process began
+    assert math.isnan(record.timed(train)[1])
 
 
 def test_the_mixture_is_of_the_rows_before_it(small):

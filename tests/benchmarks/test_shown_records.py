@@ -37,5 +37,18 @@ def test_an_unknown_name_is_answered_with_those_there_are():
         records.read("rnade")
 
 
+def test_figures_beside_those_of_papers():
+    text = records.beside_the_papers("made-binarized-mnist-8000", of="MADE").splitlines()
+    made = records.read("made-binarized-mnist-8000")
+    (row,), nats = made["rows"], made["rows"][0]["test"]
+    assert text[0].startswith(f"{nats['mean']:.2f} ± {nats['standard_error']:.2f}   {row['model']}, measured here")
+    assert text[0].endswith(f" {row['parameters']:,} parameters")
+    papers = [paper for paper in made["papers"] if paper["model"].startswith("MADE")]
+    assert len(text) == 1 + len(papers) < 1 + len(made["papers"])
+    for line, paper in zip(text[1:], papers):
+        assert line.startswith(f"{paper['value']:.2f}  ") and f"  {paper['model']}, {paper['authors']}" in line
+        assert line.endswith("(from memory)") is not paper["checked"]
+
+
 def test_it_is_plain_json():
     assert list(json.loads(records.FILE.read_text("utf-8"))) == list(tool.SHOWN)
