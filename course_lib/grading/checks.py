@@ -156,13 +156,14 @@ class Property(Check):
 def shape_fault(got: Any, expected: Any, where: str = "Your function") -> Fault | None:
     """What is wrong with the type or shape of `got`: a Fault, or None."""
     wrong = partial(Fault, state="wrong_shape")
+    wanted = "a list" if isinstance(expected, list) else described(expected)     # how long it is, is part of the answer
     if got is None and expected is not None:
-        return wrong(f"{where} returns None; it should return {described(expected)}. Is the return statement missing?")
+        return wrong(f"{where} returns None; it should return {wanted}. Is the return statement missing?")
     if is_number(expected):
         return None if is_number(got) else wrong(f"{where} returns {described(got)}; it should return one number.")
     if isinstance(expected, Tensor):
         if not isinstance(got, Tensor):
-            return wrong(f"{where} returns {described(got)}; it should return {described(expected)}.")
+            return wrong(f"{where} returns {described(got)}; it should return {wanted}.")
         if got.shape != expected.shape:
             return wrong(f"{where} returns a tensor of shape {tuple(got.shape)}; it should have shape "
                          f"{tuple(expected.shape)}.")
@@ -170,7 +171,7 @@ def shape_fault(got: Any, expected: Any, where: str = "Your function") -> Fault 
             return wrong(f"{where} returns {described(got)}; its entries should be {sort(expected)}.")
         return None
     if type(got) is not type(expected) and not (isinstance(got, list | tuple) and isinstance(expected, list | tuple)):
-        return wrong(f"{where} returns {described(got)}; it should return {described(expected)}.")
+        return wrong(f"{where} returns {described(got)}; it should return {wanted}.")
     if isinstance(expected, list | tuple):
         if isinstance(expected, tuple) and len(got) != len(expected):
             return wrong(f"{where} returns {len(got)} things; it should return {len(expected)}.")

@@ -99,9 +99,9 @@ def is_number(value: Any) -> bool:
 def described(value: Any) -> str:
     """The type and shape of a plain value, in words, without its numbers."""
     if isinstance(value, Tensor):
-        return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}"
+        return f"a tensor of {str(value.dtype).removeprefix('torch.')}, of shape {tuple(value.shape)}"
     if isinstance(value, list | tuple):
-        return f"a {type(value).__name__} of {len(value)}"
+        return f"a {type(value).__name__} of {len(value)}" if value else f"an empty {type(value).__name__}"
     if isinstance(value, dict):
         return f"a dict of {len(value)} keys"
     if callable(value):

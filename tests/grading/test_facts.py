@@ -40,7 +40,9 @@ def test_fact(got, expected, says):
 @pytest.mark.parametrize("got, expected, says", [
     (None, Y, "returns None"), (Y[0], Y, "shape (3,); it should have shape (3, 3)"), (Y.long(), Y, "should be floats"),
     (Y.bool(), Y, "should be floats"), (Y, Y.bool(), "should be booleans"), ([Y], Y, "a list of 1"), (Y, torch.tensor(1.0), "one number"),
-    ((Y,), (Y, Y), "1 things; it should return 2"), ((Y, Y[0]), (Y, Y), "In part 2 of the result"), ({}, [], "a dict"),
+    ((Y,), (Y, Y), "1 things; it should return 2"), ((Y, Y[0]), (Y, Y), "In part 2 of the result"),
+    ({}, [], "returns a dict of 0 keys; it should return a list."), (None, [1, 2], "it should return a list. Is"),
+    ([], Y, "returns an empty list; it should return a tensor of float32, of shape (3, 3)."),
 ], ids=str)
 def test_shape_fault(got, expected, says):
     fault = shape_fault(got, expected)
