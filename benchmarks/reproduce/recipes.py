@@ -43,6 +43,7 @@ class Job:
     seed: int
     device: torch.device
     checkpoints: Path
+    resumed: bool = False                                            # a killed run left some of its work there
     models: dict[str, nn.Module] = field(default_factory=dict)
     counted: set[Path] = field(default_factory=set)                  # checkpoints whose seconds are in the record
 

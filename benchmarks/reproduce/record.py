@@ -6,7 +6,6 @@ import hashlib
 import math
 import shutil
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGH
     splits = run.draw() if run.draw else data.load(run.data, **run.options)
     checkpoints = scratch / run.name
     checkpoints.mkdir(parents=True, exist_ok=True)
-    job = Job(run.prepare(splits), run.seed, device, checkpoints)
+    job = Job(run.prepare(splits), run.seed, device, checkpoints, resumed=any(checkpoints.iterdir()))
     rows = []
     for row in run.rows:
         rows.append(carry_out(row, run, job, weights))
@@ -50,7 +49,7 @@ def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
     best: Trained | None = None
     figure, tried, seconds, cpu = math.nan, [], 0.0, 0.0
     for k, candidate in enumerate(row.candidates):
-        trained, used = timed(lambda: row.recipe(job, row, {**row.settings, **candidate}, f"{slug(row.label)}-{k}"))
+        trained, used = timed(job, row, {**row.settings, **candidate}, f"{slug(row.label)}-{k}")
         valid = row.measure(trained.model, job.splits.valid)
         tried.append({**candidate, "valid": valid["mean"]})
         seconds, cpu = seconds + trained.seconds, cpu + used
@@ -58,7 +57,7 @@ def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
             best, figure, chosen, name = trained, valid["mean"], {**row.settings, **candidate}, f"{slug(row.label)}-{k}"
     if row.final:
         chosen = {**chosen, **row.final}
-        best, used = timed(lambda: row.recipe(job, row, chosen, name))
+        best, used = timed(job, row, chosen, name)
         seconds, cpu = seconds + best.seconds, cpu + used
     model = best.model
     if row.weights:                                                  # measured as it will be shipped
@@ -76,12 +75,12 @@ def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
     return entry
 
 
-def timed(train: Callable[[], Trained]) -> tuple[Trained, float]:
-    """What was trained, and the CPU seconds of it; nan where some of the work was done before a kill."""
+def timed(job: Job, row: Row, settings: dict[str, Any], name: str) -> tuple[Trained, float]:
+    """What was trained, and the CPU seconds of it; nan where some of the work was done by another process."""
     began, cpu = time.perf_counter(), time.process_time()
-    trained = train()
+    trained = row.recipe(job, row, settings, name)
     cpu = time.process_time() - cpu
-    return trained, math.nan if trained.seconds > time.perf_counter() - began else cpu
+    return trained, math.nan if job.resumed or trained.seconds > time.perf_counter() - began else cpu
 
 
 def judge(target: Target | None, mean: float) -> dict[str, Any] | None:
