@@ -1,3 +1,61 @@
-"""Autoregressive models and transformers, from the chain rule to BERT: the library of the course."""
+"""Autoregressive models and transformers, from the chain rule to BERT: the library of the course.
 
-__version__ = "0.1.0"
+Models and families, proofs, training, weights and decoding can be taken from here; each is imported when it is first
+used. The rest lies where the chapters have it: `course_lib.density`, `course_lib.transformer`, ...
+
+>>> import course_lib
+>>> print(course_lib.NADE(784, 500))
+NADE(n=784, hidden=500, conditional=Bernoulli())
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from course_lib import former
+
+__version__ = "0.2.0"
+
+_HOMES = {
+    "autoregressive": ("AutoregressiveModel",),
+    "conditional": ("Bernoulli", "Categorical", "DiscretizedLogisticMixture", "MixtureOfGaussians"),
+    "contract": ("ContractError", "check_all", "check_causal", "check_normalized", "check_samples",
+                 "check_views_agree"),
+    "tokenizers": ("BytePairTokenizer", "CharTokenizer", "WordPieceTokenizer", "WordTokenizer"),
+    "data": ("load_data",),
+    "training": ("evaluate", "fit", "perplexity"),
+    "hub": ("load", "save"),
+    "decoding": ("beam_search", "exhaustive", "greedy", "sample", "stochastic_beam"),
+    "basics": ("LogisticRegression", "MLP", "Value"),
+    "counting": ("ClassNGram", "MarkovChain", "NGram"),
+    "density": ("Autoencoder", "CPT", "FVSBN", "Factorized", "Logistic", "MADE", "Mixture", "NADE", "Neural", "Tabular"),
+    "recurrent": ("AttentiveLM", "RecurrentLM", "Seq2Seq"),
+    "pixels": ("DiagonalBiLSTM", "GatedPixelCNN", "ImageClassifier", "PixelCNN", "RowLSTM"),
+    "words": ("BiLM", "NeuralLM", "WordVectors"),
+    "transformer": ("BERT", "BERTConfig", "GPT", "GPTConfig", "Transformer", "TransformerConfig", "attention",
+                    "causal_mask"),
+    "transformer.denoising": ("BART", "BARTConfig", "ELECTRA", "T5", "T5Config", "XLNet"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+_ROOMS = ("autoregressive", "basics", "checked", "conditional", "contract", "counting", "data", "decoding", "density",
+          "explorables", "former", "grading", "hub", "pixels", "records", "recurrent", "show", "tokenizers", "training",
+          "transformer", "using", "words")
+__all__ = sorted(_HOME)
+
+former.watch_imports()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOME:
+        raise former.attribute_of(__name__, name)
+    home = import_module(f"{__name__}.{_HOME[name]}")
+    if name == "attention":                                          # the function; the module keeps its place
+        home = import_module(f"{__name__}.transformer.attention")
+    return getattr(home, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

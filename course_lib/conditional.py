@@ -11,6 +11,7 @@ the log scales. A family also says how a network reads a value that is known: `e
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -28,12 +29,20 @@ class Conditional:
     num_values       a discrete variable takes 0..num_values-1; None if it is continuous
     num_uniforms     uniforms that one draw consumes
     num_inputs       E, numbers as which a network reads one value
+
+    >>> [one.num_parameters for one in (Bernoulli(), Categorical(256), MixtureOfGaussians(10))]
+    [1, 256, 30]
     """
 
     parameter_shape: tuple[int, ...] = ()
     num_values: int | None = None
     num_uniforms: int = 1
     num_inputs: int = 1
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {}
 
     @property
     def num_parameters(self) -> int:
@@ -65,11 +74,15 @@ class Conditional:
         raise NotImplementedError(f"{type(self).__name__} does not define marginal(x)")
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.config.items())})"
 
 
 class Bernoulli(Conditional):
-    r"""$p(x = 1) = \sigma(a)$: one raw number, the logit a. Values 0 and 1, as integers, booleans or floats."""
+    r"""$p(x = 1) = \sigma(a)$: one raw number, the logit a. Values 0 and 1, as integers, booleans or floats.
+
+    >>> Bernoulli()(torch.tensor([0.0, 2.0])).probs
+    tensor([0.5000, 0.8808])
+    """
 
     num_values = 2
 
@@ -89,13 +102,24 @@ class Bernoulli(Conditional):
 
 
 class Categorical(Conditional):
-    r"""$p(x = v) = \mathrm{softmax}(a)_v$: k raw numbers, the logits. Values 0..k-1."""
+    r"""$p(x = v) = \mathrm{softmax}(a)_v$: k raw numbers, the logits. Values 0..k-1.
+
+    >>> Categorical(3)(torch.zeros(2, 3)).log_prob(torch.tensor([0, 2]))
+    tensor([-1.0986, -1.0986])
+    >>> Categorical(3).check(torch.tensor([0, 3]))
+    Traceback (most recent call last):
+    ValueError: x holds 3 at [1]; a categorical variable with 3 values takes 0..2
+    """
 
     def __init__(self, k: int):
         if k < 2:
             raise ValueError(f"k is {k}; a categorical variable needs at least 2 values")
         self.num_values = self.num_inputs = k
         self.parameter_shape = (k,)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"k": self.num_values}
 
     def __call__(self, raw: Tensor) -> Distribution:
         return CategoricalDistribution(logits=raw, validate_args=False)
@@ -129,19 +153,24 @@ class MixtureOfGaussians(Conditional):
     floor `min_sigma`, in those units too, keeps a component that sits on a repeated value from sending the likelihood
     to infinity. With `equal_weights` the weights are 1/k, as on the slide, and 2k raw numbers remain: means, log
     scales. Source: RNADE (Uria, Murray and Larochelle, 2013).
+
+    >>> family = MixtureOfGaussians(2)
+    >>> family.parameter_shape
+    (3, 2)
+    >>> family(torch.zeros(5, 3, 2)).log_prob(torch.zeros(5)).shape  # five variables
+    torch.Size([5])
     """
 
     num_uniforms = 2
 
     def __init__(self, k: int, min_sigma: float = 1e-3, equal_weights: bool = False):
         if k < 1 or not min_sigma > 0:
-            raise ValueError(f"k is {k} and min_sigma {min_sigma}; needed are k >= 1 and min_sigma > 0")
+            raise ValueError(f"k is {k} and min_sigma {min_sigma}; expected k >= 1 and min_sigma > 0")
         self.k, self.min_sigma, self.equal_weights = k, min_sigma, equal_weights
         self.parameter_shape = (2, k) if equal_weights else (3, k)
 
     @property
-    def config(self) -> dict:
-        """The constructor's arguments."""
+    def config(self) -> dict[str, Any]:
         return {"k": self.k, "min_sigma": self.min_sigma, "equal_weights": self.equal_weights}
 
     def __call__(self, raw: Tensor) -> Distribution:
@@ -176,15 +205,24 @@ class DiscretizedLogisticMixture(Conditional):
     reaching to minus and plus infinity, so that the probabilities sum to one. 3k raw numbers in shape (3, k): logits
     of the weights, means, log scales; means and scales live on levels mapped to [-1, 1]. Log scales stop at -7.
     Source: PixelCNN++ (Salimans, Karpathy, Chen and Kingma, 2017).
+
+    >>> family = DiscretizedLogisticMixture(3, levels=17)
+    >>> # one variable, its 17 values
+    >>> family(torch.zeros(3, 3)).log_prob(torch.arange(17)).exp().sum()
+    tensor(1.)
     """
 
     num_uniforms = 2
 
     def __init__(self, k: int, levels: int):
         if k < 1 or levels < 2:
-            raise ValueError(f"k is {k} and levels {levels}; needed are k >= 1 and levels >= 2")
+            raise ValueError(f"k is {k} and levels {levels}; expected k >= 1 and levels >= 2")
         self.k, self.num_values = k, levels
         self.parameter_shape = (3, k)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"k": self.k, "levels": self.num_values}
 
     def __call__(self, raw: Tensor) -> Distribution:
         logits, mean, log_scale = raw.unbind(dim=-2)                 # each (..., k)
@@ -212,7 +250,12 @@ class DiscretizedLogisticMixture(Conditional):
 
 
 class DiscretizedLogistic(Distribution):
-    """A logistic density binned to the integers 0..levels-1; loc and scale live on levels mapped to [-1, 1]."""
+    """A logistic density binned to the integers 0..levels-1; loc and scale live on levels mapped to [-1, 1].
+
+    >>> binned = DiscretizedLogistic(torch.tensor(0.0), torch.tensor(0.1), levels=3)
+    >>> binned.log_prob(torch.arange(3)).exp()
+    tensor([0.0067, 0.9866, 0.0067])
+    """
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 from torch import Tensor, nn
 
+from course_lib import former
+from course_lib.conditional import Conditional
 from course_lib.files import sha256, write_atomically
 
 WEIGHTS = Path(__file__).parent / "weights"
@@ -29,30 +31,54 @@ FORMAT = "course_lib model 1"
 
 MODULES = {                                                          # class name -> the module that has it
     "Tabular": "course_lib.density.tabular",
-    "Factorised": "course_lib.density.tabular",
+    "Factorized": "course_lib.density.tabular",
+    "CPT": "course_lib.density.tabular",
+    "Logistic": "course_lib.density.tabular",
+    "Neural": "course_lib.density.tabular",
     "FVSBN": "course_lib.density.fvsbn",
     "NADE": "course_lib.density.nade",
     "MADE": "course_lib.density.made",
     "Autoencoder": "course_lib.density.autoencoder",
     "Mixture": "course_lib.density.mixture",
-    "MarkovChain": "course_lib.text.markov",
-    "NGram": "course_lib.text.ngram",
-    "ClassNGram": "course_lib.text.class_ngram",
+    "PixelCNN": "course_lib.pixels.pixelcnn",
+    "GatedPixelCNN": "course_lib.pixels.gated",
+    "RowLSTM": "course_lib.pixels.pixelrnn",
+    "DiagonalBiLSTM": "course_lib.pixels.pixelrnn",
+    "ImageClassifier": "course_lib.pixels.classifier",
+    "MarkovChain": "course_lib.counting.markov",
+    "NGram": "course_lib.counting.ngram",
+    "ClassNGram": "course_lib.counting.class_ngram",
+    "RecurrentLM": "course_lib.recurrent.language_model",
+    "AttentiveLM": "course_lib.recurrent.attentive",
+    "Seq2Seq": "course_lib.recurrent.seq2seq",
+    "WordVectors": "course_lib.words.vectors",
+    "BiLM": "course_lib.words.elmo",
     "GPT": "course_lib.transformer.gpt",
     "BERT": "course_lib.transformer.bert",
-    "Translation": "course_lib.transformer.translation",
-}
-PARTS = {                                                            # helpers in a config: argument -> attribute
-    "Bernoulli": ("course_lib.conditional", {}),
-    "Categorical": ("course_lib.conditional", {"k": "num_values"}),
-    "MixtureOfGaussians": ("course_lib.conditional", {"k": "k", "min_sigma": "min_sigma"}),
-    "DiscretizedLogisticMixture": ("course_lib.conditional", {"k": "k", "levels": "num_values"}),
+    "SequenceClassifier": "course_lib.transformer.bert",
+    "TokenClassifier": "course_lib.transformer.bert",
+    "QuestionAnswering": "course_lib.transformer.bert",
+    "Transformer": "course_lib.transformer.transformer",
+    "BART": "course_lib.transformer.denoising.bart",
+    "T5": "course_lib.transformer.denoising.t5",
+    "XLNet": "course_lib.transformer.denoising.xlnet",
+    "ELECTRA": "course_lib.transformer.denoising.electra",
+    **dict.fromkeys(("Bernoulli", "Categorical", "MixtureOfGaussians", "DiscretizedLogisticMixture"),
+                    "course_lib.conditional"),                       # families, which are parts of a config
 }
 _registered: dict[str, type] = {}
 
 
 class HubError(ValueError):
-    """Weights that cannot be read or do not fit together."""
+    """Weights that cannot be read or do not fit together.
+
+    >>> from course_lib.density import FVSBN
+    >>> class Own(FVSBN):
+    ...     pass
+    >>> save(Own(4), "folder", "name", Card("a test", "coins", "CC0 1.0", "this example"))
+    Traceback (most recent call last):
+    course_lib.hub.HubError: 'Own' is not a class that can be stored; ...
+    """
 
 
 @dataclass
@@ -66,6 +92,10 @@ class Card:
     training  the configuration: everything that `fit` or its like was told
     results   what was measured, with its unit in the name
     notes     anything else, in Markdown
+
+    >>> about = card("trigram-tiny-shakespeare")
+    >>> about.data, about.licence
+    ('tiny_shakespeare', 'public-domain text; its home states no licence')
     """
 
     model: str
@@ -90,15 +120,18 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
 
     The model tells its constructor's arguments by `model.config`. `dtype`, such as torch.float16, stores the
     floating-point tensors in less room; they come back in the model's own dtype, rounded. A tensor under two names is
-    stored once. Raises ValueError for a card without name, licence and source of the data, a class that is not
-    registered, a config that JSON cannot hold, values that `dtype` cannot.
+    stored once. Raises ValueError for a card that is no `Card` or lacks one of `model`, `data`, `licence` and
+    `citation`, a class that is not registered, a config that JSON cannot hold, values that `dtype` cannot.
     """
+    if not isinstance(card, Card):
+        raise ValueError(f"card is {_brief(card)}; expected a hub.Card: weights are stored with what they are, and with "
+                         "the name, the licence and the source of their data")
     for what in ("model", "data", "licence", "citation"):
-        if not getattr(card, what).strip():
+        if not str(getattr(card, what) or "").strip():
             raise ValueError(f"card.{what} is empty; weights are stored with what they are, and with the name, the "
                              "licence and the source of their data")
     if not name or Path(name).name != name or name.startswith("."):
-        raise ValueError(f"name is {name!r}; needed is a plain file name, without folder or ending")
+        raise ValueError(f"name is {name!r}; expected a plain file name, without folder or ending")
     folder = Path(folder)
     built = _encode(model)
     tensors, tied = _tensors_once(model)
@@ -126,25 +159,29 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
     weights = path.with_name(path.name + ".safetensors")
     data = weights.read_bytes() if weights.exists() else b""
     if len(data) != description["bytes"] or sha256(data) != description["sha256"]:
-        raise HubError(f"{weights} has {len(data)} bytes, sha256 {sha256(data)[:12]}; needed are "
+        raise HubError(f"{weights} has {len(data)} bytes, sha256 {sha256(data)[:12]}; expected "
                        f"{description['bytes']} bytes, sha256 {description['sha256'][:12]}: the file is damaged, "
                        "incomplete or of another version")
     try:
         tensors = read_tensors(data)
     except SafetensorError as error:
-        raise HubError(f"{weights} is no safetensors file: {error}") from error
+        raise HubError(f"{weights} is not a safetensors file: {error}") from error
     tensors |= {other: tensors[first] for other, first in description["tied"].items()}
     try:
         model = _decode(description)
     except (TypeError, ValueError, AttributeError) as error:
         raise HubError(f"{path.name}.json describes a {description['class']} that cannot be built: {error}") from error
+    if not isinstance(model, nn.Module):
+        raise HubError(f"{path.name}.json describes a {description['class']}, which is a family and not a model")
     if description["dtype"] != _dtype_of(model):                     # only then: a model may mix them by design
         model = model.to(dtype=getattr(torch, description["dtype"]))
-    _check_names(weights, model, tensors)
     try:
-        model.load_state_dict(tensors)
+        missing, unexpected = model.load_state_dict(tensors, strict=False)
     except (RuntimeError, ValueError) as error:
         raise HubError(f"{weights} does not fit {type(model).__name__}: {' '.join(str(error).split())}") from error
+    if missing or unexpected:
+        raise HubError(f"{weights} does not fit {type(model).__name__}: missing are {', '.join(sorted(missing)) or 'none'}, "
+                       f"unexpected are {', '.join(sorted(unexpected)) or 'none'}")
     return model.to(device=device).eval()
 
 
@@ -162,10 +199,15 @@ def available(folder: str | Path | None = None) -> list[str]:
     return sorted(path.stem for path in Path(folder or WEIGHTS).glob("*.json"))
 
 
-def register(cls: type[nn.Module]) -> type[nn.Module]:
-    """Let `save` and `load` handle a class of one's own, in this process; usable as a decorator."""
-    if cls.__name__ in MODULES or cls.__name__ in PARTS or _registered.get(cls.__name__, cls) is not cls:
-        raise ValueError(f"a class {cls.__name__} is registered already; needed is another name")
+def register(cls: type) -> type:
+    """Let `save` and `load` handle a class of one's own, in this process; usable as a decorator.
+
+    cls  a module or a family, whose `config` gives its constructor's arguments
+
+    Raises ValueError for a name that another class has.
+    """
+    if cls.__name__ in MODULES or _registered.get(cls.__name__, cls) is not cls:
+        raise ValueError(f"a class {cls.__name__} is registered already; expected another name")
     _registered[cls.__name__] = cls
     return cls
 
@@ -188,13 +230,14 @@ def _describe(name: str | Path) -> tuple[Path, dict[str, Any]]:
 
 
 def _locate(name: str | Path) -> Path:
+    name = former.WEIGHTS.get(str(name), name)
     path = Path(name)
     if name in available():
         return WEIGHTS / name
     if path.is_dir():
         names = available(path)
         if len(names) != 1:
-            raise ValueError(f"{path} holds {len(names)} models ({', '.join(names)}); needed is one, or {path}/NAME")
+            raise ValueError(f"{path} holds {len(names)} models ({', '.join(names)}); expected one, or {path}/NAME")
         return path / names[0]
     folder = path.parent if path.parent != Path(".") or isinstance(name, Path) else WEIGHTS
     if path.name in available(folder):
@@ -208,11 +251,10 @@ def _locate(name: str | Path) -> Path:
 def _class(name: str) -> type:
     if name in _registered:
         return _registered[name]
-    module = MODULES.get(name) or PARTS.get(name, [None])[0]
-    if module is None:
-        raise HubError(f"{name!r} is no class that can be stored; these can: "
-                       f"{', '.join([*MODULES, *PARTS, *_registered])}")
-    return getattr(importlib.import_module(module), name)
+    if name not in MODULES:
+        raise HubError(f"{name!r} is not a class that can be stored; these can: {', '.join([*MODULES, *_registered])}. "
+                       "hub.register adds one of your own")
+    return getattr(importlib.import_module(MODULES[name]), name)
 
 
 # --- a model as JSON, and back ----------------------------------------------------------------------------------------
@@ -220,21 +262,19 @@ def _class(name: str) -> type:
 
 def _encode(value: Any) -> Any:
     """Constructor arguments as JSON; models and families among them as their class and their own arguments."""
-    name = type(value).__name__
     if isinstance(value, dict):
         return {key: _encode(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, nn.ModuleList)):
         return [_encode(part) for part in value]
     if isinstance(value, Tensor):
         return {"tensor": value.tolist(), "dtype": str(value.dtype).removeprefix("torch.")}
-    if isinstance(value, nn.Module) or name in PARTS:
+    if isinstance(value, (nn.Module, Conditional)):
+        name, arguments = type(value).__name__, getattr(value, "config", None)
         if _class(name) is not type(value):
             raise ValueError(f"{type(value).__module__}.{name} is another class than the registered {name}")
-        arguments = getattr(value, "config", None)
-        if arguments is None and name in PARTS:
-            arguments = {key: getattr(value, attribute) for key, attribute in PARTS[name][1].items()}
         if arguments is None:
-            raise ValueError(f"{name} has no config; needed is a property with its constructor's arguments")
+            raise ValueError(f"{name} has no config; expected a property with its constructor's arguments")
+        arguments = {"config": asdict(arguments)} if is_dataclass(arguments) else arguments
         return {"class": name, "config": _encode(arguments)}
     return value
 
@@ -243,7 +283,10 @@ def _decode(value: Any) -> Any:
     if isinstance(value, list):
         return [_decode(part) for part in value]
     if isinstance(value, dict) and "class" in value:
-        return _class(value["class"])(**{key: _decode(part) for key, part in value["config"].items()})
+        name, config = value["class"], value["config"]
+        if name not in _registered:                                  # a class of the library may have been renamed
+            name, config = former.current(name, config)
+        return _class(name)(**{key: _decode(part) for key, part in config.items()})
     if isinstance(value, dict) and set(value) == {"tensor", "dtype"}:
         return torch.tensor(value["tensor"], dtype=getattr(torch, value["dtype"]))
     if isinstance(value, dict):
@@ -283,12 +326,8 @@ def _dtype_of(model: nn.Module) -> str:
     return str(floats[0] if floats else torch.float32).removeprefix("torch.")
 
 
-def _check_names(path: Path, model: nn.Module, tensors: dict[str, Tensor]) -> None:
-    needed = set(model.state_dict())
-    missing, unexpected = sorted(needed - set(tensors)), sorted(set(tensors) - needed)
-    if missing or unexpected:
-        raise HubError(f"{path} does not fit {type(model).__name__}: missing are {', '.join(missing) or 'none'}, "
-                       f"unexpected are {', '.join(unexpected) or 'none'}")
+def _brief(value: Any) -> str:
+    return repr(value) if value is None or isinstance(value, (str, bool, int)) else f"of type {type(value).__name__}"
 
 
 def _table(rows: dict[str, Any]) -> str:

@@ -17,8 +17,8 @@ def read(name: str) -> dict[str, Any]:
     """One record: its `unit`, its `note`, the `command` that made it, `rows` and `papers`.
 
     Each of `rows` has the model, its parameters and its test figure (`mean`, `standard_error`, `over`); each of
-    `papers` the model, the value, the authors and whether the value was `checked` in the paper. Raises ValueError for
-    a record that is not there.
+    `papers` the model, the value, the authors, the address of the text in which the value was read (`source`) and, if
+    that is not the authors' own, whose text it is (`by`). Raises ValueError for a record that is not there.
     """
     records = json.loads(FILE.read_text(encoding="utf-8"))
     if name not in records:
@@ -34,6 +34,7 @@ def beside_the_papers(name: str, of: str | tuple[str, ...] = "") -> str:
     record = read(name)
     lines = [f"{row['test']['mean']:.2f} ± {row['test']['standard_error']:.2f}   {row['model']}, measured here:"
              f" {row['parameters']:,} parameters" for row in record["rows"]]
-    lines += [f"{paper['value']:<15.2f}{paper['model']}, {paper['authors']}{'' if paper['checked'] else ' (from memory)'}"
+    lines += [f"{paper['value']:<15.2f}{paper['model']}, {paper['authors']}"
+              + (f", quoted by {paper['by']}" if "by" in paper else "")
               for paper in record["papers"] if paper["model"].startswith(of)]
     return "\n".join(lines)

@@ -1,8 +1,8 @@
 """Data sets by name: found, verified, read and cut into train, valid and test.
 
-    from course_lib.data import load
-    digits = load("digits")                                          # ships with scikit-learn: no network
-    mnist = load("binarized_mnist")                                  # downloaded once, checked each time
+    from course_lib import load_data
+    digits = load_data("digits")  # ships with scikit-learn: no network
+    mnist = load_data("binarized_mnist")  # downloaded once, checked each time
 
 Files are taken from the folder that the environment variable COURSE_DATA names, else from the cache (COURSE_CACHE, or
 the system's place), else downloaded. describe(name) says what a set is, whose, and how it is to be used.
@@ -15,15 +15,15 @@ from course_lib.data.download import DataError
 from course_lib.data.loaders import Splits, read
 from course_lib.data.registry import REGISTRY, find
 
-__all__ = ["DataError", "Splits", "available", "binarize", "describe", "load"]
+__all__ = ["DataError", "Splits", "available", "binarize", "describe", "load_data"]
 
 
-def load(name: str, **options) -> Splits:
+def load_data(name: str, **options) -> Splits:
     """The data set called `name`, in three parts.
 
-    options: grey=True for "digits"; split="official" for "caltech101_silhouettes"; fold=0 to 9 and standardise=False
-    for the tables "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing"; source and target, "de", "en" or "fr",
-    for "multi30k"; the others take none.
+    options: split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; fold=0 to 9 and
+    standardize=False for the tables "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing"; source and
+    target, "de", "en" or "fr", for "multi30k"; the others take none.
 
     Raises ValueError for an unknown name or option, DataError if a file is damaged or cannot be had.
     """
@@ -40,7 +40,7 @@ def load(name: str, **options) -> Splits:
 
 
 def available() -> list[str]:
-    """The names that load() knows."""
+    """The names that load_data() knows."""
     return list(REGISTRY)
 
 

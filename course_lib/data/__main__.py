@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from course_lib.data import DataError, describe, load
+from course_lib.data import DataError, describe, load_data
 from course_lib.data.registry import REGISTRY
 
 
@@ -24,7 +24,7 @@ def main(arguments: list[str] | None = None) -> int:
         elif chosen.command == "show":
             print(describe(chosen.name))
         else:
-            print(load(chosen.name))
+            print(load_data(chosen.name))
     except (DataError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -14,13 +14,13 @@ def binarize(x: Tensor, method: str, generator: torch.Generator | None = None, m
     "threshold": $b_i = 1$ where $x_i / m \ge 1/2$. The same each time: do it once.
     "dynamic": $b_i \sim \mathrm{Bernoulli}(x_i / m)$, drawn anew at each call, so once per epoch in training.
 
-    With the fixed files of load("binarized_mnist") these are three benchmarks, not three ways to one: a threshold
+    With the fixed files of load_data("binarized_mnist") these are three benchmarks, not three ways to one: a threshold
     leaves clean strokes with less noise to explain, and fresh draws are more training data. A likelihood on one says
     nothing about another. Compare only what was binarised the same way.
 
     x: grey levels from 0 to m, integers or floats, of any shape.
     generator: for "dynamic", on x's device; required there.
-    maximum: the level m of a full pixel; 255 for integers, 1 for floats unless given; 16 for load("digits", grey=True).
+    maximum: the level m of a full pixel; 255 for integers, 1 for floats unless given; 16 for load_data("digits", grey=True).
 
     Raises ValueError for another method, a level outside 0 to m, NaN, or "dynamic" without a generator.
     """

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import torch
+from einops import rearrange
 from torch import Tensor
 
 from course_lib.data.download import DataError, fetch, local
@@ -25,6 +26,11 @@ class Splits:
     info: protocol, licence, citation, key; comparable_with_papers; for images image_shape and maximum, the level
     of a full pixel; class_names where the set has them; mean and standard_deviation, by which each column was
     standardised; and the options it was loaded with.
+
+    >>> from course_lib.data import load_data
+    >>> digits = load_data("digits")
+    >>> digits.train.shape, digits.valid.shape, digits.test.shape
+    (torch.Size([1000, 64]), torch.Size([350, 64]), torch.Size([447, 64]))
     """
 
     name: str
@@ -53,7 +59,7 @@ def read(entry: Entry, **options) -> Splits:
     return Splits(splits.name, splits.train, splits.valid, splits.test, splits.labels, facts)
 
 
-def _digits(entry: Entry, grey: bool) -> Splits:
+def _digits(entry: Entry, split: str, grey: bool) -> Splits:
     from sklearn.datasets import load_digits  # here: seconds to import, and only this set needs it
 
     digits = load_digits()
@@ -61,6 +67,9 @@ def _digits(entry: Entry, grey: bool) -> Splits:
     y = torch.from_numpy(digits.target.astype(np.int64))
     if not grey:
         x = (x >= 8).to(torch.uint8)
+    if split == "shuffled":                                          # "writers": in the file's own order
+        order = _permutation(len(x))
+        x, y = x[order], y[order]
     info = {"image_shape": (8, 8), "maximum": 16 if grey else 1, "comparable_with_papers": False}
     return _labelled(entry, x.split([1000, 350, 447]), y.split([1000, 350, 447]), info)
 
@@ -102,7 +111,7 @@ def _caltech(entry: Entry, split: str) -> Splits:
         order = _permutation(len(images))
         x, y = np.split(images[order], cuts), np.split(labels.ravel()[order], cuts)
     # Images are stored by columns with 0 for the object.
-    x = [torch.from_numpy(1 - a.astype(np.uint8)).view(-1, 28, 28).transpose(1, 2).flatten(1) for a in x]
+    x = [rearrange(torch.from_numpy(1 - a.astype(np.uint8)), "N (column row) -> N (row column)", row=28) for a in x]
     y = [torch.from_numpy(a.ravel().astype(np.int64) - 1) for a in y]
     return _labelled(entry, x, y, info | {"class_names": [str(name.item()) for name in names.ravel()]})
 
@@ -153,20 +162,20 @@ def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: li
     """Sentences with a label of 0 or 1 each."""
     for rows in parts:
         if odd := {label for _, label in rows} - {"0", "1"}:
-            raise DataError(f"{entry.name}: a label is {min(odd)!r}; needed are 0 and 1")
+            raise DataError(f"{entry.name}: a label is {min(odd)!r}; expected 0 and 1")
     labels = {part: torch.tensor([int(label) for _, label in rows]) for part, rows in zip(PARTS, parts)}
     return Splits(entry.name, *([text for text, _ in rows] for rows in parts), labels=labels,
                   info={"class_names": class_names, "comparable_with_papers": False})
 
 
-def _folds(entry: Entry, fold: int, standardise: bool, rows: int, columns, **form) -> Splits:
+def _folds(entry: Entry, fold: int, standardize: bool, rows: int, columns, **form) -> Splits:
     """A table of numbers by ten folds: the fold of that number tests, the next one validates, the others train."""
     x = read_table(fetch(entry.name, entry.files[0]), columns, rows, **form)
     folds = np.array_split(_permutation(rows), 10)
     held = (fold, (fold + 1) % 10)
     train = np.concatenate([rest for k, rest in enumerate(folds) if k not in held])
     mean, deviation = x[train].mean(axis=0), x[train].std(axis=0)    # of the training rows only
-    if standardise:
+    if standardize:
         x = (x - mean) / deviation
     info = {"mean": mean.tolist(), "standard_deviation": deviation.tolist(), "columns": list(columns),
             "comparable_with_papers": entry.name != "boston_housing"}

@@ -30,7 +30,7 @@ def read_idx(path: Path) -> np.ndarray:
     try:
         raw = gzip.decompress(path.read_bytes())
     except DAMAGE as error:
-        raise DataError(f"{path.name} is no whole gzip file: {error}") from None
+        raise DataError(f"{path.name} is not a whole gzip file: {error}") from None
     if raw[:3] != b"\x00\x00\x08" or len(raw) < 4 or len(raw) < 4 + 4 * raw[3]:
         raise DataError(f"{path.name} starts with {raw[:4].hex(' ')}; an idx file of bytes starts with 00 00 08")
     start = 4 + 4 * raw[3]
@@ -49,7 +49,7 @@ def read_npz(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
                 raise DataError(f"{path.name} lacks {', '.join(missing)}; it has {', '.join(arrays)}")
             return [arrays[key] for key in keys]
     except DAMAGE as error:
-        raise DataError(f"{path.name} is no readable npz file of plain arrays: {error}") from None
+        raise DataError(f"{path.name} is not a readable npz file of plain arrays: {error}") from None
 
 
 def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
@@ -72,9 +72,9 @@ def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | N
     try:
         values = np.loadtxt(path, delimiter=separator, skiprows=int(header), usecols=columns, ndmin=2)
     except DAMAGE as error:
-        raise DataError(f"{path.name} is no table of numbers with these columns: {error}") from None
+        raise DataError(f"{path.name} is not a table of numbers with these columns: {error}") from None
     if len(values) != rows or not np.isfinite(values).all():
-        raise DataError(f"{path.name} has {len(values)} rows; needed are {rows} of finite numbers")
+        raise DataError(f"{path.name} has {len(values)} rows; expected {rows} of finite numbers")
     return values
 
 
@@ -87,7 +87,7 @@ def read_mat(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
     try:
         arrays = loadmat(path, variable_names=keys)
     except (MatReadError, *DAMAGE) as error:
-        raise DataError(f"{path.name} is no readable mat file: {error}") from None
+        raise DataError(f"{path.name} is not a readable mat file: {error}") from None
     missing = [key for key in keys if key not in arrays]
     if missing:
         raise DataError(f"{path.name} lacks {', '.join(missing)}")
@@ -115,5 +115,5 @@ def read_rows(text: str, name: str, columns: int) -> list[list[str]]:
     lines = [line.split("\t") for line in text.removesuffix("\n").split("\n")]
     for number, line in enumerate(lines, 1):
         if len(line) != columns:
-            raise DataError(f"{name} has {len(line)} fields in line {number}; needed are {columns}")
+            raise DataError(f"{name} has {len(line)} fields in line {number}; expected {columns}")
     return lines

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
+from course_lib.checked import checked
 from course_lib.conditional import Bernoulli, Conditional
 
 
@@ -25,6 +26,11 @@ class Autoencoder(nn.Module):
     So there is no `log_prob` here and no `sample`. MADE is this network with the right paths cut.
 
     Slides: "Autoregressive models vs. autoencoders".
+
+    >>> model = Autoencoder(4, hidden=3)
+    >>> x = torch.tensor([[0, 1, 1, 0]])
+    >>> model(x).probs.shape, model.reconstruction(x).shape
+    (torch.Size([1, 4]), torch.Size([1]))
     """
 
     def __init__(self, n: int, hidden: int | Sequence[int] = (500,), conditional: Conditional | None = None):
@@ -44,19 +50,22 @@ class Autoencoder(nn.Module):
         """The constructor's arguments."""
         return {"n": self.n, "hidden": list(self.hidden), "conditional": self.conditional}
 
-    check_input, _like = AutoregressiveModel.check_input, AutoregressiveModel._like    # bad input is refused alike
+    check_input, like = AutoregressiveModel.check_input, AutoregressiveModel.like    # bad input is refused alike
 
+    @checked
     def forward(self, x: Shaped[Tensor, "B n"]) -> Distribution:
         """Each variable as it is reconstructed from all of x, itself included: batch (B, n)."""
-        x = self.check_input(x)
         h = self.conditional.encode(x, self.layers[0].weight.dtype).flatten(1)         # (B, n E)
         for layer in self.layers[:-1]:
             h = torch.relu(layer(h))
         return self.conditional(self.layers[-1](h).view(len(x), self.n, *self.conditional.parameter_shape))
 
+    @checked
     def reconstruction(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B"]:
         """How well each row is reconstructed, in nats: it looks like a log-likelihood and is none."""
-        return self(x).log_prob(self.check_input(x)).sum(dim=1)
+        return self(x).log_prob(x).sum(dim=1)
+
+    extra_repr = AutoregressiveModel.extra_repr                      # print(model) says its configuration
 
     def loss(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, ""]:
         """What training minimises: the cross-entropy of the reconstruction, summed over variables, mean over rows."""

@@ -13,14 +13,20 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel, check_order
 from course_lib.conditional import Conditional
-from course_lib.density._drawing import drawer
-from course_lib.density.made_sampling import ByDegree
+from course_lib.density._drawing import Drawer, drawer
 
 
 class MaskedLinear(nn.Linear):
     r"""$y = (W \odot M)\, x + b$: the weights where the mask is 0 take no part.
 
     The mask is a buffer, in the dtype of the weight, and belongs to the product: the weight is never written to.
+
+    >>> layer = MaskedLinear(3, 2)
+    >>> layer.mask.copy_(torch.tensor([[1, 0, 0], [1, 1, 0]])).shape
+    torch.Size([2, 3])
+    >>> # the third input is cut off
+    >>> torch.equal(layer(torch.tensor([[0.0, 0.0, 5.0]])), layer(torch.zeros(1, 3)))
+    True
     """
 
     def __init__(self, inputs: int, outputs: int):
@@ -29,6 +35,7 @@ class MaskedLinear(nn.Linear):
 
     @property
     def masked_weight(self) -> Float[Tensor, "out in"]:
+        r"""$W \odot M$: what the product uses."""
         return self.weight * self.mask
 
     def forward(self, x: Float[Tensor, "B in"]) -> Float[Tensor, "B out"]:
@@ -36,6 +43,8 @@ class MaskedLinear(nn.Linear):
 
 
 class State(NamedTuple):
+    """What is known after k variables: every unit that depends on these alone."""
+
     k: int                                                           # variables known so far
     layers: tuple[Tensor, ...]                                       # (B, .) each: the units known so far, by degree
     sorted: ByDegree                                                 # the weights, by degree
@@ -57,6 +66,13 @@ class MADE(AutoregressiveModel):
     smallest of the layer below, or units would be connected to nothing. Without hidden layers this is an FVSBN.
 
     Slides: "MADE". Paper: Germain, Gregor, Murray and Larochelle 2015.
+
+    >>> model = MADE(784, hidden=(500, 500))
+    >>> model.log_prob(torch.zeros(2, 784)).shape, model.sample(3).shape
+    (torch.Size([2]), torch.Size([3, 784]))
+    >>> # other masks, the same weights
+    >>> model.remasked(seed=1).layers[0].weight is model.layers[0].weight
+    True
     """
 
     def __init__(self, n: int, hidden: int | Sequence[int] = (500,), conditional: Conditional | None = None,
@@ -79,13 +95,39 @@ class MADE(AutoregressiveModel):
         return {"n": self.n, "hidden": list(self.hidden), "conditional": self.conditional,
                 "order": self.order.tolist(), "seed": self.seed}
 
-    @torch.no_grad()
-    def initialise(self, x: Shaped[Tensor, "N n"]) -> MADE:
-        """Start from the columns of x, each on its own: the last bias is set so, its weights made small. Returns self."""
-        self.layers[-1].bias.copy_(self.conditional.marginal(self.check_input(x)).flatten())
-        self.layers[-1].weight.mul_(0.1)
-        return self
+    # every factor at once: training and scoring
+    def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+        h = self.conditional.encode(x, self.like().dtype).flatten(1)  # (B, n E)
+        for layer in self.layers[:-1]:
+            h = torch.relu(layer(h))                                 # (B, width)
+        return self._family(self.layers[-1](h))                      # (B, n P)
 
+    # one variable at a time: each hidden unit is computed once, when the last variable that it reads is known
+    def start(self, batch: int, context: Tensor | None = None) -> State:
+        like = self.like()
+        return State(0, (like.new_zeros(batch, 0),) * (1 + len(self.hidden)), ByDegree(self))
+
+    def predict(self, state: State) -> Distribution:
+        self.variable_at(state.k)                                    # raises if all are known
+        return self._family(state.sorted.output(state.layers[-1], state.k), column=0)
+
+    def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
+        """x_i is known now, and so are the units of degree k + 1: those below first."""
+        self.variable_at(state.k)
+        known = self.conditional.encode(x_i, self.like().dtype)      # (B, E)
+        layers = [torch.cat([state.layers[0], known], dim=1)]
+        for j, before in enumerate(state.layers[1:]):
+            new = state.sorted.units(j, layers[j], state.k + 1)      # (B, units)
+            layers.append(torch.cat([before, new], dim=1) if new.shape[1] else before)
+        return State(state.k + 1, tuple(layers), state.sorted)
+
+    # what makes `sample` fast: the same draws with less bookkeeping
+    def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
+                 context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
+        """As predict, draw and update, but variables that read the same hidden units are drawn together."""
+        return ByDegree(self).sample(drawer(self.conditional, u), len(u), given, known)
+
+    # the masks
     @property
     def degrees(self) -> list[Int[Tensor, "..."]]:
         """Of the inputs, column by column, and of each hidden layer."""
@@ -129,46 +171,17 @@ class MADE(AutoregressiveModel):
             reach = max((m for m in degrees.tolist() if m <= reach), default=0)
         return self.order[:reach].tolist()
 
-    # every factor at once: training and scoring
-    def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
-        x = self.check_input(x, context)
-        h = self.conditional.encode(x, self._like().dtype).flatten(1)          # (B, n E)
-        for layer in self.layers[:-1]:
-            h = torch.relu(layer(h))                                 # (B, width)
-        return self._family(self.layers[-1](h))                      # (B, n P)
-
-    # one variable at a time: each hidden unit is computed once, when the last variable that it reads is known
-    def start(self, batch: int, context: Tensor | None = None) -> State:
-        if context is not None:
-            self.check_context(context, batch)
-        like = self._like()
-        return State(0, (like.new_zeros(batch, 0),) * (1 + len(self.hidden)), ByDegree(self))
-
-    def predict(self, state: State) -> Distribution:
-        self._variable(state.k)                                      # raises if all are known
-        return self._family(state.sorted.output(state.layers[-1], state.k), column=0)
-
-    def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """x_i is known now, and so are the units of degree k + 1: those below first."""
-        self._variable(state.k)
-        known = self.conditional.encode(x_i, self._like().dtype)     # (B, E)
-        layers = [torch.cat([state.layers[0], known], dim=1)]
-        for j, before in enumerate(state.layers[1:]):
-            new = state.sorted.units(j, layers[j], state.k + 1)   # (B, units of that degree)
-            layers.append(torch.cat([before, new], dim=1) if new.shape[1] else before)
-        return State(state.k + 1, tuple(layers), state.sorted)
-
-    # the same draws with less bookkeeping: what `sample` runs
-    def _ancestral(self, u: Float[Tensor, "num n U"], given: Tensor | None, known: Tensor | None,
-                   context: Tensor | None) -> Shaped[Tensor, "num n"]:
-        """As predict, draw and update, but variables that read the same hidden units are drawn together."""
-        if context is not None:
-            self.check_context(context, len(u))
-        return ByDegree(self).sample(drawer(self.conditional, u), len(u), given, known)
-
+    # raw numbers to distributions, and where to start
     def _family(self, raw: Float[Tensor, "B nP"], column: int | None = None) -> Distribution:
         raw = raw.reshape(len(raw), -1, *self.conditional.parameter_shape)
         return self.conditional(raw if column is None else raw[:, column])
+
+    @torch.no_grad()
+    def initialize(self, x: Shaped[Tensor, "N n"]) -> MADE:
+        """Start from the columns of x, each on its own: the last bias is set so, its weights made small. Returns self."""
+        self.layers[-1].bias.copy_(self.conditional.marginal(self.check_input(x)).flatten())
+        self.layers[-1].weight.mul_(0.1)
+        return self
 
 
 def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> list[Int[Tensor, "..."]]:
@@ -185,3 +198,92 @@ def made_masks(position: Int[Tensor, "n"], *degrees: Int[Tensor, "..."]) -> list
     below = [position, *degrees]
     hidden = [upper[:, None] >= lower for lower, upper in zip(below, degrees)]
     return [*hidden, position[:, None] > below[-1]]                  # strict: a variable must not see itself
+
+
+# --- what makes drawing fast: the weights in order of degree ----------------------------------------------------------
+
+
+class ByDegree:
+    r"""The layers of a MADE with units sorted by degree, inputs and outputs in drawing order.
+
+    The masks are staircases then: units of degree m are the rows `count[m - 1] : count[m]`, and what they read are the
+    first columns, `: count[m]` of the layer below. A unit of degree m depends on the first m variables, so it is
+    computed when the m-th is known, and never again: a whole sample costs the multiplications of one forward pass.
+    """
+
+    def __init__(self, model: MADE):
+        self.model, order = model, model.order
+        self.E, self.P = model.conditional.num_inputs, model.conditional.num_parameters
+        self.counts = [[self.E * m for m in range(model.n + 1)]]     # counts[l][m]: units of layer l with degree <= m
+        self.weights, self.biases = [], []                           # biases as columns
+        columns = _spread(order, self.E)
+        for j, (layer, degrees) in enumerate(zip(model.layers, model.degrees[1:])):
+            rows = degrees.argsort(stable=True)
+            self.counts.append(torch.bincount(degrees, minlength=model.n + 1).cumsum(0).tolist())
+            # a step may hold several degrees of a layer, but of the last hidden one its last degree only: there the
+            # columns that are read say it all, and the product with the mask is spared
+            self._append(layer.masked_weight if j < len(model.hidden) - 1 else layer.weight, layer.bias, rows, columns)
+            columns = rows
+        self._append(model.layers[-1].weight, model.layers[-1].bias, _spread(order, self.P), columns)
+
+    def _append(self, weight: Tensor, bias: Tensor, rows: Tensor, columns: Tensor) -> None:
+        self.weights.append(_take(_take(weight, 0, rows), 1, columns))
+        self.biases.append(bias[rows, None])
+
+    # one variable at a time: the batch first, as a state has it
+
+    def output(self, h: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B P"]:
+        """Raw parameters of the variable drawn k-th, from the units of degree k and less."""
+        rows = slice(self.P * k, self.P * (k + 1))
+        return torch.addmm(self.biases[-1][rows], self.weights[-1][rows, :self.counts[-1][k]], h.T).T
+
+    def units(self, j: int, below: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B units"]:
+        """Hidden units of degree k in layer j, from the units of degree k and less below."""
+        rows = slice(self.counts[j + 1][k - 1], self.counts[j + 1][k])
+        return torch.relu(torch.addmm(self.biases[j][rows], self.weights[j][rows, :self.counts[j][k]], below.T)).T
+
+    # the whole sample: the batch last, so that units are rows and can be written where they belong
+
+    def steps(self) -> list[int]:
+        """Where a new step begins, and n: variables that read exactly the same hidden units are drawn together."""
+        count = self.counts[-1]
+        return [0, *(k for k in range(1, self.model.n) if count[k] > count[k - 1]), self.model.n]
+
+    def sample(self, draw: Drawer, num: int, given: Tensor | None,
+               known: Tensor | None) -> Shaped[Tensor, "num n"]:
+        """Predict, draw and update, all in place; `draw` has the uniforms."""
+        model, steps = self.model, self.steps()
+        layers = [weight.new_empty(weight.shape[1], num) for weight in self.weights]
+        each = [k * self.P for k in range(model.n + 1)]
+        cut = [[b - a for a, b in zip([count[k] for k in steps], [count[k] for k in steps[1:]])]
+               for count in (*self.counts, each)]                    # rows of each step, layer by layer
+        rows = [layer.split(c) for layer, c in zip(layers, cut)]     # views: the loop has little left to slice
+        weights = [weight.split(c) for weight, c in zip(self.weights, cut[1:])]
+        biases = [bias.split(c) for bias, c in zip(self.biases, cut[1:])]
+        drawn = []
+        for s, (k, stop) in enumerate(zip(steps, steps[1:])):
+            read = self.counts[-1][k]
+            raw = torch.addmm(biases[-1][s], weights[-1][s].narrow(1, 0, read), layers[-1].narrow(0, 0, read))
+            x = draw(raw.T.view(num, stop - k, *model.conditional.parameter_shape), k)             # (num, stop - k)
+            if known is not None:
+                i = model.order[k:stop]
+                x = torch.where(known[:, i], given[:, i], x)
+            drawn.append(x)
+            rows[0][s].copy_(model.conditional.encode(x, raw.dtype).flatten(1).T)
+            for j in range(len(layers) - 1):
+                if cut[j + 1][s]:
+                    read = self.counts[j][stop]
+                    torch.addmm(biases[j][s], weights[j][s].narrow(1, 0, read), layers[j].narrow(0, 0, read),
+                                out=rows[j + 1][s]).relu_()
+        draw.check()
+        return torch.cat(drawn, dim=1)[:, model.order.argsort()]     # column i is variable i again
+
+
+def _spread(order: Tensor, each: int) -> Tensor:
+    """The places of variables in drawing order where each takes `each` neighbouring places."""
+    return (order[:, None] * each + torch.arange(each, device=order.device)).flatten()
+
+
+def _take(t: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Rows or columns in another order; t itself where the order is the natural one."""
+    return t.index_select(dim, index) if (index.diff() != 1).any() else t

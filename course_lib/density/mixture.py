@@ -19,6 +19,13 @@ class Mixture(nn.Module):
     variable is not: those products do not sum to one. A mixture has no conditionals, so it is scored and sampled whole.
 
     Slides: "MADE". Paper: Germain et al. 2015; Uria, Murray and Larochelle 2014.
+
+    >>> from course_lib.density import MADE
+    >>> made = MADE(8, hidden=16)
+    >>> # three orders, one set of weights
+    >>> model = Mixture([made, made.remasked(seed=1), made.remasked(seed=2)])
+    >>> model.log_prob(torch.zeros(5, 8)).shape, model.sample(2).shape
+    (torch.Size([5]), torch.Size([2, 8]))
     """
 
     def __init__(self, models: Sequence[AutoregressiveModel]):
@@ -44,6 +51,10 @@ class Mixture(nn.Module):
         each = torch.stack([m.log_prob(x, context) for m in self.models])            # (K, B)
         return each.logsumexp(dim=0) - math.log(len(self.models))
 
+    def forward(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
+        """`log_prob(x)`: a mixture has no conditionals that a call could give."""
+        return self.log_prob(x, context)
+
     def loss(self, x: Tensor, context: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
         """What training minimises: minus the mean log-likelihood of the batch under one component, drawn anew."""
         k = int(torch.randint(len(self.models), (), generator=generator))
@@ -60,7 +71,7 @@ class Mixture(nn.Module):
         """
         if num < 1:
             raise ValueError(f"num is {num}; at least one sample must be asked for")
-        given, known = self.models[0]._check_given(num, self.models[0]._length(length), given, known)
+        given, known = self.models[0].check_given(num, self.models[0].length_for(length), given, known)
         seed = int(torch.randint(2 ** 62, (), generator=generator, device=generator.device if generator else None))
         which = torch.randint(len(self.models), (num,), generator=torch.Generator().manual_seed(seed))
         x: Tensor | None = None

@@ -16,17 +16,41 @@ MAX_PARENTS = 20                                                     # a table o
 CERTAIN = 100.0                                                      # a logit for p = 0 and p = 1: e^-100 = 4e-44
 
 
-class CPT(nn.Module):
-    """A conditional probability table: one free number for each of the 2^m values of the m parents.
+class Factor(nn.Module):
+    """What the factors below share: a module from the values of m parents, (B, m), to the logit of x = 1, (B,).
 
-    Row r holds the logit of p(x = 1 | parents); r is the parents read as a binary number, the first its highest bit.
+    >>> print(Logistic(3))
+    Logistic(m=3)
     """
 
     def __init__(self, m: int):
         super().__init__()
+        self.m = m
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"m": self.m}
+
+    extra_repr = AutoregressiveModel.extra_repr                      # print(factor) says its configuration
+
+
+class CPT(Factor):
+    """A conditional probability table: one free number for each of the 2^m values of the m parents.
+
+    Row r holds the logit of p(x = 1 | parents); r is the parents read as a binary number, the first its highest bit.
+
+    >>> table = CPT(2)
+    >>> # of parents 00, 01, 10, 11
+    >>> table.set_probabilities(torch.tensor([0.5, 0.5, 0.25, 0.75]))
+    >>> table(torch.tensor([[1.0, 0.0]])).sigmoid()
+    tensor([0.2500], grad_fn=<SigmoidBackward0>)
+    """
+
+    def __init__(self, m: int):
+        super().__init__(m)
         if not 0 <= m <= MAX_PARENTS:
             raise ValueError(f"m is {m} parents; a table has 2^m rows, so m may be 0 to {MAX_PARENTS}")
-        self.m = m
         self.logits = nn.Parameter(torch.zeros(2 ** m))
         self.register_buffer("place", 2 ** torch.arange(m - 1, -1, -1))              # 2^(m-1), ..., 2, 1
 
@@ -43,12 +67,15 @@ class CPT(nn.Module):
         self.logits.copy_(torch.logit(p.double()).clamp(-CERTAIN, CERTAIN))
 
 
-class Logistic(nn.Module):
-    r"""$\sigma(\alpha_0 + \sum_j \alpha_j x_j)$: m + 1 parameters for m parents, where the table has 2^m."""
+class Logistic(Factor):
+    r"""$\sigma(\alpha_0 + \sum_j \alpha_j x_j)$: m + 1 parameters for m parents, where the table has 2^m.
+
+    >>> Logistic(3)(torch.tensor([[1.0, 0.0, 1.0]]))  # a logit; all weights start at 0
+    tensor([0.], grad_fn=<AddBackward0>)
+    """
 
     def __init__(self, m: int):
-        super().__init__()
-        self.m = m
+        super().__init__(m)
         self.weight = nn.Parameter(torch.zeros(m))                   # alpha
         self.bias = nn.Parameter(torch.zeros(()))                    # alpha_0
 
@@ -56,36 +83,46 @@ class Logistic(nn.Module):
         return self.bias + parents @ self.weight
 
 
-class Neural(nn.Module):
-    r"""$\sigma(\alpha_0 + \alpha^\top h)$ on $h = \tanh(A x + b)$: one hidden layer between parents and logit.
+class Neural(Factor):
+    r"""$\sigma(\alpha_0 + \alpha^\top u)$ on $u = \tanh(A x + b)$: one hidden layer between parents and logit.
 
     Parameters: (m + 2) hidden + 1 for m parents. A and b start at random, drawn from `generator`.
+
+    >>> Neural(3, hidden=4)(torch.tensor([[1.0, 0.0, 1.0]])).shape
+    torch.Size([1])
     """
 
     def __init__(self, m: int, hidden: int, generator: torch.Generator | None = None):
-        super().__init__()
+        super().__init__(m)
         if hidden < 1:
-            raise ValueError(f"hidden is {hidden}; at least one hidden unit is needed")
-        self.m = m
+            raise ValueError(f"hidden is {hidden}; expected at least one hidden unit")
         self.A = nn.Parameter(torch.randn(hidden, m, generator=generator))
         self.b = nn.Parameter(torch.randn(hidden, generator=generator))
         self.weight = nn.Parameter(torch.zeros(hidden))              # alpha
         self.bias = nn.Parameter(torch.zeros(()))                    # alpha_0
 
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments, the generator aside: it drew what the weights hold."""
+        return {"m": self.m, "hidden": len(self.b)}
+
     def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
-        h = torch.tanh(parents @ self.A.T + self.b)                  # (B, hidden)
-        return self.bias + h @ self.weight
+        u = torch.tanh(parents @ self.A.T + self.b)                  # (B, hidden)
+        return self.bias + u @ self.weight
 
 
-class Factorised(AutoregressiveModel):
+class Factorized(AutoregressiveModel):
     r"""$p(x) = \prod_i p_i(x_i = \cdot \mid x_{\mathrm{pa}(i)})$, each factor a module from its parents to a logit.
 
     factors  factors[i] maps the values of variable i's parents, (B, m), to the logit of x_i = 1, (B,)
     parents  parents[i] lists the variables that factor i reads, in the order in which it reads them; all that are
              drawn before i unless given. A shorter list assumes a conditional independence.
 
-    Slides: "PGMs vs. deep neural networks": `Factorised([CPT(0), CPT(1), Neural(2, 4), Neural(3, 4)])` is the product
+    Slides: "PGMs vs. deep neural networks": `Factorized([CPT(0), CPT(1), Neural(2, 4), Neural(3, 4)])` is the product
     p_CPT(x1) p_CPT(x2 | x1) p_Neural(x3 | x1, x2) p_Neural(x4 | x1, x2, x3).
+
+    >>> Factorized([CPT(0), CPT(1), Neural(2, 4)]).log_prob(torch.tensor([[0, 1, 1]])).shape
+    torch.Size([1])
     """
 
     def __init__(self, factors: Sequence[nn.Module], parents: Sequence[Sequence[int]] | None = None,
@@ -99,8 +136,12 @@ class Factorised(AutoregressiveModel):
                 raise ValueError(f"factors[{i}] takes {factor.m} parents; variable {i} has {len(read)}: {read}")
         self.factors = nn.ModuleList(factors)
 
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"factors": list(self.factors), "parents": self._parents, "order": self.order.tolist()}
+
     def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
-        x = self.check_input(x, context)
         logits = [factor(x[:, parents]) for factor, parents in zip(self.factors, self._parents)]
         return self.conditional(torch.stack(logits, dim=1))          # (B, n)
 
@@ -108,13 +149,18 @@ class Factorised(AutoregressiveModel):
         return self._parents[i]
 
 
-class Tabular(Factorised):
+class Tabular(Factorized):
     """Every factor a table. With all parents this is any distribution over n binary variables: 2^n - 1 numbers.
 
     With `parents` it is a graphical model (a Bayesian network) whose dropped parents are conditional independences:
     `Tabular(4, parents=[[], [0], [1], [0]])` is p(x1) p(x2 | x1) p(x3 | x2) p(x4 | x1).
 
     Slides: "PGMs vs. deep neural networks".
+
+    >>> x = torch.tensor([[0, 1], [1, 1], [1, 0], [1, 1]])
+    >>> # two rows of four
+    >>> Tabular(2).fit_counts(x).log_prob(torch.tensor([[1, 1]])).exp()
+    tensor([0.5000], grad_fn=<ExpBackward0>)
     """
 
     def __init__(self, n: int, parents: Sequence[Sequence[int]] | None = None,
@@ -130,7 +176,6 @@ class Tabular(Factorised):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
         return {"n": self.n, "parents": self._parents, "order": self.order.tolist()}
 
     @classmethod
@@ -142,10 +187,10 @@ class Tabular(Factorised):
         visits is set to 1/2. Raises ValueError unless the joint is non-negative and sums to 1 within 1e-6.
         """
         if set(joint.shape) != {2}:
-            raise ValueError(f"joint has shape {tuple(joint.shape)}; needed is (2, 2, ..., 2), one axis a variable")
+            raise ValueError(f"joint has shape {tuple(joint.shape)}; expected (2, 2, ..., 2), one axis a variable")
         if not (joint.min() >= 0 and abs(joint.sum().item() - 1) <= 1e-6):           # NaN is refused too
             raise ValueError(f"joint sums to {joint.sum().item():.6g} with minimum {joint.min().item():.6g}; "
-                             "needed are probabilities that sum to 1")
+                             "expected probabilities that sum to 1")
         model = cls(joint.dim(), parents, order).to(joint.device, torch.float64)
         states = all_states(joint.dim(), device=joint.device)
         return model.fit_counts(states, weights=joint.double().flatten())
@@ -161,7 +206,7 @@ class Tabular(Factorised):
         x = self.check_input(x)
         weights = torch.ones(len(x), device=x.device) if weights is None else weights
         if tuple(weights.shape) != (len(x),):
-            raise ValueError(f"weights has shape {tuple(weights.shape)}; needed is one for each row of x, ({len(x)},)")
+            raise ValueError(f"weights has shape {tuple(weights.shape)}; expected one for each row of x, ({len(x)},)")
         x, weights = x.double(), weights.double()                    # counts are exact
         for i, (factor, parents) in enumerate(zip(self.factors, self._parents)):
             row = factor.row(x[:, parents])

@@ -14,6 +14,7 @@ import os
 import random
 import re
 import warnings
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +23,24 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 
+from course_lib import former
+from course_lib.conditional import Conditional
 from course_lib.files import write_atomically
-from course_lib.training.objective import Data
+from course_lib.training.objective import Data, tensors
+from course_lib.training.source import describe_loader
 
 FORMAT = "course_lib checkpoint 1"
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be read, or that belongs to another run."""
+    """A checkpoint that cannot be read, or that belongs to another run.
+
+    >>> raise CheckpointError("run.ckpt: lr was 0.001, now 0.01")
+    Traceback (most recent call last):
+    course_lib.training.checkpoint.CheckpointError: run.ckpt: lr was 0.001, now 0.01
+    """
 
 
 def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
@@ -66,7 +76,7 @@ def _read_one(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     except (SafetensorError, OSError, ValueError) as error:
         raise CheckpointError(f"{path} is damaged or no checkpoint ({path.stat().st_size} bytes: {error})") from error
     if metadata.get("format") != FORMAT:
-        raise CheckpointError(f"{path} has format {metadata.get('format')!r}; needed is {FORMAT!r}, as fit writes it")
+        raise CheckpointError(f"{path} has format {metadata.get('format')!r}; expected {FORMAT!r}, as fit writes it")
     if _digest(tensors, metadata["state"]) != metadata["digest"]:
         raise CheckpointError(f"{path} is damaged: its digest does not match its content")
     return tensors, json.loads(metadata["state"])
@@ -104,9 +114,14 @@ def put_back(target: dict[str, Tensor], values: dict[str, Tensor]) -> None:
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The moments and step counts, named `index.key`."""
-    state = optimizer.state_dict()["state"]
-    return {f"{index}.{key}": value for index, entry in state.items() for key, value in entry.items()}
+    """The moments and step counts, named `index.key`. Raises TypeError for a state that is not made of tensors."""
+    state = {f"{index}.{key}": value for index, entry in optimizer.state_dict()["state"].items()
+             for key, value in entry.items() if value is not None}
+    for name, value in state.items():
+        if not isinstance(value, Tensor):
+            raise TypeError(f"{type(optimizer).__name__} keeps {name.partition('.')[2]} as a {type(value).__name__}; a "
+                            "checkpoint can hold tensors only: train without one, or by another optimizer")
+    return state
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
@@ -118,16 +133,17 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def random_states(device: torch.device) -> dict[str, Any]:
-    """The global generators of torch, of the device, of numpy and of Python, as JSON can hold them."""
+def random_states(device: torch.device, generator: torch.Generator | None = None) -> dict[str, Any]:
+    """The global generators of torch, of the device, of numpy and of Python, and one more, as JSON can hold them."""
     kind, keys, *rest = np.random.get_state()
     return {"torch": _bytes(torch.get_rng_state()).hex(),
             "cuda": _bytes(torch.cuda.get_rng_state(device)).hex() if device.type == "cuda" else None,
             "numpy": [kind, keys.tolist(), *rest],
-            "python": random.getstate()}
+            "python": random.getstate(),
+            **({} if generator is None else {"own": _bytes(generator.get_state()).hex()})}
 
 
-def set_random_states(states: dict[str, Any], device: torch.device) -> None:
+def set_random_states(states: dict[str, Any], device: torch.device, generator: torch.Generator | None = None) -> None:
     """The way back from `random_states`."""
     torch.set_rng_state(_from_hex(states["torch"]))
     if device.type == "cuda":
@@ -135,6 +151,8 @@ def set_random_states(states: dict[str, Any], device: torch.device) -> None:
     np.random.set_state(tuple(states["numpy"]))
     version, internal, gauss = states["python"]
     random.setstate((version, tuple(internal), gauss))
+    if generator is not None:
+        generator.set_state(_from_hex(states["own"]))
 
 
 def _from_hex(text: str) -> Tensor:
@@ -144,26 +162,34 @@ def _from_hex(text: str) -> Tensor:
 # --- whose run it is --------------------------------------------------------------------------------------------------
 
 
-def describe_data(data: Data | None) -> list | None:
-    """Type, shape and sha256 of each tensor."""
+def describe_data(data: Data | DataLoader | None) -> list | dict | None:
+    """Type, shape and sha256 of each tensor; of a DataLoader what can be told without reading its data."""
     if data is None:
         return None
-    return [[str(t.dtype), list(t.shape), hashlib.sha256(_bytes(t)).hexdigest()]
-            for t in (data if isinstance(data, tuple) else (data,))]
+    if isinstance(data, DataLoader):
+        return describe_loader(data)
+    return [[str(t.dtype), list(t.shape), hashlib.sha256(_bytes(t)).hexdigest()] for t in tensors(data)]
 
 
 def describe_model(model: nn.Module) -> dict[str, Any]:
-    """Class, structure, constructor arguments where the model tells them, and the tensors' types and shapes."""
-    arguments = json.dumps(getattr(model, "config", None), default=_plain)
-    return {"model": type(model).__name__,
-            "structure": hashlib.sha256((_without_addresses(repr(model)) + arguments).encode()).hexdigest(),
+    """Class, constructor's arguments where the model tells them, else its parts, and the tensors' types and shapes."""
+    built = {key: value for key, value in describe(model).items() if key != "class"}
+    return {"model": type(model).__name__, "config": built,
             "tensors": {name: [str(t.dtype), list(t.shape)] for name, t in tensors_of(model).items()}}
 
 
 def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise a CheckpointError that names everything in which the two configurations differ."""
+    """Raise a CheckpointError that names everything in which the two configurations differ.
+
+    Version 0.1 stored a digest of the printed model in the place of its arguments. What was printed has changed, so its
+    files are compared by the rest: the class under today's name, the tensors' names and shapes, the data, the settings.
+    """
     now = json.loads(json.dumps(now))                                # as it looks after the way through the file
-    different = [_difference(key, saved.get(key), now.get(key)) for key in now if saved.get(key) != now.get(key)]
+    if "structure" in saved:
+        saved = {key: value for key, value in saved.items() if key != "structure"}
+        saved |= {"model": former.NAMES.get(saved["model"], saved["model"]), "config": now["config"]}
+    different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
+                 if saved.get(key) != now.get(key)]
     if different:
         raise CheckpointError(f"{path} belongs to another run: {'; '.join(different)}. "
                               "Give this run another checkpoint, or delete that one to start again")
@@ -174,8 +200,23 @@ def _difference(key: str, saved: Any, now: Any) -> str:
     return both if len(both) < 100 else f"{key} differs"
 
 
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, Tensor) else _without_addresses(repr(value))
+def describe(value: Any) -> Any:
+    """A model or an argument of its constructor as JSON can hold it, whatever it is printed as."""
+    if isinstance(value, dict):
+        return {str(key): describe(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple, nn.ModuleList)):
+        return [describe(part) for part in value]
+    if is_dataclass(value) and not isinstance(value, type):
+        return describe(asdict(value))
+    if isinstance(value, Tensor):
+        return describe_data(value.detach())[0]
+    if isinstance(value, (nn.Module, Conditional)):
+        name, arguments = type(value).__name__, getattr(value, "config", None)
+        if arguments is not None:
+            return {"class": name, "config": describe(arguments)}
+        parts = {child: describe(part) for child, part in value.named_children()}
+        return {"class": name, "says": _without_addresses(value.extra_repr()), "parts": parts}
+    return value if value is None or isinstance(value, (bool, int, float, str)) else _without_addresses(repr(value))
 
 
 def _without_addresses(text: str) -> str:

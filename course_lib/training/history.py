@@ -3,6 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
+
+
+class Report(NamedTuple):
+    """What `fit` tells its callback after a step; `report._asdict()` is what most loggers take.
+
+    epoch        of this step, counted from 1
+    step, steps  of the optimizer since the start, counted from 1, and in the whole run
+    lr           learning rate of this step, of the first group of parameters
+    loss         mean training loss of this step's batch
+    train        mean training loss over the epoch, at its last step; None before
+    valid        mean validation loss after the epoch, at its last step; None before, and without validation data
+
+    >>> Report(epoch=1, step=2, steps=8, lr=0.01, loss=2.5, train=None, valid=None).loss
+    2.5
+    """
+
+    epoch: int
+    step: int
+    steps: int
+    lr: float
+    loss: float
+    train: float | None
+    valid: float | None
 
 
 @dataclass
@@ -17,6 +41,10 @@ class History:
     best_epoch  epoch of the lowest validation loss
     stopped     True if `patience` ran out before the last epoch
     restored    True if the model was given back with the weights of `best_epoch`, False if with the last ones
+
+    >>> history = History(train=[2.5, 2.0], valid=[2.4, 2.1], best_epoch=2)
+    >>> print(history)
+    2 epochs, training 2, validation 2.1, best 2.1 in epoch 2
     """
 
     train: list[float] = field(default_factory=list)

@@ -2,40 +2,52 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from jaxtyping import Int, Shaped
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from course_lib.autoregressive import evaluating
-from course_lib.training.history import History
-from course_lib.training.objective import Data, check_data, count, epoch_batches, log_prob, objective, take
+from course_lib.training.checkpoint import describe
+from course_lib.training.history import History, Report
+from course_lib.training.objective import Data, check_data, count, log_prob, objective, take
 from course_lib.training.processes import Processes
 from course_lib.training.run import Run
 from course_lib.training.schedules import make_schedule
+from course_lib.training.source import Loader, Tensors, batches_of
 
 Number = int | float                                                 # where types are checked, an int is no float
 
 
-def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int, batch_size: int = 100,
-        lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999), weight_decay: Number = 0.0,
+def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | None = None, *, epochs: int,
+        batch_size: int = 100, lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999),
+        weight_decay: Number = 0.0, optimizer: torch.optim.Optimizer | None = None,
         schedule: str | Callable[[int], float] | None = None, warmup: int = 0, clip: Number | None = None,
         patience: int | None = None, seed: int = 0, device: str | torch.device | None = None, bf16: bool = False,
         accumulate: int = 1, lengths: Shaped[Tensor, "..."] | None = None, checkpoint: str | Path | None = None,
-        checkpoint_every: int | None = None, progress: bool = True) -> History:
-    """Train `model` by AdamW on `train` and return what was measured.
+        checkpoint_every: int | None = None, callback: Callable[[Report], object] | None = None,
+        progress: bool = True) -> History:
+    """Train `model` by AdamW, or by an optimizer of your own, on `train` and return what was measured.
 
     model         minimises its `loss(batch)` if it has one, else minus its mean `log_prob`; see `objective`. It is
                   validated by its `log_prob` if it has one, since a loss may be smoothed or draw at random
-    train, valid  (N, ...), or a pair of tensors with the same N, passed on as log_prob(x, context). They stay where
-                  they are, in their own dtype; each batch is moved to the model's device
+    train, valid  (N, ...), or a pair of tensors with the same N, passed on as log_prob(x, context); one of a pair may be
+                  a pair itself, as tokens and their mask. They stay where they are, in their own dtype; each batch is
+                  moved to the model's device. Or a DataLoader that gives such tensors batch by batch, in its own order,
+                  of its own size; it has to know its length
     batch_size    rows that one step averages over, over all processes; the last batch of an epoch may be shorter
     weight_decay  on parameters of two or more dimensions: never on biases and gains
+    optimizer     one over the model's parameters, in place of AdamW; lr, betas and weight_decay are its own then. A
+                  schedule multiplies the rate of each of its groups, which is put back at the end; without one its
+                  rates are left alone
     schedule      "constant", "cosine", "inverse_sqrt", "linear", or a function from the step, counted from 1, to a factor on lr
     warmup        steps in which a named schedule rises to 1
     clip          the largest global norm of the gradient; smaller ones are left untouched
@@ -50,59 +62,73 @@ def fit(model: nn.Module, train: Data, valid: Data | None = None, *, epochs: int
     lengths       a number for each row of train, such as its count of real tokens: rows with like numbers share a batch
     checkpoint    a file to write after each epoch, and every `checkpoint_every` steps. If it is there, the run goes on
                   from it, and ends with the weights and the history that it would have had uninterrupted, bit for bit
-                  (on one device, with the same number of processes). `epochs` may have grown; nothing else may differ
+                  (on one device, with the same number of processes). `epochs` may have grown; nothing else may differ.
+                  With a DataLoader this holds from epoch to epoch, if it draws its order from torch's global generator
+                  or from the `generator` that it was given
+    callback      called with a `Report` after every step: the numbers of the bar, for a logger of your own. The model is
+                  in training mode then
     progress      show a bar (TQDM_DISABLE=1 hides it too)
 
-    Under torchrun the processes share each batch. Raises ValueError and TypeError for unusable arguments,
+    Under torchrun the processes share each batch of tensors. Raises ValueError and TypeError for unusable arguments,
     CheckpointError for a checkpoint that is damaged or of another run, FloatingPointError for a loss or gradient that
     is not finite; the last checkpoint is kept then.
     """
     _check_arguments(epochs=epochs, batch_size=batch_size, accumulate=accumulate, patience=patience, clip=clip,
                      checkpoint_every=checkpoint_every, lr=lr, weight_decay=weight_decay)
-    train = check_data(train, "train")
-    valid = valid if valid is None else check_data(valid, "valid", like=train)
+    train, valid = _checked(train, valid, seed=seed, lengths=lengths, checkpoint_every=checkpoint_every)
     if patience is not None and valid is None:
         raise ValueError(f"patience is {patience} and valid is None; early stopping needs validation data")
     processes = Processes.join(torch.device(device) if device is not None else _device_of(model))
+    if processes.size > 1 and any(isinstance(data, DataLoader) for data in (train, valid)):
+        raise ValueError(f"{processes.size} processes share each batch of tensors, and a DataLoader was given; give "
+                         "tensors, or train by one process")
     model.to(processes.device)
-    optimizer = _optimizer(model, lr, betas, weight_decay, bf16)
+    settings = {"lr": lr, "betas": betas, "weight_decay": weight_decay}
+    if optimizer is not None:
+        settings = {"optimizer": _described(optimizer, model, **settings)}
+    scheduled = optimizer is None or schedule is not None or warmup > 0
+    optimizer = optimizer or _optimizer(model, lr, betas, weight_decay)
+    if bf16 and any(p.dtype != torch.float32 for p in model.parameters() if p.requires_grad):
+        raise ValueError("bf16 is True and some parameters are not float32; autocast starts from float32 weights")
 
-    num = count(train)
-    if lengths is not None and lengths.shape != (num,):
-        raise ValueError(f"lengths has shape {tuple(lengths.shape)}; needed is ({num},), one for each row of train")
-    steps = epochs * math.ceil(num / batch_size)
+    source = Loader(train) if isinstance(train, DataLoader) else Tensors(train, batch_size, seed, lengths)
+    steps = epochs * source.batches
     factor = make_schedule(schedule, steps, warmup)
-    configuration = {"batch_size": batch_size, "lr": lr, "betas": betas, "weight_decay": weight_decay, "clip": clip,
+    configuration = {"batch_size": batch_size, **settings, "clip": clip,
                      "schedule": [factor(s) for s in (1, (steps + 1) // 2, steps)], "patience": patience, "seed": seed,
                      "bf16": bf16, "accumulate": accumulate, "processes": processes.size,
                      "device": processes.device.type, **({} if lengths is None else {"by_length": True})}
-    run = Run(model, optimizer, processes, Path(checkpoint) if checkpoint is not None else None)
+    run = Run(model, optimizer, processes, Path(checkpoint) if checkpoint is not None else None, source.generator)
     run.resume(configuration, train, valid, epochs)
 
+    tell = callback if callback is not None and processes.first else lambda report: None
     hidden = {} if progress and processes.first else {"disable": True}             # unset, TQDM_DISABLE is heard
     bar = tqdm(total=steps, initial=run.step, unit="step", **hidden)
-    with bar, _training(model):
+    with bar, _training(model), _rates_of(optimizer) as rates:
         while run.epoch <= epochs and not run.out_of(patience):
-            batches = epoch_batches(num, batch_size, seed, run.epoch, lengths)
-            for rows in batches[run.batch:]:
-                loss, weight = _backward(model, train, rows, accumulate, bf16, processes)
+            for data, rows in source.epoch(run.epoch, run.batch):
+                loss, weight = _add_gradients(model, data, rows, accumulate, bf16, processes)
                 if not math.isfinite(loss):
                     raise FloatingPointError(f"the training loss is {loss} {run}. {run.last_good()}")
                 _clip(model, clip, run)
-                for group in optimizer.param_groups:
-                    group["lr"] = float(lr * factor(run.step + 1))
+                if scheduled:
+                    for group, rate in zip(optimizer.param_groups, rates):
+                        group["lr"] = float(rate * factor(run.step + 1))
                 optimizer.step()
-                run.add(loss, weight, optimizer.param_groups[0]["lr"])
+                run.add(loss, weight, float(optimizer.param_groups[0]["lr"]))
                 bar.update()
-                if checkpoint_every and run.step % checkpoint_every == 0 and run.batch < len(batches):
-                    run.save()
+                if run.batch < source.batches:
+                    tell(run.report(loss, steps))
+                    if checkpoint_every and run.step % checkpoint_every == 0:
+                        run.save()
             run.close_epoch(None if valid is None else _validate(model, valid, batch_size, processes))
             bar.set_postfix_str(str(run.history), refresh=False)
             run.save()
+            tell(run.report(loss, steps))
     return run.finish(patience)
 
 
-def _backward(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: int, bf16: bool,
+def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: int, bf16: bool,
               processes: Processes) -> tuple[float, float]:
     """Leave in .grad the gradient of the mean loss over these rows, and return that mean and its weight.
 
@@ -130,49 +156,105 @@ def _backward(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: 
 
 
 @torch.no_grad()
-def _validate(model: nn.Module, data: Data, batch_size: int, processes: Processes) -> float:
+def _validate(model: nn.Module, data: Data | DataLoader, batch_size: int, processes: Processes) -> float:
     """The mean of -log p over `data`, of the loss for a model without log_prob; eval mode, summed in float64."""
     processes.broadcast(model.buffers())                             # running statistics, where a model keeps them
     total = weights = 0.0
+    own = None if isinstance(data, DataLoader) else processes.share(torch.arange(count(data)))
     with evaluating(model):
-        for rows in processes.share(torch.arange(count(data))).split(batch_size):
+        for part, rows in batches_of(data, batch_size, "valid", own):
             if len(rows):                                            # fewer rows than processes: some have none
-                batch = take(data, rows, processes.device)
+                batch = take(part, rows, processes.device)
                 if hasattr(model, "log_prob"):
                     total, weights = total - log_prob(model, batch).cpu().double().sum().item(), weights + len(rows)
                 else:
                     mean, weight = objective(model, batch)
                     total, weights = total + float(mean) * weight, weights + weight
+    if own is None and not weights:
+        raise ValueError("valid is a DataLoader that gave no batch; expected at least one row")
     total, weights = processes.sum(total, weights)
     return total / weights
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, data: Data, batch_size: int = 100,
+def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
              device: str | torch.device | None = None) -> tuple[float, float]:
     """The mean of -log p(x) over the rows, in nats, and the standard error of that mean.
 
-    In eval mode, the mode restored; accumulated in float64. The standard error is nan for a single row. `device` None:
-    where the model is; otherwise the model is moved there.
+    data        (N, ...), a pair of tensors for log_prob(x, context), or a DataLoader that gives such
+    batch_size  rows scored together; a DataLoader has its own
+    device      None: where the model is; otherwise the model is moved there
+
+    In eval mode, the mode restored; accumulated in float64. The standard error is nan for a single row. Raises TypeError
+    for a model without log_prob, ValueError for data without a row.
+
+    >>> import torch
+    >>> from course_lib.density import FVSBN
+    >>> # four fair coins: 4 ln 2
+    >>> evaluate(FVSBN(4), torch.tensor([[0, 1, 1, 0], [1, 1, 0, 0]]))
+    (2.772588..., 0.0)
     """
     _check_arguments(batch_size=batch_size)
-    data = check_data(data, "data")
+    data = data if isinstance(data, DataLoader) else check_data(data, "data")
     if not hasattr(model, "log_prob"):
         raise TypeError(f"{type(model).__name__} has no log_prob; only a likelihood can be evaluated in nats")
     target = torch.device(device) if device is not None else _device_of(model)
     model.to(target)
-    num = count(data)
     with evaluating(model):
-        nll = torch.cat([-log_prob(model, take(data, rows, target)).cpu().double()
-                         for rows in torch.arange(num).split(batch_size)])
-    return nll.mean().item(), nll.std().item() / math.sqrt(num) if num > 1 else math.nan
+        nll = [-log_prob(model, take(part, rows, target)).cpu().double() for part, rows in batches_of(data, batch_size)]
+    if not nll:
+        raise ValueError("data is a DataLoader that gave no batch; expected at least one row")
+    nll = torch.cat(nll)
+    return nll.mean().item(), nll.std().item() / math.sqrt(len(nll)) if len(nll) > 1 else math.nan
 
 
 # --- helpers ----------------------------------------------------------------------------------------------------------
 
 
-def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weight_decay: Number,
-               bf16: bool) -> torch.optim.AdamW:
+def _checked(train: Data | DataLoader, valid: Data | DataLoader | None, seed: int, lengths: Tensor | None,
+             checkpoint_every: int | None) -> tuple[Data | DataLoader, Data | DataLoader | None]:
+    """The data as tensors or as they are, or an error that says what is wrong with them."""
+    if isinstance(train, DataLoader):
+        for name, value, plain in (("seed", seed, 0), ("lengths", lengths, None),
+                                   ("checkpoint_every", checkpoint_every, None)):
+            if value is not plain and value != plain:
+                raise ValueError(f"{name} was given and train is a DataLoader, which draws its own order; give tensors, "
+                                 f"or leave {name} out")
+    else:
+        train = check_data(train, "train")
+    if valid is not None and not isinstance(valid, DataLoader):
+        valid = check_data(valid, "valid", like=None if isinstance(train, DataLoader) else train)
+    return train, valid
+
+
+def _described(optimizer: torch.optim.Optimizer, model: nn.Module, **unused: Any) -> dict[str, Any]:
+    """Class and settings of an optimizer of one's own, for the checkpoint; errors for one that cannot be used."""
+    plain = inspect.signature(fit).parameters
+    given = [name for name, value in unused.items() if value != plain[name].default]
+    if given:
+        raise ValueError(f"{' and '.join(given)} and optimizer were given; an optimizer has its own")
+    own = {id(p) for p in model.parameters()}
+    groups = optimizer.param_groups
+    if not all(id(p) in own for group in groups for p in group["params"]):
+        raise ValueError(f"optimizer holds parameters that {type(model).__name__} does not have; it would train something "
+                         "else")
+    return {"class": type(optimizer).__name__,
+            "groups": [{name: describe(value) for name, value in group.items() if name != "params"}
+                       | {"parameters": len(group["params"])} for group in groups]}
+
+
+@contextmanager
+def _rates_of(optimizer: torch.optim.Optimizer):
+    """The learning rate of each group before a schedule moves it; it is put back."""
+    rates = [group["lr"] for group in optimizer.param_groups]
+    try:
+        yield rates
+    finally:
+        for group, rate in zip(optimizer.param_groups, rates):
+            group["lr"] = rate
+
+
+def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weight_decay: Number) -> torch.optim.AdamW:
     """AdamW with decay on matrices only: parameters with fewer than two dimensions are biases and gains.
 
     All its steps are one kernel (`fused`), on a processor too, where the loop over tensors takes up to ten times as long.
@@ -180,8 +262,6 @@ def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weigh
     parameters = [p for p in model.parameters() if p.requires_grad]
     if not parameters:
         raise ValueError(f"{type(model).__name__} has no parameters to train")
-    if bf16 and any(p.dtype != torch.float32 for p in parameters):
-        raise ValueError("bf16 is True and some parameters are not float32; autocast starts from float32 weights")
     groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
     return torch.optim.AdamW([g for g in groups if g["params"]], lr=lr, betas=tuple(float(beta) for beta in betas),
@@ -219,6 +299,6 @@ def _check_arguments(**arguments) -> None:
         if name in ("lr", "clip", "weight_decay"):
             low = "0 or more" if name == "weight_decay" else "more than 0"
             if not (math.isfinite(value) and (value > 0 or value == 0 and name == "weight_decay")):
-                raise ValueError(f"{name} is {value}; needed is a finite number, {low}")
+                raise ValueError(f"{name} is {value}; expected a finite number, {low}")
         elif value < 1:
-            raise ValueError(f"{name} is {value}; needed is 1 or more")
+            raise ValueError(f"{name} is {value}; expected 1 or more")

@@ -44,7 +44,7 @@ def cross_entropy(logits: Float[Tensor, "B V"], target: Integer[Tensor, "B"], ep
 
 def _check(V: int, eps: float | int, form: str) -> None:
     if form not in FORMS:
-        raise ValueError(f"form is {form!r}; needed is one of {', '.join(FORMS)}")
+        raise ValueError(f"form is {form!r}; expected one of {', '.join(FORMS)}")
     most = (V - 1) / V if form == "slide" else 1
     if not 0 <= eps < most:
-        raise ValueError(f"eps is {eps}; with {V} classes needed is 0 <= eps < {most:g}")
+        raise ValueError(f"eps is {eps}; with {V} classes expected 0 <= eps < {most:g}")

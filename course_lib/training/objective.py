@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
-Data = Tensor | Sequence[Tensor]                                     # (N, ...), or several tensors that share N
+Data = Tensor | Sequence[Tensor | Sequence[Tensor]]                  # (N, ...), or several such that share N
 POOL = 50                                                            # batches whose rows are sorted by length together
 
 
@@ -28,7 +28,7 @@ def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
     mean, weight = result if isinstance(result, tuple) else (result, count(batch))
     if not isinstance(mean, Tensor) or mean.dim() != 0:
         got = f"shape {tuple(mean.shape)}" if isinstance(mean, Tensor) else f"a {type(mean).__name__}"
-        raise ValueError(f"loss(batch) of {type(model).__name__} gave {got}; needed is a tensor of one number, "
+        raise ValueError(f"loss(batch) of {type(model).__name__} gave {got}; expected a tensor of one number, "
                          "the mean over the batch")
     return mean, float(weight)
 
@@ -39,7 +39,7 @@ def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
     with _explaining(model, batch):
         value = model.log_prob(x, *context)
     if tuple(value.shape) != (len(x),):
-        raise ValueError(f"log_prob of {type(model).__name__} gave shape {tuple(value.shape)}; needed is ({len(x)},), "
+        raise ValueError(f"log_prob of {type(model).__name__} gave shape {tuple(value.shape)}; expected ({len(x)},), "
                          "one number a row, the sum over its variables")
     return value if value.dtype in (torch.float32, torch.float64) else value.float()
 
@@ -70,7 +70,12 @@ def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
 
 def count(data: Data) -> int:
     """The number of rows."""
-    return len(data[0]) if isinstance(data, tuple) else len(data)
+    return len(tensors(data)[0])
+
+
+def tensors(data: Data) -> list[Tensor]:
+    """All tensors of the data. A part of a tuple may be a tuple itself, as tokens with their mask."""
+    return [t for part in data for t in tensors(part)] if isinstance(data, tuple) else [data]
 
 
 def take(data: Data, rows: Int[Tensor, "B"], device: torch.device) -> Data:
@@ -82,17 +87,19 @@ def take(data: Data, rows: Int[Tensor, "B"], device: torch.device) -> Data:
 
 def check_data(data: Data, name: str, like: Data | None = None) -> Data:
     """The data as a tensor or a tuple of tensors, or an error that says what is wrong; `like` is the training set."""
-    data = tuple(data) if isinstance(data, (tuple, list)) else data
-    parts = data if isinstance(data, tuple) else (data,)
+    if isinstance(data, (tuple, list)):
+        data = tuple(tuple(part) if isinstance(part, list) and all(isinstance(t, Tensor) for t in part) else part
+                     for part in data)                               # a DataLoader makes lists of tuples
+    parts = tensors(data)
     if not parts:
-        raise ValueError(f"{name} is an empty tuple; needed is a tensor (N, ...), or several that share N")
+        raise ValueError(f"{name} is an empty tuple; expected a tensor (N, ...), or several that share N")
     for part in parts:
         if not isinstance(part, Tensor):
-            raise TypeError(f"{name} holds a {type(part).__name__}; needed are tensors (torch.as_tensor makes them)")
+            raise TypeError(f"{name} holds a {type(part).__name__}; expected tensors (torch.as_tensor makes them)")
         if part.dim() == 0 or len(part) == 0:
-            raise ValueError(f"{name} has shape {tuple(part.shape)}; at least one row is needed")
+            raise ValueError(f"{name} has shape {tuple(part.shape)}; expected at least one row")
         if len(part) != len(parts[0]):
-            raise ValueError(f"{name} holds tensors of {len(parts[0])} and {len(part)} rows; the same number is needed")
+            raise ValueError(f"{name} holds tensors of {len(parts[0])} and {len(part)} rows; expected the same number")
     if like is not None:
         ours, theirs = _widths(data), _widths(like)
         if ours != theirs:
@@ -107,7 +114,7 @@ def _explaining(model: nn.Module, batch: Data):
         yield
     except RuntimeError as error:
         dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
-        for part in batch if isinstance(batch, tuple) else (batch,):
+        for part in tensors(batch):
             if dtypes and part.dtype not in dtypes:
                 raise ValueError(f"the data are {part.dtype} and the parameters of {type(model).__name__} "
                                  f"{dtypes.pop()}: convert one of them") from error
@@ -115,4 +122,4 @@ def _explaining(model: nn.Module, batch: Data):
 
 
 def _widths(data: Data):
-    return tuple(tuple(part.shape[1:]) for part in data) if isinstance(data, tuple) else tuple(data.shape[1:])
+    return tuple(tuple(part.shape[1:]) for part in tensors(data)) if isinstance(data, tuple) else tuple(data.shape[1:])

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader
 
 from course_lib.training import checkpoint
-from course_lib.training.history import History
+from course_lib.training.history import History, Report
 from course_lib.training.objective import Data
 from course_lib.training.processes import Processes
 
@@ -19,8 +20,10 @@ from course_lib.training.processes import Processes
 class Run:
     """Epochs are counted from 1; `batch` is the number of batches that the current epoch has behind it."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, processes: Processes, path: Path | None):
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, processes: Processes, path: Path | None,
+                 generator: torch.Generator | None = None):
         self.model, self.optimizer, self.processes, self.path = model, optimizer, processes, path
+        self.generator = generator                                   # a DataLoader's own, if it has one
         self.history = History()
         self.epoch, self.batch, self.step = 1, 0, 0
         self.loss = self.weight = self.lr = 0.0                      # sums over the current epoch; its latest rate
@@ -53,6 +56,12 @@ class Run:
         self.epoch, self.batch = self.epoch + 1, 0
         self.loss = self.weight = self.seconds = 0.0
 
+    def report(self, loss: float, steps: int) -> Report:
+        """What a callback is told after a step with this loss, the last one of an epoch or another."""
+        closed, history = self.batch == 0, self.history
+        return Report(self.epoch - closed, self.step, steps, self.optimizer.param_groups[0]["lr"], loss,
+                      history.train[-1] if closed else None, history.valid[-1] if closed and history.valid else None)
+
     def out_of(self, patience: int | None) -> bool:
         """Have `patience` epochs passed since the best one?"""
         return patience is not None and bool(self.best) and self.history.epochs - self.history.best_epoch >= patience
@@ -84,7 +93,7 @@ class Run:
         """Write everything; the first process does, the others lend it their generators' states."""
         if self.path is None:
             return
-        states = self.processes.gather(checkpoint.random_states(self.processes.device))
+        states = self.processes.gather(checkpoint.random_states(self.processes.device, self.generator))
         if not self.processes.first:
             return
         self._tick()
@@ -95,7 +104,8 @@ class Run:
         checkpoint.write(self.path, tensors, {"position": position, "history": self.history.to_dict(),
                                               "random": states, "configuration": self.configuration})
 
-    def resume(self, configuration: dict[str, Any], train: Data, valid: Data | None, epochs: int) -> None:
+    def resume(self, configuration: dict[str, Any], train: Data | DataLoader, valid: Data | DataLoader | None,
+               epochs: int) -> None:
         """Go on from the checkpoint if there is one; everyone starts with the first process's weights otherwise."""
         if self.path is None:
             self.processes.broadcast(checkpoint.tensors_of(self.model).values())
@@ -116,7 +126,7 @@ class Run:
         self.best = {name: t.to(self.processes.device) for name, t in parts["best"].items()}
         self.history = History(**state["history"])
         vars(self).update(state["position"])
-        checkpoint.set_random_states(state["random"][self.processes.rank], self.processes.device)
+        checkpoint.set_random_states(state["random"][self.processes.rank], self.processes.device, self.generator)
 
     def _find(self, epochs: int):
         found = checkpoint.read(self.path)

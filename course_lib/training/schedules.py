@@ -50,7 +50,7 @@ def noam_lr(step: int, d_model: int, warmup: int) -> float:
     """
     for name, value in (("step", step), ("d_model", d_model), ("warmup", warmup)):
         if value < 1:
-            raise ValueError(f"{name} is {value}; needed is at least 1")
+            raise ValueError(f"{name} is {value}; expected at least 1")
     return d_model ** -0.5 * min(step ** -0.5, step * warmup ** -1.5)
 
 
@@ -64,7 +64,7 @@ def make_schedule(schedule: str | Schedule | None, steps: int, warmup: int) -> S
             raise ValueError(f"warmup is {warmup} and schedule is a function; a function makes its own warm-up")
         return schedule
     if (schedule or "constant") not in NAMED:
-        raise ValueError(f"schedule is {schedule!r}; needed is one of {', '.join(NAMED)}, or a function of the step")
+        raise ValueError(f"schedule is {schedule!r}; expected one of {', '.join(NAMED)}, or a function of the step")
     if not 0 <= warmup <= steps:
         raise ValueError(f"warmup is {warmup} steps; this run has {steps}")
     return NAMED[schedule or "constant"](steps, warmup)

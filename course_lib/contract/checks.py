@@ -1,0 +1,332 @@
+"""Proofs that a model keeps the autoregressive contract. They work on any model, the reader's own included.
+
+    check_causal       each factor reacts to exactly its parents: nothing leaks, nothing is missing
+    check_normalized   probabilities of all states sum to one
+    check_views_agree  predicting one variable at a time gives the factors of the parallel pass
+    check_samples      samples follow the enumerated distribution, also with some variables given
+    check_all          all four
+
+Each works on a float64 copy in eval mode, with parameters redrawn by the model's own `randomize`, and returns a result
+that prints as one line, or raises `ContractError` with one sentence. The model itself is left alone. What cannot be
+asked, because something is missing or a method fails, raises a TypeError that says what to add.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+from typing import Callable
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.autoregressive import Context, select_rows
+from course_lib.contract import probes as probe
+from course_lib.contract.probes import TooLarge, Unusable
+from course_lib.contract.statistics import Test, chi_square, p_value, uniform_tests
+
+REACTS = 1e-9           # a change in a factor's log-probabilities below this is rounding, in float64
+AGREES = 1e-8
+SUMS = 1e-6             # enumeration; quadrature of a density is allowed 1e-3
+UNLIKELY = 1e-4         # samples fail on two p-values below this in a row: one correct model in a hundred million
+
+
+class ContractError(AssertionError):
+    """A model broke the contract; the message says which input reached which output, or by how much it is off.
+
+    >>> from course_lib.autoregressive import AutoregressiveModel
+    >>> class Leaky(AutoregressiveModel):
+    ...     def conditionals(self, x, context=None):
+    ...         return self.conditional(x)  # each factor sees its own variable
+    >>> check_all(Leaky(3))
+    Traceback (most recent call last):
+    course_lib.contract.checks.ContractError: factor 0 reads x_0, ...
+    """
+
+
+@dataclass
+class Result:
+    """What was proved. Prints as one line; `values` holds the numbers behind it.
+
+    >>> from course_lib.density import FVSBN
+    >>> print(check_normalized(FVSBN(9)))
+    normalised (sum of p over 512 states = 1.000000)
+    """
+
+    line: str
+    values: dict = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.line
+
+    __repr__ = __str__
+
+
+def _asks_for(*names: str) -> Callable:
+    """A check of models that have these methods and attributes; an error that one of them raises is put into words."""
+    def decorate(check: Callable) -> Callable:
+        @functools.wraps(check)
+        def call(model: nn.Module, *, length: int | None = None, context: Context | None = None,
+                 seed: int = 0) -> Result:
+            probe.require(model, "n", "conditional", "log_prob", "randomize", *names)
+            try:
+                return check(model, length=length, context=context, seed=seed)
+            except (NotImplementedError, Unusable):                  # these say what to do
+                raise
+            except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
+                raise Unusable(probe.why(model, error, context)) from error
+        return call
+    return decorate
+
+
+def check_all(model: nn.Module, *, length: int | None = None, context: Context | None = None, seed: int = 0) -> Result:
+    """All four checks. A `Mixture` is summed and sampled itself, its components are checked for everything.
+
+    length   number of variables, for a model of sequences of any length
+    context  (P,) or (R, P), for a model that is conditioned on something, or a tuple of such, as prompts with their
+             mask; the views are compared for all R rows, the rest is checked for the first
+    """
+    kwargs = {"length": length, "context": context, "seed": seed}
+    lines, values = [], {}
+    checks = [check_causal, check_normalized, check_views_agree, check_samples]
+    probe.require(model, *([] if hasattr(model, "models") else ["conditionals"]))
+    if not probe.has_factors(model):
+        for k, component in enumerate(model.models):
+            try:
+                check_all(component, **kwargs)
+            except ContractError as error:
+                raise ContractError(f"component {k}: {error}") from None
+        lines.append(f"{len(model.models)} components keep the contract")
+        checks = [check_normalized, check_samples]
+    for check in checks:
+        try:
+            result = check(model, **kwargs)
+        except TooLarge as error:
+            result = Result(f"{'sum not taken' if check is check_normalized else 'samples not tested'} ({error})")
+        lines.append(result.line)
+        values.update(result.values)
+    return Result(", ".join(lines), values)
+
+
+# --- (1) nothing leaks and nothing is missing ------------------------------------------------------------------------
+
+
+@_asks_for("conditionals", "order", "parents")
+def check_causal(model: nn.Module, *, length: int | None = None, context: Context | None = None,
+                 seed: int = 0) -> Result:
+    """Each factor reacts to exactly its `parents(i)`.
+
+    Discrete inputs are flipped one at a time, continuous ones differentiated; the reactions are united over several
+    draws of the parameters and of the inputs, so that a chance zero hides nothing.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    n = probe.length_of(model, length)
+    reacts = torch.zeros(n, n, dtype=torch.bool)                     # reacts[i, j]: factor i changes with variable j
+    declared = torch.zeros(n, n, dtype=torch.bool)
+    for i in range(n):
+        declared[i, model.parents(i)] = True
+    pattern = probe.flips if probe.is_discrete(model) else probe.jacobian
+    rows = max(1, min(8, 512 // n))                                  # inputs for each draw of the parameters
+    for draw in range(8):
+        net = probe.copy_of(model, generator)
+        x, ctx = probe.inputs(net, rows, n, generator), probe.contexts(context, rows, net)
+        reacts |= pattern(net, x, ctx, generator) > REACTS
+        if draw >= 2 and not (declared & ~reacts).any():             # nothing missing: three draws settle the leaks
+            break
+    order = probe.order_of(model, n)
+    where = "Jacobian" if pattern is probe.jacobian else "distribution"
+    for i, j in (reacts & ~declared).nonzero().tolist():
+        late = "drawn later" if order.index(j) > order.index(i) else "not one of its parents"
+        what = "the variable that it predicts" if i == j else late
+        raise ContractError(f"factor {i} reads x_{j}, which is {what}: its {where} changes when x_{j} does")
+    for i, j in (declared & ~reacts).nonzero().tolist():
+        raise ContractError(f"factor {i} never reads x_{j}, which is one of its parents: information is lost")
+    return Result("causal", {"reacts": reacts})
+
+
+# --- (2) probabilities sum to one ------------------------------------------------------------------------------------
+
+
+@_asks_for()
+def check_normalized(model: nn.Module, *, length: int | None = None, context: Context | None = None,
+                     seed: int = 0) -> Result:
+    """The sum over all states (at most 2^16), or the integral over one or two continuous variables, is 1.
+
+    Taken for the parameters as they are and once more for redrawn ones; the worse of the two is reported.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    n = probe.length_of(model, length)
+    sums, count = [], 0
+    for net in (probe.copy_of(model), probe.copy_of(model, generator)):
+        if probe.is_discrete(model):
+            log_p = probe.enumerate_states(net, n, context)[1]
+            count = len(log_p)
+            sums.append(log_p.exp().sum().item())
+        else:
+            sums.append(probe.masses(net, n, context)[1].sum().item())
+    total = max(sums, key=lambda s: math.inf if math.isnan(s) else abs(s - 1))
+    what, over = ("sum of p", f"{count} states") if count else ("integral", f"{n} continuous variable{'s' * (n > 1)}")
+    if not abs(total - 1) <= (SUMS if count else 1e-3):
+        raise ContractError(f"probabilities do not sum to one: the {what} over {over} is {total:.6f}")
+    return Result(f"normalised ({what} over {over} = {total:.6f})", {"sum": total, "states": count})
+
+
+# --- (3) both views agree --------------------------------------------------------------------------------------------
+
+
+@_asks_for("conditionals", "order", "start", "predict", "update", "select", "check_input")
+def check_views_agree(model: nn.Module, *, length: int | None = None, context: Context | None = None,
+                      seed: int = 0) -> Result:
+    """Along drawn paths, `predict` equals the matching column of one full `conditionals` pass on the result.
+
+    Half-way the rows are reordered by `select`, as a beam search would. `log_prob` must be the sum of the factors.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    n, rows = probe.length_of(model, length), 4
+    order, worst = probe.order_of(model, n), 0.0
+    for net in (probe.copy_of(model), probe.copy_of(model, generator)):
+        ctx = probe.contexts(context, rows, net, every=True)
+        x = torch.zeros_like(probe.inputs(net, rows, n, generator))
+        with torch.no_grad():
+            state, seen = net.start(rows, ctx), []
+            for k, i in enumerate(order):
+                distribution = probe.expect(net.predict(state), f"{type(net).__name__}.predict", (rows,))
+                seen.append(probe.features(net, distribution))       # (rows, K)
+                u = torch.rand(rows, net.conditional.num_uniforms, generator=generator, dtype=torch.float64)
+                x_i = net.conditional.draw(distribution, u.to(x.device))
+                state = net.update(state, x_i)
+                x[:, i] = x_i.to(x.dtype)
+                if k == n // 2:
+                    swap = torch.tensor([2, 0, 3, 3], device=x.device)
+                    state, x, ctx = net.select(state, swap), x[swap], select_rows(ctx, swap)
+                    seen = [s[swap] for s in seen]
+            factors = probe.factors(net, x, ctx)
+            full, parts = probe.features(net, factors), factors.log_prob(net.check_input(x, ctx)).sum(dim=1)
+            whole = net.log_prob(x, ctx)
+        for k, i in enumerate(order):
+            gap, size = _gap(seen[k], full[:, i])
+            if not gap <= AGREES * size:
+                raise ContractError(f"the two views differ: at step {k} predict gives variable {i} another "
+                                    f"distribution than conditionals does (largest difference {gap:.2g})")
+            worst = max(worst, gap)
+        gap, size = _gap(whole, parts)
+        if not gap <= AGREES * size:
+            raise ContractError(f"log_prob is not the sum of the factors' log-probabilities: it differs by {gap:.2g}")
+    power = max(-12, math.ceil(math.log10(max(worst, 1e-300))))      # the next power of ten: the same on every machine
+    return Result(f"both views agree within 1e{power}", {"difference": worst})
+
+
+def _gap(a: Tensor, b: Tensor) -> tuple[float, float]:
+    """Largest difference of two tensors of log-probabilities, and their size; -1e9 and less are all "impossible"."""
+    a, b = a.clamp(min=-1e9), b.clamp(min=-1e9)
+    return (a - b).abs().max().item(), max(1.0, b.abs().max().item())
+
+
+# --- (4) samples follow the distribution -----------------------------------------------------------------------------
+
+
+@_asks_for("sample")
+def check_samples(model: nn.Module, *, length: int | None = None, context: Context | None = None,
+                  seed: int = 0) -> Result:
+    """Chi-square of samples against the enumerated distribution; for continuous variables, of their CDF values.
+
+    Models with factors are tested twice, the second time with about half of the variables given, others in each row,
+    against the clamped law: known variables fixed, the others p(x_i | what came before).
+    """
+    generator = torch.Generator().manual_seed(seed)
+    n, net = probe.length_of(model, length), probe.copy_of(model, generator)
+    fit, clamped = (_fit_of_states, _fit_of_clamped_states) if probe.is_discrete(net) else \
+        (_fit_of_percentiles if probe.has_factors(net) else _fit_of_cells, _fit_of_clamped_percentiles)
+    statistic, freedom = _judge(fit(net, n, context, generator), "samples do not follow the model's own probabilities")
+    if probe.has_factors(net):
+        _judge(clamped(net, n, context, generator), "with given variables, samples do not follow the clamped law")
+    return Result(f"samples fit (chi-square {statistic:.0f} on {freedom})",
+                  {"chi_square": statistic, "freedom": freedom})
+
+
+def _fit_of_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
+    states, log_p = probe.enumerate_states(net, n, context)
+    num = min(max(4096, 20 * len(states)), 2 ** 16)
+
+    def tests() -> list[Test]:
+        drawn = probe.draw(net, num, n, context, generator)
+        return [chi_square(probe.count_states(net, drawn), num * log_p.exp())]
+    return tests
+
+
+def _fit_of_clamped_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
+    """Eight sets of known variables in turn, each with values of its own: rows 0, 8, 16, ... have the first one's."""
+    states, _ = probe.enumerate_states(net, n, context)
+    ctx, each = probe.contexts(context, len(states), net), 4096
+    given = states[torch.randint(len(states), (8,), generator=generator).to(states.device)]
+    known = torch.rand(4, n, generator=generator).to(states.device) < 0.5
+    known = torch.cat([known, ~known])
+    with torch.no_grad():
+        x = net.conditional.check(states, dtype=torch.float64)
+        log_p = probe.factors(net, x, ctx).log_prob(x)
+    laws = [log_p[:, ~k].sum(dim=1).exp() * (states == g)[:, k].all(dim=1) for g, k in zip(given, known)]
+
+    def tests() -> list[Test]:
+        x = probe.draw(net, 8 * each, n, context, generator, given.repeat(each, 1), known.repeat(each, 1))
+        _kept(x, given.repeat(each, 1), known.repeat(each, 1))
+        return [chi_square(probe.count_states(net, x[t::8]), each * law) for t, law in enumerate(laws)]
+    return tests
+
+
+def _fit_of_percentiles(net, n: int, context, generator) -> Callable[[], list[Test]]:
+    """F(x_i | x_<i) of a continuous variable is uniform on [0, 1], and independent of the others'."""
+    def tests() -> list[Test]:
+        x = probe.draw(net, 4096, n, context, generator)
+        with torch.no_grad():
+            return uniform_tests(probe.factors(net, x, probe.contexts(context, len(x), net)).cdf(x))
+    return tests
+
+
+def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[], list[Test]]:
+    """The same with values given, other variables in each row: the model's own draws, each column shuffled."""
+    def tests() -> list[Test]:
+        given = probe.draw(net, 2 ** 15, n, context, generator)
+        given = given.gather(0, torch.rand(given.shape, generator=generator).argsort(dim=0).to(given.device))
+        known = (torch.rand(given.shape, generator=generator) < 0.5).to(given.device)
+        x = probe.draw(net, len(given), n, context, generator, given, known)
+        _kept(x, given, known)
+        with torch.no_grad():
+            u = probe.factors(net, x, probe.contexts(context, len(x), net)).cdf(x)
+        rank = given.argsort(dim=0).argsort(dim=0)                   # what is given is uniform by its rank
+        return uniform_tests(torch.where(known, (rank + 0.5) / len(given), u))
+    return tests
+
+
+def _kept(x: Tensor, given: Tensor, known: Tensor) -> None:
+    if not (x == given)[known].all():
+        raise ContractError("sample changed a given variable")
+
+
+def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
+    """A density without factors: samples against its integral over ten intervals an axis."""
+    axes, mass = probe.masses(net, n, context)
+    bins = []                                                        # for each axis, the interval of each of its cells
+    for d in range(n):
+        margin = mass.sum(dim=1 - d) if n == 2 else mass
+        bins.append((10 * (margin.cumsum(0) - margin / 2) / margin.sum()).long().clamp(0, 9))
+    place = bins[0] if n == 1 else 10 * bins[0][:, None] + bins[1]
+    expected = mass.new_zeros(10 ** n).index_add(0, place.flatten(), mass.flatten())
+
+    def tests() -> list[Test]:
+        x = probe.draw(net, 8192, n, context, generator)
+        cell = [(torch.bucketize(x[:, d].contiguous(), axes[d]) - 1).clamp(0, len(bins[d]) - 1) for d in range(n)]
+        counts = torch.bincount(place[tuple(cell)], minlength=10 ** n)
+        return [chi_square(counts.double(), len(x) * expected)]
+    return tests
+
+
+def _judge(tests: Callable[[], list[Test]], sentence: str) -> Test:
+    """The first test's numbers. A failure counts if the same test fails on a second drawing of samples too."""
+    found = tests()
+    suspects = [t for t, test in enumerate(found) if p_value(*test) < UNLIKELY]
+    again = tests() if suspects else []
+    for t in suspects:
+        if p_value(*again[t]) < UNLIKELY:
+            raise ContractError(f"{sentence}: chi-square {again[t][0]:.0f} on {again[t][1]} degrees of freedom")
+    return found[0]

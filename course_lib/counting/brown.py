@@ -1,0 +1,209 @@
+"""Classes of words that are followed by, and follow, the same classes: found by merging, improved by exchange."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Integer
+from torch import Tensor
+
+from course_lib.former import renamed
+from course_lib.tokenizers.sequences import Tokens, as_sequences
+
+
+class Bigrams(NamedTuple):
+    """Distinct pairs of neighbours: left (M,), right (M,), count (M,); and how often each of V words occurs."""
+
+    left: np.ndarray
+    right: np.ndarray
+    count: np.ndarray
+    frequency: np.ndarray
+
+
+@renamed(vocabulary="vocab_size")
+def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
+    """Count neighbours within each sequence."""
+    sequences = [s.cpu() for s in as_sequences(tokens, vocab_size)]
+    pairs = torch.cat([s[:-1] * vocab_size + s[1:] for s in sequences])
+    if len(pairs) == 0:
+        raise ValueError("tokens has no two symbols beside each other; classes are found from neighbours")
+    pairs, count = torch.unique(pairs, return_counts=True)
+    return Bigrams((pairs // vocab_size).numpy(), (pairs % vocab_size).numpy(), count.double().numpy(),
+                   torch.bincount(torch.cat(sequences), minlength=vocab_size).numpy())
+
+
+def mutual_information(table: np.ndarray) -> float:
+    r"""$I = \sum_{c, c'} p(c, c') \ln \frac{p(c, c')}{p(c)\, p(c')}$ in nats, from a table of counts (C, C).
+
+    A class bigram's log-likelihood per symbol is I minus the entropy of the words, so the classes that maximise I are
+    the most likely ones. Source: Brown et al. 1992, section 3.
+    """
+    total = table.sum()
+    return float((_f(table).sum() - _f(table.sum(1)).sum() - _f(table.sum(0)).sum() + _f(total)) / total)
+
+
+def class_table(classes: Integer[Tensor, "V"], pairs: Bigrams) -> np.ndarray:
+    """Counts of neighbouring classes, (C, C)."""
+    label = classes.cpu().numpy()
+    size = int(label.max()) + 1
+    return np.bincount(label[pairs.left] * size + label[pairs.right], pairs.count, size ** 2).reshape(size, size)
+
+
+@renamed(vocabulary="vocab_size")
+def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int | None = None,
+                  exchange: int = 0) -> Integer[Tensor, "V"]:
+    """The class of each word, (V,), by greedy merging under average mutual information. Source: Brown et al. 1992.
+
+    The C most frequent words get a class each. Each further word, by frequency, makes a class C + 1, and the two
+    classes whose merging loses the least information become one. The information is that of the words taken in so far.
+
+    num_classes  C; words that never occur join the class that occurs least
+    bos_id       gets a class of its own, number C, which `ClassNGram` needs
+    exchange     rounds of moving single words to better classes afterwards, each round over all words; it stops when
+                 a round moves none. Source: Brown et al. 1992, section 3; Martin, Liermann and Ney 1998.
+
+    A step costs O(C^2): the loss of a pair is kept up to date, not summed anew.
+    """
+    pairs = bigrams(as_sequences(tokens, vocab_size, bos_id=bos_id), vocab_size)
+    ranked = np.argsort(-pairs.frequency, kind="stable")
+    ranked = ranked[pairs.frequency[ranked] > 0]
+    if not 2 <= num_classes <= len(ranked):
+        raise ValueError(f"num_classes is {num_classes}; expected 2 to {len(ranked)}, the distinct words of the text")
+    label = _merge(pairs, ranked, num_classes)
+    for _ in range(exchange):
+        if not _exchange(pairs, ranked, label, num_classes):
+            break
+    size = np.bincount(label[ranked], pairs.frequency[ranked], num_classes)
+    label[label < 0] = size.argmin()
+    if bos_id is not None:
+        label[bos_id] = num_classes
+    return torch.from_numpy(label)
+
+
+def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
+    r"""Labels (V,), -1 for words that never occur.
+
+    Up to constants N I is $\sum f(N_{ij}) - \sum f(N_{i\cdot}) - \sum f(N_{\cdot j})$ with f(x) = x ln x. With
+    g(a, b) = f(a + b) - f(a) - f(b), merging i and j adds $\sum_k g(N_{ik}, N_{jk})$ for the rows, the same for the
+    columns, and takes away g of the margins. `rows` and `columns` hold those two sums for every pair.
+    """
+    m = num_classes + 1                                              # one slot more than classes
+    label = np.full(len(pairs.frequency), -1)
+    label[ranked[:num_classes]] = np.arange(num_classes)
+    inside = (label[pairs.left] >= 0) & (label[pairs.right] >= 0)
+    n = np.zeros((m, m))
+    np.add.at(n, (label[pairs.left[inside]], label[pairs.right[inside]]), pairs.count[inside])
+    rows = np.stack([_g(n[i], n).sum(1) for i in range(m)])          # (m, m)
+    columns = np.stack([_g(n[:, i], n.T).sum(1) for i in range(m)])
+    after, before = _neighbours(pairs)
+    possible = np.triu(np.ones((m, m), dtype=bool), 1)
+    free = num_classes                                               # the slot that holds no class
+
+    for word in ranked[num_classes:]:
+        label[word] = free                                           # a class of its own
+        n[free] = _by_class(after[word], label, m)
+        n[:, free] = _by_class(before[word], label, m)
+        rows += _outer(n[:, free])
+        columns += _outer(n[free])
+        rows[free] = rows[:, free] = _g(n[free], n).sum(1)
+        columns[free] = columns[:, free] = _g(n[:, free], n.T).sum(1)
+
+        gain = np.where(possible, _gain(n, rows, columns), -np.inf)  # never positive
+        i, j = np.unravel_index(np.round(gain, 6).argmax(), gain.shape)                # rounded: ties are ties
+        label[label == j] = i
+        rows += _outer(n[:, i] + n[:, j]) - _outer(n[:, i]) - _outer(n[:, j])
+        columns += _outer(n[i] + n[j]) - _outer(n[i]) - _outer(n[j])
+        n[i] += n[j]
+        n[:, i] += n[:, j]
+        n[j] = n[:, j] = 0
+        rows[i] = rows[:, i] = _g(n[i], n).sum(1)
+        columns[i] = columns[:, i] = _g(n[:, i], n.T).sum(1)
+        rows[j] = rows[:, j] = columns[j] = columns[:, j] = 0
+        free = j
+
+    label[label == num_classes] = free                               # classes are 0..C-1 again
+    return label
+
+
+def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Change of N I, (m, m), if i and j became one class."""
+    own = np.diag(n)
+    gain = rows - _g(own[:, None], n.T) - _g(n, own)                 # k other than i and j
+    gain = gain + columns - _g(own[:, None], n) - _g(n.T, own)
+    gain = gain + _f(own[:, None] + own + n + n.T) - _f(own)[:, None] - _f(own) - _f(n) - _f(n.T)
+    return gain - _outer(n.sum(1)) - _outer(n.sum(0))
+
+
+def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes: int) -> int:
+    """Move each word, in place, to the class where I is largest; how many moved. No class is emptied."""
+    n = class_table(torch.from_numpy(np.where(label < 0, 0, label)), pairs)
+    size = np.bincount(label[ranked], minlength=num_classes)
+    after, before = _neighbours(pairs)
+    moved = 0
+    for word in ranked:
+        a = label[word]
+        if size[a] == 1:
+            continue
+        label[word] = -1                                             # taken out of its class
+        out, into = _by_class(after[word], label, num_classes), _by_class(before[word], label, num_classes)
+        right, number = after[word]
+        own = number[right == word].sum()                            # the word beside itself
+        n[a] -= out
+        n[:, a] -= into
+        n[a, a] -= own
+        gain = np.round(_entry(n, out, into, own), 6)
+        b = a if gain[a] == gain.max() else int(gain.argmax())       # a tie is no reason to move
+        n[b] += out
+        n[:, b] += into
+        n[b, b] += own
+        label[word] = b
+        size[a] -= 1
+        size[b] += 1
+        moved += a != b
+    return int(moved)
+
+
+def _entry(n: np.ndarray, out: np.ndarray, into: np.ndarray, own: float) -> np.ndarray:
+    """Change of N I, (C,), if the word with these neighbours entered each class."""
+    each = np.arange(len(n))
+    gain = (_f(n + out) - _f(n)).sum(1) + (_f(n + into[:, None]) - _f(n)).sum(0)
+    diagonal = n[each, each]
+    gain += _f(diagonal + out + into + own) - _f(diagonal + out) - _f(diagonal + into) + _f(diagonal)
+    # as a neighbour of others the word is in their margins, wherever it goes
+    for margin, more in ((n.sum(1) + into, out.sum() + own), (n.sum(0) + out, into.sum() + own)):
+        gain -= _f(margin + more) - _f(margin)
+    return gain
+
+
+def _neighbours(pairs: Bigrams) -> tuple[list, list]:
+    """For each word: (words, counts) of what comes after it, and of what comes before it."""
+    sides = []
+    for key, other in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
+        by_key = np.argsort(key, kind="stable")
+        edges = np.searchsorted(key[by_key], np.arange(1, len(pairs.frequency)))
+        sides.append(list(zip(np.split(other[by_key], edges), np.split(pairs.count[by_key], edges))))
+    return sides[0], sides[1]
+
+
+def _by_class(neighbours: tuple[np.ndarray, np.ndarray], label: np.ndarray, size: int) -> np.ndarray:
+    """Counts of neighbours summed by their class, (size,); words with label -1 are left out."""
+    words, count = neighbours
+    inside = label[words] >= 0
+    return np.bincount(label[words[inside]], count[inside], size)
+
+
+def _f(x):
+    """x ln x of a count or an array of them, 0 at 0."""
+    return x * np.log(np.maximum(x, 1))
+
+
+def _g(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return _f(a + b) - _f(a) - _f(b)
+
+
+def _outer(v: np.ndarray) -> np.ndarray:
+    """g of every pair of entries, (m, m)."""
+    fv = _f(v)
+    return _f(v[:, None] + v) - fv[:, None] - fv

@@ -1,0 +1,139 @@
+"""An n-gram over classes of words, and each word drawn from its class."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import torch
+from jaxtyping import Float, Integer
+from torch import Tensor
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical
+from course_lib.counting.ngram import NGram, State
+from course_lib.former import renamed
+from course_lib.tokenizers.sequences import Tokens, as_sequences, check_prompt, check_symbols
+
+
+class ClassNGram(AutoregressiveModel):
+    r"""$p(w_i \mid w_{i-m}, \dots, w_{i-1}) = p(w_i \mid c_i)\; p(c_i \mid c_{i-m}, \dots, c_{i-1})$, $c_i = c(w_i)$.
+
+    With m = 1 this is Brown's class bigram, p(w | c) p(c | c'): C (C - 1) + V - C free numbers, where the word
+    bigram has V (V - 1).
+
+    classes     classes[w] is the class of word w, 0..C-1, each with a word: `brown_classes` finds them
+    n           n - 1 = m classes before decide; bos_id, smoothing, alpha and buckets are those of the `NGram` over classes, `chain`
+    bos_id      must be alone in its class
+    word_alpha  added to every word's count in p(w | c) = c(w) / c(c)
+
+    Slides: the timeline of language models. Paper: Brown, Della Pietra, deSouza, Lai and Mercer 1992.
+
+    >>> # words 0 and 1 are alike, 2 and 3 are
+    >>> model = ClassNGram([0, 0, 1, 1]).fit_counts([0, 2, 1, 3, 0, 3, 1, 2])
+    >>> # 1/2 for each word of the class
+    >>> model.log_prob(torch.tensor([[3, 0]]), context=torch.tensor([[1]])).exp()
+    tensor([0.2500])
+    """
+
+    @renamed(order="n counts the symbols of a window since version 0.2: a bigram is n = 2")
+    def __init__(self, classes: Tensor | Sequence[int], *, n: int = 2, bos_id: int | None = None,
+                 smoothing: str = "none", alpha: float = 1.0, buckets: int = 1, word_alpha: float = 0.0):
+        classes = torch.as_tensor(classes)
+        num_classes = _check_classes(classes, bos_id)
+        super().__init__(None, Categorical(len(classes)))
+        if not 0 <= word_alpha < float("inf"):
+            raise ValueError(f"word_alpha is {word_alpha}; a smoothing count is 0 or more")
+        self.bos_id, self.word_alpha = bos_id, word_alpha
+        self._options = {"smoothing": smoothing, "alpha": alpha, "buckets": buckets}
+        self.chain = NGram(n=n, vocab_size=num_classes,
+                           bos_id=None if bos_id is None else int(classes[bos_id]), **self._options)
+        self.register_buffer("classes", classes.long().clone(), persistent=False)    # in the config
+        self.register_buffer("word_counts", torch.zeros(len(classes), dtype=torch.int32))
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"classes": self.classes.tolist(), "n": self.chain.memory + 1, "bos_id": self.bos_id, **self._options,
+                "word_alpha": self.word_alpha}
+
+    @property
+    def membership(self) -> Float[Tensor, "V"]:
+        """p(w | c(w)), (V,). A class none of whose words was counted is uniform over them."""
+        count = self.word_counts.to(self.chain.allowed.dtype) + self.word_alpha
+        alike = torch.zeros(self.chain.vocab_size, dtype=count.dtype, device=count.device)
+        total = alike.index_add(0, self.classes, count)[self.classes]                # (V,): of each word's class
+        size = alike.index_add(0, self.classes, torch.ones_like(count))[self.classes]
+        return torch.where(total > 0, count / total.clamp(min=1e-30), 1 / size)
+
+    # every factor at once
+    def conditionals(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+        return self._words(self.chain.conditionals(self.classes[x], self._of(context)))          # (B, n, V)
+
+    def log_prob(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Float[Tensor, "B"]:
+        """Exact log-likelihood of each row, in nats."""
+        return self.chain.log_prob(self.classes[x], self._of(context)) + self.membership.log()[x].sum(dim=1)
+
+    # one word at a time
+    def start(self, batch: int, context: Integer[Tensor, "B P"] | None = None) -> State:
+        return self.chain.start(batch, self._of(context))
+
+    def predict(self, state: State) -> Distribution:
+        return self._words(self.chain.predict(state))                # (B, V)
+
+    def update(self, state: State, x_i: Tensor) -> State:
+        return self.chain.update(state, self.classes[x_i.long()])
+
+    def parents(self, i: int) -> list[int]:
+        return self.chain.parents(i)
+
+    def check_input(self, x: Tensor, context: Tensor | None = None) -> Integer[Tensor, "B n"]:
+        return super().check_input(check_symbols(x), context)
+
+    def check_context(self, context: Tensor, batch: int) -> None:
+        check_prompt(self, context, batch, self.chain.memory if self.bos_id is None else 0)
+
+    def _of(self, words: Tensor | None) -> Tensor | None:
+        return None if words is None else self.classes[words.long()]
+
+    def _words(self, over_classes: Distribution) -> Distribution:
+        return self.conditional(over_classes.logits[..., self.classes] + self.membership.log())
+
+    # estimation
+    @torch.no_grad()
+    def fit_counts(self, tokens: Tokens) -> ClassNGram:
+        """Count words and windows of classes. Returns self."""
+        sequences = self._sequences(tokens, "tokens")
+        self.chain.fit_counts([self.classes[s] for s in sequences])
+        self.word_counts = torch.bincount(torch.cat(sequences), minlength=len(self.classes)).int()
+        return self
+
+    def fit_weights(self, held_out: Tokens, steps: int = 30) -> list[float]:
+        """The weights of "interpolated" by EM, as in `NGram.fit_weights`: mean log-likelihood of the classes."""
+        return self.chain.fit_weights([self.classes[s] for s in self._sequences(held_out, "held_out")], steps)
+
+    def _sequences(self, tokens: Tokens, name: str) -> list[Tensor]:
+        return [s.to(self.classes.device) for s in as_sequences(tokens, len(self.classes), name, self.bos_id)]
+
+    @torch.no_grad()
+    def randomize(self, generator: torch.Generator | None = None) -> None:
+        """Redraw the counts of words and of classes; the classes stay."""
+        self.chain.randomize(generator)
+        drawn = torch.randint(1, 8, (len(self.classes),), generator=generator)
+        self.word_counts = drawn.int().to(self.word_counts.device)
+
+
+def _check_classes(classes: Tensor, bos_id: int | None) -> int:
+    """The number of classes, or a ValueError."""
+    if classes.dim() != 1 or len(classes) == 0 or classes.is_floating_point():
+        raise ValueError(f"classes has shape {tuple(classes.shape)} and {classes.dtype}; expected integers (V,)")
+    size = int(classes.max()) + 1
+    if int(classes.min()) < 0 or len(classes.unique()) != size:
+        raise ValueError(f"classes holds {classes.unique().tolist()[:6]}...; expected 0..C-1, each with a word")
+    if size < 2:
+        raise ValueError("classes has one class; expected at least two, for one class is a unigram")
+    if bos_id is not None and not 0 <= bos_id < len(classes):
+        raise ValueError(f"bos_id is {bos_id}; this vocabulary has {len(classes)} symbols, 0..{len(classes) - 1}")
+    if bos_id is not None and int((classes == classes[bos_id]).sum()) > 1:
+        raise ValueError(f"bos_id = {bos_id} shares its class with other words; it is never predicted, they are")
+    return size

@@ -1,0 +1,134 @@
+"""Markov's chain: the next symbol depends on the one before it alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Integer
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical
+from course_lib.tokenizers.sequences import Tokens, as_sequences, check_prompt, check_symbols
+
+IMPOSSIBLE = -100.0                                                  # a logit for p = 0: e^-100 = 4e-44
+
+
+class State(NamedTuple):
+    """What the next symbol depends on."""
+
+    last: Tensor                                                     # (B,), -1 before the first symbol
+
+
+class MarkovChain(AutoregressiveModel):
+    r"""$p(x_1) = \pi_{x_1}, \quad p(x_i = b \mid x_{i-1} = a) = A_{ab}$: a first-order chain, sequences of any length.
+
+    An `NGram` of order 1 with an initial distribution in the place of a start symbol, as a full table: V - 1 free
+    numbers at the start and V (V - 1) after it. A prompt `context` (B, P), its last symbol, may take the start's place.
+
+    Slides: the timeline of language models. Paper: Markov 1913, on vowels and consonants.
+
+    >>> chain = MarkovChain(2).fit_counts([0, 0, 1, 0, 1, 1, 0, 0])
+    >>> chain.transition  # row a: what follows a
+    tensor([[0.5000, 0.5000],
+            [0.6667, 0.3333]], grad_fn=<SoftmaxBackward0>)
+    """
+
+    def __init__(self, num_states: int):
+        super().__init__(None, Categorical(num_states))
+        self.initial_logits = nn.Parameter(torch.zeros(num_states))
+        self.transition_logits = nn.Parameter(torch.zeros(num_states, num_states))   # row a: what follows a
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"num_states": len(self.initial_logits)}
+
+    @property
+    def initial(self) -> Float[Tensor, "V"]:
+        """The distribution of the first symbol."""
+        return self.initial_logits.softmax(dim=-1)
+
+    @property
+    def transition(self) -> Float[Tensor, "V V"]:
+        """Row a is the distribution of the symbol after a."""
+        return self.transition_logits.softmax(dim=-1)
+
+    # every factor at once
+    def conditionals(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+        first = self.predict(self.start(len(x), context)).logits     # (B, V)
+        return self.conditional(torch.cat([first[:, None], self.transition_logits[x[:, :-1]]], dim=1))
+
+    # one symbol at a time
+    def start(self, batch: int, context: Integer[Tensor, "B P"] | None = None) -> State:
+        if context is None:
+            return State(torch.full((batch,), -1, device=self.initial_logits.device))
+        return State(check_prompt(self, context, batch, 1)[:, -1])
+
+    def predict(self, state: State) -> Distribution:
+        begun = state.last[:, None] >= 0
+        return self.conditional(torch.where(begun, self.transition_logits[state.last], self.initial_logits))   # (B, V)
+
+    def update(self, state: State, x_i: Tensor) -> State:
+        return State(x_i.long())
+
+    def parents(self, i: int) -> list[int]:
+        return [i - 1] if i else []
+
+    def check_input(self, x: Tensor, context: Tensor | None = None) -> Integer[Tensor, "B n"]:
+        return super().check_input(check_symbols(x), context)
+
+    def check_context(self, context: Tensor, batch: int) -> None:
+        check_prompt(self, context, batch, 1)
+
+    @torch.no_grad()
+    def fit_counts(self, tokens: Tokens, alpha: float = 0.0) -> MarkovChain:
+        r"""Maximum likelihood by counting: $A_{ab} = (c(a, b) + \alpha) / (c(a) + \alpha V)$. Returns self.
+
+        Each sequence gives one first symbol and its transitions. A row that was never left becomes uniform; what was
+        never seen is kept at p = e^-100, a finite logit.
+        """
+        if alpha < 0:
+            raise ValueError(f"alpha is {alpha}; a smoothing count is 0 or more")
+        size = len(self.initial_logits)
+        sequences = [s.to(self.initial_logits.device) for s in as_sequences(tokens, size)]
+        first = torch.stack([s[0] for s in sequences])
+        pairs = torch.cat([s[:-1] * size + s[1:] for s in sequences])
+        self._set(torch.bincount(first, minlength=size) + alpha,
+                  torch.bincount(pairs, minlength=size ** 2).reshape(size, size) + alpha)
+        return self
+
+    @classmethod
+    def from_probabilities(cls, initial: Float[Tensor, "V"], transition: Float[Tensor, "V V"]) -> MarkovChain:
+        """The chain with this start and these rows. Raises ValueError unless each sums to 1 within 1e-6."""
+        for name, p in (("initial", initial), ("transition", transition)):
+            if (p < 0).any() or ((p.sum(-1) - 1).abs() > 1e-6).any():
+                raise ValueError(f"{name} holds {p.min().item():.6g} and sums to {p.sum(-1).tolist()}; "
+                                 "expected probabilities that sum to 1")
+        chain = cls(len(initial)).to(initial.device, initial.dtype)
+        chain._set(initial, transition)
+        return chain
+
+    @torch.no_grad()
+    def _set(self, initial: Tensor, transition: Tensor) -> None:
+        for logits, weight in ((self.initial_logits, initial), (self.transition_logits, transition)):
+            total = weight.double().sum(dim=-1, keepdim=True)
+            p = torch.where(total > 0, weight / total.clamp(min=1e-300), 1 / len(self.initial_logits))
+            logits.copy_(p.log().clamp(min=IMPOSSIBLE))
+
+    def stationary(self) -> Float[Tensor, "V"]:
+        r"""The distribution that one step leaves as it is, $\pi A = \pi$. Raises ValueError if there are several."""
+        a = self.transition.detach().double()
+        equations = torch.cat([a.T - torch.eye(len(a), dtype=a.dtype, device=a.device), torch.ones_like(a[:1])])
+        if torch.linalg.matrix_rank(equations, rtol=1e-9) < len(a):
+            raise ValueError("transition has parts that never reach each other; no single distribution is stationary")
+        one = torch.zeros(len(a) + 1, dtype=a.dtype, device=a.device)
+        one[-1] = 1
+        return torch.linalg.lstsq(equations, one[:, None]).solution[:, 0].clamp(min=0).to(self.transition.dtype)
+
+    def entropy_rate(self) -> Float[Tensor, ""]:
+        r"""$-\sum_a \pi_a \sum_b A_{ab} \ln A_{ab}$, nats per symbol: no model does better on long texts."""
+        a = self.transition.detach()
+        return -(self.stationary()[:, None] * torch.xlogy(a, a)).sum()

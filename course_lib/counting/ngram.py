@@ -1,0 +1,222 @@
+r"""Models of text by counting: the next symbol depends on the last few alone, $p(x_i \mid x_{i-m}, \dots, x_{i-1})$."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Integer
+from torch import Tensor
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical
+from course_lib.counting.counts import Histories, distinct, windows
+from course_lib.counting.packing import from_front_coding, pack, unpack
+from course_lib.counting.smoothing import Interpolated, scheme
+from course_lib.former import renamed
+from course_lib.tokenizers.sequences import Tokens, as_sequences, check_prompt, check_symbols
+
+MAX_TABLE = 2 ** 20                                                  # rows that `randomize` will fill
+
+
+class State(NamedTuple):
+    """What the next symbol depends on."""
+
+    history: Tensor                                                  # (B, m): the last m symbols, oldest first
+
+
+class NGram(AutoregressiveModel):
+    r"""$p(x_i \mid x_{<i}) = p(x_i \mid x_{i-m}, \dots, x_{i-1})$, estimated by counting, with m = n - 1.
+
+    n           symbols of a window: 1 for a unigram, 2 for a bigram, 3 for a trigram
+    vocab_size  V, the number of symbols
+    bos_id      a symbol that stands before every sequence, m times, and is itself never predicted: p(bos) = 0. None:
+                the model starts after a prompt, `context` (B, P) with P >= m, and invents no distribution for a start
+    smoothing   "none" (maximum likelihood), "add" (`alpha`), "interpolated" (weights by `fit_weights`, `buckets` of
+                them a level) or "kneser-ney": see `course_lib.counting.smoothing`
+
+    The counts are the weights: they travel in the state dict, packed: a 6-gram of a megabyte of
+    characters takes half a megabyte.
+
+    Slides: the timeline of language models. Papers: Shannon 1948; Jelinek and Mercer 1980.
+
+    >>> bigram = NGram(n=2, vocab_size=3, bos_id=2).fit_counts([[0, 1, 1], [0, 0, 1]])
+    >>> # after the start: 0; after a 0: 0 or 1
+    >>> bigram.conditionals(torch.tensor([[0, 1]])).probs
+    tensor([[[1.0000, 0.0000, 0.0000],
+             [0.3333, 0.6667, 0.0000]]])
+    """
+
+    @renamed(order="n counts the symbols of a window since version 0.2: a bigram is n = 2", vocabulary="vocab_size")
+    def __init__(self, *, n: int, vocab_size: int, bos_id: int | None = None, smoothing: str = "none",
+                 alpha: float = 1.0, buckets: int = 1):
+        super().__init__(None, Categorical(vocab_size))
+        if n < 1:
+            raise ValueError(f"n is {n}; a window has at least one symbol: 1 for a unigram, 2 for a bigram")
+        if bos_id is not None and not 0 <= bos_id < vocab_size:
+            raise ValueError(f"bos_id is {bos_id}; this vocabulary has {vocab_size} symbols, 0..{vocab_size - 1}")
+        self.memory, self.vocab_size, self.bos_id = n - 1, vocab_size, bos_id        # `n` is the number of variables
+        self._options = {"smoothing": smoothing, "alpha": alpha, "buckets": buckets}
+        self.smoothing = scheme(smoothing, n - 1, vocab_size - (bos_id is not None), alpha, buckets)
+        self.histories: Histories | None = None                      # the tree of counts; None before fit_counts
+        allowed = torch.ones(vocab_size)
+        if bos_id is not None:
+            allowed[bos_id] = 0
+        self.register_buffer("allowed", allowed, persistent=False)   # (V,): 1 where a symbol may be predicted
+        self.register_buffer("packed", torch.zeros(0, dtype=torch.uint8))            # the counts, as a file holds them
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"n": self.memory + 1, "vocab_size": self.vocab_size, "bos_id": self.bos_id, **self._options}
+
+    # every factor at once
+    def conditionals(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+        return self.conditional(self._p(self._past(x, context)).log())          # (B, n, V)
+
+    def log_prob(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Float[Tensor, "B"]:
+        """Exact log-likelihood of each row, in nats. It looks up the symbols of x alone, not all V of them."""
+        return self._p(self._past(x, context), x).log().sum(dim=1)
+
+    # one symbol at a time
+    def start(self, batch: int, context: Integer[Tensor, "B P"] | None = None) -> State:
+        return State(self._before(batch, context))
+
+    def predict(self, state: State) -> Distribution:
+        return self.conditional(self._p(state.history).log())        # (B, V)
+
+    def update(self, state: State, x_i: Tensor) -> State:
+        return State(torch.cat([state.history, x_i[:, None].long()], dim=1)[:, 1:])
+
+    def parents(self, i: int) -> list[int]:
+        return list(range(max(0, i - self.memory), i))
+
+    def _p(self, history: Integer[Tensor, "... m"], symbol: Tensor | None = None) -> Tensor:
+        """p(symbol | history), (...), or of every symbol, (..., V), by the recursion that `smoothing` states.
+
+        Unrolled: the shares of level k count by the product of the rests above it, and only symbols that were seen
+        have a share. So the cost is that of the counts met, not V for each level.
+        """
+        if self.histories is None:
+            raise ValueError("this n-gram has no counts yet; call fit_counts first")
+        dtype, tree, k = self.allowed.dtype, self.histories, torch.arange(self.memory + 1, device=self.allowed.device)
+        h = tree.walk(history)                                       # (..., L): levels 0..m, -1 where never seen
+        total, types = tree.total[h].to(dtype), tree.types[h].to(dtype)
+        rest = torch.where(h >= 0, self.smoothing.rest(k, total, types), 1)
+        below = rest.flip(-1).cumprod(dim=-1).flip(-1)               # what levels k and above leave to those below
+        reach = torch.cat([below[..., 1:], torch.ones_like(below[..., :1])], dim=-1)  # what reaches level k
+        uniform = self.allowed / self.allowed.sum()
+        if symbol is not None:
+            share = self.smoothing.share(k, tree.count_of(h, symbol[..., None]).to(dtype), total, types)
+            return (reach * share).sum(dim=-1) + below[..., 0] * uniform[symbol]
+        row, follower, count = tree.following(h.flatten())           # row: place in (..., L), flattened
+        share = self.smoothing.share(row % len(k), count.to(dtype), total.flatten()[row], types.flatten()[row])
+        p = (below[..., :1] * uniform).reshape(-1, self.vocab_size)  # (..., V), flattened
+        p.index_put_((row // len(k), follower), reach.flatten()[row] * share, accumulate=True)
+        return p.reshape(*history.shape[:-1], self.vocab_size)
+
+    def _past(self, x: Integer[Tensor, "B n"], context: Tensor | None) -> Integer[Tensor, "B n m"]:
+        """The m symbols before each position, oldest first."""
+        padded = torch.cat([self._before(len(x), context), x], dim=1)                # (B, m + n)
+        index = torch.arange(x.shape[1], device=x.device)[:, None] + torch.arange(self.memory, device=x.device)
+        return padded[:, index]
+
+    def _before(self, batch: int, context: Tensor | None) -> Integer[Tensor, "B m"]:
+        """The history of the first symbol: bos_id repeated, then the prompt, its last m symbols."""
+        device = self.allowed.device
+        if context is None and self.bos_id is None and self.memory > 0:
+            raise ValueError(f"context is None; without a bos_id, a {self.memory + 1}-gram starts after a "
+                             f"prompt, (B, P) with P at least {self.memory}")
+        parts = [torch.full((batch, self.memory if self.bos_id is not None else 0), self.bos_id or 0, device=device)]
+        if context is not None:
+            parts.append(check_prompt(self, context, batch, self.memory if self.bos_id is None else 0).to(device))
+        whole = torch.cat(parts, dim=1)
+        return whole[:, whole.shape[1] - self.memory:]
+
+    def check_input(self, x: Tensor, context: Tensor | None = None) -> Integer[Tensor, "B n"]:
+        return super().check_input(check_symbols(x), context)
+
+    def check_context(self, context: Tensor, batch: int) -> None:
+        check_prompt(self, context, batch, self.memory if self.bos_id is None else 0)
+
+    # estimation
+    @torch.no_grad()
+    def fit_counts(self, tokens: Tokens) -> NGram:
+        """Count the windows of one text (T,) or of several, which do not run into each other. Returns self.
+
+        Without bos_id the first m symbols of a text serve as history alone. Raises ValueError if no window is
+        left, or if a text holds bos_id: the model itself puts it in front.
+        """
+        self._set(*distinct(self._windows(tokens, "tokens")))
+        tree = self.histories
+        self.smoothing.fit(tree.depth[tree.pairs // self.vocab_size], tree.count)
+        return self
+
+    @torch.no_grad()
+    def fit_weights(self, held_out: Tokens, steps: int = 30) -> list[float]:
+        """Fit the weights of "interpolated" by EM to text that was not counted. Mean log-likelihood before each step.
+
+        The hidden variable is the level that a symbol came from. A step sets each weight to the expected share of
+        symbols that stopped at its level among those that reached it: the likelihood never falls. On the counted text
+        itself, the longest histories would take all. Source: Jelinek and Mercer 1980.
+        """
+        if not isinstance(self.smoothing, Interpolated):
+            raise ValueError(f'smoothing is {self._options["smoothing"]!r}; only "interpolated" has weights to fit')
+        rows = self._windows(held_out, "held_out")
+        history, symbol = rows[:, :-1], rows[:, -1]
+        self._p(history[:1])                                         # raises if nothing was counted
+        h = self.histories.walk(history)                             # (N, L)
+        total = self.histories.total[h]
+        ml = self.histories.count_of(h, symbol[:, None]) / total.double()
+        base = (self.allowed / self.allowed.sum())[symbol].double()
+        return self.smoothing.em(ml, self.smoothing.bucket(total), h >= 0, base, steps)
+
+    def _windows(self, tokens: Tokens, name: str) -> Integer[Tensor, "N m"]:
+        sequences = [s.to(self.allowed.device) for s in as_sequences(tokens, self.vocab_size, name, self.bos_id)]
+        rows = windows(sequences, self.memory, self.bos_id)
+        if len(rows) == 0:
+            raise ValueError(f"{name} has no sequence of n = {self.memory + 1} symbols or more; nothing can be counted")
+        return rows
+
+    def _set(self, grams: Integer[Tensor, "G m"], counts: Tensor) -> None:
+        """Take these counts of distinct windows, sorted."""
+        self.packed = pack(grams, counts)
+        self._count(grams, counts)
+
+    def _count(self, grams: Integer[Tensor, "G m"], counts: Tensor) -> None:
+        tree = Histories.of(grams, counts, self.vocab_size)
+        self.histories = tree.continued(self.bos_id) if self.smoothing.continuation else tree
+
+    @torch.no_grad()
+    def randomize(self, generator: torch.Generator | None = None) -> None:
+        """Redraw every count, some of them 0, and the numbers of the smoothing."""
+        m, size = self.memory + 1, self.vocab_size ** (self.memory + 1)
+        if size > MAX_TABLE:
+            raise ValueError(f"randomize would draw {self.vocab_size}^{m} = {size} counts, at most {MAX_TABLE}: "
+                             "prove a model of the same class with fewer symbols")
+        place = self.vocab_size ** torch.arange(m - 1, -1, -1)
+        grams = torch.arange(size)[:, None] // place % self.vocab_size               # every window, sorted
+        counts = torch.randint(0, 8, (size,), generator=generator)
+        keep = (counts > 0) & (grams[:, -1] != (-1 if self.bos_id is None else self.bos_id))
+        keep[-1 if self.bos_id != self.vocab_size - 1 else -2] |= not keep.any()     # never an empty table
+        self._set(grams[keep].to(self.allowed.device), counts[keep].clamp(min=1).to(self.allowed.device))
+        self.smoothing.randomize(generator)
+
+    def _load_from_state_dict(self, state_dict, prefix, *args):
+        """Counts have whatever size the file gives them; the tree is built from them."""
+        former = [state_dict.pop(prefix + name, None) for name in ("shared", "symbols", "counts")]   # of version 0.1
+        if all(part is not None for part in former):
+            grams = from_front_coding(*former[:2], self.memory + 1)
+            state_dict[prefix + "packed"] = pack(grams, former[2]) if len(grams) else self.packed[:0]
+        packed = state_dict.get(prefix + "packed")
+        if packed is not None:
+            self.packed, self.histories = packed.to(self.allowed.device).clone(), None
+            if len(packed):
+                grams, counts = unpack(self.packed)
+                if grams.shape[1] != self.memory + 1 or int(grams.max()) >= self.vocab_size:
+                    raise ValueError(f"the packed counts are of windows of {grams.shape[1]} symbols, the largest "
+                                     f"{int(grams.max())}; expected n = {self.memory + 1} over a vocabulary of "
+                                     f"{self.vocab_size}: this is another model's file, or it is damaged")
+                self._count(grams, counts)
+        super()._load_from_state_dict(state_dict, prefix, *args)

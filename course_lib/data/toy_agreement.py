@@ -1,0 +1,107 @@
+"""Two sentences in which three words can only be known by looking back, from a grammar: for models that attend.
+
+"the old girl near the dogs sees the ball . she wants the ball ." The verb agrees with the subject, whoever else stands
+near; the pronoun of the second sentence is that of the subject; its object is the object of the first. Everything else
+is drawn, each choice equally likely, so that the entropy of a text is known.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from course_lib.tokenizers.batching import pad
+from course_lib.tokenizers.vocabulary import Vocabulary
+
+BOS, END = "<s>", "."
+BEINGS = {"girl": ("girls", "she"), "woman": ("women", "she"), "queen": ("queens", "she"),      # plural, pronoun
+          "boy": ("boys", "he"), "man": ("men", "he"), "king": ("kings", "he"),
+          "dog": ("dogs", "it"), "cat": ("cats", "it")}
+MANY = "they"
+VERBS = ("see", "want", "find", "paint", "like", "draw")             # and with an s after one being
+THINGS = ("ball", "book", "boat", "house", "letter", "apple", "table", "hat")
+ADJECTIVES = ("small", "old", "big", "strange")
+LONGEST = 17                                                         # words of a text, full stops counted
+
+
+class Text(NamedTuple):
+    """words, and which of them follow from others: "verb", "pronoun", "verb2" and "thing" -> its place, and that of the
+    word to look back to."""
+
+    words: tuple[str, ...]
+    known: dict[str, tuple[int, int]]
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+def texts(num: int, generator: torch.Generator | None = None) -> list[Text]:
+    """`num` texts, drawn independently. An adjective, and a being near the subject, stand in half of the places."""
+    if num < 1:
+        raise ValueError(f"num is {num}; expected at least 1")
+    return [_text(generator) for _ in range(num)]
+
+
+def _text(generator: torch.Generator | None) -> Text:
+    subject, pronoun = _being(generator)
+    words = ["the", *_adjective(generator), subject]
+    who = len(words) - 1
+    if _half(generator):
+        words += ["near", "the", _being(generator)[0]]
+    did = len(words)
+    words += [_verb(pronoun, generator), "the", *_adjective(generator), _choose(THINGS, generator), END]
+    what, second = len(words) - 2, len(words)
+    words += [pronoun, _verb(pronoun, generator), "the", words[what], END]
+    return Text(tuple(words), {"verb": (did, who), "pronoun": (second, who), "verb2": (second + 1, second),
+                               "thing": (second + 3, what)})
+
+
+def _choose(words: Sequence[str], generator: torch.Generator | None) -> str:
+    return words[int(torch.randint(len(words), (), generator=generator))]
+
+
+def _half(generator: torch.Generator | None) -> bool:
+    return bool(torch.rand((), generator=generator) < 0.5)
+
+
+def _being(generator: torch.Generator | None) -> tuple[str, str]:
+    """One or many, and their pronoun."""
+    name = _choose(list(BEINGS), generator)
+    plural, pronoun = BEINGS[name]
+    return (plural, MANY) if _half(generator) else (name, pronoun)
+
+
+def _adjective(generator: torch.Generator | None) -> list[str]:
+    return [_choose(ADJECTIVES, generator)] if _half(generator) else []
+
+
+def _verb(pronoun: str, generator: torch.Generator | None) -> str:
+    return _choose(VERBS, generator) + ("" if pronoun == MANY else "s")
+
+
+def entropy() -> float:
+    """Nats a text that no model of the grammar can go below."""
+    beings, adjective = math.log(2 * len(BEINGS)), math.log(2) + 0.5 * math.log(len(ADJECTIVES))
+    near = math.log(2) + 0.5 * beings
+    return 2 * adjective + beings + near + 2 * math.log(len(VERBS)) + math.log(len(THINGS))
+
+
+def vocabulary() -> Vocabulary:
+    """The words of the grammar after the start symbol, which is number 0; there is no symbol for an unknown word."""
+    beings = [word for name, (plural, _) in BEINGS.items() for word in (name, plural)]
+    pronouns = [*dict.fromkeys(pronoun for _, pronoun in BEINGS.values()), MANY]
+    return Vocabulary([BOS, "the", "near", END, *pronouns, *beings, *VERBS, *(verb + "s" for verb in VERBS), *THINGS,
+                       *ADJECTIVES], bos=BOS)
+
+
+def to_ids(drawn: Sequence[Text | str]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
+    """The texts as ids after the start symbol, filled up on the right, and True where a word is.
+
+    Raises ValueError, with the nearest word that there is, for a word that the grammar lacks.
+    """
+    words = vocabulary()
+    return pad([torch.tensor([words.id(word) for word in (BOS, *str(text).split())]) for text in drawn], words.id(BOS))

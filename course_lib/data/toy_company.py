@@ -1,0 +1,79 @@
+"""A small world whose words keep known company: roles of two sexes, countries and capitals, words of two senses.
+
+What a word has to do with another one is put in by hand, so that neighbours and analogies have right answers.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import torch
+
+ROLES = {                                                            # man, woman: what the role has to do with
+    ("king", "queen"): ("crown", "throne", "palace"),
+    ("actor", "actress"): ("stage", "film", "script"),
+    ("prince", "princess"): ("castle", "horse", "tower"),
+    ("waiter", "waitress"): ("menu", "tray", "kitchen"),
+    ("uncle", "aunt"): ("nephew", "cousin", "family"),
+    ("boy", "girl"): ("toy", "school", "kite"),
+}
+COUNTRIES = {                                                        # country, capital: what both have to do with
+    ("france", "paris"): ("french", "cheese"),
+    ("italy", "rome"): ("italian", "pasta"),
+    ("japan", "tokyo"): ("japanese", "rice"),
+    ("germany", "berlin"): ("german", "sausage"),
+    ("russia", "moscow"): ("russian", "soup"),
+    ("egypt", "cairo"): ("arabic", "beans"),
+}
+SENSES = {                                                           # a word, and the company of each of its two senses
+    "bat": (("ball", "cricket", "player", "glove"), ("cave", "owl", "wing", "night")),
+    "bank": (("money", "loan", "clerk", "account"), ("river", "water", "fish", "mud")),
+    "bark": (("dog", "puppy", "growl", "fence"), ("tree", "branch", "leaf", "root")),
+    "spring": (("summer", "winter", "autumn", "month"), ("metal", "coil", "wire", "steel")),
+}
+OF_MEN, OF_WOMEN = ("he", "his", "man", "beard"), ("she", "her", "woman", "dress")
+OF_COUNTRIES, OF_CAPITALS = ("country", "border", "army", "flag"), ("city", "street", "mayor", "station")
+FILLERS = ("the", "a", "and", "with", "near", "saw", "has", "of", "in", "is")
+
+
+def draw_sentences(num: int, generator: torch.Generator) -> list[list[str]]:
+    """Sentences of 7 words, as lists: a third each on roles, on countries, and with a word of two senses or its company.
+
+    >>> for sentence in draw_sentences(2, torch.Generator().manual_seed(0)):
+    ...     print(*sentence)
+    steel a wire has spring has metal
+    ball a player is cricket is player
+    """
+    if num < 1:
+        raise ValueError(f"num is {num}; expected at least one sentence")
+
+    def one(options):
+        return options[int(torch.randint(len(options), (), generator=generator))]
+
+    def shuffled(words):
+        return [words[i] for i in torch.randperm(len(words), generator=generator).tolist()]
+
+    sentences = []
+    for _ in range(num):
+        kind = one("RCS")
+        if kind == "S":
+            word = one(list(SENSES))
+            company = shuffled(one(SENSES[word]))[:3]
+            content = shuffled([one((word, word, company[0])), *company])
+        else:
+            table, marks = ((ROLES, (OF_MEN, OF_WOMEN)), (COUNTRIES, (OF_COUNTRIES, OF_CAPITALS)))[kind == "C"]
+            pair, which = one(list(table)), one((0, 1))
+            content = shuffled([pair[which], one(table[pair]), *shuffled(marks[which])[:2]])
+        filled = [word for content_word in content for word in (content_word, one(FILLERS))]
+        sentences.append(filled[:7] if one((True, False)) else filled[1:])
+    return sentences
+
+
+def analogies() -> dict[str, list[tuple[str, str, str, str]]]:
+    """60 questions on roles and 60 on capitals, "a is to b as c is to d", in both directions.
+
+    >>> analogies()["roles"][0]
+    ('king', 'queen', 'actor', 'actress')
+    """
+    return {name: [question for (a, b), (c, d) in permutations(table, 2) for question in ((a, b, c, d), (b, a, d, c))]
+            for name, table in (("roles", ROLES), ("capitals", COUNTRIES))}

@@ -1,0 +1,96 @@
+"""One-sentence news whose topic, time, subject and object can be asked for: for prompts and instructions.
+
+"last night , the seawolves won the game ." A text of the world is such a sentence; an instruction names fields, in an
+order: "tell topic and time"; the answer gives them in that order: "sports , last night". Four fields make 4 instructions of
+one, 12 of two and 24 of three, so that some can be kept out of the training.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+from typing import NamedTuple
+
+import torch
+
+from course_lib.tokenizers.vocabulary import Vocabulary
+
+TIMES = ("last night", "this morning", "on monday", "on sunday", "in may", "last week")
+TOPICS = {                                                           # who, did what, to what
+    "sports": (("seawolves", "giants", "runners", "hawks"), ("won", "lost", "played"), ("game", "match", "race")),
+    "food": (("cook", "baker", "guests", "waiter"), ("tasted", "baked", "served"), ("soup", "bread", "cake")),
+    "music": (("singer", "band", "choir", "pianist"), ("sang", "recorded", "performed"), ("song", "opera", "waltz")),
+    "weather": (("storm", "rain", "wind", "snow"), ("hit", "reached", "crossed"), ("coast", "island", "valley")),
+}
+FIELDS = ("topic", "time", "who", "what")
+TELL, OPEN, ASK, END, BOS = "tell", '"', "answer:", "</s>", "<s>"
+SLIDE = ("what", "topic", "is", "this", "about", "?")                # the wording of the slide
+
+
+class News(NamedTuple):
+    """A sentence, as words, and what can be asked of it.
+
+    >>> news = draw_news(1, torch.Generator().manual_seed(0))[0]
+    >>> " ".join(news.words), news.fields["topic"]
+    ('on sunday , the giants won the match .', 'sports')
+    """
+
+    words: tuple[str, ...]
+    fields: dict[str, str]
+
+
+class Instructed(NamedTuple):
+    """A prompt and its answer, as words; the answer ends with the end symbol."""
+
+    prompt: tuple[str, ...]
+    answer: tuple[str, ...]
+
+
+def draw_news(num: int, generator: torch.Generator | None = None) -> list[News]:
+    """`num` sentences, every choice equally likely."""
+    if num < 1:
+        raise ValueError(f"num is {num}; expected at least one sentence")
+
+    def one(options: Sequence[str]) -> str:
+        return options[int(torch.randint(len(options), (), generator=generator))]
+
+    found = []
+    for _ in range(num):
+        topic, time = one(list(TOPICS)), one(TIMES)
+        who, did, what = (one(words) for words in TOPICS[topic])
+        found.append(News((*time.split(), ",", "the", who, did, "the", what, "."),
+                          {"topic": topic, "time": time, "who": who, "what": what}))
+    return found
+
+
+def instructions(size: int) -> list[tuple[str, ...]]:
+    """Every order of `size` of the four fields: each is an instruction of its own."""
+    if not 1 <= size <= len(FIELDS):
+        raise ValueError(f"size is {size}; there are 1 to {len(FIELDS)} fields to ask for")
+    return list(permutations(FIELDS, size))
+
+
+def instruct(news: News, fields: Sequence[str], slide: bool = False) -> Instructed:
+    """The instruction in front, the sentence in quotation marks, "answer:", and the fields in the order asked for.
+
+    slide  the topic asked for in the words of the slide
+
+    >>> news = draw_news(1, torch.Generator().manual_seed(0))[0]
+    >>> " ".join(instruct(news, ["topic", "who"]).answer)
+    'sports , giants </s>'
+    """
+    wrong = [field for field in fields if field not in FIELDS]
+    if wrong or not fields or slide and tuple(fields) != ("topic",):
+        raise ValueError(f"fields is {tuple(fields)}; expected some of {', '.join(FIELDS)}, and the topic alone for the slide's "
+                         "wording")
+    asked = SLIDE if slide else (TELL, *" and ".join(fields).split())
+    answer = " , ".join(news.fields[field] for field in fields)
+    return Instructed((BOS, *asked, OPEN, *news.words, OPEN, ASK), (*answer.split(), END))
+
+
+def vocabulary() -> Vocabulary:
+    """All words of sentences, instructions and answers; <s> begins a text, </s> ends an answer."""
+    words = [word for who, did, what in TOPICS.values() for word in (*who, *did, *what)]
+    times = [word for time in TIMES for word in time.split()]
+    every = [BOS, END, ",", ".", OPEN, ASK, TELL, "and", "the", *FIELDS, *SLIDE, *TOPICS, *times, *words]
+    return Vocabulary(list(dict.fromkeys(every)), bos=BOS, eos=END)

@@ -1,0 +1,163 @@
+"""A translation task small enough for a minute: English to Italian, from a grammar and a lexicon, with known alignments.
+
+A sentence is a subject, a verb that may be denied, and an object: "I love hiking", "the small dog does not see the red
+house". Four things make it more than looking words up. The adjective follows its noun; article and adjective agree with
+the noun's gender; a pronoun vanishes into the form of the verb; "do not" is one word. All words of the lexicon begin so
+that the articles are "il" and "la" throughout.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from course_lib.tokenizers.batching import pad
+from course_lib.tokenizers.vocabulary import Vocabulary
+
+PAD, BOS, EOS = "<pad>", "<s>", "</s>"
+PRONOUNS = {"I": 0, "we": 1, "they": 2}                              # the verb's form; 3 is that of a noun
+VERBS = {"love": ("adoro", "adoriamo", "adorano", "adora"), "see": ("vedo", "vediamo", "vedono", "vede"),
+         "want": ("voglio", "vogliamo", "vogliono", "vuole"), "find": ("trovo", "troviamo", "trovano", "trova"),
+         "paint": ("dipingo", "dipingiamo", "dipingono", "dipinge")}
+NOUNS = {"dog": ("il", "cane"), "cat": ("il", "gatto"), "book": ("il", "libro"), "garden": ("il", "giardino"),
+         "boy": ("il", "ragazzo"), "table": ("il", "tavolo"), "house": ("la", "casa"), "girl": ("la", "ragazza"),
+         "car": ("la", "macchina"), "mountain": ("la", "montagna"), "letter": ("la", "lettera"),
+         "street": ("la", "strada")}
+ADJECTIVES = {"red": ("rosso", "rossa"), "small": ("piccolo", "piccola"), "old": ("vecchio", "vecchia"),
+              "white": ("bianco", "bianca"), "new": ("nuovo", "nuova"), "quiet": ("tranquillo", "tranquilla")}
+PASTIMES = {"hiking": ("le", "escursioni"), "cooking": ("la", "cucina"), "reading": ("la", "lettura"),
+            "music": ("la", "musica")}
+
+
+class Pair(NamedTuple):
+    """A sentence, its translation, and for each word of the translation the places of the words that it comes from."""
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    alignment: tuple[tuple[int, ...], ...]
+
+
+def translate(sentence: str) -> Pair:
+    """The translation of a sentence of the grammar, with its alignment. Raises ValueError for any other sentence."""
+    source = tuple(sentence.split())
+    subject, verb = _noun_phrase(source, 0), 3
+    if subject is None:
+        if not source or source[0] not in PRONOUNS:
+            raise ValueError(f"sentence is {sentence!r}; it begins with neither a pronoun ({', '.join(PRONOUNS)}) nor "
+                             "'the' and a noun")
+        subject, verb = ([], 1), PRONOUNS[source[0]]
+    target, i = subject
+    carried = (0,) if verb < 3 else ()                               # a pronoun lives on in the verb
+    denied = source[i:i + 2] == ("does" if verb == 3 else "do", "not")
+    if denied:
+        target = [*target, ("non", (i, i + 1))]
+        i += 2
+    word = source[i] if i < len(source) else ""
+    stem = word.removesuffix("s") if verb == 3 and not denied and word.endswith("s") else word
+    if stem not in VERBS or (verb == 3 and not denied) != (word == stem + "s"):
+        raise ValueError(f"sentence is {sentence!r}; word {i + 1} is not a verb of the grammar in its right form")
+    target = [*target, (VERBS[stem][verb], (*carried, i))]
+    i += 1
+    if source[i:] and source[i] in PASTIMES:
+        article, noun = PASTIMES[source[i]]
+        phrase = ([(article, (i,)), (noun, (i,))], i + 1)
+    else:
+        phrase = _noun_phrase(source, i)
+    if phrase is None or phrase[1] != len(source):
+        raise ValueError(f"sentence is {sentence!r}; from word {i + 1} on it is not an object of the grammar")
+    words, alignment = zip(*target, *phrase[0])
+    return Pair(source, words, alignment)
+
+
+def _noun_phrase(source: Sequence[str], i: int) -> tuple[list[tuple[str, tuple[int, ...]]], int] | None:
+    """The translation of "the (adjective) noun" at word i and the place after it; None if there is no such phrase."""
+    if i >= len(source) or source[i] != "the":
+        return None
+    described = i + 1 < len(source) and source[i + 1] in ADJECTIVES
+    at = i + 1 + described
+    if at >= len(source) or source[at] not in NOUNS:
+        return None
+    article, noun = NOUNS[source[at]]
+    words = [(article, (i,)), (noun, (at,))]
+    if described:
+        words.append((ADJECTIVES[source[i + 1]][article == "la"], (i + 1,)))
+    return words, at + 1
+
+
+def draw_pairs(num: int, generator: torch.Generator) -> list[Pair]:
+    """`num` pairs, drawn independently: a third with a pronoun, a fourth denied, half of the nouns described."""
+    def choose(words) -> str:
+        words = list(words)
+        return words[int(torch.randint(len(words), (), generator=generator))]
+
+    def chance(p: float) -> bool:
+        return float(torch.rand((), generator=generator)) < p
+
+    def phrase() -> str:
+        return " ".join(["the", *([choose(ADJECTIVES)] if chance(0.5) else []), choose(NOUNS)])
+
+    found = []
+    for _ in range(num):
+        pronoun = chance(1 / 3)
+        subject, verb = choose(PRONOUNS) if pronoun else phrase(), choose(VERBS)
+        if chance(0.25):
+            verb = f"{'do' if pronoun else 'does'} not {verb}"
+        elif not pronoun:
+            verb += "s"
+        found.append(translate(f"{subject} {verb} {choose(PASTIMES) if chance(0.3) else phrase()}"))
+    return found
+
+
+def vocabularies() -> tuple[Vocabulary, Vocabulary]:
+    """The words of the source and of the target, each after the three special symbols."""
+    english = [*PRONOUNS, *VERBS, *(verb + "s" for verb in VERBS), *NOUNS, *ADJECTIVES, *PASTIMES,
+               "the", "do", "does", "not"]
+    italian = [*sum(VERBS.values(), ()), *(word for _, word in NOUNS.values()), *sum(ADJECTIVES.values(), ()),
+               *(word for _, word in PASTIMES.values()), "il", "la", "le", "non"]
+    return tuple(Vocabulary([PAD, BOS, EOS, *words], bos=BOS, eos=EOS, pad=PAD) for words in (english, italian))
+
+
+def to_ids(pairs: Sequence[Pair],
+           words: tuple[Vocabulary, Vocabulary] | None = None) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]:
+    """The pairs as ids, filled up on the right; targets end with the end symbol, and have no start symbol.
+
+    words  those of the sources and those of the targets; `vocabularies()` unless given
+    """
+    first, second = words or vocabularies()
+    sources = [torch.tensor([first.id(word) for word in pair.source]) for pair in pairs]
+    targets = [torch.tensor([second.id(word) for word in (*pair.target, EOS)]) for pair in pairs]
+    return pad(sources, first.id(PAD))[0], pad(targets, second.id(PAD))[0]
+
+
+def to_text(ids: Int[Tensor, "T"], words: Vocabulary | None = None) -> str:
+    """The target sentence that ids stand for, up to its end symbol; `words` are those of the Italian unless given."""
+    words = [(words or vocabularies()[1]).symbol(i) for i in ids.tolist()]
+    return " ".join(words[:words.index(EOS)] if EOS in words else words)
+
+
+def aligned(pair: Pair) -> Bool[Tensor, "T S"]:
+    """True where a word of the target (row) comes from a word of the source (column)."""
+    table = torch.zeros(len(pair.target), len(pair.source), dtype=torch.bool)
+    for t, places in enumerate(pair.alignment):
+        table[t, list(places)] = True
+    return table
+
+
+def alignment_score(weights: Sequence[Float[Tensor, "_ _"]], pairs: Sequence[Pair],
+                    without: Sequence[str] = ()) -> float:
+    """The share of target words whose largest weight is on a source word that they come from.
+
+    weights  for each pair its attention (T, S); rows and columns beyond the pair's words, of padding, are not looked at
+    without  words of the target that are not counted, such as the articles
+    """
+    hits = []
+    for w, pair in zip(weights, pairs, strict=True):
+        table = aligned(pair)
+        best = w[:len(table), :table.shape[1]].argmax(dim=1)
+        hits += [bool(table[t, best[t]]) for t, word in enumerate(pair.target) if word not in without]
+    if not hits:
+        raise ValueError("pairs holds no word to count; a share needs at least one")
+    return sum(hits) / len(hits)

@@ -1,0 +1,54 @@
+"""From the passive voice to the active one: "the ball was kicked by Kayla" to "Kayla kicked the ball".
+
+The first word to be written is the last word to be read, and every adjective of the ball puts one word more between
+them. Source: slides "Sequence to sequence", the example of Kayla and the ball.
+"""
+from __future__ import annotations
+
+import torch
+
+from course_lib.data.toy_translation import BOS, EOS, PAD, Pair
+from course_lib.tokenizers.vocabulary import Vocabulary
+
+NAMES = ("Kayla", "Omid", "Sara", "Tomas", "Mei", "Ada", "Jonas", "Lena")
+VERBS = ("kicked", "painted", "cleaned", "carried", "washed", "moved")
+THINGS = ("ball", "box", "chair", "door", "bike", "boat")
+ADJECTIVES = ("red", "old", "small", "heavy", "round", "wet", "green", "broken")
+
+
+def to_active(sentence: str) -> Pair:
+    """The active form of "the (adjective ...) thing was verbed by name", with its alignment: "was" is part of the verb,
+    "by" of the name. Raises ValueError for any other sentence."""
+    source = tuple(sentence.split())
+    described = len(source) - 6                                      # the, thing, was, verb, by, name
+    fits = described >= 0 and source[0] == "the" and (source[-4], source[-2]) == ("was", "by")
+    kinds = ((ADJECTIVES, source[1:1 + described]), (THINGS, source[-5:-4]), (VERBS, source[-3:-2]),
+             (NAMES, source[-1:]))
+    if not fits or any(word not in known for known, words in kinds for word in words):
+        raise ValueError(f"sentence is {sentence!r}; expected 'the ... {THINGS[0]} was {VERBS[0]} by {NAMES[0]}', each "
+                         "word from the grammar")
+    n = len(source)
+    phrase = tuple((i,) for i in range(described + 2))
+    return Pair(source, (source[-1], source[-3], *source[:described + 2]), ((n - 2, n - 1), (n - 4, n - 3), *phrase))
+
+
+def draw_voices(num: int, generator: torch.Generator, least: int = 0, most: int = 3) -> list[Pair]:
+    """`num` pairs, drawn independently, with `least` to `most` adjectives, no two of them alike."""
+    if not 0 <= least <= most <= len(ADJECTIVES):
+        raise ValueError(f"least is {least} and most {most}; expected 0 <= least <= most <= {len(ADJECTIVES)}")
+
+    def one(words: tuple[str, ...]) -> str:
+        return words[int(torch.randint(len(words), (), generator=generator))]
+
+    found = []
+    for _ in range(num):
+        many = int(torch.randint(least, most + 1, (), generator=generator))
+        adjectives = [ADJECTIVES[i] for i in torch.randperm(len(ADJECTIVES), generator=generator)[:many].tolist()]
+        found.append(to_active(" ".join(["the", *adjectives, one(THINGS), "was", one(VERBS), "by", one(NAMES)])))
+    return found
+
+
+def vocabulary() -> Vocabulary:
+    """The words of both voices, after the three special symbols."""
+    words = [*NAMES, *VERBS, *THINGS, *ADJECTIVES, "the", "was", "by"]
+    return Vocabulary([PAD, BOS, EOS, *words], bos=BOS, eos=EOS, pad=PAD)

@@ -1,0 +1,93 @@
+"""What all ways of decoding share: their result, a step's probabilities, and a look at what was asked for."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.conditional import Categorical
+
+
+class Decoded(NamedTuple):
+    """Sequences, best first where there are several a row.
+
+    tokens    (B, T), or (B, N, T) with N sequences a row; after the end, the end token again
+    length    (B,) or (B, N): values before that, the end token included
+    log_prob  (B,) or (B, N): log p of the sequence under the model, in nats
+    score     what it was ranked by
+
+    >>> from course_lib.decoding import greedy
+    >>> from course_lib.decoding.prefix_tree import yes_or_ok
+    >>> found = greedy(yes_or_ok(), length=3, eos_id=2)
+    >>> found.tokens, found.length, found.log_prob.exp()  # "yes yes </s>"
+    (tensor([[0, 0, 2]]), tensor([3]), tensor([0.2000], dtype=torch.float64))
+    """
+
+    tokens: Tensor
+    length: Tensor
+    log_prob: Tensor
+    score: Tensor
+
+
+def log_probs(model: nn.Module, distribution: Distribution) -> Float[Tensor, "B V"]:
+    """log p of every value that the next variable may take."""
+    if isinstance(model.conditional, Categorical):
+        return distribution.logits                                   # torch has normalised them
+    values = torch.arange(model.conditional.num_values, device=device_of(model))
+    values = model.conditional.check(values, dtype=model.like().dtype)
+    return distribution.log_prob(values[:, None]).T                  # (V, B) -> (B, V)
+
+
+def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int, int]:
+    """Number of variables and of the values each takes, after a look at what was asked for."""
+    name = type(model).__name__
+    if isinstance(length, Tensor):
+        raise TypeError("length is a tensor; expected a number of variables: a prompt is the argument context")
+    if not hasattr(model, "predict"):
+        raise TypeError(f"{name} has no predict; what is decoded gives one variable at a time")
+    V = model.conditional.num_values
+    if V is None:
+        raise TypeError(f"{name} models continuous variables, whose values cannot be listed; use its sample")
+    if eos_id is not None and model.n is not None:
+        raise ValueError(f"eos_id is {eos_id}; {name} has {model.n} variables, all of them written")
+    if eos_id is not None and not 0 <= eos_id < V:
+        raise ValueError(f"eos_id is {eos_id}; the values are 0..{V - 1}")
+    return model.length_for(length), V
+
+
+def batch_of(context: Any, batch: int | None) -> int:
+    """Number of rows: that of the context, else `batch`, else 1. ValueError if the two differ."""
+    rows = None if context is None else len(context[0] if isinstance(context, tuple) else context)
+    if batch is not None and (batch < 1 or rows not in (None, batch)):
+        raise ValueError(f"batch is {batch}; expected " + ("at least 1" if rows is None else f"{rows}, as in context"))
+    return batch or rows or 1
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Where the model lives."""
+    return model.like().device
+
+
+def gather(tokens: Integer[Tensor, "B k T"], row: Integer[Tensor, "B C"]) -> Integer[Tensor, "B C T"]:
+    """The sequences with these numbers, row by row."""
+    return tokens.gather(1, row[..., None].expand(-1, -1, tokens.shape[-1]))
+
+
+def ended(value: Integer[Tensor, "..."], eos_id: int | None, last: bool) -> Bool[Tensor, "..."]:
+    """True where a sequence is over: it has come to the end token, or this is the last step."""
+    return torch.full_like(value, last, dtype=torch.bool) if eos_id is None else (value == eos_id) | last
+
+
+def finish(model: nn.Module, found: Decoded, eos_id: int | None, num_return: int | None = None) -> Decoded:
+    """The first `num_return` of each row; after the end, the end token; columns are variables, whatever their order."""
+    tokens, size, log_p, score = found if num_return is None else (part[:, :num_return] for part in found)
+    if model.order is not None:
+        tokens = tokens[..., model.order.argsort()]                  # the k-th written is variable order[k]
+    if eos_id is not None:
+        late = torch.arange(tokens.shape[-1], device=size.device) >= size[..., None]
+        tokens = tokens.masked_fill(late, eos_id)[..., :max(1, int(size.max()))]
+    return Decoded(tokens, size, log_p, score)

@@ -1,0 +1,73 @@
+"""A beam that walks at random: several different draws from one model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.autoregressive import evaluating
+from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, gather, log_probs, sizes
+from course_lib.former import renamed
+
+
+@renamed(end="eos_id")
+@torch.no_grad()
+def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
+                    eos_id: int | None = None, beams: int = 4, generator: torch.Generator | None = None) -> Decoded:
+    r"""`beams` different sequences drawn from the model without replacement, (B, beams, T), in the order of drawing.
+
+    A beam search over $G = \log p(x) + g$ with Gumbel noise g: the k largest G of all sequences are such a draw. Noise
+    is added top-down: the children of a node get Gumbel variables conditioned on their maximum being the node's own,
+    so whatever is not among the k best prefixes cannot lead to one of the k best sequences. One beam is ancestral
+    sampling. `score` is G. Slides: "combine beam and random walk". Paper: Kool, van Hoof and Welling 2019.
+    """
+    n, V, B, k = *sizes(model, length, eos_id), batch_of(context, batch), beams
+    if k < 1:
+        raise ValueError(f"beams is {k}; expected at least 1")
+    device = device_of(model)
+    drawn_on = device if generator is None else generator.device
+    with evaluating(model):
+        state = model.select(model.start(B, context), torch.arange(B, device=device).repeat_interleave(k))
+        log_p = torch.full((B, k), -torch.inf, device=device, dtype=torch.float64)
+        log_p[:, 0] = 0
+        perturbed = log_p.clone()                                    # G of each prefix; -inf: no such one
+        tokens = torch.zeros(B, k, n, dtype=torch.long, device=device)
+        size, going = torch.zeros_like(tokens[..., 0]), torch.ones(B, k, dtype=torch.bool, device=device)
+        for t in range(n):
+            step = log_probs(model, model.predict(state)).view(B, k, V).double()
+            child = log_p[..., None] + step                          # (B, k, V): log p of each continuation
+            u = torch.rand(B, k, V, generator=generator, device=drawn_on, dtype=torch.float64).to(device)
+            G = _gumbel_below(child, perturbed, u)
+            G = torch.where(going[..., None], G, -torch.inf)         # the finished stay, with the G they have
+            G, child = (torch.cat([a.flatten(1), b.masked_fill(going, -torch.inf)], dim=1)
+                        for a, b in ((G, perturbed), (child, log_p)))
+            perturbed, place = G.topk(k, dim=-1)                     # (B, k) of k V continuations and k finished ones
+            log_p, stays = child.gather(1, place), place >= k * V
+            row = torch.where(stays, place - k * V, place // V)
+            value = place % V if eos_id is None else torch.where(stays, eos_id, place % V)
+            tokens = gather(tokens, row)
+            tokens[..., t] = value
+            size = size.gather(1, row) + (~stays).long()
+            going = ~stays if eos_id is None else ~stays & (value != eos_id)
+            if not going.any():
+                break
+            rows = (torch.arange(B, device=device)[:, None] * k + row).flatten()
+            state = model.update(model.select(state, rows), value.flatten())
+    return finish(model, Decoded(tokens, size, log_p, perturbed), eos_id)
+
+
+def _gumbel_below(location: Float[Tensor, "B k V"], maximum: Float[Tensor, "B k"],
+                  u: Float[Tensor, "B k V"]) -> Float[Tensor, "B k V"]:
+    r"""Gumbel variables with these locations, given that the largest of each row is `maximum`.
+
+    With G drawn freely and Z its maximum, $-\log(e^{-m} - e^{-Z} + e^{-G})$, written so that nothing overflows.
+    """
+    u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps / 2)
+    G = location - torch.log(-torch.log(u))
+    Z = G.amax(dim=-1, keepdim=True)
+    v = maximum[..., None] - G + torch.log1p(-torch.exp(G - Z))      # -inf for the largest
+    out = maximum[..., None] - v.clamp(min=0) - torch.log1p(torch.exp(-v.abs()))
+    return torch.where(torch.isfinite(location) & torch.isfinite(maximum)[..., None], out, -torch.inf)

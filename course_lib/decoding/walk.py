@@ -1,0 +1,126 @@
+"""One sequence a row, one value after another: the likeliest, or a drawn one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Callable
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from course_lib.autoregressive import evaluating, uniforms
+from course_lib.conditional import Categorical
+from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, log_probs, sizes
+from course_lib.former import renamed
+
+
+@renamed(end="eos_id")
+@torch.no_grad()
+def greedy(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
+           eos_id: int | None = None) -> Decoded:
+    r"""$\hat x_t = \arg\max_v\, p(v \mid \hat x_{<t})$. Locally best, which need not be the best sequence.
+
+    Slides: "Greedy search".
+    """
+    return _walk(model, length, context, batch, eos_id, lambda log_p, t: log_p.argmax(dim=-1))
+
+
+@renamed(end="eos_id")
+@torch.no_grad()
+def sample(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
+           eos_id: int | None = None, temperature: float | int = 1.0, top_k: int | None = None,
+           top_p: float | int | None = None, generator: torch.Generator | None = None) -> Decoded:
+    """Draw each value in turn: ancestral sampling, from a distribution changed by `reshape`.
+
+    The same generator gives the same first rows whatever `batch` is. `score` is the log-probability under the changed
+    distribution, `log_prob` that under the model. Slides: "Other inference methods".
+    """
+    _check_reshape(temperature, top_k, top_p)
+    n, V, batch, device = *sizes(model, length, eos_id), batch_of(context, batch), device_of(model)
+    u = uniforms(batch, n, 1, generator, device)
+    family, scores = Categorical(V), []
+
+    def draw(log_p: Tensor, t: int) -> Tensor:
+        changed = reshape(log_p, temperature, top_k, top_p)
+        drawn = family.draw(family(changed), u[:, t])
+        scores.append(changed.gather(-1, drawn[:, None])[:, 0])
+        return drawn
+
+    decoded = _walk(model, length, context, batch, eos_id, draw)
+    steps = torch.stack(scores, dim=1)                               # (B, T)
+    alive = torch.arange(steps.shape[1], device=device) < decoded.length[:, None]
+    return decoded._replace(score=steps.masked_fill(~alive, 0).sum(dim=1))
+
+
+def reshape(log_p: Float[Tensor, "... V"], temperature: float | int = 1.0, top_k: int | None = None,
+            top_p: float | int | None = None) -> Float[Tensor, "... V"]:
+    r"""Log-probabilities of the distribution of `sample`: $p^{1/\tau}$, then top-k, then top-p, normalised.
+
+    temperature  below 1 sharpens, above 1 flattens; 0 leaves the likeliest value alone
+    """
+    _check_reshape(temperature, top_k, top_p)
+    if temperature == 0:
+        best = log_p.argmax(dim=-1, keepdim=True)
+        return torch.full_like(log_p, -torch.inf).scatter(-1, best, 0.0)
+    log_p = log_p / temperature
+    if top_k is not None:
+        log_p = log_p.masked_fill(~keep_top_k(log_p, top_k), -torch.inf)
+    if top_p is not None:
+        log_p = log_p.masked_fill(~keep_top_p(log_p, top_p), -torch.inf)
+    return log_p.log_softmax(dim=-1)
+
+
+def keep_top_k(log_p: Float[Tensor, "... V"], k: int) -> Bool[Tensor, "... V"]:
+    """True for the k likeliest values, and for all that tie with the last of them."""
+    least = log_p.topk(min(k, log_p.shape[-1]), dim=-1).values[..., -1:]
+    return log_p >= least
+
+
+def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]:
+    """True for the smallest set of values whose mass reaches p: the one that crosses p is in, so it is never empty.
+
+    Of values that tie at the edge those of higher number stay, as in Hugging Face's generate.
+    Source: Holtzman et al. 2020, nucleus sampling.
+    """
+    rank = log_p.sort(dim=-1, stable=True)                           # ascending
+    tail = rank.values.softmax(dim=-1).cumsum(dim=-1)                # mass of a value and all below it
+    keep = tail > 1 - p                                              # else those above it reach p without it
+    keep[..., -1] = True
+    return torch.zeros_like(keep).scatter(-1, rank.indices, keep)
+
+
+def _walk(model: nn.Module, length: int | None, context: Any, batch: int | None, eos_id: int | None,
+          choose: Callable[[Tensor, int], Tensor]) -> Decoded:
+    """Predict, choose, update, until every row has ended.
+
+    In inference mode each operation costs less than under `no_grad`; what is stacked outside of it is an ordinary tensor.
+    """
+    n, B = sizes(model, length, eos_id)[0], batch_of(context, batch)
+    values, steps, going = [], [], None
+    with evaluating(model), torch.inference_mode():
+        state = model.start(B, context)
+        for t in range(n):
+            log_p = log_probs(model, model.predict(state))           # (B, V)
+            values.append(choose(log_p, t))
+            steps.append(log_p.gather(1, values[t][:, None]))
+            if eos_id is not None:
+                going = values[t] != eos_id if t == 0 else going & (values[t] != eos_id)
+            if t == n - 1 or eos_id is not None and not going.any():
+                break
+            state = model.update(state, values[t])
+    tokens = torch.stack(values, dim=1)                              # (B, T), whatever followed the end
+    written = torch.ones_like(tokens, dtype=torch.bool)
+    if eos_id is not None:
+        written[:, 1:] = (tokens != eos_id)[:, :-1].cumprod(dim=1)      # up to the first end token
+    log_p = torch.cat(steps, dim=1).masked_fill(~written, 0).double().sum(dim=1)
+    return finish(model, Decoded(tokens, written.sum(dim=1), log_p, log_p), eos_id)
+
+
+def _check_reshape(temperature: float | int, top_k: int | None, top_p: float | int | None) -> None:
+    if not (math.isfinite(temperature) and temperature >= 0):
+        raise ValueError(f"temperature is {temperature}; expected a finite number, 0 (greedy) or more")
+    if top_k is not None and top_k < 1:
+        raise ValueError(f"top_k is {top_k}; at least one value has to be kept")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise ValueError(f"top_p is {top_p}; it is the mass to be kept, 0 < top_p <= 1")

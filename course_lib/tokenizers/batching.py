@@ -1,0 +1,95 @@
+"""Texts of unequal length as one rectangle of tokens, and back.
+
+There is one convention for what fills it up, and GPT, BERT and the encoder-decoder share it: beside tokens (B, T) goes
+a boolean mask (B, T), True for a real token. Where it is False, the tokens may be any numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Union
+
+import torch
+from jaxtyping import Bool, Integer
+from torch import Tensor
+
+from course_lib.conditional import Categorical
+
+Padded = Union[Tensor, tuple[Tensor, Union[Tensor, None]]]           # tokens (B, T), or a pair with their mask (B, T)
+
+
+def pad(sequences: Sequence[Integer[Tensor, "..."] | Sequence[int]], value: int, side: str = "right"
+        ) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"]]:
+    """The sequences (T_b,) as rows of one tensor, filled up with `value`, and a mask: True for a real token.
+
+    side: where the filling stands. "right" for training; "left" where all rows are to be continued at their end.
+    Raises ValueError if there is no sequence, or `side` is neither.
+    """
+    sequences = [torch.as_tensor(sequence) for sequence in sequences]
+    if not sequences:
+        raise ValueError("sequences is empty; a batch needs at least one")
+    if side not in ("left", "right"):
+        raise ValueError(f"side is {side!r}; it is 'left' or 'right'")
+    longest = max(map(len, sequences))
+    tokens = torch.full((len(sequences), longest), value, dtype=torch.long, device=sequences[0].device)
+    mask = torch.zeros(len(sequences), longest, dtype=torch.bool, device=sequences[0].device)
+    for b, sequence in enumerate(sequences):
+        place = slice(0, len(sequence)) if side == "right" else slice(longest - len(sequence), longest)
+        tokens[b, place], mask[b, place] = sequence, True
+    return tokens, mask
+
+
+def left_pad(prompts: Sequence[Integer[Tensor, "..."] | Sequence[int]]
+             ) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"]]:
+    """`pad(prompts, 0, side="left")`: prompts of unequal length as a context, each to be continued at its end."""
+    return pad(prompts, 0, side="left")
+
+
+def tokens_and_mask(batch: Padded | Any, vocab_size: int, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
+    """The two parts of a batch; None for the mask if there is none.
+
+    batch       tokens (B, T), or a pair of them and their mask, as `pad` returns it
+    vocab_size  V: where the mask is False, numbers that are not in 0..V-1 are replaced by 0, so that they can be read
+
+    Raises ValueError for a mask that is not boolean or has another shape, and for one in place of the tokens; TypeError
+    for what is neither a tensor nor a pair of tensors. Which tokens there are is the model's to check.
+    """
+    tokens, mask = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
+    if not isinstance(tokens, Tensor) or not isinstance(mask, Tensor | None):
+        raise TypeError(f"{name} is {_kind(batch)}; expected a tensor (B, T), or a pair with a mask (B, T), True for "
+                        "real tokens, as pad returns it")
+    if tokens.dtype == torch.bool:
+        raise ValueError(f"{name} is boolean; expected tokens, with a mask beside them: (tokens, mask)")
+    if mask is None:
+        return tokens, None
+    if mask.dtype != torch.bool or mask.shape != tokens.shape:
+        raise ValueError(f"mask has shape {tuple(mask.shape)} and dtype {mask.dtype}; expected {tuple(tokens.shape)}, "
+                         f"as {name} has, and torch.bool, True for real tokens")
+    return tokens.masked_fill(~mask & ((tokens < 0) | (tokens >= vocab_size)), 0), mask
+
+
+def tokens_at_the_left(
+    batch: Padded, vocab_size: int, name: str = "tokens"
+) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"] | None]:
+    """Tokens of the vocabulary and their mask, as `tokens_and_mask`; each row begins with its first token.
+
+    Raises ValueError for no tokens, numbers outside of 0..V-1, and a mask with padding before a token.
+    """
+    tokens, mask = tokens_and_mask(batch, vocab_size, name)
+    if tokens.dim() != 2 or tokens.numel() == 0:
+        raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T), neither of them 0")
+    tokens = Categorical(vocab_size).check(tokens, name)
+    if mask is not None and (not mask[:, 0].all() or (mask[:, 1:] & ~mask[:, :-1]).any()):
+        raise ValueError(f"the mask of {name} has padding before a token; expected the tokens at the left of each row")
+    return tokens, mask
+
+
+def _kind(batch: object) -> str:
+    if isinstance(batch, tuple):
+        return f"a tuple of {', '.join(type(part).__name__ for part in batch)}"
+    return f"of type {type(batch).__name__}"
+
+
+def unpad(tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> list[Integer[Tensor, "..."]]:
+    """The real tokens of each row."""
+    return [row[keep] for row, keep in zip(tokens, mask, strict=True)]

@@ -1,0 +1,126 @@
+"""Byte-pair encoding over bytes, as GPT-2 has it: no text is unknown, frequent pieces are one symbol."""
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from course_lib.tokenizers.merging import Pair, merges
+from course_lib.tokenizers.vocabulary import Tokenizer, Vocabulary, check_text
+
+SPACES = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"          # Unicode's white space
+
+
+@lru_cache
+def pattern() -> re.Pattern[str]:
+    r"""GPT-2's first cut: a contraction, or letters, or digits, or other signs with the space before them, or spaces.
+
+    Python's `re` has no `\p{L}` and `\p{N}`: what is numeric without being a decimal digit is listed here.
+    """
+    numeric = "".join(c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) in ("Nl", "No"))
+    letter, number = rf"(?![\d_{numeric}])\w", rf"[\d{numeric}]"
+    other = rf"(?!{letter}|{number})[^{SPACES}]"
+    return re.compile(rf"'(?:[stmd]|re|ve|ll)| ?(?:{letter})+| ?{number}+| ?(?:{other})+"
+                      rf"|[{SPACES}]+(?![^{SPACES}])|[{SPACES}]+")
+
+
+@lru_cache
+def byte_symbols() -> tuple[str, ...]:
+    """A visible character for each of the 256 bytes: itself where it is one, else the next one from 256 on."""
+    visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
+    others = iter(range(256, 512))
+    return tuple(chr(b) if b in visible else chr(next(others)) for b in range(256))
+
+
+class BytePairTokenizer(Tokenizer):
+    """Symbols are strings of bytes, each byte written as a visible character: a space is Ġ.
+
+    vocabulary  holds the 256 bytes and the join of every merge
+    merges      pairs of symbols, in the order in which they are joined; a word is joined until no pair of it is listed
+
+    `fit` learns merges from a text; `from_files` reads those that GPT-2 was published with. Source: Sennrich, Haddow and
+    Birch 2016; over bytes: Radford et al. 2019. Raises ValueError for a merge of symbols that the vocabulary lacks.
+
+    >>> tokenizer = BytePairTokenizer.fit("low lower lowest slow slower", size=260)
+    >>> tokenizer.split("slower")
+    ['s', 'lower']
+    >>> tokenizer.decode(tokenizer.encode("déjà vu"))  # bytes: no text is unknown
+    'déjà vu'
+    """
+
+    def __init__(self, vocabulary: Vocabulary, merges: Iterable[Pair]):
+        super().__init__(vocabulary)
+        self.merges = list(merges)
+        self.rank = {pair: i for i, pair in enumerate(self.merges)}
+        lacking = [s for pair in self.merges for s in (*pair, "".join(pair)) if s not in vocabulary]
+        lacking += [s for s in byte_symbols() if s not in vocabulary]
+        if lacking:
+            raise ValueError(f"vocabulary lacks {lacking[0]!r}, which a merge or a byte needs")
+        self._pieces_of = lru_cache(maxsize=100_000)(self._join_up)
+
+    @classmethod
+    def fit(cls, text: str, size: int = 512, eos: str | None = None) -> BytePairTokenizer:
+        """Learn `size` symbols from a text: the bytes, then one a merge, and the end symbol if there is one."""
+        check_text(text)
+        least = 256 + (eos is not None)
+        if size < least:
+            raise ValueError(f"size is {size}; {least} symbols are there before the first merge")
+        words = Counter(tuple(cls._as_symbols(word)) for word in pattern().findall(text))
+        learned = merges(words, size - least)
+        symbols = sorted(byte_symbols()) + ["".join(pair) for pair in learned] + ([eos] if eos else [])
+        return cls(Vocabulary(symbols, eos=eos), learned)
+
+    @classmethod
+    def from_files(cls, vocabulary: Path | str, merges: Path | str, eos: str | None = "<|endoftext|>") -> BytePairTokenizer:
+        """From GPT-2's two files: vocab.json (encoder.json), symbol to id, and merges.txt (vocab.bpe), a merge a line."""
+        ids = json.loads(Path(vocabulary).read_text("utf-8"))
+        symbols = sorted(ids, key=ids.get)
+        if [ids[s] for s in symbols] != list(range(len(ids))):
+            raise ValueError(f"{vocabulary}: the ids are not 0 to {len(ids) - 1}, each once")
+        lines = Path(merges).read_text("utf-8").split("\n")
+        pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
+        if bad := [pair for pair in pairs if len(pair) != 2]:
+            raise ValueError(f"{merges}: {' '.join(bad[0])!r} is not a pair of symbols")
+        return cls(Vocabulary(symbols, eos=eos, bos=eos), pairs)
+
+    @property
+    def config(self) -> dict:
+        return {**super().config, "merges": self.merges}
+
+    @classmethod
+    def from_config(cls, config: dict) -> BytePairTokenizer:
+        options = {k: v for k, v in config.items() if k != "merges"}
+        return cls(Vocabulary(**options), [tuple(pair) for pair in config["merges"]])
+
+    def split(self, text: str) -> list[str]:
+        return [piece for word in pattern().findall(text) for piece in self._pieces_of(word)]
+
+    def join(self, pieces: Iterable[str]) -> str:
+        """The text; bytes that are no UTF-8, as half a character is, show as U+FFFD."""
+        number = {symbol: b for b, symbol in enumerate(byte_symbols())}
+        return bytes(number[c] for piece in pieces for c in piece).decode("utf-8", errors="replace")
+
+    def _join_up(self, word: str) -> tuple[str, ...]:
+        symbols = self._as_symbols(word)
+        while len(symbols) > 1:
+            rank, at = min((self.rank.get(pair, len(self.rank)), i) for i, pair in enumerate(zip(symbols, symbols[1:])))
+            if rank == len(self.rank):
+                break
+            pair = self.merges[rank]
+            joined, i = [], 0
+            while i < len(symbols):                  # every occurrence of the best pair, from the left
+                hit = i >= at and tuple(symbols[i:i + 2]) == pair
+                joined.append("".join(pair) if hit else symbols[i])
+                i += 1 + hit
+            symbols = joined
+        return tuple(symbols)
+
+    @staticmethod
+    def _as_symbols(word: str) -> Sequence[str]:
+        table = byte_symbols()
+        return [table[b] for b in word.encode("utf-8", errors="surrogatepass")]
