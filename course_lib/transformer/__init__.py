@@ -1,5 +1,7 @@
 """Attention, positions, the blocks made of them, and the models made of blocks."""
 
+from course_lib import former
+from course_lib.tokenizers.batching import left_pad
 from course_lib.transformer.attention import (
     KVCache,
     MultiHeadAttention,
@@ -19,15 +21,15 @@ from course_lib.transformer.bert import (
 )
 from course_lib.transformer.blocks import (
     DecoderBlock,
-    EncoderBlock,
     FeedForward,
     LayerNorm,
     Residual,
+    TransformerBlock,
     layer_norm,
     transformer_function,
 )
 from course_lib.transformer.corruption import mask_tokens, sentence_pairs
-from course_lib.transformer.gpt import GPT, GPTConfig, left_pad
+from course_lib.transformer.gpt import GPT, GPTConfig
 from course_lib.transformer.positions import (
     CombinedPositions,
     LearnedPositions,
@@ -37,11 +39,16 @@ from course_lib.transformer.positions import (
     rotary,
     sinusoidal,
 )
-from course_lib.transformer.translation import Translation, TranslationConfig
+from course_lib.transformer.segments import join_segments
+from course_lib.transformer.transformer import Transformer, TransformerConfig
 
-__all__ = ["BERT", "BERTConfig", "CombinedPositions", "DecoderBlock", "EncoderBlock", "FeedForward", "GPT",
+__all__ = ["BERT", "BERTConfig", "CombinedPositions", "DecoderBlock", "TransformerBlock", "FeedForward", "GPT",
            "GPTConfig", "KVCache", "LayerNorm", "LearnedPositions", "MultiHeadAttention", "OneHotPositions",
            "PretrainingBatch", "QuestionAnswering", "Residual", "SeparatePositions", "SequenceClassifier",
-           "SinusoidalPositions", "TokenClassifier", "Translation", "TranslationConfig", "attention_weights",
-           "causal_mask", "combine_masks", "fused_attention", "layer_norm", "left_pad", "mask_tokens", "padding_mask",
-           "rotary", "sentence_pairs", "sinusoidal", "transformer_function"]
+           "SinusoidalPositions", "TokenClassifier", "Transformer", "TransformerConfig", "attention_weights",
+           "causal_mask", "combine_masks", "fused_attention", "join_segments", "layer_norm", "left_pad", "mask_tokens",
+           "padding_mask", "rotary", "sentence_pairs", "sinusoidal", "transformer_function"]
+
+
+def __getattr__(name: str):
+    raise former.lacking(__name__, name)

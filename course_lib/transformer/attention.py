@@ -10,14 +10,17 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
+from einops import rearrange
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+
+from course_lib.transformer._dropout import drop
 
 # --- the equation ----------------------------------------------------------------------------------------------------
 
 
 def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
-                      mask: Tensor | None = None) -> Float[Tensor, "... T S"]:
+                      mask: Bool[Tensor, "... #T #S"] | None = None) -> Float[Tensor, "... T S"]:
     r"""$\alpha = \mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)$: row i says how query i shares its attention.
 
     mask  boolean, (T, S) or with all axes of the scores, axes of length 1 repeated; True where a query may attend.
@@ -35,7 +38,7 @@ def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
 
 
 def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
-              mask: Tensor | None = None, dropout: float | int = 0.0) -> Float[Tensor, "... T E"]:
+              mask: Bool[Tensor, "... #T #S"] | None = None, dropout: float | int = 0.0) -> Float[Tensor, "... T E"]:
     r"""Scaled dot-product attention, $\mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)\, v$.
 
     mask     boolean, True where a query may attend; see `attention_weights`
@@ -48,7 +51,7 @@ def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float
 
 
 def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
-                    mask: Tensor | None = None, dropout: float | int = 0.0,
+                    mask: Bool[Tensor, "... #T #S"] | None = None, dropout: float | int = 0.0,
                     causal: bool = False) -> Float[Tensor, "... T E"]:
     """The same by torch's fused kernel, which never stores the T x S weights.
 
@@ -71,7 +74,8 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
     return out if reachable is None else out.masked_fill(~reachable, 0)
 
 
-def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout: float | int) -> Tensor:
+def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Bool[Tensor, "... #T #S"] | None,
+                  dropout: float | int) -> Tensor:
     """The equation with few passes over the T x S weights: q is scaled, and minus infinity added where mask is False.
 
     Every row has something to attend to, or the sum would be NaN.
@@ -82,20 +86,6 @@ def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, dropout:
     return drop(scores.softmax(dim=-1), dropout) @ v
 
 
-def drop(x: Tensor, p: float | int) -> Tensor:
-    """Dropout: each component is zero with probability p, and divided by 1 - p otherwise, so that its mean stays.
-
-    p is the probability of dropping, as in torch; one deck of the slides calls by p the probability of keeping. On a
-    CPU the time goes into random numbers, so four components share one of 64 bits, and p is rounded to 1/65536.
-    """
-    if p == 0 or x.device.type != "cpu":
-        return F.dropout(x, p)
-    dropped = round(65536 * p)                                       # of the 65536 values of 16 bits
-    bits = torch.empty(x.numel() // 4 + 1, dtype=torch.int64).random_(-2 ** 63, None).view(torch.int16)
-    kept = bits[:x.numel()].view(x.shape) >= dropped - 32768
-    return x * kept.to(x.dtype).mul_(65536 / (65536 - dropped))
-
-
 # --- masks -----------------------------------------------------------------------------------------------------------
 
 
@@ -103,18 +93,18 @@ def causal_mask(n: int, m: int | None = None, device: torch.device | str | None 
     """True where query i may see key j: its own position and all before. The n queries are the last of m positions."""
     m = n if m is None else m
     if not 1 <= n <= m:
-        raise ValueError(f"n is {n} and m {m}; the n queries are the last of m positions, so 1 <= n <= m is needed")
+        raise ValueError(f"n is {n} and m {m}; the n queries are the last of m positions; expected 1 <= n <= m")
     return torch.ones(n, m, dtype=torch.bool, device=device).tril(m - n)
 
 
 def padding_mask(lengths: Int[Tensor, "B"], m: int) -> Bool[Tensor, "B 1 m"]:
     """True for the first `lengths[b]` of m keys, for every query of row b: what follows is padding."""
     if ((lengths < 0) | (lengths > m)).any():
-        raise ValueError(f"lengths are {lengths.tolist()}; needed are 0..{m}, the number of keys")
+        raise ValueError(f"lengths are {lengths.tolist()}; expected 0..{m}, the number of keys")
     return (torch.arange(m, device=lengths.device) < lengths[:, None])[:, None, :]
 
 
-def combine_masks(*masks: Tensor | None) -> Tensor | None:
+def combine_masks(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
     """True where all of them are; None allows everything. (T, S) and (B, 1, S) give (B, T, S)."""
     both = None
     for mask in masks:
@@ -129,11 +119,11 @@ def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
     A mask with some of the axes is refused: (B, T, S) would meet (B, H, T, S) as H, and pass where B equals H.
     """
     if mask.dtype != torch.bool:
-        raise ValueError(f"mask has dtype {mask.dtype}; needed is torch.bool, True where a query may attend")
+        raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool, True where a query may attend")
     scores = tuple(scores)
     fits = mask.dim() in (2, len(scores)) and all(a in (1, b) for a, b in zip(mask.shape[::-1], scores[::-1]))
     if not fits:
-        raise ValueError(f"mask has shape {tuple(mask.shape)}; the scores have {scores}: needed are their last two "
+        raise ValueError(f"mask has shape {tuple(mask.shape)}; the scores have {scores}; expected their last two "
                          "axes, or all of them, 1 where an axis repeats")
 
 
@@ -151,6 +141,13 @@ class KVCache:
     """Keys and values of the positions seen so far, in room that is allocated ahead and doubled when it is full.
 
     Not differentiable: new positions are written in place.
+
+    >>> cache = KVCache()
+    >>> # three positions, 4 heads of width 8
+    >>> cache.append(torch.zeros(2, 1, 4, 3, 8)).shape
+    torch.Size([2, 1, 4, 3, 8])
+    >>> cache.append(torch.zeros(2, 1, 4, 1, 8)).shape                     # one more
+    torch.Size([2, 1, 4, 4, 8])
     """
 
     def __init__(self, room: int = 64):
@@ -195,6 +192,13 @@ class MultiHeadAttention(nn.Module):
     bias     add a bias to each projection
 
     Slides: "Multi-head attention". Paper: Vaswani et al. 2017, section 3.2.2.
+
+    >>> attend = MultiHeadAttention(d_model=8, heads=2)
+    >>> attend(torch.randn(1, 5, 8), causal=True).shape
+    torch.Size([1, 5, 8])
+    >>> # a row of weights sums to one
+    >>> attend.weights(torch.randn(1, 5, 8)).sum(-1).allclose(torch.ones(1, 2, 5))
+    True
     """
 
     def __init__(self, d_model: int, heads: int, dropout: float | int = 0.0, bias: bool = True):
@@ -208,7 +212,7 @@ class MultiHeadAttention(nn.Module):
         self.out = nn.Linear(d_model, d_model, bias=bias)            # W^O
 
     def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
-                mask: Tensor | None = None, causal: bool = False,
+                mask: Bool[Tensor, "... #T S"] | None = None, causal: bool = False,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
         """Attend from x to x, or to `memory` (B, S, D), which may come projected, from `keys_values`.
 
@@ -218,10 +222,10 @@ class MultiHeadAttention(nn.Module):
         """
         q, k, v = self._project(x, memory, cache)                    # (B, H, T, K), (B, H, S, K), (B, H, S, K)
         heads = fused_attention(q, k, v, self._for_heads(mask, q, k), self.dropout if self.training else 0.0, causal)
-        return self.out(heads.transpose(1, 2).flatten(2))            # (B, T, H, K) -> (B, T, D)
+        return self.out(rearrange(heads, "B H T K -> B T (H K)"))    # side by side: H K = D
 
     def weights(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
-                mask: Tensor | None = None, causal: bool = False) -> Float[Tensor, "B H T S"]:
+                mask: Bool[Tensor, "... #T #S"] | None = None, causal: bool = False) -> Float[Tensor, "B H T S"]:
         """The attention weights of every head, without dropout."""
         q, k, _ = self._project(x, memory, None)
         mask = self._for_heads(mask, q, k)
@@ -249,11 +253,10 @@ class MultiHeadAttention(nn.Module):
         return (self._split(q)[0], *(memory if isinstance(memory, KeysValues) else self.keys_values(memory)))
 
     def _split(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "parts B H T K"]:
-        """One, two or three projections side by side: the width is cut, then the axes are moved, not reshaped."""
-        K = self.d_model // self.heads
-        return x.unflatten(-1, (-1, self.heads, K)).permute(2, 0, 3, 1, 4)           # from (B, T, parts, H, K)
+        """One, two or three projections side by side, and in each the heads: the width is cut, no position is mixed."""
+        return rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads, K=self.d_model // self.heads)
 
-    def _for_heads(self, mask: Tensor | None, q: Tensor, k: Tensor) -> Tensor | None:
+    def _for_heads(self, mask: Bool[Tensor, "..."] | None, q: Tensor, k: Tensor) -> Bool[Tensor, "..."] | None:
         """The mask with an axis for the heads, checked here, where (B, T, S) can be told from (H, T, S)."""
         if mask is None:
             return None
@@ -263,4 +266,4 @@ class MultiHeadAttention(nn.Module):
 
     def _check(self, x: Tensor, name: str) -> None:
         if x.dim() != 3 or x.shape[-1] != self.d_model:
-            raise ValueError(f"{name} has shape {tuple(x.shape)}; needed is (B, T, D) with D = {self.d_model}")
+            raise ValueError(f"{name} has shape {tuple(x.shape)}; expected (B, T, D) with D = {self.d_model}")

@@ -2,18 +2,21 @@ r"""BERT: an encoder that reads in both directions, trained to fill in what was 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Integer
+from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.former import renamed
+from course_lib.tokenizers.batching import tokens_and_mask
 from course_lib.transformer import pretrained_bert
-from course_lib.transformer.attention import drop
-from course_lib.transformer.blocks import ACTIVATIONS, EncoderBlock, LayerNorm
+from course_lib.transformer._dropout import drop
+from course_lib.transformer.blocks import ACTIVATIONS, LayerNorm, TransformerBlock
 from course_lib.transformer.corruption import Corrupted, Pair, mask_tokens, sentence_pairs
 from course_lib.transformer.positions import LearnedPositions
 
@@ -21,18 +24,22 @@ __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBat
            "SequenceClassifier", "TokenClassifier", "mask_tokens", "sentence_pairs"]
 
 
+@renamed(vocabulary="vocab_size")
 @dataclass(frozen=True)
 class BERTConfig:
     """The size of a BERT; the defaults are those of BERT base, 110 million parameters.
 
-    vocabulary   V, number of tokens
+    vocab_size   V, number of tokens
     window       the longest input, in tokens
     token_types  kinds of segment: 0 for the first sentence, 1 for the second
     d_ff         hidden width of the feed-forward networks; 4 d_model if None
     dropout      probability of dropping, for embeddings, layers and attention weights
+
+    >>> BERTConfig(vocab_size=30522).heads
+    12
     """
 
-    vocabulary: int
+    vocab_size: int
     window: int = 512
     layers: int = 12
     heads: int = 12
@@ -44,9 +51,9 @@ class BERTConfig:
     eps: float | int = 1e-12
 
     def __post_init__(self):
-        for name in ("vocabulary", "window", "layers", "heads", "d_model", "token_types"):
+        for name in ("vocab_size", "window", "layers", "heads", "d_model", "token_types"):
             if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; needed is at least 1")
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 1")
 
 
 class Encoded(NamedTuple):
@@ -64,13 +71,20 @@ class PretrainingBatch(NamedTuple):
     chosen               (B, T), True where the token is to be told
     targets              (B, T), the tokens as they were; read where `chosen` is True
     next                 (B,), whether the second sentence follows the first; None to leave that out
+
+    >>> tokens = torch.tensor([[1, 5, 6, 2]])
+    >>> read = mask_tokens(tokens, mask_id=3, vocab_size=8, special=(1, 2), rate=1.0)
+    >>> segments, mask = torch.zeros_like(tokens), tokens > 0
+    >>> batch = PretrainingBatch(read.tokens, segments, mask, read.chosen, tokens)
+    >>> batch.chosen
+    tensor([[False,  True,  True, False]])
     """
 
-    tokens: Tensor
-    token_types: Tensor
-    mask: Tensor
-    chosen: Tensor
-    targets: Tensor
+    tokens: Integer[Tensor, "B T"]
+    token_types: Integer[Tensor, "B T"]
+    mask: Bool[Tensor, "B T"]
+    chosen: Bool[Tensor, "B T"]
+    targets: Integer[Tensor, "B T"]
     next: Tensor | None = None
 
 
@@ -83,18 +97,27 @@ class BERT(nn.Module):
     each factor reads both sides.
 
     Slides: "BERT". Paper: Devlin et al. 2019.
+
+    >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
+    >>> encoded = bert(torch.tensor([[1, 5, 3, 2]]))
+    >>> encoded.tokens.shape, encoded.sentence.shape
+    (torch.Size([1, 4, 4]), torch.Size([1, 4]))
+    >>> # of the token at every position
+    >>> bert.pretraining_logits(torch.tensor([[1, 5, 3, 2]]))[0].shape
+    torch.Size([1, 4, 8])
     """
 
     def __init__(self, config: BERTConfig | dict):
         super().__init__()
         settings = config if isinstance(config, BERTConfig) else BERTConfig(**config)
-        self.settings, c, D = settings, settings, settings.d_model
-        self.tokens = nn.Embedding(c.vocabulary, D)                  # E
+        self.config, c, D = settings, settings, settings.d_model
+        self.tokens = nn.Embedding(c.vocab_size, D)                  # E
         self.positions = LearnedPositions(c.window, D)               # P
         self.types = nn.Embedding(c.token_types, D)                  # S
         self.norm = LayerNorm(D, c.eps)
-        self.blocks = nn.ModuleList(EncoderBlock(D, c.heads, c.d_ff or 4 * D, c.dropout, "post", c.activation, c.eps)
-                                    for _ in range(c.layers))
+        self.blocks = nn.ModuleList(
+            TransformerBlock(D, c.heads, c.d_ff or 4 * D, c.dropout, "post", c.activation, c.eps)
+            for _ in range(c.layers))
         self.pooler = nn.Linear(D, D)
         self.mlm = MaskedLanguageHead(c)
         self.nsp = nn.Linear(D, 2)                                   # 0: the next sentence, 1: another one
@@ -105,31 +128,40 @@ class BERT(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.zeros_(module.bias)
 
-    @property
-    def config(self) -> dict:
-        """The constructor's arguments."""
-        return {"config": asdict(self.settings)}
+    extra_repr = AutoregressiveModel.extra_repr                      # print(model) says its configuration
 
-    def forward(self, tokens: Tensor, token_types: Tensor | None = None, mask: Tensor | None = None) -> Encoded:
+    def forward(self, tokens: Tensor, token_types: Tensor | None = None,
+                mask: Bool[Tensor, "B T"] | None = None) -> Encoded:
         """Read tokens (B, T): a vector for each, and one for the whole.
 
         token_types  (B, T), the segment of each token; 0 unless given
-        mask         (B, T), True for real tokens; padding is not attended to, what comes out there means nothing
+        mask         (B, T), True for real tokens; padding is not attended to, what comes out there means nothing. It
+                     stands on the right, since [CLS] is the first
 
         Raises ValueError for tokens or types out of range, input past the window, a mask that does not fit.
         """
+        x = self.states(tokens, token_types, mask)[-1]
+        return Encoded(x, self.pooler(x[:, 0]).tanh())
+
+    def states(self, tokens: Tensor, token_types: Tensor | None = None,
+               mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T D"]]:
+        r"""$h^0, \dots, h^L$: the vectors of every token after the embeddings and after each block."""
+        tokens, mask = tokens_and_mask((tokens, mask), self.config.vocab_size)
         self._check(tokens, token_types, mask)
         x = self.positions(self.tokens(tokens))                      # (B, T, D)
         x = x + (self.types.weight[0] if token_types is None else self.types(token_types))
         x = self.norm(x)
-        x = drop(x, self.settings.dropout) if self.training else x
+        x = drop(x, self.config.dropout) if self.training else x
         attend = None if mask is None or mask.all() else mask[:, None, :]            # (B, 1, T), for every query
+        states = [x]
         for block in self.blocks:
             x = block(x, attend)
-        return Encoded(x, self.pooler(x[:, 0]).tanh())
+            states.append(x)
+        return states
 
     def pretraining_logits(self, tokens: Tensor, token_types: Tensor | None = None,
-                           mask: Tensor | None = None) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 2"]]:
+                           mask: Bool[Tensor, "B T"] | None = None
+                           ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 2"]]:
         """Logits of the token at every position, and of "next" (0) against "not next" (1)."""
         encoded = self(tokens, token_types, mask)
         return self.mlm(encoded.tokens, self.tokens.weight), self.nsp(encoded.sentence)
@@ -151,7 +183,7 @@ class BERT(nn.Module):
 
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor, token_types: Tensor | None = None,
-                          mask: Tensor | None = None) -> list[Float[Tensor, "B H T T"]]:
+                          mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
         """The attention weights of every layer, first to last."""
         weights, attend = [], None if mask is None else mask[:, None, :]
 
@@ -166,19 +198,19 @@ class BERT(nn.Module):
                 hook.remove()
         return weights
 
-    def _check(self, tokens: Tensor, token_types: Tensor | None, mask: Tensor | None) -> None:
-        if tokens.dim() != 2 or tokens.numel() == 0 or tokens.shape[1] > self.settings.window:
-            raise ValueError(f"tokens has shape {tuple(tokens.shape)}; needed is (B, T) with T from 1 to "
-                             f"{self.settings.window}, the window")
-        for name, value, many in (("tokens", tokens, self.settings.vocabulary),
-                                  ("token_types", token_types, self.settings.token_types)):
+    def _check(self, tokens: Tensor, token_types: Tensor | None, mask: Bool[Tensor, "B T"] | None) -> None:
+        if tokens.dim() != 2 or tokens.numel() == 0 or tokens.shape[1] > self.config.window:
+            raise ValueError(f"tokens has shape {tuple(tokens.shape)}; expected (B, T) with T from 1 to "
+                             f"{self.config.window}, the window")
+        for name, value, many in (("tokens", tokens, self.config.vocab_size),
+                                  ("token_types", token_types, self.config.token_types)):
             if value is not None and (value.min() < 0 or value.max() >= many):
-                raise ValueError(f"{name} reach from {value.min()} to {value.max()}; needed are 0..{many - 1}")
+                raise ValueError(f"{name} reach from {value.min()} to {value.max()}; expected 0..{many - 1}")
         if token_types is not None and token_types.shape != tokens.shape:
-            raise ValueError(f"token_types has shape {tuple(token_types.shape)}; needed is {tuple(tokens.shape)}")
-        if mask is not None and (mask.dtype != torch.bool or mask.shape != tokens.shape):
-            raise ValueError(f"mask has shape {tuple(mask.shape)} and dtype {mask.dtype}; needed is "
-                             f"{tuple(tokens.shape)}, torch.bool, True for real tokens")
+            raise ValueError(f"token_types has shape {tuple(token_types.shape)}; expected {tuple(tokens.shape)}")
+        if mask is not None and not mask[:, 0].all():
+            raise ValueError("mask is False at the first place of a row; [CLS] stands there, and padding on the right: "
+                             "pad(texts, value)")
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> BERT:
@@ -201,7 +233,7 @@ class MaskedLanguageHead(nn.Module):
         super().__init__()
         self.transform = nn.Linear(c.d_model, c.d_model)             # W, b
         self.norm = LayerNorm(c.d_model, c.eps)
-        self.bias = nn.Parameter(torch.zeros(c.vocabulary))          # c
+        self.bias = nn.Parameter(torch.zeros(c.vocab_size))          # c
         self.activation = c.activation
 
     def forward(self, hidden: Float[Tensor, "... D"], embeddings: Float[Tensor, "V D"]) -> Float[Tensor, "... V"]:
@@ -212,48 +244,79 @@ class MaskedLanguageHead(nn.Module):
 
 
 class SequenceClassifier(nn.Module):
-    """Logits of a class for the whole input, (B, classes), from the pooled [CLS]. Slides: "Fine-tuning"."""
+    """Logits of a class for the whole input, (B, classes), from the pooled [CLS]. Slides: "Fine-tuning".
+
+    >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
+    >>> SequenceClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
+    torch.Size([1, 3])
+    """
 
     def __init__(self, bert: BERT, classes: int):
         super().__init__()
-        self.bert, self.dropout = bert, nn.Dropout(bert.settings.dropout)
+        self.bert, self.dropout = bert, nn.Dropout(bert.config.dropout)
         self.head = _head(bert, classes)
 
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"bert": self.bert, "classes": self.head.out_features}
+
     def forward(self, tokens: Tensor, token_types: Tensor | None = None,
-                mask: Tensor | None = None) -> Float[Tensor, "B classes"]:
+                mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B classes"]:
         return self.head(self.dropout(self.bert(tokens, token_types, mask).sentence))
 
 
 class TokenClassifier(nn.Module):
-    """Logits of a class for every token, (B, T, classes): tagging, named entities."""
+    """Logits of a class for every token, (B, T, classes): tagging, named entities.
+
+    >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
+    >>> TokenClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
+    torch.Size([1, 4, 3])
+    """
 
     def __init__(self, bert: BERT, classes: int):
         super().__init__()
-        self.bert, self.dropout = bert, nn.Dropout(bert.settings.dropout)
+        self.bert, self.dropout = bert, nn.Dropout(bert.config.dropout)
         self.head = _head(bert, classes)
 
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"bert": self.bert, "classes": self.head.out_features}
+
     def forward(self, tokens: Tensor, token_types: Tensor | None = None,
-                mask: Tensor | None = None) -> Float[Tensor, "B T classes"]:
+                mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T classes"]:
         return self.head(self.dropout(self.bert(tokens, token_types, mask).tokens))
 
 
 class QuestionAnswering(nn.Module):
-    """Logits of where an answer starts and where it ends, (B, T) each, as for SQuAD; minus infinity at padding."""
+    """Logits of where an answer starts and where it ends, (B, T) each, as for SQuAD; minus infinity at padding.
+
+    >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
+    >>> # first and last token of the answer
+    >>> QuestionAnswering(bert).span(torch.tensor([[1, 5, 6, 2]])).shape
+    torch.Size([1, 2])
+    """
 
     def __init__(self, bert: BERT):
         super().__init__()
         self.bert, self.head = bert, _head(bert, 2)
 
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"bert": self.bert}
+
     def forward(self, tokens: Tensor, token_types: Tensor | None = None,
-                mask: Tensor | None = None) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
+                mask: Bool[Tensor, "B T"] | None = None) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
         logits = self.head(self.bert(tokens, token_types, mask).tokens)              # (B, T, 2)
         if mask is not None:
             logits = logits.masked_fill(~mask[..., None], -torch.inf)
         start, end = logits.unbind(dim=-1)
         return start, end
 
-    def span(self, tokens: Tensor, token_types: Tensor | None = None, mask: Tensor | None = None,
-             allowed: Tensor | None = None, longest: int = 30) -> Integer[Tensor, "B 2"]:
+    def span(self, tokens: Tensor, token_types: Tensor | None = None, mask: Bool[Tensor, "B T"] | None = None,
+             allowed: Bool[Tensor, "B T"] | None = None, longest: int = 30) -> Integer[Tensor, "B 2"]:
         """First and last token of the best answer: the pair with the largest sum of logits, in order.
 
         allowed  (B, T), True where an answer may lie: the passage, not the question
@@ -271,8 +334,8 @@ class QuestionAnswering(nn.Module):
 
 def _head(bert: BERT, classes: int) -> nn.Linear:
     if classes < 1:
-        raise ValueError(f"classes is {classes}; needed is at least 1")
-    head = nn.Linear(bert.settings.d_model, classes)
+        raise ValueError(f"classes is {classes}; expected at least 1")
+    head = nn.Linear(bert.config.d_model, classes)
     nn.init.normal_(head.weight, 0, 0.02)
     nn.init.zeros_(head.bias)
     return head

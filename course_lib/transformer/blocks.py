@@ -10,10 +10,12 @@ from typing import Callable
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from einops import rearrange
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention, drop
+from course_lib.transformer._dropout import drop
+from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
@@ -37,7 +39,11 @@ def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"], beta: Float
 
 
 class LayerNorm(nn.Module):
-    """`layer_norm` with gain gamma and shift beta in R^D to be learned, by torch's fused kernel."""
+    """`layer_norm` with gain gamma and shift beta in R^D to be learned, by torch's fused kernel.
+
+    >>> LayerNorm(4)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    tensor([[-1.3416, -0.4472,  0.4472,  1.3416]], grad_fn=<...>)
+    """
 
     def __init__(self, d_model: int, eps: float | int = 1e-5):
         super().__init__()
@@ -48,7 +54,11 @@ class LayerNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    r"""$\mathrm{FFN}(x) = \phi(x W_1 + b_1) W_2 + b_2$, the same at every position; $\phi$ is ReLU on the slides."""
+    r"""$\mathrm{FFN}(x) = \phi(x W_1 + b_1) W_2 + b_2$, the same at every position; $\phi$ is ReLU on the slides.
+
+    >>> FeedForward(8, d_ff=32)(torch.randn(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
 
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu", bias: bool = True):
         super().__init__()
@@ -70,12 +80,15 @@ class Residual(nn.Module):
     norm="inner"  $x + \mathrm{LN}(f(x))$   one deck of the slides
 
     dropout is the probability of dropping a component of f's output, in training.
+
+    >>> Residual(8, "pre")(torch.randn(1, 5, 8), torch.tanh).shape  # x + tanh(norm(x))
+    torch.Size([1, 5, 8])
     """
 
     def __init__(self, d_model: int, norm: str = "post", dropout: float | int = 0.0, eps: float | int = 1e-5):
         super().__init__()
         if norm not in ("post", "pre", "inner"):
-            raise ValueError(f'norm is {norm!r}; needed is "post", "pre" or "inner"')
+            raise ValueError(f'norm is {norm!r}; expected "post", "pre" or "inner"')
         self.placement = norm
         self.norm = LayerNorm(d_model, eps)
         self.dropout = dropout
@@ -95,14 +108,23 @@ class Residual(nn.Module):
 # --- blocks ----------------------------------------------------------------------------------------------------------
 
 
-class EncoderBlock(nn.Module):
+class TransformerBlock(nn.Module):
     """Self-attention, then a feed-forward network: the six equations of `transformer_function`.
+
+    With norm="pre", as GPT has it, and without dropout:
+
+        x = x + attention(norm1(x))
+        x = x + feed_forward(norm2(x))
 
     With `causal` it is the block of a decoder-only model, such as GPT.
 
     d_model, heads, d_ff  D, H and the hidden width of the network, m on the slides
     norm                  "post" as on the slides, "pre" as in GPT-2, or "inner": see `Residual`
     dropout               probability of dropping, for the outputs of both layers and for attention weights
+
+    >>> block = TransformerBlock(d_model=8, heads=2, d_ff=32)
+    >>> block(torch.randn(1, 5, 8), causal=True).shape
+    torch.Size([1, 5, 8])
     """
 
     def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float | int = 0.0, norm: str = "post",
@@ -113,7 +135,7 @@ class EncoderBlock(nn.Module):
         self.residual1 = Residual(d_model, norm, dropout, eps)
         self.residual2 = Residual(d_model, norm, dropout, eps)
 
-    def forward(self, x: Float[Tensor, "B T D"], mask: Tensor | None = None, causal: bool = False,
+    def forward(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "... #T S"] | None = None, causal: bool = False,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
         """mask, causal and cache as in `MultiHeadAttention`."""
         u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=causal, cache=cache))
@@ -124,6 +146,11 @@ class DecoderBlock(nn.Module):
     """Causal self-attention, attention to the encoder's output, then a feed-forward network. Arguments as above.
 
     Paper: Vaswani et al. 2017, section 3.1.
+
+    >>> block = DecoderBlock(d_model=8, heads=2, d_ff=32)
+    >>> # seven source positions
+    >>> block(torch.randn(1, 5, 8), memory=torch.randn(1, 7, 8)).shape
+    torch.Size([1, 5, 8])
     """
 
     def __init__(self, d_model: int, heads: int, d_ff: int, dropout: float | int = 0.0, norm: str = "post",
@@ -136,8 +163,9 @@ class DecoderBlock(nn.Module):
         self.residual2 = Residual(d_model, norm, dropout, eps)
         self.residual3 = Residual(d_model, norm, dropout, eps)
 
-    def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues, mask: Tensor | None = None,
-                memory_mask: Tensor | None = None, cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
+    def forward(self, x: Float[Tensor, "B T D"], memory: Float[Tensor, "B S D"] | KeysValues,
+                mask: Bool[Tensor, "... #T T"] | None = None, memory_mask: Bool[Tensor, "... #T S"] | None = None,
+                cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
         """memory       the encoder's output (B, S, D), or its keys and values from `cross_attention.keys_values`
         mask         beside the causal one, where x may attend in x
         memory_mask  where x may attend in the memory, (B, 1, S) for padding
@@ -150,33 +178,40 @@ class DecoderBlock(nn.Module):
 # --- the block as the slide writes it --------------------------------------------------------------------------------
 
 
-def transformer_function(x: Float[Tensor, "p D"], Wq: Float[Tensor, "H D k"], Wk: Float[Tensor, "H D k"],
-                         Wv: Float[Tensor, "H D k"], Wc: Float[Tensor, "H k D"], W1: Float[Tensor, "D m"],
-                         W2: Float[Tensor, "m D"], gamma1: Float[Tensor, "D"], beta1: Float[Tensor, "D"],
-                         gamma2: Float[Tensor, "D"], beta2: Float[Tensor, "D"], eps: float | int = 1e-5
-                         ) -> Float[Tensor, "p D"]:
-    r"""The transformer function $f_\theta : \mathbb{R}^{p \times d} \to \mathbb{R}^{p \times d}$, in six equations.
+def transformer_function(
+    x: Float[Tensor, "T D"],
+    Wq: Float[Tensor, "H D K"], Wk: Float[Tensor, "H D K"], Wv: Float[Tensor, "H D K"],
+    Wc: Float[Tensor, "H K D"],
+    W1: Float[Tensor, "D F"], W2: Float[Tensor, "F D"],
+    gamma1: Float[Tensor, "D"], beta1: Float[Tensor, "D"],
+    gamma2: Float[Tensor, "D"], beta2: Float[Tensor, "D"],
+    eps: float | int = 1e-5,
+) -> Float[Tensor, "T D"]:
+    r"""The transformer function $f_\theta$ on T x D numbers, in six equations.
 
-    Here p counts the positions, k is the width of a head, m that of the hidden layer, and a row $x_i$ is a token. No
-    biases but those of the norms, whose gamma and beta are in R^d. Slides: "The transformer function".
+    A row $x_i$ is a token, K is the width of a head, F that of the hidden layer; on the
+    slide T, K and F are p, k and m. There are no biases but those of the norms, whose
+    gamma and beta are in R^D. Slides: "The transformer function".
     """
-    k = Wq.shape[-1]
-    Q, K, V = (torch.einsum("hdk,pd->hpk", W, x) for W in (Wq, Wk, Wv))                      # (1) (H, p, k) each
-    alpha = torch.softmax(torch.einsum("hik,hjk->hij", Q, K) / k ** 0.5, dim=-1)             # (2) (H, p, p)
-    u_prime = torch.einsum("hkd,hij,hjk->id", Wc, alpha, V)                                  # (3) (p, d)
-    u = layer_norm(x + u_prime, gamma1, beta1, eps)                                          # (4)
-    z_prime = F.relu(u @ W1) @ W2                                                            # (5)
-    return layer_norm(u + z_prime, gamma2, beta2, eps)                                       # (6)
+    d_k = Wq.shape[-1]
+    Q, K, V = (torch.einsum("hdk,td->htk", W, x) for W in (Wq, Wk, Wv))      # (1)
+    scores = torch.einsum("hik,hjk->hij", Q, K) / d_k ** 0.5                 # (H, T, T)
+    alpha = torch.softmax(scores, dim=-1)                                    # (2)
+    u_prime = torch.einsum("hkd,hij,hjk->id", Wc, alpha, V)                  # (3)
+    u = layer_norm(x + u_prime, gamma1, beta1, eps)                          # (4)
+    z_prime = F.relu(u @ W1) @ W2                                            # (5)
+    return layer_norm(u + z_prime, gamma2, beta2, eps)                       # (6)
 
 
-def slide_weights(block: EncoderBlock) -> dict[str, Tensor]:
+def slide_weights(block: TransformerBlock) -> dict[str, Tensor]:
     """The weights of a post-LN ReLU block without biases, by their names in `transformer_function`."""
     attention, network, H = block.attention, block.feed_forward, block.attention.heads
     if attention.qkv.bias is not None or network.activation != "relu" or block.residual1.placement != "post":
         raise ValueError('the block has biases, another activation than "relu", or another norm than "post"; '
                          "the six equations have none of these")
-    Wq, Wk, Wv = (W.unflatten(0, (H, -1)).transpose(1, 2) for W in attention.qkv.weight.chunk(3))    # (H, d, k)
-    return {"Wq": Wq, "Wk": Wk, "Wv": Wv, "Wc": attention.out.weight.T.unflatten(0, (H, -1)),
+    Wq, Wk, Wv = rearrange(attention.qkv.weight, "(parts H K) D -> parts H D K", parts=3, H=H)       # (H, D, K) each
+    Wc = rearrange(attention.out.weight, "D (H K) -> H K D", H=H)
+    return {"Wq": Wq, "Wk": Wk, "Wv": Wv, "Wc": Wc,
             "W1": network.widen.weight.T, "W2": network.narrow.weight.T,
             "gamma1": block.residual1.norm.gamma, "beta1": block.residual1.norm.beta,
             "gamma2": block.residual2.norm.gamma, "beta2": block.residual2.norm.beta}

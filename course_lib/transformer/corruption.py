@@ -5,23 +5,32 @@ from __future__ import annotations
 from typing import Iterable, NamedTuple, Sequence
 
 import torch
-from jaxtyping import Integer
+from jaxtyping import Bool, Integer
 from torch import Tensor
+
+from course_lib.former import renamed
+from course_lib.tokenizers.batching import tokens_and_mask
 
 
 class Corrupted(NamedTuple):
+    """What `mask_tokens` makes of tokens."""
+
     tokens: Tensor                                                   # (B, T): what the model reads
     chosen: Tensor                                                   # (B, T), boolean: where it is asked
 
 
 class Pair(NamedTuple):
+    """Two sentences, and whether the second one followed the first."""
+
     first: Tensor                                                    # (T1,)
     second: Tensor                                                   # (T2,)
     next: bool                                                       # False: random, or the wrong way round
 
 
-def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocabulary: int, special: Iterable[int] = (),
-                mask: Tensor | None = None, rate: float = 0.15, shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
+@renamed(vocabulary="vocab_size")
+def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, special: Iterable[int] = (),
+                mask: Bool[Tensor, "B T"] | None = None, rate: float = 0.15,
+                shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
                 generator: torch.Generator | None = None) -> Corrupted:
     """Choose each ordinary token with probability `rate`; of those chosen hide 80 %, replace 10 %, keep 10 %.
 
@@ -34,17 +43,15 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocabulary: int, s
     trust. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
     """
     if not 0 < rate <= 1 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
-        raise ValueError(f"rate is {rate} and shares {shares}; needed are 0 < rate <= 1 and shares that sum to one")
-    if mask is not None and (mask.dtype != torch.bool or mask.shape != tokens.shape):
-        raise ValueError(f"mask has shape {tuple(mask.shape)} and dtype {mask.dtype}; needed is {tuple(tokens.shape)}, "
-                         "torch.bool, True for real tokens")
-    ordinary = torch.ones(vocabulary, dtype=torch.bool, device=tokens.device)
+        raise ValueError(f"rate is {rate} and shares {shares}; expected 0 < rate <= 1 and shares that sum to one")
+    inside, mask = tokens_and_mask((tokens, mask), vocab_size)
+    ordinary = torch.ones(vocab_size, dtype=torch.bool, device=tokens.device)
     ordinary[[mask_id, *special]] = False
-    if tokens.numel() and (tokens.min() < 0 or tokens.max() >= vocabulary):
-        raise ValueError(f"tokens reach from {tokens.min()} to {tokens.max()}; this vocabulary has 0..{vocabulary - 1}")
+    if inside.numel() and (inside.min() < 0 or inside.max() >= vocab_size):
+        raise ValueError(f"tokens reach from {inside.min()} to {inside.max()}; this vocabulary has 0..{vocab_size - 1}")
     device = tokens.device if generator is None else generator.device
     u, fate = (torch.rand(tokens.shape, generator=generator, device=device).to(tokens.device) for _ in range(2))
-    chosen = ordinary[tokens] & (u < rate)
+    chosen = ordinary[inside] & (u < rate)
     if mask is not None:
         chosen &= mask
     candidates = ordinary.nonzero()[:, 0]

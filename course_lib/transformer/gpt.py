@@ -3,9 +3,10 @@ r"""GPT: a stack of causal transformer blocks that predicts every next token, $p
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Sequence
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -15,27 +16,33 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
+from course_lib.former import renamed
+from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.transformer import pretrained
-from course_lib.transformer.attention import KVCache, causal_mask, combine_masks, drop
-from course_lib.transformer.blocks import ACTIVATIONS, EncoderBlock, LayerNorm
-from course_lib.transformer.positions import LearnedPositions
+from course_lib.transformer._dropout import drop
+from course_lib.transformer._gpt_step import step
+from course_lib.transformer.attention import KVCache, causal_mask, combine_masks
+from course_lib.transformer.blocks import LayerNorm, TransformerBlock
+from course_lib.transformer.positions import LearnedPositions, positions_among
 
-NO_TOKEN = -1                                                        # stands left of a prompt shorter than others
 
-
+@renamed(vocabulary="vocab_size")
 @dataclass(frozen=True)
 class GPTConfig:
     """The size of a GPT; the defaults are those of the smallest GPT-2, 124 million parameters.
 
-    vocabulary  V, number of tokens
+    vocab_size  V, number of tokens
     window      the longest input, in tokens; the table of positions ends there
     d_ff        hidden width of the feed-forward networks; 4 d_model if None
     dropout     probability of dropping, for embeddings, layers and attention weights
     tied        use the table of token embeddings as the output layer too
     bos_id      the token before every text that has no prompt; None: a prompt is needed
+
+    >>> GPTConfig(vocab_size=50257).d_model  # the smallest GPT-2
+    768
     """
 
-    vocabulary: int
+    vocab_size: int
     window: int = 1024
     layers: int = 12
     heads: int = 12
@@ -48,177 +55,159 @@ class GPTConfig:
     bos_id: int | None = None
 
     def __post_init__(self):
-        for name in ("vocabulary", "window", "layers", "heads", "d_model"):
-            if getattr(self, name) < (2 if name == "vocabulary" else 1):
-                raise ValueError(f"{name} is {getattr(self, name)}; needed is at least {1 + (name == 'vocabulary')}")
-        if self.bos_id is not None and not 0 <= self.bos_id < self.vocabulary:
-            raise ValueError(f"bos_id is {self.bos_id}; this vocabulary has 0..{self.vocabulary - 1}")
-
-
-class State(NamedTuple):
-    tokens: Tensor                                                   # (B, L): all that the next token may depend on
-    mask: Tensor | None                                              # (B, L): False where a short prompt has no token
-    caches: tuple[KVCache, ...] | None                               # one a layer; None once the window is full
-    logits: Tensor                                                   # (B, V), of the next token
+        for name in ("vocab_size", "window", "layers", "heads", "d_model"):
+            if getattr(self, name) < (2 if name == "vocab_size" else 1):
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {1 + (name == 'vocab_size')}")
+        if self.bos_id is not None and not 0 <= self.bos_id < self.vocab_size:
+            raise ValueError(f"bos_id is {self.bos_id}; this vocabulary has 0..{self.vocab_size - 1}")
 
 
 class GPT(AutoregressiveModel):
-    r"""$h^0 = E[x] + P$, $\; h^l = \mathrm{block}_l(h^{l-1})$, $\; p(x_{t+1} \mid x_{\le t}) =
-    \mathrm{softmax}\bigl(\mathrm{LN}(h^L_t)\, E^\top\bigr)$.
+    r"""$p(x_{t+1} \mid x_{\le t}) = \mathrm{softmax}\bigl(\mathrm{LN}(h^L_t)\, E^\top\bigr)$, where
 
-    Pre-LN blocks with causal self-attention; the embeddings E serve as the output layer too, if tied. Position t has
-    read token t, so its output concerns token t + 1.
+    $$h^0 = E[x] + P, \qquad u = h^{l-1} + \mathrm{attention}(\mathrm{LN}(h^{l-1})), \qquad
+      h^l = u + \mathrm{FFN}(\mathrm{LN}(u)).$$
 
-    As a distribution over sequences it starts after a prompt, `context` (B, P), or after `bos_id`. Prompts of unequal
-    lengths share a batch by `left_pad`. Input longer than `window` raises; generation past it encodes the last
-    `window` tokens anew at every step, from position 0.
+    Attention is causal; the embeddings E serve as the output layer too, if tied. Position t
+    has read token t, so its output concerns token t + 1.
+
+    As a distribution over sequences it starts after a prompt, `context`, or after `bos_id`. A
+    context is tokens (B, P) or, for prompts of unequal lengths, a pair (tokens, mask), as
+    `left_pad` gives it. Input longer than `window` raises; generation past it encodes the
+    last `window` tokens anew at every step, from position 0.
 
     Slides: "GPT". Papers: Radford et al. 2018 and 2019.
+
+    >>> model = GPT(GPTConfig(vocab_size=10, window=16, layers=2, heads=2, d_model=8, bos_id=0))
+    >>> # logits of the next token, at each position
+    >>> model(torch.tensor([[0, 3, 5]])).shape
+    torch.Size([1, 3, 10])
+    >>> model.log_prob(torch.tensor([[3, 5]])).shape, model.sample(2, length=6).shape
+    (torch.Size([1]), torch.Size([2, 6]))
     """
 
     def __init__(self, config: GPTConfig | dict):
-        settings = config if isinstance(config, GPTConfig) else GPTConfig(**config)
-        super().__init__(None, Categorical(settings.vocabulary))
-        self.settings, c = settings, settings
-        self.window, self.bos_id = c.window, c.bos_id
-        self.tokens = nn.Embedding(c.vocabulary, c.d_model)          # E
+        c = config if isinstance(config, GPTConfig) else GPTConfig(**config)
+        super().__init__(None, Categorical(c.vocab_size))
+        self.config, self.window, self.bos_id = c, c.window, c.bos_id
+        self.tokens = nn.Embedding(c.vocab_size, c.d_model)          # E
         self.positions = LearnedPositions(c.window, c.d_model)       # P
         self.blocks = nn.ModuleList(
-            EncoderBlock(c.d_model, c.heads, c.d_ff or 4 * c.d_model, c.dropout, "pre", c.activation, c.eps)
+            TransformerBlock(c.d_model, c.heads, c.d_ff or 4 * c.d_model, c.dropout, "pre", c.activation, c.eps)
             for _ in range(c.layers))
         self.norm = LayerNorm(c.d_model, c.eps)
-        self.head = None if c.tied else nn.Linear(c.d_model, c.vocabulary, bias=False)
-        self._initialise()
+        self.head = None if c.tied else nn.Linear(c.d_model, c.vocab_size, bias=False)
+        self._initialize()
 
-    @property
-    def config(self) -> dict:
-        """The constructor's arguments."""
-        return {"config": asdict(self.settings)}
+    # --- the network -------------------------------------------------------------------------------------------------
 
-    # --- every factor at once ----------------------------------------------------------------------------------------
-
-    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Float[Tensor, "B T V"]:
+    def forward(self, tokens: Tensor,
+                mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T V"]:
         """Logits of the token that follows each position, (B, T, V), from tokens (B, T).
 
-        mask  (B, T), True for real tokens: the others are not attended to and have no position of their own, so they
-              may pad on either side; the logits there mean nothing
+        mask  (B, T), True for real tokens: the others are not attended to and have no
+              position of their own, so they may pad on either side; the logits there mean
+              nothing
 
-        Raises ValueError for tokens outside the vocabulary, longer than the window, or a mask that does not fit.
+        Raises ValueError for tokens outside the vocabulary, longer than the window, or a
+        mask that does not fit.
         """
-        tokens = self._check_tokens(tokens)
-        if mask is not None and (mask.dtype != torch.bool or mask.shape != tokens.shape):
-            raise ValueError(f"mask has shape {tuple(mask.shape)} and dtype {mask.dtype}; needed is "
-                             f"{tuple(tokens.shape)}, torch.bool, True for real tokens")
-        return self._logits(self._hidden(tokens, mask))
+        tokens, mask = self._read((tokens, mask))
+        return self._logits(self._hidden(self._check_tokens(tokens), mask))
 
-    def conditionals(self, x: Tensor, context: Tensor | None = None) -> Distribution:
-        x = self.check_input(x, context)
+    def _hidden(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None = None,
+                caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
+        """The last block's output, normalised. With caches, T tokens after the cached ones."""
+        x = self._embedded(tokens, mask, caches[0].length if caches else 0)      # (B, T, D)
+        attend = None if mask is None else mask[:, None, :]      # (B, 1, S), for every query
+        for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
+            x = block(x, attend, causal=True, cache=cache)       # (B, T, D)
+        return self.norm(x)
+
+    def _embedded(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
+                  past: int) -> Float[Tensor, "B T D"]:
+        """E[x] + P, `past` tokens being cached. With a mask, only real tokens take up places."""
+        P = self.positions.table
+        if mask is None:
+            places = P.weight[past:past + tokens.shape[1]]       # (T, D)
+        else:
+            places = P(positions_among(mask)[:, past:])          # (B, T, D)
+        x = self.tokens(tokens) + places
+        return drop(x, self.config.dropout) if self.training else x
+
+    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+        head = self.tokens if self.head is None else self.head   # E, if tied
+        return F.linear(hidden, head.weight)
+
+    def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
+        """Mean cross-entropy in nats a token, and the number of tokens it is a mean over.
+
+        batch  tokens (B, T), each row a piece of text: every token but the first is predicted
+               from those before it; or a pair with their mask (B, T), True for real tokens:
+               padding neither predicts nor is predicted
+        """
+        tokens, mask = self._read(batch)
+        tokens = self._check_tokens(tokens, extra=1)
+        if tokens.shape[1] < 2:
+            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one to predict the other from")
+        target = tokens[:, 1:]
+        logits = self(tokens[:, :-1], None if mask is None else mask[:, :-1])    # (B, T - 1, V)
+        if mask is not None:
+            counted = mask[:, 1:] & mask[:, :-1]
+            logits, target = logits[counted], target[counted]
+        return F.cross_entropy(logits.flatten(0, -2), target.flatten()), target.numel()
+
+    # --- the distribution: every factor at once ----------------------------------------------------------------------
+
+    def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
         prompt, mask = self._prompt(len(x), context)
         (_, P), n = prompt.shape, x.shape[1]
         if n == 0 or P + n - 1 > self.window:
-            raise ValueError(f"x has {n} tokens after {P}: {P + n - 1} to read; needed are 1 to {self.window}, the "
+            raise ValueError(f"x has {n} tokens after {P}: {P + n - 1} to read; expected 1 to {self.window}, the "
                              "window, where the last one is predicted and not read")
         tokens = torch.cat([prompt, x[:, :-1]], dim=1)               # shifted: what stands before each token of x
         if mask is not None:
             mask = F.pad(mask, (0, n - 1), value=True)
         return self.conditional(self._logits(self._hidden(tokens, mask)[:, P - 1:]))       # (B, n, V)
 
-    def loss(self, batch: Tensor | tuple[Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats a token, and the number of tokens it is a mean over.
-
-        batch  tokens (B, T), each row a piece of text: every token but the first is predicted from those before it;
-               or a pair with `mask` (B, T), False for padding, which neither predicts nor is predicted
-        """
-        tokens, mask = batch if isinstance(batch, tuple) else (batch, None)
-        tokens = self._check_tokens(tokens, extra=1)
-        if tokens.shape[1] < 2:
-            raise ValueError(f"a row has {tokens.shape[1]} token; needed are two, one to predict the other from")
-        logits = self(tokens[:, :-1], None if mask is None else mask[:, :-1])              # (B, T - 1, V)
-        target = tokens[:, 1:]
-        if mask is not None:
-            counted = mask[:, 1:] & mask[:, :-1]
-            logits, target = logits[counted], target[counted]
-        return F.cross_entropy(logits.flatten(0, -2), target.flatten()), target.numel()
-
     # --- one token at a time -----------------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def start(self, batch: int, context: Tensor | None = None) -> State:
+    def start(self, batch: int, context: Padded | None = None) -> State:
         tokens, mask = self._prompt(batch, context)
         caches = tuple(KVCache(min(self.window, tokens.shape[1] + 64)) for _ in self.blocks)
-        return State(tokens, mask, caches, self._logits(self._hidden(tokens, mask, caches)[:, -1]))
+        hidden = self._hidden(tokens, mask, caches)                  # (B, P, D)
+        return State(tokens, mask, caches, self._logits(hidden[:, -1]))
 
     def predict(self, state: State) -> Distribution:
         return self.conditional(state.logits)
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """One token more: its query meets the cached keys. O(t) for attention at step t, not O(t^2)."""
+        """One token more: its query meets the cached keys. O(t) at step t, not O(t^2)."""
         tokens = torch.cat([state.tokens, x_i[:, None].long()], dim=1)
         mask = None if state.mask is None else F.pad(state.mask, (0, 1), value=True)
-        if tokens.shape[1] > self.window:                            # every position moves: nothing cached holds
-            tokens, mask = tokens[:, -self.window:], None if mask is None else mask[:, -self.window:]
+        if tokens.shape[1] > self.window:            # every position moves: no cached key holds
+            tokens = tokens[:, -self.window:]
+            mask = None if mask is None else mask[:, -self.window:]
             return State(tokens, mask, None, self._logits(self._hidden(tokens, mask)[:, -1]))
         caches, known = state.caches, state.tokens.shape[1]
-        if caches[0].length != known:                                # another update went on from this state before
+        if caches[0].length != known:                # another update went on from this state
             caches = tuple(cache.select(length=known) for cache in caches)
-        if self.training:                                            # dropout is drawn
-            hidden = self._hidden(tokens[:, -1:], mask, caches)[:, -1]
-        else:
-            hidden = self._step(tokens, mask, caches)
-        return State(tokens, mask, caches, self._logits(hidden))
+        return State(tokens, mask, caches, self._logits(step(self, tokens, mask, caches)))
 
     def select(self, state: State, rows: Tensor) -> State:
         known = state.tokens.shape[1]
         caches = None if state.caches is None else tuple(cache.select(rows, known) for cache in state.caches)
         return State(state.tokens[rows], None if state.mask is None else state.mask[rows], caches, state.logits[rows])
 
-    # --- the network -------------------------------------------------------------------------------------------------
-
-    def _hidden(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None = None,
-                caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
-        """What the last block gives, normalised. With caches, T new tokens after the cached ones, S in all."""
-        x = self._embedded(tokens, mask, caches[0].length if caches else 0)
-        attend = None if mask is None else mask[:, None, :]          # (B, 1, S): where there is a token
-        for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
-            x = block(x, attend, causal=True, cache=cache)
-        return self.norm(x)
-
-    def _step(self, tokens: Integer[Tensor, "B S"], mask: Bool[Tensor, "B S"] | None,
-              caches: Sequence[KVCache]) -> Float[Tensor, "B D"]:
-        """`_hidden` of the last token alone, in eval mode, as plain operations.
-
-        A call of a module costs about what its arithmetic costs at one position. Hooks on the blocks are not called.
-        """
-        x = self._embedded(tokens[:, -1:], mask, caches[0].length)[:, 0]                   # (B, D)
-        attend = None if mask is None else mask[:, None, None]       # (B, 1, 1, S)
-        for block, cache in zip(self.blocks, caches):
-            attention, network = block.attention, block.feed_forward
-            qkv = F.linear(_normed(x, block.residual1.norm), attention.qkv.weight, attention.qkv.bias)
-            qkv = qkv.view(len(x), 3, attention.heads, 1, -1).transpose(0, 1)              # (3, B, H, 1, K)
-            k, v = cache.append(qkv[1:])                                                   # (B, H, S, K) each
-            heads = F.scaled_dot_product_attention(qkv[0], k, v, attend)                   # (B, H, 1, K)
-            x = x + F.linear(heads.reshape(x.shape), attention.out.weight, attention.out.bias)
-            wide = F.linear(_normed(x, block.residual2.norm), network.widen.weight, network.widen.bias)
-            x = x + F.linear(ACTIVATIONS[network.activation](wide), network.narrow.weight, network.narrow.bias)
-        return _normed(x, self.norm)
-
-    def _embedded(self, tokens: Tensor, mask: Tensor | None, past: int) -> Float[Tensor, "B T D"]:
-        """Tokens and positions; a position counts the real tokens before it."""
-        T, table = tokens.shape[1], self.positions.table.weight
-        if mask is None:
-            positions = table[past:past + T]                         # (T, D)
-        else:
-            positions = F.embedding((mask.cumsum(dim=1) - 1).clamp(min=0)[:, past:], table)         # (B, T, D)
-        x = self.tokens(tokens) + positions
-        return drop(x, self.settings.dropout) if self.training else x
-
-    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
-        return F.linear(hidden, (self.tokens if self.head is None else self.head).weight)
+    # --- where it looks, how it starts -------------------------------------------------------------------------------
 
     @torch.no_grad()
-    def attention_weights(self, tokens: Tensor, mask: Tensor | None = None) -> list[Float[Tensor, "B H T T"]]:
+    def attention_weights(self, tokens: Tensor,
+                          mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
         """The attention weights of every layer, first to last, for tokens (B, T)."""
+        tokens, mask = self._read((tokens, mask))
         tokens = self._check_tokens(tokens)
         attend = causal_mask(tokens.shape[1], device=tokens.device)
         attend = combine_masks(attend, None if mask is None else mask[:, None, :])
@@ -229,39 +218,47 @@ class GPT(AutoregressiveModel):
         return weights
 
     @torch.no_grad()
-    def _initialise(self) -> None:
+    def _initialize(self) -> None:
         """N(0, 0.02^2), less for what is added to the residual stream, 2 layers times. Radford et al. 2019."""
         for name, p in self.named_parameters():
             if p.dim() == 2:
                 residual = name.endswith(("attention.out.weight", "narrow.weight"))
-                p.normal_(0, 0.02 / math.sqrt(2 * self.settings.layers) if residual else 0.02)
+                p.normal_(0, 0.02 / math.sqrt(2 * self.config.layers) if residual else 0.02)
             elif name.endswith("bias"):
                 p.zero_()
 
     # --- input -------------------------------------------------------------------------------------------------------
 
-    def check_context(self, context: Tensor, batch: int) -> None:
+    def check_context(self, context: Padded, batch: int) -> None:
         self._prompt(batch, context)
 
-    def _prompt(self, batch: int, context: Tensor | None) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"] | None]:
+    def _prompt(self, batch: int, context: Padded | None) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"] | None]:
         """The tokens before x, (B, P), and where there is one; None for the mask if there is one everywhere."""
         device = self.tokens.weight.device
-        if context is None or context.dim() == 2 and context.shape[1] == 0:
+        tokens, mask = (None, None) if context is None else self._read(context, "context")
+        if tokens is None or tokens.dim() == 2 and tokens.shape[1] == 0:
             if self.bos_id is None:
                 raise ValueError("there is no prompt, and this GPT has no bos_id: give a context (B, P), P at least 1")
             return torch.full((batch, 1), self.bos_id, device=device), None
-        if context.dim() != 2 or len(context) != batch:
-            raise ValueError(f"context has shape {tuple(context.shape)}; needed is (B, P) with B = {batch}")
-        context, real = context.to(device), (context != NO_TOKEN).to(device)
-        if (real[:, :-1] & ~real[:, 1:]).any() or not real[:, -1].all():
-            raise ValueError(f"context has a prompt without tokens, or {NO_TOKEN} right of a token; shorter prompts "
-                             "are filled up on the left, as left_pad does")
-        tokens = self._check_tokens(context.masked_fill(~real, 0), "context")
-        return tokens, None if real.all() else real
+        if tokens.dim() != 2 or len(tokens) != batch:
+            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
+        if mask is None and (tokens == -1).any():
+            raise ValueError("context holds -1; prompts of unequal lengths are a pair since version 0.2, tokens and a "
+                             "mask, True for real ones: context=left_pad(prompts)")
+        tokens = self._check_tokens(tokens.to(device), "context")
+        if mask is None or mask.all():
+            return tokens, None
+        if (mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all():
+            raise ValueError("the mask of context has a row without tokens, or False right of a token; shorter prompts "
+                             'are filled up on the left, as pad(prompts, 0, side="left") does')
+        return tokens, mask.to(device)
+
+    def _read(self, batch: Padded, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
+        return tokens_and_mask(batch, self.config.vocab_size, name)
 
     def _check_tokens(self, tokens: Tensor, name: str = "tokens", extra: int = 0) -> Integer[Tensor, "B T"]:
         if tokens.dim() != 2 or tokens.numel() == 0:
-            raise ValueError(f"{name} has shape {tuple(tokens.shape)}; needed is (B, T), neither of them 0")
+            raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T), neither of them 0")
         if tokens.shape[1] > self.window + extra:
             raise ValueError(f"{name} has {tokens.shape[1]} tokens a row; the window of this GPT has {self.window}")
         return self.conditional.check(tokens, name)
@@ -282,14 +279,10 @@ class GPT(AutoregressiveModel):
         pretrained.save_gpt(self, folder)
 
 
-def _normed(x: Tensor, norm: LayerNorm) -> Tensor:
-    return F.layer_norm(x, norm.gamma.shape, norm.gamma, norm.beta, norm.eps)
+class State(NamedTuple):
+    """What is known of each row: its tokens, the keys and values of every layer, the logits of the next token."""
 
-
-def left_pad(prompts: Sequence[Sequence[int] | Integer[Tensor, "T"]]) -> Integer[Tensor, "B P"]:
-    """Prompts of unequal lengths as one context: shorter ones are filled up with -1, on the left."""
-    rows = [torch.as_tensor(prompt) for prompt in prompts]
-    if not rows or any(row.dim() != 1 or len(row) == 0 for row in rows):
-        raise ValueError("prompts is empty or holds an empty one; each prompt needs at least one token")
-    width = max(len(row) for row in rows)
-    return torch.stack([F.pad(row.long(), (width - len(row), 0), value=NO_TOKEN) for row in rows])
+    tokens: Tensor                                                   # (B, L): all that the next token may depend on
+    mask: Tensor | None                                              # (B, L): False where a short prompt has no token
+    caches: tuple[KVCache, ...] | None                               # one a layer; None once the window is full
+    logits: Tensor                                                   # (B, V), of the next token

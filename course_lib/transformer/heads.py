@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
+from einops import rearrange
 from torch import Tensor
 
 from course_lib.transformer.bert import BERT
@@ -39,7 +40,9 @@ def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[
 
 def _without(silent: set[int], count: int):
     """A hook on W^O of a layer, which reads the heads side by side, (B, T, D): zeros in place of these heads."""
+    off = torch.tensor([[h in silent] for h in range(count)])        # (H, 1)
+
     def hook(_, arguments: tuple[Tensor]) -> tuple[Tensor]:
-        parts = arguments[0].chunk(count, dim=-1)                    # (B, T, K) each
-        return (torch.cat([torch.zeros_like(part) if h in silent else part for h, part in enumerate(parts)], dim=-1),)
+        heads = rearrange(arguments[0], "B T (H K) -> B T H K", H=count)
+        return (rearrange(heads.masked_fill(off.to(heads.device), 0), "B T H K -> B T (H K)"),)
     return hook

@@ -10,7 +10,8 @@ import math
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int
+from einops import rearrange
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 # --- sinusoids -------------------------------------------------------------------------------------------------------
@@ -19,7 +20,7 @@ from torch import Tensor, nn
 def frequencies(d: int, base: float | int = 10000.0, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
     r"""$\omega_i = n^{-2i/d}$ for i < d/2, in radians per position, float64; n is `base`. One per sine."""
     if d < 1 or not base > 0:
-        raise ValueError(f"d is {d} and base {base}; needed are a width of at least 1 and a positive base")
+        raise ValueError(f"d is {d} and base {base}; expected a width of at least 1 and a positive base")
     i = torch.arange((d + 1) // 2, dtype=torch.float64, device=device)
     return base ** (-2 * i / d)
 
@@ -37,8 +38,8 @@ def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float | int = 
     if isinstance(positions, int):
         positions = torch.arange(positions)
     angle = positions[..., None].double() * frequencies(d, base, positions.device)   # (..., E), a pair each
-    table = torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(-2)[..., :d]     # sine, cosine, sine, cosine, ...
-    return table.to(dtype or torch.get_default_dtype())
+    table = rearrange([angle.sin(), angle.cos()], "pair ... E -> ... (E pair)")      # sine, cosine, sine, cosine, ...
+    return table[..., :d].to(dtype or torch.get_default_dtype())
 
 
 def offset_difference(position: int, offset: int, d: int, base: float | int = 10000.0) -> Float[Tensor, "D"]:
@@ -51,7 +52,7 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
     """
     omega = frequencies(d, base)
     middle, half = omega * (position + offset / 2), omega * offset / 2
-    return torch.stack([2 * middle.cos() * half.sin(), -2 * middle.sin() * half.sin()], dim=-1).flatten()[:d]
+    return rearrange([2 * middle.cos() * half.sin(), -2 * middle.sin() * half.sin()], "pair E -> (E pair)")[:d]
 
 
 def offset_distance(offset: int, d: int, base: float | int = 10000.0) -> float:
@@ -70,7 +71,7 @@ def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[T
     In float64. d must be even, or the last sine has no cosine to turn with.
     """
     angle = _paired(d, base) * offset
-    blocks = torch.stack([angle.cos(), angle.sin(), -angle.sin(), angle.cos()], dim=-1).reshape(-1, 2, 2)
+    blocks = rearrange([angle.cos(), angle.sin(), -angle.sin(), angle.cos()], "(i j) E -> E i j", i=2)
     return torch.block_diag(*blocks)                                 # [[cos, sin], [-sin, cos]] along the diagonal
 
 
@@ -86,14 +87,19 @@ def rotary(x: Float[Tensor, "... T K"], positions: Int[Tensor, "..."] | None = N
     positions = torch.arange(T, device=x.device) if positions is None else positions
     angle = positions[..., None].double() * omega                    # (..., T, K/2)
     cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-    a, b = x.unflatten(-1, (-1, 2)).unbind(dim=-1)                   # each (..., T, K/2)
-    return torch.stack([a * cos - b * sin, a * sin + b * cos], dim=-1).flatten(-2)
+    a, b = rearrange(x, "... (E pair) -> pair ... E", pair=2)        # each (..., T, K/2)
+    return rearrange([a * cos - b * sin, a * sin + b * cos], "pair ... E -> ... (E pair)")
 
 
 def _paired(d: int, base: float | int, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
     if d % 2:
-        raise ValueError(f"the width is {d}; an even one is needed, so that every sine has its cosine")
+        raise ValueError(f"the width is {d}; expected an even one, so that every sine has its cosine")
     return frequencies(d, base, device)
+
+
+def positions_among(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
+    """The place of each token among the real ones of its row, where `mask` is True; padding may be on either side."""
+    return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
 # --- modules: x in, x with positions out -----------------------------------------------------------------------------
@@ -105,19 +111,27 @@ class Positions(nn.Module):
     window: int | None = None                                        # positions that have a row; None: all have
 
     def resolve(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None) -> Int[Tensor, "..."]:
+        """The positions of x, (T,) or (B, T): 0 to T - 1 unless given.
+
+        Raises ValueError for a shape that does not fit x, and for positions below 0 or past the table.
+        """
         if positions is None:
             positions = torch.arange(x.shape[1], device=x.device)
         elif tuple(positions.shape) not in (x.shape[1:2], x.shape[:2]):
-            raise ValueError(f"positions have shape {tuple(positions.shape)}; needed is ({x.shape[1]},), the same for "
+            raise ValueError(f"positions have shape {tuple(positions.shape)}; expected ({x.shape[1]},), the same for "
                              f"all rows, or {tuple(x.shape[:2])}")
         if positions.numel() and (positions.min() < 0 or self.window is not None and positions.max() >= self.window):
-            raise ValueError(f"positions reach from {positions.min()} to {positions.max()}; needed are 0 and more"
+            raise ValueError(f"positions reach from {positions.min()} to {positions.max()}; expected 0 and more"
                              + ("" if self.window is None else f", below {self.window}, the length of the table"))
         return positions
 
 
 class LearnedPositions(Positions):
-    r"""$x'_k = x_k + P_k$ with a learned row for each of `window` positions. There is none for the next."""
+    r"""$x'_k = x_k + P_k$ with a learned row for each of `window` positions. There is none for the next.
+
+    >>> LearnedPositions(window=16, d_model=8)(torch.randn(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
 
     def __init__(self, window: int, d_model: int):
         super().__init__()
@@ -129,18 +143,32 @@ class LearnedPositions(Positions):
 
 
 class SinusoidalPositions(Positions):
-    r"""$x'_k = x_k + p(k)$ with `sinusoidal`, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`."""
+    r"""$x'_k = x_k + p(k)$ with `sinusoidal`, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`.
+
+    >>> SinusoidalPositions(4)(torch.zeros(1, 2, 4))
+    tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
+             [0.8415, 0.5403, 0.0100, 0.9999]]])
+    """
 
     def __init__(self, d_model: int, base: float | int = 10000.0, scale: bool = False):
         super().__init__()
         self.d_out, self.base, self.factor = d_model, base, math.sqrt(d_model) if scale else 1.0
 
     def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
-        return self.factor * x + sinusoidal(self.resolve(x, positions), x.shape[-1], self.base, x.dtype)
+        positions, D = self.resolve(x, positions), x.shape[-1]
+        if positions.dim() == 1:
+            return self.factor * x + sinusoidal(positions, D, self.base, x.dtype)
+        different, place = positions.unique(return_inverse=True)     # rows share most: the sines of each one once
+        return self.factor * x + sinusoidal(different, D, self.base, x.dtype)[place]
 
 
 class OneHotPositions(Positions):
-    r"""$x'_k = (x_k, e_k)$: the position as a one-hot vector beside the embedding, D + `window` wide."""
+    r"""$x'_k = (x_k, e_k)$: the position as a one-hot vector beside the embedding, D + `window` wide.
+
+    >>> OneHotPositions(window=3, d_model=1)(torch.zeros(1, 2, 1))
+    tensor([[[0., 1., 0., 0.],
+             [0., 0., 1., 0.]]])
+    """
 
     def __init__(self, window: int, d_model: int):
         super().__init__()
@@ -152,7 +180,11 @@ class OneHotPositions(Positions):
 
 
 class CombinedPositions(Positions):
-    r"""$x'_k = W^\top \mathrm{ReLU}(W_x^\top x_k + W_e^\top e_k)$: embedding and position enter one hidden layer."""
+    r"""$x'_k = W^\top \mathrm{ReLU}(W_x^\top x_k + W_e^\top e_k)$: embedding and position enter one hidden layer.
+
+    >>> CombinedPositions(window=16, d_model=8, hidden=32)(torch.randn(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
 
     def __init__(self, window: int, d_model: int, hidden: int):
         super().__init__()
@@ -166,7 +198,11 @@ class CombinedPositions(Positions):
 
 
 class SeparatePositions(Positions):
-    r"""$x'_k = W_1^\top \mathrm{ReLU}(W_x^\top x_k) + W_2^\top \mathrm{ReLU}(W_e^\top e_k)$: a stream for each."""
+    r"""$x'_k = W_1^\top \mathrm{ReLU}(W_x^\top x_k) + W_2^\top \mathrm{ReLU}(W_e^\top e_k)$: a stream for each.
+
+    >>> SeparatePositions(window=16, d_model=8, hidden=32)(torch.randn(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
 
     def __init__(self, window: int, d_model: int, hidden: int):
         super().__init__()

@@ -11,8 +11,6 @@ import re
 from pathlib import Path
 from typing import Any, Iterable
 
-import pooch
-import requests
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as read_tensors
@@ -44,6 +42,7 @@ GPT_BUFFERS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 
 
 def load_gpt(cls: type, name: str | Path) -> nn.Module:
+    """GPT-2 from a folder in the format of Hugging Face, or by its name; see `GPT.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     expect(where, config, "model_type", "gpt2")
     for key, value in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False),
@@ -57,7 +56,7 @@ def load_gpt(cls: type, name: str | Path) -> nn.Module:
         raise HubError(f"{where}: activation_function is {activation!r}; known are {', '.join(ACTIVATIONS)}")
     try:
         settings = dict(
-            vocabulary=config["vocab_size"], window=config["n_positions"], layers=config["n_layer"],
+            vocab_size=config["vocab_size"], window=config["n_positions"], layers=config["n_layer"],
             heads=config["n_head"], d_model=config["n_embd"], d_ff=config.get("n_inner"), dropout=drops[0],
             activation=ACTIVATIONS[activation], eps=config.get("layer_norm_epsilon", 1e-5),
             tied=config.get("tie_word_embeddings", True), bos_id=config.get("bos_token_id"))
@@ -78,9 +77,10 @@ def load_gpt(cls: type, name: str | Path) -> nn.Module:
 
 
 def save_gpt(model: nn.Module, folder: str | Path) -> None:
-    s = model.settings
+    """Write config.json and model.safetensors as GPT2LMHeadModel reads them."""
+    s = model.config
     config = {
-        "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": s.vocabulary,
+        "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": s.vocab_size,
         "n_positions": s.window, "n_ctx": s.window, "n_embd": s.d_model, "n_layer": s.layers, "n_head": s.heads,
         "n_inner": s.d_ff, "activation_function": {"gelu_tanh": "gelu_new"}.get(s.activation, s.activation),
         "resid_pdrop": s.dropout, "embd_pdrop": s.dropout, "attn_pdrop": s.dropout, "layer_norm_epsilon": s.eps,
@@ -136,7 +136,7 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
         folder = _download(str(name))
     config, weights, older = (folder / file for file in ("config.json", "model.safetensors", "pytorch_model.bin"))
     if not config.is_file() or not (weights.is_file() or older.is_file()):
-        raise HubError(f"{folder} lacks {'config.json' if not config.is_file() else 'model.safetensors'}; needed are "
+        raise HubError(f"{folder} lacks {'config.json' if not config.is_file() else 'model.safetensors'}; expected "
                        "config.json and model.safetensors")
     try:
         description = json.loads(config.read_text(encoding="utf-8"))
@@ -149,6 +149,15 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     return description, tensors, str(weights if weights.is_file() else older)
 
 
+def drop_copies(tensors: dict[str, Tensor], copies: dict[str, str], where: str) -> None:
+    """Take out what is written again under another name, {copy: original}; HubError where it differs."""
+    for copy, original in copies.items():
+        if copy in tensors:
+            value = tensors.pop(copy)
+            if not torch.equal(value, tensors.setdefault(original, value)):
+                raise HubError(f"{where}: {copy} is said to be tied to {original}, and differs from it")
+
+
 def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """model.safetensors, then config.json: each file whole or absent."""
     tensors = {key: t.detach().cpu().contiguous() for key, t in tensors.items()}
@@ -158,25 +167,30 @@ def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]
 
 def _download(name: str) -> Path:
     """The two files of a model on the hub, in the cache. HubError if they cannot be had."""
+    import pooch  # here: what they take to import is only needed for a download
+    import requests
+
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or ".." in name:
-        raise HubError(f"{name!r} is no folder, and no id of the Hugging Face hub, such as 'gpt2'")
+        raise HubError(f"{name!r} is not a folder, and no id of the Hugging Face hub, such as 'gpt2'")
     folder = cache() / "huggingface" / name.replace("/", "--")
     for file in ("config.json", "model.safetensors"):
         url = f"{HUB}/{name}/resolve/main/{file}"
         try:
             pooch.retrieve(url, known_hash=None, fname=file, path=folder, progressbar=file != "config.json")
         except (requests.RequestException, OSError) as error:
-            raise HubError(f"{name!r} is no folder, and {url} could not be had ({error}). Check the name and the "
+            raise HubError(f"{name!r} is not a folder, and {url} could not be had ({error}). Check the name and the "
                            "network, or give a folder with config.json and model.safetensors") from error
     return folder
 
 
 def listed(names: Iterable[str]) -> str:
+    """The names in order, at most eight of them, for a message."""
     names = sorted(names)
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return (", ".join(names[:8]) or "none") + more
 
 
 def expect(where: str, config: dict[str, Any], key: str, value: Any) -> None:
+    """Raise a HubError unless config[key] is this value."""
     if config.get(key) != value:
-        raise HubError(f"{where}: {key} is {config.get(key)!r}; needed is {value!r}")
+        raise HubError(f"{where}: {key} is {config.get(key)!r}; expected {value!r}")

@@ -11,10 +11,10 @@ import warnings
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from course_lib.hub import HubError
-from course_lib.transformer.pretrained import ACTIVATIONS, expect, fill, listed, read, write
+from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, listed, read, write
 
 # ours -> Hugging Face's
 BLOCK = {
@@ -28,9 +28,12 @@ AROUND = {"tokens": "bert.embeddings.word_embeddings", "positions.table": "bert.
           "mlm.norm": "cls.predictions.transform.LayerNorm", "mlm": "cls.predictions", "nsp": "cls.seq_relationship"}
 PROJECTIONS = ("query", "key", "value")                              # one below the other in ours
 HEADS = ("pooler.", "mlm.", "nsp.")                                  # what a file may lack
+COPIES = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+          "cls.predictions.decoder.bias": "cls.predictions.bias"}    # tied, and written out by some
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
+    """BERT from a folder in the format of Hugging Face, or by its name; see `BERT.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     expect(where, config, "model_type", "bert")
     for key, value in (("position_embedding_type", "absolute"), ("is_decoder", False), ("add_cross_attention", False)):
@@ -44,7 +47,7 @@ def load(cls: type, name: str | Path) -> nn.Module:
         raise HubError(f"{where}: hidden_act is {activation!r}; known are {', '.join(ACTIVATIONS)}")
     try:
         model = cls(dict(
-            vocabulary=config["vocab_size"], window=config["max_position_embeddings"],
+            vocab_size=config["vocab_size"], window=config["max_position_embeddings"],
             layers=config["num_hidden_layers"], heads=config["num_attention_heads"], d_model=config["hidden_size"],
             d_ff=config["intermediate_size"], token_types=config.get("type_vocab_size", 2), dropout=drops[0],
             activation=ACTIVATIONS[activation], eps=config.get("layer_norm_eps", 1e-12)))
@@ -53,7 +56,7 @@ def load(cls: type, name: str | Path) -> nn.Module:
     except ValueError as error:
         raise HubError(f"{where}: config.json describes a BERT that cannot be built: {error}") from error
     tensors = {_modern(key): t for key, t in tensors.items() if not key.endswith("embeddings.position_ids")}
-    _drop_copies(tensors, where)
+    drop_copies(tensors, COPIES, where)
     names = _names(model)
     found = {}
     for ours, theirs in names.items():
@@ -71,9 +74,10 @@ def load(cls: type, name: str | Path) -> nn.Module:
 
 
 def save(model: nn.Module, folder: str | Path) -> None:
-    s = model.settings
+    """Write config.json and model.safetensors as BertForPreTraining reads them."""
+    s = model.config
     config = {
-        "architectures": ["BertForPreTraining"], "model_type": "bert", "vocab_size": s.vocabulary,
+        "architectures": ["BertForPreTraining"], "model_type": "bert", "vocab_size": s.vocab_size,
         "max_position_embeddings": s.window, "num_hidden_layers": s.layers, "num_attention_heads": s.heads,
         "hidden_size": s.d_model, "intermediate_size": s.d_ff or 4 * s.d_model, "type_vocab_size": s.token_types,
         "hidden_act": {"gelu_tanh": "gelu_new"}.get(s.activation, s.activation), "hidden_dropout_prob": s.dropout,
@@ -107,13 +111,3 @@ def _modern(name: str) -> str:
     name = name if name.startswith(("bert.", "cls.")) or not name.startswith(("embeddings.", "encoder.", "pooler.")) \
         else f"bert.{name}"
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-
-
-def _drop_copies(tensors: dict[str, Tensor], where: str) -> None:
-    """The output layer and its bias, where a file writes them out though they are tied."""
-    for copy, original in (("cls.predictions.decoder.weight", "bert.embeddings.word_embeddings.weight"),
-                           ("cls.predictions.decoder.bias", "cls.predictions.bias")):
-        if copy in tensors:
-            value = tensors.pop(copy)
-            if not torch.equal(value, tensors.setdefault(original, value)):
-                raise HubError(f"{where}: {copy} is said to be tied to {original}, and differs from it")

@@ -1,0 +1,108 @@
+r"""DeBERTa's disentangled attention: what a word *is* and how far it stands from another are kept apart."""
+
+from __future__ import annotations
+
+import math
+from typing import Iterable
+
+import torch
+from einops import rearrange
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_lib.transformer.attention import check_mask
+
+TERMS = ("content-to-content", "content-to-position", "position-to-content")
+
+
+def relative_index(T: int, span: int, device: torch.device | str | None = None) -> Int[Tensor, "T T"]:
+    r"""$\delta(i, j)$: the row of the table of distances that i uses for j, from 0 to 2 `span` - 1.
+
+    i - j + span, kept within the table: all that stand `span` or further away share its first or its last row.
+
+    >>> relative_index(4, span=2)
+    tensor([[2, 1, 0, 0],
+            [3, 2, 1, 0],
+            [3, 3, 2, 1],
+            [3, 3, 3, 2]])
+    """
+    if span < 1:
+        raise ValueError(f"span is {span}; expected at least 1")
+    i = torch.arange(T, device=device)
+    return (i[:, None] - i[None, :] + span).clamp(0, 2 * span - 1)
+
+
+class DisentangledAttention(nn.Module):
+    r"""Scores of three terms, with $\delta$ from `relative_index` and a table R of 2k vectors for the distances:
+
+    $$s_{ij} = Q_i K_j^\top + Q_i K^r_{\delta(i,j)}{}^\top + K_j Q^r_{\delta(j,i)}{}^\top, \qquad
+      \alpha = \mathrm{softmax}(s / \sqrt{3 K})$$
+
+    What a word looks for in what another is; what it looks for at a distance; what is looked for *by* a place at that
+    distance in what the other is. The root has the number of terms in it. K^r and Q^r are projections of R. A word
+    knows no absolute position here, and only pairs of words know a distance. (This is the paper's equation. The code
+    that its authors published reads delta(i, j) in the third term as well.)
+
+    d_model, heads  D, H
+    span            k: distances from -k + 1 to k - 1 are told apart, larger ones are not
+    terms           some of `TERMS`
+
+    Slides: "Other models". Paper: He et al. 2020, section 3.
+
+    >>> attend = DisentangledAttention(d_model=8, heads=2, span=3)
+    >>> attend(torch.randn(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
+
+    def __init__(self, d_model: int, heads: int, span: int, terms: Iterable[str] = TERMS):
+        super().__init__()
+        if heads < 1 or d_model % heads:
+            raise ValueError(f"d_model is {d_model}, which {heads} heads do not divide")
+        terms = tuple(terms)
+        if not terms or len(set(terms)) < len(terms) or not set(terms) <= set(TERMS):
+            raise ValueError(f"terms is {terms}; expected some of {', '.join(TERMS)}, each once")
+        if span < 1:
+            raise ValueError(f"span is {span}; expected at least 1")
+        self.d_model, self.heads, self.span, self.terms = d_model, heads, span, terms
+        self.q, self.k, self.v, self.out = (nn.Linear(d_model, d_model) for _ in range(4))
+        self.distances = nn.Embedding(2 * span, d_model)             # R
+        self.q_r, self.k_r = nn.Linear(d_model, d_model), nn.Linear(d_model, d_model, bias=False)
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"d_model": self.d_model, "heads": self.heads, "span": self.span, "terms": self.terms}
+
+    def scores(self, x: Float[Tensor, "B T D"]) -> dict[str, Float[Tensor, "B H T S"]]:
+        """Each term by its name, unscaled."""
+        q, k = self._heads(self.q(x)), self._heads(self.k(x))        # (B, H, T, K)
+        q_r, k_r = (self._heads(layer(self.distances.weight)[None]) for layer in (self.q_r, self.k_r))   # (1, H, 2k, K)
+        delta = relative_index(x.shape[1], self.span, x.device).expand(len(x), self.heads, -1, -1)
+        found = {}
+        for term in self.terms:
+            if term == TERMS[0]:
+                found[term] = q @ k.mT
+            elif term == TERMS[1]:
+                found[term] = (q @ k_r.mT).gather(-1, delta)         # row i, column j: entry delta(i, j)
+            else:
+                found[term] = (k @ q_r.mT).gather(-1, delta).mT      # row j, column i: entry delta(j, i); then turned
+        return found
+
+    def weights(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "... #T #T"] | None = None
+                ) -> Float[Tensor, "B H T T"]:
+        """The attention weights; `mask` (T, T), (B, T, T) or (B, H, T, T), True where a word may look."""
+        s = sum(self.scores(x).values()) / math.sqrt(len(self.terms) * self.d_model / self.heads)
+        if mask is None:
+            return s.softmax(dim=-1)
+        check_mask(mask, (s.shape[0], *s.shape[2:]) if mask.dim() < 4 else s.shape)
+        mask = mask[:, None] if mask.dim() == 3 else mask
+        return s.masked_fill(~mask, -torch.inf).softmax(dim=-1).masked_fill(~mask, 0)
+
+    def forward(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "... #T #T"] | None = None) -> Float[Tensor, "B T D"]:
+        if x.dim() != 3 or x.shape[-1] != self.d_model:
+            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, T, D) with D = {self.d_model}")
+        heads = self.weights(x, mask) @ self._heads(self.v(x))       # (B, H, T, K)
+        return self.out(rearrange(heads, "B H T K -> B T (H K)"))
+
+    def _heads(self, x: Float[Tensor, "B T D"]) -> Float[Tensor, "B H T K"]:
+        return rearrange(x, "B T (H K) -> B H T K", H=self.heads)

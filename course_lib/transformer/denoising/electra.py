@@ -1,0 +1,110 @@
+r"""ELECTRA: a small generator fills the gaps, and a discriminator tells of *every* token whether it was put in."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor, nn
+
+from course_lib.transformer.bert import BERT, PretrainingBatch
+from course_lib.transformer.blocks import ACTIVATIONS
+
+
+class Replaced(NamedTuple):
+    """What the discriminator is asked."""
+
+    tokens: Tensor                                                   # (B, T): the text, the generator's words in its gaps
+    replaced: Tensor                                                 # (B, T), boolean: not the word that stood there
+
+
+def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn: Integer[Tensor, "..."]) -> Replaced:
+    """Put the drawn words where `chosen` is True. A word that is drawn right is *not* replaced: nobody could tell.
+
+    >>> text, drawn = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 9, 9]])
+    >>> replace(text, torch.tensor([[True, False, True]]), drawn).replaced
+    tensor([[False, False,  True]])
+    """
+    for name, value in (("chosen", chosen), ("drawn", drawn)):
+        if value.shape != targets.shape:
+            raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {tuple(targets.shape)}, as targets")
+    tokens = torch.where(chosen, drawn, targets)
+    return Replaced(tokens, tokens != targets)
+
+
+class ReplacedTokenHead(nn.Module):
+    r"""$w^\top \phi(h_t W + b) + c$: one logit a token, large where the token looks put in."""
+
+    def __init__(self, d_model: int, activation: str = "gelu"):
+        super().__init__()
+        self.transform, self.out = nn.Linear(d_model, d_model), nn.Linear(d_model, 1)
+        self.activation = activation
+
+    def forward(self, hidden: Float[Tensor, "B T D"]) -> Float[Tensor, "B T"]:
+        return self.out(ACTIVATIONS[self.activation](self.transform(hidden)))[..., 0]
+
+
+class ELECTRA(nn.Module):
+    r"""$\mathcal{L} = \mathcal{L}_\mathrm{MLM}(\text{generator}) + \lambda\, \mathbb{E}\,\frac{1}{T} \sum_t
+    -\ln p(\text{replaced}_t \mid \hat x)$: the second sum runs over all T tokens, not over the masked ones.
+
+    generator      a small BERT, trained on the gaps alone; no gradient passes through what it draws
+    discriminator  the BERT that is kept
+    weight         lambda, 50 in the paper, where a sentence's masked words are a hard task and its labels an easy one
+
+    It is no adversarial game: the generator wants to be right, not to deceive, and a word that it guesses counts as
+    original. Slides: "Other models". Paper: Clark et al. 2020.
+
+    >>> from course_lib.transformer import BERTConfig, mask_tokens
+    >>> small, large = (BERT(BERTConfig(vocab_size=12, window=8, layers=1, heads=2,
+    ...                                 d_model=d)) for d in (4, 8))
+    >>> model, tokens = ELECTRA(small, large), torch.randint(5, 12, (2, 6))
+    >>> read = mask_tokens(tokens, mask_id=4, vocab_size=12, special=range(4), rate=0.5)
+    >>> everywhere = torch.ones_like(read.chosen)
+    >>> batch = PretrainingBatch(read.tokens, 0 * tokens, everywhere, read.chosen, tokens)
+    >>> model.put_in(batch).tokens.shape, model.logits(tokens).shape
+    (torch.Size([2, 6]), torch.Size([2, 6]))
+    """
+
+    def __init__(self, generator: BERT, discriminator: BERT, weight: float | int = 50.0):
+        super().__init__()
+        if generator.config.vocab_size != discriminator.config.vocab_size:
+            raise ValueError(f"generator has {generator.config.vocab_size} tokens and discriminator "
+                             f"{discriminator.config.vocab_size}; expected one vocabulary")
+        if weight < 0:
+            raise ValueError(f"weight is {weight}; expected at least 0")
+        self.generator, self.discriminator, self.weight = generator, discriminator, weight
+        self.head = ReplacedTokenHead(discriminator.config.d_model, discriminator.config.activation)
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"generator": self.generator, "discriminator": self.discriminator, "weight": self.weight}
+
+    def logits(self, tokens: Integer[Tensor, "B T"], token_types: Tensor | None = None,
+               mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T"]:
+        """Of "this token was put in", for each."""
+        return self.head(self.discriminator(tokens, token_types, mask).tokens)
+
+    forward = logits
+
+    @torch.no_grad()
+    def put_in(self, batch: PretrainingBatch, generator: torch.Generator | None = None) -> Replaced:
+        """Draw a word from the generator for every gap of the batch."""
+        batch = PretrainingBatch(*batch)
+        scores, _ = self.generator.pretraining_logits(batch.tokens, batch.token_types, batch.mask)
+        u = torch.rand(scores.shape, generator=generator, device=None if generator is None else generator.device)
+        drawn = (scores - (-u.to(scores).clamp(1e-12).log()).log()).argmax(dim=-1)     # Gumbel: a draw from the softmax
+        return replace(batch.targets, batch.chosen, drawn)
+
+    def loss(self, batch: PretrainingBatch, generator: torch.Generator | None = None) -> tuple[Float[Tensor, ""], int]:
+        """Both losses, and the number of real tokens. `batch` as for `BERT.loss`, without its next sentence."""
+        batch = PretrainingBatch(*batch)
+        gaps, _ = self.generator.loss(batch._replace(next=None))
+        asked = self.put_in(batch, generator)
+        scores = self.logits(asked.tokens, batch.token_types, batch.mask)              # (B, T)
+        replaced = asked.replaced[batch.mask].to(scores.dtype)
+        told = F.binary_cross_entropy_with_logits(scores[batch.mask], replaced)
+        return gaps + self.weight * told, int(batch.mask.sum())

@@ -1,0 +1,59 @@
+"""Masks drawn once, or drawn anew: BERT's static masking and RoBERTa's dynamic one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Integer
+from torch import Tensor
+
+from course_lib.transformer.corruption import Corrupted, mask_tokens
+
+
+class StaticMasking:
+    """Every text has the same `copies` masks, drawn before training: epoch e reads copy e mod `copies`.
+
+    The original BERT's data were made like that, with 10 copies for 40 epochs. RoBERTa draws a mask whenever a text is
+    read, `DynamicMasking`: texts that return never return alike.
+
+    tokens   (N, T), all of the training texts
+    options  of `mask_tokens`: mask_id, vocab_size, special, mask (N, T), rate, shares
+
+    Slides: "Other models", RoBERTa. Paper: Liu et al. 2019, section 4.1.
+
+    >>> fixed = StaticMasking(torch.randint(5, 9, (3, 6)), mask_id=4, vocab_size=9, special=range(4))
+    >>> rows = torch.tensor([0, 2])
+    >>> bool((fixed(rows, epoch=0).tokens == fixed(rows, epoch=7).tokens).all())
+    True
+    """
+
+    def __init__(self, tokens: Integer[Tensor, "N T"], copies: int = 1, generator: torch.Generator | None = None,
+                 **options: Any):
+        if copies < 1:
+            raise ValueError(f"copies is {copies}; expected at least 1")
+        drawn = [mask_tokens(tokens, generator=generator, **options) for _ in range(copies)]
+        self.tokens, self.chosen = (torch.stack(parts) for parts in zip(*drawn))     # (copies, N, T)
+
+    def __call__(self, rows: Integer[Tensor, "B"], epoch: int = 0) -> Corrupted:
+        """What is read of these texts in this epoch."""
+        copy = epoch % len(self.tokens)
+        return Corrupted(self.tokens[copy, rows], self.chosen[copy, rows])
+
+
+class DynamicMasking:
+    """A new mask whenever a text is read. Arguments and call as for `StaticMasking`; `epoch` changes nothing.
+
+    >>> drawn = DynamicMasking(torch.randint(5, 9, (3, 40)), mask_id=4, vocab_size=9, special=range(4))
+    >>> rows = torch.tensor([0, 2])
+    >>> bool((drawn(rows).chosen == drawn(rows).chosen).all())
+    False
+    """
+
+    def __init__(self, tokens: Integer[Tensor, "N T"], generator: torch.Generator | None = None, **options: Any):
+        self.tokens, self.generator = tokens, generator
+        self.mask, self.options = options.pop("mask", None), options
+
+    def __call__(self, rows: Integer[Tensor, "B"], epoch: int = 0) -> Corrupted:
+        return mask_tokens(self.tokens[rows], mask=None if self.mask is None else self.mask[rows],
+                           generator=self.generator, **self.options)

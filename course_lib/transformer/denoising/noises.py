@@ -1,0 +1,95 @@
+r"""BART's five noises: what is done to a text $x$ before a model has to give it back, $p(x \mid \tilde x)$.
+
+Each takes one text, (T,) tokens, and returns a new one; a generator makes it the same every time. They can follow one
+another: BART's own training infills spans of a text whose sentences were put in another order.
+
+Slides: "BART's denoising objective". Paper: Lewis et al. 2019, section 2.2.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Integer
+from torch import Tensor
+
+from course_lib.transformer.denoising.spans import check_mean, check_rate, place, poisson_lengths, token_row
+
+
+def token_masking(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | int = 0.15,
+                  generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
+    """Each token becomes the mask with probability `rate`. The length stays, and with it the place of every gap.
+
+    >>> token_masking(torch.arange(1, 7), mask_id=0, rate=1)
+    tensor([0, 0, 0, 0, 0, 0])
+    """
+    tokens = token_row(tokens)
+    return tokens.masked_fill(_chosen(tokens, rate, generator), mask_id)
+
+
+def token_deletion(tokens: Integer[Tensor, "..."], rate: float | int = 0.15,
+                   generator: torch.Generator | None = None) -> Integer[Tensor, "..."]:
+    """Each token is left out with probability `rate`: nothing shows *where* something is missing. The text may end up
+    empty; a model that cannot read nothing needs an end token, which is appended afterwards.
+
+    >>> token_deletion(torch.arange(1, 7), rate=0.5, generator=torch.Generator().manual_seed(1))
+    tensor([1, 4, 6])
+    """
+    tokens = token_row(tokens)
+    return tokens[~_chosen(tokens, rate, generator)]
+
+
+def text_infilling(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | int = 0.3, mean: float | int = 3.0,
+                   generator: torch.Generator | None = None) -> Integer[Tensor, "..."]:
+    """Spans are replaced by *one* mask each, whatever their length: how many tokens are missing has to be guessed too.
+
+    rate  share of the tokens that the spans cover, rounded to whole tokens
+    mean  of the spans' lengths, which are Poisson; a span of length 0 puts a mask where nothing is missing
+
+    >>> text_infilling(torch.arange(1, 11), mask_id=0, generator=torch.Generator().manual_seed(0))
+    tensor([ 1,  2,  3,  4,  5,  6,  0, 10])
+    """
+    tokens = token_row(tokens)
+    check_rate(rate)
+    check_mean(mean, 1e-3)
+    lengths = poisson_lengths(round(rate * len(tokens)), mean, generator)
+    read, at, mask = [], 0, tokens.new_tensor([mask_id])
+    for start, end in place(len(tokens), lengths, generator):
+        read += [tokens[at:start], mask]
+        at = end
+    return torch.cat([*read, tokens[at:]])
+
+
+def sentence_permutation(tokens: Integer[Tensor, "..."], end_id: int,
+                         generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
+    """The sentences in another order, every order equally likely, the old one included; inside them nothing changes.
+
+    end_id  the token that ends a sentence, and belongs to it; what follows the last one is a sentence too
+
+    >>> text = torch.tensor([1, 2, 9, 3, 9, 4, 5, 9])                # 9 is the full stop
+    >>> sentence_permutation(text, end_id=9, generator=torch.Generator().manual_seed(0))
+    tensor([4, 5, 9, 1, 2, 9, 3, 9])
+    """
+    parts = split_sentences(tokens, end_id)
+    return torch.cat([parts[i] for i in torch.randperm(len(parts), generator=generator).tolist()])
+
+
+def document_rotation(tokens: Integer[Tensor, "..."], generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
+    """The text starts at a token drawn uniformly, and what stood before it follows at the end.
+
+    >>> document_rotation(torch.arange(1, 7), generator=torch.Generator().manual_seed(0))
+    tensor([3, 4, 5, 6, 1, 2])
+    """
+    tokens = token_row(tokens)
+    return tokens.roll(-int(torch.randint(len(tokens), (), generator=generator)))
+
+
+def split_sentences(tokens: Integer[Tensor, "..."], end_id: int) -> list[Integer[Tensor, "..."]]:
+    """The text cut after every `end_id`; put together again, the parts are the text."""
+    tokens = token_row(tokens)
+    ends = (tokens == end_id).nonzero()[:, 0] + 1
+    return [part for part in tokens.tensor_split(ends.cpu()) if len(part)]
+
+
+def _chosen(tokens: Tensor, rate: float | int, generator: torch.Generator | None) -> Tensor:
+    u = torch.rand(tokens.shape, generator=generator, device=None if generator is None else generator.device)
+    return (u < check_rate(rate)).to(tokens.device)

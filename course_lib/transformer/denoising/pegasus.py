@@ -1,0 +1,102 @@
+"""Pegasus: the sentences that say most of a text are taken out of it, and have to be written. ROUGE says which."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Hashable, NamedTuple, Sequence
+
+import torch
+
+Words = Sequence[Hashable]
+WAYS = ("independent", "sequential", "lead", "random")
+
+
+class Rouge(NamedTuple):
+    """Shares of n-grams, or of the longest common subsequence."""
+
+    precision: float                                                 # of the candidate's
+    recall: float                                                    # of the reference's
+    f1: float
+
+
+def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
+    """N-grams that both have, each counted as often as in the text that has it less often.
+
+    >>> rouge_n("the cat sat".split(), "the cat and the dog".split())
+    Rouge(precision=0.66..., recall=0.4, f1=0.5)
+
+    Paper: Lin 2004.
+    """
+    if n < 1:
+        raise ValueError(f"n is {n}; expected at least 1")
+    ours, theirs = (Counter(zip(*(text[i:] for i in range(n)))) for text in (list(candidate), list(reference)))
+    return _rouge((ours & theirs).total(), ours.total(), theirs.total())
+
+
+def rouge_l(candidate: Words, reference: Words) -> Rouge:
+    """The longest common subsequence: words in the same order, with anything between them.
+
+    >>> rouge_l("the cat sat".split(), "the old cat".split()).f1
+    0.66...
+    """
+    row = [0] * (len(reference) + 1)                                 # of the dynamic programme: one word of candidate
+    for word in candidate:
+        above, row = row, [0]
+        for j, other in enumerate(reference):
+            row.append(above[j] + 1 if word == other else max(above[j + 1], row[j]))
+    return _rouge(row[-1], len(candidate), len(reference))
+
+
+def _rouge(common: int, ours: int, theirs: int) -> Rouge:
+    precision, recall = common / ours if ours else 0.0, common / theirs if theirs else 0.0
+    return Rouge(precision, recall, 2 * precision * recall / (precision + recall) if common else 0.0)
+
+
+class Gaps(NamedTuple):
+    """A text with sentences taken out."""
+
+    read: list[Words]                                                # the sentences, [mask] in place of those taken
+    target: list[Words]                                              # those taken, in the order of the text
+    chosen: list[int]                                                # which
+
+
+def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "independent", mask: Hashable = "[MASK1]",
+                  generator: torch.Generator | None = None) -> Gaps:
+    """Take `number` sentences out of a text. Each leaves one mask; together they are what is to be written.
+
+    by  "independent": those whose own ROUGE-1 F1 with the rest of the text is highest, each against all others
+        "sequential": one after another, each the one with which those taken so far say most of what is left
+        "lead": the first ones; "random"
+
+    Ties go to the earlier sentence. Slides: "Other models". Paper: Zhang et al. 2020, section 3.1.
+
+    >>> text = [s.split() for s in ("a cat sat", "it rained", "the cat sat on a mat")]
+    >>> gap_sentences(text).target
+    [['a', 'cat', 'sat']]
+    """
+    if by not in WAYS:
+        raise ValueError(f"by is {by!r}; expected one of {', '.join(WAYS)}")
+    if not 1 <= number < len(sentences):
+        raise ValueError(f"number is {number}; expected 1 to {len(sentences) - 1}: some of the {len(sentences)} sentences "
+                         "have to stay")
+    everyone = range(len(sentences))
+    if by == "lead":
+        chosen = list(range(number))
+    elif by == "random":
+        chosen = torch.randperm(len(sentences), generator=generator)[:number].tolist()
+    elif by == "independent":
+        scores = [_against_the_rest(sentences, [i]) for i in everyone]
+        chosen = sorted(everyone, key=lambda i: -scores[i])[:number]
+    else:
+        chosen = []
+        for _ in range(number):
+            chosen.append(max((i for i in everyone if i not in chosen),
+                              key=lambda i: _against_the_rest(sentences, [*chosen, i])))
+    chosen = sorted(chosen)
+    return Gaps([[mask] if i in chosen else sentences[i] for i in everyone], [sentences[i] for i in chosen], chosen)
+
+
+def _against_the_rest(sentences: Sequence[Words], taken: Sequence[int]) -> float:
+    """ROUGE-1 F1 of the sentences taken, in the order of the text, with all others."""
+    ours, rest = ([w for i, s in enumerate(sentences) if (i in taken) is inside for w in s] for inside in (True, False))
+    return rouge_n(ours, rest).f1

@@ -1,0 +1,271 @@
+r"""T5: an encoder-decoder whose attention knows distances alone, by a number that is added to each score."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from einops import rearrange
+from jaxtyping import Bool, Float, Int, Integer
+from torch import Tensor, nn
+
+from course_lib.transformer._dropout import drop
+from course_lib.transformer.attention import KeysValues, KVCache, causal_mask
+from course_lib.transformer.blocks import ACTIVATIONS
+from course_lib.transformer.denoising import pretrained_t5
+from course_lib.transformer.transformer import Past, Transformer, TransformerConfig
+
+
+@dataclass(frozen=True)
+class T5Config(TransformerConfig):
+    """`TransformerConfig` with one vocabulary for both sides, and
+
+    d_kv               width of a head, which need not be D / H
+    buckets, distance  of distances: see `RelativeBias`
+    activation, gated  of the networks: "relu" and False in the first version, "gelu_tanh" and True in version 1.1
+    eps                of the norms
+    scale              whether the decoder's output is divided by the root of D before the output layer: version 1
+    tied               "all", or "none": an output layer of its own, as in version 1.1
+
+    >>> T5Config(source=9, target=9, pad_id=0, bos_id=0, eos_id=1).buckets
+    32
+    """
+
+    d_kv: int = 64
+    buckets: int = 32
+    distance: int = 128
+    activation: str = "relu"
+    gated: bool = False
+    eps: float | int = 1e-6
+    scale: bool = True
+    norm: str = "pre"
+    tied: str = "all"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.tied not in ("all", "none") or self.norm != "pre" or self.source != self.target:
+            raise ValueError(f"tied is {self.tied!r}, norm {self.norm!r} and the vocabularies have {self.source} and "
+                             f"{self.target} symbols; T5 has 'all' or 'none', 'pre' and one vocabulary")
+        if self.activation not in ACTIVATIONS:
+            raise ValueError(f"activation is {self.activation!r}; there are {', '.join(ACTIVATIONS)}")
+        for name, least in (("d_kv", 1), ("heads", 1), ("buckets", 4), ("distance", self.buckets)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+        if self.buckets % 4:
+            raise ValueError(f"buckets is {self.buckets}; expected a multiple of 4: two directions, near and far")
+
+
+class RMSNorm(nn.Module):
+    r"""$\gamma \odot x / \sqrt{\frac{1}{D} \sum_d x_d^2 + \epsilon}$: a layer norm without mean and without shift.
+
+    >>> RMSNorm(2)(torch.tensor([[3.0, 4.0]]))
+    tensor([[0.8485, 1.1314]], grad_fn=<...>)
+    """
+
+    def __init__(self, d_model: int, eps: float | int = 1e-6):
+        super().__init__()
+        self.gamma, self.eps = nn.Parameter(torch.ones(d_model)), eps
+
+    def forward(self, x: Float[Tensor, "... D"]) -> Float[Tensor, "... D"]:
+        return self.gamma * x * (x.square().mean(dim=-1, keepdim=True) + self.eps).rsqrt()
+
+
+def bucket(offset: Int[Tensor, "..."], buckets: int = 32, distance: int = 128,
+           both: bool = True) -> Int[Tensor, "..."]:
+    """The bucket of key position minus query position: near ones have one each, far ones share, logarithmically.
+
+    buckets   half of them for keys after the query if `both`; a decoder has none of these, and uses all for the past
+    distance  from here on all offsets share the last bucket
+
+    >>> bucket(torch.tensor([-200, -20, -3, 0, 3, 20]), buckets=8, distance=32)
+    tensor([3, 3, 2, 0, 6, 7])
+    """
+    after = torch.zeros_like(offset)
+    if both:
+        buckets //= 2
+        after = buckets * (offset > 0)
+        away = offset.abs()
+    else:
+        away = (-offset).clamp(min=0)
+    near = buckets // 2                                              # distances 0..near-1, one bucket each
+    far = near + (torch.log(away.clamp(min=1) / near) / math.log(distance / near) * (buckets - near)).long()
+    return after + torch.where(away < near, away, far.clamp(max=buckets - 1))
+
+
+class RelativeBias(nn.Module):
+    """A number for each head and each bucket of distances, the same in all layers of a stack.
+
+    >>> RelativeBias(heads=2)(3, 5).shape
+    torch.Size([1, 2, 3, 5])
+    """
+
+    def __init__(self, heads: int, buckets: int = 32, distance: int = 128, both: bool = True):
+        super().__init__()
+        self.table, self.buckets, self.distance, self.both = nn.Embedding(buckets, heads), buckets, distance, both
+
+    def forward(self, T: int, S: int) -> Float[Tensor, "1 H T S"]:
+        """For the last T of S positions as queries."""
+        place = torch.arange(S, device=self.table.weight.device)
+        offset = place[None, :] - place[S - T:, None]                # (T, S)
+        return rearrange(self.table(bucket(offset, self.buckets, self.distance, self.both)), "T S H -> 1 H T S")
+
+
+class T5Attention(nn.Module):
+    r"""$\mathrm{softmax}(q k^\top + b)\, v$: no division by the root of K, no biases, but one for each distance.
+
+    >>> T5Attention(d_model=8, heads=2, d_kv=3)(torch.randn(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
+
+    def __init__(self, d_model: int, heads: int, d_kv: int, dropout: float | int = 0.0):
+        super().__init__()
+        self.heads, self.dropout = heads, dropout
+        self.q, self.k, self.v = (nn.Linear(d_model, heads * d_kv, bias=False) for _ in range(3))
+        self.out = nn.Linear(heads * d_kv, d_model, bias=False)
+
+    def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
+                mask: Bool[Tensor, "... #T S"] | None = None, bias: Float[Tensor, "1 H T S"] | float = 0.0,
+                cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
+        """As `MultiHeadAttention`; `bias` is added to the scores."""
+        k, v = memory if isinstance(memory, KeysValues) else self.keys_values(x if memory is None else memory)
+        if cache is not None:
+            k, v = cache.append(torch.stack([k, v]))
+        s = self._heads(self.q(x)) @ k.mT + bias                     # (B, H, T, S)
+        if mask is not None:
+            mask = mask[:, None] if mask.dim() == 3 else mask
+            s = s.masked_fill(~mask, -torch.inf)
+        weights = s.softmax(dim=-1) if mask is None else s.softmax(dim=-1).masked_fill(~mask, 0)
+        heads = drop(weights, self.dropout if self.training else 0.0) @ v
+        return self.out(rearrange(heads, "B H T K -> B T (H K)"))
+
+    def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
+        """Keys and values of `memory`, for every step of a decoder."""
+        return KeysValues(self._heads(self.k(memory)), self._heads(self.v(memory)))
+
+    def _heads(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "B H T K"]:
+        return rearrange(x, "B T (H K) -> B H T K", H=self.heads)
+
+
+class T5Network(nn.Module):
+    r"""$\phi(x W) W_2$, or gated $(\phi(x W) \odot x V) W_2$; no biases.
+
+    >>> T5Network(8, d_ff=16, gated=True)(torch.randn(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
+
+    def __init__(self, d_model: int, d_ff: int, activation: str = "relu", gated: bool = False, dropout: float | int = 0.0):
+        super().__init__()
+        self.activation, self.dropout = activation, nn.Dropout(dropout)
+        self.widen = nn.Linear(d_model, d_ff, bias=False)
+        self.gate = nn.Linear(d_model, d_ff, bias=False) if gated else None
+        self.narrow = nn.Linear(d_ff, d_model, bias=False)
+
+    def forward(self, x: Float[Tensor, "... D"]) -> Float[Tensor, "... D"]:
+        wide = ACTIVATIONS[self.activation](self.widen(x))
+        return self.narrow(self.dropout(wide if self.gate is None else wide * self.gate(x)))
+
+
+class T5Block(nn.Module):
+    """Pre-norm: self-attention, attention to the encoder's output in a decoder, then the network.
+
+    >>> c = T5Config(source=9, target=9, pad_id=0, bos_id=0, eos_id=1, d_model=8, heads=2,
+    ...              d_kv=4, d_ff=16)
+    >>> T5Block(c)(torch.randn(1, 5, 8)).shape
+    torch.Size([1, 5, 8])
+    """
+
+    def __init__(self, c: T5Config, decoder: bool = False):
+        super().__init__()
+        size = (c.d_model, c.heads, c.d_kv, c.dropout)
+        self.attention, self.norm = T5Attention(*size), RMSNorm(c.d_model, c.eps)
+        if decoder:
+            self.cross_attention, self.cross_norm = T5Attention(*size), RMSNorm(c.d_model, c.eps)
+        self.feed_forward = T5Network(c.d_model, c.d_ff, c.activation, c.gated, c.dropout)
+        self.last_norm, self.dropout = RMSNorm(c.d_model, c.eps), nn.Dropout(c.dropout)
+
+    def forward(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "... #T S"] | None = None,
+                bias: Float[Tensor, "1 H T S"] | float = 0.0, memory: Tensor | KeysValues | None = None,
+                memory_mask: Bool[Tensor, "B 1 L"] | None = None, cache: KVCache | None = None
+                ) -> Float[Tensor, "B T D"]:
+        x = x + self.dropout(self.attention(self.norm(x), mask=mask, bias=bias, cache=cache))
+        if memory is not None:
+            x = x + self.dropout(self.cross_attention(self.cross_norm(x), memory, memory_mask))
+        return x + self.dropout(self.feed_forward(self.last_norm(x)))
+
+
+class T5(Transformer):
+    r"""$p(y \mid x)$ for any task that can be written as text to text; pre-trained to write what `span_corruption` took.
+
+    Everything but the layers is `Transformer`'s: context, loss, step by step decoding, padding. The target starts from
+    the padding token.
+
+    Slides: "Other models". Paper: Raffel et al. 2019.
+
+    >>> model = T5(T5Config(source=9, target=9, pad_id=0, bos_id=0, eos_id=1, d_model=8,
+    ...                     heads=2, d_kv=4, d_ff=16, encoder_layers=1, decoder_layers=1))
+    >>> model.log_prob(torch.tensor([[4, 5, 1]]), context=torch.tensor([[4, 8, 1]])).shape
+    torch.Size([1])
+    """
+
+    settings = T5Config
+
+    def build(self, c: T5Config) -> None:
+        self.source = self.target = nn.Embedding(c.source, c.d_model)
+        self.encoder_bias, self.decoder_bias = (RelativeBias(c.heads, c.buckets, c.distance, both) for both in (True, False))
+        self.encoder = nn.ModuleList(T5Block(c) for _ in range(c.encoder_layers))
+        self.decoder = nn.ModuleList(T5Block(c, decoder=True) for _ in range(c.decoder_layers))
+        self.encoder_norm, self.decoder_norm = RMSNorm(c.d_model, c.eps), RMSNorm(c.d_model, c.eps)
+        self.head = nn.Linear(c.d_model, c.target, bias=False) if c.tied == "none" else None
+        self.dropout = nn.Dropout(c.dropout)
+
+    def _encode(self, tokens: Integer[Tensor, "B S"], real: Bool[Tensor, "B S"]) -> Float[Tensor, "B S D"]:
+        m, S = self.dropout(self.source(tokens)), tokens.shape[1]
+        bias = self.encoder_bias(S, S)
+        for block in self.encoder:
+            m = block(m, real[:, None], bias)
+        return self.dropout(self.encoder_norm(m))
+
+    def _decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
+                seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
+        h, T = self.dropout(self.target(tokens)), tokens.shape[1]
+        bias, past = self.decoder_bias(T, T), causal_mask(T, device=tokens.device)
+        for block in self.decoder:
+            h = block(h, past, bias, memory, seen)
+        return self.dropout(self.decoder_norm(h))
+
+    def _decode_next(self, tokens: Integer[Tensor, "B 1"], past: Past) -> Float[Tensor, "B 1 D"]:
+        h, bias = self.dropout(self.target(tokens)), self.decoder_bias(1, past.length + 1)
+        for block, cache, memory in zip(self.decoder, past.caches, past.memory):
+            h = block(h, None, bias, memory, past.seen, cache)
+        return self.dropout(self.decoder_norm(h))
+
+    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+        hidden = hidden * self.config.d_model ** -0.5 if self.config.scale else hidden
+        return hidden @ (self.target if self.head is None else self.head).weight.T
+
+    def attention_weights(self, source, target):
+        raise NotImplementedError("a T5 here does not say its weights; the classes with MultiHeadAttention do")
+
+    @torch.no_grad()
+    def _initialize(self) -> None:
+        """The paper's: no scale in the scores, so the queries' matrices are smaller by the root of the head's width."""
+        c = self.config
+        self.source.weight.normal_(0, 1)
+        for name, p in self.named_parameters():
+            if p.dim() == 2 and name != "source.weight":
+                narrower = c.d_kv if name.endswith((".q.weight", "head.weight")) else 1
+                p.normal_(0, (p.shape[1] * narrower) ** -0.5 if "table" not in name else c.d_model ** -0.5)
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path) -> T5:
+        """The T5 in a folder with config.json and its weights, or of that name on the Hugging Face hub; eval mode.
+
+        Raises HubError, a ValueError, for another configuration, and for tensors missing, unexpected or misshapen.
+        """
+        return pretrained_t5.load(cls, name)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write config.json and model.safetensors as Hugging Face's T5ForConditionalGeneration reads them."""
+        pretrained_t5.save(self, folder)

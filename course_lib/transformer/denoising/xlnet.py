@@ -1,0 +1,147 @@
+r"""XLNet: the chain rule in any order, $p(x) = \prod_k p(x_{o_k} \mid x_{o_1}, \dots, x_{o_{k-1}})$, by one transformer.
+
+The order is one of *factors*. The words stay where they are: each keeps its position, and masks say who may read whom.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Iterable, NamedTuple
+
+import torch
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel, check_order
+from course_lib.conditional import Categorical
+from course_lib.transformer.blocks import TransformerBlock
+
+
+def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
+    """Who may read whom, [reader, read], when word order[k] is the k-th to be told: for contents, and for queries.
+
+    A content reads itself and what comes before it in the order; a query reads what comes before it alone, for it is
+    asked for the word that its own content holds. They are MADE's two kinds of masks, for layers and for the output.
+
+    >>> content, query = order_masks([2, 0, 1])
+    >>> query.int()                                      # the third word first, then the first
+    tensor([[0, 0, 1],
+            [1, 0, 1],
+            [0, 0, 0]], dtype=torch.int32)
+    """
+    order = torch.as_tensor(order if isinstance(order, Tensor) else list(order))
+    order = check_order(order, order.numel())
+    turn = order.argsort()                                           # turn[i]: when word i is told
+    query = turn[None, :] < turn[:, None]
+    return query | torch.eye(len(order), dtype=torch.bool, device=order.device), query
+
+
+class Told(NamedTuple):
+    """The sequential view's state: the content of every word told so far, in each layer."""
+
+    k: int
+    contents: tuple[Tensor, ...]                                     # (B, k, D), what layer l reads
+
+
+class XLNet(AutoregressiveModel):
+    r"""Two streams through the same blocks, $h$ with a word's content and $g$ without:
+
+    $$h^0_i = E[x_i] + P_i, \quad g^0_i = w + P_i, \qquad
+      h^l_i = \mathrm{block}_l(h^{l-1}_i; h^{l-1}_{o \le i}), \quad g^l_i = \mathrm{block}_l(g^{l-1}_i; h^{l-1}_{o < i})$$
+
+    and $p(x_i \mid x_{o < i}) = \mathrm{softmax}(E g^L_i + b)$. One pass gives all factors of one order. `reordered`
+    is the same weights under another: training draws an order for every batch, as with MADE.
+
+    Positions are a learned table. (The paper's are relative, with a memory of earlier segments from Transformer-XL; the
+    objective and the two streams do not hang on it.) Slides: the timeline's XLNet. Paper: Yang et al. 2019.
+
+    vocab_size  V
+    n           number of words
+    order       order[k] is the word told k-th; from left to right unless given
+
+    >>> model = XLNet(vocab_size=9, n=5, order=[3, 1, 4, 0, 2])
+    >>> model.log_prob(torch.tensor([[1, 2, 3, 4, 5]])).shape
+    torch.Size([1])
+    >>> model.reordered(range(5)).tokens.weight is model.tokens.weight
+    True
+    """
+
+    def __init__(self, vocab_size: int, n: int, order: Iterable[int] | Tensor | None = None, d_model: int = 32,
+                 heads: int = 2, layers: int = 2, d_ff: int | None = None, dropout: float | int = 0.0):
+        super().__init__(n, Categorical(vocab_size), order)
+        if layers < 1:
+            raise ValueError(f"layers is {layers}; expected at least 1")
+        self.size = {"d_model": d_model, "heads": heads, "layers": layers, "d_ff": d_ff or 4 * d_model, "dropout": dropout}
+        self.tokens = nn.Embedding(vocab_size, d_model)              # E
+        self.positions = nn.Embedding(n, d_model)                    # P
+        self.asked = nn.Parameter(torch.zeros(d_model))              # w: a word that is not known
+        self.bias = nn.Parameter(torch.zeros(vocab_size))            # b
+        self.blocks = nn.ModuleList(TransformerBlock(d_model, heads, self.size["d_ff"], dropout, "post", "gelu")
+                                    for _ in range(layers))
+        for p in (self.tokens.weight, self.positions.weight, self.asked):
+            nn.init.normal_(p, 0, d_model ** -0.5)
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"vocab_size": self.conditional.num_values, "n": self.n, "order": self.order.tolist(), **self.size}
+
+    def reordered(self, order: Iterable[int] | Tensor) -> XLNet:
+        """Another model that shares the weights, under another order: what trains one trains the other."""
+        other = copy.deepcopy(self, {id(p): p for p in self.parameters()})             # parameters are not copied
+        other.order.copy_(check_order(order, self.n))
+        return other
+
+    # every factor at once: two streams
+    def conditionals(self, x: Integer[Tensor, "B n"], context: None = None) -> Distribution:
+        content, query = order_masks(self.order)
+        h = self.tokens(x.long()) + self.positions.weight            # (B, n, D)
+        g = (self.asked + self.positions.weight).expand_as(h)
+        for block in self.blocks:
+            g, h = self._read(block, g, h, query), self._read(block, h, h, content)
+        return self._family(g)
+
+    # one word at a time: its query reads the contents so far, then its content joins them
+    def start(self, batch: int, context: None = None) -> Told:
+        empty = self.asked.new_zeros(batch, 0, self.size["d_model"])
+        return Told(0, (empty,) * len(self.blocks))
+
+    def predict(self, state: Told) -> Distribution:
+        i = self.variable_at(state.k)
+        g = (self.asked + self.positions.weight[i]).expand(len(state.contents[0]), 1, -1)        # (B, 1, D)
+        for block, contents in zip(self.blocks, state.contents):
+            g = self._read(block, g, contents)
+        return self._family(g[:, 0])
+
+    def update(self, state: Told, x_i: Integer[Tensor, "B"]) -> Told:
+        h = (self.tokens(x_i.long()) + self.positions.weight[self.variable_at(state.k)])[:, None]      # (B, 1, D)
+        grown = []
+        for block, contents in zip(self.blocks, state.contents):
+            grown.append(torch.cat([contents, h], dim=1))            # (B, k + 1, D), itself included
+            h = self._read(block, h, grown[-1])
+        return Told(state.k + 1, tuple(grown))
+
+    # one block, for either stream
+    def _read(self, block: TransformerBlock, x: Float[Tensor, "B T D"], contents: Float[Tensor, "B S D"],
+              mask: Bool[Tensor, "T S"] | None = None) -> Float[Tensor, "B T D"]:
+        u = block.residual1(x, lambda y: block.attention(y, contents, mask=mask))      # nothing to read gives zeros
+        return block.residual2(u, block.feed_forward)
+
+    def _family(self, g: Float[Tensor, "... D"]) -> Distribution:
+        return self.conditional(g @ self.tokens.weight.T + self.bias)
+
+    def loss_in(self, x: Integer[Tensor, "B n"], order: Iterable[int] | Tensor,
+                last: int | None = None) -> tuple[Float[Tensor, ""], int]:
+        """Nats a word when the words are told in this order, and the number of words it is a mean over.
+
+        last  only the last so many words of the order are asked for, as in the paper: with little known, the first ones
+              are little more than a guess, and slow the training down
+        """
+        last = self.n if last is None else last
+        if not 1 <= last <= self.n:
+            raise ValueError(f"last is {last}; expected 1 to {self.n}, the number of words")
+        model = self.reordered(order)
+        told = model.order[-last:]
+        factors = model.conditionals(x).log_prob(model.conditional.check(x))[:, told]
+        return -factors.mean(), factors.numel()

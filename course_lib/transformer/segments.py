@@ -1,0 +1,19 @@
+"""Two texts as one input of BERT's."""
+from __future__ import annotations
+
+import torch
+from jaxtyping import Integer
+from torch import Tensor
+
+
+def join_segments(a: Integer[Tensor, "..."], b: Integer[Tensor, "..."] | None, cls: int, sep: int
+                  ) -> tuple[Integer[Tensor, "T"], Integer[Tensor, "T"]]:
+    """BERT's input: [CLS] a [SEP] b [SEP], and the token types, 0 up to the first [SEP] and 1 after it."""
+    def one(i):
+        return a.new_tensor([i])
+
+    parts = [one(cls), a, one(sep)] + ([] if b is None else [b, one(sep)])
+    tokens = torch.cat(parts)
+    types = torch.zeros_like(tokens)
+    types[len(a) + 2:] = 1
+    return tokens, types
