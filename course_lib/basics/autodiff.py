@@ -1,0 +1,196 @@
+r"""Reverse-mode automatic differentiation on numbers, in about a hundred lines.
+
+A `Value` is a number that remembers how it was computed: by which operation, and from which values. These memories are
+a graph. Walked backward from a result $L$, it gives every $\partial L / \partial v$ by the chain rule,
+
+$$\frac{\partial L}{\partial v} = \sum_{w \text{ reads } v} \frac{\partial L}{\partial w} \frac{\partial w}{\partial v},$$
+
+a sum over all values w that were computed from v directly: a value that is used twice gets two contributions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from numbers import Real
+from typing import Any
+
+Number = int | float                                                 # where types are checked, an int is no float
+
+# For each operation: its value, from numbers; and its rule, from the gradient g of the result, the result y and the
+# parents to one contribution for each parent. Rules use +, * and their like only, so that they take numbers and give
+# numbers, and take Values and give Values: then what they compute can be differentiated once more.
+OPERATIONS: dict[str, tuple[Callable, Callable]] = {
+    "+": (lambda a, b: a + b, lambda g, y, a, b: (g, g)),
+    "-": (lambda a, b: a - b, lambda g, y, a, b: (g, g * -1.0)),
+    "*": (lambda a, b: a * b, lambda g, y, a, b: (g * b, g * a)),
+    "/": (lambda a, b: a / b, lambda g, y, a, b: (g / b, g * y / b * -1.0)),
+    "exp": (math.exp, lambda g, y, a: (g * y,)),
+    "log": (math.log, lambda g, y, a: (g / a,)),
+    "tanh": (math.tanh, lambda g, y, a: (g * (1 - y * y),)),
+    "sigmoid": (lambda a: 1 / (1 + math.exp(-a)) if a >= 0 else math.exp(a) / (1 + math.exp(a)),
+                lambda g, y, a: (g * y * (1 - y),)),
+    "relu": (lambda a: max(0.0, a), lambda g, y, a: (g * (1.0 if a > 0 else 0.0),)),   # 0 at the kink, as in torch
+}
+
+
+class Value:
+    r"""A number, its gradient once there is one, and the values that it was computed from.
+
+    data   the number
+    grad   the derivative of a result by this value: None until `backward` was called on the result. Further calls add
+           to it; set it to None to begin anew
+    label  a name, for drawings and messages
+
+    +, -, *, / and ** (with a number as its exponent) make new values, and so do `exp`, `log`, `tanh`, `sigmoid` and
+    `relu`. `+=` on a name makes a new value too: nothing is written over.
+
+    Slide: "How do frameworks represent these models? Computational graph", $L = (y - \beta x)^2$.
+
+    >>> x, y, beta = Value(2.0, "x"), Value(7.0, "y"), Value(3.0, "beta")
+    >>> L = (y - beta * x) ** 2
+    >>> L.backward()
+    >>> L.data, beta.grad                     # dL/d beta = -2 x (y - beta x)
+    (1.0, -4.0)
+    >>> slope, = gradients(L, [beta])         # a Value: it can be differentiated again
+    >>> gradients(slope, [beta])              # 2 x^2
+    [Value(8)]
+    """
+
+    __slots__ = ("data", "grad", "label", "operation", "parents", "rule")
+
+    def __init__(self, data: Number, label: str = ""):
+        if isinstance(data, bool) or not isinstance(data, Real):
+            raise TypeError(f"data is {data!r}, a {type(data).__name__}; expected a number")
+        self.data, self.label = float(data), label
+        self.grad: float | None = None
+        self.operation, self.parents, self.rule = "", (), None
+
+    # forward: each operation makes a value that knows its parents and its rule
+    def __add__(self, other: Value | Number) -> Value:
+        return _apply("+", self, other)
+
+    def __mul__(self, other: Value | Number) -> Value:
+        return _apply("*", self, other)
+
+    def __pow__(self, exponent: Value | Number) -> Value:
+        if not isinstance(exponent, Real):
+            raise TypeError(f"the exponent is a {type(exponent).__name__}; expected a number. "
+                            "For a ** b with two values write (b * a.log()).exp()")
+        if self.data < 0 and exponent != int(exponent) or self.data == 0 and exponent < 0:
+            raise ValueError(f"{self.data:g} ** {exponent:g} is no real number")
+        return _node(f"** {exponent:g}", self.data ** exponent, (self,), lambda g, y, a: (_power_rule(g, a, exponent),))
+
+    def exp(self) -> Value:
+        """e to the power of this value."""
+        return _apply("exp", self)
+
+    def log(self) -> Value:
+        """The natural logarithm. Raises ValueError unless the value is positive."""
+        if self.data <= 0:
+            raise ValueError(f"log of {self.data:g}; expected a positive number")
+        return _apply("log", self)
+
+    def tanh(self) -> Value:
+        """The hyperbolic tangent."""
+        return _apply("tanh", self)
+
+    def sigmoid(self) -> Value:
+        """1 / (1 + exp(-z)), without overflow on either side."""
+        return _apply("sigmoid", self)
+
+    def relu(self) -> Value:
+        """max(0, z)."""
+        return _apply("relu", self)
+
+    def __neg__(self) -> Value:
+        return self * -1.0
+
+    def __sub__(self, other: Value | Number) -> Value:
+        return _apply("-", self, other)
+
+    def __rsub__(self, other: Number) -> Value:
+        return _apply("-", other, self)
+
+    def __truediv__(self, other: Value | Number) -> Value:
+        return _apply("/", self, other)
+
+    def __rtruediv__(self, other: Number) -> Value:
+        return _apply("/", other, self)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __gt__(self, other: Value | Number) -> bool:
+        return self.data > _number(other)
+
+    def __lt__(self, other: Value | Number) -> bool:
+        return self.data < _number(other)
+
+    def __repr__(self) -> str:
+        return f"Value({self.data:g}{f', {self.label!r}' if self.label else ''})"
+
+    # backward: from the result to what it was computed from, each value after all that read it
+    def backward(self) -> None:
+        """Add the derivative of this value by v to `v.grad`, for every v that it was computed from, and for itself."""
+        for value, gradient in _backward(self, 1.0, lambda value: value.data).values():
+            value.grad = gradient if value.grad is None else value.grad + gradient
+
+
+def gradients(result: Value, inputs: Sequence[Value]) -> list[Value]:
+    """The derivatives of `result` by each of `inputs`, as values: they can be computed with, and differentiated again.
+
+    No `grad` is touched. An input that the result was not computed from has the derivative 0.
+    """
+    found = _backward(result, Value(1.0), lambda value: value)
+    return [found[id(value)][1] if id(value) in found else Value(0.0) for value in inputs]
+
+
+def ordered(result: Value) -> list[Value]:
+    """All values that `result` was computed from and itself, each after its parents. No recursion: graphs are deep."""
+    order, seen, stack = [], set(), [(result, False)]
+    while stack:
+        value, parents_done = stack.pop()
+        if parents_done:
+            order.append(value)
+        elif id(value) not in seen:
+            seen.add(id(value))
+            stack.append((value, True))
+            stack += [(parent, False) for parent in reversed(value.parents)]
+    return order
+
+
+def _backward(result: Value, one: Any, read: Callable[[Value], Any]) -> dict[int, tuple[Value, Any]]:
+    """The chain rule over the graph: id -> (value, derivative). `read` gives a rule numbers, or the values themselves."""
+    if not isinstance(result, Value):
+        raise TypeError(f"result is a {type(result).__name__}; expected a Value")
+    found = {id(result): (result, one)}
+    for value in reversed(ordered(result)):
+        if not value.parents:
+            continue
+        g = found[id(value)][1]                                      # complete: all that read it came before
+        for parent, part in zip(value.parents, value.rule(g, read(value), *map(read, value.parents)), strict=True):
+            before = found.get(id(parent))
+            found[id(parent)] = parent, part if before is None else before[1] + part
+    return found
+
+
+def _apply(operation: str, *arguments: Value | Number) -> Value:
+    compute, rule = OPERATIONS[operation]
+    parents = tuple(each if isinstance(each, Value) else Value(each) for each in arguments)
+    if operation == "/" and parents[1].data == 0:
+        raise ValueError(f"{parents[0].data:g} / 0 is no number")
+    return _node(operation, compute(*(parent.data for parent in parents)), parents, rule)
+
+
+def _node(operation: str, data: float, parents: Iterable[Value], rule: Callable) -> Value:
+    value = Value(data)
+    value.operation, value.parents, value.rule = operation, tuple(parents), rule
+    return value
+
+
+def _power_rule(g: Any, a: Any, n: Number) -> Any:
+    return g * (n * a ** (n - 1)) if n != 0 else g * 0.0            # also at a = 0, where 0 ** -1 has no value
+
+
+def _number(other: Value | Number) -> Number:
+    return other.data if isinstance(other, Value) else other

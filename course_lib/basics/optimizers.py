@@ -1,0 +1,159 @@
+r"""Rules that turn gradients into steps: SGD, momentum, Adam and AdamW, each as its equations stand.
+
+Each parameter is something with `data` and `grad`: a torch Parameter, or a `Value` of the autodiff. The rules are
+arithmetic alone, and so train both. The steps are those of `torch.optim`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+Number = int | float                                                 # where types are checked, an int is no float
+
+
+class Optimizer:
+    """What all have in common: the parameters, and a state for each.
+
+    A rule writes `new(p, g, state)`: from the number or tensor p, its gradient g and the parameter's own state, a dict
+    that is kept from step to step, to the new p. `state["t"]` counts the steps, from 1.
+
+    >>> class Sign(Optimizer):
+    ...     def new(self, p, g, state):
+    ...         return p - self.lr * torch.sign(g)
+    >>> w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    >>> optimizer = Sign([w], lr=0.5)
+    >>> (w ** 2).sum().backward()
+    >>> optimizer.step()
+    >>> w.data
+    tensor([0.5000, 1.5000])
+    """
+
+    def __init__(self, parameters: Iterable[Any], lr: Number):
+        self.parameters = list(parameters)
+        if not self.parameters:
+            raise ValueError("parameters is empty; expected at least one")
+        self.lr = _positive("lr", lr)
+        self.states: list[dict] = [{"t": 0} for _ in self.parameters]
+
+    @torch.no_grad()
+    def step(self) -> None:
+        """One step for every parameter that has a gradient."""
+        for parameter, state in zip(self.parameters, self.states):
+            if parameter.grad is not None:
+                state["t"] += 1
+                parameter.data = self.new(parameter.data, parameter.grad, state)
+
+    def zero_grad(self) -> None:
+        """Forget the gradients. Without it the next `backward` adds to them."""
+        for parameter in self.parameters:
+            parameter.grad = None
+
+    def new(self, p: Any, g: Any, state: dict) -> Any:
+        """The parameter after one step."""
+        raise NotImplementedError(f"{type(self).__name__} has to say how p, g and state make the new p")
+
+
+class SGD(Optimizer):
+    r"""$\theta \leftarrow \theta - a\, g$: gradient descent, on a batch. Slide: beta_new = beta_old - a grad.
+
+    >>> beta = torch.nn.Parameter(torch.tensor(8.0))
+    >>> (beta ** 2).backward()
+    >>> SGD([beta], lr=0.25).step()
+    >>> beta.item()
+    4.0
+    """
+
+    def new(self, p: Any, g: Any, state: dict) -> Any:
+        return p - self.lr * g
+
+
+class Momentum(Optimizer):
+    r"""$v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$: past gradients are kept, and fade by $\mu$.
+
+    A steady gradient is taken $1 / (1 - \mu)$ times. (Polyak 1964; torch's SGD with momentum=mu.)
+
+    >>> beta = torch.nn.Parameter(torch.tensor(8.0))
+    >>> optimizer = Momentum([beta], lr=0.25, mu=0.5)
+    >>> for _ in range(2):
+    ...     optimizer.zero_grad()
+    ...     (beta ** 2).backward()
+    ...     optimizer.step()
+    >>> beta.item()                          # 8, 4, then 4 - 0.25 (0.5 * 16 + 8)
+    0.0
+    """
+
+    def __init__(self, parameters: Iterable[Any], lr: Number, mu: Number = 0.9):
+        super().__init__(parameters, lr)
+        self.mu = _fraction("mu", mu)
+
+    def new(self, p: Any, g: Any, state: dict) -> Any:
+        state["v"] = self.mu * state.get("v", 0.0) + g
+        return p - self.lr * state["v"]
+
+
+class Adam(Optimizer):
+    r"""Steps of about the rate's size in every coordinate, whatever the gradient's: Kingma and Ba 2015, algorithm 1.
+
+    $m \leftarrow \beta_1 m + (1 - \beta_1)\, g$, $s \leftarrow \beta_2 s + (1 - \beta_2)\, g^2$,
+    $\theta \leftarrow \theta - a\, \hat m / (\sqrt{\hat s} + \epsilon)$ with $\hat m = m / (1 - \beta_1^t)$ and
+    $\hat s = s / (1 - \beta_2^t)$: both means begin at 0, and are divided by the weight that they have gathered.
+
+    >>> beta = torch.nn.Parameter(torch.tensor(8.0))
+    >>> (beta ** 2).backward()
+    >>> Adam([beta], lr=0.25).step()
+    >>> beta.item()                          # the first step is the rate, whatever the gradient
+    7.75
+    """
+
+    def __init__(self, parameters: Iterable[Any], lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999),
+                 eps: Number = 1e-8):
+        super().__init__(parameters, lr)
+        self.betas = _fraction("betas[0]", betas[0]), _fraction("betas[1]", betas[1])
+        self.eps = _positive("eps", eps)
+
+    def new(self, p: Any, g: Any, state: dict) -> Any:
+        b1, b2 = self.betas
+        state["m"] = b1 * state.get("m", 0.0) + (1 - b1) * g
+        state["s"] = b2 * state.get("s", 0.0) + (1 - b2) * g * g
+        m_hat = state["m"] / (1 - b1 ** state["t"])
+        s_hat = state["s"] / (1 - b2 ** state["t"])
+        return p - self.lr * m_hat / (s_hat ** 0.5 + self.eps)
+
+
+class AdamW(Adam):
+    r"""Adam, after $\theta \leftarrow (1 - a \lambda)\, \theta$: decay beside the gradient, not within it.
+
+    Inside the gradient, Adam would divide the decay by $\sqrt{\hat s}$ too. (Loshchilov and Hutter 2019.)
+
+    >>> beta = torch.nn.Parameter(torch.tensor(8.0))
+    >>> (beta ** 2).backward()
+    >>> AdamW([beta], lr=0.25, weight_decay=0.5).step()
+    >>> beta.item()                          # 8 (1 - 0.25 * 0.5) - 0.25
+    6.75
+    """
+
+    def __init__(self, parameters: Iterable[Any], lr: Number = 1e-3, betas: tuple[Number, Number] = (0.9, 0.999),
+                 eps: Number = 1e-8, weight_decay: Number = 1e-2):
+        super().__init__(parameters, lr, betas, eps)
+        if not weight_decay >= 0:
+            raise ValueError(f"weight_decay is {weight_decay}; expected 0 or more")
+        self.weight_decay = weight_decay
+
+    def new(self, p: Any, g: Any, state: dict) -> Any:
+        return super().new(p * (1 - self.lr * self.weight_decay), g, state)
+
+
+def _positive(name: str, value: Number) -> Number:
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} is {value}; expected a positive number")
+    return value
+
+
+def _fraction(name: str, value: Number) -> Number:
+    if not 0 <= value < 1:
+        raise ValueError(f"{name} is {value}; expected at least 0 and less than 1")
+    return value

@@ -1,0 +1,148 @@
+"""Linear and logistic regression: the loss, its gradient, and two ways to its minimum."""
+
+from __future__ import annotations
+
+import math
+from typing import Callable
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Shaped
+from torch import Tensor, nn
+
+Number = int | float                                                 # where types are checked, an int is no float
+
+
+def mean_squared_error(X: Float[Tensor, "B D"], y: Float[Tensor, "B"], beta: Float[Tensor, "D"]) -> Float[Tensor, ""]:
+    r"""$\frac1B \sum_i (y_i - x_i^\top \beta)^2$. The slide has the sum; 1/B changes the rates, not the minimum."""
+    return ((y - X @ beta) ** 2).mean()
+
+
+def mean_squared_gradient(X: Float[Tensor, "B D"], y: Float[Tensor, "B"],
+                          beta: Float[Tensor, "D"]) -> Float[Tensor, "D"]:
+    r"""$-\frac2B X^\top (y - X \beta)$, the derivative of `mean_squared_error` by $\beta$."""
+    return -2 / len(X) * X.T @ (y - X @ beta)
+
+
+def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Tensor, "D"]:
+    r"""$\beta = (X^\top X)^{-1} X^\top y$: where the gradient is 0.
+
+    Solved as a system of equations, which is cheaper and more exact than an inverse. Slide: "Analytic gradient". Raises
+    ValueError where a column is a combination of the others: then many betas are equally good.
+
+    >>> X = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> normal_equation(X, torch.tensor([1.0, 3.0, 5.0]))
+    tensor([1., 2.])
+    """
+    rank = int(torch.linalg.matrix_rank(X))
+    if rank < X.shape[1]:
+        raise ValueError(f"X has {X.shape[1]} columns and rank {rank}: some are combinations of others, and no single "
+                         "beta is best. Leave columns out, or add rows")
+    return torch.linalg.solve(X.T @ X, X.T @ y)
+
+
+def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
+    r"""How fast the slope of the loss grows in each direction: the eigenvalues of $\frac2B X^\top X$, smallest first.
+
+    Gradient descent converges for rates below 2 / the largest. The best rate is 2 / (smallest + largest); each step
+    then leaves (k - 1) / (k + 1) of the distance, k = largest / smallest being the condition number.
+    """
+    return torch.linalg.eigvalsh(2 / len(X) * X.T @ X)
+
+
+def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, "D"], lr: Number,
+                     steps: int) -> Float[Tensor, "steps_and_one D"]:
+    r"""$\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$; every $\beta$ from `start` on, a row each.
+
+    Slide: "Numerical gradient approach". The gradient is exact; what is numerical is the search.
+
+    >>> gradient_descent(lambda beta: 2 * beta, torch.tensor([8.0]), lr=0.25, steps=3).flatten()
+    tensor([8., 4., 2., 1.])
+    """
+    if not (lr > 0 and math.isfinite(lr)):
+        raise ValueError(f"lr is {lr}; expected a positive number")
+    if steps < 0:
+        raise ValueError(f"steps is {steps}; expected 0 or more")
+    path = [start]
+    for _ in range(steps):
+        path.append(path[-1] - lr * gradient(path[-1]))
+    return torch.stack(path)
+
+
+class LogisticRegression(nn.Module):
+    r"""$p(Y = 1 \mid x; \alpha) = \sigma(\alpha_0 + \sum_i \alpha_i x_i)$.
+
+    n        number of inputs
+    penalty  $\lambda$ of the loss $\mathcal{L} + \frac\lambda2 \sum_{i \ge 1} \alpha_i^2$; scikit-learn's C is
+             $1 / (\lambda B)$. $\alpha_0$ is free of it
+
+    `forward` gives the logits. Slide: "Deep neural networks for classification".
+
+    >>> x, y = torch.tensor([[0.0], [1.0], [2.0], [3.0]]), torch.tensor([0, 1, 0, 1])
+    >>> model = LogisticRegression(1, penalty=0.1).fit(x, y)
+    >>> [round(p, 2) for p in model.probabilities(torch.tensor([[0.0], [1.5], [3.0]])).tolist()]
+    [0.28, 0.5, 0.72]
+    """
+
+    def __init__(self, n: int, penalty: Number = 0.0):
+        super().__init__()
+        if n < 1:
+            raise ValueError(f"n is {n}; expected at least one input")
+        if penalty < 0:
+            raise ValueError(f"penalty is {penalty}; expected 0 or more")
+        self.penalty = penalty
+        self.weight = nn.Parameter(torch.zeros(n))                   # alpha_1, ..., alpha_n
+        self.bias = nn.Parameter(torch.zeros(()))                    # alpha_0
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"n": len(self.weight), "penalty": self.penalty}
+
+    def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B"]:
+        """The logits z."""
+        if x.shape[1] != len(self.weight):
+            raise ValueError(f"x has {x.shape[1]} columns; this model has {len(self.weight)} inputs")
+        return x @ self.weight + self.bias
+
+    @torch.no_grad()
+    def probabilities(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B"]:
+        """p(Y = 1 | x) of each row."""
+        return torch.sigmoid(self(x))
+
+    def loss(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> Float[Tensor, ""]:
+        """Minus the mean log-likelihood of y, 0 or 1, in nats, and the penalty."""
+        if not ((y == 0) | (y == 1)).all():
+            raise ValueError(f"y holds {sorted(set(y.tolist()) - {0, 1})[0]}; expected 0 and 1 only")
+        nats = F.binary_cross_entropy_with_logits(self(x), y.to(x.dtype))
+        return nats + self.penalty / 2 * self.weight.square().sum()
+
+    @torch.no_grad()
+    def gradient(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> tuple[Tensor, Tensor]:
+        r"""$\frac1B X^\top (p - y) + \lambda \alpha$ and the mean of $p - y$: the derivatives by weight and bias."""
+        off = self.probabilities(x) - y                              # (B,)
+        return x.T @ off / len(x) + self.penalty * self.weight, off.mean()
+
+    @torch.no_grad()
+    def fit(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"], tol: Number | None = None,
+            max_steps: int = 100_000) -> LogisticRegression:
+        """Gradient descent, each step along the whole gradient, until no part of it exceeds `tol`. Returns self.
+
+        The rate is 1 / the largest curvature that the loss can have, a quarter of the largest eigenvalue of [1 X]'[1 X] / B
+        and the penalty: with it no step goes up. `tol` is 1e-4 in float32 and 1e-8 in float64 unless given. Raises
+        RuntimeError after `max_steps`: without a penalty, classes that a line separates send the weights to infinity.
+        """
+        self.loss(x, y)                                              # complains about what does not fit
+        if not len(x):
+            raise ValueError("x has no rows; expected at least one")
+        tol = tol if tol is not None else 1e-8 if x.dtype == torch.float64 else 1e-4
+        ones = torch.cat([torch.ones_like(x[:, :1]), x], dim=1)
+        lr = 1 / (torch.linalg.eigvalsh(ones.T @ ones / len(x))[-1] / 4 + self.penalty)
+        for _ in range(max_steps):
+            by_weight, by_bias = self.gradient(x, y)
+            if max(by_weight.abs().max(), by_bias.abs()) <= tol:
+                return self
+            self.weight -= lr * by_weight
+            self.bias -= lr * by_bias
+        raise RuntimeError(f"after {max_steps} steps the gradient is {by_weight.abs().max():.1e}, above tol = {tol:.0e}. "
+                           "Scale the columns of x alike; give a penalty if a line separates the classes; or allow more steps")

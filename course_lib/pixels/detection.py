@@ -1,0 +1,161 @@
+"""Is this image one of those that a model was trained on? Ranks, error rates, scores other than likelihood, repair.
+
+A p-value ranks a log-likelihood among those of images that were set aside. `roc` and `auc` judge any score, high for what
+is suspicious. `purify` moves an image to a likelier one nearby.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+
+import torch
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
+
+from course_lib.autoregressive import AutoregressiveModel, evaluating
+from course_lib.checked import at_work
+
+
+def rank_p_values(scores: Tensor, calibration: Tensor,
+                  generator: torch.Generator | None = None) -> Float[Tensor, "B"]:
+    r"""$p = \frac{1 + \#\{j : s_j \le s\}}{N + 1}$ for each score s, by its rank among $s_1, \dots, s_N$.
+
+    scores       (B,), low is suspicious: log-likelihoods
+    calibration  (N,), scores of clean images that the model has not seen, drawn as the others are
+    generator    of k scores equal to s a random number counts, 0 to k. Without it all of them do:
+                 with ties p is then too large rather than too small
+
+    If s is one more draw from where the $s_j$ come from, each of its ranks is as likely as any
+    other, so $P(p \le \alpha) \le \alpha$, whatever the model is. Without ties it is equal where
+    (N + 1) alpha is whole.
+
+    Raises ValueError for an empty set of calibration scores, and for a score that is not a number.
+
+    >>> rank_p_values(torch.tensor([-90.0, -70.0, -50.0]), torch.tensor([-60.0, -80.0, -70.0]))
+    tensor([0.2500, 0.7500, 1.0000], dtype=torch.float64)
+    """
+    calibration, scores = _scores(calibration, "calibration").sort().values, _scores(scores, "scores")
+    counted = torch.searchsorted(calibration, scores, right=True)    # (B,): of the N, those <= s
+    if generator is not None:
+        below = torch.searchsorted(calibration, scores)              # those < s
+        u = torch.rand(scores.shape, generator=generator, dtype=torch.float64)
+        counted = below + (u * (counted - below + 1)).floor()
+    return (1 + counted.double()) / (len(calibration) + 1)
+
+
+def roc(clean: Tensor, other: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
+    """False alarms and hits at every threshold: the shares of `clean` and of `other` that score at least so much.
+
+    clean (N,) and other (M,) are scores, high for what is suspicious. Both shares begin at 0 and end at 1.
+    """
+    clean, other = _scores(clean, "clean"), _scores(other, "other")
+    thresholds = torch.cat([clean, other]).unique().flip(0)          # from the highest on
+    shares = [(s[None] >= thresholds[:, None]).double().mean(dim=1) for s in (clean, other)]
+    return tuple(torch.cat([share.new_zeros(1), share]) for share in shares)
+
+
+def auc(clean: Tensor, other: Tensor) -> float:
+    """The area under `roc`: the chance that one of `other` scores higher than one of `clean`, a tie counting half.
+
+    0.5 is blind; below it the score is the wrong way round.
+
+    >>> auc(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 3.0]))
+    0.875
+    """
+    clean, other = _scores(clean, "clean").sort().values, _scores(other, "other")
+    below, up_to = (torch.searchsorted(clean, other, right=right).double() for right in (False, True))
+    return ((below + up_to).mean() / 2 / len(clean)).item()
+
+
+def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float = 0.95,
+                 seed: int = 0) -> tuple[float, float]:
+    """Percentiles of `auc` over bootstrap samples of both sets. Where every pair is in order it cannot see any error."""
+    if repeats < 1 or not 0 < level < 1:
+        raise ValueError(f"repeats is {repeats} and level {level}; expected at least one repeat, and a level in (0, 1)")
+    clean, other = _scores(clean, "clean"), _scores(other, "other")
+    g = torch.Generator().manual_seed(seed)
+    found = torch.tensor([auc(clean[torch.randint(len(clean), clean.shape, generator=g)],
+                              other[torch.randint(len(other), other.shape, generator=g)]) for _ in range(repeats)])
+    return tuple(found.quantile(torch.tensor([(1 - level) / 2, (1 + level) / 2])).tolist())
+
+
+def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
+    r"""An interval for a share, after `count` of `of` were seen: the $\pi$ with $|c/n - \pi| \le z \sqrt{\pi (1 - \pi)/n}$.
+
+    It stays within 0 and 1, and has a width at 0 and at 1 too (Wilson 1927).
+
+    >>> [round(end, 4) for end in wilson(0, 100)]
+    [0.0, 0.037]
+    """
+    if not 0 <= count <= of or of < 1:
+        raise ValueError(f"count is {count} of {of}; expected 0 to {of} of at least one")
+    share, shrink = count / of, 1 + z ** 2 / of
+    middle = (share + z ** 2 / (2 * of)) / shrink
+    half = z * math.sqrt(share * (1 - share) / of + z ** 2 / (4 * of ** 2)) / shrink
+    return (0.0 if count == 0 else middle - half), (1.0 if count == of else middle + half)
+
+
+def typicality(log_p: Shaped[Tensor, "B"], reference: Tensor) -> Float[Tensor, "B"]:
+    r"""$|\log p(x) - \bar{s}|$, with $\bar s$ the mean of log p over reference images (N,): too likely is suspicious too.
+
+    Source: Nalisnick et al. 2019 (Detecting out-of-distribution inputs to deep generative models using typicality).
+    """
+    return (log_p - _scores(reference, "reference").mean()).abs()
+
+
+def compressed_bits(x: Tensor) -> Float[Tensor, "B"]:
+    """Length of each image of x (B, n), a byte a pixel, as zlib's deflate writes it without header, in bits.
+
+    A compressor knows no digits, only repetition: what is short here is simple, whatever it shows.
+    """
+    if x.dim() != 2 or x.is_floating_point() or not len(x) or not (0 <= x.min() and x.max() <= 255):
+        raise ValueError(f"x has shape {tuple(x.shape)} and dtype {x.dtype}; expected (B, n), whole levels in 0..255")
+    lengths = []
+    for row in x.cpu().to(torch.uint8):
+        deflate = zlib.compressobj(9, zlib.DEFLATED, -15)            # -15: no header, no checksum
+        lengths.append(8 * len(deflate.compress(row.numpy().tobytes()) + deflate.flush()))
+    return torch.tensor(lengths, dtype=torch.float64)
+
+
+@torch.no_grad()
+def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"]:
+    r"""$\hat x_i = \arg\max_{v :\, |v - x_i| \le \epsilon}\; p(v \mid \hat x_{<i})$: greedy decoding near an image.
+
+    model  of discrete variables, whatever its order
+    x      (B, n), images as they came
+    eps    largest change of a pixel, in levels; 0 gives x back
+
+    Each pixel stays within eps of the pixel that came, and is predicted from those already
+    repaired. Of equally likely values the one nearest to x stays. Slides: "PixelDefend".
+    Paper: Song, Kim, Nowozin, Ermon and Kushman 2018.
+
+    Raises TypeError for a model of continuous variables, ValueError for an eps below 0 and images
+    that do not fit.
+    """
+    K, dtype = model.conditional.num_values, model.like().dtype
+    if K is None:
+        raise TypeError(f"{type(model).__name__} has continuous variables, {model.conditional}; "
+                        "expected levels")
+    if eps != int(eps) or eps < 0:
+        raise ValueError(f"eps is {eps}; expected a whole number of levels, 0 or more")
+    x = model.check_input(x).long()
+    near = torch.tensor(sorted(range(-int(eps), int(eps) + 1), key=abs), device=x.device)
+    repaired = x.clone()
+    with evaluating(model), at_work(model):
+        state = model.start(len(x))
+        for k in range(x.shape[1]):
+            i = model.variable_at(k)
+            values = (x[:, i] + near[:, None]).clamp(0, K - 1)       # (2 eps + 1, B)
+            log_p = model.predict(state).log_prob(values.to(dtype))
+            repaired[:, i] = values.gather(0, log_p.argmax(dim=0, keepdim=True))[0]
+            state = model.update(state, repaired[:, i].to(dtype))
+    return repaired
+
+
+def _scores(t: Tensor, name: str) -> Float[Tensor, "..."]:
+    if t.dim() != 1 or len(t) == 0:
+        raise ValueError(f"{name} has shape {tuple(t.shape)}; expected (N,), at least one score")
+    if t.isnan().any():
+        raise ValueError(f"{name} holds NaN at {t.isnan().nonzero()[:1].flatten().tolist()}; expected numbers")
+    return t.double()

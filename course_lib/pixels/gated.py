@@ -1,0 +1,212 @@
+"""The gated PixelCNN: a stack that reads the rows above, a stack that reads the row, and no blind spot."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import Context
+from course_lib.conditional import Conditional
+from course_lib.pixels._one_pixel import Layers, OnePixel, Run, whole
+from course_lib.pixels.images import ImageModel, check_width, head
+from course_lib.pixels.masks import CausalConv2d, MaskedConv2d, widened
+
+
+class State(NamedTuple):
+    """What is known after k variables: the rows above for the vertical stack, the pixels before for the horizontal one."""
+
+    k: int
+    pixel: Tensor                                                    # (B, C): the colours of the present pixel so far
+    row: Tensor                                                      # (B, C, 1, W): the present row so far, as levels
+    rows: tuple[Tensor, ...]                                         # (B, channels, p, W): of each vertical layer
+    down: tuple[Tensor, ...]                                         # (B, 2 width, W): what the rows above say
+    maps: tuple[Tensor, ...]                                         # (B, pixels + 1, channels), the present one last
+    raw: Tensor                                                      # (B, outputs), at the present pixel
+    label: Tensor | None
+    layers: Layers                                                   # the horizontal weights, as one pixel needs them
+
+
+class GatedLayer(nn.Module):
+    r"""Both stacks, one layer on: $y = \tanh(W_f * x + V_f^\top c) \odot \sigma(W_g * x + V_g^\top c)$ in each.
+
+    The vertical stack never reads the horizontal one. `down` takes its sums to the horizontal stack before the gate, so
+    that both decide together what passes.
+    """
+
+    def __init__(self, inputs: int, width: int, k: int, kind: str, groups: int, classes: int | None, dropout: float):
+        super().__init__()
+        self.vertical = CausalConv2d(inputs, 2 * width, k)
+        self.down = MaskedConv2d(2 * width, 2 * width, 1, "B")
+        self.horizontal = MaskedConv2d(inputs, 2 * width, k, kind, groups, above=False, copies=2)
+        self.out = MaskedConv2d(width, width, 1, "B", groups)
+        self.of_class = nn.Embedding(classes, 4 * width) if classes else None  # for both stacks, f and g
+        self.dropout = nn.Dropout(dropout)
+
+    def above(self, v: Tensor, label: Tensor | None, run: Run) -> tuple[Tensor, Tensor]:
+        """The vertical stack on, and what it tells the horizontal one."""
+        y = run(self.vertical, v)                                    # (B, 2 width, rows, W)
+        down = self.down(y)
+        if self.of_class is not None:
+            y = y + run.spread(self.of_class(label).chunk(2, dim=1)[0])
+        return gate(y), down
+
+    def beside(self, h: Tensor, down: Tensor, label: Tensor | None, run: Run) -> Tensor:
+        """What the layer adds to the horizontal stack."""
+        y = run(self.horizontal, h) + down
+        if self.of_class is not None:
+            y = y + run.spread(self.of_class(label).chunk(2, dim=1)[1])
+        return run(self.out, self.dropout(gate(y)))
+
+
+def gate(y: Float[Tensor, "B both ..."]) -> Float[Tensor, "B width ..."]:
+    r"""$\tanh(f) \odot \sigma(g)$, f the first half of the channels, g the second."""
+    f, g = y.chunk(2, dim=1)
+    return torch.tanh(f) * torch.sigmoid(g)
+
+
+class GatedPixelCNN(ImageModel):
+    r"""Two stacks of gated convolutions: $v$ reads all rows above, $h$ the pixels to the left and $v$.
+
+    shape        (C, H, W) or (H, W)
+    width        channels of each stack
+    depth        number of layers, the first included
+    first        width of the first kernels
+    k            width of the others
+    dropout      share of values dropped after a gate of the horizontal stack in training
+    conditional, colors, classes  as in `ImageModel`
+
+    The image enters the vertical stack shifted down by exactly one row, so that all of its kernels may use the row that
+    they are at: they hold rows above only. It needs no mask, and no mask for colours. The first horizontal layer has mask
+    A and no residual connection, for that would show a pixel to itself. With enough layers every pixel before is read.
+
+    The vertical stack is computed once a row, the horizontal one once a pixel.
+
+    Slides: "PixelCNN". Paper: van den Oord, Kalchbrenner, Vinyals, Espeholt, Graves and Kavukcuoglu 2016 (Conditional
+    image generation with PixelCNN decoders).
+
+    >>> model = GatedPixelCNN((8, 8), width=16, depth=3, first=3)
+    >>> model.log_prob(torch.zeros(2, 64)).shape, model.sample(3).shape
+    (torch.Size([2]), torch.Size([3, 64]))
+    """
+
+    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 5, first: int = 7, k: int = 3,
+                 dropout: float = 0.0, conditional: Conditional | None = None, colors: str = "masks",
+                 classes: int | None = None):
+        super().__init__(shape, conditional, colors, classes)
+        check_width(width, self.groups)
+        if depth < 1:
+            raise ValueError(f"depth is {depth}; expected at least the first layer")
+        self.width, self.k, self.dropout = width, k, dropout
+        self.layers = nn.ModuleList(
+            GatedLayer(width if number else self.shape[0], width, k if number else first, "B" if number else "A",
+                       self.groups, classes, dropout) for number in range(depth))
+        self.head = head(width, self.outputs, self.groups)
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"shape": list(self.shape), "width": self.width, "depth": len(self.layers),
+                "first": self.layers[0].vertical.kernel_size[1], "k": self.k, "dropout": self.dropout,
+                "conditional": self.conditional, "colors": self.colors, "classes": self.classes}
+
+    # every factor at once: training and scoring
+    def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
+        shifted = F.pad(image, (0, 0, 1, -1))                        # row r holds row r - 1
+        return self.row_of(image, self.rows_above(shifted, label, whole), label, whole)
+
+    def rows_above(self, v: Tensor, label: Tensor | None, run: Run) -> list[Tensor]:
+        """The vertical stack on the shifted image: what each of its layers tells the horizontal stack."""
+        told = []
+        for layer in self.layers:
+            v, down = layer.above(v, label, run)
+            told.append(down)
+        return told
+
+    def row_of(self, h: Tensor, told: Sequence[Tensor], label: Tensor | None, run: Run) -> Tensor:
+        """The horizontal stack on the image, and the raw parameters."""
+        for number, (layer, down) in enumerate(zip(self.layers, told)):
+            y = layer.beside(h, down, label, run)
+            h = h + y if number else y                               # no residual around mask A
+        for layer in self.head:
+            h = run(layer, torch.relu(h))
+        return h
+
+    def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
+        v, h = F.pad(image.any(dim=1, keepdim=True), (0, 0, 1, -1)), image     # rows above have no groups
+        for number, layer in enumerate(self.layers):
+            v = widened(v, torch.ones(1, 1, *layer.vertical.kernel_size))
+            y = self.field_of(h, layer.horizontal, "B" if number else "A") | v
+            h = h | y if number else y
+        return self.field_of(h, self.head[0], "B")
+
+    # one variable at a time: sampling
+    def start(self, batch: int, context: Context | None = None) -> State:
+        like, (C, _, W) = self.like(), self.shape
+        layers = Layers([layer.horizontal for layer in self.layers],
+                        [*(layer.out for layer in self.layers), *self.head], W)
+        pixel = self.conditional.check(like.new_zeros(batch, C), dtype=like.dtype)
+        rows = tuple(like.new_zeros(batch, layer.vertical.in_channels, layer.vertical.kernel_size[0] - 1, W)
+                     for layer in self.layers)
+        state = State(0, pixel, pixel.new_zeros(batch, C, 1, W), rows, (), (), pixel, self.label(context), layers)
+        return self._at_pixel(self._at_row(state, like.new_zeros(batch, C, 1, W)), layers.empty(batch))
+
+    def predict(self, state: State) -> Distribution:
+        self.variable_at(state.k)                                    # raises if all are known
+        return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
+
+    def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
+        """x_i is known now: a colour of the present pixel; after the last one comes the next pixel, or the next row."""
+        self.variable_at(state.k)
+        (C, _, W), k = self.shape, state.k + 1
+        pixel = state.pixel.clone()
+        pixel[:, state.k % C] = x_i.to(pixel.dtype)
+        state = state._replace(k=k, pixel=pixel)
+        if k % C:                                                    # more colours: a chain has their parameters already
+            past = [seen[:, :-1] for seen in state.maps]
+            return state if self.colors == "chain" else self._at_pixel(state, past)
+        if k == self.n:
+            return state
+        row = state.row.clone()
+        row[..., k // C - 1 - k // C // W * W] = pixel[..., None]
+        state = state._replace(row=row, pixel=torch.zeros_like(pixel))
+        if k // C % W == 0:                                          # the row is complete
+            state = self._at_row(state, self.scaled(row))
+        image, *rest = state.maps                                    # the first layer reads the image itself
+        past = [torch.cat([image[:, 1:-1], self.scaled(pixel)[:, None]], dim=1), *(seen[:, 1:] for seen in rest)]
+        return self._at_pixel(state, past)
+
+    def _at_row(self, state: State, above: Float[Tensor, "B C 1 W"]) -> State:
+        """Run the vertical stack on one more row, `above`: that before the present one."""
+        run = OneRow(state.rows)
+        told = self.rows_above(above, state.label, run)              # (B, 2 width, 1, W) each
+        return state._replace(rows=tuple(run.rows), down=tuple(t[:, :, 0] for t in told))
+
+    def _at_pixel(self, state: State, past: Sequence[Tensor]) -> State:
+        """Run the horizontal stack at the present pixel, after what each layer remembers of the row."""
+        C, _, W = self.shape
+        place = state.k // C
+        run = OnePixel(state.layers, past, place)
+        told = [down[..., place % W] for down in state.down]
+        raw = self.row_of(self.scaled(state.pixel), told, state.label, run)    # (B, outputs)
+        return state._replace(maps=tuple(run.maps), raw=raw)
+
+
+class OneRow:
+    """Runs the layers of the vertical stack on one row, (B, channels, 1, W), below the rows that each remembers."""
+
+    def __init__(self, past: Sequence[Float[Tensor, "B in p W"]]):
+        self.past, self.rows = past, []
+
+    def __call__(self, layer: CausalConv2d, v: Float[Tensor, "B in 1 W"]) -> Float[Tensor, "B out 1 W"]:
+        rows = torch.cat([self.past[len(self.rows)], v], dim=2)      # (B, in, p + 1, W)
+        self.rows.append(rows[:, :, 1:])
+        return F.conv2d(rows, layer.masked_weight, layer.bias, padding=(0, layer.kernel_size[1] // 2))
+
+    def spread(self, t: Float[Tensor, "B channels"]) -> Float[Tensor, "B channels 1 1"]:
+        """The same numbers all along the row."""
+        return t[..., None, None]

@@ -1,0 +1,188 @@
+"""What all models of images share: the order of their variables, colours, families and classes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Conditional, DiscretizedLogistic, DiscretizedLogisticMixture
+from course_lib.pixels.masks import MaskedConv2d, group_of, kernel_mask, widened
+
+
+class ImageModel(AutoregressiveModel):
+    r"""$p(x) = \prod_t p(x_t^R \mid x_{<t})\, p(x_t^G \mid x_{<t}, x_t^R)\, p(x_t^B \mid x_{<t}, x_t^R, x_t^G)$.
+
+    shape        (C, H, W), or (H, W) for one channel. A row of x is such an image, flattened: n = C H W variables
+    conditional  family of every factor
+    colors       "masks": every layer keeps a group of channels for each colour, and masks what a group may read.
+                 "chain": the network sees earlier pixels only, and gives the parameters of all colours at once; the
+                 colours are chained within the mixture, as in PixelCNN++. It takes a `DiscretizedLogisticMixture`
+    classes      number of classes, for a model of p(x | class); the context is then the class of each row, (B,)
+
+    Pixels are drawn row by row from the top left, the colours of a pixel one after another. Columns of x follow the
+    layout (C, H, W), so with colours the order is not that of the columns. A subclass writes `raw(image, label)`.
+
+    Slides: "PixelRNN", the factorisation over colours.
+
+    >>> from course_lib.pixels import PixelCNN
+    >>> model = PixelCNN((3, 2, 2), width=6, depth=1, first=3)
+    >>> model.order.tolist()  # red, green, blue of the first pixel, ...
+    [0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11]
+    >>> model.parents(8)                                             # blue of the first pixel
+    [0, 4]
+    """
+
+    def __init__(self, shape: Sequence[int], conditional: Conditional | None = None, colors: str = "masks",
+                 classes: int | None = None):
+        shape = tuple(shape) if len(shape) == 3 else (1, *shape)
+        if len(shape) != 3 or min(shape) < 1:
+            raise ValueError(f"shape is {list(shape)}; expected (channels, height, width) or (height, width)")
+        C, H, W = shape
+        super().__init__(C * H * W, conditional, torch.arange(C * H * W).view(C, H * W).T.flatten())
+        if colors not in ("masks", "chain"):
+            raise ValueError(f"colors is {colors!r}; expected 'masks' or 'chain'")
+        if colors == "chain" and not isinstance(self.conditional, DiscretizedLogisticMixture):
+            raise ValueError(f"colors is 'chain' and conditional {self.conditional}; expected a "
+                             "DiscretizedLogisticMixture, whose means the chain moves")
+        if classes is not None and classes < 1:
+            raise ValueError(f"classes is {classes}; expected at least one, or None")
+        self.shape, self.colors, self.classes = shape, colors, classes
+        self.groups = C if colors == "masks" else 1                  # groups of channels in every layer
+        pairs, k = C * (C - 1) // 2, getattr(self.conditional, "k", 0)
+        self.outputs = C * self.conditional.num_parameters if colors == "masks" else k * (1 + 2 * C + pairs)
+
+    # every factor at once: training and scoring
+    def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+        return self.family(self.raw(self.image(x), self.label(context)), x)
+
+    def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
+        """Raw parameters at every pixel: for each colour in turn its P, or what the chain takes."""
+        raise NotImplementedError(f"{type(self).__name__} does not define raw(image, label)")
+
+    # what a network reads, and what its numbers mean
+    def image(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B C H W"]:
+        """x as images, its levels 0..K-1 on [-1, 1], so that no level looks like the zeros around the image."""
+        return self.scaled(x).view(-1, *self.shape)
+
+    def scaled(self, x: Tensor) -> Tensor:
+        """Levels 0..K-1 on [-1, 1]; a continuous value as it is."""
+        K, x = self.conditional.num_values, x.to(self.head[-1].bias.dtype)
+        return x if K is None else 2 * x / (K - 1) - 1
+
+    def family(self, raw: Float[Tensor, "B outputs H W"], x: Shaped[Tensor, "B n"]) -> Distribution:
+        """The factors, batch shape (B, n), from the raw parameters of all pixels."""
+        B, (C, H, W) = len(raw), self.shape
+        if self.colors == "chain":
+            each = self.chained(raw.movedim(1, -1), x.view(B, C, H, W).movedim(1, -1))             # (B, H, W, C, 3, k)
+            return self.conditional(each.movedim(3, 1).flatten(1, 3))
+        each = raw.view(B, C, -1, H * W).transpose(2, 3)             # (B, C, H W, P): colour by colour
+        return self.conditional(each.reshape(B, self.n, *self.conditional.parameter_shape))
+
+    def chained(self, raw: Float[Tensor, "... outputs"], x: Int[Tensor, "... C"]) -> Float[Tensor, "... C 3 k"]:
+        r"""The colours of a pixel as a chain within the mixture (PixelCNN++, equation 3): raw parameters of each colour.
+
+        Component j of colour c has mean $\mu_{cj} + \sum_{b<c} \gamma_{cbj}\, x_b$. All colours of a pixel come from the
+        same component, $p(x) = \sum_j \pi_j \prod_c p_j(x_c \mid x_{<c})$; so the factor of colour c mixes with the
+        weights that the colours before it have left, $\pi_j \prod_{b<c} p_j(x_b \mid x_{<b})$.
+        """
+        C, k = self.shape[0], self.conditional.k
+        weights, mean, log_scale, gamma = raw.split([k, C * k, C * k, raw.shape[-1] - (2 * C + 1) * k], dim=-1)
+        mean, log_scale = (t.unflatten(-1, (C, k)) for t in (mean, log_scale))
+        gamma = torch.tanh(gamma).unflatten(-1, (C * (C - 1) // 2, k)) if C > 1 else gamma
+        value, pair, each = self.scaled(x), 0, []
+        for c in range(C):
+            mu = mean[..., c, :]                                     # (..., k)
+            for b in range(c):
+                mu = mu + gamma[..., pair, :] * value[..., b, None]
+                pair += 1
+            each.append(torch.stack([weights, mu, log_scale[..., c, :]], dim=-2))                  # (..., 3, k)
+            component = DiscretizedLogistic(mu, log_scale[..., c, :].clamp(min=-7).exp(), self.conditional.num_values)
+            weights = weights + component.log_prob(x[..., c, None])
+        return torch.stack(each, dim=-3)
+
+    def of_color(self, raw: Float[Tensor, "B outputs"], pixel: Shaped[Tensor, "B C"], c: int) -> Distribution:
+        """The factor of colour c of one pixel, batch shape (B,), from its raw parameters and the colours before c."""
+        if self.colors == "chain":
+            return self.conditional(self.chained(raw, pixel)[:, c])
+        return self.conditional(raw.view(len(raw), self.shape[0], *self.conditional.parameter_shape)[:, c])
+
+    # classes
+    def label(self, context: Tensor | None) -> Int[Tensor, "B"] | None:
+        """The class of each row, None for a model without classes."""
+        if self.classes is not None and context is None:
+            raise ValueError(f"context is None; this model is given the class of each row, 0..{self.classes - 1}")
+        return None if context is None else context.reshape(-1)
+
+    def check_context(self, context: Tensor, batch: int) -> None:
+        if self.classes is None:
+            super().check_context(context, batch)
+        if tuple(context.shape) not in ((batch,), (batch, 1)) or context.is_floating_point():
+            raise ValueError(f"context has shape {tuple(context.shape)} and dtype {context.dtype}; expected a class, "
+                             f"an integer, for each of {batch} rows")
+        if not ((context >= 0) & (context < self.classes)).all():
+            raise ValueError(f"context holds classes from {context.min()} to {context.max()}; this model has "
+                             f"0..{self.classes - 1}")
+
+    # which variables a factor reads
+    def parents(self, i: int) -> list[int]:
+        """The receptive field of variable i: what its factor reads, which may be less than all that is drawn before."""
+        return self.receptive_field[i].nonzero()[:, 0].tolist()
+
+    @functools.cached_property
+    def receptive_field(self) -> Bool[Tensor, "n n"]:
+        """[i, j]: the factor of variable i depends on variable j. What is drawn before i and missing is a blind spot."""
+        C, H, W = self.shape
+        seen = self.seen(torch.eye(self.n, dtype=torch.bool).view(-1, C, H, W))                    # (n, groups, H, W)
+        if self.colors == "chain":                                   # and the colours of the pixel before
+            seen = seen.repeat(1, C, 1, 1) | _colours_before(C, H, W)
+        return seen.flatten(1).T.contiguous()
+
+    def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
+        """As `raw`, with what a number depends on in place of the number: image[j] is 1 at variable j alone."""
+        raise NotImplementedError(f"{type(self).__name__} does not define seen(image)")
+
+    def field_of(self, seen: Bool[Tensor, "n in H W"], layer: MaskedConv2d, kind: str) -> Bool[Tensor, "n groups H W"]:
+        """`widened` through a masked layer by the mask that it should have, for one channel a group.
+
+        The layer's own mask is not asked: what it hides or shows by mistake is for the contract to find.
+        """
+        rows, k = layer.kernel_size
+        mask = kernel_mask(k, kind, self.groups, seen.shape[1], self.groups)
+        return widened(seen, mask[:, :, k // 2 + 1 - rows:k // 2 + 1])
+
+    # where to start
+    @torch.no_grad()
+    def initialize(self, x: Shaped[Tensor, "N n"]) -> ImageModel:
+        """Start from the colours of x, all pixels alike: the last bias is set so, its weights made small. Returns self."""
+        C, last = self.shape[0], self.head[-1]
+        each = self.check_input(x).view(len(x), C, -1).transpose(1, 2).reshape(-1, C)              # (N H W, C)
+        marginal = self.conditional.marginal(each).to(last.bias.dtype)                             # (C, P)
+        if self.colors == "chain":
+            zeros, k = torch.zeros_like(last.bias), self.conditional.k
+            zeros[k:(2 * C + 1) * k] = torch.cat([marginal[:, 1].flatten(), marginal[:, 2].flatten()])
+            marginal = zeros
+        last.bias.copy_(marginal.flatten())
+        last.weight.mul_(0.1)
+        return self
+
+
+def _colours_before(C: int, H: int, W: int) -> Bool[Tensor, "n C H W"]:
+    """[j, c, r, w]: variable j is an earlier colour of the same pixel."""
+    earlier = torch.ones(C, C).triu(1)                               # [b, c]: b before c
+    return torch.einsum("bc,pq->bpcq", earlier, torch.eye(H * W)).reshape(C * H * W, C, H, W) > 0
+
+
+def check_width(width: int, groups: int, name: str = "width") -> None:
+    """Raises a ValueError unless the colours can share the channels out evenly."""
+    group_of(width, groups, name)
+
+
+def head(width: int, outputs: int, groups: int) -> nn.ModuleList:
+    """The two 1 x 1 layers at the end, a ReLU before each."""
+    return nn.ModuleList([MaskedConv2d(width, width, 1, "B", groups), MaskedConv2d(width, outputs, 1, "B", groups)])

@@ -1,0 +1,144 @@
+"""PixelCNN: masked convolutions, all pixels at once."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Sequence
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import Context
+from course_lib.conditional import Conditional
+from course_lib.pixels._one_pixel import Layers, OnePixel, Run, whole
+from course_lib.pixels.images import ImageModel, check_width, head
+from course_lib.pixels.masks import MaskedConv2d
+
+
+class State(NamedTuple):
+    """What is known after k variables: of each layer's input the last pixels, and the raw parameters of the present one."""
+
+    k: int
+    pixel: Tensor                                                    # (B, C): the colours of the present pixel so far
+    maps: tuple[Tensor, ...]                                         # (B, pixels + 1, channels): the present one last
+    raw: Tensor                                                      # (B, outputs), at the present pixel
+    label: Tensor | None
+    layers: Layers                                                   # the weights, as one pixel needs them
+
+
+class Block(nn.Module):
+    """1 x 1, k x k, 1 x 1, a ReLU before each; the network adds the input."""
+
+    def __init__(self, width: int, inner: int, k: int, groups: int, classes: int | None, dropout: float):
+        super().__init__()
+        self.down = MaskedConv2d(width, inner, 1, "B", groups)
+        self.masked = MaskedConv2d(inner, inner, k, "B", groups)
+        self.up = MaskedConv2d(inner, width, 1, "B", groups)
+        self.of_class = nn.Embedding(classes, inner) if classes else None
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, h: Tensor, label: Tensor | None, run: Run) -> Tensor:
+        y = run(self.masked, torch.relu(run(self.down, torch.relu(h))))
+        if self.of_class is not None:
+            y = y + run.spread(self.of_class(label))
+        return run(self.up, self.dropout(torch.relu(y)))
+
+
+class PixelCNN(ImageModel):
+    r"""$h^0 = (W^0 \odot M_A) * x$, then $h^l = h^{l-1} + \mathrm{block}(h^{l-1})$ with masks $M_B$; 1 x 1 layers give the raw
+    parameters.
+
+    shape        (C, H, W) or (H, W)
+    width        channels of the maps
+    depth        number of blocks
+    first        width of the first kernel, under mask A
+    k            width of the kernels in the blocks, under mask B
+    inner        channels within a block; half the width unless given
+    dropout      share of channels' values dropped within a block in training
+    conditional, colors, classes  as in `ImageModel`
+
+    Two masks A in a row would lose the nearest pixel; mask B in the first layer would show a pixel to itself. Kernels of
+    3 x 3 leave a blind spot to the right above: `receptive_field` says which pixels are read.
+
+    One pass gives all factors. Drawing is sequential, but of every map only the new pixel is computed: `predict` and
+    `update` keep the last pixels of each layer's input.
+
+    Slides: "PixelCNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016.
+
+    >>> model = PixelCNN((28, 28), width=16, depth=2)
+    >>> model.log_prob(torch.zeros(2, 784)).shape, model.sample(3).shape
+    (torch.Size([2]), torch.Size([3, 784]))
+    """
+
+    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 7, first: int = 7, k: int = 3,
+                 inner: int | None = None, dropout: float = 0.0, conditional: Conditional | None = None,
+                 colors: str = "masks", classes: int | None = None):
+        super().__init__(shape, conditional, colors, classes)
+        inner = width // 2 if inner is None else inner
+        check_width(width, self.groups)
+        check_width(inner, self.groups, "inner")
+        self.width, self.depth, self.k = width, depth, k
+        self.inner, self.dropout = inner, dropout
+        self.first = MaskedConv2d(self.shape[0], width, first, "A", self.groups)
+        self.blocks = nn.ModuleList(Block(width, inner, k, self.groups, classes, dropout) for _ in range(depth))
+        self.head = head(width, self.outputs, self.groups)
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"shape": list(self.shape), "width": self.width, "depth": self.depth, "first": self.first.kernel_size[1],
+                "k": self.k, "inner": self.inner, "dropout": self.dropout, "conditional": self.conditional,
+                "colors": self.colors, "classes": self.classes}
+
+    # every factor at once: training and scoring
+    def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
+        return self.network(image, label, whole)
+
+    def network(self, image: Tensor, label: Tensor | None, run: Run) -> Tensor:
+        """`run` applies a layer: to whole maps, (B, ., H, W), or at one pixel, (B, .), with what it remembers."""
+        h = run(self.first, image)
+        for block in self.blocks:
+            h = h + block(h, label, run)
+        for layer in self.head:
+            h = run(layer, torch.relu(h))
+        return h
+
+    def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
+        seen = self.field_of(image, self.first, "A")
+        for block in self.blocks:
+            seen = seen | self.field_of(seen, block.masked, "B")
+        return self.field_of(seen, self.head[0], "B")
+
+    # one variable at a time: sampling
+    def start(self, batch: int, context: Context | None = None) -> State:
+        within = [layer for block in self.blocks for layer in (block.down, block.up)]
+        layers = Layers([self.first, *(block.masked for block in self.blocks)], [*within, *self.head], self.shape[2])
+        pixel = self.conditional.check(self.like().new_zeros(batch, self.shape[0]), dtype=self.like().dtype)
+        return self._at_pixel(State(0, pixel, (), pixel, self.label(context), layers), layers.empty(batch))
+
+    def predict(self, state: State) -> Distribution:
+        self.variable_at(state.k)                                    # raises if all are known
+        return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
+
+    def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
+        """x_i is known now: a colour of the present pixel, after the last of which the next pixel is the present one."""
+        self.variable_at(state.k)
+        c, k = state.k % self.shape[0], state.k + 1
+        pixel = state.pixel.clone()
+        pixel[:, c] = x_i.to(pixel.dtype)
+        state = state._replace(k=k, pixel=pixel)
+        if k % self.shape[0]:                                        # more colours: a chain has their parameters already
+            past = [seen[:, :-1] for seen in state.maps]
+            return state if self.colors == "chain" else self._at_pixel(state, past)
+        if k == self.n:
+            return state
+        image, *rest = state.maps                                    # the first layer reads the image itself
+        past = [torch.cat([image[:, 1:-1], self.scaled(pixel)[:, None]], dim=1), *(seen[:, 1:] for seen in rest)]
+        return self._at_pixel(state._replace(pixel=torch.zeros_like(pixel)), past)
+
+    def _at_pixel(self, state: State, past: Sequence[Tensor]) -> State:
+        """Run the network at the present pixel, after what each layer remembers of the pixels before."""
+        run = OnePixel(state.layers, past, state.k // self.shape[0])
+        raw = self.network(self.scaled(state.pixel), state.label, run)         # (B, outputs)
+        return state._replace(maps=tuple(run.maps), raw=raw)

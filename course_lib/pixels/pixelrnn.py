@@ -1,0 +1,192 @@
+"""PixelRNN: LSTMs that run over an image, row by row or diagonal by diagonal."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_lib.conditional import Conditional
+from course_lib.pixels.images import ImageModel, check_width, head
+from course_lib.pixels.masks import MaskedConv2d, widened
+
+
+def lstm(gates: Float[Tensor, "B gates ..."], c: Float[Tensor, "B width ..."]) -> tuple[Tensor, Tensor]:
+    r"""$c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$, $h' = \sigma(o) \odot \tanh(c')$: the new h and c."""
+    i, f, o, g = gates.chunk(4, dim=1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+class PixelRNN(ImageModel):
+    """What both have in common: a first convolution under mask A, layers of LSTMs with residuals, two 1 x 1 layers.
+
+    shape        (C, H, W) or (H, W)
+    width        channels of the maps, and of the LSTMs
+    depth        number of LSTM layers
+    first        width of the first kernel
+    dropout      share of values dropped before the last two layers in training
+    conditional, colors, classes  as in `ImageModel`; the class enters at the first layer
+    """
+
+    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 1, first: int = 7, dropout: float = 0.0,
+                 conditional: Conditional | None = None, colors: str = "masks", classes: int | None = None):
+        super().__init__(shape, conditional, colors, classes)
+        check_width(width, self.groups)
+        self.width, self.depth, self.dropout = width, depth, nn.Dropout(dropout)
+        self.first = MaskedConv2d(self.shape[0], width, first, "A", self.groups)
+        self.of_class = nn.Embedding(classes, width) if classes else None
+        self.out = nn.ModuleList(MaskedConv2d(width, width, 1, "B", self.groups) for _ in range(depth))
+        self.head = head(width, self.outputs, self.groups)
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {"shape": list(self.shape), "width": self.width, "depth": self.depth, "first": self.first.kernel_size[1],
+                "dropout": self.dropout.p, "conditional": self.conditional, "colors": self.colors,
+                "classes": self.classes}
+
+    def _begin(self, image: Tensor, label: Tensor | None) -> Float[Tensor, "B width H W"]:
+        h = self.first(image)
+        return h if label is None else h + self.of_class(label)[..., None, None]
+
+    def _end(self, h: Float[Tensor, "B width H W"]) -> Float[Tensor, "B outputs H W"]:
+        h = self.dropout(h)
+        for layer in self.head:
+            h = layer(torch.relu(h))
+        return h
+
+
+class RowLSTM(PixelRNN):
+    r"""A row at a time: $[i, f, o, g]_r = W^{is} * x_r + W^{ss} * h_{r-1}$, two convolutions along the row.
+
+    The input's part $W^{is}$ is under mask B and computed for the whole image at once; the state's part $W^{ss}$ reads
+    three hidden states of the row above, all drawn. H steps, each for a whole row. What a pixel reads of the rows above
+    is a triangle that widens by one pixel a row on each side, so it does not see all that is before it.
+
+    Slides: "PixelRNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016, section 3.1.
+
+    >>> RowLSTM((8, 8), width=8, first=3).log_prob(torch.zeros(2, 64)).shape
+    torch.Size([2])
+    """
+
+    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 1, first: int = 7, dropout: float = 0.0,
+                 conditional: Conditional | None = None, colors: str = "masks", classes: int | None = None):
+        super().__init__(shape, width, depth, first, dropout, conditional, colors, classes)
+        self.of_input = nn.ModuleList(MaskedConv2d(width, 4 * width, 3, "B", self.groups, above=False, copies=4)
+                                      for _ in range(depth))
+        self.of_state = nn.ModuleList(nn.Conv1d(width, 4 * width, 3, padding=1, bias=False) for _ in range(depth))
+
+    # every factor at once: training and scoring
+    def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
+        x = self._begin(image, label)
+        for of_input, of_state, out in zip(self.of_input, self.of_state, self.out):
+            rows = []
+            h = c = torch.zeros_like(x[:, :, 0])                     # (B, width, W): above the image
+            for gates in of_input(x).unbind(dim=2):                  # (B, 4 width, W), row by row
+                h, c = lstm(gates + of_state(h), c)
+                rows.append(h)
+            x = x + out(torch.stack(rows, dim=2))
+        return self._end(x)
+
+    def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
+        x = self.field_of(image, self.first, "A")
+        for of_input in self.of_input:
+            rows, above = [], torch.zeros_like(x[:, :1, :1])         # the state's part mixes all groups
+            for row in self.field_of(x, of_input, "B").split(1, dim=2):
+                rows.append(row | widened(above, torch.ones(1, 1, 1, 3)))
+                above = rows[-1].any(dim=1, keepdim=True)
+            x = x | torch.cat(rows, dim=2)
+        return self.field_of(x, self.head[0], "B")
+
+
+class DiagonalBiLSTM(PixelRNN):
+    r"""A diagonal at a time, from both upper corners: an LSTM whose state at a pixel follows from those of its left and
+    its upper neighbour, and its mirror image, whose result is shifted down by one row.
+
+    *Skewing* shifts row r by r places, so that a diagonal becomes a column: H + W - 1 steps, each a convolution with two
+    taps. The two directions together have everything before a pixel. The mirror image runs over pixels to the right,
+    which in their own row are not yet drawn; shifted down by one row its result holds rows above only. Because the shift
+    hides the future already, the mirror image reads the image under mask B. Under mask A the last pixel of the row
+    above is never seen.
+
+    mirrored     the mask of the mirror image's first convolution, "B", or "A" to see what then is missing
+
+    Slides: "PixelRNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016, section 3.2.
+
+    >>> DiagonalBiLSTM((8, 8), width=8, first=3).log_prob(torch.zeros(2, 64)).shape
+    torch.Size([2])
+    """
+
+    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 1, first: int = 7, dropout: float = 0.0,
+                 conditional: Conditional | None = None, colors: str = "masks", classes: int | None = None,
+                 mirrored: str = "B"):
+        super().__init__(shape, width, depth, first, dropout, conditional, colors, classes)
+        self.mirrored = mirrored
+        self.first_mirrored = MaskedConv2d(self.shape[0], width, first, mirrored, self.groups)
+        self.of_input = nn.ModuleList(MaskedConv2d(width, 4 * width, 1, "B", self.groups, copies=4) for _ in range(depth))
+        self.of_input_mirrored = nn.ModuleList(MaskedConv2d(width, 4 * width, 1, "B") for _ in range(depth))
+        self.of_state, self.of_state_mirrored = (
+            nn.ModuleList(nn.Conv1d(width, 4 * width, 2, bias=False) for _ in range(depth)) for _ in range(2))
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments."""
+        return {**super().config, "mirrored": self.mirrored}
+
+    # every factor at once: training and scoring
+    def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
+        x, mirrored = self._begin(image, label), self.first_mirrored(image)
+        for number, out in enumerate(self.out):
+            left = scan(self.of_input[number](x), self.of_state[number])
+            right = scan(self.of_input_mirrored[number](mirrored).flip(-1), self.of_state_mirrored[number]).flip(-1)
+            x = x + out(left) + F.pad(right, (0, 0, 1, -1))          # row r gets what the mirror image has at r - 1
+            mirrored = x                                             # beyond the first layer both read the same map
+        return self._end(x)
+
+    def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
+        x, mirrored = self.field_of(image, self.first, "A"), self.field_of(image, self.first_mirrored, self.mirrored)
+        for _ in self.out:
+            left = self.field_of(x, self.of_input[0], "B")
+            before = corner(left).any(dim=1, keepdim=True)           # the state's part mixes all groups
+            left = left | F.pad(before, (0, 0, 1, -1)) | F.pad(before, (1, -1))
+            right = corner(mirrored.flip(-1)).flip(-1).any(dim=1, keepdim=True)
+            x = x | left | F.pad(right, (0, 0, 1, -1))
+            mirrored = x
+        return self.field_of(x, self.head[0], "B")
+
+
+def scan(of_input: Float[Tensor, "B gates H W"], of_state: nn.Conv1d) -> Float[Tensor, "B width H W"]:
+    """The LSTM from the upper left corner, diagonal by diagonal: a column of the skewed map at a time."""
+    gates, columns = skew(of_input), []                              # (B, 4 width, H, H + W - 1)
+    h = c = torch.zeros_like(gates[:, :gates.shape[1] // 4, :, 0])   # (B, width, H)
+    for column in gates.unbind(dim=-1):
+        h, c = lstm(column + of_state(F.pad(h, (1, 0))), c)          # the states to the left, and above
+        columns.append(h)
+    return unskew(torch.stack(columns, dim=-1))
+
+
+def skew(x: Float[Tensor, "B channels H W"]) -> Float[Tensor, "B channels H columns"]:
+    """Row r shifted to the right by r places: what lay on a diagonal lies in a column.
+
+    >>> skew(torch.arange(1.0, 5.0).view(1, 1, 2, 2))[0, 0]
+    tensor([[1., 2., 0.],
+            [0., 3., 4.]])
+    """
+    B, channels, H, W = x.shape
+    flat = F.pad(x, (0, H)).flatten(2)                               # rows of H + W, read as rows of H + W - 1
+    return flat[..., :-H].unflatten(-1, (H, H + W - 1))
+
+
+def unskew(x: Float[Tensor, "B channels H columns"]) -> Float[Tensor, "B channels H W"]:
+    """What `skew` did, undone."""
+    H = x.shape[2]
+    return F.pad(x.flatten(2), (0, H)).unflatten(-1, (H, x.shape[3] + 1))[..., :x.shape[3] + 1 - H]
+
+
+def corner(seen: Bool[Tensor, "n groups H W"]) -> Bool[Tensor, "n groups H W"]:
+    """Everything above and to the left, the pixel itself included."""
+    return seen.long().cummax(dim=2).values.cummax(dim=3).values > 0

@@ -1,0 +1,106 @@
+r"""A recurrent language model that looks back: beside h_t the output layer reads c_t, taken from all states before."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor, nn
+
+from course_lib.recurrent.language_model import RecurrentLM
+from course_lib.recurrent.layers import Memory
+from course_lib.recurrent.scores import context_of, make_score, weights_of
+from course_lib.tokenizers.batching import Padded
+
+
+class Past(NamedTuple):
+    """What is known of each row: the memory of the layers, every state so far, and the logits of the next token."""
+
+    memory: Memory
+    states: Tensor                                                   # (B, S, H): M_t
+    seen: Tensor                                                     # (B, S), False where a prompt was filled up
+    logits: Tensor                                                   # (B, V)
+
+
+class AttentiveLM(RecurrentLM):
+    r"""$z_t = W_{cy} [h_t; c_t] + b_y$ with $c_t = \sum_{\tau < t} \alpha_{t,\tau} h_\tau$.
+
+    score  "dot", "scaled dot", "bilinear" or "additive", of h_t with h_tau
+
+    The sum runs over the states *before* h_t, which the output layer has anyway: $\alpha_{t,1} + \dots + \alpha_{t,t-1} =
+    1$, and $c_1 = 0$, since nothing comes before. The rest as in `RecurrentLM`, without `learned_start`. The state grows:
+    a token costs O(t H), where the model without attention has O(1) for every t.
+
+    Slides: "Storing All Previous Hidden States", "Attention as a Similarity-Based Weighting" (one slide sums to t, the
+    other to t - 1). Paper: Daniluk et al. 2017.
+
+    >>> model = AttentiveLM(10, 16, "gru", score="additive", bos_id=0)
+    >>> model.log_prob(torch.tensor([[3, 5]])).shape
+    torch.Size([1])
+    >>> model.attention_weights(torch.tensor([[0, 3, 5]]))[0, 0]     # nothing comes before
+    tensor([0., 0., 0.])
+    """
+
+    def __init__(self, vocab_size: int, hidden: int, cell: str = "lstm", score: str = "additive", layers: int = 1,
+                 embedding: int | None = None, dropout: float | int = 0.0, forget_bias: float | int | None = None,
+                 bos_id: int | None = None):
+        super().__init__(vocab_size, hidden, cell, layers, embedding, dropout, forget_bias, bos_id=bos_id)
+        self.kind = score
+        self.score = make_score(score, hidden)
+        self.head = nn.Linear(2 * hidden, vocab_size)                # W_cy, b_y
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return {name: value for name, value in super().config.items() if name != "learned_start"} | {"score": self.kind}
+
+    def read(self, tokens: Padded, memory: Memory | None = None) -> tuple[Float[Tensor, "B T V"], Memory]:
+        """Logits (B, T, V) and the memory of the layers after the last token.
+
+        Raises ValueError for a memory: what attention looks back at is in no memory of the layers.
+        """
+        if memory is not None:
+            raise ValueError("memory was given; this model looks back at every state, and reads a text in one piece")
+        return super().read(tokens)
+
+    def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,
+                      memory: Memory | None = None) -> tuple[Float[Tensor, "B T R"], Memory]:
+        """[h_t; c_t] after each token, and the memory after the last one of each row."""
+        h, memory = super().hidden_states(tokens, mask, memory)            # (B, T, H)
+        return torch.cat([h, context_of(self._weights(h, mask), h)], dim=2), memory
+
+    def _weights(self, h: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"] | None) -> Float[Tensor, "B T T"]:
+        """alpha: row t over the states before it."""
+        T = h.shape[1]
+        before = torch.ones(T, T, dtype=torch.bool, device=h.device).tril(-1)
+        return weights_of(self.score(h, h), (before if mask is None else before & mask[:, None]).expand(len(h), T, T))
+
+    @torch.no_grad()
+    def attention_weights(self, tokens: Padded) -> Float[Tensor, "B T T"]:
+        """Where the model looks back after each token: row t over the tokens before token t."""
+        tokens, mask = self.check_tokens(tokens)
+        return self._weights(super().hidden_states(tokens, mask)[0], mask)
+
+    # --- one token at a time: the state is every h so far ------------------------------------------------------------
+
+    @torch.no_grad()
+    def start(self, batch: int, context: Padded | None = None) -> Past:
+        prompt, mask = self.prompt(batch, context)
+        h, memory = super().hidden_states(prompt, mask)
+        seen = torch.ones_like(prompt, dtype=torch.bool) if mask is None else mask
+        return self._past(memory, h, seen)
+
+    @torch.no_grad()
+    def update(self, state: Past, x_i: Tensor) -> Past:
+        """One token more: one step of each layer, and one look at all states before."""
+        h, memory = self.layers(self.embedded(x_i[:, None].long()), state.memory)           # (B, 1, H)
+        seen = F.pad(state.seen, (0, 1), value=True)
+        return self._past(memory, torch.cat([state.states, h], dim=1), seen)
+
+    def _past(self, memory: Memory, states: Float[Tensor, "B S H"], seen: Bool[Tensor, "B S"]) -> Past:
+        h, before = states[:, -1:], seen.clone()
+        before[:, -1] = False
+        c = context_of(weights_of(self.score(h, states), before[:, None]), states)           # (B, 1, H)
+        return Past(memory, states, seen, self.scores(torch.cat([h, c], dim=2))[:, 0])

@@ -1,0 +1,176 @@
+r"""Recurrent cells: one step from what is kept and what is read to what is kept next.
+
+A cell's state is a tuple of tensors (B, H), h first: (h,) for the RNN and the GRU, (h, c) for the LSTM. What a step needs
+of its input alone, $W_x x_t + b$, is `ahead`: for a whole sequence it is one product, before the first step.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+State = tuple[Tensor, ...]                                           # (h,) or (h, c), each (B, H)
+
+
+class Cell(nn.Module):
+    """What the cells share: the weights of their gates, one below the other, G = gates * H rows.
+
+    inputs  I, numbers read at a step
+    hidden  H, numbers kept
+
+    Weights and biases start uniform in [-1/sqrt(H), 1/sqrt(H)], as torch's do. A cell of your own writes `step`:
+
+    >>> class Sum(Cell):
+    ...     def step(self, a, state):
+    ...         return (state[0] + a,)
+    >>> (h,) = Sum(4, 3)(torch.ones(2, 4))
+    >>> h.shape
+    torch.Size([2, 3])
+    """
+
+    gates = 1                                                        # blocks of H rows in W_x, W_h and b
+    parts = 1                                                        # tensors in a state
+
+    def __init__(self, inputs: int, hidden: int):
+        super().__init__()
+        for name, value in (("inputs", inputs), ("hidden", hidden)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}; expected at least 1")
+        self.inputs, self.hidden = inputs, hidden
+        self.W_x = nn.Parameter(torch.empty(self.gates * hidden, inputs))
+        self.W_h = nn.Parameter(torch.empty(self.gates * hidden, hidden))
+        self.b = nn.Parameter(torch.empty(self.gates * hidden))
+        for p in self.parameters():
+            nn.init.uniform_(p, -hidden ** -0.5, hidden ** -0.5)
+
+    def ahead(self, x: Float[Tensor, "... I"]) -> Float[Tensor, "... G"]:
+        """W_x x + b: the input's part of a step, for as many steps as x has."""
+        return F.linear(x, self.W_x, self.b)
+
+    def step(self, a: Float[Tensor, "B G"], state: State) -> State:
+        """The next state, from `ahead` of what is read and the state before."""
+        raise NotImplementedError(f"{type(self).__name__} does not define step(a, state)")
+
+    def forward(self, x: Float[Tensor, "B I"], state: State | None = None) -> State:
+        """The state once x (B, I) is read; a state of zeros comes before it if none is given.
+
+        Raises ValueError for an x or a state of another shape.
+        """
+        if x.dim() != 2 or x.shape[1] != self.inputs:
+            raise ValueError(f"x has shape {tuple(x.shape)}; this cell reads (B, {self.inputs})")
+        state = self.zeros(len(x)) if state is None else self.check_state(state, len(x))
+        return self.step(self.ahead(x), state)
+
+    def zeros(self, batch: int) -> State:
+        """The state before anything is read: zeros."""
+        return tuple(self.b.new_zeros(batch, self.hidden) for _ in range(self.parts))
+
+    def check_state(self, state: State, batch: int, name: str = "state") -> State:
+        """The state, or an error that says what does not fit."""
+        if not isinstance(state, tuple) or not all(isinstance(part, Tensor) for part in state):
+            raise TypeError(f"{name} is of type {type(state).__name__}; expected a tuple of {self.parts} tensors (B, H)")
+        got, expected = [tuple(part.shape) for part in state], [(batch, self.hidden)] * self.parts
+        if got != expected:
+            raise ValueError(f"{name} has the shapes {got}; expected {expected}, (B, H) for each part")
+        return state
+
+    def extra_repr(self) -> str:
+        return f"inputs={self.inputs}, hidden={self.hidden}"
+
+
+class RNNCell(Cell):
+    r"""$h_t = \tanh(W_h h_{t-1} + W_x x_t + b)$.
+
+    Slides: "RNN: Recurrent neural nets", without the bias; "Recurrence in a Standard Elman RNN LM", with it.
+    Paper: Elman 1990.
+
+    >>> cell = RNNCell(4, 3)
+    >>> (h,) = cell(torch.ones(2, 4))
+    >>> h.shape
+    torch.Size([2, 3])
+    """
+
+    def step(self, a: Float[Tensor, "B G"], state: State) -> State:
+        h, = state
+        return torch.tanh(torch.addmm(a, h, self.W_h.T)),            # (B, H)
+
+
+class LSTMCell(Cell):
+    r"""Input, forget and output gate, and the candidate,
+
+    $$\begin{pmatrix} i_t \\ f_t \\ o_t \end{pmatrix}
+        = \sigma \begin{pmatrix} W_i\,[x_t; h_{t-1}] + b_i \\ W_f\,[x_t; h_{t-1}] + b_f \\
+                                 W_o\,[x_t; h_{t-1}] + b_o \end{pmatrix}, \qquad
+      g_t = \tanh(W_g\,[x_t; h_{t-1}] + b_g),$$
+    $$c_t = f_t \odot c_{t-1} + i_t \odot g_t, \qquad h_t = o_t \odot \tanh c_t.$$
+
+    The rows of W_x, W_h and b are those of i, f, o, g, in this order (torch has i, f, g, o): the three gates lie side by
+    side, under one sigmoid.
+
+    forget_bias  b_f at the start; None: at random, as the others. With 1, a new cell keeps what it has
+
+    Slides: "RNN/GRU/LSTM Architectures". Papers: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the forget gate;
+    Jozefowicz et al. 2015 for its bias.
+
+    >>> h, c = LSTMCell(4, 3, forget_bias=1)(torch.ones(2, 4))
+    >>> h.shape, c.shape
+    (torch.Size([2, 3]), torch.Size([2, 3]))
+    """
+
+    gates, parts = 4, 2
+
+    def __init__(self, inputs: int, hidden: int, forget_bias: float | int | None = None):
+        super().__init__(inputs, hidden)
+        self.forget_bias = forget_bias
+        if forget_bias is not None:
+            with torch.no_grad():
+                self.b[hidden:2 * hidden] = forget_bias
+
+    def step(self, a: Float[Tensor, "B G"], state: State) -> State:
+        h, c = state
+        H = self.hidden
+        a = torch.addmm(a, h, self.W_h.T)                            # (B, 4H): one product for all gates
+        gates, candidate = a.split([3 * H, H], dim=1)
+        i, f, o = torch.sigmoid(gates).chunk(3, dim=1)               # (B, H) each
+        g = torch.tanh(candidate)
+        c = f * c + i * g
+        return o * torch.tanh(c), c
+
+
+class GRUCell(Cell):
+    r"""Reset and update gate, and the candidate,
+
+    $$r_t = \sigma(W_r\,[x_t; h_{t-1}] + b_r), \qquad z_t = \sigma(W_z\,[x_t; h_{t-1}] + b_z),$$
+    $$n_t = \tanh\bigl(W_{xn} x_t + b_n + r_t \odot (W_{hn} h_{t-1} + b_{hn})\bigr), \qquad
+      h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}.$$
+
+    This is torch's form: the reset gate comes after the product with W_hn. In the paper's it comes before,
+    $W_{hn} (r_t \odot h_{t-1})$, which is another function; some texts also exchange z and 1 - z. The rows of W_x, W_h
+    and b are those of r, z, n, as in torch.
+
+    Slides: "RNN/GRU/LSTM Architectures". Paper: Cho et al. 2014.
+
+    >>> (h,) = GRUCell(4, 3)(torch.ones(2, 4))
+    >>> h.shape
+    torch.Size([2, 3])
+    """
+
+    gates = 3
+
+    def __init__(self, inputs: int, hidden: int):
+        super().__init__(inputs, hidden)
+        self.b_hn = nn.Parameter(torch.empty(hidden).uniform_(-hidden ** -0.5, hidden ** -0.5))
+
+    def step(self, a: Float[Tensor, "B G"], state: State) -> State:
+        h, = state
+        H = self.hidden
+        kept = h @ self.W_h.T                                        # (B, 3H): one product for all gates
+        (gates, new), (kept, old) = (part.split([2 * H, H], dim=1) for part in (a, kept))
+        r, z = torch.sigmoid(gates + kept).chunk(2, dim=1)           # (B, H) each
+        n = torch.tanh(new + r * (old + self.b_hn))
+        return torch.lerp(n, h, z),                                  # (1 - z) n + z h
+
+
+CELLS: dict[str, type[Cell]] = {"rnn": RNNCell, "lstm": LSTMCell, "gru": GRUCell}

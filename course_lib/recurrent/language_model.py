@@ -1,0 +1,206 @@
+r"""The recurrent language model: $p(x_{t+1} \mid x_{\le t})$ from a vector that is updated at every token."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical
+from course_lib.recurrent.layers import Memory, Recurrent
+from course_lib.tokenizers.batching import Padded, tokens_and_mask
+
+
+class RecurrentLM(AutoregressiveModel):
+    r"""$h_t = \mathrm{cell}(x_t, h_{t-1})$, $p(x_{t+1} \mid x_{\le t}) = \mathrm{softmax}(W_{hy} h_t + b_y)$.
+
+    vocab_size     V, number of tokens
+    hidden         H, of each layer
+    cell           "rnn", "lstm" or "gru"
+    embedding      width of the token vectors; None: a token is read as a one-hot vector of V numbers, as on the slide
+    dropout        probability of dropping, for what goes up from embedding and layers; never along time
+    forget_bias    b_f of an LSTM at the start; None: at random
+    learned_start  h_0 is a parameter, the slide's $h_0 = b_0$; zeros otherwise
+    bos_id         the token before every text that has no prompt
+
+    The state is the memory of the layers, whatever the length of the text. As a distribution
+    over sequences it starts after a prompt, `context`, or after `bos_id`. Without either, one
+    with a learned start predicts the first token from h_0, and any other raises. A context is
+    tokens (B, P) or, for prompts of unequal lengths, a pair (tokens, mask), as `left_pad`
+    gives it.
+
+    Slides: "RNN: Recurrent neural nets", "Recurrence in a Standard Elman RNN LM".
+    Paper: Mikolov et al. 2010.
+
+    >>> model = RecurrentLM(10, 16, "lstm", bos_id=0)
+    >>> # logits of the next token, at each position
+    >>> model(torch.tensor([[0, 3, 5]])).shape
+    torch.Size([1, 3, 10])
+    >>> model.log_prob(torch.tensor([[3, 5]])).shape, model.sample(2, length=6).shape
+    (torch.Size([1]), torch.Size([2, 6]))
+    """
+
+    def __init__(self, vocab_size: int, hidden: int, cell: str = "lstm", layers: int = 1, embedding: int | None = None,
+                 dropout: float | int = 0.0, forget_bias: float | int | None = None, learned_start: bool = False,
+                 bos_id: int | None = None):
+        if vocab_size < 2:
+            raise ValueError(f"vocab_size is {vocab_size}; expected at least 2")
+        super().__init__(None, Categorical(vocab_size))
+        if embedding is not None and embedding < 1:
+            raise ValueError(f"embedding is {embedding}; expected at least 1, or None for one-hot vectors")
+        if bos_id is not None and not 0 <= bos_id < vocab_size:
+            raise ValueError(f"bos_id is {bos_id}; this vocabulary has 0..{vocab_size - 1}")
+        self._config = {"vocab_size": vocab_size, "hidden": hidden, "cell": cell, "layers": layers,
+                        "embedding": embedding, "dropout": dropout, "forget_bias": forget_bias,
+                        "learned_start": learned_start, "bos_id": bos_id}
+        self.vocab_size, self.bos_id, self.dropout = vocab_size, bos_id, dropout
+        self.tokens = None if embedding is None else nn.Embedding(vocab_size, embedding)
+        self.layers = Recurrent(cell, embedding or vocab_size, hidden, layers, dropout=dropout,
+                                learned_start=learned_start, forget_bias=forget_bias)
+        self.head = nn.Linear(hidden, vocab_size)                    # W_hy, b_y
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return dict(self._config)
+
+    # --- the network -------------------------------------------------------------------------------------------------
+
+    def forward(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T V"]:
+        """Logits of the token that follows each position, (B, T, V), from tokens (B, T).
+
+        mask  (B, T), True for real tokens, which stand side by side: padding on either side
+              is not read, and the logits there mean nothing
+
+        Raises ValueError for tokens outside the vocabulary or a mask that does not fit.
+        """
+        return self.read((tokens, mask))[0]
+
+    def read(self, tokens: Padded, memory: Memory | None = None) -> tuple[Float[Tensor, "B T V"], Memory]:
+        """Logits (B, T, V) as `forward` gives them, and the memory after the last token.
+
+        memory  of the text before these tokens; the start if None. So a text may be read in
+                pieces: the result is that of reading it at once
+        """
+        tokens, mask = self.check_tokens(tokens)
+        h, memory = self.hidden_states(tokens, mask, memory)
+        return self.scores(h), memory
+
+    def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,
+                      memory: Memory | None = None) -> tuple[Float[Tensor, "B T H"], Memory]:
+        """The last layer's h after each token, and the memory after the last one of each row."""
+        if mask is None or mask.all():
+            return self.layers(self.embedded(tokens), memory)
+        first, t = mask.int().argmax(dim=1), torch.arange(tokens.shape[1], device=tokens.device)
+        rows = torch.arange(len(tokens), device=tokens.device)[:, None]
+        place = (t + first[:, None]) % len(t)                        # (B, T): each row turned to begin at its first token
+        h, memory = self.layers(self.embedded(tokens[rows, place]), memory, mask.sum(dim=1))
+        return h[rows, (t - first[:, None]) % len(t)], memory        # and turned back
+
+    def embedded(self, tokens: Integer[Tensor, "B T"]) -> Float[Tensor, "B T I"]:
+        """What the first layer reads: vectors of the tokens, or one-hot ones."""
+        if self.tokens is None:
+            return F.one_hot(tokens, self.vocab_size).to(self.head.weight.dtype)
+        return F.dropout(self.tokens(tokens), self.dropout, self.training)
+
+    def scores(self, h: Float[Tensor, "... H"]) -> Float[Tensor, "... V"]:
+        """The logits of the next token, W_hy h + b_y."""
+        return self.head(F.dropout(h, self.dropout, self.training))
+
+    def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
+        """Mean cross-entropy in nats a token, and the number of tokens it is a mean over.
+
+        batch  tokens (B, T), each row a piece of text: every token but the first is predicted
+               from those before it; or a pair with their mask (B, T), True for real tokens
+        """
+        tokens, mask = self.check_tokens(batch)
+        if tokens.shape[1] < 2:
+            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one to predict the other from")
+        logits, target = self.read((tokens, mask) if mask is not None else tokens)[0][:, :-1], tokens[:, 1:]
+        if mask is not None:
+            counted = mask[:, 1:] & mask[:, :-1]
+            logits, target = logits[counted], target[counted]
+        return F.cross_entropy(logits.flatten(0, -2), target.flatten()), target.numel()
+
+    # --- the distribution: every factor at once ----------------------------------------------------------------------
+
+    def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
+        if x.shape[1] == 0:
+            raise ValueError("x has no tokens; expected at least 1")
+        prompt, mask = self.prompt(len(x), context)
+        if prompt is None:                                           # the first token comes from h_0
+            memory = self.layers.start(len(x))
+            h = memory[-1][0][:, None]                               # (B, 1, H)
+            if x.shape[1] > 1:
+                h = torch.cat([h, self.hidden_states(x[:, :-1], None, memory)[0]], dim=1)
+        else:
+            tokens = torch.cat([prompt, x[:, :-1]], dim=1)           # shifted: what stands before each token of x
+            if mask is not None:
+                mask = F.pad(mask, (0, x.shape[1] - 1), value=True)
+            h = self.hidden_states(tokens, mask)[0][:, prompt.shape[1] - 1:]
+        return self.conditional(self.scores(h))                     # (B, n, V)
+
+    # --- one token at a time: the state is h -------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def start(self, batch: int, context: Padded | None = None) -> State:
+        prompt, mask = self.prompt(batch, context)
+        memory = self.layers.start(batch) if prompt is None else self.hidden_states(prompt, mask)[1]
+        return State(memory, self.scores(memory[-1][0]))
+
+    def predict(self, state: State) -> Distribution:
+        return self.conditional(state.logits)
+
+    @torch.no_grad()
+    def update(self, state: State, x_i: Tensor) -> State:
+        """One token more, one step of each layer: O(H^2), however long the text is."""
+        memory = self.layers(self.embedded(x_i[:, None].long()), state.memory)[1]
+        return State(memory, self.scores(memory[-1][0]))
+
+    # --- input -------------------------------------------------------------------------------------------------------
+
+    def check_context(self, context: Padded, batch: int) -> None:
+        self.prompt(batch, context)
+
+    def prompt(self, batch: int, context: Padded | None) -> tuple[Tensor | None, Tensor | None]:
+        """The tokens before x, (B, P), and their mask; None where the first token is predicted from h_0."""
+        device = self.head.weight.device
+        if context is None:
+            if self.bos_id is not None:
+                return torch.full((batch, 1), self.bos_id, device=device), None
+            if self.layers.first is None:
+                raise ValueError("there is no prompt, and this model has neither a bos_id nor a learned start: give a "
+                                 "context (B, P), P at least 1")
+            return None, None
+        tokens, mask = self.check_tokens(context, "context")
+        if len(tokens) != batch:
+            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
+        if mask is not None and not mask[:, -1].all():
+            raise ValueError("the mask of context is False at the end of a row; shorter prompts are filled up on the "
+                             'left, as pad(prompts, 0, side="left") does')
+        return tokens.to(device), None if mask is None else mask.to(device)
+
+    def check_tokens(self, batch: Padded, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
+        """Tokens (B, T) of the vocabulary and their mask, or an error."""
+        tokens, mask = tokens_and_mask(batch, self.vocab_size, name)
+        if tokens.dim() != 2 or tokens.numel() == 0:
+            raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T), neither of them 0")
+        tokens = self.conditional.check(tokens, name)
+        if mask is not None:
+            edges = (F.pad(mask, (1, 1))[:, 1:] != F.pad(mask, (1, 1))[:, :-1]).sum(dim=1)
+            if (edges != 2).any():
+                raise ValueError(f"the mask of {name} has a row without tokens, or with padding between them; expected "
+                                 "tokens side by side, padding before or after")
+        return tokens, mask
+
+
+class State(NamedTuple):
+    """What is known of each row: the memory of the layers, and the logits of the next token, a function of it."""
+
+    memory: Memory                                                   # (h,) or (h, c) of each layer, (B, H) each
+    logits: Tensor                                                   # (B, V)

@@ -1,0 +1,184 @@
+r"""Four scores: how well a query h_t and a key h_tau match. Each is one number for each pair, before the softmax.
+
+All four have one interface, `score(queries, keys)`: (..., T, H) and (..., S, K) give (..., T, S). What needs the keys
+alone is `prepare`: computed once, it serves every query to come. `attention` makes weights of the scores, and of the
+weights a context vector.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+
+class Score(nn.Module):
+    """What the scores share.
+
+    query  H, width of h_t
+    key    K, width of h_tau; that of the query if None
+
+    A score of your own writes `match`:
+
+    >>> class Distance(Score):
+    ...     def match(self, queries, keys):
+    ...         return -torch.cdist(queries, keys)
+    >>> Distance(4)(torch.ones(2, 3, 4), torch.zeros(2, 5, 4)).shape
+    torch.Size([2, 3, 5])
+    """
+
+    def __init__(self, query: int, key: int | None = None):
+        super().__init__()
+        key = query if key is None else key
+        for name, value in (("query", query), ("key", key)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}; expected at least 1")
+        self.query, self.key = query, key
+
+    def forward(self, queries: Float[Tensor, "... T H"], keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... T S"]:
+        """The score of every query with every key. Raises ValueError for widths other than the score's."""
+        for name, x, width in (("queries", queries, self.query), ("keys", keys, self.key)):
+            if x.dim() < 2 or x.shape[-1] != width:
+                raise ValueError(f"{name} has shape {tuple(x.shape)}; expected (..., number of them, {width})")
+        return self.match(queries, self.prepare(keys))
+
+    def prepare(self, keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... S E"]:
+        """What is computed of the keys once, for all queries."""
+        return keys
+
+    def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S E"]) -> Float[Tensor, "... T S"]:
+        """The scores, from what `prepare` returned."""
+        raise NotImplementedError(f"{type(self).__name__} does not define match(queries, prepared)")
+
+    def multiplications(self, T: int, S: int) -> int:
+        """Of T queries with S keys; a division by a constant and the tanh are not counted."""
+        return T * S * self.query
+
+    def extra_repr(self) -> str:
+        return f"query={self.query}, key={self.key}"
+
+
+class DotScore(Score):
+    r"""$s_{t,\tau} = h_t^\top h_\tau$. No parameters; both widths are equal.
+
+    Slides: "Four Common Similarity (Score) Functions". Paper: Luong et al. 2015.
+
+    >>> DotScore(2)(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.], [0., 1.]]))
+    tensor([[11.,  2.]])
+    """
+
+    def __init__(self, query: int, key: int | None = None):
+        super().__init__(query, key)
+        if self.key != self.query:
+            raise ValueError(f"key is {self.key} and query {self.query}; a dot product needs equal widths")
+
+    def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S H"]) -> Float[Tensor, "... T S"]:
+        return queries @ prepared.transpose(-2, -1)                  # (..., T, S)
+
+
+class ScaledDotScore(DotScore):
+    r"""$s_{t,\tau} = h_t^\top h_\tau / \sqrt H$: with independent entries of variance 1 its variance is 1 for every H.
+
+    Slides: "Four Common Similarity (Score) Functions". Paper: Vaswani et al. 2017.
+
+    >>> ScaledDotScore(4)(torch.ones(1, 4), torch.ones(3, 4))
+    tensor([[2., 2., 2.]])
+    """
+
+    def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S H"]) -> Float[Tensor, "... T S"]:
+        return super().match(queries, prepared) / math.sqrt(self.query)
+
+
+class BilinearScore(Score):
+    r"""$s_{t,\tau} = h_t^\top W_{\mathrm{attn}} h_\tau$: H K parameters, and the two widths may differ.
+
+    Slides: "Bilinear (Luong Attention)". Paper: Luong et al. 2015, "general".
+
+    >>> score = BilinearScore(4, 6)
+    >>> score(torch.ones(2, 3, 4), torch.ones(2, 5, 6)).shape, score.W.shape
+    (torch.Size([2, 3, 5]), torch.Size([4, 6]))
+    """
+
+    def __init__(self, query: int, key: int | None = None):
+        super().__init__(query, key)
+        self.W = nn.Parameter(torch.empty(self.query, self.key))     # W_attn
+        nn.init.xavier_uniform_(self.W)
+
+    def prepare(self, keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... S H"]:
+        return keys @ self.W.T                                       # W h_tau, (..., S, H)
+
+    def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S H"]) -> Float[Tensor, "... T S"]:
+        return queries @ prepared.transpose(-2, -1)                  # (..., T, S)
+
+    def multiplications(self, T: int, S: int) -> int:
+        return S * self.query * self.key + T * S * self.query
+
+
+class AdditiveScore(Score):
+    r"""$s_{t,\tau} = v_a^\top \tanh(W_a h_t + U_a h_\tau)$: a network with one hidden layer reads both.
+
+    width  A, units of the hidden layer; the slide's is that of the query, which is what None means
+
+    Slides: "MLP (Additive / Bahdanau Attention)". Paper: Bahdanau et al. 2015.
+
+    >>> score = AdditiveScore(4, 6)
+    >>> score(torch.ones(2, 3, 4), torch.ones(2, 5, 6)).shape
+    torch.Size([2, 3, 5])
+    >>> sum(p.numel() for p in score.parameters())
+    44
+    """
+
+    def __init__(self, query: int, key: int | None = None, width: int | None = None):
+        super().__init__(query, key)
+        self.width = self.query if width is None else width
+        if self.width < 1:
+            raise ValueError(f"width is {width}; expected at least 1")
+        self.W = nn.Parameter(torch.empty(self.width, self.query))   # W_a
+        self.U = nn.Parameter(torch.empty(self.width, self.key))     # U_a
+        self.v = nn.Parameter(torch.empty(self.width).uniform_(-self.width ** -0.5, self.width ** -0.5))     # v_a
+        nn.init.xavier_uniform_(self.W)
+        nn.init.xavier_uniform_(self.U)
+
+    def prepare(self, keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... S A"]:
+        return keys @ self.U.T                                       # U_a h_tau, (..., S, A)
+
+    def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S A"]) -> Float[Tensor, "... T S"]:
+        asked = queries @ self.W.T                                   # W_a h_t, (..., T, A)
+        return torch.tanh(asked.unsqueeze(-2) + prepared.unsqueeze(-3)) @ self.v             # (..., T, S, A) @ (A,)
+
+    def multiplications(self, T: int, S: int) -> int:
+        return T * self.query * self.width + S * self.key * self.width + T * S * self.width
+
+
+SCORES: dict[str, type[Score]] = {"dot": DotScore, "scaled dot": ScaledDotScore, "bilinear": BilinearScore,
+                                  "additive": AdditiveScore}
+
+
+def make_score(name: str, query: int, key: int | None = None) -> Score:
+    """The score of this name. Raises ValueError for an unknown one."""
+    if name not in SCORES:
+        raise ValueError(f"score is {name!r}; expected one of {', '.join(map(repr, SCORES))}")
+    return SCORES[name](query, key)
+
+
+# --- from scores to a context vector ---------------------------------------------------------------------------------
+
+
+def weights_of(scores: Float[Tensor, "... S"], mask: Bool[Tensor, "... S"] | None = None) -> Float[Tensor, "... S"]:
+    r"""$\alpha_{t,\tau} = \exp(s_{t,\tau}) / \sum_k \exp(s_{t,k})$ over what the mask allows.
+
+    mask  True where a slot may be used. A row without any, as the first step has that looks at its past, is zero
+    """
+    if mask is None:
+        return scores.softmax(dim=-1)
+    if mask.dtype != torch.bool:
+        raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool, True where a slot may be used")
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)  # NaN in a row that is all -inf
+    return weights.masked_fill(~mask, 0)                             # no longer, and no gradient passes there
+
+
+def context_of(weights: Float[Tensor, "... T S"], memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... T H"]:
+    r"""$c_t = \sum_\tau \alpha_{t,\tau} h_\tau$."""
+    return weights @ memory

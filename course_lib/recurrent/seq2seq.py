@@ -1,0 +1,276 @@
+r"""The recurrent encoder-decoder: one network reads the source, another writes the target, $p(y_t \mid y_{<t}, x)$.
+
+What passes between them is a context vector c_t: the same one at every step, the encoder's last state, or one that
+attention takes anew at every step from all states of the encoder.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical
+from course_lib.recurrent.layers import Memory, Recurrent
+from course_lib.recurrent.scores import context_of, make_score, weights_of
+from course_lib.tokenizers.batching import Padded, tokens_and_mask
+from course_lib.training.losses import cross_entropy
+
+PLACEMENTS = ("before", "after")
+
+
+class Source(NamedTuple):
+    """What the encoder has made of the source: computed once, read at every step."""
+
+    states: Tensor                                                   # (B, S, C), h_1 .. h_n of the encoder
+    prepared: Tensor                                                 # (B, S, E), what the score needs of them
+    seen: Tensor                                                     # (B, S), True where the source has a token
+    last: Tensor                                                     # (B, C), the one vector
+
+
+class State(NamedTuple):
+    """What is known of each row while its target is written."""
+
+    source: Source
+    memory: Memory                                                   # of the decoder
+    over: Tensor                                                     # (B,), True where the target has ended
+    logits: Tensor                                                   # (B, V), of the next token
+    weights: Tensor                                                  # (B, S), with which the source was last looked at
+
+
+class Seq2Seq(AutoregressiveModel):
+    r"""An encoder reads x, a decoder writes y: with attention, "before" its step,
+
+    $$c_t = \sum_\tau \alpha_{t,\tau}\, h_\tau^{\mathrm{enc}}, \quad
+      \alpha_{t,\cdot} = \mathrm{softmax}_\tau\, s(h_{t-1}^{\mathrm{dec}}, h_\tau^{\mathrm{enc}}),$$
+
+    $$h_t^{\mathrm{dec}} = f(h_{t-1}^{\mathrm{dec}}, [y_{t-1}; c_t]), \quad
+      p(y_t) = \mathrm{softmax}(W_{hy} h_t^{\mathrm{dec}} + b_y),$$
+
+    or "after" it,
+
+    $$h_t^{\mathrm{dec}} = f(h_{t-1}^{\mathrm{dec}}, y_{t-1}), \quad
+      \alpha_{t,\cdot} = \mathrm{softmax}_\tau\, s(h_t^{\mathrm{dec}}, h_\tau^{\mathrm{enc}}),$$
+
+    $$p(y_t) = \mathrm{softmax}(W_{cy} [h_t^{\mathrm{dec}}; c_t] + b_y).$$
+
+    source, target  sizes of the two vocabularies
+    hidden          H, of the decoder, and of the encoder in each direction
+    score           "dot", "scaled dot", "bilinear" or "additive"; None: c_t is the encoder's last state, at every step
+    placement       "before" (Bahdanau's) or "after" (Luong's) the decoder's step
+    cell            "rnn", "lstm" or "gru", of both
+    embedding       E, width of the token vectors; None: H
+    bidirectional   the encoder reads both ways: its states are [forward; backward], C = 2H wide, and its last state is
+                    that of either direction once it has read all
+    tied            the output layer's weights are the target's token vectors, behind a layer H or H + C to E with a tanh
+    dropout         probability of dropping, for token vectors and for what the output layer reads
+    smoothing       of the targets in the training loss, in torch's form: see `cross_entropy`
+    pad_id, bos_id, eos_id   what fills up a short row, of the source too; what a target starts from; what ends it
+
+    An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S) filled up with `pad_id`
+    on the right, or a pair with their mask, True for real tokens. The decoder starts from $\tanh(W_s h_n + b_s)$,
+    h_n the encoder's last state, and is given the true tokens when it is trained (teacher forcing).
+
+    A target ends with `eos_id`; what follows is padding with probability 1, so that rows of one length hold targets of
+    many.
+
+    Slides: "Encoder-Decoder Architecture", "Integrating Attention in Seq2Seq"; the slide takes the weights from h_t,
+    which needs c_t: they come from h_{t-1} in the paper, as here. Papers: Sutskever et al. 2014, Cho et al. 2014,
+    Bahdanau et al. 2015, Luong et al. 2015.
+
+    >>> model = Seq2Seq(source=9, target=8, hidden=6, score="additive")
+    >>> source = torch.tensor([[4, 5, 6], [7, 8, 0]])
+    >>> # of "3 7 end" and "5 end", given the sources
+    >>> model.log_prob(torch.tensor([[3, 7, 2], [5, 2, 0]]), context=source).shape
+    torch.Size([2])
+    >>> model.sample(2, context=source, length=5).shape
+    torch.Size([2, 5])
+    """
+
+    def __init__(self, source: int, target: int, hidden: int, score: str | None = "additive", placement: str = "before",
+                 cell: str = "gru", embedding: int | None = None, bidirectional: bool = True, tied: bool = False,
+                 dropout: float | int = 0.0, smoothing: float | int = 0.0, pad_id: int = 0, bos_id: int = 1,
+                 eos_id: int = 2):
+        super().__init__(None, Categorical(target))
+        if placement not in PLACEMENTS:
+            raise ValueError(f"placement is {placement!r}; expected one of {', '.join(map(repr, PLACEMENTS))}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout is {dropout}; expected a probability of dropping, from 0 to below 1")
+        for name, value, size in (("pad_id", pad_id, min(source, target)), ("bos_id", bos_id, target),
+                                  ("eos_id", eos_id, target)):
+            if not 0 <= value < size:
+                raise ValueError(f"{name} is {value}; expected 0..{size - 1}")
+        if eos_id == pad_id:
+            raise ValueError(f"eos_id and pad_id are both {pad_id}; the end of a target could not be told from its padding")
+        self._config = {"source": source, "target": target, "hidden": hidden, "score": score, "placement": placement,
+                        "cell": cell, "embedding": embedding, "bidirectional": bidirectional, "tied": tied,
+                        "dropout": dropout, "smoothing": smoothing, "pad_id": pad_id, "bos_id": bos_id, "eos_id": eos_id}
+        E, C = hidden if embedding is None else embedding, (1 + bidirectional) * hidden
+        self.pad_id, self.bos_id, self.eos_id = pad_id, bos_id, eos_id
+        self.placement, self.dropout, self.smoothing = placement, dropout, smoothing
+        self.source = nn.Embedding(source, E)
+        self.target = nn.Embedding(target, E)
+        self.encoder = Recurrent(cell, E, hidden, bidirectional=bidirectional)
+        self.decoder = Recurrent(cell, E + C if placement == "before" else E, hidden)
+        self.bridge = nn.Linear(C, self.decoder.cells[0].parts * hidden)                     # W_s, b_s
+        self.score = None if score is None else make_score(score, hidden, C)
+        read = hidden if placement == "before" else hidden + C
+        self.readout = nn.Sequential(nn.Linear(read, E), nn.Tanh()) if tied else nn.Identity()
+        self.head = nn.Linear(E if tied else read, target)           # W_hy or W_cy, b_y
+        if tied:
+            nn.init.normal_(self.target.weight, std=E ** -0.5)
+            self.head.weight = self.target.weight
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The constructor's arguments."""
+        return dict(self._config)
+
+    # --- the source, once --------------------------------------------------------------------------------------------
+
+    def encode(self, source: Padded) -> Source:
+        """h_1 .. h_n of the source, and its last state."""
+        tokens, seen = self._source(source)
+        states, memory = self.encoder(self._dropped(self.source(tokens)), lengths=seen.sum(dim=1))           # (B, S, C)
+        last = torch.cat([state[0] for state in memory], dim=1)      # (B, C): either direction once it has read all
+        return Source(states, states if self.score is None else self.score.prepare(states), seen, last)
+
+    def _first(self, source: Source) -> Memory:
+        """The decoder's memory before its first step."""
+        return tuple(torch.tanh(self.bridge(source.last)).chunk(self.decoder.cells[0].parts, dim=1)),
+
+    # --- looking back ------------------------------------------------------------------------------------------------
+
+    def _look(self, h: Float[Tensor, "B T H"], source: Source) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B T S"]]:
+        """c for each of the decoder's states, and the weights it was taken with; without attention the last state."""
+        if self.score is None:
+            B, T, S = *h.shape[:2], source.states.shape[1]
+            ends = torch.arange(S, device=h.device) == source.seen.sum(dim=1, keepdim=True) - 1              # (B, S)
+            return source.last[:, None].expand(-1, T, -1), ends.to(h.dtype)[:, None].expand(B, T, S)
+        weights = weights_of(self.score.match(h, source.prepared), source.seen[:, None])                     # (B, T, S)
+        return context_of(weights, source.states), weights           # (B, T, C)
+
+    # --- every factor at once: teacher forcing -----------------------------------------------------------------------
+
+    def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
+        h, _ = self._decode(x, self.encode(self._needed(context)))
+        ends = x == self.eos_id
+        return self.conditional(self._padded(self._logits(h), ends.cumsum(dim=1) > ends))    # an end before this token
+
+    def _decode(self, x: Integer[Tensor, "B T"], source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
+        """What the output layer reads at each step, h_t or [h_t; c_t], and the weights on the source."""
+        y = self._dropped(self.target(F.pad(x[:, :-1], (1, 0), value=self.bos_id)))          # (B, T, E): shifted
+        memory = self._first(source)
+        if self.placement == "after":                                # the steps do not read c: all of them, then c
+            h, _ = self.decoder(y, memory)
+            c, weights = self._look(h, source)
+            return torch.cat([h, c], dim=2), weights
+        if self.score is None:                                       # c is known beforehand
+            c, weights = self._look(y, source)
+            return self.decoder(torch.cat([y, c], dim=2), memory)[0], weights
+        outputs, looks = [], []
+        for y_t in y.split(1, dim=1):                                # c_t needs h_(t-1): one step after another
+            c, weights = self._look(memory[0][0][:, None], source)   # (B, 1, C)
+            h, memory = self.decoder(torch.cat([y_t, c], dim=2), memory)
+            outputs.append(h)
+            looks.append(weights)
+        return torch.cat(outputs, dim=1), torch.cat(looks, dim=1)
+
+    def loss(self, batch: tuple[Padded, Padded]) -> tuple[Float[Tensor, ""], int]:
+        """Mean cross-entropy in nats a token, smoothed as configured, and the number of tokens it is a mean over.
+
+        batch  source (B, S) and target (B, T), the target without bos and with eos; each filled up with `pad_id` on the
+               right, or a pair with its mask. Padding neither predicts nor is predicted
+        """
+        target, real = self._read(batch[1], self.conditional.num_values, "target")
+        columns = int(real.sum(dim=1).max())
+        target, real = self.conditional.check(target, "target")[:, :columns], real[:, :columns]
+        h, _ = self._decode(target, self.encode(batch[0]))
+        return cross_entropy(self._logits(h[real]), target[real], self.smoothing), int(real.sum())
+
+    @torch.no_grad()
+    def attention_weights(self, source: Padded, target: Tensor) -> Float[Tensor, "B T S"]:
+        """Where each target position looks in the source: row t while token t is predicted."""
+        return self._decode(self.conditional.check(target, "target"), self.encode(source))[1]
+
+    # --- one token at a time -----------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def start(self, batch: int, context: Padded | None = None) -> State:
+        source = self.encode(self._needed(context))
+        first = torch.full((batch,), self.bos_id, device=source.last.device)
+        over = torch.zeros_like(first, dtype=torch.bool)
+        return self._step(State(source, self._first(source), over, source.last, source.seen), first)
+
+    def predict(self, state: State) -> Distribution:
+        return self.conditional(state.logits)
+
+    @torch.no_grad()
+    def update(self, state: State, x_i: Tensor) -> State:
+        """One token more: one step of the decoder, one look at the source."""
+        x_i = x_i.long().to(state.over.device)
+        return self._step(state._replace(over=state.over | (x_i == self.eos_id)), x_i)
+
+    def _step(self, state: State, tokens: Integer[Tensor, "B"]) -> State:
+        y, memory = self.target(tokens)[:, None], state.memory       # (B, 1, E)
+        if self.placement == "before":
+            c, weights = self._look(memory[0][0][:, None], state.source)
+            h, memory = self.decoder(torch.cat([y, c], dim=2), memory)
+        else:
+            h, memory = self.decoder(y, memory)
+            c, weights = self._look(h, state.source)
+            h = torch.cat([h, c], dim=2)
+        logits = self._padded(self._logits(h)[:, 0], state.over)
+        return state._replace(memory=memory, logits=logits, weights=weights[:, 0])
+
+    # --- the output layer --------------------------------------------------------------------------------------------
+
+    def _logits(self, h: Float[Tensor, "... R"]) -> Float[Tensor, "... V"]:
+        return self.head(self._dropped(self.readout(h)))
+
+    def _dropped(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+        return F.dropout(x, self.dropout, self.training)
+
+    def _padded(self, logits: Float[Tensor, "*B V"], over: Bool[Tensor, "*B"]) -> Float[Tensor, "*B V"]:
+        """Where the target is over, nothing but padding is possible."""
+        other = torch.arange(logits.shape[-1], device=logits.device) != self.pad_id
+        return logits.masked_fill(over[..., None] & other, -torch.inf)
+
+    # --- input -------------------------------------------------------------------------------------------------------
+
+    def check_context(self, context: Padded, batch: int) -> None:
+        tokens, _ = self._source(context)
+        if len(tokens) != batch:
+            raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, S) with B = {batch}")
+
+    def _source(self, source: Padded) -> tuple[Integer[Tensor, "B S"], Bool[Tensor, "B S"]]:
+        tokens, seen = self._read(source, self.source.num_embeddings, "context")
+        if not seen[:, 0].all():
+            raise ValueError("context has a row without tokens; expected at least one in each")
+        columns = int(seen.sum(dim=1).max())                         # rows cut from a longer table: only what fills up
+        return tokens[:, :columns], seen[:, :columns]
+
+    def _read(self, side: Padded, vocab_size: int, name: str) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"]]:
+        """The tokens of a side, on the model's device, and where they are real: by its mask, or by `pad_id`."""
+        tokens, mask = tokens_and_mask(side, vocab_size, name)
+        if tokens.dim() != 2 or tokens.numel() == 0 or tokens.is_floating_point():
+            raise ValueError(f"{name} has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected tokens (B, T), "
+                             "neither of them 0, integers")
+        tokens = tokens.to(self.head.weight.device)
+        real = tokens != self.pad_id if mask is None else mask.to(tokens.device)
+        if tokens.min() < 0 or tokens.max() >= vocab_size:
+            raise ValueError(f"{name} holds {int(tokens.min())} to {int(tokens.max())}; it has tokens 0..{vocab_size - 1}")
+        if (real[:, 1:] & ~real[:, :-1]).any():
+            raise ValueError(f"{name} has padding left of a token; expected it on the right, as pad puts it")
+        return tokens, real
+
+    @staticmethod
+    def _needed(context: Padded | None) -> Padded:
+        if context is None:
+            raise ValueError("context is None; what is written needs its source (B, S)")
+        return context

@@ -1,0 +1,95 @@
+"""Training on one long text: it is cut into parallel streams, and the memory is carried from piece to piece."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Integer
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from course_lib.recurrent.language_model import RecurrentLM
+from course_lib.recurrent.layers import Memory
+
+
+def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
+    """The text (T,) as `batch` streams side by side, in pieces of `length` tokens: batches (batch, length + 1).
+
+    Row b of a batch goes on where row b of the batch before ended; the token between the two is in both, as the last
+    that is predicted and the first that is read. What is left over at the end is not used. Raises ValueError for a text
+    that is too short for one piece.
+    """
+    for name, value in (("batch", batch), ("length", length)):
+        if value < 1:
+            raise ValueError(f"{name} is {value}; expected at least 1")
+    if text.dim() != 1 or len(text) < batch * length + 1:
+        raise ValueError(f"text has shape {tuple(text.shape)}; expected (T,) with T at least {batch * length + 1}")
+    pieces = (len(text) - 1) // (batch * length)
+    starts = torch.arange(batch) * pieces * length                   # (batch,) of each stream
+    at = starts[None, :, None] + torch.arange(pieces)[:, None, None] * length + torch.arange(length + 1)
+    rows = text[at].flatten(0, 1)                                    # (pieces * batch, length + 1), piece by piece
+    return DataLoader(TensorDataset(rows), batch_size=batch)
+
+
+class Carried(nn.Module):
+    """A language model as it is trained on streams: each batch is read with the memory that the last one left.
+
+    The gradient ends where a piece begins (back-propagation through time, truncated), the memory does not. It is kept in
+    a buffer, so that a checkpoint of `fit` holds it. In eval mode the memory begins at the start, and the training's is
+    left alone.
+
+    batch  rows of a batch in training
+
+    >>> text = torch.arange(100) % 7
+    >>> model = Carried(RecurrentLM(7, 16), batch=4)
+    >>> from course_lib.training import fit
+    >>> fit(model, streams(text, 4, 8), epochs=2, progress=False).epochs
+    2
+    """
+
+    def __init__(self, model: RecurrentLM, batch: int):
+        super().__init__()
+        self.model, self.batch = model, batch
+        parts = [torch.stack(state) for state in model.layers.start(batch)]
+        self.register_buffer("memory", torch.stack(parts).detach().clone())                # (layers, parts, B, H)
+        self._reading: Memory | None = None                          # in eval mode
+
+    def loss(self, tokens: Integer[Tensor, "B L"]) -> tuple[Float[Tensor, ""], int]:
+        """Mean cross-entropy in nats of every token but the first of each row, and their number."""
+        if self.training and len(tokens) != self.batch:
+            raise ValueError(f"a batch has {len(tokens)} rows; expected {self.batch}, one for each stream")
+        memory = self._reading
+        if self.training:                                            # a copy: the buffer is written below
+            memory = tuple(tuple(state.unbind()) for state in self.memory.clone().unbind())
+        logits, memory = self.model.read(tokens[:, :-1], memory)
+        if self.training:
+            self.memory.copy_(torch.stack([torch.stack(state) for state in memory]).detach())
+        else:
+            self._reading = memory
+        target = tokens[:, 1:]
+        return nn.functional.cross_entropy(logits.flatten(0, 1), target.flatten()), target.numel()
+
+    def train(self, mode: bool = True) -> Carried:
+        self._reading = None
+        return super().train(mode)
+
+
+@torch.no_grad()
+def nats_of_text(model: RecurrentLM, text: Integer[Tensor, "T"], before: Integer[Tensor, "S"],
+                 piece: int = 1000) -> Float[Tensor, "T"]:
+    """Minus log p of every token of a text, given all before it, in nats: the memory is carried through.
+
+    before  what stands before the text; it is read and not scored, at least one token
+    piece   tokens read at a time
+    """
+    if before.dim() != 1 or text.dim() != 1 or len(before) < 1 or len(text) < 1:
+        raise ValueError(f"text has shape {tuple(text.shape)} and before {tuple(before.shape)}; expected (T,) and (S,), "
+                         "neither of them empty")
+    training = model.training
+    model.eval()
+    device, memory, found = model.head.weight.device, None, []
+    whole = torch.cat([before, text])
+    for read, said in zip(whole[:-1].split(piece), whole[1:].split(piece)):
+        logits, memory = model.read(read[None].to(device), memory)
+        found.append(nn.functional.cross_entropy(logits[0], said.to(device), reduction="none").cpu())
+    model.train(training)
+    return torch.cat(found)[len(before) - 1:]
