@@ -1,0 +1,86 @@
+r"""Retrieval by learned vectors: question and document are encoded apart, near each other where they belong together.
+
+Paper: Karpukhin and others 2020, Dense passage retrieval, with a BERT for each side. Here a text is the weighted mean of
+its words' vectors, which are trained; anything that gives a vector a text can take its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_lib.using.retrieval import Index, Words
+
+Batch = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
+
+
+class DualEncoder(nn.Module):
+    r"""$f(x) = \frac{\sum_t a_{x_t} E_{x_t}}{\lVert \cdot \rVert}$, one table for both sides, and a weight a word.
+
+    table        (V, D), the vectors to start from
+    weights      (V,), how much each word counts at first, above 0: its idf; 1 unless given
+    temperature  divides the cosines in the loss
+
+    The loss of a batch of B pairs takes the other B - 1 documents as the wrong ones:
+    $-\frac{1}{B} \sum_i \ln \frac{\exp(f(q_i) \cdot f(d_i) / \tau)}{\sum_j \exp(f(q_i) \cdot f(d_j) / \tau)}$.
+
+    >>> encoder = DualEncoder(torch.eye(3))
+    >>> encoder(torch.tensor([[0, 1]]), torch.tensor([[True, False]]))
+    tensor([[1., 0., 0.]], grad_fn=...)
+    """
+
+    def __init__(self, table: Float[Tensor, "V D"], weights: Float[Tensor, "V"] | None = None,
+                 temperature: float | int = 0.05):
+        super().__init__()
+        weights = torch.ones(len(table)) if weights is None else weights
+        if table.dim() != 2 or weights.shape != table.shape[:1] or not (weights > 0).all():
+            raise ValueError(f"table has shape {tuple(table.shape)} and weights {tuple(weights.shape)}; expected (V, D), "
+                             "and (V,) above 0")
+        if temperature <= 0:
+            raise ValueError(f"temperature is {temperature}; expected more than 0")
+        self.vectors = nn.Parameter(table.detach().clone())          # E
+        self.log_weights = nn.Parameter(weights.log().to(table.dtype))           # ln a
+        self.temperature = temperature
+
+    def forward(self, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
+        """Texts as vectors of length 1; zeros for one without a word."""
+        a = self.log_weights[tokens].exp() * mask                    # (B, T)
+        return F.normalize(torch.einsum("bt,btd->bd", a, self.vectors[tokens]), dim=-1)
+
+    def loss(self, batch: Batch) -> Float[Tensor, ""]:
+        """Of pairs (questions, documents), each tokens with their mask; row i of the one wants row i of the other."""
+        questions, documents = (self(*side) for side in batch)       # (B, D) each
+        logits = questions @ documents.T / self.temperature          # (B, B)
+        return F.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
+
+
+class Dense(Index):
+    """Cosines of vectors, whoever makes them.
+
+    encode     texts, lists of words, to vectors (N, D)
+    documents  the collection, encoded once
+
+    >>> letters = lambda texts: torch.tensor([[float("a" in t), float("b" in t)] for t in texts])
+    >>> Dense(letters, [["a"], ["b"]]).search(["b", "c"], k=1)
+    [Hit(document=1, score=1.0)]
+    """
+
+    def __init__(self, encode: Callable[[Sequence[Words]], Float[Tensor, "N D"]], documents: Sequence[Words]):
+        if not documents:
+            raise ValueError("documents is empty; expected at least one")
+        self.encode, self.num_documents = encode, len(documents)
+        self.rows = self._unit(documents)                            # (N, D)
+
+    def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
+        return self._unit(questions) @ self.rows.T
+
+    @torch.no_grad()
+    def _unit(self, texts: Sequence[Words]) -> Float[Tensor, "N D"]:
+        rows = self.encode(texts)
+        if rows.dim() != 2 or len(rows) != len(texts):
+            raise ValueError(f"encode gave shape {tuple(rows.shape)} for {len(texts)} texts; expected ({len(texts)}, D)")
+        return F.normalize(rows, dim=1)

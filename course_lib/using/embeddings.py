@@ -1,0 +1,78 @@
+r"""A trained model's layers as features: a vector for every token at every layer, and one for a text.
+
+Slides: "Contextual embeddings: for supervised ML, for similarity". Layer 0 are the embeddings that go in, layer l what
+comes out of block l; the slides' layer k, the language model's softmax, is no features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Bool, Float, Integer
+from torch import Tensor
+
+from course_lib.autoregressive import evaluating
+from course_lib.tokenizers import WordPieceTokenizer
+from course_lib.transformer import BERT, GPT
+
+POOLS = ("mean", "first", "last")
+
+
+@torch.no_grad()
+def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None = None
+                  ) -> list[Float[Tensor, "B T D"]]:
+    """Layers 0 to L, as `output_hidden_states=True` gives them in transformers: GPT's last one is normalized.
+
+    mask  (B, T), True for real tokens; what stands at the others means nothing
+
+    In eval mode, the mode restored.
+
+    >>> from course_lib.transformer import BERTConfig
+    >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=2, heads=2, d_model=4))
+    >>> [tuple(layer.shape) for layer in hidden_states(bert, torch.tensor([[1, 5, 6, 2]]))]
+    [(1, 4, 4), (1, 4, 4), (1, 4, 4)]
+    """
+    if isinstance(model, BERT):
+        with evaluating(model):
+            return model.states(tokens, mask=mask)
+    found: list[Tensor] = []
+    hooks = [model.blocks[0].register_forward_pre_hook(lambda block, given: found.append(given[0]))]
+    hooks += [block.register_forward_hook(lambda block, given, made: found.append(made)) for block in model.blocks]
+    try:
+        with evaluating(model):
+            model(tokens, mask=mask)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return [*found[:-1], model.norm(found[-1])]
+
+
+def pooled(states: Float[Tensor, "B T D"], mask: Tensor | None = None, how: str = "mean") -> Float[Tensor, "B D"]:
+    """One vector a text: the mean over its real tokens, the first ([CLS] of a BERT) or the last (a GPT has read all there).
+
+    >>> pooled(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]]))
+    tensor([[2.]])
+    """
+    if how not in POOLS:
+        raise ValueError(f"how is {how!r}; expected one of {', '.join(POOLS)}")
+    real = states.new_ones(states.shape[:2], dtype=torch.bool) if mask is None else mask
+    if real.shape != states.shape[:2] or not real.any(dim=1).all():
+        raise ValueError(f"mask has shape {tuple(real.shape)}; expected {tuple(states.shape[:2])}, with a real token in "
+                         "every row")
+    if how == "mean":
+        weight = real.to(states.dtype) / real.sum(dim=1, keepdim=True)           # (B, T)
+        return torch.einsum("bt,btd->bd", weight, states.masked_fill(~real[..., None], 0))
+    place = real.int().argmax(dim=1) if how == "first" else real.shape[1] - 1 - real.flip(1).int().argmax(dim=1)
+    return states[torch.arange(len(states), device=states.device), place]
+
+
+def feature_extraction(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str]) -> list[Float[Tensor, "T D"]]:
+    """What transformers' `pipeline("feature-extraction")` gives: the last layer, a vector for each piece of each text.
+
+    [CLS] stands first and [SEP] last, so `[0]` of a text belongs to [CLS], and to none of its words. Raises ValueError
+    for a single text in place of a list, and for one that does not fit into the window.
+    """
+    if isinstance(texts, str):
+        raise ValueError(f"texts is the text {texts[:20]!r}; expected a list of texts")
+    return [hidden_states(bert, tokenizer.encode(text, bos=True, eos=True)[None])[-1][0] for text in texts]

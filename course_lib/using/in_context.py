@@ -1,0 +1,61 @@
+r"""Learning inside the prompt: a task that is new in every text, so that weights cannot hold it.
+
+A prompt is $x_1 y_1 x_2 y_2 \dots$ with $y = f(x)$, and f, a map of N symbols to N others, is drawn anew for each prompt.
+After k examples the best possible guess for the next y is right with probability $1 - (1 - \frac{1}{N})^{k+1}$: with
+$1 - (1 - \frac{1}{N})^k$ the x has been seen, and else one of N is right. A frozen model that comes near has learned
+to learn: its weights hold the procedure, the prompt the task.
+"""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from course_lib.autoregressive import AutoregressiveModel, evaluating
+
+
+def draw_prompts(num: int, symbols: int = 6, pairs: int = 14, generator: torch.Generator | None = None,
+                 one_to_one: bool = False) -> Int[Tensor, "B T"]:
+    """`num` prompts of `pairs` examples, T = 2 pairs: x in 0..N-1 at even places, f(x) in N..2N-1 after it.
+
+    one_to_one  f is a permutation: another kind of task, in which what is taken cannot come again
+    """
+    if num < 1 or symbols < 2 or pairs < 1:
+        raise ValueError(f"num is {num}, symbols {symbols} and pairs {pairs}; expected at least 1, 2 and 1")
+    if one_to_one:
+        maps = torch.rand(num, symbols, generator=generator).argsort(dim=1)      # (B, N)
+    else:
+        maps = torch.randint(symbols, (num, symbols), generator=generator)
+    x = torch.randint(symbols, (num, pairs), generator=generator)    # (B, P)
+    return torch.stack([x, symbols + maps.gather(1, x)], dim=2).flatten(1)
+
+
+def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
+    r"""$1 - (1 - \frac{1}{N})^{k+1}$, the share that no guess can exceed after k = 0 to P - 1 examples of a random map.
+
+    >>> best_possible(2, 3)
+    tensor([0.5000, 0.7500, 0.8750])
+    """
+    if symbols < 2 or pairs < 1:
+        raise ValueError(f"symbols is {symbols} and pairs {pairs}; expected at least 2 and 1")
+    return 1 - (1 - 1 / symbols) ** torch.arange(1.0, pairs + 1)
+
+
+def seen_before(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
+    """Which x of a prompt stood in it before: the ones whose answer can be known."""
+    x = prompts[:, ::2]                                              # (B, P)
+    return (x[:, :, None] == x[:, None, :]).tril(-1).any(dim=2)
+
+
+@torch.no_grad()
+def right_by_examples(model: AutoregressiveModel, prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
+    """Whether the model's likeliest symbol is the y, after 0, 1, ... examples of each prompt."""
+    with evaluating(model):
+        logits = model(prompts[:, :-1])[:, ::2]                      # after each x, (B, P, V)
+    return logits.argmax(dim=-1) == prompts[:, 1::2]
+
+
+def answers(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
+    """True at every y: what `AnswerLoss` is to count, since the x are drawn and cannot be foretold."""
+    return (torch.arange(prompts.shape[1]) % 2 == 1).expand_as(prompts)

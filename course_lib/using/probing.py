@@ -1,0 +1,134 @@
+r"""What a layer's vectors know: a linear classifier on frozen vectors, beside the two controls that it needs.
+
+The *untrained twin* has the model's architecture and random weights: what it yields, training did not put there. The
+*control task* gives every kind of input a random label: what it yields, the probe has learned by heart. Papers: Tenney, Das
+and Pavlick 2019, "BERT rediscovers the classical NLP pipeline"; Hewitt and Liang 2019.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+class LinearProbe(nn.Module):
+    r"""$p(y \mid h) = \mathrm{softmax}(W h + b)$ with the minimum of the mean cross-entropy plus
+    $\frac{1}{2 C N} \lVert W \rVert^2$: scikit-learn's `LogisticRegression(C)`, equal to it.
+
+    vectors  (N, D), frozen: nothing is passed back into the model that made them
+    labels   (N,), 0..K-1
+    C        the larger, the weaker the penalty
+
+    >>> vectors = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]])
+    >>> LinearProbe(vectors, torch.tensor([0, 0, 1, 1])).score(vectors, torch.tensor([0, 0, 1, 1]))
+    1.0
+    """
+
+    def __init__(self, vectors: Tensor, labels: Tensor, C: float | int = 1.0, steps: int = 200):
+        super().__init__()
+        _fit(vectors, labels)
+        if C <= 0 or steps < 1:
+            raise ValueError(f"C is {C} and steps {steps}; expected C above 0 and at least 1 step")
+        if int(labels.min()) < 0 or int(labels.max()) == 0:
+            raise ValueError(f"labels reach from {labels.min()} to {labels.max()}; expected two classes at least, from 0")
+        vectors = vectors.detach()
+        classes = int(labels.max()) + 1
+        self.W = nn.Parameter(vectors.new_zeros(classes, vectors.shape[1]))
+        self.b = nn.Parameter(vectors.new_zeros(classes))
+        self._minimize(vectors, labels, C, steps)
+
+    def forward(self, vectors: Float[Tensor, "B D"]) -> Float[Tensor, "B K"]:
+        """Logits of the classes."""
+        return F.linear(vectors, self.W, self.b)
+
+    def score(self, vectors: Tensor, labels: Tensor) -> float:
+        """The share told right."""
+        _fit(vectors, labels)
+        with torch.no_grad():
+            return (self(vectors).argmax(dim=1) == labels).double().mean().item()
+
+    def _minimize(self, vectors: Tensor, labels: Tensor, C: float | int, steps: int) -> None:
+        """Newton's method with an approximate curvature: the minimum is one, wherever it begins."""
+        optimizer = torch.optim.LBFGS(self.parameters(), max_iter=steps, tolerance_grad=1e-6, tolerance_change=1e-10,
+                                      history_size=20, line_search_fn="strong_wolfe")
+
+        def closure() -> Tensor:
+            optimizer.zero_grad()
+            loss = F.cross_entropy(self(vectors), labels) + self.W.square().sum() / (2 * C * len(vectors))
+            loss.backward()
+            return loss
+
+        with torch.enable_grad():
+            optimizer.step(closure)
+
+
+class Probed(NamedTuple):
+    """Shares told right on new inputs: of the labels, of random ones by kind, and of the commonest label.
+
+    >>> round(Probed(task=0.9, control=0.6, commonest=0.5).selectivity, 1)
+    0.3
+    """
+
+    task: float
+    control: float
+    commonest: float
+
+    @property
+    def selectivity(self) -> float:
+        """What the probe tells of the task beyond what it can learn by heart."""
+        return self.task - self.control
+
+
+def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Generator | None = None) -> Int[Tensor, "..."]:
+    """A random label for every *kind* of input, a word's number mostly: the same wherever the kind occurs.
+
+    >>> kinds = torch.tensor([3, 1, 3, 3, 1])
+    >>> labels = control_labels(kinds, 10, torch.Generator().manual_seed(0))
+    >>> len({(int(k), int(y)) for k, y in zip(kinds, labels)})
+    2
+    """
+    if classes < 2:
+        raise ValueError(f"classes is {classes}; expected at least 2")
+    every, which = kinds.unique(return_inverse=True)
+    return torch.randint(classes, every.shape, generator=generator)[which]
+
+
+def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor], kinds: tuple[Tensor, Tensor], C: float | int = 1.0,
+          generator: torch.Generator | None = None) -> Probed:
+    """Train one probe on the labels and one on control labels, and measure both on `test`.
+
+    train, test  vectors (N, D) with labels (N,)
+    kinds        the kind of each input of `train` and of `test`, which the control's labels hang on
+
+    The control is measured on kinds that `train` has too: of others nobody could know the random label. nan if there is none.
+    """
+    (vectors, labels), (new, wanted) = train, test
+    together = torch.cat([labels, wanted])
+    _fit(vectors, kinds[0])
+    _fit(new, kinds[1])
+    random = control_labels(torch.cat(kinds), int(together.max()) + 1, generator).split([len(labels), len(wanted)])
+    seen = torch.isin(kinds[1], kinds[0])
+    control = float("nan")
+    if seen.any() and len(random[0].unique()) > 1:
+        control = LinearProbe(vectors, random[0], C).score(new[seen], random[1][seen])
+    commonest = labels.bincount().argmax()
+    return Probed(LinearProbe(vectors, labels, C).score(new, wanted), control,
+                  (wanted == commonest).double().mean().item())
+
+
+def untrained_twin(model: nn.Module, seed: int = 0) -> nn.Module:
+    """A model of the same configuration with fresh weights, in eval mode; torch's own random state is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        return type(model)(copy.deepcopy(model.config)).eval()
+
+
+def _fit(vectors: Tensor, labels: Tensor) -> None:
+    if vectors.dim() != 2 or labels.shape != vectors.shape[:1] or not len(labels):
+        raise ValueError(f"vectors has shape {tuple(vectors.shape)} and labels {tuple(labels.shape)}; expected (N, D) and "
+                         "(N,), N at least 1")

@@ -1,0 +1,61 @@
+r"""A frozen model and a text in front: instructions, examples, sources; and the answer that the model finds likeliest.
+
+Slides: "RAG, few-shot, zero-shot: no training, the model is frozen".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Integer
+from torch import Tensor
+
+from course_lib.autoregressive import evaluating
+from course_lib.tokenizers.batching import pad
+from course_lib.transformer import GPT
+
+
+def write_prompt(question: str, examples: Sequence[tuple[str, str]] = (), instruction: str = "",
+                 sources: Sequence[str] = ()) -> str:
+    """The text that a model is to continue: what to do, sources, examples with their answers, the question without.
+
+    No example is zero-shot, a few are few-shot; sources make it retrieval-augmented, numbered so that an answer can name
+    its own.
+
+    >>> print(write_prompt("the cat sat", [("a dog ran", "dog")], "Name the animal."))
+    Name the animal.
+    a dog ran answer: dog
+    the cat sat answer:
+    """
+    if not question.strip():
+        raise ValueError("question is empty; expected a text to answer")
+    lines = [instruction] if instruction else []
+    lines += [f"[{number}] {source}" for number, source in enumerate(sources, 1)]
+    lines += [f"{asked} answer: {answer}" for asked, answer in examples]
+    return "\n".join([*lines, f"{question} answer:"])
+
+
+@torch.no_grad()
+def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[Tensor],
+                  per_token: bool = False) -> Float[Tensor, "K"]:
+    r"""$\ln p(\text{option} \mid \text{prompt})$ of each, tokens (O_k,); the largest is the model's choice.
+
+    per_token  divide by the number of tokens, where options differ in length and the short ones would win
+
+    Raises ValueError where prompt and option do not fit into the window: nothing is cut off in silence.
+    """
+    if not len(options) or any(len(option) < 1 for option in options):
+        raise ValueError(f"options has the lengths {[len(option) for option in options]}; expected at least one option, of "
+                         "at least one token each")
+    longest = max(map(len, options))
+    if len(prompt) < 1 or len(prompt) + longest - 1 > model.window:
+        raise ValueError(f"prompt has {len(prompt)} tokens and the longest option {longest}; expected at least 1, and "
+                         f"together {model.window + 1} at the most, the window of {model.window} and the last token")
+    P = len(prompt)
+    tokens, real = pad([torch.cat([prompt, torch.as_tensor(option)]) for option in options], 0)  # (K, P + O)
+    with evaluating(model):
+        log_p = model(tokens[:, :-1], real[:, :-1]).log_softmax(dim=-1)          # (K, P + O - 1, V)
+    each = log_p.gather(2, tokens[:, 1:, None])[..., 0][:, P - 1:]               # of each option's tokens, (K, O)
+    total = each.masked_fill(~real[:, P:], 0).sum(dim=1)
+    return total / real[:, P:].sum(dim=1) if per_token else total

@@ -1,0 +1,201 @@
+r"""An answer taken out of a passage: every short span is a candidate, and a log-linear model chooses among them.
+
+This was the baseline of SQuAD (Rajpurkar and others 2016). It is no language model; it stands for the one that reads the
+prompt, since what retrieval is worth can be measured with it in seconds: with no passage, a wrong, the retrieved, the true.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from course_lib.using.metrics import normalized
+
+TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W_]+(?:['’-][^\W_]+)*|[^\w\s]")
+END = re.compile(r"(?<=[.!?])\s+(?=[\"'(]?[A-Z0-9])")
+ASKING = ("how many", "how much", "how long", "how", "what", "who", "whom", "whose", "when", "where", "which", "why")
+SMALL = frozenset("a an the of in on at to for by with from and or is are was were be been has have had do does did that this "
+                  "it its as not".split())
+
+
+class Span(NamedTuple):
+    """A candidate: where it stands in the passage, and its text."""
+
+    start: int                                                       # characters
+    end: int
+    text: str
+
+
+class Token(NamedTuple):
+    """A word, a number or a sign, and where it stands."""
+
+    start: int
+    end: int
+    text: str
+
+
+def tokens_in(text: str, offset: int = 0) -> list[Token]:
+    """Words, numbers and signs, with their places."""
+    return [Token(found.start() + offset, found.end() + offset, found.group()) for found in TOKEN.finditer(text)]
+
+
+def sentences_in(passage: str) -> list[tuple[int, str]]:
+    """Each sentence, and where it begins."""
+    places = [0, *(found.end() for found in END.finditer(passage)), len(passage)]
+    return [(a, passage[a:b]) for a, b in zip(places, places[1:]) if passage[a:b].strip()]
+
+
+class SpanReader(nn.Module):
+    r"""$p(s \mid q, d) = \frac{\exp(w \cdot \phi(s, q, d))}{\sum_{s'} \exp(w \cdot \phi(s', q, d))}$ over the spans s of a passage d.
+
+    idf        the weight of each word, from the collection; words that it lacks weigh as the rarest
+    longest    tokens of a span at the most
+    sentences  how many sentences give candidates: those that share most with the question
+    buckets    of the hashed features $\phi$, each with its weight in w
+
+    Features: what the question asks for beside the shape of the span, its neighbours, and how near it stands to words of the
+    question. Trained by `fit_reader`; `answer` reads one passage.
+
+    >>> reader = SpanReader({"Paris": 2.0})
+    >>> len(reader.candidates("Where is it?", "It is in Paris."))
+    1
+    """
+
+    def __init__(self, idf: dict[str, float], longest: int = 7, sentences: int = 3, buckets: int = 2**18):
+        super().__init__()
+        if min(longest, sentences, buckets) < 1:
+            raise ValueError(f"longest is {longest}, sentences {sentences} and buckets {buckets}; expected at least 1 each")
+        self.idf = {word.lower(): value for word, value in idf.items()}
+        self.rarest = max(self.idf.values(), default=1.0)
+        self.longest, self.sentences, self.buckets = longest, sentences, buckets
+        self.w = nn.EmbeddingBag(buckets, 1, mode="sum")
+        nn.init.zeros_(self.w.weight)
+
+    # --- candidates --------------------------------------------------------------------------------------------------
+
+    def candidates(self, question: str, passage: str) -> list[Span]:
+        """Spans inside one sentence that neither begin nor end with a sign or a small word."""
+        return [span for span, _ in self._candidates(question, passage, features=False)]
+
+    def _candidates(self, question: str, passage: str, features: bool = True) -> list[tuple[Span, list[int]]]:
+        asked = {token.text.lower() for token in tokens_in(question)} - SMALL - set(" ".join(ASKING).split())
+        kind, head = self._kind(question)
+        scored = []
+        for offset, sentence in sentences_in(passage):
+            tokens = tokens_in(sentence, offset)
+            scored.append((sum(self._idf(word) for word in asked & {t.text.lower() for t in tokens}), tokens))
+        best = sorted(scored, key=lambda each: -each[0])[:self.sentences]
+        found = []
+        for place, (_, tokens) in enumerate(best):
+            hit = [token.text.lower() in asked for token in tokens]
+            for i in range(len(tokens)):
+                for j in range(i, min(i + self.longest, len(tokens))):
+                    if self._edge(tokens[i]) and self._edge(tokens[j]):
+                        span = Span(tokens[i].start, tokens[j].end, passage[tokens[i].start:tokens[j].end])
+                        found.append((span, self._features(kind, head, place, tokens, hit, i, j) if features else []))
+        return found
+
+    @staticmethod
+    def _edge(token: Token) -> bool:
+        return token.text[0].isalnum() and token.text.lower() not in SMALL
+
+    def _idf(self, word: str) -> float:
+        return self.idf.get(word, self.rarest)
+
+    @staticmethod
+    def _kind(question: str) -> tuple[str, str]:
+        """What is asked for, and the word after it: ("which", "city")."""
+        words = [token.text.lower() for token in tokens_in(question)]
+        text = " ".join(words)
+        places = [(text.find(f"{word} ") if text.startswith(word) else text.find(f" {word} "), word) for word in ASKING]
+        places = [(place, -len(word), word) for place, word in places if place >= 0]
+        if not places:
+            return "other", ""
+        kind = min(places)[2]
+        after = words[words.index(kind.split()[-1]) + 1:]
+        return kind, next((word for word in after if word not in SMALL), "")
+
+    # --- features ----------------------------------------------------------------------------------------------------
+
+    def _features(self, kind: str, head: str, place: int, tokens: list[Token], hit: list[bool], i: int, j: int) -> list[int]:
+        words = [token.text for token in tokens]
+        span = words[i:j + 1]
+        shape = "".join(shape_of(word) for word in span)
+        short = re.sub(r"(.)\1+", r"\1+", shape)
+        before = words[i - 1].lower() if i else "<s>"
+        before2 = words[i - 2].lower() if i > 1 else "<s>"
+        after = words[j + 1].lower() if j + 1 < len(words) else "</s>"
+        near = [min((abs(k - edge) for k in range(len(words)) if hit[k] and not i <= k <= j), default=99) for edge in (i, j)]
+        around = sum(self._idf(words[k].lower()) for k in range(max(0, i - 6), min(len(words), j + 7))
+                     if hit[k] and not i <= k <= j)
+        inside = sum(hit[i:j + 1])
+        whole = (shape_of(words[i - 1]) != "A" if i else True, shape_of(words[j + 1]) != "A" if j + 1 < len(words) else True)
+        named = [f"place {place}", f"place {place} {kind}", f"length {len(span)}", f"length {len(span)} {kind}",
+                 f"shape {short}", f"shape {short} {kind}", f"shape {short} {head}", f"form {shape} {kind}",
+                 f"before {before}", f"before {before} {kind}", f"before {before2} {before}", f"after {after}",
+                 f"after {after} {kind}", f"inside {min(inside, 3)}", f"all asked {inside == len(span)}",
+                 f"near {min(near[0], 8)} {min(near[1], 8)}", f"left near {min(near[0], 10)}", f"right near {min(near[1], 10)}",
+                 f"around {min(int(around / 2), 15)}", f"around {min(int(around / 2), 15)} {kind}",
+                 f"whole {whole} {shape_of(span[0])}{shape_of(span[-1])}", f"first {span[0].lower()}",
+                 f"last {span[-1].lower()}", f"last {span[-1].lower()} {kind}", f"last {span[-1].lower()} {head}",
+                 f"end {span[-1][-3:].lower()} {kind}", f"end {span[-1][-2:].lower()} {head}",
+                 f"comma inside {',' in span}", f"brackets {before in '(' and after in ')'}",
+                 f"touches {before} {after}", f"sign around {not before[0].isalnum()} {not after[0].isalnum()} {kind}"]
+        return [zlib.crc32(name.encode()) % self.buckets for name in named]
+
+    # --- reading -----------------------------------------------------------------------------------------------------
+
+    def forward(self, features: Int[Tensor, "S F"]) -> Float[Tensor, "S"]:
+        """The score of each candidate."""
+        return self.w(features)[:, 0]
+
+    @torch.no_grad()
+    def answer(self, question: str, passage: str) -> str:
+        """The likeliest span; "" where a passage gives no candidate."""
+        found = self._candidates(question, passage)
+        if not found:
+            return ""
+        scores = self(torch.tensor([features for _, features in found]))
+        return found[int(scores.argmax())][0].text
+
+
+def shape_of(word: str) -> str:
+    """Y a year, 9 another number, A a capital first, a small letters, and a sign itself."""
+    if word.isdigit() and len(word) == 4 and word[0] in "12":
+        return "Y"
+    return "9" if word[0].isdigit() else "A" if word[0].isupper() else "a" if word[0].isalpha() else word[0]
+
+
+def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]]], epochs: int = 8, lr: float = 0.03,
+               weight_decay: float = 1e-4, seed: int = 0) -> float:
+    r"""Maximize $\ln \sum_{s \text{ right}} p(s \mid q, d)$ over (question, passage, answers); returns the share that had a right span.
+
+    Questions whose answer is no candidate teach nothing and are left out. Raises ValueError if none is left.
+    """
+    examples = []
+    for question, passage, truths in asked:
+        wanted = {normalized(truth) for truth in truths}
+        found = reader._candidates(question, passage)
+        right = torch.tensor([normalized(span.text) in wanted for span, _ in found], dtype=torch.bool)
+        if right.any():
+            examples.append((torch.tensor([features for _, features in found]), right))
+    if not examples:
+        raise ValueError(f"asked has {len(asked)} questions and no answer among their candidates; expected at least one")
+    optimizer = torch.optim.Adam(reader.parameters(), lr=lr)
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(epochs):
+        for rows in torch.randperm(len(examples), generator=generator).split(16):
+            loss = weight_decay * reader.w.weight.square().sum()
+            for features, right in (examples[row] for row in rows.tolist()):
+                scores = reader(features)
+                loss = loss + (scores.logsumexp(0) - scores[right].logsumexp(0)) / len(rows)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return len(examples) / len(asked)

@@ -1,0 +1,188 @@
+r"""Which documents of a collection bear on a question: TF-IDF, BM25 and LSA, by one interface; and how to measure it.
+
+A document and a question are lists of words. An index scores every document for a question; the best ones go into a
+prompt. Counts know a document by the words that it shares with the question, vectors by words that keep like company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.tokenizers import Vocabulary
+from course_lib.words import LSA, count_words, inverse_document_frequency
+
+Words = Sequence[str]
+
+
+class Hit(NamedTuple):
+    """A document found: its number in the collection, and its score.
+
+    >>> Hit(document=3, score=0.5).document
+    3
+    """
+
+    document: int
+    score: float
+
+
+class Index:
+    """A collection that can be asked. What differs is `scores`, (Q, N): of every document for every question.
+
+    >>> class Shortest(Index):
+    ...     num_documents = 2
+    ...     def scores(self, questions):
+    ...         return torch.tensor([[-3.0, -1.0]]).expand(len(questions), 2)
+    >>> Shortest().search(["anything"], k=2)
+    [Hit(document=1, score=-1.0), Hit(document=0, score=-3.0)]
+    """
+
+    num_documents: int
+
+    def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
+        """How well each document fits each question, larger is better. Words that the collection lacks count nothing."""
+        raise NotImplementedError
+
+    def search(self, question: Words, k: int = 3) -> list[Hit]:
+        """The k best documents, best first; of two with one score, the earlier one."""
+        if not 1 <= k <= self.num_documents:
+            raise ValueError(f"k is {k}; this collection has 1 to {self.num_documents} documents to give")
+        scores = self.scores([question])[0]                          # (N,)
+        best = scores.argsort(descending=True, stable=True)[:k]
+        return [Hit(number, scores[number].item()) for number in best.tolist()]
+
+
+class TfIdf(Index):
+    r"""The cosine of weighted counts: $w_t(d) = (1 + \ln n_t(d))\, \mathrm{idf}(t)$, and 0 for a word that d lacks.
+
+    sublinear  the tenth occurrence of a word says less than the first: $1 + \ln n$ in place of $n$
+    normalize  rows of length 1; without it long documents win
+
+    The idf is the slide's, $\ln \frac{N + 1}{\mathrm{df} + 1} + 1$. Equal to scikit-learn's `TfidfVectorizer`.
+
+    >>> index = TfIdf(["the cat sat".split(), "the dog ran and ran".split()])
+    >>> index.search("where is the dog".split(), k=1)[0].document
+    1
+    """
+
+    def __init__(self, documents: Sequence[Words], sublinear: bool = True, normalize: bool = True):
+        self.vocabulary, counts = counted(documents)
+        self.num_documents, self.sublinear, self.normalize = len(counts), sublinear, normalize
+        self.idf = inverse_document_frequency(counts)                # (V,)
+        self.rows = self.weighed(counts)                             # (N, V)
+
+    def weighed(self, counts: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
+        """Counts as the collection weighs them, of documents and of questions alike."""
+        if self.sublinear:
+            counts = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0.0)
+        rows = counts * self.idf
+        return F.normalize(rows, dim=-1) if self.normalize else rows
+
+    def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
+        return self.weighed(count_words(questions, self.vocabulary)) @ self.rows.T
+
+
+class BM25(Index):
+    r"""$\sum_{t \in q} \mathrm{idf}(t)\, \frac{n_t(d)\,(k_1 + 1)}{n_t(d) + k_1 (1 - b + b\,|d| / \overline{|d|})}$.
+
+    k1  how soon more occurrences stop counting: at 0 a word is there or not, and a large one counts them all
+    b   how far a document's length is held against it, 0 to 1; the mean length of the collection is free
+
+    $\mathrm{idf}(t) = \ln\bigl(1 + \frac{N - \mathrm{df} + 0.5}{\mathrm{df} + 0.5}\bigr)$, never negative. A word that
+    stands twice in the question counts twice. Paper: Robertson and Zaragoza 2009.
+
+    >>> index = BM25(["the cat sat".split(), "the dog ran and ran".split()])
+    >>> index.search("where is the dog".split(), k=1)[0].document
+    1
+    """
+
+    def __init__(self, documents: Sequence[Words], k1: float | int = 1.2, b: float | int = 0.75):
+        if k1 < 0 or not 0 <= b <= 1:
+            raise ValueError(f"k1 is {k1} and b {b}; expected k1 of 0 or more, and b from 0 to 1")
+        self.vocabulary, counts = counted(documents)
+        self.num_documents = N = len(counts)
+        df = (counts > 0).sum(dim=0)                                 # (V,)
+        self.idf = (1 + (N - df + 0.5) / (df + 0.5)).log()
+        lengths = torch.tensor([float(len(document)) for document in documents])[:, None]        # (N, 1)
+        saturated = counts * (k1 + 1) / (counts + k1 * (1 - b + b * lengths / lengths.mean()))
+        self.rows = self.idf * torch.where(counts > 0, saturated, 0.0)                           # (N, V)
+
+    def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
+        return count_words(questions, self.vocabulary) @ self.rows.T
+
+
+class Latent(Index):
+    """The cosine in the space of latent semantic analysis: a question may find a document that shares no word with it.
+
+    k  dimensions of the space; the table is that of `TfIdf`
+
+    >>> docs = ["a ship at sea", "a boat at sea", "a cat at home", "a dog at home"]
+    >>> index = Latent([doc.split() for doc in docs], k=2)
+    >>> [hit.document for hit in index.search(["ship"], k=2)]        # the second lacks the word
+    [0, 1]
+    """
+
+    def __init__(self, documents: Sequence[Words], k: int = 100):
+        self.counted = TfIdf(documents)
+        self.num_documents = self.counted.num_documents
+        self.space = LSA(self.counted.rows, k)                       # refuses a k that the table has not
+        self.rows = F.normalize(self.space.documents, dim=1)         # (N, k)
+
+    def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
+        rows = self.counted.weighed(count_words(questions, self.counted.vocabulary))
+        return F.normalize(self.space.place(rows), dim=1) @ self.rows.T
+
+
+def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"]]:
+    """The words of a collection, and how often each document has each."""
+    if not any(len(document) for document in documents):
+        raise ValueError(f"documents has {len(documents)} documents and no word; expected at least one word")
+    vocabulary = Vocabulary(sorted({word for document in documents for word in document}))
+    return vocabulary, count_words(documents, vocabulary)
+
+
+# --- how good it is --------------------------------------------------------------------------------------------------
+
+
+def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
+    """The place, from 1, at which each question finds the document that it wants.
+
+    scores  (Q, N)
+    wanted  (Q,), a document each
+
+    Ties are held against it: a document with the same score is counted as found before. A method that scores all alike
+    is then last, and not first.
+
+    >>> ranks(torch.tensor([[0.1, 0.9, 0.5], [0.3, 0.3, 0.3]]), torch.tensor([2, 0]))
+    tensor([2, 3])
+    """
+    if scores.dim() != 2 or wanted.shape != scores.shape[:1]:
+        raise ValueError(f"scores has shape {tuple(scores.shape)} and wanted {tuple(wanted.shape)}; expected (Q, N) and (Q,)")
+    if len(wanted) and not 0 <= int(wanted.min()) <= int(wanted.max()) < scores.shape[1]:
+        raise ValueError(f"wanted reaches from {wanted.min()} to {wanted.max()}; expected 0..{scores.shape[1] - 1}")
+    own = scores.gather(1, wanted[:, None])                          # (Q, 1)
+    return (scores >= own).sum(dim=1)
+
+
+def recall_at(found: Int[Tensor, "..."], k: int) -> float:
+    """R@k, the share of questions whose document is among the first k."""
+    if k < 1:
+        raise ValueError(f"k is {k}; expected at least 1")
+    _some(found)
+    return (found <= k).double().mean().item()
+
+
+def mean_reciprocal_rank(found: Int[Tensor, "..."]) -> float:
+    """MRR, the mean of 1 / rank: 1 if all are first, 0.5 if all are second."""
+    _some(found)
+    return (1 / found.double()).mean().item()
+
+
+def _some(found: Tensor) -> None:
+    if not len(found):
+        raise ValueError("there are no ranks; expected those of at least one question")

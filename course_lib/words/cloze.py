@@ -1,0 +1,77 @@
+"""Taylor's cloze procedure (1953): words deleted by a rule, and how many of them a reader can restore.
+
+The share that readers restore measures how readable a text is for them. Taylor set it beside formulas that count words
+and syllables, Flesch's among them; here both are.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+WORD = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*")
+VOWELS = re.compile(r"[aeiouy]+")
+
+
+class Gaps(NamedTuple):
+    """A text with gaps. words: of the text, "____" where one was deleted; places: where; answers: what stood there.
+
+    >>> print(Gaps(["the", "____"], [1], ["cat"]))
+    the ____
+    """
+
+    words: list[str]
+    places: list[int]
+    answers: list[str]
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+def delete_every(words: list[str], every: int = 5, first: int | None = None) -> Gaps:
+    """Delete every fifth word, or another, whatever it is: easy words and hard ones come as they come.
+
+    first  the place of the first to go; every - 1 if None
+
+    Raises ValueError where nothing would be deleted.
+
+    >>> print(delete_every("the cat sat on the mat and saw the dog".split()))
+    the cat sat on ____ mat and saw the ____
+    """
+    first = every - 1 if first is None else first
+    if every < 2 or not 0 <= first < len(words):
+        raise ValueError(f"every is {every} and first {first}; expected at least 2, and a place in 0..{len(words) - 1}")
+    places = list(range(first, len(words), every))
+    gone = set(places)
+    return Gaps(["____" if i in gone else word for i, word in enumerate(words)], places, [words[i] for i in places])
+
+
+def restored(guesses: list[str], gaps: Gaps) -> float:
+    """The cloze score: the share of gaps in which the very word was guessed. Case does not count, synonyms do not either."""
+    if len(guesses) != len(gaps.answers):
+        raise ValueError(f"guesses has {len(guesses)} words; expected {len(gaps.answers)}, one a gap")
+    return sum(a.lower() == b.lower() for a, b in zip(guesses, gaps.answers)) / len(gaps.answers)
+
+
+def flesch(text: str) -> float:
+    r"""$206.835 - 1.015 \frac{\text{words}}{\text{sentences}} - 84.6 \frac{\text{syllables}}{\text{words}}$.
+
+    Flesch's reading ease (1948): 100 is very easy, 0 very hard. Syllables are counted as groups of vowels, a silent e at
+    the end left out: right for most English words.
+
+    >>> round(flesch("The cat sat on the mat."))
+    116
+    """
+    words = WORD.findall(text)
+    sentences = len(re.findall(r"[.!?]+(?:\s|$)", text.strip()))
+    if not words or not sentences:
+        raise ValueError(f"text has {len(words)} words and {sentences} sentences; expected at least 1 of each")
+    return 206.835 - 1.015 * len(words) / sentences - 84.6 * sum(map(syllables, words)) / len(words)
+
+
+def syllables(word: str) -> int:
+    """Groups of vowels; an e at the end is silent, but for -le after a consonant; at least one."""
+    word = word.lower()
+    count = len(VOWELS.findall(word))
+    silent = word.endswith("e") and not word.endswith("ee") and not re.search(r"[^aeiouy]le$", word)
+    return max(1, count - silent)

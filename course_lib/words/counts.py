@@ -1,0 +1,158 @@
+"""What a text is when its words are counted: bags of words, TF-IDF, and which words stand near which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.tokenizers import Vocabulary
+
+
+def ngrams(words: Sequence[str], n: int) -> list[str]:
+    """Every n words that follow each other, joined by a space: what keeps some of the order in a bag.
+
+    >>> ngrams(["I", "love", "this", "movie"], 2)
+    ['I love', 'love this', 'this movie']
+    """
+    if n < 1:
+        raise ValueError(f"n is {n}; expected at least 1")
+    return [" ".join(words[i:i + n]) for i in range(len(words) - n + 1)]
+
+
+def count_words(docs: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Float[Tensor, "N V"]:
+    """How often each symbol of the vocabulary occurs in each document, a list of words. Other words do not count.
+
+    The document is a *bag*: two documents with the same words in two orders have the same row.
+
+    >>> docs = [["to", "be", "or", "not", "to", "be"], ["not", "now"]]
+    >>> count_words(docs, Vocabulary(["be", "not", "to"]))
+    tensor([[2., 1., 2.],
+            [0., 1., 0.]])
+    """
+    docs = _documents(docs)
+    counts = torch.zeros(len(docs), len(vocabulary))
+    for row, doc in zip(counts, docs):
+        known = [vocabulary.id(word) for word in doc if word in vocabulary]
+        row += torch.bincount(torch.tensor(known, dtype=torch.long), minlength=len(vocabulary))
+    return counts
+
+
+def inverse_document_frequency(counts: Tensor) -> Float[Tensor, "V"]:
+    r"""$\mathrm{idf}(w) = \ln \frac{N + 1}{\mathrm{df}(w) + 1} + 1$ with the number df of documents that hold w.
+
+    As on the slide, and as scikit-learn's `smooth_idf`. A word of every document has 1, a word of none the most.
+    """
+    _counts(counts)
+    df = (counts > 0).sum(dim=0)                                     # (V,)
+    return ((len(counts) + 1) / (df + 1).to(counts.dtype)).log() + 1
+
+
+def weigh(counts: Tensor, lengths: Tensor | None = None, idf: Tensor | None = None) -> Float[Tensor, "N V"]:
+    r"""TF-IDF: $\mathrm{tf}(w, d)\, \mathrm{idf}(w)$, where tf is the count of w in d divided by the length of d.
+
+    counts   (N, V), as `count_words` gives them
+    lengths  (N,), words of each document, those outside the vocabulary too; the sum of the counts unless given
+    idf      (V,), of the documents that were trained on; of these unless given
+
+    scikit-learn multiplies the raw counts by the same idf and divides each row by its Euclidean norm: its rows are these,
+    scaled. An empty document has zeros.
+    """
+    _counts(counts)
+    lengths = counts.sum(dim=1) if lengths is None else lengths.to(counts.dtype)
+    idf = inverse_document_frequency(counts) if idf is None else idf
+    if lengths.shape != counts.shape[:1] or idf.shape != counts.shape[1:]:
+        raise ValueError(f"lengths has shape {tuple(lengths.shape)} and idf {tuple(idf.shape)}; counts, "
+                         f"{tuple(counts.shape)}, need {tuple(counts.shape[:1])} and {tuple(counts.shape[1:])}")
+    return counts / lengths.clamp(min=1)[:, None] * idf
+
+
+class Corpus(NamedTuple):
+    """Sentences one after the other, as numbers.
+
+    >>> Corpus.of([["a", "b"], ["b", "z", "a"]], Vocabulary(["a", "b"]))
+    Corpus(tokens=tensor([0, 1, 1, 0]), sentence=tensor([0, 0, 1, 1]), num_words=2)
+    """
+
+    tokens: Int[Tensor, "T"]                                         # the id of each word
+    sentence: Int[Tensor, "T"]                                       # the number of the sentence that it stands in
+    num_words: int                                                   # in the vocabulary
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Corpus:
+        """Words outside the vocabulary are left out before windows are laid, as in word2vec."""
+        tokens, sentence = [], []
+        for number, words in enumerate(_documents(sentences)):
+            known = [vocabulary.id(word) for word in words if word in vocabulary]
+            tokens += known
+            sentence += [number] * len(known)
+        if not tokens:
+            raise ValueError(f"sentences hold none of the {len(vocabulary)} words of the vocabulary; expected at least one")
+        return cls(torch.tensor(tokens), torch.tensor(sentence), len(vocabulary))
+
+    @property
+    def counts(self) -> Int[Tensor, "V"]:
+        """How often each word occurs."""
+        return torch.bincount(self.tokens, minlength=self.num_words)
+
+
+def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = None) -> tuple[
+        Int[Tensor, "..."], Int[Tensor, "..."], Int[Tensor, "..."]]:
+    """Every (centre, context) within `window` words of the same sentence, as ids, and how far they are apart.
+
+    reach  for each word its own window, 1 to `window`; `window` for all unless given
+
+    No window goes across the end of a sentence.
+    """
+    if window < 1:
+        raise ValueError(f"window is {window}; expected at least 1")
+    tokens, sentence = corpus.tokens, corpus.sentence
+    reach = torch.full_like(tokens, window) if reach is None else reach
+    centres, contexts, apart = [], [], []
+    for d in range(1, min(window, len(tokens) - 1) + 1):
+        left = torch.arange(len(tokens) - d)[sentence[:-d] == sentence[d:]]
+        for centre, context in ((left, left + d), (left + d, left)):
+            kept = reach[centre] >= d
+            centres.append(tokens[centre[kept]])
+            contexts.append(tokens[context[kept]])
+            apart.append(torch.full_like(centres[-1], d))
+    if not centres:
+        return tokens[:0], tokens[:0], tokens[:0]
+    return torch.cat(centres), torch.cat(contexts), torch.cat(apart)
+
+
+def cooccurrences(corpus: Corpus, window: int, by_distance: bool = False) -> Tensor:
+    """How often each word stands within `window` words of each other: a sparse (V, V), symmetric.
+
+    by_distance  a word d places away counts 1/d, as in GloVe
+
+    >>> corpus = Corpus.of([["a", "b", "a"]], Vocabulary(["a", "b"]))
+    >>> cooccurrences(corpus, 2).to_dense()
+    tensor([[2., 2.],
+            [2., 0.]])
+    """
+    centre, context, apart = window_pairs(corpus, window)
+    V = corpus.num_words
+    pair, which = (centre * V + context).unique(return_inverse=True)
+    weight = 1 / apart.double() if by_distance else torch.ones(len(apart), dtype=torch.float64)
+    values = torch.zeros(len(pair), dtype=torch.float64).index_add_(0, which, weight)
+    return torch.sparse_coo_tensor(torch.stack([pair // V, pair % V]), values.float(), (V, V), is_coalesced=True,
+                                   check_invariants=True)
+
+
+def _documents(docs: Iterable[Sequence[str]]) -> list[Sequence[str]]:
+    docs = list(docs)
+    if not docs:
+        raise ValueError("got no documents; expected at least one")
+    for number, doc in enumerate(docs):
+        if isinstance(doc, str):
+            raise ValueError(f"document {number} is the text {doc[:20]!r}; expected a list of its words")
+    return docs
+
+
+def _counts(counts: Tensor) -> None:
+    if counts.dim() != 2 or not len(counts):
+        raise ValueError(f"counts has shape {tuple(counts.shape)}; expected (documents, words), with at least one document")

@@ -1,0 +1,72 @@
+"""GloVe: vectors whose inner products are logarithms of counts, by weighted least squares."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+
+def weight(counts: Tensor, maximum: float = 100.0, power: float = 0.75) -> Tensor:
+    r"""$f(x) = \min\bigl(1, (x / x_{max})^{power}\bigr)$: rare pairs are noisy and count less, frequent ones no more than 1."""
+    if maximum <= 0:
+        raise ValueError(f"maximum is {maximum}; expected a count above 0")
+    return (counts / maximum).clamp(max=1) ** power
+
+
+class GloVe(nn.Module):
+    r"""$J = \sum_{i, j : X_{ij} > 0} f(X_{ij}) \bigl(w_i^T \tilde w_j + b_i + \tilde b_j - \ln X_{ij}\bigr)^2$.
+
+    X counts which words stand near which. Pairs that were never seen do not take part: ln 0 has no value to fit. The sum of
+    the two vectors of a word is what is kept.
+
+    Slides: "Embeddings". Paper: Pennington, Socher and Manning 2014.
+
+    >>> model = GloVe(2, 3)
+    >>> losses = model.fit_counts(torch.tensor([[0.0, 8.0], [8.0, 2.0]]), updates=100)
+    >>> losses[-1] < 0.01 * losses[0]
+    True
+    """
+
+    def __init__(self, num_words: int, width: int):
+        super().__init__()
+        if num_words < 1 or width < 1:
+            raise ValueError(f"num_words is {num_words} and width {width}; expected at least 1 each")
+        self.word, self.context = (nn.Parameter((torch.rand(num_words, width) - 0.5) / width) for _ in range(2))
+        self.word_bias, self.context_bias = (nn.Parameter(torch.zeros(num_words)) for _ in range(2))
+
+    @property
+    def config(self) -> dict[str, int]:
+        """The constructor's arguments."""
+        return {"num_words": len(self.word), "width": self.word.shape[1]}
+
+    @property
+    def vectors(self) -> Float[Tensor, "V D"]:
+        r"""What is kept: $w + \tilde w$."""
+        return (self.word + self.context).detach()
+
+    def loss(self, i: Int[Tensor, "..."], j: Int[Tensor, "..."], counts: Float[Tensor, "..."], maximum: float = 100.0,
+             power: float = 0.75) -> Float[Tensor, ""]:
+        """J over these pairs, each with its count."""
+        if not (counts > 0).all():
+            raise ValueError(f"counts holds {counts.min():g}; expected pairs that were seen, counts above 0")
+        product = torch.einsum("pd,pd->p", self.word[i], self.context[j])
+        error = product + self.word_bias[i] + self.context_bias[j] - counts.log()
+        return (weight(counts, maximum, power) * error**2).sum()
+
+    def fit_counts(self, counts: Tensor, *, updates: int = 600, lr: float = 0.3, maximum: float = 100.0,
+                   power: float = 0.75) -> list[float]:
+        """Adagrad on all pairs of the sparse or dense table at once; returns the loss of each update, summed over pairs."""
+        if tuple(counts.shape) != (len(self.word), len(self.word)):
+            raise ValueError(f"counts has shape {tuple(counts.shape)}; this model has {len(self.word)} words")
+        sparse = counts.coalesce() if counts.is_sparse else counts.to_sparse()
+        (i, j), x = sparse.indices(), sparse.values()
+        optimizer = torch.optim.Adagrad(self.parameters(), lr)
+        losses = []
+        for _ in range(updates):
+            loss = self.loss(i, j, x, maximum, power)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses

@@ -1,0 +1,64 @@
+"""Topics: each a distribution over words, each document a mixture of a few. Latent Dirichlet allocation by scikit-learn."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+
+class TopicModel:
+    r"""Latent Dirichlet allocation: for each document $\theta \sim \mathrm{Dir}(\alpha)$, for each word $z \sim \theta$, $w \sim \phi_z$.
+
+    A bag of words again: where a word stands plays no part. scikit-learn finds topics by variational Bayes.
+
+    counts  (N, V), how often each word occurs in each document
+    num     topics
+    alpha   of the mixtures of topics, 1/num unless given; small: few topics a document
+
+    Slides: "Timeline: Language Modeling and Vector Semantics". Paper: Blei, Ng and Jordan 2003.
+
+    >>> model = TopicModel(torch.tensor([[9.0, 9.0, 0.0, 0.0], [0.0, 0.0, 9.0, 9.0]]), 2, alpha=0.1)
+    >>> sorted(sorted(topic) for topic in model.top_words(["oven", "bread", "rail", "train"], 2))
+    [['bread', 'oven'], ['rail', 'train']]
+    """
+
+    def __init__(self, counts: Tensor, num: int, alpha: float | None = None, iterations: int = 50, seed: int = 0):
+        from sklearn.decomposition import LatentDirichletAllocation  # here: slow to import
+
+        if num < 1 or counts.dim() != 2 or not counts.any():
+            raise ValueError(f"num is {num} and counts has shape {tuple(counts.shape)}; expected at least one topic, and "
+                             "documents with at least one word")
+        self._lda = LatentDirichletAllocation(num, doc_topic_prior=alpha, max_iter=iterations, random_state=seed)
+        self._lda.fit(counts.numpy())
+
+    @property
+    def topics(self) -> Float[Tensor, "num V"]:
+        """The probabilities of the words in each topic."""
+        weights = torch.from_numpy(self._lda.components_)
+        return weights / weights.sum(dim=1, keepdim=True)
+
+    def mixtures(self, counts: Float[Tensor, "N V"]) -> Float[Tensor, "N num"]:
+        """The expected share of each topic in each document, seen or new."""
+        return torch.from_numpy(self._lda.transform(self._fitting(counts)))
+
+    def top_words(self, words: list[str], num: int = 8) -> list[list[str]]:
+        """The likeliest words of each topic."""
+        if len(words) != self.topics.shape[1]:
+            raise ValueError(f"words has {len(words)}; the topics are over {self.topics.shape[1]}")
+        return [[words[i] for i in row.topk(min(num, len(words))).indices.tolist()] for row in self.topics]
+
+    def perplexity(self, seen: Float[Tensor, "N V"], held_out: Float[Tensor, "N V"]) -> float:
+        r"""Of the other half of each document: $\exp\bigl(-\frac{1}{n} \sum_w \ln \sum_z \theta_z \phi_{z w}\bigr)$.
+
+        The mixture of a document is inferred from `seen`, some of its words; `held_out` are its others. A perplexity of a
+        bound on whole documents, as scikit-learn has it, does not compare with that of a unigram; this one does.
+        """
+        held_out = torch.as_tensor(self._fitting(held_out)).double()
+        p = self.mixtures(seen) @ self.topics                        # (N, V): of the next word of each document
+        return float((-(held_out * p.log()).sum() / held_out.sum()).exp())
+
+    def _fitting(self, counts: Tensor):
+        if counts.dim() != 2 or counts.shape[1] != self._lda.components_.shape[1]:
+            raise ValueError(f"counts has shape {tuple(counts.shape)}; expected (documents, {self._lda.components_.shape[1]})")
+        return counts.numpy()

@@ -1,0 +1,144 @@
+"""A vector a word: neighbours, analogies, axes with a meaning, agreement with what people say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.tokenizers import Vocabulary
+
+
+class WordVectors(nn.Module):
+    """A table of vectors, one a word: a word has the same vector in every sentence.
+
+    words  the words, most frequent first where that is known
+    table  (V, D), or the width D alone: then zeros, until weights are loaded
+
+    >>> vectors = WordVectors(["a", "b", "c"], torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, -1.0]]))
+    >>> vectors.neighbours("a", 2)
+    [('b', 0.7071067690849304), ('c', 0.0)]
+    """
+
+    def __init__(self, words: Sequence[str], table: Tensor | int):
+        super().__init__()
+        self.vocabulary = Vocabulary(list(words))
+        if isinstance(table, int):
+            table = torch.zeros(len(self.vocabulary), table)
+        if table.dim() != 2 or len(table) != len(self.vocabulary):
+            raise ValueError(f"table has shape {tuple(table.shape)}; {len(self.vocabulary)} words need as many rows")
+        self.register_buffer("table", table.detach().clone())
+
+    @property
+    def words(self) -> list[str]:
+        """The words, in the order of the rows."""
+        return self.vocabulary.symbols
+
+    @property
+    def width(self) -> int:
+        """Numbers a vector."""
+        return self.table.shape[1]
+
+    @property
+    def config(self) -> dict:
+        """The constructor's arguments; the table itself is weights."""
+        return {"words": self.words, "table": self.width}
+
+    def extra_repr(self) -> str:
+        """How many, how wide."""
+        return f"{len(self.words)} words, {self.width} numbers each"
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.vocabulary
+
+    def __getitem__(self, word: str) -> Float[Tensor, "D"]:
+        return self.table[self._id(word)]
+
+    def forward(self, words: Sequence[str]) -> Float[Tensor, "T D"]:
+        """The vectors of these words."""
+        return self.table[[self._id(word) for word in words]]
+
+    def unit(self) -> Float[Tensor, "V D"]:
+        """The vectors, each of length 1: their inner products are cosines."""
+        return F.normalize(self.table, dim=1)
+
+    def cosine(self, a: str, b: str) -> float:
+        """The cosine of the angle between two words."""
+        return F.cosine_similarity(self[a], self[b], dim=0).item()
+
+    def neighbours(self, word: str | Float[Tensor, "D"], num: int = 8,
+                   without: Iterable[str] = ()) -> list[tuple[str, float]]:
+        """The words of the largest cosine with a word or a vector, and the cosines; the word itself is no neighbour.
+
+        without  words that are not to be named either
+        """
+        if isinstance(word, str):
+            without, word = [*without, word], self[word]
+        cosines = self.unit() @ F.normalize(word, dim=0)             # (V,)
+        cosines[[self._id(each) for each in without]] = -torch.inf
+        values, rows = cosines.topk(min(num, len(self) - len(set(without))))
+        return [(self.words[row], value) for row, value in zip(rows.tolist(), values.tolist())]
+
+    def analogy(self, a: str, b: str, c: str, num: int = 1) -> list[tuple[str, float]]:
+        r"""a is to b as c is to ...: the words nearest to $\hat b - \hat a + \hat c$, vectors of length 1.
+
+        The three words of the question are no answers: without this rule the nearest is often c or b itself.
+        """
+        unit = F.normalize(self([a, b, c]), dim=1)
+        return self.neighbours(unit[1] - unit[0] + unit[2], num, {a, b, c})
+
+    def axis(self, one: Sequence[str], other: Sequence[str]) -> Float[Tensor, "D"]:
+        """The direction from `other` to `one`, both given by words: good against bad. Of length 1."""
+        if not one or not other:
+            raise ValueError(f"the ends have {len(one)} and {len(other)} words; expected at least one each")
+        ends = [F.normalize(self(words), dim=1).mean(dim=0) for words in (one, other)]
+        return F.normalize(ends[0] - ends[1], dim=0)
+
+    def average(self, words: Sequence[str]) -> Float[Tensor, "D"]:
+        """The mean of the vectors of the words that have one; zeros if none has."""
+        known = [word for word in words if word in self]
+        return self(known).mean(dim=0) if known else torch.zeros_like(self.table[0])
+
+    def _id(self, word: str) -> int:
+        if word not in self.vocabulary:
+            raise ValueError(f"{word!r} is not among the {len(self)} words that have a vector")
+        return self.vocabulary.id(word)
+
+
+def analogies_right(vectors: WordVectors, questions: Iterable[tuple[str, str, str, str]]) -> tuple[int, int]:
+    """How many questions "a is to b as c is to d" are answered by d first, and how many have all four words.
+
+    As `WordVectors.analogy`, all questions at once. Questions with a word that has no vector are left out of both.
+    """
+    known = [question for question in questions if all(word in vectors for word in question)]
+    if not known:
+        return 0, 0
+    unit = vectors.unit()
+    a, b, c, d = torch.tensor([[vectors.vocabulary.id(word) for word in question] for question in known]).T
+    right = 0
+    for rows in torch.arange(len(known)).split(512):
+        cosines = (unit[b[rows]] - unit[a[rows]] + unit[c[rows]]) @ unit.T       # (512, V)
+        for asked in (a, b, c):
+            cosines[torch.arange(len(rows)), asked[rows]] = -torch.inf
+        right += int((cosines.argmax(dim=1) == d[rows]).sum())
+    return right, len(known)
+
+
+def agreement(vectors: WordVectors, pairs: Iterable[tuple[str, str, float]]) -> tuple[float, int]:
+    """Spearman's correlation of cosines with people's scores, and how many pairs have both words.
+
+    Pairs with a word that has no vector are left out: print the number beside the correlation.
+    """
+    from scipy.stats import spearmanr
+
+    known = [(a, b, score) for a, b, score in pairs if a in vectors and b in vectors]
+    if len(known) < 3:
+        raise ValueError(f"pairs has {len(known)} with both words in the vectors; expected at least 3")
+    cosines = [vectors.cosine(a, b) for a, b, _ in known]
+    return float(spearmanr(cosines, [score for _, _, score in known]).statistic), len(known)

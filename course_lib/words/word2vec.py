@@ -1,0 +1,208 @@
+"""word2vec: vectors that tell true neighbours of a word from drawn ones. Skip-gram and CBOW with negative sampling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from course_lib.words.counts import Corpus, window_pairs
+
+
+def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
+                           negatives: Float[Tensor, "B K D"]) -> Float[Tensor, ""]:
+    r"""$-\log \sigma(u_o^T v) - \sum_{k=1}^{K} \log \sigma(-u_k^T v)$, the mean over the batch.
+
+    A classifier of pairs: did this word really stand there? One true pair (w, C+), K drawn ones (w, C-).
+
+    Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
+    """
+    true = torch.einsum("bd,bd->b", u, v)
+    drawn = torch.einsum("bkd,bd->bk", negatives, v)
+    return -(F.logsigmoid(true) + F.logsigmoid(-drawn).sum(dim=1)).mean()
+
+
+class NoiseSampler:
+    r"""Draws words with $p(w) \propto \mathrm{count}(w)^{power}$, and never the one that really stands there.
+
+    counts  (V,), of the training text
+    power   1 draws as often as the text has them, 0 all alike; 0.75 lies between
+
+    Raises ValueError where fewer than two words can be drawn: then a negative other than the target need not exist.
+
+    >>> sampler = NoiseSampler(torch.tensor([16, 1, 0]))
+    >>> sampler.probabilities                                        # 16^0.75 = 8
+    tensor([0.8889, 0.1111, 0.0000], dtype=torch.float64)
+    >>> sampler.draw(torch.tensor([0]), 3)
+    tensor([[1, 1, 1]])
+    """
+
+    def __init__(self, counts: Tensor, power: float = 0.75):
+        if counts.dim() != 1 or (counts < 0).any() or int((counts > 0).sum()) < 2:
+            raise ValueError(f"counts has shape {tuple(counts.shape)}, {int((counts > 0).sum())} of them above 0; expected "
+                             "one a word, none below 0, and at least two words that occur")
+        weights = torch.where(counts > 0, counts.double() ** power, 0.0)
+        self.probabilities = weights / weights.sum()                 # (V,)
+        self._edges = torch.cat([self.probabilities.new_zeros(1), self.probabilities.cumsum(dim=0)])
+
+    def draw(self, target: Int[Tensor, "B"], k: int, generator: torch.Generator | None = None) -> Int[Tensor, "B K"]:
+        """k words for each target, none of them the target itself."""
+        if k < 1:
+            raise ValueError(f"k is {k}; expected at least one negative a pair")
+        low, high = self._edges[target, None], self._edges[target + 1, None]     # (B, 1): the target's piece of the line
+        u = torch.rand(len(target), k, generator=generator, dtype=torch.float64) * (low + self._edges[-1] - high)
+        u = torch.where(u < low, u, u - low + high)                  # (B, K): its piece is cut out, and never drawn
+        return torch.searchsorted(self._edges[1:], u, right=True).clamp(max=len(self.probabilities) - 1)
+
+
+def kept_in_subsampling(counts: Tensor, threshold: float) -> Float[Tensor, "V"]:
+    r"""The share of each word's occurrences that stays: $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$, f its share of the text.
+
+    Very frequent words say little of their neighbours; left out they also make windows reach further. As in the program of
+    2013, whose paper writes $\sqrt{t / f}$ alone.
+    """
+    if threshold <= 0:
+        raise ValueError(f"threshold is {threshold}; expected a share above 0, as 0.001")
+    ratio = threshold * counts.sum() / counts.clamp(min=1).double()
+    return (ratio.sqrt() + ratio).clamp(max=1)
+
+
+class SkipGram(nn.Module):
+    r"""Skip-gram with negative sampling: a word v tells which words u stand around it.
+
+    Two vectors a word: $v_w$ where it is the centre, $u_w$ where it is context. v is what is kept.
+
+    Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
+
+    >>> model = SkipGram(4, 2)
+    >>> loss = model.loss(torch.tensor([0]), torch.tensor([1]), torch.tensor([[2, 3]]))
+    >>> loss.item()                                          # 3 ln 2: knows nothing yet
+    2.0794...
+    """
+
+    def __init__(self, num_words: int, width: int):
+        super().__init__()
+        if num_words < 2 or width < 1:
+            raise ValueError(f"num_words is {num_words} and width {width}; expected at least 2 words and a width of 1")
+        self.centre = nn.Embedding(num_words, width)                 # v
+        self.context = nn.Embedding(num_words, width)                # u
+        nn.init.uniform_(self.centre.weight, -0.5 / width, 0.5 / width)
+        nn.init.zeros_(self.context.weight)
+
+    @property
+    def config(self) -> dict[str, int]:
+        """The constructor's arguments."""
+        return {"num_words": self.centre.num_embeddings, "width": self.centre.embedding_dim}
+
+    def forward(self, centre: Int[Tensor, "B"], context: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
+        """The log-odds that the pair is a true one."""
+        return torch.einsum("bd,bd->b", self.context(context), self.centre(centre))
+
+    def loss(self, centre: Int[Tensor, "B"], context: Int[Tensor, "B"],
+             negatives: Int[Tensor, "B K"]) -> Float[Tensor, ""]:
+        """Of true pairs, each with K drawn ones."""
+        return negative_sampling_loss(self.centre(centre), self.context(context), self.context(negatives))
+
+    def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
+                ) -> Iterator[tuple[Tensor, Tensor]]:
+        """One epoch's (centre, context), shuffled. Each centre draws its own window, 1 to `window`: near words count more."""
+        reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
+        centre, context, _ = window_pairs(corpus, window, reach)
+        for rows in torch.randperm(len(centre), generator=generator).split(batch_size):
+            yield centre[rows], context[rows]
+
+
+class CBOW(SkipGram):
+    r"""The other way round: the mean of the vectors around it tells the word, $\frac{1}{|C|} \sum_{c \in C} v_c$ against $u_w$.
+
+    Where skip-gram makes a pair of each word around, CBOW makes one of all of them, and is faster.
+
+    >>> model = CBOW(4, 2)
+    >>> model.mean(torch.tensor([[1, -1]])).equal(model.centre(torch.tensor([1])))
+    True
+    """
+
+    def forward(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
+        """The log-odds that the word stands there; `around` is filled up with -1."""
+        return torch.einsum("bd,bd->b", self.context(word), self.mean(around))
+
+    def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],
+             negatives: Int[Tensor, "B K"]) -> Float[Tensor, ""]:
+        return negative_sampling_loss(self.mean(around), self.context(word), self.context(negatives))
+
+    def mean(self, around: Int[Tensor, "B C"]) -> Float[Tensor, "B D"]:
+        """Of the vectors of the words that are there."""
+        there = around >= 0                                          # (B, C)
+        v = self.centre(around.clamp(min=0)) * there[..., None]      # (B, C, D)
+        return v.sum(dim=1) / there.sum(dim=1, keepdim=True).clamp(min=1)
+
+    def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
+                ) -> Iterator[tuple[Tensor, Tensor]]:
+        """One epoch's (words around, word), shuffled; a word alone in its sentence is left out."""
+        reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
+        around, there = words_around(corpus, window, reach)
+        rows_with_any = there.any(dim=1).nonzero()[:, 0]
+        for rows in rows_with_any[torch.randperm(len(rows_with_any), generator=generator)].split(batch_size):
+            yield around[rows], corpus.tokens[rows]
+
+
+def words_around(corpus: Corpus, window: int, reach: Int[Tensor, "T"]) -> tuple[Int[Tensor, "T C"], Bool[Tensor, "T C"]]:
+    """For each word the 2 * window ids around it, from left to right, -1 where the sentence or its own window ends."""
+    if window < 1:
+        raise ValueError(f"window is {window}; expected at least 1")
+    T = len(corpus.tokens)
+    offsets = torch.tensor([d for d in range(-window, window + 1) if d])
+    place = torch.arange(T)[:, None] + offsets                       # (T, C)
+    inside = place.clamp(0, T - 1)
+    there = (place == inside) & (corpus.sentence[inside] == corpus.sentence[:, None]) & (offsets.abs() <= reach[:, None])
+    return torch.where(there, corpus.tokens[inside], -1), there
+
+
+def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, negatives: int = 5, batch_size: int = 16384,
+          lr: float = 0.01, power: float = 0.75, threshold: float | None = None, seed: int = 0,
+          after_epoch: Callable[[int, float], None] | None = None) -> list[float]:
+    """Adam, its rate falling in a line to 0 over the run; returns the mean loss of each epoch.
+
+    negatives    drawn words a true pair, from counts ** power, never the target
+    threshold    of `kept_in_subsampling`: each epoch leaves out frequent words anew; None keeps all
+    after_epoch  called with the number of epochs done and the loss
+
+    Raises ValueError for a model with another number of words, and a text in which no word has a neighbour.
+    """
+    if model.config["num_words"] != corpus.num_words:
+        raise ValueError(f"model has {model.config['num_words']} words; the corpus has {corpus.num_words}")
+    if window < 1:
+        raise ValueError(f"window is {window}; expected at least 1")
+    if epochs < 1 or batch_size < 1:
+        raise ValueError(f"epochs is {epochs} and batch_size {batch_size}; expected at least 1 each")
+    generator = torch.Generator().manual_seed(seed)
+    noise = NoiseSampler(corpus.counts, power)
+    kept = None if threshold is None else kept_in_subsampling(corpus.counts, threshold)
+    optimizer = torch.optim.Adam(model.parameters(), lr)
+    losses = []
+    for epoch in range(epochs):
+        text = corpus
+        if kept is not None:
+            stays = torch.rand(len(corpus.tokens), generator=generator) < kept[corpus.tokens]
+            text = Corpus(corpus.tokens[stays], corpus.sentence[stays], corpus.num_words)
+        batches = [batch for batch in model.batches(text, window, batch_size, generator) if len(batch[1])]
+        if not batches:
+            raise ValueError("no word of the corpus has another one in its window; expected sentences of two words or more")
+        total = 0.0
+        for number, (given, target) in enumerate(batches):
+            optimizer.param_groups[0]["lr"] = lr * (1 - (epoch + number / len(batches)) / epochs)
+            loss = model.loss(given, target, noise.draw(target, negatives, generator))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            total += loss.item() * len(target)
+        losses.append(total / sum(len(target) for _, target in batches))
+        if not math.isfinite(losses[-1]):
+            raise FloatingPointError(f"the loss of epoch {epoch + 1} is {losses[-1]}; a smaller lr than {lr} may help")
+        if after_epoch:
+            after_epoch(epoch + 1, losses[-1])
+    return losses
