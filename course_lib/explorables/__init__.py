@@ -7,12 +7,18 @@ from course_lib.explorables.attention_heads import AttentionHeads
 from course_lib.explorables.bert_masking import MaskingForBert
 from course_lib.explorables.cache_steps import CacheSteps
 from course_lib.explorables.chain_rule import ChainRule
+from course_lib.explorables.computation_graph import ComputationGraph
 from course_lib.explorables.decoding_tree import DecodingTree
+from course_lib.explorables.drawn_digit import DrawnDigit
+from course_lib.explorables.loss_surface import LossSurface
+from course_lib.explorables.lstm_letters import LstmLetters
 from course_lib.explorables.made_masks import MadeMasks
 from course_lib.explorables.mask_editor import MaskEditor
 from course_lib.explorables.nade_pixels import NadePixels
+from course_lib.explorables.receptive_field import ReceptiveField
 from course_lib.explorables.sinusoids import Sinusoids
 from course_lib.explorables.timeline import Timeline
 
-__all__ = ["AttentionHeads", "CacheSteps", "ChainRule", "DecodingTree", "MadeMasks", "MaskEditor", "MaskingForBert",
-           "NadePixels", "Sinusoids", "Timeline"]
+__all__ = ["AttentionHeads", "CacheSteps", "ChainRule", "ComputationGraph", "DecodingTree", "DrawnDigit",
+           "LossSurface", "LstmLetters", "MadeMasks", "MaskEditor", "MaskingForBert", "NadePixels", "ReceptiveField",
+           "Sinusoids", "Timeline"]

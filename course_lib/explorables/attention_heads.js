@@ -80,12 +80,16 @@ export const top = (p, count = 3) =>
 
 /* ---- the page ---- */
 const TRAITS = ["text_ids", "off", "shown"];
+const HELP = "Choose a text or change its words; press a head to see it large; switch a head off and watch the predictions.";
 
 function render({ model, el }) {
   const names = model.get("words"), sizes = model.get("sizes"), examples = model.get("examples");
   const m = unpack(model.get("weights"), sizes, names.length), most = sizes.window - 1;
-  const { live, say, state, change, mount } = tie(model, TRAITS,
-    "Choose a text or change its words; press a head to see it large; switch a head off and watch the predictions.");
+  const { live, say, state, change: commit, mount } = tie(model, TRAITS);
+  function change(values, sentence) {
+    commit(values, sentence);
+    told.hidden = live.textContent === told.textContent;             // what was just said is not shown twice
+  }
   const isOff = (s, layer, head) => s.off.some(pair => same(pair, [layer, head]));
   const head = ([layer, number]) => `layer ${layer + 1}, head ${number + 1}`;
   const write = pairs => pairs.filter(([, p], i) => i === 0 || p >= 0.005)
@@ -184,6 +188,7 @@ function render({ model, el }) {
         h("td", { "data-moved": shift[t] }, shift[t].toFixed(2))))));
     const found = { s, now, full, shift, T };
     told.textContent = moves(found);
+    told.hidden = false;
     return found;
   }
 
@@ -197,6 +202,7 @@ function render({ model, el }) {
           h("span", {}, `layer ${l + 1}`),
           ...row.map(({ large, box }) => h("div", {}, large, h("label", {}, box, "on")))))),
       h("div", {}, title, scrollable("Weights of one head", matrix))),
-    h("h4", {}, "Which word comes next?"), scrollable("Predictions", predicted), told, live), show, next);
+    h("h4", {}, "Which word comes next?"), scrollable("Predictions", predicted),
+    h("p", { className: "cl-help" }, HELP), told, live), show, next);
 }
 export default { render };

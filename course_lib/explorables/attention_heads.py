@@ -17,8 +17,8 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor
 
+from course_lib.data import toy_agreement
 from course_lib.explorables.base import Explorable, script, style
-from course_lib.text import toy_agreement
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.heads import switched_off
 
@@ -83,6 +83,10 @@ class AttentionHeads(Explorable):
     Set `text_ids` (ids without the start symbol), `off` (pairs of layer and head) or `shown` (one such pair) and the
     figure redraws; what the reader changes comes back. `read(text)` sets the text. Raises ValueError for another kind
     of model, for one that is too large for a page, and for texts and heads that it does not have.
+
+    >>> figure = AttentionHeads()
+    >>> print(figure.text().splitlines()[-1])
+    All heads are on.
     """
 
     _esm = script("attention_heads")
@@ -108,7 +112,7 @@ class AttentionHeads(Explorable):
         if len(packed) > LIMIT:
             raise ValueError(f"model takes {len(packed):,} characters of a page, which carries at most {LIMIT:,}")
         texts = [self._ids(text) for text in examples] or [[i] for i in range(len(words)) if i != model.bos_id][:1]
-        c = model.settings
+        c = model.config
         sizes = {"layers": c.layers, "heads": c.heads, "width": c.d_model, "hidden": c.d_ff or 4 * c.d_model,
                  "window": c.window, "eps": c.eps, "start": c.bos_id}
         super().__init__(**{"weights": packed, "sizes": sizes, "words": list(words), "examples": texts,
@@ -156,18 +160,18 @@ class AttentionHeads(Explorable):
 
     @traitlets.validate("text_ids")
     def _valid_text(self, proposal):
-        ids, c = proposal["value"], self._model.settings
+        ids, c = proposal["value"], self._model.config
         if not 1 <= len(ids) <= c.window - 1:
-            raise ValueError(f"the text has {len(ids)} words; needed are 1 to {c.window - 1}, after the start symbol")
-        if any(not 0 <= i < c.vocabulary or i == c.bos_id for i in ids):
-            raise ValueError(f"text_ids is {ids}; needed are 0 to {c.vocabulary - 1} without {c.bos_id}, the start "
+            raise ValueError(f"the text has {len(ids)} words; expected 1 to {c.window - 1}, after the start symbol")
+        if any(not 0 <= i < c.vocab_size or i == c.bos_id for i in ids):
+            raise ValueError(f"text_ids is {ids}; expected 0 to {c.vocab_size - 1} without {c.bos_id}, the start "
                              "symbol")
         return ids
 
     @traitlets.validate("off", "shown")
     def _valid_heads(self, proposal):
         pairs = proposal["value"] if proposal["trait"].name == "off" else [proposal["value"]]
-        c = self._model.settings
+        c = self._model.config
         for pair in pairs:
             if len(pair) != 2 or not (0 <= pair[0] < c.layers and 0 <= pair[1] < c.heads):
                 raise ValueError(f"{proposal['trait'].name} holds {list(pair)}; this model has layers 0 to "
@@ -178,10 +182,10 @@ class AttentionHeads(Explorable):
 def _check_model(model: object, words: Sequence[str]) -> GPT:
     if not isinstance(model, GPT):
         raise ValueError(f"model is a {type(model).__name__}; the figure needs a GPT")
-    c = model.settings
+    c = model.config
     if c.bos_id is None or not c.tied or c.activation != "gelu_tanh":
         raise ValueError(f"model has bos_id {c.bos_id}, tied {c.tied}, activation {c.activation!r}; the figure needs a "
                          "start symbol, tied embeddings and 'gelu_tanh'")
-    if len(words) != c.vocabulary:
-        raise ValueError(f"words has {len(words)} names; this model has {c.vocabulary} tokens")
+    if len(words) != c.vocab_size:
+        raise ValueError(f"words has {len(words)} names; this model has {c.vocab_size} tokens")
     return model

@@ -122,6 +122,10 @@ class MaskingForBert(Explorable):
     hand    one number a token, [CLS] and [SEP] included: 1 chosen by hand, 0 not chosen, -1 as drawn
 
     Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for anything else.
+
+    >>> figure = MaskingForBert(words="the cat sat", seed=1)
+    >>> figure.tokens
+    ['[CLS]', 'the', 'cat', 'sat', '[SEP]']
     """
 
     _esm = script("bert_masking")
@@ -146,6 +150,7 @@ class MaskingForBert(Explorable):
 
     @property
     def tokens(self) -> list[str]:
+        """The words between [CLS] and [SEP]."""
         return ["[CLS]", *self.words, "[SEP]"]
 
     @property
@@ -160,11 +165,13 @@ class MaskingForBert(Explorable):
 
     @property
     def fate(self) -> Int[Tensor, "T"]:
+        """What becomes of each token, (T,): a number from `fates`."""
         u, f, _ = self.numbers
         return fates(self.ordinary, self.rate, self.shares, u, f, torch.tensor(self.hand))
 
     @property
     def reads(self) -> list[str]:
+        """What the model reads in the place of each token."""
         return reads(self.tokens, self.fate, self.numbers[2], candidates(self.words, self.vocabulary))
 
     @property
@@ -174,6 +181,7 @@ class MaskingForBert(Explorable):
 
     @property
     def counts(self) -> list[Count]:
+        """Over many draws: how often each fate occurred, beside what is expected."""
         return counts(self.ordinary, self.rate, self.shares, self.seed, self.draws)
 
     def text(self) -> str:
@@ -194,7 +202,7 @@ class MaskingForBert(Explorable):
     def _valid_words(self, proposal):
         words = proposal["value"]
         if not 1 <= len(words) <= MOST or all(word in SPECIAL for word in words):
-            raise ValueError(f"words is {words}; needed are 1 to {MOST}, not all of them special")
+            raise ValueError(f"words is {words}; expected 1 to {MOST}, not all of them special")
         for word in words:
             if len(word.split()) != 1 or len(word) > LONGEST:
                 raise ValueError(f"words holds {word!r}; a word has 1 to {LONGEST} characters and no space")
@@ -209,14 +217,14 @@ class MaskingForBert(Explorable):
     def _valid_hand(self, proposal):
         hand, T = proposal["value"], len(self.words) + 2
         if len(hand) != T or not set(hand) <= {BY_DRAW, NOT_CHOSEN, CHOSEN}:
-            raise ValueError(f"hand is {hand}; needed are {T} numbers: 1 chosen, 0 not chosen, -1 as drawn")
+            raise ValueError(f"hand is {hand}; expected {T} numbers: 1 chosen, 0 not chosen, -1 as drawn")
         return hand
 
     @traitlets.validate("shares")
     def _valid_shares(self, proposal):
         shares = proposal["value"]
         if len(shares) != 3 or min(shares) < 0 or sum(shares) != 100:
-            raise ValueError(f"shares is {shares}; needed are three whole percentages that sum to 100")
+            raise ValueError(f"shares is {shares}; expected three whole percentages that sum to 100")
         return shares
 
     @traitlets.validate("rate", "seed", "step", "draws")
@@ -226,5 +234,5 @@ class MaskingForBert(Explorable):
             raise ValueError(f"draws is {value}; the figure counts {', '.join(map(str, DRAWS))}")
         low, high = {"rate": (1, 100), "seed": (0, LAST_SEED), "step": (1, STEPS), "draws": (1, max(DRAWS))}[name]
         if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; needed is {low} to {high}")
+            raise ValueError(f"{name} is {value}; expected {low} to {high}")
         return value

@@ -113,7 +113,7 @@ function render({ model, el }) {
     const within = value >= low && value <= high, sizes = { width: s.width, heads: s.heads, [k]: value };
     const divides = sizes.width % sizes.heads === 0;
     refused(field, !within || !divides);
-    if (!within) return say(`${LABELS[k]}: needed is a whole number from ${low} to ${thousands(high)}.`);
+    if (!within) return say(`${LABELS[k]}: expected a whole number from ${low} to ${thousands(high)}.`);
     if (!divides) return say(`${sizes.heads} heads do not divide a width of ${sizes.width}.`);
     change({ [k]: value }, told);
   }

@@ -50,9 +50,11 @@ class Work(NamedTuple):
 
     @property
     def multiplications(self) -> int:
+        """Those in attention and those with weights."""
         return self.attention + self.weights
 
     def plus(self, other: Work) -> Work:
+        """The work of both together."""
         return Work(self.attention + other.attention, self.weights + other.weights,
                     self.exponentials + other.exponentials, self.stored + other.stored)
 
@@ -130,6 +132,9 @@ class CacheSteps(Explorable):
     tokens      t, the number of new tokens up to which the bill is shown, 2 to 1024
 
     Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError out of bounds.
+
+    >>> print(CacheSteps(prompt=2).text().splitlines()[1])
+    Pass 1 predicts word 3. Operation: embed.
     """
 
     _esm = script("cache_steps")
@@ -152,6 +157,7 @@ class CacheSteps(Explorable):
 
     @property
     def size(self) -> Size:
+        """The size of the model whose work is counted."""
         return Size(self.layers, self.width, self.heads, self.feed_forward, self.vocabulary)
 
     @property
@@ -201,7 +207,7 @@ class CacheSteps(Explorable):
         name, value = proposal["trait"].name, proposal["value"]
         low, high = BOUNDS[name]
         if not low <= value <= high:
-            raise ValueError(f"{name} is {value}; needed is {low} to {high}")
+            raise ValueError(f"{name} is {value}; expected {low} to {high}")
         if name in ("width", "heads") and self.width % self.heads:
             raise ValueError(f"heads is {self.heads} and width {self.width}; the heads must divide the width")
         return value

@@ -115,7 +115,7 @@ function conditionalRow(s, k, values, set, say) {
   on(text, "change", () => {
     const typed = text.value.trim().replace(",", "."), v = Number(typed), good = typed !== "" && v >= 0 && v <= 1;
     refused(text, !good);
-    if (!good) say(`${label}: got "${text.value}"; needed is a number from 0 to 1.`);
+    if (!good) say(`${label}: got "${text.value}"; expected a number from 0 to 1.`);
     else if (typed !== shown) set(at, v, label);
   });
   return {

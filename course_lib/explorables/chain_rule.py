@@ -144,6 +144,9 @@ class ChainRule(Explorable):
     Set `conditionals` (7 numbers in 0..1), `dropped` (pairs such as [[0, 2]]), `drawn` or `seed` and the figure
     redraws; what the reader changes comes back. `reorder(order)` keeps the joint; setting `order` alone reads the same
     seven numbers in another order. Raises ValueError for what is no probability, no joint or no order.
+
+    >>> print(ChainRule(joint=[0.125] * 8).text().splitlines()[-1])
+    sum       1.000000
     """
 
     _esm = script("chain_rule")
@@ -225,7 +228,7 @@ class ChainRule(Explorable):
     def _valid_dropped(self, proposal):
         for pair in proposal["value"]:
             if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= {0, 1, 2}:
-                raise ValueError(f"dropped holds {pair}; needed are pairs of two different variables of 0, 1, 2")
+                raise ValueError(f"dropped holds {pair}; expected pairs of two different variables of 0, 1, 2")
         return proposal["value"]
 
     @traitlets.validate("drawn")
@@ -237,7 +240,7 @@ class ChainRule(Explorable):
 
 def _check_order(order: Sequence[int]) -> list[int]:
     if sorted(order) != [0, 1, 2]:
-        raise ValueError(f"order is {list(order)}; needed is a permutation of 0, 1, 2")
+        raise ValueError(f"order is {list(order)}; expected a permutation of 0, 1, 2")
     return list(order)
 
 

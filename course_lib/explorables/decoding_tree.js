@@ -21,9 +21,11 @@ function heights(nodes) {
   return { y, leaves };
 }
 
+const HELP = "Take the search one step on. A change of the settings shows the result at once; step back to take it apart.";
+
 function render({ model, el }) {
-  const { live, state, change, mount } = tie(model, TRAITS,
-    "Take the search one step on. A change of the settings shows the result at once; step back to take it apart.");
+  const { live, state, change, mount } = tie(model, TRAITS);
+  live.classList.add("cl-unseen");                                   // the page shows the step and the verdict already
   const trees = model.get("trees");
   const write = (tree, tokens) => tokens.map(v => tree.symbols[v]).join(tree.joiner);
   const most = () => Math.max(...trees[model.get("tree")].rows.map(row => row.length));
@@ -224,7 +226,8 @@ function render({ model, el }) {
     h("div", { className: "cl-top" }, ...controls.map(c => c.box)), note,
     h("div", { className: "cl-dt-sliders" }, ...sliders.map(c => c.box)), buttons, stage, key, cdf, status, judged,
     scrollable("All sequences", whole),
-    h("details", {}, h("summary", {}, "The tree as a table"), scrollable("All beginnings", nodesTable)), live);
+    h("details", {}, h("summary", {}, "The tree as a table"), scrollable("All beginnings", nodesTable)),
+    h("p", { className: "cl-help" }, HELP), live);
   const leave = mount(el, figure, show, sentence(""));
   let wide = stage.clientWidth;
   const resized = new ResizeObserver(() => {

@@ -1,7 +1,7 @@
 r"""Ways through a tree: greedy search, beams and draws, step by step, on a model small enough to be drawn whole.
 
 `follow` takes a strategy apart into steps, each with what was kept, what finished, what was dropped. It is the
-reference for every number that `decoding_tree.js` shows; its results are those of `course_lib.text.decoding`, in
+reference for every number that `decoding_tree.js` shows; its results are those of `course_lib.decoding`, in
 float64. What ties is taken in the order of the symbols.
 """
 
@@ -16,18 +16,18 @@ import traitlets
 from jaxtyping import Float
 from torch import Tensor
 
+from course_lib.decoding import log_probs, reshape
+from course_lib.decoding.prefix_tree import PrefixTree, State
 from course_lib.explorables.base import Explorable, script, style
 from course_lib.explorables.chain_rule import uniforms
 from course_lib.explorables.decoding_trees import Offer, offers
-from course_lib.text.decoding import log_probs, reshape
-from course_lib.text.prefix_tree import PrefixTree, State
 
 STRATEGIES = ("greedy", "beam search", "sampling")
 WIDEST, MOST_SEQUENCES = 5, 24
 
 
 class Hypothesis(NamedTuple):
-    """A beginning or a whole sequence. `score` is what it is ranked by; of a draw, log p under the setting."""
+    """A prefix or a whole sequence. `score` is what it is ranked by; of a draw, log p under the setting."""
 
     tokens: tuple[int, ...]
     log_prob: float
@@ -67,11 +67,11 @@ class Setting(NamedTuple):
 
 def depth(tree: PrefixTree) -> int:
     """Symbols of the longest sequence, the end symbol included."""
-    return 1 + max(map(len, tree.beginnings))
+    return 1 + max(map(len, tree.prefixes))
 
 
 def table(tree: PrefixTree, setting: Setting | None = None) -> Float[Tensor, "N V"]:
-    """log p of every symbol after every beginning, the last row for what is over; reshaped if a setting samples."""
+    """log p of every symbol after every prefix, the last row for what is over; reshaped if a setting samples."""
     log_p = log_probs(tree, tree.predict(State(torch.arange(len(tree.p)))))
     if setting is None or setting.strategy != "sampling":
         return log_p
@@ -89,7 +89,7 @@ def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
     found = []
 
     def visit(tokens: tuple[int, ...], node: int, total: float, score: float) -> None:
-        if len(tokens) == n or tree.end in tokens:
+        if len(tokens) == n or tree.eos_id in tokens:
             exponent = setting.exponent if setting.strategy == "beam search" else 0.0
             score = score if setting.strategy == "sampling" else total / len(tokens) ** exponent
             found.append(Hypothesis(tokens, total, score))
@@ -103,7 +103,7 @@ def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
 
 
 def follow(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """The steps of a strategy, from the empty beginning until it is over."""
+    """The steps of a strategy, from the empty prefix until it is over."""
     return _beam(tree, setting) if setting.strategy == "beam search" else _walk(tree, setting)
 
 
@@ -121,7 +121,7 @@ def _beam(tree: PrefixTree, setting: Setting) -> list[Step]:
         new = [Hypothesis((*b.tokens, v), b.log_prob + step, (b.log_prob + step) / t ** setting.exponent)
                for b in going for v, step in enumerate(log_p[_node(tree, b.tokens)]) if step > -math.inf]
         new.sort(key=lambda b: -b.log_prob)                          # stable: ties in the order of the symbols
-        ends = [t == n or b.tokens[-1] == tree.end for b in new]
+        ends = [t == n or b.tokens[-1] == tree.eos_id for b in new]
         finished = [b for b, over in zip(new[:k], ends) if over]     # only the first k may finish
         going = [b for b, over in zip(new, ends) if not over][:k]
         done = sorted([*done, *finished], key=lambda b: -b.score)[:k]
@@ -134,7 +134,7 @@ def _beam(tree: PrefixTree, setting: Setting) -> list[Step]:
 
 
 def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """One beginning: the likeliest symbol of each step, or a drawn one."""
+    """One prefix: the likeliest symbol of each step, or a drawn one."""
     log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
     u = stated_uniforms(setting.seed, n) if setting.strategy == "sampling" else [None] * n
     here, steps = Hypothesis((), 0.0, 0.0), []
@@ -150,7 +150,7 @@ def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
             p = torch.tensor([changed[node][b.tokens[-1]] for b in new], dtype=torch.float64).softmax(0)
             cdf = p.cumsum(0)
             here = new[int((u[t] * cdf[-1] >= cdf[:-1]).sum())]
-        over = t == n - 1 or here.tokens[-1] == tree.end
+        over = t == n - 1 or here.tokens[-1] == tree.eos_id
         dropped = sorted((b for b in new if b is not here), key=lambda b: -b.score)
         ended = [here] if over else []
         steps.append(Step([] if over else [here], ended, dropped, [], ended, cut, u[t]))
@@ -169,7 +169,7 @@ def state_of(offer: Offer) -> dict:
     """A tree as the page takes it: rows of (symbol, log p, row that follows), branches of probability 0 left out."""
     tree, log_p = offer.tree, table(offer.tree).tolist()
     rows = [[[v, p, int(tree.child[i, v])] for v, p in enumerate(row) if p > -math.inf] for i, row in enumerate(log_p)]
-    return {"label": offer.label, "note": offer.note, "symbols": tree.symbols, "end": tree.end, "root": tree.root,
+    return {"label": offer.label, "note": offer.note, "symbols": tree.symbols, "end": tree.eos_id, "root": tree.root,
             "length": depth(tree), "joiner": "" if max(map(len, tree.symbols)) == 1 else " ", "rows": rows}
 
 
@@ -183,6 +183,9 @@ class DecodingTree(Explorable):
     temperature  0 to 2     top_k  0 keeps all     top_p  0 < p <= 1, 1 keeps all     seed  of the draw, from 0
 
     Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
+
+    >>> print(DecodingTree(strategy="greedy").text().splitlines()[-2])
+    Found: “yes yes </s>”, p = 0.2000
     """
 
     _esm = script("decoding_search", "decoding_tree")
@@ -201,7 +204,7 @@ class DecodingTree(Explorable):
     def __init__(self, trees: Mapping[str, PrefixTree] | None = None, **traits):
         self._offers = offers() if trees is None else [Offer(label, "", tree) for label, tree in trees.items()]
         if not self._offers:
-            raise ValueError("trees is empty; needed is at least one tree")
+            raise ValueError("trees is empty; expected at least one tree")
         for offer in self._offers:
             size = len(sequences(offer.tree, Setting()))
             if size > MOST_SEQUENCES:
@@ -217,6 +220,7 @@ class DecodingTree(Explorable):
 
     @property
     def setting(self) -> Setting:
+        """What the controls say, as one tuple."""
         return Setting(*(getattr(self, name) for name in Setting._fields))
 
     @property
@@ -268,5 +272,5 @@ class DecodingTree(Explorable):
             "step": (lambda v: v >= 0, "a number from 0 on"),
         }[name]
         if not fits(value):
-            raise ValueError(f"{name} is {value!r}; needed is {needed}")
+            raise ValueError(f"{name} is {value!r}; expected {needed}")
         return value

@@ -11,9 +11,9 @@ from jaxtyping import Integer
 from torch import Tensor, nn
 
 from course_lib import hub
-from course_lib.text.decoding import log_probs
-from course_lib.text.prefix_tree import PrefixTree, yes_or_ok
-from course_lib.text.tokenizers import CharTokenizer
+from course_lib.decoding import log_probs
+from course_lib.decoding.prefix_tree import PrefixTree, yes_or_ok
+from course_lib.tokenizers.characters import CharTokenizer
 
 SPACE = "\N{OPEN BOX}"                                               # a space that can be seen
 PROMPT = "to be a "
@@ -48,27 +48,27 @@ def rain() -> PrefixTree:
 @torch.no_grad()
 def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], end: int, length: int = 4,
         keep: int = 2, digits: int = 4) -> tuple[PrefixTree, float]:
-    r"""The likeliest continuations of a prompt as a tree, and the smallest mass that a beginning kept.
+    r"""The likeliest continuations of a prompt as a tree, and the smallest mass that a prefix kept.
 
-    At each beginning the `keep` likeliest values stay, $p(v) / \sum_{w\,\text{kept}} p(w)$, rounded to `digits` places;
+    At each prefix the `keep` likeliest values stay, $p(v) / \sum_{w\,\text{kept}} p(w)$, rounded to `digits` places;
     the others are cut. names[v] is how value v is written; `end` ends a sequence, and so do `length` values.
     Raises ValueError for an `end` that is not a value, and for no values to keep or to write.
     """
     if not 0 <= end < len(names):
         raise ValueError(f"end is {end}; the values are 0..{len(names) - 1}")
     if length < 1 or not 1 <= keep <= len(names):
-        raise ValueError(f"length is {length} and keep {keep}; needed are length >= 1 and 1 <= keep <= {len(names)}")
+        raise ValueError(f"length is {length} and keep {keep}; expected length >= 1 and 1 <= keep <= {len(names)}")
     rows: dict[tuple[int, ...], dict[int, float]] = {}
     front, least = [()], 1.0
-    while front and len(front[0]) < length:                          # all beginnings of one length
-        context = torch.stack([torch.cat([prompt, prompt.new_tensor(beginning)]) for beginning in front])
+    while front and len(front[0]) < length:                          # all prefixes of one length
+        context = torch.stack([torch.cat([prompt, prompt.new_tensor(prefix)]) for prefix in front])
         p = log_probs(model, model.predict(model.start(len(front), context))).double().exp()
         top = p.topk(keep, dim=-1)
         least = min(least, top.values.sum(dim=-1).min().item())
         share = (top.values / top.values.sum(dim=-1, keepdim=True)).tolist()
-        for beginning, ids, q in zip(front, top.indices.tolist(), share):
+        for prefix, ids, q in zip(front, top.indices.tolist(), share):
             q = [round(v, digits) for v in q[1:]]
-            rows[beginning] = dict(zip(ids, [round(1 - sum(q), digits), *q]))         # so that they sum to one
+            rows[prefix] = dict(zip(ids, [round(1 - sum(q), digits), *q]))         # so that they sum to one
         front = [(*b, v) for b in front for v in rows[b] if v != end]
     used = [*sorted({v for row in rows.values() for v in row} - {end}), end]
     table = {" ".join(names[v] for v in b): [row.get(v, 0.0) for v in used] for b, row in rows.items()}
@@ -92,7 +92,7 @@ def offers() -> list[Offer]:
         Offer("yes or ok", "The tree of this chapter.", yes_or_ok()),
         Offer("rain", "Written so that the likeliest sequence is the empty one.", rain()),
         Offer("next characters", f"From the trained gpt-tiny-shakespeare, after “{PROMPT.strip()}” and a space: at "
-              "each beginning its two likeliest characters, their probabilities divided by their sum and rounded to "
+              "each prefix its two likeliest characters, their probabilities divided by their sum and rounded to "
               f"four places. The other characters are cut; the two held at least {mass:.0%} of the mass. A space, "
               f"{SPACE}, ends the sequence, and so does a fourth character.", characters),
     ]

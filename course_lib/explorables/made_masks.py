@@ -18,7 +18,7 @@ from torch import Tensor
 from course_lib.density.made import made_masks
 from course_lib.explorables.base import Explorable, script, style
 from course_lib.explorables.chain_rule import uniforms
-from course_lib.show_masks import idle
+from course_lib.show.masks import idle
 
 SMALLEST, LARGEST, WIDEST = 3, 5, 6
 
@@ -63,6 +63,9 @@ class MadeMasks(Explorable):
     seed     of the degrees that the page draws next
 
     Raises ValueError for what is no order, and for degrees outside 1 to n.
+
+    >>> print(MadeMasks(order=[2, 0, 1]).text().splitlines()[-2])
+    The factor of x2 reads x1, x3.
     """
 
     _esm = script("made_masks")
@@ -105,7 +108,7 @@ class MadeMasks(Explorable):
     def _valid_order(self, proposal):
         order = list(proposal["value"])
         if sorted(order) != list(range(len(order))) or not SMALLEST <= len(order) <= LARGEST:
-            raise ValueError(f"order is {order}; needed is a permutation of 0 to n - 1, with n from {SMALLEST} to {LARGEST}")
+            raise ValueError(f"order is {order}; expected a permutation of 0 to n - 1, with n from {SMALLEST} to {LARGEST}")
         self._check(order, self.degrees, self.output)
         return order
 
@@ -125,7 +128,7 @@ class MadeMasks(Explorable):
         if not -1 <= output < n:
             raise ValueError(f"output is {output}; there are {n} outputs, counted from 0, or -1 for none")
         if not 1 <= len(value) <= 2 or not all(1 <= len(row) <= WIDEST for row in value):
-            raise ValueError(f"degrees is {value}; needed are one or two layers of 1 to {WIDEST} units")
+            raise ValueError(f"degrees is {value}; expected one or two layers of 1 to {WIDEST} units")
         wrong = [m for row in value for m in row if not 1 <= m <= n]
         if wrong:
             raise ValueError(f"degrees holds {wrong[0]}; with {n} variables a degree lies between 1 and {n}")

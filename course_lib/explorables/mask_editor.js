@@ -32,13 +32,14 @@ export function verdict(words, mask) {
 
 /* ---- the page ---- */
 const REACHED = ["not reached", "after one layer", "after two layers"];
+const HELP = "Press a cell to open or close it. Arrow keys move from cell to cell.";
 
 function render({ model, el }) {
   const words = model.get("words"), scores = model.get("scores"), presets = model.get("presets"), n = words.length;
   const name = i => `${i + 1} “${words[i]}”`;
-  const { live, change, mount } = tie(model, ["mask"],
-    "Press a cell to open or close it. Arrow keys move from cell to cell.");
+  const { live, change, mount } = tie(model, ["mask"]);
   const judged = h("p", { "data-verdict": "" });
+  let drawn = false;
   const set = (mask, said) => change({ mask }, found => `${said} ${found}`);
   const preset = dropdown(numbered(presets.map(p => p.label)), i => set(presets[i].mask, `Mask: ${presets[i].label}.`),
     "your own mask");
@@ -83,6 +84,8 @@ function render({ model, el }) {
         h("span", { className: "cl-unseen" }, REACHED[first[i][j]]));
     }));
     judged.textContent = verdict(words, mask);
+    judged.hidden = drawn;                                           // after a change the live region says it
+    drawn = true;
     showChoice(preset, presets.findIndex(p => same(p.mask, mask)));
     return judged.textContent;
   }
@@ -93,6 +96,6 @@ function render({ model, el }) {
       h("div", {}, h("h4", {}, "Weights: who asks (row), who is asked (column)"), scrollable("Weights", edited)),
       h("div", {}, h("h4", {}, "Reach: 1 after one layer, 2 after two, framed if later"),
         scrollable("Reach", reached))),
-    judged, live), show, found => found);
+    h("p", { className: "cl-help" }, HELP), judged, live), show, found => found);
 }
 export default { render };

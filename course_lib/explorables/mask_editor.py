@@ -79,6 +79,11 @@ class MaskEditor(Explorable):
 
     Set `mask`, a list of n rows of n booleans, and the figure redraws; what the reader changes comes back.
     `apply(name)` takes one of `presets(n)`. Raises ValueError for scores or a mask that do not fit the words.
+
+    >>> figure = MaskEditor()
+    >>> figure.apply("causal")
+    >>> print(figure.text().splitlines()[-1])
+    Causal: no output reaches a later word, after one layer or two.
     """
 
     _esm = script("mask_editor")
@@ -118,6 +123,7 @@ class MaskEditor(Explorable):
 
     @property
     def verdict(self) -> str:
+        """The sentence on the mask that is shown: causal, or which position sees what."""
         return verdict(self.words, torch.tensor(self.mask))
 
     def apply(self, name: str) -> None:

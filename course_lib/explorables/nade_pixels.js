@@ -63,8 +63,8 @@ function render({ model, el }) {
   /* A pixel set by hand: what was drawn after it is taken back, since it was drawn without it. */
   function set(i, value) {
     const s = state(), given = s.given.map((v, j) => j === i ? value : v), back = s.steps > place[i];
-    change({ given, steps: Math.min(s.steps, place[i]) }, r =>
-      `${name(i)} is ${NAMES[value]}. ${back ? "What was drawn from there on is taken back. " : ""}${progress(r)}`);
+    change({ given, steps: Math.min(s.steps, place[i]) }, () =>
+      `${name(i)} is ${NAMES[value]}.${back ? " What was drawn from there on is taken back." : ""}`);
   }
   const cycle = i => { const v = state().given[i]; set(i, v === OPEN ? 1 : v === 1 ? 0 : OPEN); };
 
@@ -101,23 +101,23 @@ function render({ model, el }) {
 
   const start = dropdown([["none", "nothing"], ...numbered(starts.map(t => t.label))], value => {
     const { label, given } = starts[value] ?? { label: "nothing", given: Array(n).fill(OPEN) };
-    change({ given, steps: 0 }, r => `Given: ${label}. ${progress(r)}`);
+    change({ given, steps: 0 }, () => `Given: ${label}.`);
   }, "your own pixels");
   const one = button("draw the next pixel", () => {
     const at = results(state()).known, i = order[at];
-    if (at === n) return say(progress(results(state())));
+    if (at === n) return say("Nothing is open.");
     here = i;
     stop(cells[i]);
     change({ steps: at + 1 }, r => `${name(i)}: p = ${r.p[i].toFixed(4)}, u = ${r.u[at].toFixed(4)}, so `
-      + `${NAMES[r.x[i]]}. ${progress(r)}`);
+      + `${NAMES[r.x[i]]}.`);
   });
-  const rest = button("draw the rest", () => change({ steps: n }, progress));
+  const rest = button("draw the rest", () => change({ steps: n }, () => "The rest is drawn."));
   const again = button("sample again", () =>
-    change({ steps: n, seed: state().seed + 1 }, r => `Other draws. ${progress(r)}`));
-  const back = button("take back what was drawn", () => change({ steps: 0 }, progress));
-  const clear = button("clear", () => change({ steps: 0, given: Array(n).fill(OPEN) }, progress));
+    change({ steps: n, seed: state().seed + 1 }, () => "Other draws."));
+  const back = button("take back what was drawn", () => change({ steps: 0 }, () => "What was drawn is taken back."));
+  const clear = button("clear", () => change({ steps: 0, given: Array(n).fill(OPEN) }, () => "All pixels are open."));
 
-  const status = h("p", { "data-status": "" }), warning = h("p", { className: "cl-warning" });
+  const status = h("p", { "data-status": "", role: "status" }), warning = h("p", { className: "cl-warning" });
   function show() {
     const s = state(), r = results(s), behind = late(s.given, order), some = s.given.some(v => v !== OPEN);
     cells.forEach((cell, i) => {
@@ -153,6 +153,6 @@ function render({ model, el }) {
       h("figure", {}, h("figcaption", {}, "probability of ink, given the pixels before"), chances)),
     detail,
     h("div", { className: "cl-buttons" }, one, rest, again, back, clear),
-    status, warning, live), show, progress);
+    status, warning, live), show, () => "");
 }
 export default { render };

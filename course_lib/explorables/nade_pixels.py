@@ -64,14 +64,14 @@ def pack(model: NADE) -> str:
     return base64.b64encode(torch.cat(parts).numpy().astype("<f4").tobytes()).decode("ascii")
 
 
-def halves(images: Shaped[Tensor, "num n"]) -> list[dict]:
-    """Starts to choose from: of each image the upper half is given, or the lower."""
+def halves(images: Shaped[Tensor, "num n"], classes: Int[Tensor, " num"]) -> list[dict]:
+    """Starts to choose from: of each image, a digit of that class, the upper half is given, or the lower."""
     n, found = images.shape[1], []
     for place, keep in (("upper", slice(0, n // 2)), ("lower", slice(n // 2, n))):
-        for number, image in enumerate(images, 1):
+        for digit, image in zip(classes.tolist(), images):
             given = torch.full((n,), OPEN)
             given[keep] = image[keep].long()
-            found.append({"label": f"the {place} half of digit {number}", "given": given.tolist()})
+            found.append({"label": f"the {place} half of {'an' if digit == 8 else 'a'} {digit}", "given": given.tolist()})
     return found
 
 
@@ -82,6 +82,9 @@ class NadePixels(Explorable):
     with halves of two test digits to start from. Set `given` (n numbers: 1 ink, 0 empty, -1 open), `steps` or `seed` and
     the figure redraws; what the reader changes comes back. Raises ValueError for another kind of model, for weights
     above 100,000 bytes, for values that are none of these.
+
+    >>> print(NadePixels(seed=3).text().splitlines()[-2])
+    pixels known in the order: 0 of 64, log-probability 0.0000 nats
     """
 
     _esm = script("nade_pixels")
@@ -98,9 +101,10 @@ class NadePixels(Explorable):
         starts = []
         if model is None:
             from course_lib import hub
-            from course_lib.data import load
+            from course_lib.data import load_data
             model = hub.load("nade-digits")
-            starts = halves(load("digits").test[[2, 9]])
+            digits = load_data("digits")
+            starts = halves(digits.test[[2, 9]], digits.labels["test"][[2, 9]])
         self._model = copy.deepcopy(_check_model(model)).double()
         super().__init__(**{
             "order": model.order.tolist(), "hidden": model.hidden, "weights": pack(model), "starts": starts,
@@ -121,7 +125,7 @@ class NadePixels(Explorable):
     def text(self) -> str:
         shown, side = self.result, round(len(self.order) ** 0.5)
         marks = ["?" if v == OPEN else "#" if v else "." for v in shown.x.tolist()]
-        lines = ["Interactive figure: NADE draws an image pixel by pixel. # is ink, . is empty, ? is not drawn yet."]
+        lines = ["Interactive figure: NADE draws pixel by pixel. # is ink, . is empty, ? is not drawn yet."]
         lines += ["".join(marks[r * side:(r + 1) * side]) for r in range(side)]
         lines.append(f"pixels known in the order: {shown.known} of {len(self.order)}, "
                      f"log-probability {shown.log_prob:.4f} nats")

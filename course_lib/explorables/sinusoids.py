@@ -28,6 +28,10 @@ class Sinusoids(Explorable):
     width     D: 4, 6, 8 or 16        base  n: 100, 1000 or 10000
 
     Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
+
+    >>> figure = Sinusoids(words="the cat saw the dog", position=1, offset=2)
+    >>> print(figure.text().splitlines()[-1])
+    From position 1 to 3 the encoding moves by 1.80638.
     """
 
     _esm = script("sinusoids")

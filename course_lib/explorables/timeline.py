@@ -141,6 +141,9 @@ class Timeline(Explorable):
     {"01": "01-chain-rule.ipynb", "shannon": "01-chain-rule.ipynb#shannon"}. A system has a link only if it is named
     here; its id goes before its chapter. Addresses end in .ipynb, as JupyterLab needs them; the book's page changes
     the ending to .html. Raises ValueError for a key that is neither.
+
+    >>> len(Timeline().systems)
+    21
     """
 
     _esm = script("timeline")
@@ -174,15 +177,15 @@ class Timeline(Explorable):
         known = {s["id"] for s in SYSTEMS} | {f"{chapter:02d}" for chapter in range(1, 21)}
         for key, address in proposal["value"].items():
             if key not in known:
-                raise ValueError(f"existing has the key {key!r}; needed is a chapter, '01' to '20', or a system's id")
+                raise ValueError(f"existing has the key {key!r}; expected a chapter, '01' to '20', or a system's id")
             if not isinstance(address, str) or ":" in address.split("/")[0]:
-                raise ValueError(f"existing[{key!r}] is {address!r}; needed is a relative address, as 'a.ipynb'")
+                raise ValueError(f"existing[{key!r}] is {address!r}; expected a relative address, as 'a.ipynb'")
         return proposal["value"]
 
     @traitlets.validate("selected")
     def _valid_selected(self, proposal):
         if proposal["value"] not in {s["id"] for s in SYSTEMS}:
-            raise ValueError(f"selected is {proposal['value']!r}; needed is the id of a system, as 'shannon'")
+            raise ValueError(f"selected is {proposal['value']!r}; expected the id of a system, as 'shannon'")
         return proposal["value"]
 
     @traitlets.validate("shown")

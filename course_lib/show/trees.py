@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from course_lib.decoding.prefix_tree import PrefixTree
+from course_lib.former import renamed
 from course_lib.show import ACCENT, INK, SECOND
-from course_lib.text.prefix_tree import PrefixTree
 
 FAINT = "#9aa5b1"
 WAYS = [(ACCENT, "-"), (SECOND, "--"), (INK, ":")]                   # told apart by colour and by dash
 
 
 def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> Figure:
-    """The beginnings as dots, their symbols beside them, probabilities on the branches, p of each sequence at the end.
+    """The prefixes as dots, their symbols beside them, probabilities on the branches, p of each sequence at the end.
 
     ways  label -> a sequence, drawn as a coloured path; three at most. Branches of probability 0 are left out.
     """
@@ -23,22 +24,22 @@ def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> 
     if len(ways) > len(WAYS):
         raise ValueError(f"ways has {len(ways)} sequences; at most {len(WAYS)} can be told apart")
     at = place(model)
-    depth, leaves = max(x for x, _ in at.values()), sum(model.end in b for b in at)
+    depth, leaves = max(x for x, _ in at.values()), sum(model.eos_id in b for b in at)
     fig, ax = plt.subplots(figsize=(1.9 * depth + 2.2, 0.5 * leaves + 0.8))
-    for beginning, (x, y) in at.items():
-        if beginning:
-            x0, y0 = at[beginning[:-1]]
+    for prefix, (x, y) in at.items():
+        if prefix:
+            x0, y0 = at[prefix[:-1]]
             ax.plot([x0, x], [y0, y], color=FAINT, linewidth=1, zorder=1)
-            p = probability(model, beginning) / probability(model, beginning[:-1])
+            p = probability(model, prefix) / probability(model, prefix[:-1])
             ax.text((x0 + x) / 2, (y0 + y) / 2, f"{p:.2g}", fontsize=8, ha="center", va="center", zorder=4,
                     bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
-        name = "start" if not beginning else model.symbols[beginning[-1]]
-        over = model.end in beginning
+        name = "start" if not prefix else model.symbols[prefix[-1]]
+        over = model.eos_id in prefix
         ax.text(x + 0.06 if over else x, y if over else y + 0.2, name, fontsize=9, ha="left" if over else "center",
                 va="center" if over else "bottom", color=INK)
         ax.scatter([x], [y], s=22, color=INK, zorder=3)
         if over:
-            ax.text(x + 0.42, y, f"p = {probability(model, beginning):.3g}", fontsize=9, va="center", color=INK)
+            ax.text(x + 0.42, y, f"p = {probability(model, prefix):.3g}", fontsize=9, va="center", color=INK)
     for (label, way), (colour, dash) in zip(ways.items(), WAYS):
         steps = [at[tuple(way[:t])] for t in range(len(way) + 1) if tuple(way[:t]) in at]
         ax.plot(*zip(*steps), color=colour, linestyle=dash, linewidth=2.6, zorder=2, label=label)
@@ -51,28 +52,29 @@ def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> 
 
 
 def place(model: PrefixTree) -> dict[tuple[int, ...], tuple[float, float]]:
-    """Where each beginning of positive probability stands: (symbols written, height), the first symbol on top."""
-    rows = {b: model.p[i].tolist() for i, b in enumerate(model.beginnings)}
+    """Where each prefix of positive probability stands: (symbols written, height), the first symbol on top."""
+    rows = {b: model.p[i].tolist() for i, b in enumerate(model.prefixes)}
     certain = model.p[-1].tolist()
     at, leaves = {}, []
 
-    def visit(beginning: tuple[int, ...]) -> float:
-        if model.end in beginning:
-            leaves.append(beginning)
-            at[beginning] = (len(beginning), -float(len(leaves)))
-            return at[beginning][1]
-        p = rows.get(beginning, certain)
-        heights = [visit((*beginning, v)) for v in range(len(p)) if p[v] > 0]
-        at[beginning] = (len(beginning), sum(heights) / len(heights))
-        return at[beginning][1]
+    def visit(prefix: tuple[int, ...]) -> float:
+        if model.eos_id in prefix:
+            leaves.append(prefix)
+            at[prefix] = (len(prefix), -float(len(leaves)))
+            return at[prefix][1]
+        p = rows.get(prefix, certain)
+        heights = [visit((*prefix, v)) for v in range(len(p)) if p[v] > 0]
+        at[prefix] = (len(prefix), sum(heights) / len(heights))
+        return at[prefix][1]
 
     visit(())
     return {b: (float(x), y + len(leaves)) for b, (x, y) in sorted(at.items(), key=lambda item: len(item[0]))}
 
 
-def probability(model: PrefixTree, beginning: Sequence[int]) -> float:
-    """p of all sequences with this beginning: the product of its branches."""
+@renamed(beginning="prefix")
+def probability(model: PrefixTree, prefix: Sequence[int]) -> float:
+    """p of all sequences with this prefix: the product of its branches."""
     p, node = 1.0, model.root
-    for v in beginning:
+    for v in prefix:
         p, node = p * model.p[node, v].item(), int(model.child[node, v])
     return p

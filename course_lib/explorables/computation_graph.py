@@ -1,0 +1,144 @@
+r"""A computation graph, one step at a time: forward, then backward edge by edge, values and gradients at each node.
+
+`steps` walks the library's `Value`s and is the reference for what `computation_graph.js` computes. A step forward
+computes one node. The first step backward sets dL/dL = 1, and each later one takes one edge: it adds a
+contribution to a parent.
+Without clearing, a further backward pass adds to the gradients that are there, as torch does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import traitlets
+
+from course_lib.basics import Value
+from course_lib.explorables.base import Explorable, script, style
+
+
+class Graph(NamedTuple):
+    """Nodes in the order in which they are computed: name, operation ("" for an input), places of the parents."""
+
+    nodes: tuple[tuple[str, str, tuple[int, ...]], ...]
+    start: tuple[float, ...]                                         # of the inputs, in their order
+
+    @property
+    def inputs(self) -> list[int]:
+        """Places of the inputs."""
+        return [k for k, (_, operation, _) in enumerate(self.nodes) if not operation]
+
+    @property
+    def edges(self) -> list[tuple[int, int]]:
+        """(node, parent), in the order in which backward takes them."""
+        return [(k, parent) for k in reversed(range(len(self.nodes))) for parent in self.nodes[k][2]]
+
+    @property
+    def length(self) -> int:
+        """Steps of one forward and one backward pass."""
+        return len(self.nodes) - len(self.inputs) + 1 + len(self.edges)
+
+
+GRAPHS = {
+    "loss": Graph((("β", "", ()), ("x", "", ()), ("βx", "*", (0, 1)), ("y", "", ()), ("y − βx", "-", (3, 2)),
+                   ("L", "square", (4,))), (3.0, 2.0, 7.0)),
+    "twice": Graph((("a", "", ()), ("b", "", ()), ("ab", "*", (0, 1)), ("c", "", ()), ("ab + c", "+", (2, 3)),
+                    ("y", "*", (4, 0))), (2.0, -3.0, 10.0)),
+}
+OPERATIONS = {"*": lambda a, b: a * b, "-": lambda a, b: a - b, "+": lambda a, b: a + b, "square": lambda a: a ** 2}
+MOST = 3                                                             # backward passes without clearing
+LARGEST = 10
+
+
+class Steps(NamedTuple):
+    """What stands at each node after some steps; None where nothing does yet."""
+
+    values: list[float | None]
+    gradients: list[float | None]
+
+
+def steps(graph: Graph, inputs: Sequence[float], step: int, passes: int = 1) -> Steps:
+    """After `step` steps of the last of `passes` backward passes; those before it are complete and were not cleared."""
+    values: list[Value] = []
+    numbers = iter(inputs)
+    for name, operation, parents in graph.nodes:
+        values.append(OPERATIONS[operation](*(values[k] for k in parents)) if operation else Value(next(numbers), name))
+    forward, shown, done = len(graph.nodes) - len(graph.inputs), set(graph.inputs), 0
+    for k, (_, operation, _) in enumerate(graph.nodes):
+        if operation and done < step:
+            shown.add(k)
+            done += 1
+    for _ in range(passes - 1):
+        values[-1].backward()
+    before = [value.grad for value in values]
+    found: dict[int, float] = {}
+    if step > forward:
+        found[len(values) - 1] = 1.0
+    for k, parent in graph.edges[:max(0, step - forward - 1)]:
+        rule = values[k].rule(found[k], values[k].data, *(p.data for p in values[k].parents))
+        part = rule[[id(p) for p in values[k].parents].index(id(values[parent]))]
+        found[parent] = found.get(parent, 0.0) + part
+    gradients = [old if k not in found else found[k] + (old or 0.0) for k, old in enumerate(before)]
+    return Steps([v.data if k in shown else None for k, v in enumerate(values)], gradients)
+
+
+class ComputationGraph(Explorable):
+    """A graph of six values that the reader computes forward and backward, one step at a time.
+
+    graph   "loss", L = (y - beta x)^2, or "twice", y = (a b + c) a, in which a is used twice
+    inputs  three numbers from -10 to 10; None: the chapter's
+    step    taken so far; forward first
+    passes  which backward pass this is: before the second and the third, gradients were not cleared
+
+    Raises ValueError for settings other than these.
+
+    >>> print(ComputationGraph().text().splitlines()[1])
+    β: value 3, gradient -4
+    """
+
+    _esm = script("computation_graph")
+    _css = style("computation_graph")
+    graph = traitlets.Unicode("loss").tag(sync=True)
+    inputs = traitlets.List(traitlets.Float()).tag(sync=True)
+    step = traitlets.Int().tag(sync=True)
+    passes = traitlets.Int(1).tag(sync=True)
+
+    def __init__(self, graph: str = "loss", inputs=None, **traits):
+        if graph not in GRAPHS:
+            raise ValueError(f"graph is {graph!r}; expected one of {', '.join(map(repr, GRAPHS))}")
+        super().__init__(**{"graph": graph, "inputs": list(GRAPHS[graph].start) if inputs is None else inputs,
+                            "step": GRAPHS[graph].length - 1, "alt": "A computation graph, forward and backward",
+                            **traits})
+
+    @property
+    def result(self) -> Steps:
+        """What the figure shows now."""
+        return steps(GRAPHS[self.graph], self.inputs, self.step, self.passes)
+
+    def text(self) -> str:
+        nodes, shown = GRAPHS[self.graph].nodes, self.result
+        last = GRAPHS[self.graph].length
+        lines = [f"Interactive figure: a computation graph, step {self.step} of {last}."]
+        for (name, *_), value, gradient in zip(nodes, shown.values, shown.gradients):
+            lines.append(f"{name}: value {'not yet' if value is None else f'{value:g}'}, gradient "
+                         f"{'none yet' if gradient is None else f'{gradient:g}'}")
+        return "\n".join(lines)
+
+    @traitlets.validate("inputs")
+    def _valid_inputs(self, proposal):
+        value = proposal["value"]
+        if len(value) != 3 or not all(abs(v) <= LARGEST for v in value):
+            raise ValueError(f"inputs is {value}; expected three numbers from -{LARGEST} to {LARGEST}")
+        return value
+
+    @traitlets.validate("step", "passes", "graph")
+    def _valid(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        if name == "graph":
+            if value not in GRAPHS:
+                raise ValueError(f"graph is {value!r}; expected one of {', '.join(map(repr, GRAPHS))}")
+            return value
+        low, high = {"step": (0, max(g.length for g in GRAPHS.values())), "passes": (1, MOST)}[name]
+        if not low <= value <= high:
+            raise ValueError(f"{name} is {value}; expected {low} to {high}")
+        return value

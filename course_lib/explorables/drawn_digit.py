@@ -1,0 +1,147 @@
+r"""A digit that a trained network drew, pixel by pixel: each probability, and which earlier pixels move it by how much.
+
+Nothing is computed in the page. `trace` draws with the library's own start, predict and update, and asks for every
+pixel what its probability would be if one earlier pixel were the other one; the page holds these numbers as float32.
+Pixels are counted from 0 here, row by row; rows and columns from 1 on the page.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import NamedTuple
+
+import torch
+import traitlets
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.conditional import Bernoulli
+from course_lib.explorables.base import STATIC, Explorable, script, style
+from course_lib.explorables.chain_rule import uniforms
+from course_lib.pixels import ImageModel
+
+WEIGHTS = {"PixelCNN": "pixelcnn-drawn-digits", "gated PixelCNN": "gated-drawn-digits"}
+SEEDS = (1, 2, 3)
+LIMIT = 100_000                                                      # bytes of numbers that a page may carry
+
+
+class Trace(NamedTuple):
+    """An image as it was drawn; n pixels, row by row."""
+
+    x: Int[Tensor, " n"]                                             # 1 ink, 0 empty
+    u: Float[Tensor, " n"]                                           # the uniform numbers of the draws
+    p: Float[Tensor, " n"]                                           # of ink, given the pixels before
+    effect: Float[Tensor, "n n"]                                     # [i, j], j < i; NaN where i does not read j
+
+
+@torch.no_grad()
+def trace(model: ImageModel, seed: int) -> Trace:
+    r"""Draw $x_i = [u_i \ge 1 - p_i]$, and measure $p_i(x_j = 1) - p_i(x_j = 0)$ with all other pixels as drawn."""
+    u = torch.tensor(uniforms(seed, model.n), dtype=torch.float64)
+    state, x, p = model.start(1), [], []
+    for i in range(model.n):
+        p.append(model.predict(state).probs.item())
+        x.append(int(u[i] >= 1 - p[i]))
+        state = model.update(state, torch.tensor([x[i]], dtype=torch.float64))
+    image = torch.tensor(x)
+    changed = image.repeat(2, model.n, 1)                            # (2, n, n): pixel j of row j is 0, and 1
+    for value in (0, 1):
+        changed[value].fill_diagonal_(value)
+    empty, ink = model.conditionals(changed.flatten(0, 1).double()).probs.view(2, model.n, model.n)
+    effect = (ink - empty).T                                         # [i, j]
+    return Trace(image, u, torch.tensor(p, dtype=torch.float64), effect.masked_fill(~model.receptive_field, torch.nan))
+
+
+def pack(values: Float[Tensor, "..."]) -> str:
+    """Little-endian float32 in base64."""
+    return base64.b64encode(values.flatten().float().numpy().astype("<f4").tobytes()).decode("ascii")
+
+
+class DrawnDigit(Explorable):
+    """Digits drawn by small trained networks, with the probability of each pixel and what moves it.
+
+    models   names and models of square binary images; None takes the two that the figure comes with, PixelCNN and the
+             gated one, trained for some seconds on the 8 x 8 digits
+    network  which of them is shown, from 0
+    drawing  which of its three drawings, from 0
+    steps    pixels drawn so far
+    pixel    the one that is looked at
+
+    Raises ValueError for other models and for what is not there.
+
+    >>> print(DrawnDigit().text().splitlines()[0])
+    Interactive figure: PixelCNN draws a digit. # is ink, . is empty, ? is not drawn yet.
+    """
+
+    _esm = script("drawn_digit")
+    _css = style("drawn_digit")
+    side = traitlets.Int().tag(sync=True)
+    traces = traitlets.List().tag(sync=True)                         # of each network: its name and its drawings
+    network = traitlets.Int(0).tag(sync=True)
+    drawing = traitlets.Int(0).tag(sync=True)
+    steps = traitlets.Int().tag(sync=True)
+    pixel = traitlets.Int().tag(sync=True)
+
+    def __init__(self, models=None, **traits):
+        if models is None:
+            from course_lib import hub
+            models = {name: hub.load(STATIC / "weights" / weights) for name, weights in WEIGHTS.items()}
+        n = {_check(model).n for model in models.values()}
+        if len(n) != 1:
+            raise ValueError(f"models have {sorted(n)} pixels; expected one or more models, all of one size")
+        self._n, = n
+        self._traces = [[trace(model.double().eval(), seed) for seed in SEEDS] for model in models.values()]
+        lower = torch.ones(self._n, self._n).tril(-1).bool()
+        packed = [{"name": name, "drawings": [
+            {"x": "".join(map(str, t.x.tolist())), "u": pack(t.u), "p": pack(t.p), "effect": pack(t.effect[lower])}
+            for t in drawings]} for name, drawings in zip(models, self._traces)]
+        size = sum(len(d["effect"]) for each in packed for d in each["drawings"])
+        if size > LIMIT:
+            raise ValueError(f"the drawings take {size:,} bytes; a page carries at most {LIMIT:,}")
+        side = round(self._n ** 0.5)
+        at = side * (side // 2) + side // 2
+        super().__init__(**{"side": side, "traces": packed, "steps": at, "pixel": at,
+                            "alt": "A digit drawn pixel by pixel by a trained network", **traits})
+
+    @property
+    def result(self) -> Trace:
+        """The drawing that is shown, whole."""
+        return self._traces[self.network][self.drawing]
+
+    def text(self) -> str:
+        t, side = self.result, self.side
+        marks = ["?" if i >= self.steps else "#" if v else "." for i, v in enumerate(t.x.tolist())]
+        lines = [f"Interactive figure: {self.traces[self.network]['name']} draws a digit. # is ink, . is empty, ? is "
+                 "not drawn yet."]
+        lines += ["".join(marks[r * side:(r + 1) * side]) for r in range(side)]
+        i = self.pixel
+        where = f"row {i // side + 1}, column {i % side + 1}"
+        if i > self.steps:
+            return "\n".join([*lines, f"{where} comes later."])
+        row = t.effect[i, :i].nan_to_num()
+        lines.append(f"{where}: probability of ink {t.p[i]:.4f}, given the {i} pixels before it")
+        if i and row.abs().max() > 0:
+            j = int(row.abs().argmax())
+            lines.append(f"moved most by row {j // side + 1}, column {j % side + 1}: {row[j]:+.4f} if it is ink and "
+                         "not empty")
+        return "\n".join(lines)
+
+    @traitlets.validate("network", "drawing", "steps", "pixel")
+    def _valid(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        high = {"network": len(self._traces) - 1, "drawing": len(SEEDS) - 1, "steps": self._n,
+                "pixel": self._n - 1}[name]
+        if not 0 <= value <= high:
+            raise ValueError(f"{name} is {value}; expected 0 to {high}")
+        return value
+
+
+def _check(model: object) -> ImageModel:
+    if not isinstance(model, ImageModel) or not isinstance(model.conditional, Bernoulli):
+        what = f"{type(model).__name__} with {getattr(model, 'conditional', None)}"
+        raise ValueError(f"a model is a {what}; the figure needs networks of chapter 8 with Bernoulli()")
+    channels, height, width = model.shape
+    if channels != 1 or height != width or model.classes is not None:
+        raise ValueError(f"a model has shape {list(model.shape)} and {model.classes or 'no'} classes; expected a "
+                         "square image of one channel, without classes")
+    return model

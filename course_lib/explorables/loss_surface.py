@@ -1,0 +1,134 @@
+r"""A ball on a loss surface: the reader drops it, gives each optimizer a rate, and sees four ways down side by side.
+
+`path` takes the steps with the library's own optimizers, (2.4), (2.7) and (2.8), and is the reference for what
+`loss_surface.js` computes from the same equations. All four read the same noise: step t adds the same two numbers to
+the gradient, as a batch would.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+import traitlets
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.basics import SGD, Adam, AdamW, Momentum
+from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.chain_rule import uniforms
+
+DECAY, NOISE, FAR, LONGEST = 0.1, 0.3, 1e6, 100
+RATES = (0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)
+OPTIMIZERS: dict[str, Callable] = {
+    "SGD": SGD, "momentum": Momentum, "Adam": Adam,
+    "AdamW": lambda parameters, lr: AdamW(parameters, lr, weight_decay=DECAY),
+}
+# name -> loss, gradient, from two numbers each
+SURFACES: dict[str, tuple[Callable, Callable]] = {
+    "valley": (lambda x, y: 0.1 * (x - 1) ** 2 + 5 * (y - 0.5) ** 2, lambda x, y: (0.2 * (x - 1), 10 * (y - 0.5))),
+    "bowl": (lambda x, y: 0.5 * (x - 1) ** 2 + 0.5 * (y - 0.5) ** 2, lambda x, y: (x - 1, y - 0.5)),
+    "saddle": (lambda x, y: x ** 4 / 4 - x ** 2 / 2 + y ** 2, lambda x, y: (x ** 3 - x, 2 * y)),
+}
+
+
+def noise(seed: int, steps: int) -> list[tuple[float, float]]:
+    r"""Two draws of $\mathcal N(0, 1)$ a step, by Box and Muller: $\sqrt{-2 \ln u}\,(\cos 2\pi v, \sin 2\pi v)$."""
+    u = uniforms(seed, 2 * steps)
+    size = [math.sqrt(-2 * math.log(a)) for a in u[::2]]
+    return [(r * math.cos(2 * math.pi * b), r * math.sin(2 * math.pi * b)) for r, b in zip(size, u[1::2])]
+
+
+def path(surface: str, optimizer: str, rate: float, start: Sequence[float], steps: int, sigma: float = 0.0,
+         seed: int = 1) -> Float[Tensor, "steps 2"]:
+    """The points from the start on, one a step; it ends early beyond FAR, where the search has diverged."""
+    theta = nn.Parameter(torch.tensor(start, dtype=torch.float64))
+    rule, gradient, found = OPTIMIZERS[optimizer]([theta], rate), SURFACES[surface][1], [theta.detach().clone()]
+    for z in noise(seed, steps):
+        g = gradient(*theta.tolist())
+        theta.grad = torch.tensor([g[0] + sigma * z[0], g[1] + sigma * z[1]], dtype=torch.float64)
+        rule.step()
+        found.append(theta.detach().clone())
+        if not theta.detach().abs().max() < FAR:
+            break
+    return torch.stack(found)
+
+
+class LossSurface(Explorable):
+    """SGD, momentum, Adam and AdamW from one start on one surface, each at its own rate.
+
+    surface  "valley" (curvatures 0.2 and 10), "bowl" or "saddle"
+    start    where the ball is dropped, (x, y), x from -3 to 3, y from -2 to 2
+    rates    of the four, in this order; from RATES
+    steps    how many are taken, 0 to 100
+    noisy    whether the gradient is that of a batch: noise of size 0.3
+    seed     of the noise
+    shown    which of the four are drawn
+
+    Raises ValueError for settings other than these.
+
+    >>> print(LossSurface(surface="bowl", noisy=False, steps=1).text().splitlines()[1])
+    SGD at rate 0.19: loss 3.6250, at (-1.59, 1.23).
+    """
+
+    _esm = script("loss_surface")
+    _css = style("loss_surface")
+    surface = traitlets.Unicode("valley").tag(sync=True)
+    start = traitlets.List(traitlets.Float(), [-2.2, 1.4]).tag(sync=True)
+    rates = traitlets.List(traitlets.Float(), [0.19] * 4).tag(sync=True)
+    steps = traitlets.Int(30).tag(sync=True)
+    noisy = traitlets.Bool(True).tag(sync=True)
+    seed = traitlets.Int(1).tag(sync=True)
+    shown = traitlets.List(traitlets.Bool(), [True] * 4).tag(sync=True)
+
+    def __init__(self, **traits):
+        super().__init__(**{"alt": "Four optimizers on a loss surface", **traits})
+
+    @property
+    def paths(self) -> list[Float[Tensor, "steps 2"]]:
+        """The way of each optimizer, whether it is drawn or not."""
+        return [path(self.surface, name, rate, self.start, self.steps, NOISE * self.noisy, self.seed)
+                for name, rate in zip(OPTIMIZERS, self.rates)]
+
+    def text(self) -> str:
+        lines = [f"Interactive figure: {self.steps} steps of four optimizers on a {self.surface}, from "
+                 f"({self.start[0]:.2f}, {self.start[1]:.2f}), {'with' if self.noisy else 'without'} noise."]
+        for name, rate, points in zip(OPTIMIZERS, self.rates, self.paths):
+            x, y = points[-1].tolist()
+            lines.append(f"{name} at rate {rate:g}: " + (
+                f"loss {SURFACES[self.surface][0](x, y):.4f}, at ({x:.2f}, {y:.2f})." if max(abs(x), abs(y)) < FAR
+                else "diverged."))
+        return "\n".join(lines)
+
+    @traitlets.validate("surface")
+    def _valid_surface(self, proposal):
+        if proposal["value"] not in SURFACES:
+            raise ValueError(f"surface is {proposal['value']!r}; expected one of {', '.join(map(repr, SURFACES))}")
+        return proposal["value"]
+
+    @traitlets.validate("start")
+    def _valid_start(self, proposal):
+        value = proposal["value"]
+        if len(value) != 2 or abs(value[0]) > 3 or abs(value[1]) > 2:
+            raise ValueError(f"start is {value}; expected (x, y), x from -3 to 3 and y from -2 to 2")
+        return value
+
+    @traitlets.validate("rates")
+    def _valid_rates(self, proposal):
+        value = proposal["value"]
+        if len(value) != 4 or any(rate not in RATES for rate in value):
+            raise ValueError(f"rates is {value}; expected four of {', '.join(f'{rate:g}' for rate in RATES)}")
+        return value
+
+    @traitlets.validate("shown")
+    def _valid_shown(self, proposal):
+        if len(proposal["value"]) != 4:
+            raise ValueError(f"shown has {len(proposal['value'])} entries; expected four, one for each optimizer")
+        return proposal["value"]
+
+    @traitlets.validate("steps")
+    def _valid_steps(self, proposal):
+        if not 0 <= proposal["value"] <= LONGEST:
+            raise ValueError(f"steps is {proposal['value']}; expected 0 to {LONGEST}")
+        return proposal["value"]

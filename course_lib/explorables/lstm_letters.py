@@ -1,0 +1,160 @@
+r"""The state of a small LSTM that reads letters: the reader types, picks a cell, and holds one of its gates.
+
+The page runs the whole model. `run` computes the same from the library's cell by its equations, in float64, and is the
+reference for every number that `lstm_letters.js` shows. The weights travel in the page in half precision, and both
+compute from these. Cells and letters are counted from 0 here, cells from 1 on the page. Before every text the model
+reads two line ends, as they stand before a speaker.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+import traitlets
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.explorables.base import STATIC, Explorable, script, style
+from course_lib.recurrent import LSTMCell, RecurrentLM
+from course_lib.tokenizers import CharTokenizer
+
+WEIGHTS = "lstm-letters"
+LIMIT = 90_000                                                       # characters of weights that a page may carry
+BEFORE, LONGEST = "\n\n", 160
+START = "ROMEO:\nThe night is long, and I go.\nFarewell!\n"
+GATES = ("i", "f", "o")
+HELD = ("", *(f"{gate}={value}" for gate in GATES for value in (0, 1)))
+
+
+class Run(NamedTuple):
+    """What the model makes of T letters, row t after letter t."""
+
+    gates: Float[Tensor, "T three H"]                                # i, f, o
+    c: Float[Tensor, "T H"]
+    h: Float[Tensor, "T H"]
+    logits: Float[Tensor, "T V"]                                     # of the letter that follows
+
+
+def lstm_of(model: RecurrentLM) -> LSTMCell:
+    """The one cell of such a model."""
+    cell, = model.layers.cells
+    return cell
+
+
+@torch.no_grad()
+def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -> Run:
+    r"""$c_t = f_t \odot c_{t-1} + i_t \odot g_t$, $h_t = o_t \odot \tanh c_t$; `held` sets one gate of one cell."""
+    lstm = lstm_of(model)
+    h, c = (part[0] for part in lstm.zeros(1))
+    found = []
+    for a in lstm.ahead(F.one_hot(torch.tensor(list(ids)), model.vocab_size).to(h.dtype)):
+        z = (a + lstm.W_h @ h).view(4, -1)                           # (4, H): i, f, o, g
+        gates, g = torch.sigmoid(z[:3]), torch.tanh(z[3])
+        if held:
+            gates[GATES.index(held[0]), cell] = float(held[2])
+        i, f, o = gates
+        c = f * c + i * g
+        h = o * torch.tanh(c)
+        found.append((gates, c, h, model.head(h)))
+    return Run(*(torch.stack(part) for part in zip(*found)))
+
+
+def pack(model: RecurrentLM) -> str:
+    """W_x, W_h, b, W_hy and b_y one after another, each row by row, little-endian half precision in base64."""
+    lstm = lstm_of(model)
+    parts = [p.detach().flatten() for p in (lstm.W_x, lstm.W_h, lstm.b, model.head.weight, model.head.bias)]
+    return base64.b64encode(torch.cat(parts).half().numpy().astype("<f2").tobytes()).decode("ascii")
+
+
+class LstmLetters(Explorable):
+    """An LSTM of 48 cells on tiny Shakespeare, letter by letter.
+
+    typed   what the reader typed, at most 160 letters of the model's alphabet
+    letter  the one that is looked at: 0 and 1 are the line ends before the text
+    cell    the cell whose memory and gates are drawn
+    held    "" or a gate of that cell and the value it is held at: "i=0", "i=1", "f=0", ..., "o=1"
+
+    Raises ValueError for letters that the model does not know and for what is not there.
+
+    >>> print(LstmLetters(typed="O").text().splitlines()[0])
+    Interactive figure: cell 23 of 48 in an LSTM that reads letters. c is its memory, h what it shows.
+    """
+
+    _esm = script("lstm_letters")
+    _css = style("lstm_letters")
+    weights = traitlets.Unicode().tag(sync=True)
+    symbols = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    hidden = traitlets.Int().tag(sync=True)
+    follows = traitlets.Dict().tag(sync=True)                        # what was measured: cell, and two correlations
+    typed = traitlets.Unicode(START).tag(sync=True)
+    letter = traitlets.Int().tag(sync=True)
+    cell = traitlets.Int().tag(sync=True)
+    held = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, **traits):
+        from course_lib import hub
+        path = STATIC / "weights" / WEIGHTS
+        model, card = hub.load(path), hub.card(path)
+        packed = pack(model)
+        if len(packed) > LIMIT:
+            raise ValueError(f"the weights take {len(packed):,} characters; a page carries at most {LIMIT:,}")
+        self._model, self._tokenizer = model.double(), CharTokenizer.from_config(card.training["tokenizer"])
+        self._symbols, self._hidden = card.training["tokenizer"]["symbols"], lstm_of(model).hidden
+        typed = traits.get("typed", START)
+        super().__init__(**{"weights": packed, "symbols": self._symbols, "hidden": self._hidden, "typed": typed,
+                            "follows": card.results["the place in the line"], "letter": min(len(typed), LONGEST) + 1,
+                            "cell": card.results["the place in the line"]["cell"],
+                            "alt": "The cells of an LSTM, letter by letter", **traits})
+
+    @property
+    def ids(self) -> list[int]:
+        """The letters that are read, the two line ends first."""
+        return self._tokenizer.encode(BEFORE + self.typed).tolist()
+
+    @property
+    def result(self) -> Run:
+        """What the figure shows now."""
+        return run(self._model, self.ids, self.cell, self.held)
+
+    def text(self) -> str:
+        shown, t = self.result, self.letter
+        lines = [f"Interactive figure: cell {self.cell + 1} of {self._hidden} in an LSTM that reads letters. "
+                 "c is its memory, h what it shows.", "letter      c      i     f     o      h"]
+        for name, gates, c, h in zip(BEFORE + self.typed, shown.gates[..., self.cell].tolist(),
+                                     shown.c[:, self.cell].tolist(), shown.h[:, self.cell].tolist()):
+            i, f, o = gates
+            lines.append(f"{name if name != chr(10) else 'line end':8} {c:7.2f}  {i:.2f}  {f:.2f}  {o:.2f}  {h:6.2f}")
+        best = shown.logits[min(t, len(shown.c) - 1)].softmax(dim=0).topk(3)
+        likely = (f"{self._symbols[v]!r} {p:.2f}" for p, v in zip(best.values.tolist(), best.indices.tolist()))
+        lines.append("Most likely next: " + ", ".join(likely))
+        if self.held:
+            lines.append(f"Gate {self.held[0]} of this cell is held at {self.held[2]}.")
+        return "\n".join(lines)
+
+    @traitlets.validate("typed")
+    def _valid_text(self, proposal):
+        value = proposal["value"]
+        unknown = sorted(set(value) - set(self._symbols))
+        if unknown:
+            raise ValueError(f"typed has {', '.join(map(repr, unknown))}; this model knows {''.join(self._symbols)!r}")
+        if len(value) > LONGEST:
+            raise ValueError(f"typed has {len(value)} letters; expected at most {LONGEST}")
+        return value
+
+    @traitlets.validate("letter", "cell")
+    def _valid_number(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        high = LONGEST + 1 if name == "letter" else self._hidden - 1
+        if not 0 <= value <= high:
+            raise ValueError(f"{name} is {value}; expected 0 to {high}")
+        return value
+
+    @traitlets.validate("held")
+    def _valid_held(self, proposal):
+        if proposal["value"] not in HELD:
+            raise ValueError(f"held is {proposal['value']!r}; expected one of {', '.join(map(repr, HELD))}")
+        return proposal["value"]

@@ -1,0 +1,137 @@
+r"""What a pixel of a masked network sees, and what it will never see: the reader sets the layers and clicks a pixel.
+
+`field` asks the library's own networks, which go through their layers with sets in the place of numbers
+(`ImageModel.receptive_field`), and is the reference for what `receptive_field.js` finds by going backward from a pixel.
+Pixels, rows and columns are counted from 0 here, from 1 on the page.
+"""
+
+from __future__ import annotations
+
+import torch
+import traitlets
+from jaxtyping import Bool
+from torch import Tensor
+
+from course_lib.explorables.base import Explorable, script, style
+from course_lib.pixels import GatedPixelCNN, ImageModel, PixelCNN
+
+SIDE, DEEPEST, EVER = 11, 14, 2 * 11                                 # EVER layers reach what any number of layers reach
+KINDS = {"pixelcnn": PixelCNN, "gated": GatedPixelCNN}
+CHOICES = {"network": tuple(KINDS), "first": (3, 5, 7), "kernel": (3, 5), "colors": (1, 3), "mask": ("A", "B")}
+MARKS = {"self": "@", "reads": "#", "not yet": "o", "never": "x", "later": ".", "leak": "!"}
+
+
+class _ShowsItself:
+    """Mask B in every layer, the first one too."""
+
+    def field_of(self, seen, layer, kind):
+        return super().field_of(seen, layer, "B")
+
+
+class _OpenPixelCNN(_ShowsItself, PixelCNN):
+    pass
+
+
+class _OpenGated(_ShowsItself, GatedPixelCNN):
+    pass
+
+
+def network(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str) -> ImageModel:
+    """The library's network of these settings, on an image of SIDE x SIDE pixels; its weights do not matter here."""
+    classes = KINDS if mask == "A" else {"pixelcnn": _OpenPixelCNN, "gated": _OpenGated}
+    return classes[kind]((colors, SIDE, SIDE), 2 * colors, depth, first, kernel)
+
+
+def field(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str, variable: int) -> Bool[Tensor, " n"]:
+    """Which values the factor of `variable` depends on; value c SIDE^2 + pixel is colour c of a pixel."""
+    return network(kind, first, kernel, depth, colors, mask).receptive_field[variable]
+
+
+class ReceptiveField(Explorable):
+    """The receptive field of a pixel, for masks, kernels, depth and colours that the reader sets.
+
+    network  "pixelcnn", one stack, or "gated", two
+    first    width of the first kernel: 3, 5 or 7
+    kernel   width of the others: 3 or 5
+    depth    the networks' own: blocks after the first layer for PixelCNN, all layers for the gated network; 1 to 14
+    colors   1, or 3: then every layer keeps a group of channels for each colour
+    mask     of the first layer: "A", or "B", which is the mistake
+    pixel    the one that is looked at, row by row from 0
+    color    which of its colours, from 0
+
+    Raises ValueError for settings other than these.
+
+    >>> print(ReceptiveField().text().splitlines()[-1])
+    Reads 66 of the 81 pixels before it. 15 are in the blind spot: no depth reaches them.
+    """
+
+    _esm = script("receptive_field")
+    _css = style("receptive_field")
+    side = traitlets.Int(SIDE).tag(sync=True)
+    network = traitlets.Unicode("pixelcnn").tag(sync=True)
+    first = traitlets.Int(3).tag(sync=True)
+    kernel = traitlets.Int(3).tag(sync=True)
+    depth = traitlets.Int(10).tag(sync=True)
+    colors = traitlets.Int(1).tag(sync=True)
+    mask = traitlets.Unicode("A").tag(sync=True)
+    pixel = traitlets.Int(7 * SIDE + 4).tag(sync=True)
+    color = traitlets.Int(0).tag(sync=True)
+
+    def __init__(self, **traits):
+        super().__init__(**{"alt": "The receptive field of a pixel under masked convolutions", **traits})
+
+    @property
+    def kinds(self) -> list[str]:
+        """What each value is to the chosen one, colour by colour: a key of MARKS."""
+        settings = self.network, self.first, self.kernel
+        area, color = SIDE * SIDE, min(self.color, self.colors - 1)
+        chosen = color * area + self.pixel
+        now = field(*settings, self.depth, self.colors, self.mask, chosen)
+        ever = field(*settings, EVER, self.colors, self.mask, chosen)
+        place = {int(i): k for k, i in enumerate(torch.arange(self.colors * area).view(self.colors, area).T.flatten())}
+        found = []
+        for i in range(self.colors * area):
+            before = place[i] < place[chosen]
+            found.append("leak" if now[i] and not before else "self" if i == chosen else "later" if not before
+                         else "reads" if now[i] else "not yet" if ever[i] else "never")
+        return found
+
+    @property
+    def summary(self) -> str:
+        """The counts, in a sentence or two."""
+        kinds, things = self.kinds, "pixels" if self.colors == 1 else "values"
+        count = {kind: kinds.count(kind) for kind in MARKS}
+        before = count["reads"] + count["not yet"] + count["never"]
+        parts = [f"Reads {count['reads']} of the {before} {things} before it."]
+        if count["not yet"]:
+            parts.append(f"{count['not yet']} more would be read with more layers.")
+        parts.append(f"{count['never']} {'is' if count['never'] == 1 else 'are'} in the blind spot: no depth reaches "
+                     f"{'it' if count['never'] == 1 else 'them'}." if count["never"] else "There is no blind spot.")
+        if count["leak"]:
+            parts.append("A leak: it reads what it has to predict.")
+        return " ".join(parts)
+
+    def text(self) -> str:
+        kinds, area = self.kinds, SIDE * SIDE
+        name = {"pixelcnn": "PixelCNN", "gated": "gated PixelCNN"}[self.network]
+        shown = kinds[min(self.color, self.colors - 1) * area:][:area]          # the plane of the chosen colour
+        lines = [f"Interactive figure: what one pixel of a {name} sees. First kernel {self.first} x {self.first}, "
+                 f"mask {self.mask}; then {self.kernel} x {self.kernel}, depth {self.depth}. "
+                 "@ the pixel, # read, o with more layers, x never, . comes later."]
+        lines += ["".join(MARKS[kind] for kind in shown[r * SIDE:(r + 1) * SIDE]) for r in range(SIDE)]
+        return "\n".join([*lines, self.summary])
+
+    @traitlets.validate("network", "first", "kernel", "colors", "mask")
+    def _valid_choice(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        if value not in CHOICES[name]:
+            raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, CHOICES[name]))}")
+        return value
+
+    @traitlets.validate("depth", "pixel", "color")
+    def _valid_number(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        low, high = {"depth": (1, DEEPEST), "pixel": (0, SIDE * SIDE - 1), "color": (0, 2)}[name]
+        if not low <= value <= high:
+            raise ValueError(f"{name} is {value}; expected {low} to {high}")
+        return value

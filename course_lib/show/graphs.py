@@ -1,0 +1,80 @@
+"""What the chapter on gradients draws: how a value was computed, with the number and the gradient at every node."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+from course_lib.basics.autodiff import Value, ordered
+from course_lib.show.style import ACCENT, INK, SECOND
+
+MOST = 40                                                            # nodes that a reader can follow
+
+
+def graph(result: Value) -> Figure:
+    """The graph of a value, from left to right. Blue: values; orange: gradients, a dash where there is none yet.
+
+    A box is a value, with its label or the operation that made it; a bare number is a constant. Raises ValueError for
+    more than 40 nodes.
+    """
+    nodes = ordered(result)
+    if len(nodes) > MOST:
+        raise ValueError(f"the graph has {len(nodes)} nodes; at most {MOST} can be read")
+    at = place(result)
+    columns, rows = 1 + max(x for x, _ in at.values()), 1 + max(y for _, y in at.values())
+    fig, ax = plt.subplots(figsize=(min(8.2, 1.25 * columns + 0.3), 0.72 * rows + 0.3))
+    for value in nodes:
+        x, y = at[id(value)]
+        for parent in value.parents:
+            x0, y0 = at[id(parent)]
+            bend = 0.0 if x - x0 < 1.5 else 0.3 if y0 >= y else -0.3           # around what stands between
+            ax.annotate("", (x - 0.36, y), (x0 + (0.36 if not constant(parent) else 0.2), y0),
+                        arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0,
+                                    "connectionstyle": f"arc3,rad={bend}"})
+        if constant(value):
+            ax.text(x, y, f"{value.data:.4g}", ha="center", va="center", fontsize=9, color=SECOND)
+            continue
+        ax.add_patch(plt.Rectangle((x - 0.36, y - 0.4), 0.72, 0.8, facecolor="white", edgecolor=INK, zorder=2,
+                                   linewidth=1.6 if value is result else 0.9))
+        name = " = ".join(filter(None, (value.label, value.operation)))
+        ax.text(x, y + 0.24, name, ha="center", va="center", fontsize=9, color=INK, zorder=3)
+        ax.text(x, y - 0.02, f"{value.data:.4g}", ha="center", va="center", fontsize=9, color=SECOND, zorder=3)
+        ax.text(x, y - 0.26, "–" if value.grad is None else f"{value.grad:.4g}", ha="center", va="center", fontsize=9,
+                color=ACCENT, zorder=3)
+    ax.set(xlim=(-0.5, columns - 0.5), ylim=(-0.5, rows - 0.5))
+    ax.set_axis_off()
+    plt.close(fig)                                                   # shown once, as the cell's value
+    return fig
+
+
+def constant(value: Value) -> bool:
+    """A number in the program, not one that was given a name."""
+    return not value.parents and not value.label
+
+
+def place(result: Value) -> dict[int, tuple[float, float]]:
+    """Where each node stands, by its id: a column to the right of its parents; what is read, at the height of its readers."""
+    nodes = ordered(result)
+    column: dict[int, float] = {}
+    for value in nodes:
+        column[id(value)] = 1 + max((column[id(parent)] for parent in value.parents), default=-1.0)
+    readers: dict[int, list[Value]] = {id(value): [] for value in nodes}
+    for value in nodes:
+        for parent in value.parents:
+            readers[id(parent)].append(value)
+    for value in nodes:
+        if not value.parents and readers[id(value)]:                 # what was given stands before its first reader
+            column[id(value)] = min(column[id(reader)] for reader in readers[id(value)]) - 1
+    height: dict[int, float] = {}
+    taken: dict[float, list[float]] = {}
+    for value in sorted(nodes, key=lambda v: -column[id(v)]):
+        side = {id(parent): k for reader in readers[id(value)] for k, parent in enumerate(reader.parents)}
+        wish = [height[id(r)] + (0.5 - side[id(value)]) * (len(r.parents) - 1) for r in readers[id(value)]]
+        y = sum(wish) / len(wish) if wish else 0.0
+        used = taken.setdefault(column[id(value)], [])
+        steps = (step * sign for step in range(len(nodes)) for sign in (-1, 1))
+        y = next(y + step * 0.5 for step in steps if all(abs(y + step * 0.5 - other) >= 0.99 for other in used))
+        used.append(y)
+        height[id(value)] = y
+    lowest = min(height.values())
+    return {key: (float(column[key]), height[key] - lowest) for key in height}
