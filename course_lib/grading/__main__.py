@@ -5,10 +5,41 @@ import argparse
 import json
 import os
 import sys
+import textwrap
 from importlib import import_module
 
 OPEN = ("The package itself holds the references, where anybody with a copy can read them: what is graded is whether the "
         "code does the task. Marks for credit need --require-isolation, so that no answer runs where they can be read.")
+GRADE = """\
+whose file is it:
+  the first folder below what the paths have in common, or the file's name where there is none; the name that Moodle
+  (Name_123_assignsubmission_file_) or Canvas (namelast_12345_67890_file.ipynb) wrote there; with --roster, the student
+  whom that names. Two that cannot be told apart, or a path that does not exist, is an error before anything is graded.
+
+what counts:
+  each exercise of a student once. Of several answers to one the one with the most points counts, of these the first by
+  the name of its file; a note tells of the others. --out is a log and has every file; all else is made of what counts.
+
+what is asked for:
+  --chapter or --exercises. Without them a notebook is judged as the chapter in its metadata, else in its name
+  (13-self-attention), else by what it defines; a note says which. With --require-isolation one of them is needed.
+
+what holds where:
+  level        where                                        an answer cannot
+  bubblewrap   Linux with bwrap that may make namespaces;   read files but the library and Python, reach the network or
+               as root or as an ordinary user               other processes, outlive its exercise, take more than its
+                                                            memory, time, files and processes
+  limits       Linux without that, macOS                    take more than its time, processor, memory (not on macOS),
+                                                            file size; it can read what you can, and the network
+  none         Windows                                      take more than its time; it can do what you can
+  Root or ordinary user: under limits, root gives each answer a user of its own, so it can read what others may.
+  Marks for credit need bubblewrap: --require-isolation refuses the rest, and the level is in every report.
+
+exit status:
+  0 all graded; 1 something could not be graded, and is a row that says so; 2 the command is wrong (a path, the roster,
+  an id), and nothing was graded; 130 stopped, and the same command with the same --out goes on.
+
+""" + textwrap.fill(OPEN, 118)
 MAKERS = {"build": "generate the exercises from the solutions",
           "release": "write a bundle for students, and one of the solutions",
           "export": "write the exercises for nbgrader, Gradescope or otter"}
@@ -26,20 +57,29 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m course_lib.grading", description=__doc__.split(": ", 1)[1], epilog=OPEN)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
-    grade = verbs.add_parser("grade", help="grade notebooks", epilog=OPEN)
+    grade = verbs.add_parser("grade", help="grade notebooks", epilog=GRADE,
+                             formatter_class=argparse.RawDescriptionHelpFormatter)
     grade.set_defaults(run=run_grade)
-    grade.add_argument("paths", nargs="+", metavar="PATH", help="a notebook, or a folder of them")
+    grade.add_argument("paths", nargs="+", metavar="PATH", help="a notebook, a script in cells, or a folder, a zip or a tar "
+                                                                "file of them")
+    what = grade.add_mutually_exclusive_group()
+    what.add_argument("--chapter", metavar="NN,NN", type=lambda text: text.split(","),
+                      help="what is asked for: all exercises of these chapters. A missing one is a 0")
+    what.add_argument("--exercises", metavar="ID,ID", type=lambda text: text.split(","), help="what is asked for, by name")
+    grade.add_argument("--roster", metavar="FILE", help="the students, one a line or CSV, also as Moodle and Canvas write it; "
+                                                        "who hands in nothing gets a 0")
+    grade.add_argument("--require-isolation", action="store_true",
+                       help="for marks: refuse to grade without bubblewrap's sandbox, or without --chapter or --exercises")
     grade.add_argument("--seed", type=natural, help="draws the inputs of all checks; a random one if not given")
-    grade.add_argument("--exercises", metavar="ID,ID", help="what is asked for; all exercises of a notebook's chapter if "
-                                                            "not given. A missing one is a 0")
     grade.add_argument("--jobs", type=positive, default=1, help="judges at work at the same time")
-    grade.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N", help="grade every N-th, from the I-th (1 to N)")
-    grade.add_argument("--roster", metavar="FILE", help="the students, one a line or CSV; who hands in nothing gets a 0")
-    grade.add_argument("--out", metavar="FILE", help="a JSON line for each submission; run again to go on where it ended")
-    grade.add_argument("--csv", metavar="FILE", help="a table for a spreadsheet")
+    grade.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N",
+                       help="grade every N-th student, from the I-th (1 to N)")
+    grade.add_argument("--out", metavar="FILE", help="the log of the run, a JSON line for each file; run again to go on where "
+                                                     "it ended")
+    grade.add_argument("--csv", metavar="FILE", help="the marks as a table for a spreadsheet, a row for each student")
+    grade.add_argument("--json", metavar="FILE", help="the marks as JSON, an object for each student")
     grade.add_argument("--gradescope", metavar="DIR", help="results.json in Gradescope's format, a folder for each student")
     grade.add_argument("--html", metavar="DIR", help="a page for each student")
-    grade.add_argument("--require-isolation", action="store_true", help="refuse to grade without bubblewrap's sandbox")
 
     listing = verbs.add_parser("list", help="list the exercises")
     listing.set_defaults(run=run_list)
@@ -61,13 +101,13 @@ def run_maker(verb: str, rest: list[str]) -> int:
 
 def natural(text: str) -> int:
     if not text.isdigit():
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
     return int(text)
 
 
 def positive(text: str) -> int:
     if natural(text) < 1:
-        raise argparse.ArgumentTypeError("at least 1 is needed")
+        raise argparse.ArgumentTypeError("expected at least 1")
     return int(text)
 
 
@@ -79,15 +119,17 @@ def shard(text: str) -> tuple[int, int]:
 
 
 def run_grade(args) -> int:
-    from course_lib.grading.sandbox import NoSandbox, Worker
+    from course_lib.grading.sandbox.sandbox import NoSandbox, Worker
 
     workers = []
-    try:                                                 # before torch is imported here: they import it meanwhile
-        workers = [Worker(args.require_isolation) for _ in range(args.jobs)]
-        from course_lib.grading import classroom
+    try:
+        if args.require_isolation and not (args.chapter or args.exercises):
+            raise ValueError("--require-isolation is for marks, and marks do not depend on what a file calls itself: say what is "
+                             "asked for, with --chapter NN or --exercises ID,ID")
+        workers = [Worker(args.require_isolation) for _ in range(args.jobs)]   # before torch is imported here: they import it
+        from course_lib.grading.classroom.roster import read_roster
 
-        roster = classroom.read_roster(args.roster) if args.roster else []
-        return grade_class(args, workers, roster)
+        return grade_class(args, workers, read_roster(args.roster) if args.roster else None)
     except (NoSandbox, OSError, KeyError, ValueError, RuntimeError) as problem:
         print(f"grade: {problem.args[0] if isinstance(problem, KeyError) else problem}", file=sys.stderr)
         return 2
@@ -99,60 +141,85 @@ def run_grade(args) -> int:
             worker.close()
 
 
-def grade_class(args, workers: list, roster: list[str]) -> int:
+def grade_class(args, workers: list, roster) -> int:
     import torch
     from tqdm import tqdm
 
-    from course_lib.grading import classroom
-    from course_lib.grading.bank import get
-    from course_lib.grading.judges import grade_all
-    from course_lib.grading.tables import exercises_of, for_terminal
+    from course_lib.grading.classroom import asked, classroom
+    from course_lib.grading.classroom.intake import Submission, collect
+    from course_lib.grading.classroom.judges import grade_all
+    from course_lib.grading.classroom.once import COPIES, by_student
+    from course_lib.grading.classroom.tables import exercises_of, for_terminal
 
     torch.set_num_threads(1)
-    handed = classroom.collect(args.paths, roster)
+    wanted = asked.of_chapters(args.chapter) if args.chapter else asked.of_ids(args.exercises) if args.exercises else None
+    handed = collect(args.paths, roster)
+    for path in handed.passed_over:
+        print(f"Passed over, no notebook: {path}", file=sys.stderr)
+    for item in handed.by_beginning:
+        print(f"By the beginning of its name, {item.student}'s: {item.path}", file=sys.stderr)
     if args.require_isolation:
         workers[0].wait_ready()                          # refuses here, before anything is graded
     ledger = classroom.Ledger(args.out)
     seed = args.seed
     if seed is None:                                     # a run that goes on keeps the one it began with
         seed = next((record.seed for record in ledger.done.values()), int.from_bytes(os.urandom(4), "big"))
-    asked = [get(one) for one in args.exercises.split(",")] if args.exercises else None
-    mine = classroom.share(handed, args.shard)
-    known = {item: record for item in mine if (record := ledger.find(item, asked)) is not None}
-    failed: dict[str, str] = {}
+    present = list(dict.fromkeys(item.student for item in handed.submissions))
+    here = set(classroom.share(present, args.shard))     # all files of a student are in one shard: they count together
+    mine = [item for item in handed.submissions if item.student in here]
+    known = {item: record for item in mine
+             if (record := ledger.find(item, wanted, args.require_isolation)) is not None}
+    failed: dict[Submission, str] = {}
+    stopped = False
     with tqdm(total=len(mine), initial=len(known), unit="notebook", desc="grading") as bar:
         todo = [item for item in mine if item not in known]
         spare = workers[max(1, len(todo)):]
         for worker in spare:
             worker.close()
-        for item, record in grade_all(todo, seed, workers[:max(1, len(todo))], exercises=asked):
-            if isinstance(record, str):
-                failed[item.path] = record
-            else:
-                known[item] = record
-                ledger.add(record, item.path)
-            bar.update()
-    records = [known[item] for item in mine if item in known]
-    present = {item.student for item in handed}
-    for student in classroom.share([one for one in roster if one not in present], args.shard):
-        record = classroom.absent(student, [one.id for one in asked] if asked else exercises_of(records), seed)
-        ledger.add(record, "")
+        try:
+            for item, record in grade_all(todo, seed, workers[:max(1, len(todo))], exercises=wanted):
+                if isinstance(record, str):
+                    failed[item] = record
+                else:
+                    known[item] = record
+                    ledger.add(record, item.path)
+                bar.update()
+        except KeyboardInterrupt:                        # what is done is written, and what is not is named
+            stopped = True
+    failed |= {item: "the run was stopped before it" for item in mine if item not in known and item not in failed}
+    usual = [one.id for one in wanted] if wanted else exercises_of(list(known.values()))
+    records = []
+    for item in mine:
+        own = usual if wanted else [one.id for one in asked.of_name(item.path)] or usual
+        records.append(classroom.not_graded(item, failed[item], own, seed) if item in failed
+                       else classroom.of_the_set(known[item], own))
+    for student in classroom.share([one for one in roster.students if one not in present] if roster else [], args.shard):
+        record = classroom.absent(student, usual, seed)
+        if not stopped:
+            ledger.add(record, "")
         records.append(record)
     ledger.close()
+    records = by_student(records)
     write(args, records)
     print(for_terminal(records))
-    strangers = sorted(present - set(roster)) if roster else []
+    strangers = sorted(set(present) - set(roster.students)) if roster else []
     if strangers:
         print(f"Not on the roster: {', '.join(strangers)}.", file=sys.stderr)
-    for path, reason in failed.items():
-        print(f"Not graded: {path}: {reason}", file=sys.stderr)
+    for item, reason in failed.items():
+        print(f"Not graded: {item.path}: {reason}", file=sys.stderr)
+    for record in records:
+        for note in record.notes:
+            if note.startswith(COPIES):
+                print(f"{record.student}: {note}", file=sys.stderr)
     about_isolation(records, workers)
+    if stopped:
+        raise KeyboardInterrupt
     return 1 if failed else 0
 
 
 def about_isolation(records, workers) -> None:
     """Say what the marks are worth."""
-    weak = sorted({record.isolation for record in records} - {"bubblewrap", ""})
+    weak = sorted({level for record in records for level in record.isolation.split("; ")} - {"bubblewrap", ""})
     if weak:
         why = next((worker.why for worker in workers if worker.why), "")
         print(f"Graded without isolation (level: {', '.join(weak)}){'; ' + why if why else ''}. This is for your own "
@@ -164,20 +231,19 @@ def write(args, records) -> None:
     """The files that were asked for."""
     from pathlib import Path
 
-    from course_lib.grading.gradescope import results
-    from course_lib.grading.page import page
-    from course_lib.grading.tables import for_spreadsheet
+    from course_lib.grading.classroom.gradescope import results
+    from course_lib.grading.classroom.page import page
+    from course_lib.grading.classroom.tables import for_spreadsheet
 
     if args.csv:
         put(Path(args.csv), for_spreadsheet(records))
-    students: dict[str, list] = {}
+    if args.json:
+        put(Path(args.json), json.dumps([record.to_dict() for record in records], indent=1) + "\n")
     for record in records:
-        students.setdefault(record.student, []).append(record)
-    for student, files in students.items():
         if args.html:
-            put(Path(args.html, file_name(student) + ".html"), page(student, files))
+            put(Path(args.html, file_name(record.student) + ".html"), page(record))
         if args.gradescope:
-            put(Path(args.gradescope, file_name(student), "results.json"), json.dumps(results(files), indent=1))
+            put(Path(args.gradescope, file_name(record.student), "results.json"), json.dumps(results(record), indent=1))
 
 
 def put(path, text: str) -> None:
@@ -207,8 +273,6 @@ def run_list(args) -> int:
 
 
 def run_show(args) -> int:
-    import textwrap
-
     from course_lib.grading.bank import get
 
     try:

@@ -1,47 +1,53 @@
-"""The exercises, a module for each chapter."""
+"""The exercises: a folder for each chapter, a file for each exercise."""
 from __future__ import annotations
 
 from course_lib.grading.bank import (
-    attention,
-    bert,
-    beyond_binary,
-    caches,
-    chain_rule,
-    decoding,
-    fvsbn,
-    gpt,
-    heads,
-    improper,
-    made,
-    masking,
-    mixture_training,
-    nade,
-    nade_training,
-    positions,
-    transformer,
+    ch01_chain_rule,
+    ch02_how_a_machine_learns,
+    ch03_fvsbn,
+    ch04_nade,
+    ch05_beyond_binary,
+    ch06_made,
+    ch07_recurrent,
+    ch08_pixelcnn,
+    ch09_likelihood,
+    ch10_words,
+    ch11_fill_the_gap,
+    ch12_attention,
+    ch13_self_attention,
+    ch14_positions,
+    ch15_transformer,
+    ch16_gpt,
+    ch17_decoding,
+    ch18_bert,
+    ch19_corrupt_restore,
+    ch20_using,
 )
-from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercise.exercise import Exercise
 
-MODULES = (                                   # in the order of the chapters
-    chain_rule,
-    fvsbn,
-    nade,
-    nade_training,
-    beyond_binary,
-    improper,
-    mixture_training,
-    made,
-    attention,
-    heads,
-    positions,
-    transformer,
-    gpt,
-    caches,
-    decoding,
-    bert,
-    masking,
+CHAPTERS = (
+    ch01_chain_rule,
+    ch02_how_a_machine_learns,
+    ch03_fvsbn,
+    ch04_nade,
+    ch05_beyond_binary,
+    ch06_made,
+    ch07_recurrent,
+    ch08_pixelcnn,
+    ch09_likelihood,
+    ch10_words,
+    ch11_fill_the_gap,
+    ch12_attention,
+    ch13_self_attention,
+    ch14_positions,
+    ch15_transformer,
+    ch16_gpt,
+    ch17_decoding,
+    ch18_bert,
+    ch19_corrupt_restore,
+    ch20_using,
 )
-EXERCISES: dict[str, Exercise] = {exercise.id: exercise for module in MODULES for exercise in module.EXERCISES}
+EXERCISES: dict[str, Exercise] = {exercise.id: exercise for chapter in CHAPTERS for exercise in chapter.EXERCISES}
 
 
 def get(exercise_id: str) -> Exercise:

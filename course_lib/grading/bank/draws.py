@@ -19,10 +19,12 @@ def uneven(generator: torch.Generator, *ranges: tuple[int, int]) -> list[int]:
 
 
 def normal(generator: torch.Generator, *shape: int, scale: float = 1.0) -> Tensor:
+    """Normal draws of this shape, with mean 0 and deviation `scale`."""
     return scale * torch.randn(shape, generator=generator)
 
 
 def uniform(generator: torch.Generator, *shape: int, low: float = 0.0, high: float = 1.0) -> Tensor:
+    """Uniform draws of this shape from `low`, included, to `high`."""
     return low + (high - low) * torch.rand(shape, generator=generator)
 
 

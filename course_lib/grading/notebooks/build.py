@@ -1,7 +1,7 @@
 """Build exercises/ from solutions/, and the model solutions that `solution(id)` prints.
 
-A solution notebook is the one source. The build also keeps its generated parts fresh: the line under the heading of
-each task, the folded answers and reasons, the list of its exercises. What the notebooks print is stored by running
+A solution notebook is the one source. The build also keeps its generated parts fresh: the lines under the heading
+of each task, the folded answers and reasons, the list of its exercises. What the notebooks print is stored by running
 them; the build keeps the outputs of cells that did not change.
 """
 from __future__ import annotations
@@ -14,18 +14,21 @@ from importlib.resources import files
 from pathlib import Path
 
 from course_lib.grading.bank import EXERCISES, get
-from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.notebooks import form, regions
 from course_lib.grading.notebooks.form import FormError, exercise, role
 
 TASKS = {"write": "Write a function", "find": "Find the fault", "measure": "Predict, then measure",
-         "train": "Train to a score"}
-LINE = re.compile(r"\*Difficulty \d of 5, .*\*")
+         "train": "Train to a score", "build": "Build a model of your own",
+         "repair": "Repair the code"}
+LINES = re.compile(r"\*(Difficulty \d of 5, |\[Ready-made\]).*\*")
+PAGE = "../book/what-is-judged.md"
 FOLD = "hide-input"
 COMMAND = "python -m course_lib.grading build"
 
 
 def add_arguments(parser) -> None:
+    """The options of `build`."""
     parser.add_argument("--check", action="store_true", help="write nothing; say what is stale and exit with 1")
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR",
                         help="the notebooks with the answers (default: solutions)")
@@ -36,6 +39,7 @@ def add_arguments(parser) -> None:
 
 
 def run(args) -> int:
+    """The command `build`; returns its exit status."""
     try:
         wanted = built(args.solutions, args.exercises, args.store)
     except FormError as problem:
@@ -155,14 +159,16 @@ def keep_outputs(nb: dict, old: dict) -> None:
 
 
 def with_line(source: str, each: Exercise) -> str:
-    """The task with the line of what the registry says of it under its heading, in the place of an older one."""
+    """The task with what the registry says of it under its heading, in the place of older lines: what it is, and the two
+    rules by which it is judged."""
     title, *rest = source.splitlines()
     rest = "\n".join(rest).lstrip("\n").splitlines()
-    if rest and LINE.fullmatch(rest[0].strip()):
+    while rest and LINES.fullmatch(rest[0].strip()):
         rest = "\n".join(rest[1:]).lstrip("\n").splitlines()
     line = (f"*Difficulty {each.difficulty} of 5, about {each.minutes} minutes, {each.possible} points. "
             f"{TASKS[each.kind]}. Practises {', '.join(each.points)}.*")
-    return "\n".join([title, "", line, "", *rest])
+    rules = each.rules.replace("Ready-made", f"[Ready-made]({PAGE})", 1)
+    return "\n".join([title, "", line, "", f"*{rules}*", "", *rest])
 
 
 def model_solutions(pages) -> dict[str, dict[str, str]]:

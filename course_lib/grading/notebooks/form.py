@@ -56,10 +56,12 @@ def parse(text: str) -> dict:
 
 
 def joined(text: str | list) -> str:
+    """A source or an output as one string, whichever way the file has it."""
     return "".join(text) if isinstance(text, list) else text
 
 
 def is_json(mime: str) -> bool:
+    """True for a type of data that JSON describes."""
     return mime.startswith("application/") and mime.endswith("json")
 
 
@@ -108,10 +110,12 @@ def normal(nb: dict, stem: str) -> dict:
 # roles
 
 def role(cell: dict) -> str | None:
+    """A cell's role: task, answer, check or why; None where it has none."""
     return (cell["metadata"].get("course") or {}).get("role")
 
 
 def exercise(cell: dict) -> str | None:
+    """The id of the exercise that a cell belongs to, or None."""
     return (cell["metadata"].get("course") or {}).get("exercise")
 
 
@@ -124,6 +128,7 @@ def chapter(path: Path) -> str:
 
 
 def place(path: Path, number: int) -> str:
+    """Where a fault is, for a message: the notebook and the cell's number."""
     return f"{path.parent.name}/{path.name}, cell {number}"
 
 
@@ -204,6 +209,7 @@ def why(source: str) -> str:
 
 
 def folded(source: str) -> str:
+    """An explanation that the reader opens."""
     return f"<details><summary>Why it is so</summary>\n\n{why(source)}\n\n</details>"
 
 

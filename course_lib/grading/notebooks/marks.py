@@ -12,8 +12,8 @@ import warnings
 from collections.abc import Callable
 
 from course_lib.grading.bank import get
-from course_lib.grading.evaluate import evaluate
-from course_lib.grading.report import Report
+from course_lib.grading.judge.judge import evaluate
+from course_lib.grading.judge.report import Report
 
 _last: dict[tuple, tuple[Callable, Report]] = {}
 

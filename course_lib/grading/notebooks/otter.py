@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from course_lib.grading.bank import get
-from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.notebooks import build, form, release
 from course_lib.grading.notebooks.form import exercise, role
 

@@ -5,6 +5,7 @@ import ast
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 STUB = "raise NotImplementedError"
+DEFINITIONS = (ast.FunctionDef, ast.ClassDef)            # what an exercise asks for; a class holds an answer in each method
 
 
 def split(source: str) -> list[tuple[bool, list[str]]]:
@@ -59,7 +60,7 @@ def faults(source: str, name: str) -> list[str]:
         tree = ast.parse(without_marks(source))
     except SyntaxError as problem:
         return [f"is no Python: {problem.msg}, line {problem.lineno} without the marks"]
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    found = [node for node in tree.body if isinstance(node, DEFINITIONS) and node.name == name]
     if len(found) != 1:
         return [f"defines {name} {len(found)} times; it must define it once, at the top level"]
     try:
@@ -67,9 +68,10 @@ def faults(source: str, name: str) -> list[str]:
     except SyntaxError:
         return ["is no Python once the answer is taken out: the marks must stand inside the function, around whole "
                 "statements"]
-    function = next((node for node in left.body if isinstance(node, ast.FunctionDef) and node.name == name), None)
+    function = next((node for node in left.body if isinstance(node, DEFINITIONS) and node.name == name), None)
     if function is None:
-        return [f"has the line `def {name}(...)` between the marks; it must stay outside, with the docstring"]
+        word = "class" if isinstance(found[0], ast.ClassDef) else "def"
+        return [f"has the line `{word} {name}(...)` between the marks; it must stay outside, with the docstring"]
     if not ast.get_docstring(function):
         return [f"has no docstring of {name} outside the marks: learners need it"]
     if not any(is_stub(node) for node in ast.walk(function)):
@@ -78,4 +80,5 @@ def faults(source: str, name: str) -> list[str]:
 
 
 def is_stub(node: ast.AST) -> bool:
+    """True for `raise NotImplementedError`, with or without a message."""
     return isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name) and node.exc.id == "NotImplementedError"

@@ -42,12 +42,13 @@ TEACHER = """\
 
 Each answer is folded, with the reason below it. To grade a folder of submissions:
 
-    python -m course_lib.grading grade FOLDER
+    python -m course_lib.grading grade FOLDER --chapter NN --csv marks.csv --require-isolation
 """
 HOMELESS = "# course_lib itself has no public address yet: your teacher says where to get it. What it needs:\n"
 
 
 def add_arguments(parser) -> None:
+    """The options of `release`."""
     parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="gets the folders student and solutions")
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR",
                         help="the notebooks with the answers (default: solutions)")
@@ -57,6 +58,7 @@ def add_arguments(parser) -> None:
 
 
 def run(args) -> int:
+    """The command `release`; returns its exit status."""
     try:
         pages = build.sources(args.solutions)
         student, teacher = bundles(pages, args.exercises)
@@ -133,6 +135,7 @@ def requirements(course: str | None) -> str:
 
 
 def write(folder: Path, bundle: dict[str, str]) -> None:
+    """Write a bundle, names to texts, below a folder."""
     for name, text in bundle.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,8 +163,16 @@ def leaked(pages: Iterable[dict], texts: Iterable[tuple[str, str]]) -> list[str]
 
 
 def secrets(pages: Iterable[dict]) -> Iterator[tuple[str, str]]:
-    """The lines that nobody may see, bare, with where they come from; without those that the stub shows anyway."""
+    """The lines that nobody may see, bare, with where they come from; without those that a stub, or the
+    code that a task shows, gives on purpose: a later exercise may hand out what an earlier one asked for."""
+    pages = list(pages)
+    given = {bare(line) for page in pages for cell in page["cells"] if role(cell) == "task"
+             for block in re.findall(r"```python\n(.*?)```", cell["source"], re.S) for line in block.splitlines()}
+    stubs = [(page["metadata"].get("course", {}).get("chapter", ""), cell, {bare(line) for line in regions.stub(cell["source"]).splitlines()})
+             for page in pages for cell in page["cells"] if role(cell) == "answer"]
     for page in pages:
+        chapter = page["metadata"].get("course", {}).get("chapter", "")
+        later = set().union(given, *(lines for other, _, lines in stubs if other > chapter))
         for cell in page["cells"]:
             hidden: list[str] = []
             if role(cell) == "answer":
@@ -170,10 +181,10 @@ def secrets(pages: Iterable[dict]) -> Iterator[tuple[str, str]]:
                 hidden = form.why(cell["source"]).splitlines()
             elif role(cell) == "solution-only":
                 hidden = cell["source"].splitlines()
-            shown = {bare(line) for line in regions.stub(cell["source"]).splitlines()} if role(cell) == "answer" else ()
+            own = next((lines for _, other, lines in stubs if other is cell), set())
             where = f"the {role(cell)} of {exercise(cell)}" if exercise(cell) else "a cell for the solutions only"
             for line in hidden:
-                if says_something(line) and bare(line) not in shown:
+                if says_something(line) and bare(line) not in later | own:
                     yield bare(line), where
 
 
@@ -225,6 +236,7 @@ def says_something(line: str) -> bool:
 
 
 def is_code(line: str) -> bool:
+    """True if a line parses as Python, the colon of a block left out."""
     try:
         ast.parse(line.strip().removesuffix(":"))
     except (SyntaxError, ValueError):

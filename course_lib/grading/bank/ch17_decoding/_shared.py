@@ -1,0 +1,44 @@
+"""Tables of next tokens, and the function that steps through one; a check of filtered logits."""
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import torch
+
+from course_lib.grading.exercise.checks import Compare, Fault, Record
+
+FINITE = ("What you filter out has a large negative logit in your result. It is told from one that was kept only by its size: "
+          "-inf is asked for.")
+
+
+@dataclass
+class Filtered(Compare):
+    """As Compare; and it knows a large negative number in the place of -inf, whichever it is."""
+
+    def value_fault(self, record: Record) -> Fault | None:
+        fault = super().value_fault(record)
+        got, gone = record.outcome.value, record.expected == -torch.inf
+        if fault and gone.any() and (got[gone] <= -1e3).all() and not (got == -torch.inf).any():
+            return Fault(FINITE)
+        return fault
+
+
+def steps(table: dict[tuple[int, ...], torch.Tensor]):
+    """A function from a list of tokens to log-probabilities (V,), by a table."""
+    return lambda tokens: table[tuple(map(int, tokens))].clone()
+
+
+def random_rows(generator, V: int, depth: int, bos: int, eos: int, ends: float = 0.0):
+    """Every beginning of up to `depth` tokens, those past an end too, and log-probabilities (their number, V). `ends` is
+    added to eos."""
+    beginnings = [(bos, *rest) for t in range(depth) for rest in itertools.product(range(V), repeat=t)]
+    logits = 1.5 * torch.randn(len(beginnings), V, generator=generator, dtype=torch.float64)
+    logits[:, bos] -= 2
+    logits[:, eos] += ends
+    return beginnings, logits.log_softmax(-1)
+
+
+def random_table(*args):
+    """A table for `steps`, of random rows."""
+    return dict(zip(*random_rows(*args), strict=True))

@@ -1,0 +1,123 @@
+"""Several judges at work on a class, each a process with a worker of its own.
+
+A judge that dies is replaced, and its submission is given to another once more. What a judge says comes over a pipe
+that only it holds, so one that is killed cannot stop the others.
+"""
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import wait
+
+from course_lib.grading.bank import EXERCISES
+from course_lib.grading.classroom.intake import Submission
+from course_lib.grading.classroom.submission import Graded, grade_file
+from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
+
+TRIES = 2
+
+
+def grade_all(items: Sequence[Submission], seed: int, workers: list[Worker], limits: Limits = Limits(),
+              exercises: Sequence[Exercise] | None = None) -> Iterator[tuple[Submission, Graded | str]]:
+    """Each submission with its record, or with the reason why it has none, in the order in which they are done.
+
+    Judged by `exercises`, or by those of its chapter. With one worker in this process, with more in as many others.
+    """
+    if len(workers) == 1:
+        for item in items:
+            yield item, grade_with(workers[0], item, seed, limits, exercises)
+        return
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    waiting, tries, busy = deque(items), {}, {}
+
+    def start_judge(worker: Worker) -> None:
+        mine, theirs = context.Pipe()
+        forked = worker if context.get_start_method() == "fork" else None
+        others = [pipe for pipe, *_ in busy.values()] if forked else []
+        others += [one.control for one in workers if forked and one is not worker and one.control is not None]
+        process = context.Process(target=run_judge, daemon=True,
+                                  args=(theirs, [mine, *others], forked, worker.level, worker.require, seed, limits,
+                                        [one.id for one in exercises] if exercises else None))
+        process.start()
+        theirs.close()
+        worker.abandon()                                 # it is the judge's now
+        busy[process.sentinel] = mine, process, None
+
+    for worker in workers[:max(1, len(items))]:
+        start_judge(worker)
+    for worker in workers[max(1, len(items)):]:
+        worker.close()
+    try:
+        while busy:
+            for sentinel, (pipe, process, item) in list(busy.items()):
+                if item is None and waiting:
+                    item = waiting.popleft()
+                    tries[item] = tries.get(item, 0) + 1
+                    busy[sentinel] = pipe, process, item
+                    pipe.send(item)
+                elif item is None:
+                    pipe.close()
+                    process.join(10)
+                    process.kill()
+                    del busy[sentinel]
+            if not busy:
+                break
+            ready = wait([pipe for pipe, *_ in busy.values()])
+            for sentinel, (pipe, process, item) in list(busy.items()):
+                if pipe not in ready:
+                    continue
+                try:
+                    result = pipe.recv()
+                except (EOFError, OSError):
+                    process.join(10)
+                    del busy[sentinel]
+                    if tries[item] < TRIES:
+                        waiting.appendleft(item)
+                    else:
+                        yield item, f"the judge stopped (exit code {process.exitcode})"
+                    start_judge(Worker(workers[0].require, workers[0].level))
+                    continue
+                busy[sentinel] = pipe, process, None
+                yield item, Graded.from_dict(result) if isinstance(result, dict) else result
+    finally:
+        for pipe, process, _ in busy.values():
+            process.kill()
+
+
+def grade_with(worker: Worker, item: Submission, seed: int, limits: Limits, exercises: Sequence[Exercise] | None
+               ) -> Graded | str:
+    """The record of one submission; a worker that has gone is started once more."""
+    for _ in range(TRIES):
+        try:
+            return grade_file(item.path, worker, seed, item.student, limits, exercises)
+        except NoSandbox as problem:
+            reason = str(problem)
+    return reason
+
+
+def run_judge(pipe, others, worker: Worker | None, level: str, require: bool, seed: int, limits: Limits,
+              ids: Sequence[str] | None) -> None:
+    """A judge's life: a submission comes, its record goes."""
+    if sys.platform == "linux":
+        import ctypes
+        import signal
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL, 0, 0, 0)          # goes with the process that it works for
+    if worker is not None:                               # forked: let go of what belongs to the parent
+        for other in others:
+            other.close()
+    import torch
+
+    torch.set_num_threads(1)
+    exercises = [EXERCISES[one] for one in ids] if ids else None
+    with worker or Worker(require, level) as mine:
+        while True:
+            try:
+                item = pipe.recv()
+            except (EOFError, KeyboardInterrupt):
+                return
+            result = grade_with(mine, item, seed, limits, exercises)
+            pipe.send(result.to_dict() if isinstance(result, Graded) else result)

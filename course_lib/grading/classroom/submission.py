@@ -1,0 +1,200 @@
+"""One notebook, judged: which exercises it holds, a report on each, and what was left out of it.
+
+The judge draws the inputs and compares; the worker holds the learner's definitions. Nothing that the notebook stores,
+outputs and marks included, is looked at.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from course_lib.grading.bank.former_versions import FORMER_VERSIONS
+from course_lib.grading.classroom import asked
+from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.judge.bounds import Overworked, within
+from course_lib.grading.judge.judge import judge
+from course_lib.grading.judge.report import Report
+from course_lib.grading.reading import archives, bounded
+from course_lib.grading.reading.extract import Entangled, Notebook
+from course_lib.grading.reading.files import Unreadable
+from course_lib.grading.sandbox.remote import Remote
+from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
+
+SHOWN = 20_000                  # characters of an answer that a report shows
+
+
+@dataclass
+class Graded:
+    """What became of one submission. `isolation` is the worker's level; `notes` are about the file as a whole."""
+
+    student: str
+    file: str
+    sha256: str = ""
+    checks: str = ""                         # version of the checks
+    isolation: str = ""
+    seed: int = 0
+    seconds: float = 0.0
+    reports: list[Report] = field(default_factory=list)
+    code: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def earned(self) -> int:
+        """Points earned, over all exercises."""
+        return sum(report.earned for report in self.reports)
+
+    @property
+    def possible(self) -> int:
+        """Points that could be earned."""
+        return sum(report.possible for report in self.reports)
+
+    @property
+    def score(self) -> float:
+        """Earned by possible points, 0 to 1; 0 where nothing could be earned."""
+        return self.earned / self.possible if self.possible else 0.0
+
+    def to_dict(self) -> dict:
+        """As JSON can hold it, with the sums."""
+        return {**asdict(self), "earned": self.earned, "possible": self.possible, "score": self.score,
+                "reports": [report.to_dict() for report in self.reports]}
+
+    @classmethod
+    def from_dict(cls, data: dict) -> Graded:
+        """The way back from `to_dict`."""
+        kept = {name: data[name] for name in cls.__dataclass_fields__}
+        return cls(**{**kept, "reports": [Report.from_dict(report) for report in data["reports"]]})
+
+
+def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str = "", limits: Limits = Limits(),
+               exercises: Sequence[Exercise] | None = None) -> Graded:
+    """Judge the notebook at `path`. Never raises for what it holds."""
+    began = time.monotonic()
+    result = Graded(student or Path(path).stem, printable(str(path)), seed=seed)
+    notebook, said, result.sha256, chosen = identified(path, exercises)
+    result.checks = version(chosen)
+    result.notes += said
+    if notebook is None:
+        result.reports = [empty(exercise, "unreadable", said[0]) for exercise in chosen]
+        result.isolation = worker.level
+        result.seconds = time.monotonic() - began
+        return result
+    result.notes += [f"Cell {cell} could not be read: {problem}."
+                     for cell, (_, problem) in list(notebook.broken.items())[:20]]
+    if notebook.idle:
+        result.notes.append(f"Loops and calls at the top level of a cell are not run; there are some in "
+                            f"{cells(notebook.idle)}. Under an if, try or with they are, where an answer needs it.")
+    left_out: dict[str, tuple[str, str]] = {}
+    until = began + limits.submission
+    problems: dict[int, str] = {}
+    for exercise in chosen:
+        report, code = grade_one(exercise, notebook, worker, seed, limits, left_out, until, problems)
+        result.reports.append(report)
+        result.code[exercise.id] = printable(code[:SHOWN], lines=True)
+    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())]
+    result.isolation = worker.level                      # after the first start, which may have had to go lower
+    result.seconds = time.monotonic() - began
+    return result
+
+
+def identified(path: str | os.PathLike, exercises: Sequence[Exercise] | None = None
+               ) -> tuple[Notebook | None, list[str], str, list[Exercise]]:
+    """The notebook, or None; why there is none, how its exercises were found; the hash of the file; the exercises that it
+    is judged by."""
+    digest, notebook, said = "", None, []
+    try:
+        data = archives.read(path)
+        digest = hashlib.sha256(data).hexdigest()
+        notebook = bounded.read(data, str(path))
+    except Unreadable as problem:
+        said.append(str(problem))
+    if exercises:
+        chosen, how = list(exercises), asked.against(exercises, notebook, path) if notebook else ""
+    else:
+        chosen, how = asked.of_file(notebook, path)
+    return notebook, [*said, *filter(None, [how])], digest, chosen
+
+
+def grade_one(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int, limits: Limits,
+              left_out: dict, until: float, problems: dict[int, str]) -> tuple[Report, str]:
+    """The report on one exercise, and the code that it is about."""
+    try:
+        needed = notebook.needed(exercise.id)
+    except Entangled as problem:
+        return empty(exercise, "error", f"Your notebook is too entangled: {problem}.", seed), ""
+    code = "\n\n".join(one.text for one in needed)
+    if not any(exercise.id in one.binds for one in needed):
+        state, message = notebook.why_missing(exercise.id)
+        return empty(exercise, state, message, seed), ""
+    if time.monotonic() >= until:
+        return empty(exercise, "timeout", f"The {limits.submission:g} seconds for the whole notebook are over.",
+                     seed), code
+    try:
+        with Remote(worker, needed, exercise.id, exercise.deadline, limits, left_out, until,
+                    exercise.forbid, exercise.of_class) as remote:
+            with within(limits.judge, limits.judge_memory):
+                report = judge(exercise, remote.call, seed)
+            problems.update(remote.problems)
+    except NoSandbox:
+        raise
+    except Overworked as problem:
+        report = empty(exercise, "timeout", f"To judge what your answer gives takes {problem}. Return what is asked for, and "
+                                            "no more.", seed)
+    except Exception as problem:             # a fault of the judge's; the other exercises go on
+        if isinstance(problem, MemoryError) or "allocate memory" in str(problem):
+            return empty(exercise, "memory", "To judge what your answer gives takes more memory than the grader has. Return "
+                                             "what is asked for, and no more.", seed), code
+        report = empty(exercise, "error", f"Your answer could not be judged ({type(problem).__name__} in the grader). "
+                                          "Tell your instructor.", seed)
+    else:
+        if report.state == "error" and remote.problems and "left out" not in report.message:
+            cell, why = next(iter(remote.problems.items()))
+            report = replace(report, message=f"{report.message.rstrip('.')}. In cell {cell} something was left out: {why}")
+    return clean(report), code
+
+
+def cells(numbers: list[int]) -> str:
+    """"cell 2", or "cells 2, 5 and 7"; of many, the first ten."""
+    shown = [str(number) for number in numbers[:10]] + (["others"] if len(numbers) > 10 else [])
+    return f"cell {shown[0]}" if len(shown) == 1 else f"cells {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def empty(exercise: Exercise, state: str, message: str, seed: int | None = None) -> Report:
+    """A report without a check: in this state, with this message, 0 points."""
+    return clean(Report(exercise.id, state, 0, exercise.possible, message=message, seed=seed))
+
+
+def clean(report: Report) -> Report:
+    """The report with nothing in it that a terminal, a page or a table could take for a command."""
+    return replace(report, message=printable(report.message), shown=printable(report.shown, lines=True),
+                   checks=[replace(check, message=printable(check.message)) for check in report.checks])
+
+
+def printable(text: str, lines: bool = False) -> str:
+    """`text` with control characters, lone surrogates and direction marks spelt out."""
+    def shown(char: str) -> str:
+        if lines and char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp"):
+            return char
+        return " " if char in "\n\t\r" else f"\\u{ord(char):04x}"
+
+    return text if text.isascii() and text.isprintable() else "".join(map(shown, text))
+
+
+def version(exercises: Sequence[Exercise]) -> str:
+    """Changes when a check does."""
+    return digest((one.id, one.version) for one in exercises)
+
+
+def former_version(exercises: Sequence[Exercise]) -> str:
+    """The `version` that records made before the bank's files moved have for the same checks."""
+    return digest((one.id, before if one.version == now else one.version) for one in exercises
+                  for now, before in [FORMER_VERSIONS.get(one.id, ("", ""))])
+
+
+def digest(versions: Iterable[tuple[str, str]]) -> str:
+    """Twelve hexadecimal digits that change with any exercise's version."""
+    return hashlib.sha256(" ".join(f"{name}:{one}" for name, one in versions).encode()).hexdigest()[:12]

@@ -1,0 +1,66 @@
+"""Marks as a table: for a terminal, and as CSV for a spreadsheet. A row is a student."""
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+
+from course_lib.grading.classroom.submission import Graded
+from course_lib.grading.judge.report import STATES
+
+FORMULA = re.compile(r"(^|[;\t|])(?=[\s\"]*[=+\-@])|^(?=[\t\r])")   # where one begins, for some spreadsheet
+WIDTH = 28                      # of a name in the terminal
+
+
+def exercises_of(records: Sequence[Graded]) -> list[str]:
+    """The ids that occur in these records, each once, in their order."""
+    return list(dict.fromkeys(report.exercise for record in records for report in record.reports))
+
+
+def for_terminal(records: Sequence[Graded]) -> str:
+    """One line for each student, then how many there are and their mean."""
+    if not records:
+        return "No submission was found."
+    head = ["student", "file", "points", "score", "isolation", "exercises"]
+    rows = [[cut(record.student), cut(record.file.replace("\\", "/").rsplit("/", 1)[-1] or "none"),
+             f"{record.earned}/{record.possible}", f"{record.score:.0%}", record.isolation or "-",
+             "; ".join(f"{report.exercise} {STATES[report.state]}" for report in record.reports
+                       if report.state != "right") or ("all right" if record.reports else "none found")]
+            for record in records]
+    widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head) - 1)]
+    lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
+             for row in [head, *rows]]
+    mean = sum(record.score for record in records) / len(records)
+    count = "1 student" if len(records) == 1 else f"{len(records)} students"
+    return "\n".join([*lines, f"{count}, mean score {mean:.0%}"])
+
+
+def cut(text: str) -> str:
+    """A text that is at most WIDTH characters long."""
+    return text if len(text) <= WIDTH else text[:WIDTH - 3] + "..."
+
+
+def for_spreadsheet(records: Sequence[Graded]) -> str:
+    """CSV: a row for each student, with the points, the state and the misconception of each exercise."""
+    names = exercises_of(records)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerow(["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
+                     *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
+                     "notes"])
+    for record in records:
+        by_name = {report.exercise: report for report in record.reports}
+        cells = [record.student, record.file, record.sha256, record.isolation, record.seed, record.earned,
+                 record.possible, f"{record.score:.4f}"]
+        for name in names:
+            report = by_name.get(name)
+            cells += [report.earned, report.possible, report.state, report.misconception or ""] if report else [""] * 4
+        writer.writerow([harmless(cell) for cell in [*cells, " ".join(record.notes)]])
+    return buffer.getvalue()
+
+
+def harmless(cell):
+    """Text that a spreadsheet would take for a formula gets an apostrophe in front; inside a text too, behind a sign that
+    some take for the end of a column."""
+    return FORMULA.sub(lambda found: found[0] + "'", cell) if isinstance(cell, str) and cell != "-" else cell

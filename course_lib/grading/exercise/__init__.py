@@ -1,0 +1,1 @@
+"""What an exercise is: one object with its checks, and what can be said in general about a wrong value."""

@@ -1,0 +1,190 @@
+"""A general fact about a wrong value, when no misconception explains it: what was seen, never what was supposed."""
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_lib.grading.exercise.tensor_facts import of_tensors
+from course_lib.grading.sandbox.inside.outcome import is_number, same
+
+NAMELESS = re.compile(                               # the sentences that say no more than where, and to which side
+    r"(Your (value|result) is (too (large|small)|not the right one)"
+    r"|\d+ of \d+ entries are wrong; the first is at index .*"
+    r"|(All your|\d+ of your \d+) values are too (large|small), each by another amount)\.$")
+
+
+WEAK = re.compile(NAMELESS.pattern + r"|that is the same along axis")       # what an argument may explain better
+
+
+def fact(got: Any, expected: Any, rtol: float, atol: float) -> str:
+    """One sentence on how `got` differs from `expected`; it holds no expected value."""
+    if is_number(got) and is_number(expected):
+        got, expected = torch.as_tensor(got), torch.as_tensor(expected)
+    if isinstance(got, Tensor) and isinstance(expected, Tensor) and got.shape == expected.shape and got.numel():
+        return of_tensors(got, expected, rtol, atol)
+    if isinstance(got, dict) and isinstance(expected, dict):
+        return of_dicts(got, expected, rtol, atol)
+    if isinstance(got, list | tuple) and isinstance(expected, list | tuple):
+        return of_lists(got, expected, rtol, atol)
+    if isinstance(got, str) and isinstance(expected, str):
+        return f"You answer {cut(got)!a}; another answer is right."
+    if isinstance(got, bool) and isinstance(expected, bool):
+        return f"You answer {got}, the opposite of what is right."
+    return "Your result is not the right one."
+
+
+def cut(text: str) -> str:
+    """A text of at most 40 characters."""
+    return text if len(text) <= 40 else text[:37] + "..."
+
+
+def of_dicts(got: dict, expected: dict, rtol: float, atol: float) -> str:
+    """The first difference of two dicts, as a sentence."""
+    if len(got) != len(expected):
+        return f"Your result has {things(len(got), 'key')} where it should have {len(expected)}."
+    wrong = [key for key in expected if key in got and not same(got[key], expected[key], rtol, atol)]
+    missing = [key for key in expected if key not in got]
+    return f"The key {missing[0]!r} is missing." if missing else f"The value at key {wrong[0]!r} is wrong."
+
+
+def things(count: int, name: str) -> str:
+    """ "1 entry", "3 entries"."""
+    plural = name[:-1] + "ies" if name.endswith("ry") else name + "s"
+    return f"{count} {name if count == 1 else plural}"
+
+
+def of_lists(got: Sequence, expected: Sequence, rtol: float, atol: float, findings: bool = True) -> str:
+    """The difference of two lists, as a sentence: their order, what is missing from one, the first that is wrong.
+    `findings`: whether a sorted list of numbers may be what was to be found, and no sequence."""
+    if isinstance(expected, tuple):                      # its parts mean different things
+        return of_parts(got, expected, rtol, atol)
+    mine, right = hashable(got), hashable(expected)
+    if mine is None or right is None:
+        return of_parts(got, expected, rtol, atol)
+    if not mine:
+        return f"Your list is empty; it should hold {things(len(right), 'entry')}."
+    if not right:
+        return f"Your list holds {things(len(mine), 'entry')}; it should be empty."
+    if findings and sortable(expected):
+        return of_findings(mine, right)
+    if mine == right[::-1]:
+        return "Your list is in reversed order."
+    if len(mine) != len(right):
+        begins = mine == right[:len(mine)] or right == mine[:len(right)]
+        return (f"Your list has {things(len(mine), 'entry')} where it should have {len(right)}"
+                + ("; what both have is right." if begins else "."))
+    if mine[1:] == right[:-1] or mine[:-1] == right[1:]:
+        return "Your list is shifted by one place."
+    if sorted(map(repr, mine)) == sorted(map(repr, right)):
+        return "Your list holds the right things in another order."
+    if all(is_number(part) for part in mine + right) and any(isinstance(part, float) for part in right):
+        return of_tensors(torch.tensor(mine), torch.tensor(right), rtol, atol)
+    first = next(i for i, (a, b) in enumerate(zip(mine, right, strict=True)) if a != b)
+    wrong = sum(a != b for a, b in zip(mine, right, strict=True))
+    inner = of_lists(mine[first], list(right[first]), rtol, atol) if all(
+        isinstance(one, tuple) for one in (mine[first], right[first])) and isinstance(expected[first], list) else ""
+    return f"{wrong} of the {len(right)} entries of your list {'is' if wrong == 1 else 'are'} wrong; the first is at index " \
+           f"{first}{': ' + inner.replace('Your list', 'it') if inner else '.'}"
+
+
+def hashable(values: Sequence) -> list | None:
+    """The entries with tuples in the place of lists, or None if there are tensors or dicts among them."""
+    found = []
+    for value in values:
+        if isinstance(value, Tensor) and is_number(value):
+            value = value.item()
+        if isinstance(value, list | tuple):
+            value = hashable(value)
+            value = value if value is None else tuple(value)
+            if value is None:
+                return None
+        if not (value is None or isinstance(value, bool | int | float | str | tuple)):
+            return None
+        found.append(value)
+    return found
+
+
+def sortable(expected: Sequence) -> bool:
+    """Whether a list looks like sorted findings: whole numbers or pairs of them, each once, in order."""
+    if any(isinstance(part, list) for part in expected):
+        return False
+    parts = hashable(expected)
+    numbers = all(type(part) is int for part in parts) or all(
+        isinstance(part, tuple) and all(type(one) is int for one in part) for part in parts)
+    return numbers and len(set(parts)) == len(parts) and parts == sorted(parts)
+
+
+def of_findings(mine: list, right: list) -> str:
+    """Of two lists of numbers or pairs that were to be found, the right one sorted."""
+    if sorted(map(repr, mine)) == sorted(map(repr, right)):
+        return "Your list holds the right things in another order: sort it."
+    if set(mine) == set(right):
+        return "Your list holds something more than once. List each once."
+    try:
+        moved = {sign: {tuple(one + sign for one in part) if isinstance(part, tuple) else part + sign for part in mine}
+                 for sign in (1, -1)}
+        if len(right) > 1 and set(right) in moved.values():
+            return "Every number in your list is off by one: positions count from 0."
+        if isinstance(right[0], tuple) and {part[::-1] for part in mine} == set(right):
+            return "Your pairs are the wrong way round."
+    except TypeError:                                    # numbers where pairs should be, or words
+        return f"Your list should hold {'pairs' if isinstance(right[0], tuple) else 'whole numbers'}."
+    missed, extra = len(set(right) - set(mine)), len(set(mine) - set(right))
+    parts = [f"misses {missed} of the {len(right)} that it should hold"] * bool(missed)
+    parts += [f"holds {extra} that {'does' if extra == 1 else 'do'} not belong there"] * bool(extra)
+    return f"Your list {' and '.join(parts)}."
+
+
+def of_parts(got: Sequence, expected: Sequence, rtol: float, atol: float) -> str:
+    """The first part that is wrong, and how. Parts are counted from 0."""
+    if len(got) != len(expected):
+        return f"Your result has {things(len(got), 'part')} where it should have {len(expected)}."
+    first = next((i for i, (mine, right) in enumerate(zip(got, expected, strict=True))
+                  if not same(mine, right, rtol, atol)), None)
+    if first is None:
+        return "Your result is not the right one."
+    if all(isinstance(one[first], list | tuple) for one in (got, expected)):
+        inner = of_lists(got[first], expected[first], rtol, atol, findings=isinstance(expected, list))
+    else:
+        inner = fact(got[first], expected[first], rtol, atol)
+    before = {0: "", 1: "result[0] is right; "}.get(first, f"result[0] to result[{first - 1}] are right; ")
+    return f"{(before + f'result[{first}] is not right').replace('result', 'Result', 1)}. {inner}"
+
+
+def of_numbers(got: Sequence[float], expected: Sequence[float], sizes: Sequence[dict[str, float]]) -> str | None:
+    """Of single numbers in several cases: the factor or the offset that they share, if it is one number or a size of
+    the inputs in each case. `sizes` names those of each case."""
+    if len(set(expected)) < 2 or not all(math.isfinite(x) for x in [*got, *expected]) or not all(got) or not all(expected):
+        return None
+    factors = [a / b for a, b in zip(got, expected, strict=True)]
+    offsets = [a - b for a, b in zip(got, expected, strict=True)]
+    if alike(factors, [factors[0]] * len(factors)):
+        return f"Your value is {factors[0]:.4g} times what it should be, in every case."
+    if alike(offsets, [offsets[0]] * len(offsets)):
+        return f"Your value is off by the same {offsets[0]:+.4g} in every case."
+    for name in sizes[0]:
+        n = [case.get(name, 0.0) for case in sizes]
+        if not all(n) or len(set(n)) == 1:
+            continue
+        for words, of in (("{}", n), ("1 / {}", [1 / x for x in n]), ("the root of {}", [x ** 0.5 for x in n]),
+                          ("1 / the root of {}", [x ** -0.5 for x in n]),
+                          ("({0} - 1) / {0}", [(x - 1) / x for x in n]),
+                          ("{0} / ({0} - 1)", [x / (x - 1) if x != 1 else 0.0 for x in n]),
+                          ("{} - 1", [x - 1 for x in n])):
+            if alike(factors, of):
+                return f"Your value is what it should be times {words.format(name)}, in every case."
+    if len(got) > 2 and all(f > 1 for f in factors) and max(factors) < 1.02:
+        return "Your value is near, and a little too large in every case."
+    if len(got) > 2 and all(f < 1 for f in factors) and min(factors) > 0.98:
+        return "Your value is near, and a little too small in every case."
+    return None
+
+
+def alike(some: Sequence[float], others: Sequence[float]) -> bool:
+    """Whether two rows of numbers agree to four digits."""
+    return all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(some, others, strict=True))

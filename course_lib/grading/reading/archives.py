@@ -1,0 +1,178 @@
+"""Notebooks inside zip and tar files, read where they are: nothing is unpacked to the disk.
+
+A path goes on inside an archive, `class.zip/ada/hw.zip/hw.ipynb`: an archive may hold others. Whoever made it chose its
+names and sizes, so it is read in a process of its own, within bounds, and a name that leads out of it makes it unreadable.
+"""
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from course_lib.grading.reading import files
+from course_lib.grading.reading.bounded import apart
+from course_lib.grading.reading.files import Unreadable, read_file, sized
+
+SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+ENTRIES = 20_000            # of an archive
+TOTAL = 2_000_000_000       # bytes of all that is in it
+INNER = 100_000_000         # bytes of an archive in an archive
+DEPTH = 3                   # archives in one another
+MOST = 100                  # notebooks in one student's archive
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file of this name is a zip or tar file."""
+    return name.lower().endswith(SUFFIXES)
+
+
+def without_suffix(name: str) -> str:
+    """The name of a file without what says its kind: "hw" of "hw.tar.gz" and of "hw.ipynb"."""
+    long = max((one for one in SUFFIXES if name.lower().endswith(one)), key=len, default="")
+    return name[:-len(long)] if long else Path(name).stem
+
+
+def parted(path: str | os.PathLike) -> tuple[str, tuple[str, ...]] | None:
+    """The archive on the disk that the path leads into, and the way on inside it; None for a path that leads into none."""
+    whole = Path(os.path.abspath(path))
+    for outer in [*reversed(whole.parents), whole]:
+        if is_archive(outer.name) and outer.is_file() and not outer.is_symlink():
+            return str(outer), whole.relative_to(outer).parts
+    return None
+
+
+def read(path: str | os.PathLike) -> bytes:
+    """The content of the file at `path`, in a folder or in an archive. Raises Unreadable."""
+    found = parted(path)
+    if found is None:
+        return read_file(path)
+    archive, inner = found
+    if not inner or is_archive(inner[-1]):
+        count = sum(name.lower().endswith(".ipynb") for name in members(path))      # or says what is wrong with it
+        raise Unreadable(f"The archive holds {count} notebooks; {MOST} are read at most. Hand in the one that counts." if count
+                         else "The archive holds no notebook. Hand in the notebook itself.")
+    return sized(apart(lambda: opened(archive, inner)), f"The file has more than {files.BYTES / 1e6:.0f} MB. Clear the "
+                                                       "outputs of all cells and save it again.")
+
+
+def members(path: str | os.PathLike) -> list[str]:
+    """The names of the files in the archive at `path`, or in a folder in one, from there. Raises Unreadable."""
+    found = parted(path)
+    if found is None:
+        read_file(path)                                  # says what it is instead
+        raise Unreadable("This is not an archive. Hand in the notebook itself.")
+    archive, inner = found
+    depth = max((i for i, name in enumerate(inner, 1) if is_archive(name)), default=0)
+    names = json.loads(apart(lambda: json.dumps(opened(archive, inner[:depth])).encode()))
+    folder = "".join(name + "/" for name in inner[depth:])
+    return [name[len(folder):] for name in names if name.startswith(folder)]
+
+
+def opened(archive: str, inner: Sequence[str]) -> bytes | list[str]:
+    """What the way `inner` leads to: the content of a file, the names in an archive. Raises Unreadable."""
+    try:
+        with open(archive, "rb") as file:
+            return follow(file, tuple(inner), 1)
+    except Unreadable:
+        raise
+    except (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, tarfile.TarError,
+            zlib.error, lzma.LZMAError) as problem:
+        locked = isinstance(problem, RuntimeError) and "password" in str(problem)
+        raise Unreadable("The archive asks for a password. Hand in the notebook itself." if locked else
+                         "The archive cannot be read: it is damaged, or of another kind than its name says. Hand in the "
+                         "notebook itself.") from None
+
+
+def follow(file, inner: tuple[str, ...], depth: int) -> bytes | list[str]:
+    """As `opened`, from an open archive."""
+    if depth > DEPTH:
+        raise Unreadable(f"More than {DEPTH} archives lie in one another. Hand in the notebook itself.")
+    names = []
+    for name, content in entries(file):
+        parts = tuple(name.split("/"))
+        names.append(name)
+        if not inner or inner[:len(parts)] != parts:
+            continue
+        is_last = len(parts) == len(inner)
+        if not is_archive(name):
+            if is_last:
+                return content(files.BYTES + 1)
+            continue
+        data = content(INNER + 1)
+        if len(data) > INNER:
+            raise Unreadable(f"An archive in an archive has more than {INNER / 1e6:.0f} MB. Hand in the notebook itself.")
+        return follow(io.BytesIO(data), inner[len(parts):], depth + 1)
+    if inner:
+        raise Unreadable("There is no notebook of this name in the archive. Hand in the notebook itself.")
+    return names
+
+
+def entries(file) -> Iterator[tuple[str, Callable[[int], bytes]]]:
+    """The files of an archive: the name of each, and what reads so many bytes of it. Links are passed over."""
+    head = file.read(6)
+    file.seek(0)
+    count = total = 0
+    for name, size, content in (in_zip(file) if head.startswith(b"PK") else in_tar(file, head)):
+        count, total = count + 1, total + size
+        if count > ENTRIES or total > TOTAL:
+            raise Unreadable(f"The archive holds more than {ENTRIES} files or {TOTAL / 1e9:.0f} GB. Hand in the notebook "
+                             "itself.")
+        yield proper(name), content
+
+
+def in_zip(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
+    """The files of a zip file. Not more is read of one than the size that it states."""
+    with zipfile.ZipFile(file) as archive:
+        for one in archive.infolist():
+            if one.is_dir() or stat.S_ISLNK(one.external_attr >> 16):
+                continue
+
+            def content(limit: int, one=one) -> bytes:
+                with archive.open(one) as inside:
+                    return inside.read(limit)
+
+            yield one.filename, one.file_size, content
+
+
+def in_tar(file, head: bytes) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
+    """The files of a tar file, in one pass."""
+    file.seek(0)
+    way = next((way for magic, way in COMPRESSED.items() if head.startswith(magic)), None)
+    plain = Metered(way(file) if way else file)
+    with tarfile.open(fileobj=plain, mode="r|") as archive:
+        for one in archive:
+            if one.isfile():
+                yield one.name, one.size, lambda limit, one=one: archive.extractfile(one).read(limit)
+
+
+class Metered:
+    """A stream that stops after TOTAL bytes: a small file may be the compressed form of a very long one."""
+
+    def __init__(self, file):
+        self.file, self.left = file, TOTAL
+
+    def read(self, size: int = -1) -> bytes:
+        """As of any stream. Raises Unreadable past the end."""
+        data = self.file.read(size)
+        self.left -= len(data)
+        if self.left < 0:
+            raise Unreadable(f"The archive holds more than {TOTAL / 1e9:.0f} GB. Hand in the notebook itself.")
+        return data
+
+
+def proper(name: str) -> str:
+    """A member's name with / between its parts. Raises Unreadable if it leads out of the archive."""
+    parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+    if ".." in parts or name[:1] in "/\\" or not parts or ":" in parts[0][1:2]:
+        raise Unreadable("A name in the archive leads out of it. Hand in the notebook itself.")
+    return "/".join(parts)

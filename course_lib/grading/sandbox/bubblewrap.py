@@ -1,0 +1,107 @@
+"""The namespaces that a learner's code runs in, as a command of bubblewrap's.
+
+No network, no other process in sight, a read-only system of which only Python and its packages are there, 64 MB to
+write to, an empty environment. Of the course, the contract's ground floor; of the grader, the folder `inside`.
+"""
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from course_lib.grading.sandbox.inside import ground
+
+PACKAGE = Path(__file__).resolve().parents[2]                        # course_lib
+SHOWN = ground.INSIDE.replace(".", "/")  # all of the grader that is seen there; of the rest of the course, `ground.FILES`
+COURSE = "/course"                       # where the package lies in the sandbox
+SCRATCH = "/scratch"                     # what an answer may write to; /tmp is another name for it
+
+
+def environment(home: str) -> dict[str, str]:
+    """Nothing of the caller's, but what Windows cannot start a process without. torch.compile gives back the function that
+    it is given: there is no compiler in the sandbox, and what a function computes is the same."""
+    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "SystemRoot") if name in os.environ}
+    threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+    return {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TORCHDYNAMO_DISABLE": "1",
+            **threads, **kept}
+
+
+def search_path(isolated: bool) -> list[str]:
+    """The folders that modules come from: the standard library's, those of installed packages, this package's."""
+    own = str(PACKAGE.parent)
+    entries = [str(Path(entry).resolve()) for entry in sys.path if entry and os.path.exists(entry)]
+    if isolated:                                         # what does not belong to Python stays out of sight
+        inside = roots()
+        entries = [entry for entry in entries if any(within(entry, root) for root in inside)]
+        own = COURSE
+    return [own, *(entry for entry in dict.fromkeys(entries) if entry != own)]
+
+
+def program(isolated: bool) -> str:
+    """The file that the worker is started from."""
+    return f"{COURSE}/course_lib/{SHOWN}/worker.py" if isolated else str(PACKAGE / SHOWN / "worker.py")
+
+
+def within(path: str, root: str) -> bool:
+    """True if the path is the folder `root` or lies below it."""
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def roots() -> list[str]:
+    """The folders that Python and its packages lie in."""
+    found = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parent.parent)]
+    for name in ("torch", "numpy"):
+        spec = importlib.util.find_spec(name)
+        if spec and spec.origin:
+            found.append(str(Path(spec.origin).resolve().parent.parent))
+    found = list(dict.fromkeys(str(Path(one)) for one in found if one not in ("/", "")))
+    return [one for one in found if not any(one != other and within(one, other) for other in found)]
+
+
+def bubblewrap(proc: bool = True) -> list[str]:
+    """The command that makes the sandbox, up to the program to run in it; without `proc`, /proc is empty there."""
+    command = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--as-pid-1",
+               "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox", "--clearenv"]
+    if os.getuid() != 0:                     # root needs none, and gives each child a user of its own instead
+        command += ["--unshare-user", "--uid", "65534", "--gid", "65534"]
+    for name, value in environment(SCRATCH).items():
+        command += ["--setenv", name, value]
+    system = ["/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/etc/ld.so.cache",
+              "/etc/alternatives", "/etc/localtime"]
+    for path in system:
+        if os.path.islink(path):
+            command += ["--symlink", os.readlink(path), path]
+        elif os.path.exists(path):
+            command += ["--ro-bind", path, path]
+    places = [root for root in roots() if not within(root, "/usr")]
+    for parent in sorted({str(parent) for place in [*places, f"{COURSE}/course_lib/{SHOWN}", "/var/tmp"]
+                          for parent in Path(place).parents} - {"/"}):
+        command += ["--perms", "0755", "--dir", parent]              # each child is to find its way, whoever it is
+    for place in places:
+        command += ["--ro-bind", place, place]
+    for name in (SCRATCH, "/var/tmp", "/dev/shm"):
+        if name == "/dev/shm":
+            command += ["--dev", "/dev"]
+        command += ["--perms", "1777", "--size", "64000000", "--tmpfs", name]
+    if not any(within(place, "/tmp") for place in places):           # where Python lies there, it is for reading
+        command += ["--symlink", SCRATCH, "/tmp"]
+    command += ["--proc" if proc else "--dir", "/proc"]
+    for folder in hidden():
+        command += ["--perms", "0755", "--size", "4096", "--tmpfs", folder, "--remount-ro", folder]
+    for name in [*(f"{one}.py" for one in ground.FILES), SHOWN]:
+        command += ["--ro-bind", str(PACKAGE / name), f"{COURSE}/course_lib/{name}"]
+    return command + ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH, "--"]
+
+
+def hidden() -> list[str]:
+    """The folders of the course that a bind of Python's own would show."""
+    places = []
+    for root in [*roots(), "/usr"]:
+        site = Path(root)
+        for base in {PACKAGE.parent, *(Path(entry) for entry in sys.path if entry)}:
+            for name in ("course_lib", "solutions", "exercises"):
+                if within(str(base), str(site)) and (base / name).is_dir():
+                    places.append(str(base / name))
+    return list(dict.fromkeys(places))

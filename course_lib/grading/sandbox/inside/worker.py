@@ -1,0 +1,272 @@
+"""The worker: a program of its own, which holds a learner's definitions and nothing of the judge's.
+
+It imports torch once and then forks a child for each exercise, before any of the learner's code runs. A child talks
+to the judge over a socket of its own; the control socket stays with the parent, which runs no code of a learner's.
+Started by `sandbox`, with one argument: what to do, as JSON.
+"""
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import select
+import shutil
+import signal
+import socket
+import sys
+import time
+import types
+
+LOWEST_UID = 200_000            # as root, each child gets a user of its own, and each worker a block of them
+UIDS = 512
+SWEEP = 5.0                     # seconds to be rid of all processes of a child
+WATCH = 0.1                     # seconds between looks at what all processes of a child hold together
+FILES = 10_000                  # files and folders that they may make: each takes memory of the kernel's
+SHARE = 2                       # times the memory of one process that they may hold; what they share counts for each
+
+
+def main(plan: dict) -> None:
+    """plan: fd (the control socket) or port (and a token on stdin: one child, this process), path (of modules),
+    isolated (whether every other process here is this worker's)."""
+    sys.path[:] = plan["path"]
+    from course_lib.grading.sandbox.inside.confine import prctl
+
+    if sys.platform == "linux":                          # PR_SET_DUMPABLE: its children, of the same user where there
+        prctl(4, 0)                                      # is no root, neither read nor write its memory
+    from course_lib.grading.sandbox.inside.ground import keep_to_the_ground
+
+    keep_to_the_ground()
+    if "fd" in plan:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)     # in bubblewrap it is process 1: no signal without a handler
+        control = socket.socket(fileno=plan["fd"])
+        control.send(b"hello\n")
+    else:
+        token = sys.stdin.buffer.read(32)
+    import torch
+
+    import course_lib.grading.sandbox.inside.local
+    import course_lib.grading.sandbox.inside.wire  # noqa: F401
+
+    torch.set_num_threads(1)
+    if "fd" not in plan:
+        connection = socket.create_connection(("127.0.0.1", plan["port"]))
+        connection.sendall(token)
+        serve_one(connection)
+        return
+    control.send(b"ready\n")
+    Parent(control, plan["isolated"]).serve()
+
+
+class Parent:
+    """Forks a child when told to, and leaves nothing of it behind."""
+
+    def __init__(self, control: socket.socket, isolated: bool):
+        self.control, self.isolated, self.count = control, isolated, 0
+        self.memory: int | None = None                   # bytes that the child of now may hold, with all it starts
+        self.why = ""                                    # that it was killed for another reason than memory
+        self.home = os.environ["HOME"]
+        from course_lib.grading.sandbox.inside.confine import prctl
+
+        if sys.platform == "linux":
+            prctl(36, 1)                                 # PR_SET_CHILD_SUBREAPER: orphans come to us
+
+    def serve(self) -> None:
+        """Do what the judge asks over the control socket, until it closes."""
+        while True:
+            while self.memory is not None and not select.select([self.control], [], [], WATCH)[0]:
+                self.watch()
+            data, fds, _, _ = socket.recv_fds(self.control, 4096, 1)
+            if not data:
+                break
+            message = json.loads(data)
+            if message["do"] == "start":
+                for name in message["preload"]:
+                    importlib.import_module(name)
+                self.memory, self.why = message["limits"]["memory"] * SHARE if self.isolated else None, ""
+                uid = LOWEST_UID + message["worker"] * UIDS + self.count % UIDS
+                self.control.send(json.dumps({"pid": self.start(fds[0], message["limits"], uid)}).encode() + b"\n")
+            else:
+                self.memory = None
+                self.control.send(json.dumps(self.end(message["pid"], message["wait"])).encode() + b"\n")
+        self.sweep(None)
+
+    def watch(self) -> None:
+        """Kill everything of the child's if its processes together hold more than they may, or have made more files.
+        Each has a limit of its own; this is for many."""
+        ours, held = own_memory(os.getpid()), 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            held += max(0, own_memory(int(pid)) - ours)  # what it has from here is shared with us
+        crowded = sum(map(files_in, self.places())) > FILES
+        if held > self.memory or crowded:
+            self.memory, self.why = None, f"It made more than {FILES} files." if crowded else ""
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(-1, signal.SIGKILL)              # of this sandbox; process 1 is not meant
+
+    def start(self, fd: int, limits: dict, uid: int) -> int:
+        """Fork a child that answers over the socket `fd` under these limits, as root the user `uid`; returns its process
+        number."""
+        from course_lib.grading.sandbox.inside.confine import confine
+
+        self.count += 1
+        pid = os.fork()
+        if pid:
+            os.close(fd)
+            return pid
+        try:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            self.control.close()
+            limits["torch"] = sys.modules["torch"].__file__
+            confine(limits, uid, self.home, self.isolated)
+            answer(socket.socket(fileno=fd))
+        finally:
+            os._exit(0)
+
+    def end(self, pid: int, wait: float) -> dict:
+        """Kill the child and whatever it started. Says how it had ended, given `wait` seconds to, and whether nothing
+        is left of it."""
+        until = time.monotonic() + wait
+        while True:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended or time.monotonic() >= until:
+                break
+            time.sleep(0.002)
+        gone = self.sweep(pid if not ended else None)
+        return {"status": os.waitstatus_to_exitcode(status) if ended else None, "clean": gone and self.wipe(), "why": self.why}
+
+    def places(self) -> list[str]:
+        """The folders that a child may write to."""
+        return [self.home, "/dev/shm", "/var/tmp"] if self.isolated else [self.home]
+
+    def sweep(self, pid: int | None) -> bool:
+        """Kill every process that a child started; True when none is left."""
+        until = time.monotonic() + SWEEP
+        while time.monotonic() < until:
+            for victim in {pid, *children()} - {None}:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.killpg(victim, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(victim, signal.SIGKILL)
+            if self.isolated:                            # nothing else lives here: this is process 1
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(-1, signal.SIGKILL)
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                return True
+            time.sleep(0.001)
+        return False
+
+    def wipe(self) -> bool:
+        """Empty the places that a child may write to, and what of System V it may leave; True if all is gone."""
+        for place in self.places():
+            for entry in os.scandir(place) if os.path.isdir(place) else ():
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path, onerror=loosen)
+                else:
+                    with contextlib.suppress(OSError):
+                        os.unlink(entry.path)
+            if os.path.isdir(place) and os.listdir(place):
+                return False
+        for kind in ("shm", "sem", "msg") if self.isolated else ():
+            with contextlib.suppress(FileNotFoundError), open(f"/proc/sysvipc/{kind}") as table:
+                if len(table.readlines()) > 1:
+                    return False
+        return True
+
+
+def loosen(function, path, _) -> None:
+    """Try again what rmtree could not do, after giving ourselves the right to."""
+    with contextlib.suppress(OSError):
+        for one in (os.path.dirname(path), path):
+            os.chmod(one, 0o700)
+        shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
+
+
+def files_in(place: str) -> int:
+    """The files and folders on the file system that this folder is: it has one of its own."""
+    with contextlib.suppress(OSError):
+        found = os.statvfs(place)
+        return found.f_files - found.f_ffree
+    return 0
+
+
+def own_memory(pid: int) -> int:
+    """Bytes in memory that are this process's and no file's; 0 if it has gone."""
+    with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/statm") as file:
+        _, resident, shared, *_ = map(int, file.read().split())
+        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    return 0
+
+
+def children() -> list[int]:
+    """The processes whose parent this one is, as far as the system tells."""
+    with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
+        return [int(one) for one in file.read().split()]
+    return []
+
+
+def serve_one(connection: socket.socket) -> None:
+    """Serve one child's worth of questions in this process: on a system that cannot fork."""
+    sys.stdin = open(os.devnull)
+    sys.stdout = sys.stderr = open(os.devnull, "w")
+    answer(connection)
+
+
+def answer(connection: socket.socket) -> None:
+    """Hold a learner's definitions, and answer for them until the judge closes."""
+    import builtins
+    import linecache
+    import random
+    from functools import partial
+
+    import torch
+
+    from course_lib.grading.sandbox.inside.local import Local, OutOfTime, time_limit
+    from course_lib.grading.sandbox.inside.wire import Channel, Endpoint
+
+    def nobody(*_, **__):
+        raise EOFError("input() waits for somebody to type; nobody is there when it is graded")
+
+    builtins.input = nobody
+    torch.manual_seed(0)
+    random.seed(0)
+    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    found: dict[str, Local] = {}
+
+    def define(data):
+        name = f"<cell {data['cell']}>"
+        linecache.cache[name] = (len(data["source"]), None, data["source"].splitlines(True), name)
+        try:
+            with time_limit(data["seconds"]):
+                exec(compile(data["source"], name, "exec", dont_inherit=True), module.__dict__)
+        except OutOfTime:
+            return f"it did not end within {data['seconds']:g} seconds"
+        except BaseException as problem:
+            return f"{type(problem).__name__}: {problem}"[:300]
+        return None
+
+    def find(data):
+        function = module.__dict__.get(data["name"])
+        if data["build"]:
+            from course_lib.grading.sandbox.inside.models import Ask
+
+            function = Ask(function) if isinstance(function, type) else None
+        found["it"] = Local(function, data["seconds"], data["forbid"])
+        return callable(function)
+
+    def call(data):
+        outcome, after = found["it"].answer(data["args"], data["wrt"], data["weight"])
+        return {"kind": outcome.kind, "value": outcome.value, "detail": outcome.detail, "where": outcome.where,
+                "gradients": outcome.gradients, "after": after}
+
+    def run(function, args, kwargs):
+        outcome, _ = Local(partial(function, **kwargs), found["it"].deadline, found["it"].forbid).answer(args)
+        return {"kind": outcome.kind, "value": outcome.value, "detail": outcome.detail}
+
+    Endpoint(Channel(connection), {"define": define, "find": find, "call": call}, run, generators=True).serve()
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))

@@ -1,0 +1,265 @@
+"""Where a learner's code runs: in bubblewrap's namespaces if they can be had, else under the system's limits alone.
+
+The level "bubblewrap" is the one for marks. The other two are for a learner's own machine: "limits" (memory,
+processor, files, processes, time) on Linux and macOS, "none" (time) elsewhere. This file imports no torch, so that a
+worker can be started before that.
+"""
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from course_lib.grading.sandbox.bubblewrap import SCRATCH, bubblewrap, environment, program, search_path
+
+STARTUP = 120.0                          # seconds for the worker to import torch, on a busy machine
+ENDING = 15.0                            # seconds to kill a child and to clean up after it
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Of one exercise: bytes of memory above what torch takes, bytes of one file, seconds of processor, processes.
+    `statement` and `submission` are seconds, `grace` those that the judge waits beyond a deadline. `judge` and
+    `judge_memory` are seconds of processor and bytes for what the judge itself does with an answer."""
+
+    memory: int = 2_000_000_000
+    file: int = 16_000_000
+    cpu: int = 240
+    processes: int = 64
+    statement: float = 5.0
+    submission: float = 240.0
+    grace: float = 1.0
+    judge: float = 10.0
+    judge_memory: int = 1_000_000_000
+
+
+class NoSandbox(RuntimeError):
+    """The worker could not be started, or not as isolated as was asked for."""
+
+
+class Worker:
+    """One worker and, at any time, one child of it. `level` is "bubblewrap", "limits" or "none"; `why` says why it is
+    not bubblewrap."""
+
+    def __init__(self, require: bool = False, level: str | None = None):
+        self.require, self.why, self.child = require, "", None
+        self.stopped = ""                                # why the worker killed the last child, if not for its memory
+        self.process, self.control, self.home, self.proc = None, None, None, True
+        self.level = level or best()
+        if self.level != "bubblewrap":
+            self.fall_back(self.level, "bubblewrap (bwrap) is not installed" if sys.platform == "linux" else
+                           f"bubblewrap needs Linux; this is {sys.platform}")
+        self.launch()
+
+    def fall_back(self, level: str, why: str) -> None:
+        """Take this level, since there is no better one; raises NoSandbox if isolation was required."""
+        if self.require:
+            raise NoSandbox(f"{why}, and isolation was required. On Debian and Ubuntu: apt-get install bubblewrap; a "
+                            "container must allow user namespaces.")
+        self.level, self.why = level, why
+
+    # the worker
+
+    def launch(self) -> None:
+        """Start the worker, without waiting for it to import torch."""
+        self.ready = False
+        if self.level == "none":
+            return
+        closed()
+        self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
+        if self.level == "limits":
+            os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
+        self.control, theirs = socket.socketpair()
+        isolated = self.level == "bubblewrap"
+        plan = {"fd": theirs.fileno(), "path": search_path(isolated), "isolated": isolated}
+        python = [sys.executable, "-I", "-B", program(isolated), json.dumps(plan)]
+        error = None if os.environ.get("GRADING_DEBUG") else subprocess.DEVNULL
+        with theirs:
+            self.process = subprocess.Popen(
+                (bubblewrap(self.proc) + python) if isolated else python, pass_fds=[theirs.fileno()], cwd="/",
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=error, start_new_session=True,
+                env=environment(self.home))
+        self.lines = b""
+
+    def wait_ready(self) -> None:
+        """Wait until the worker has imported torch. Where bubblewrap cannot make its namespaces, go on without."""
+        if self.ready or self.level == "none":
+            return
+        hello = self.line(STARTUP)
+        if hello is None and self.level == "bubblewrap" and self.proc:
+            self.close()
+            self.proc = False                            # many containers allow all but a fresh /proc
+            self.launch()
+            hello = self.line(STARTUP)
+        if hello is None and self.level == "bubblewrap":
+            self.close()
+            self.fall_back("limits", "bubblewrap cannot make its namespaces here")
+            self.launch()
+            hello = self.line(STARTUP)
+        if hello != "hello" or self.line(STARTUP) != "ready":
+            self.close()
+            raise NoSandbox("the worker did not start: can this Python import torch?")
+        self.ready = True
+
+    def line(self, seconds: float) -> str | None:
+        """The worker's next line, or None if it has gone or is silent for too long."""
+        until = time.monotonic() + seconds
+        while b"\n" not in self.lines:
+            try:
+                self.control.settimeout(max(0.001, until - time.monotonic()))
+                data = self.control.recv(4096)
+            except OSError:
+                return None
+            if not data:
+                return None
+            self.lines += data
+        line, _, self.lines = self.lines.partition(b"\n")
+        return line.decode()
+
+    def gone(self) -> bool:
+        """Whether the worker's process has ended. What bubblewrap held dies a moment after bubblewrap, and answers
+        until then: that there is an answer says nothing."""
+        if self.process.returncode is None:              # a judge that was forked is not its parent, and may not wait
+            with contextlib.suppress(OSError), open(f"/proc/{self.process.pid}/stat") as file:
+                return file.read().rpartition(") ")[2][0] in "ZX"
+        return self.process.poll() is not None
+
+    def request(self, message: dict, fds: Sequence[int] = (), seconds: float = STARTUP) -> dict:
+        """Ask the worker for something and return its answer. Raises NoSandbox if none comes in time."""
+        data = json.dumps(message).encode()
+        try:
+            socket.send_fds(self.control, [data], fds)
+            line = self.line(seconds)
+        except OSError:
+            line = None
+        if line is None:
+            raise NoSandbox("the worker has gone")
+        return json.loads(line)
+
+    # its child
+
+    def start(self, limits: Limits, preload: Sequence[str] = ()) -> socket.socket:
+        """A fresh child, and the socket to it. `preload` names modules that the worker is to import first, once for
+        all its children. Raises NoSandbox if the worker has gone; the next start begins a new one."""
+        self.end()
+        self.stopped = ""
+        if self.level == "none":
+            return self.start_alone()
+        if self.ready and self.gone():
+            self.close()
+            raise NoSandbox("the worker has gone")
+        if self.process is None:
+            self.launch()
+        self.wait_ready()
+        mine, theirs = socket.socketpair()
+        with theirs:
+            try:
+                message = {"do": "start", "limits": asdict(limits), "preload": list(preload),
+                           "worker": self.process.pid}   # no other worker has this number while it lives
+                self.child = self.request(message, [theirs.fileno()])["pid"]
+            except NoSandbox:
+                mine.close()
+                self.close()
+                raise
+        return mine
+
+    def end(self, wait: float = 0.0) -> int | None:
+        """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code,
+        minus a signal's number, or None if it had not."""
+        if self.child is None:
+            return None
+        child, self.child = self.child, None
+        if self.level == "none":
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                child.wait(wait)
+            status = child.poll()
+            child.kill()
+            child.wait()
+            shutil.rmtree(self.home, ignore_errors=True)
+            return status
+        try:
+            reply = self.request({"do": "end", "pid": child, "wait": wait}, seconds=ENDING)
+        except NoSandbox:
+            self.close()
+            return -signal.SIGKILL
+        self.stopped = reply["why"]
+        if not reply["clean"]:                           # something could not be removed: take a new sandbox
+            self.close()
+        return reply["status"]
+
+    def start_alone(self) -> socket.socket:
+        """Without fork: a process for each exercise, reached over the loopback."""
+        self.home = tempfile.mkdtemp(prefix="grading-")
+        token = secrets.token_bytes(32)
+        plan = {"path": search_path(False)}
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            plan["port"] = server.getsockname()[1]
+            self.child = subprocess.Popen(
+                [sys.executable, "-I", "-B", program(False), json.dumps(plan)], cwd=self.home,
+                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(self.home))
+            self.child.stdin.write(token)
+            self.child.stdin.close()
+            server.settimeout(STARTUP)
+            while True:
+                connection, _ = server.accept()
+                connection.settimeout(STARTUP)
+                if secrets.compare_digest(connection.recv(32), token):
+                    return connection
+                connection.close()
+
+    def close(self) -> None:
+        """Stop the worker; all that lives in it ends with it."""
+        if self.level == "none":
+            self.end()
+        self.child = None
+        if self.control is not None:
+            self.control.close()
+        if self.process is not None:
+            if self.level == "limits":                   # it sees the closed socket, ends its children, and goes
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self.process.wait(5)
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+            self.process.wait()
+        self.process = self.control = None
+        self.ready = False
+        if self.level == "limits" and self.home:
+            shutil.rmtree(self.home, ignore_errors=True)
+
+    def abandon(self) -> None:
+        """Forget the worker without stopping it: a process that was forked from this one has it now."""
+        if self.control is not None:
+            self.control.close()
+        self.process = self.control = self.child = None
+        self.ready = False
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def closed() -> None:
+    """On Linux, no other process of this user's reads or writes this one's memory from now on: it judges."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)           # PR_SET_DUMPABLE; forked processes inherit it
+
+
+def best() -> str:
+    """The highest level that this system may offer."""
+    if sys.platform == "linux" and shutil.which("bwrap"):
+        return "bubblewrap"
+    return "limits" if hasattr(os, "fork") and hasattr(socket, "send_fds") else "none"
