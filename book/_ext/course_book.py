@@ -1,13 +1,20 @@
-"""The book's own Sphinx extension: the repository's address, MathJax from this site, each script once, docstrings."""
+"""The book's own Sphinx extension: the repository's address, MathJax from this site, docstrings, numbers, the search.
+
+Chapters get their numbers here, from the names of their files: in titles, in the sidebar, and in the links to the next.
+"""
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
+import tomllib
+from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 log = logging.getLogger(__name__)
@@ -100,19 +107,87 @@ def one_target_or_none(app) -> None:
 INLINE = re.compile(r"(?<![\\`:\w])`(?!`)([^`]+)`(?![`_])|(?<![\\$\w])\$([^$\n]+)\$(?!\d)")
 DISPLAY = re.compile(r"^([ \t]*)\$\$(.+?)\$\$[ \t]*$", re.M | re.S)
 BULLET = re.compile(r"\s*(?:[-*]|\d+\.)\s")
+NAME = r"[`\"']?\*{0,2}[A-Za-z_][\w.\[\]-]*[`\"']?"
+ITEM = re.compile(rf"( *)({NAME}(?:(?:, | and | or ){NAME})*)  +(?=\S)")     # an argument, and what is said of it
 
 
 def docstring_to_rst(app, what, name, obj, options, lines) -> None:
-    """The library's docstrings are plain text with `code` and $maths$; Sphinx reads reStructuredText."""
-    def role(match):
-        return f"``{match[1]}``" if match[1] else f":math:`{match[2].strip()}`"
+    """The library's docstrings are plain text with `code`, $maths$ and aligned lists; Sphinx reads reStructuredText."""
+    if lines and lines[0].startswith("Alias for field number"):   # said of every field of a named tuple
+        lines.clear()
+        return
 
     def block(match):
         inside = " ".join(match[2].split())
-        return f"\n{match[1]}.. math:: {inside}\n"
+        return f"\n.. math:: {inside}\n"
 
-    lines[:] = separated([line if line.lstrip().startswith(".. math::") else INLINE.sub(role, line)
-                          for line in DISPLAY.sub(block, "\n".join(lines)).split("\n")])
+    result: list[str] = []
+    for paragraph in paragraphs(DISPLAY.sub(block, "\n".join(lines)).split("\n")):
+        if paragraph[0].lstrip().startswith((".. math::", ">>>")):     # a formula; an example, which ends at a blank line
+            result += paragraph
+        elif paragraph[0].startswith(" ") and not ITEM.match(paragraph[0]) and not BULLET.match(paragraph[0]):
+            result += ["::", "", *paragraph]                       # code, or a formula in plain text
+        else:
+            result += listed(paragraph)
+    lines[:] = result
+
+
+def paragraphs(lines: list[str]):
+    """Lines up to a blank one, then the blank ones, in turns."""
+    part: list[str] = []
+    for line in lines:
+        if part and bool(line.strip()) != bool(part[-1].strip()):
+            yield part
+            part = []
+        part.append(line)
+    if part:
+        yield part
+
+
+def listed(lines: list[str]) -> list[str]:
+    """A paragraph in reStructuredText; where it says `name  text` in columns, a list of definitions."""
+    def role(match):
+        return f"``{match[1]}``" if match[1] else f":math:`{match[2].strip()}`"
+
+    margin = "" if ITEM.match(lines[0]) else " " * (len(lines[0]) - len(lines[0].lstrip()))
+    result: list[str] = []
+    plain: list[str] = []
+    k = 0
+    while k < len(lines):
+        items, end = definitions(lines, k)
+        if not items:
+            plain.append(INLINE.sub(role, lines[k]))
+            k += 1
+            continue
+        result += separated(plain) + [""] * bool(plain)
+        plain = []
+        for term, text in items:
+            parts = re.split(r"(, | and | or )", term)
+            names = "".join(part if j % 2 else f"``{part.strip('`')}``" for j, part in enumerate(parts))
+            result += [margin + names,
+                       *(f"{margin}    {INLINE.sub(role, line)}" for line in text)]
+        result += [""] * (end < len(lines))
+        k = end
+    return result + separated(plain)
+
+
+def definitions(lines: list[str], first: int) -> tuple[list[tuple[str, list[str]]], int]:
+    """The items of the aligned list that begins at this line, and where it ends; none if none begins there."""
+    items: list[tuple[str, list[str]]] = []
+    start = ITEM.match(lines[first])
+    column = start.end() if start else 0
+    end = first
+    while start and end < len(lines):
+        line = lines[end]
+        item = ITEM.match(line)
+        if item and item.end() == column and len(item[1]) == len(start[1]):
+            items.append((item[2], [line[column:]]))
+        elif items and not line[:column].strip() and line[column:column + 1].strip():
+            items[-1][1].append(line[column:])
+        else:
+            break
+        end += 1
+    return items, end
 
 
 def separated(lines: list[str]) -> list[str]:
@@ -167,12 +242,183 @@ def tags_beside_line_breaks(app, doctree) -> None:
             node.children = [nodes.Text(f"\\[{text}\\]")]
 
 
+# --- chapters and their exercises have numbers -----------------------------------------------------------------------
+
+PAGE = re.compile(r"(book|exercises|solutions)/(\d\d)-")
+LIST = "book/chapters.toml"
+MINE = {"exercises": "Exercises", "solutions": "Solutions"}
+
+
+def number(docname: str) -> tuple[str, int] | None:
+    """The folder and the number of a chapter, of its exercises or of their solutions, as the file's name has it."""
+    match = PAGE.match(docname)
+    return (match[1], int(match[2])) if match else None
+
+
+def numbered(app, doctree) -> None:
+    """The number stands in the title: "16 GPT", "Exercises 16: GPT". The anchors of a page are those of its headings."""
+    place = number(app.env.docname)
+    title = next(iter(doctree.findall(nodes.title)), None)
+    if not place or title is None:
+        return
+    folder, num = place
+    if folder == "book":
+        title.insert(0, nodes.Text(f"{num} "))
+    elif isinstance(title[0], nodes.Text) and title[0].startswith(f"{MINE[folder]}:"):
+        title[0] = nodes.Text(title[0].replace(f"{MINE[folder]}:", f"{MINE[folder]} {num}:", 1))
+
+
+def times(app, doctree) -> None:
+    """Under a chapter's title stands how long it takes to read, and how long its exercises take. What it needs, and the
+    time to work it through, the chapter says itself."""
+    place = number(app.env.docname)
+    title = next(iter(doctree.findall(nodes.title)), None)
+    chapter = chapters_of(app.srcdir).get(f"{place[1]:02}", {}) if place and place[0] == "book" else {}
+    if title is None or "notebook" not in chapter:
+        return
+    from tools import reading
+
+    page, practice = (Path(app.srcdir) / folder / chapter["notebook"] for folder in ("book", "exercises"))
+    for file in (page, practice, Path(app.srcdir) / LIST):
+        app.env.note_dependency(str(file))
+    line = nodes.paragraph(classes=["course-times"])
+    tasks = reading.tasks(practice)
+    line += nodes.Text(f"Reading {reading.amount(page).minutes} min"
+                       + f", {len(tasks)} exercises {sum(task.minutes for task in tasks)} min" * bool(tasks) + ".")
+    title.parent.insert(title.parent.index(title) + 1, line)
+
+
+def onward(app, pagename, templatename, context, doctree) -> None:
+    """A chapter leads to its exercises, and past them to the next chapter; back to the chapter before."""
+    place = number(pagename)
+    if not place or place[0] != "book" or "body" not in context:
+        return
+    order = list(reading_order(app.env))
+    here = order.index(pagename)
+    other = [name for name in order if (number(name) or ("book",))[0] == "book"]
+    at = other.index(pagename)
+    for key, name in (("prev", other[at - 1] if at else None), ("next", other[at + 1] if at + 1 < len(other) else None)):
+        context[key] = name and {"link": app.builder.get_relative_uri(pagename, name), "title": title_of(app, name)}
+    practice = order[here + 1:here + 2]
+    if practice and number(practice[0]) == ("exercises", place[1]):
+        link = app.builder.get_relative_uri(pagename, practice[0])
+        context["body"] += (f'<nav class="course-practice" aria-label="Exercises of this chapter">'
+                            f'<a href="{link}">{title_of(app, practice[0])}</a></nav>\n')
+
+
+def reading_order(env):
+    """The pages in the order of the table of contents."""
+    name = env.config.root_doc
+    relations = env.collect_relations()
+    while name:
+        yield name
+        name = relations[name][2]
+
+
+def title_of(app, docname: str) -> str:
+    return app.builder.render_partial(app.env.titles[docname])["title"]
+
+
+# --- pages that are no more ------------------------------------------------------------------------------------------
+
+MOVED = {                                                      # former page: what is there now, the first to go to
+    "book/api/text": ("book/moving-to-0.2", "book/api/tokenizers", "book/api/counting", "book/api/decoding",
+                      "book/api/training", "book/api/data"),
+}
+SIGNPOST = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta http-equiv="refresh" content="0; url={first}">
+<link rel="canonical" href="{first}">
+<title>This page has moved</title>
+</head>
+<body>
+<main>
+<h1>This page has moved</h1>
+<p>What stood here is now in:</p>
+<ul>
+{links}
+</ul>
+</main>
+</body>
+</html>
+"""
+
+
+def signposts(app, exception) -> None:
+    """A small page at each former address leads to what took its place; a book without those pages needs none."""
+    if exception is not None or app.builder.format != "html":
+        return
+    for former, now in MOVED.items():
+        if former in app.env.found_docs:
+            raise ExtensionError(f"{former} is a page of the book again; take it out of MOVED in course_book.py")
+        if not set(now) <= app.env.found_docs:
+            continue
+        names = [(app.builder.get_relative_uri(former, name), title_of(app, name)) for name in now]
+        page = SIGNPOST.format(first=names[0][0], links="\n".join(f'<li><a href="{url}">{title}</a></li>' for url, title in names))
+        target = Path(app.builder.get_outfilename(former))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, "utf-8", newline="\n")
+
+
+# --- the search ------------------------------------------------------------------------------------------------------
+
+def chapters_first(app, pagename, templatename, context, doctree) -> None:
+    """Gives the page of the search how often each chapter says each word; search.js ranks by it."""
+    if pagename != "search":
+        return
+    language = app.builder.indexer.lang
+    subjects, said = subjects_of(app.srcdir), {}
+    for docname in sorted(app.env.found_docs):
+        if (number(docname) or ("",))[0] == "book":
+            said[docname] = words(app.env.get_doctree(docname), language, subjects.get(number(docname)[1], ""))
+    app.add_js_file(None, body=f"const courseWords = {json.dumps(said, separators=(',', ':'))};")
+    app.add_js_file("search.js", defer="defer")
+
+
+def subjects_of(folder) -> dict[int, str]:
+    """What each chapter is about, as the list of chapters has it: its title, and what the reader builds."""
+    return {int(num): f"{chapter['title']}: {chapter.get('builds', '')}" for num, chapter in chapters_of(folder).items()}
+
+
+def chapters_of(folder) -> dict[str, dict]:
+    """The list of chapters, by their numbers; empty in a book without one."""
+    file = Path(folder) / LIST
+    return tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
+
+
+def words(doctree, language, subject: str = "", least: int = 2) -> dict[str, int]:
+    """How often the text says each word, stemmed as the search does it.
+
+    A heading counts for 10; the subject for 20, and so does a term in italics, which is defined where it stands.
+    """
+    count: Counter[str] = Counter()
+    texts = [(subject, 20)]
+    texts += [(text, 20) for node in doctree.findall(nodes.emphasis) if len((text := node.astext()).split()) <= 3]
+    for node in doctree.findall(lambda n: isinstance(n, (nodes.title, nodes.paragraph))):
+        text = " ".join(part for part in node.findall(nodes.Text) if not isinstance(part.parent, nodes.math))
+        texts.append((text, 10 if isinstance(node, nodes.title) else 1))
+    for text, weight in texts:
+        for word in language.split(text):
+            if language.word_filter(stem := language.stem(word.lower())):
+                count[stem] += weight
+    return {word: times for word, times in sorted(count.items()) if times >= least}
+
+
 def setup(app):
     stand_ins_join()
-    app.connect("autodoc-process-docstring", docstring_to_rst, priority=400)      # before napoleon's 500
+    app.connect("autodoc-process-docstring", docstring_to_rst, priority=400)
     sys.path.insert(0, str(app.srcdir))                        # the API pages read course_lib from the work tree
     app.connect("builder-inited", one_target_or_none)
+    app.connect("doctree-read", numbered, priority=100)        # before the titles are collected, at 500
+    app.connect("doctree-read", times, priority=100)
+    app.connect("html-page-context", onward, priority=400)
+    app.connect("html-page-context", chapters_first, priority=400)
     app.connect("doctree-read", tags_beside_line_breaks)
+    app.connect("build-finished", signposts)
     app.connect("config-inited", repository, priority=10)
     app.connect("config-inited", local_mathjax, priority=10)
     app.connect("html-collect-pages", own_sources_only, priority=400)              # before viewcode's 500

@@ -1,0 +1,143 @@
+"""What the start page is made of: the chapters as cards, and an interactive figure out of a chapter.
+
+    ```{chapters}                               every finished chapter of book/chapters.toml, then the names of those to come
+    ```
+    ```{explorable} 04-nade.ipynb NadePixels    the figure of that class, with the state that the chapter stores
+    ```
+
+Neither needs torch, a kernel or a network: both read files of the book.
+"""
+from __future__ import annotations
+
+import base64
+import json
+import os
+import tomllib
+from pathlib import Path
+from xml.etree import ElementTree
+
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
+
+STATE = "application/vnd.jupyter.widget-state+json"
+VIEW = "application/vnd.jupyter.widget-view+json"
+SVG = "{http://www.w3.org/2000/svg}"
+DRAWINGS = "course_lib/show/architectures"
+
+
+class Explorable(SphinxDirective):
+    """An interactive figure that a notebook stores, on another page: the same module, state and front-end host."""
+
+    required_arguments = 2
+
+    def run(self) -> list[nodes.Node]:
+        notebook, name = self.arguments
+        path = Path(self.env.srcdir) / Path(self.env.docname).parent / notebook
+        if not path.is_file():
+            raise self.error(f"there is no notebook {notebook} beside this page")
+        self.env.note_dependency(str(path))
+        found = stored(json.loads(path.read_text("utf-8")), name)
+        if len(found) != 1:
+            raise self.error(f"{notebook} stores {len(found)} figures of the class {name}; expected 1")
+        (model,) = found
+        scripts = "".join(f'<script type="{kind}">{in_script(what)}</script>\n' for kind, what in (
+            (STATE, {"version_major": 2, "version_minor": 0, "state": found}),
+            (VIEW, {"version_major": 2, "version_minor": 0, "model_id": model})))
+        figure = nodes.raw("", f'<div class="course-explorable">\n{scripts}</div>\n', format="html")
+        figure["explorable"] = name
+        return [figure]
+
+
+def stored(notebook: dict, name: str) -> dict[str, dict]:
+    """The models of the figures of a class that a notebook stores, by their ids."""
+    state = notebook["metadata"].get("widgets", {}).get(STATE, {}).get("state", {})
+    return {id: model for id, model in state.items() if model["state"].get("_anywidget_id", "").split(".")[-1] == name}
+
+
+def in_script(what: dict) -> str:
+    """JSON within a script element, which its end tag or a comment would end early."""
+    return json.dumps(what, separators=(",", ":")).replace("</", "<\\/").replace("<!--", "<\\u0021--")
+
+
+def host(app, pagename, templatename, context, doctree) -> None:
+    """The front-end host is loaded by the pages that have a figure; MyST-NB does the same for notebooks."""
+    if doctree and any(node.get("explorable") for node in doctree.findall(nodes.raw)):
+        app.add_js_file("afm-host.js", defer="defer")
+
+
+class Chapters(SphinxDirective):
+    """The chapters as cards, each with a picture; after them what is to come."""
+
+    def run(self) -> list[nodes.Node]:
+        file = Path(self.env.srcdir) / "book" / "chapters.toml"
+        self.env.note_dependency(str(file))
+        listed = sorted(tomllib.loads(file.read_text("utf-8")).items())
+        done = [(int(number), c) for number, c in listed if "notebook" in c]
+        coming = [f"{int(number)} {c['title']}" for number, c in listed if "notebook" not in c]
+        cards = nodes.bullet_list(classes=["course-cards"])
+        cards += [self.card(number, c) for number, c in done]
+        hours = round(sum(c["minutes"] for _, c in done) / 60)
+        said = f"{len(done)} chapters, about {hours} hours of reading, running and answering in all."
+        out: list[nodes.Node] = [nodes.paragraph(text=said), cards]
+        if coming:
+            out.append(nodes.paragraph("", "", nodes.strong(text="To come: "), nodes.Text(", ".join(coming) + ".")))
+        return out
+
+    def card(self, number: int, chapter: dict) -> nodes.list_item:
+        target = f"/book/{chapter['notebook'].removesuffix('.ipynb')}"
+        title = addnodes.pending_xref("", nodes.inline(text=f"{number} {chapter['title']}"), refdomain="std", reftype="doc",
+                                      reftarget=target, refdoc=self.env.docname, refexplicit=True, refwarn=True)
+        return nodes.list_item("", self.picture(chapter), nodes.paragraph("", "", title, classes=["course-card-title"]),
+                               nodes.paragraph(text=chapter["builds"]),
+                               nodes.paragraph(text=f"{chapter['minutes']} min", classes=["course-card-time"]))
+
+    def picture(self, chapter: dict) -> nodes.image:
+        """The drawing that the list names, or the chapter's first stored figure."""
+        if "drawing" in chapter:
+            address = f"{DRAWINGS}/{chapter['drawing']}.svg"
+            file = Path(self.env.srcdir) / address
+            if not file.is_file():
+                raise self.error(f"book/chapters.toml names the drawing {chapter['drawing']!r}, and there is no {address}")
+            root = ElementTree.parse(file).getroot()
+            image = nodes.image(uri=f"/{address}", alt=f"{root.findtext(f'{SVG}title')}. {root.findtext(f'{SVG}desc')}",
+                                classes=["course-drawing", "dark-light"])
+        else:
+            file = Path(self.env.srcdir) / "book" / chapter["notebook"]
+            found = first_figure(json.loads(file.read_text("utf-8")))
+            if not found:
+                raise self.error(f"{chapter['notebook']} stores no figure with a text alternative, and names no drawing")
+            width, height = size(found[0])
+            image = nodes.image(uri=self.kept(file.stem, found[0]), alt=found[1],
+                                classes=["course-figure", *["course-row"] * (width > 3 * height)])
+        self.env.note_dependency(str(file))
+        return image
+
+    def kept(self, name: str, png: bytes) -> str:
+        """Writes a notebook's figure beside what else the build keeps; its address, as Sphinx wants it."""
+        file = Path(self.env.doctreedir).parent / "cards" / f"{name}.png"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(png)
+        return "/" + Path(os.path.relpath(file, self.env.srcdir)).as_posix()
+
+
+def first_figure(notebook: dict) -> tuple[bytes, str] | None:
+    """The first stored figure of a notebook and its text alternative."""
+    for cell in notebook["cells"]:
+        alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt")
+        for output in cell.get("outputs", ()):
+            if alt and "image/png" in output.get("data", {}):
+                return base64.b64decode("".join(output["data"]["image/png"])), alt
+    return None
+
+
+def size(png: bytes) -> tuple[int, int]:
+    """Width and height of a PNG, which begins with them."""
+    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+
+
+def setup(app):
+    app.add_directive("explorable", Explorable)
+    app.add_directive("chapters", Chapters)
+    app.connect("html-page-context", host, priority=400)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
