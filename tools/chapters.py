@@ -1,9 +1,9 @@
-"""The list of chapters, from book/chapters.toml: the tables in README.md and book/intro.md.
+"""The list of chapters, from book/chapters.toml: the table in README.md.
 
-    python tools/chapters.py            write both tables, between their marks
-    python tools/chapters.py --check    fail if one is stale
+    python tools/chapters.py            write the table, between its marks
+    python tools/chapters.py --check    fail if it is stale
 
-The README's launch badges need the address of the repository, which _config.yml holds; without one there are none.
+The book makes the cards of its start page from the same list (book/_ext/course_front.py). The README's launch badges need the address of the repository, which _config.yml holds; without one there are none.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.setup_cell import repository  # noqa: E402
 
-LIST, README, INTRO = ROOT / "book" / "chapters.toml", ROOT / "README.md", ROOT / "book" / "intro.md"
+LIST, README = ROOT / "book" / "chapters.toml", ROOT / "README.md"
 COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.org/v2/gh"
 
 
@@ -43,13 +43,6 @@ def for_readme(listed: dict[str, dict], home: dict) -> str:
     return "\n".join(out)
 
 
-def for_intro(listed: dict[str, dict]) -> str:
-    """The finished chapters with the time that they take."""
-    rows = [f"| {number} [{c['title']}]({c['notebook']}) | {c['builds']} | {c['minutes']} min |"
-            for number, c in finished(listed)]
-    return "\n".join(["| chapter | what you build | time |", "|---|---|---|", *rows])
-
-
 def finished(listed: dict[str, dict]) -> list[tuple[int, dict]]:
     return [(int(number), c) for number, c in sorted(listed.items()) if "notebook" in c]
 
@@ -66,19 +59,17 @@ def between(text: str, name: str, block: str) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="The list of chapters.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a table is stale")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is stale")
     check = parser.parse_args().check
-    listed, stale = chapters(), 0
-    for path, block in ((README, for_readme(listed, repository(ROOT))), (INTRO, for_intro(listed))):
-        old = path.read_text(encoding="utf-8")
-        new = between(old, "chapters", block)
-        if new != old and check:
-            print(f"{path.relative_to(ROOT)} is stale: run python tools/chapters.py", file=sys.stderr)
-            stale = 1
-        elif new != old:
-            path.write_text(new, encoding="utf-8")
-            print(f"wrote {path.relative_to(ROOT)}")
-    return stale
+    old = README.read_text(encoding="utf-8")
+    new = between(old, "chapters", for_readme(chapters(), repository(ROOT)))
+    if new != old and check:
+        print(f"{README.relative_to(ROOT)} is stale: run python tools/chapters.py", file=sys.stderr)
+        return 1
+    if new != old:
+        README.write_text(new, encoding="utf-8")
+        print(f"wrote {README.relative_to(ROOT)}")
+    return 0
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 # Sphinx keeps what it read, and copies no asset where no page changed: a change of these starts afresh.
 SHARED = ["_config.yml", "_toc.yml", "requirements-book.txt", "book/_ext/*.py", "book/_assets/*", "book/references.bib",
-          "build/static/vendor/mathjax/complete.txt"]
+          "tools/reading.py", "build/static/vendor/mathjax/complete.txt"]
 
 
 def clean_if_stale() -> None:

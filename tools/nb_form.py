@@ -19,6 +19,9 @@ STAMP = re.compile(
     re.I)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 IMAGE = re.compile(r"!\[([^\]]*)\]\(")
+FENCE = re.compile(r"^(`{3,}|~{3,}).*?^\1", re.M | re.S)
+ACCIDENTAL_LIST = re.compile(r"^(?!\s*(?:[-+*#>|]|\d+[.)])\s).*\S.*\n {0,3}(1[.)] .*)", re.M)      # "... is near\n1. So"
+WIDTH = 92                                                  # columns that the book shows of a line of code at 1280 pixels
 FILE_NAME = re.compile(r"\S*\.(png|svg|jpe?g|gif)", re.I)
 
 
@@ -42,7 +45,8 @@ def tags(cell) -> list[str]:
 
 def of_code(cell) -> list[str]:
     """Faults of a code cell and of what it stores."""
-    found = []
+    found = [f"has a line of code of {len(line)} columns, and the book shows {WIDTH}: {line.strip()[:40]!r}"
+             for line in cell.source.split("\n") if len(line) > WIDTH]
     if cell.source.strip() and cell.execution_count is None and "skip-execution" not in tags(cell):
         found.append("was never run; run it, or tag it skip-execution")
     if any(out.output_type == "error" for out in cell.outputs) and "raises-exception" not in tags(cell):
@@ -85,6 +89,8 @@ def of_text(source: str, path: Path) -> list[str]:
             found.append(f"links to {file}, which does not exist")
     if any(not alt.strip() for alt in IMAGE.findall(source)):
         found.append("shows an image without alt text")
+    if accident := ACCIDENTAL_LIST.search(FENCE.sub("", source)):
+        found.append(f"has a sentence that becomes a numbered list, at the line {accident.group(1)[:40]!r}; reflow it")
     return found
 
 
@@ -99,9 +105,12 @@ def definitions(nb) -> set[str]:
 
 
 def public_symbols(package: Path) -> set[str]:
-    """The public functions and classes that the modules of a package define, read from its source."""
+    """The public functions and classes that the modules of a package define, read from its source; not those of the bank of
+    exercises, which no chapter imports."""
     names = set()
     for file in package.rglob("*.py"):
+        if file.is_relative_to(package / "grading" / "bank"):
+            continue
         for node in ast.parse(file.read_text("utf-8")).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
                 names.add(node.name)

@@ -22,8 +22,12 @@ from tools import error_bars  # noqa: E402
 RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"
 PAGE, README, DRAWINGS = ROOT / "book" / "results.md", ROOT / "README.md", ROOT / "book" / "drawings"
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
-MARK = "†"
-UNCHECKED = f"{MARK} The paper could not be opened when this page was made: the figure is quoted from memory."
+SHORT = ("fvsbn-binarized-mnist", "nade-binarized-mnist", "made-binarized-mnist-8000", "rnade-red-wine",
+         "gpt-tiny-shakespeare", "translation-multi30k")             # the records of README.md
+READ = {"paper", "authors", "quoted"}                                 # in what a paper's figure was read: see papers.toml
+SOURCES = """\
+A paper's figure is a link to the text in which it was read: the paper itself, unless another is named that quotes it. A
+paper that could not be read stands without a figure."""
 HEAD = """\
 # Results
 
@@ -31,14 +35,19 @@ What the models of the course reach, each measured by one command, beside what p
 negative log-likelihood in nats unless a table says otherwise, lower is better, ± the standard error over the test rows,
 or over seeds where a note says so.
 Every model was chosen on the validation set, unless a note says otherwise. *Asked* is the figure that the course set itself, and whether it was
-reached. *Parameters* are the numbers that the data may set.
+reached. *Parameters* are the numbers that the data may set. {sources}
 
-This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
+[The ladder](ladder.md) shows most of them at a glance. This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
 what each gave on validation, seed, device, versions and time. Where a row names weights, they ship with the package,
-`course_lib.hub.load(name)`, in half precision, and the figure was measured with them."""
+`course_lib.hub.load(name)`, in half precision, and the figure was measured with them.""".format(sources=SOURCES)
 WAITING = """\
 Runs that are written and tested on small data, and take more hours than anybody had for them so far. Each is one command, which
 goes on where it was if it is stopped; `--device cuda` takes it to a GPU."""
+WORDS = """\
+What the stored vectors of 10,000 English words are worth, and the topics of addresses (chapter 10). Lists of words are measured over
+the words that are among them; the intervals are at 95 %."""
+USING = """\
+What a trained model's layers hold, which passages are found, and what a passage in front of a reader is worth (chapter 20)."""
 SPEED = """\
 CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. Ratios
 hold across machines better than times do. `make bench` measures all of it."""
@@ -50,7 +59,8 @@ def read(results: Path = RESULTS, papers: Path = PAPERS) -> tuple[list[dict], di
 
 
 def page(records: list[dict], papers: dict[str, Any]) -> str:
-    """The page as Markdown."""
+    """The page as Markdown. Raises ValueError for a record that no set would show and for a figure without its source."""
+    check_sources(papers)
     out = [HEAD]
     missing = {r["data"]["name"] for r in records if r["kind"] == "result"} - {entry["data"] for entry in papers["set"]}
     if missing:
@@ -59,6 +69,12 @@ def page(records: list[dict], papers: dict[str, Any]) -> str:
         own = of_set(records, entry["data"])
         if own:
             out += ["", f"## {entry['title']}", "", entry["text"].strip(), "", *results(own, entry["data"], papers)]
+    for kind, title, text in (("words", "Words as vectors", WORDS), ("using", "A model in use", USING)):
+        own = [r for r in records if r["kind"] == kind]
+        if own:
+            out += ["", f"## {title}", "", text]
+            for record in own:
+                out += ["", *words(record)]
     if papers["waiting"]:
         out += ["", "## Not run yet", "", WAITING, "", "| data | model | asked | command |", "|---|---|---|---|"]
         out += [f"| {w['data']} | {w['model']} | {w['asked']} | `python -m benchmarks.reproduce {w['name']}` |"
@@ -74,31 +90,37 @@ def page(records: list[dict], papers: dict[str, Any]) -> str:
 def results(records: list[dict], data: str, papers: dict[str, Any]) -> list[str]:
     """The tables of one data set, one a unit, their notes and commands."""
     figures = [f for f in papers["figure"] if f["data"] == data]
-    out, shown, unit = [], [], None
-    for record in sorted(records, key=lambda record: record["unit"] != records[0]["unit"]):
-        if record["unit"] != unit:
-            out += [""] if out else []
-            unit = record["unit"]
-            out += [f"| model | parameters | test, {unit} | asked | papers | weights |",
-                    "|---|---|---|---|---|---|"]
-        for row in record["rows"]:
-            beside = [f for f in figures if f["model"] == row["model"]]
-            shown += beside
-            weights = f"`{row['weights']}`" if row["weights"] else ""
-            out.append(f"| {row['model']} | {row['parameters']:,} | {measured(row)} | {asked(row)} | "
-                       f"{'; '.join(cited(f) for f in beside)} | {weights} |")
-    out += [f"| {f['model']} (not in the course yet) | | | | {cited(f)} | |" for f in figures if f not in shown]
+    out: list[str] = []
+    units = list(dict.fromkeys(record["unit"] for record in records))
+    alone = [f for f in figures if not any(is_of(f, row) for record in records for row in record["rows"])]
+    for unit in units:
+        rows = [row for record in records if record["unit"] == unit for row in record["rows"]]
+        lines = [(row["model"], f"{row['parameters']:,}", measured(row), asked(row),
+                  "; ".join(cited(f) for f in figures if is_of(f, row)), f"`{row['weights']}`" if row["weights"] else "")
+                 for row in rows]
+        lines += [(f"{f['model']} (a paper's alone)", "", "", "", cited(f), "") for f in alone] if unit == units[0] else []
+        out += [""] * bool(out)
+        out += filled(("model", "parameters", f"test, {unit}", "asked", "papers", "weights"), lines)
     for record in records:
         if record["name"] in error_bars.DRAWN:
             out += ["", f"![{error_bars.alternative(record)}]({drawing(record).relative_to(PAGE.parent).as_posix()})"]
-    notes = [r["note"] for r in records if r["note"]]
+    notes = list(dict.fromkeys(r["note"] for r in records if r["note"]))
     notes += [f"{f['model']}, {f['authors']}: {f['note']}." for f in figures if f.get("note")]
-    if not all(f["checked"] for f in figures):
-        notes.append(UNCHECKED)
     out += [line for note in notes for line in ("", note)]
     for record in records:
         out += ["", how(record)]
     return out
+
+
+def is_of(figure: dict, row: dict) -> bool:
+    """Whether a paper's figure is of the model of a row."""
+    return figure.get("same", figure["model"]) == row["model"]
+
+
+def filled(head: tuple[str, ...], lines: list[tuple[str, ...]]) -> list[str]:
+    """A table without the columns in which nothing stands."""
+    kept = [k for k in range(len(head)) if any(line[k] for line in lines)]
+    return [f"| {' | '.join(line[k] for k in kept)} |" for line in (head, ("---",) * len(head), *lines)]
 
 
 def drawing(record: dict) -> Path:
@@ -123,8 +145,9 @@ def machine(where: dict) -> str:
 
 
 def measured(row: dict) -> str:
-    """Mean and standard error, as many places as the error has meaning in."""
-    return f"{row['test']['mean']:.2f} ± {row['test']['standard_error']:.2f}"
+    """Mean and standard error, as many places as the error has meaning in; the mean alone where nothing was drawn."""
+    test = row["test"]
+    return f"{test['mean']:.2f}" + (f"\u00a0±\u00a0{test['standard_error']:.2f}" if "standard_error" in test else "")
 
 
 def asked(row: dict) -> str:
@@ -139,9 +162,26 @@ def asked(row: dict) -> str:
 
 
 def cited(figure: dict, roles: bool = True) -> str:
-    """A paper's figure, its mark, and the paper."""
+    """A paper's figure, linked to where it was read, and the paper; or the paper, if it could not be read."""
     paper = f"{{cite:t}}`{figure['key']}`" if roles else figure["authors"]
-    return f"{figure['value']:.2f}{'' if figure['checked'] else MARK} ({paper})"
+    if "value" not in figure:
+        return f"{paper}, not read" if roles else f"[{paper}]({figure['source']}), not read"
+    quoted = f", quoted by {figure['by']}" if figure["read"] == "quoted" else ""
+    return f"[{figure['value']:.2f}]({figure['source']} \"{figure['where']}\") ({paper}{quoted})"
+
+
+def check_sources(papers: dict[str, Any]) -> None:
+    """Raises ValueError for a paper's number without the address of the text in which it was read."""
+    for entry in [*papers["figure"], *papers["beside"], *papers["printed"]]:
+        name = f"{entry['data']}, {entry['model']}" if "model" in entry else f"{entry['chapter']}, {entry['of']}"
+        if not entry.get("source", "").startswith(("https://", "http://")):
+            raise ValueError(f"{PAPERS.name}: {name} has no source; expected the address of the text that was read")
+        if "value" not in entry and "figures" not in entry:
+            continue
+        if entry.get("read") not in READ or not entry.get("where"):
+            raise ValueError(f"{PAPERS.name}: {name} needs `read`, one of {', '.join(sorted(READ))}, and `where`")
+        if (entry["read"] == "quoted") != bool(entry.get("by")):
+            raise ValueError(f"{PAPERS.name}: {name} needs `by` if it is quoted, and only then")
 
 
 def speed(record: dict) -> list[str]:
@@ -157,6 +197,21 @@ def speed(record: dict) -> list[str]:
     asked = f"Asked: {target['between'][1]}, {target['at_least']:.3g} times as fast as {target['between'][0]}, or more; "
     return [*out, "", f"{asked}measured {times(target['measured'])}: {met}.", "",
             f"`{record['command']}` · {record['rounds']} rounds · {machine(record['environment'])}"]
+
+
+def words(record: dict) -> list[str]:
+    """The table of one record of chapters 10 and 20: a figure a row, or one for each list of words with how much of it is known."""
+    lists = [] if "mean" in record["rows"][0]["test"] else list(record["rows"][0]["test"])
+    lines = [(row["model"], *(listed(row["test"][name]) for name in lists)) if lists else (row["model"], measured(row))
+             for row in record["rows"]]
+    environment = machine(record["environment"])
+    return [*filled(("model", *(lists or [record["unit"]])), lines), "", f"{record['unit']}. {record['note']}" if lists else record["note"], "", f"`{record['command']}` · seed {record['seed']} · {environment}"]
+
+
+def listed(found: dict) -> str:
+    """A figure over one list of words, its interval at 95 % if it has one, and the part of the list that is known."""
+    interval = " ({:.2f} to {:.2f})".format(*found["interval"]) if "interval" in found else ""
+    return f"{found['mean']:.3f}{interval}; {found['over']:,} of {found['of']:,}"
 
 
 def times(ratio: float) -> str:
@@ -178,23 +233,19 @@ def duration(seconds: float) -> str:
 
 
 def table(records: list[dict], papers: dict[str, Any]) -> str:
-    """The short table of the README: the rows that have a target, weights or a paper beside them, then the speed."""
-    out = ["| data | model | measured | asked | paper |", "|---|---|---|---|---|"]
-    for entry in papers["set"]:
-        for record in of_set(records, entry["data"]):
-            for row in record["rows"]:
-                beside = [f for f in papers["figure"] if (f["data"], f["model"]) == (entry["data"], row["model"])]
-                if row["target"] or beside or row["weights"] and record["unit"] == "nats":
-                    unit = "" if record["unit"] == "nats" else f" {record['unit']}"
-                    out.append(f"| {entry['title']} | {row['model']} | {measured(row)}{unit} | {asked(row)} | "
-                               f"{'; '.join(cited(f, roles=False) for f in beside)} |")
-    for record in records:
-        if record["kind"] == "speed":
-            target = record["target"]
-            met = "reached" if target["reached"] else "**not reached**"
-            out.append(f"| speed | {record['title']} | {times(target['measured'])} times as fast as "
-                       f"{target['between'][0]} | {target['at_least']:.3g} times or more: {met} | |")
-    return "\n".join([*out, "", UNCHECKED])
+    """The short table of the README: of each record in SHORT the row that has a target. Raises ValueError if it has none."""
+    by_name, titles = {r["name"]: r for r in records}, {entry["data"]: entry["title"] for entry in papers["set"]}
+    out = ["| data | model | measured here | paper |", "|---|---|---|---|"]
+    for name in SHORT:
+        record = by_name.get(name, {"rows": []})
+        row = next((row for row in record["rows"] if row["target"]), None)
+        if row is None:
+            raise ValueError(f"README.md shows the record {name}, and there is none with a target; see SHORT in tools/results_page.py")
+        met = "" if row["target"]["reached"] else f"; asked: {asked(row)}"
+        beside = [cited(f, roles=False) for f in papers["figure"] if f["data"] == record["data"]["name"] and is_of(f, row)]
+        out.append(f"| {titles[record['data']['name']]} | {row['model']} | {measured(row)} {record['unit']}{met} | "
+                   f"{'; '.join(beside)} |")
+    return "\n".join([*out, "", SOURCES])
 
 
 def of_set(records: list[dict], data: str) -> list[dict]:

@@ -19,7 +19,8 @@ import sys
 
 if importlib.util.find_spec("course_lib") is None:
     if "google.colab" not in sys.modules:
-        raise ModuleNotFoundError("course_lib is not installed: run `pip install -e .` in the folder of the course")
+        raise ModuleNotFoundError("course_lib is not installed: "
+                                  "run `pip install -e .` in the folder of the course")
     {install}
 
 import torch
@@ -30,8 +31,8 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print(f"course_lib {{course_lib.__version__}} on {{device}}")"""
 
 INSTALL = '%pip install --quiet "course-lib @ git+{url}@{branch}"'
-NO_ADDRESS = ('raise ModuleNotFoundError("This copy of the course has no address yet: upload the folder course_lib '
-              'beside the notebook")')
+NO_ADDRESS = """raise ModuleNotFoundError("This copy of the course has no address yet: "
+                              "upload the folder course_lib beside the notebook")"""
 
 
 def text(repository: dict) -> str:

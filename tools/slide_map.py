@@ -1,11 +1,11 @@
-"""The map from slides to sections: book/slide-map.tsv in, book/slide-map.md out.
+"""The map from slides to sections: book/slides.tsv and book/slide-map.tsv in, book/slide-map.md out.
 
     python tools/slide_map.py            write the page
     python tools/slide_map.py --check    fail if the page is stale or a row points to something that is not there
 
-One row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an anchor), the
-library's symbols, the tests and the practice ("demo: #section ...; exercise: id ..."). Several entries are separated by
-spaces.
+In slide-map.tsv, one row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an
+anchor), the library's symbols, the tests and the practice ("demo: #section ...; exercise: id ..."). Several entries are
+separated by spaces. In slides.tsv, one row a slide: see tools/slides.py.
 """
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tools import reading  # noqa: E402
+from tools import slides as listed_slides  # noqa: E402
 from tools.chapters import chapters  # noqa: E402
+from tools.slides import LISTS, Slide, slides  # noqa: E402
 
 TABLE, PAGE = ROOT / "book" / "slide-map.tsv", ROOT / "book" / "slide-map.md"
 DECKS = {
@@ -34,7 +37,7 @@ DECKS = {
 }
 CHAPTERS = {number: c["title"] for number, c in chapters().items()}
 FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
-PRACTICE = re.compile(r"demo:( #[a-z0-9-]+)+(; exercise:( [a-z0-9_]+)+)?|exercise:( [a-z0-9_]+)+")
+PRACTICE = re.compile(r"demo:( #[a-z0-9-]+)+(; exercise:( [A-Za-z0-9_]+)+)?|exercise:( [A-Za-z0-9_]+)+")
 ADDED = {"03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}, "04": {"prove-it"}}               # by the course
 
 
@@ -103,48 +106,100 @@ def sections(path: Path) -> list[str]:
     return [anchor for head, below in tree(path) for anchor in (head, *below)]
 
 
+def titles(path: Path) -> dict[str, str]:
+    """The anchors of a notebook's sections, and their headings."""
+    return {slug(heading): heading for heading in headings(path)}
+
+
 def exercises(chapter: str) -> dict[str, str]:
-    """The exercises in the chapter's exercise notebook and their anchors, in order; none if there is no notebook."""
-    found = {}
-    for path in sorted((ROOT / "exercises").glob(f"{chapter}-*.ipynb")):
-        for cell in json.loads(path.read_text("utf-8"))["cells"]:
-            course = cell["metadata"].get("course", {})
-            if course.get("role") == "task":
-                heading = re.search(r"^## (.+)$", "".join(cell["source"]), flags=re.M)
-                found[course["exercise"]] = slug(heading[1]) if heading else ""
-    return found
+    """The exercises in the chapter's exercise notebook and their titles, in order; none if there is not a notebook."""
+    return {task.id: task.title for path in sorted((ROOT / "exercises").glob(f"{chapter}-*.ipynb"))
+            for task in reading.tasks(path)}
 
 
-def page(rows: list[Point]) -> str:
+def page(rows: list[Point], shown: list[Slide]) -> str:
     """The page as Markdown."""
     out = ["# From slides to sections", "",
-           "The course mirrors five lecture decks. This page lists every point that they teach and where the course "
-           "explains it, which part of the library implements it, which test guards it, and where you practise it. "
-           "Rows of chapters that are still being written say so. The page is generated from `book/slide-map.tsv`.", "",
+           "The course mirrors five lecture decks. Each list follows one deck: a slide, the chapter and its sections "
+           "that teach it, its exercises. What is still being written is marked *to come*. The two decks of *Autoregressive models*, "
+           "one lecture in two years, share a list. Slides with nothing to teach, such as outlines, are left out. Words in brackets "
+           "are the course's own: they tell apart slides of one title, and name those without.", "",
+           "Below the lists, each point that the slides teach has its details: the library's symbols, the tests, the "
+           "demonstrations. The [teaching plan](teaching-plan.md) puts the slides into thirteen weeks.", "",
            "| deck | lecture |", "|---|---|", *(f"| {k} | {v} |" for k, v in DECKS.items())]
+    point = {p.id: p for p in rows}
+    for deck, name in LISTS.items():
+        own = [slide for slide in shown if slide.deck == deck]
+        out += ["", f"## {name} ({', '.join(deck.split())})", "",
+                f'<details class="course-slides course-wide"><summary>{count(own, point)}</summary>', ""]
+        for slide in own:
+            out += [f"- **{escaped(slide.title)}**\\", f"  {where([point[id] for id in slide.points])}"]
+        out += ["", "</details>"]
+    out += ["", "## Each point: library, tests, demonstrations", "", "By chapter."]
     for chapter, title in CHAPTERS.items():
         own = [p for p in rows if p.chapter == chapter]
-        path = notebook(chapter)
-        out += ["", f"## {chapter} {title}", ""]
-        if path is None:
-            out += ["To come. The slides teach here:", "", *(f"- **{p.id}** ({p.decks}): {_cell(p.teaches)}" for p in own)]
-            continue
-        out += ["| point | decks | section | library | tests | practice |", "|---|---|---|---|---|---|"]
-        for p in own:
-            where = f"[{p.section}]({path.name}#{p.section})" if p.done else "to come"
-            symbols = " ".join(f"`{s}`" for s in p.symbols.split())
-            tests = " ".join(f"`{t}`" for t in p.tests.split())
-            practice = [f"[{a}]({path.name}#{a})" for a in demonstrations(p)]
-            anchors = exercises(chapter)
-            practice += [f"[exercise `{id}`](../exercises/{path.name}#{anchors.get(id, '')})" for id in exercises_of(p)]
-            out.append(f"| **{p.id}** {_cell(p.teaches)} | {p.decks} | {where} | {symbols} | {tests} | "
-                       f"{', '.join(practice)} |")
+        out += ["", f'<details class="course-points"><summary>{int(chapter)} {title}: {_plural(len(own), "point")}'
+                f'{"" if notebook(chapter) else ", to come"}</summary>', "", *_points(own, notebook(chapter)), "", "</details>"]
     return "\n".join(out) + "\n"
 
 
-def problems(rows: list[Point]) -> list[str]:
-    """Everything in the table that points nowhere, and every section that no row claims."""
-    found = [f"{p.id} is listed twice" for p in rows if sum(q.id == p.id for q in rows) > 1]
+def count(own: list[Slide], point: dict[str, Point]) -> str:
+    """How many slides there are, and how many of them the book teaches wholly, in part, and not yet."""
+    done = [[point[id].done for id in slide.points] for slide in own]
+    whole, none = sum(map(all, done)), sum(not any(d) for d in done)
+    parts = [f"{whole} in the book", f"{len(own) - whole - none} in part", f"{none} to come"]
+    return f"{_plural(len(own), 'slide')}: " + ", ".join(part for part in parts if not part.startswith("0 "))
+
+
+def where(points: list[Point]) -> str:
+    """The sections and the exercises of some points, each once, by chapter; which chapters are to come."""
+    parts = []
+    for chapter in _once(p.chapter for p in points):
+        links = _once(section(p) for p in points if p.chapter == chapter and p.done)
+        parts.append(f"Chapter {int(chapter)}: {', '.join(links)}" if links else f"*to come:* {int(chapter)} {CHAPTERS[chapter]}")
+    practice = _once(exercise(p, id) for p in points for id in exercises_of(p))
+    return "; ".join(parts) + (f"\\\n  *Practise* {', '.join(practice)}" if practice else "")
+
+
+def section(p: Point) -> str:
+    """A link to the section that teaches a point."""
+    path = notebook(p.chapter)
+    return f"[{titles(path).get(p.section, p.section)}]({path.name}#{p.section})"
+
+
+def exercise(p: Point, id: str) -> str:
+    """A link to an exercise."""
+    title = exercises(p.chapter).get(id, id)
+    return f"[{title}](../exercises/{notebook(p.chapter).name}#{slug(title)})"
+
+
+def _points(own: list[Point], path: Path | None) -> list[str]:
+    """The details of a chapter's points: a table, or what is to come."""
+    if path is None:
+        return [f"- **{p.id}** ({p.decks}): {escaped(p.teaches)}" for p in own]
+    out = ["| point | decks | section | library | tests | practice |", "|---|---|---|---|---|---|"]
+    for p in own:
+        symbols = " ".join(f"`{s}`" for s in p.symbols.split())
+        tests = " ".join(f"`{t}`" for t in p.tests.split())
+        practice = [f"[{titles(path).get(a, a)}]({path.name}#{a})" for a in demonstrations(p)]
+        practice += [f"exercise {exercise(p, id)}" for id in exercises_of(p)]
+        out.append(f"| **{p.id}** {escaped(p.teaches)} | {p.decks} | {section(p) if p.done else 'to come'} | {symbols} | "
+                   f"{tests} | {', '.join(practice)} |")
+    return out
+
+
+def _once(found) -> list[str]:
+    return list(dict.fromkeys(found))
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def problems(rows: list[Point], shown: list[Slide] | None = None) -> list[str]:
+    """Everything in the tables that points nowhere, and every section that no row claims."""
+    found = listed_slides.problems(slides() if shown is None else shown, rows)
+    found += [f"{p.id} is listed twice" for p in rows if sum(q.id == p.id for q in rows) > 1]
     found += [f"{path.name}: {heading!r} is linked to as #{link(heading)} and has the anchor #{slug(heading)}; leave out the "
               "punctuation that differs" for path in filter(None, map(notebook, CHAPTERS)) for heading in headings(path)
               if link(heading) != slug(heading)]
@@ -185,7 +240,7 @@ def demonstrations(p: Point) -> list[str]:
 
 def exercises_of(p: Point) -> list[str]:
     """Ids of the exercises in which a point is practised."""
-    return [id for part in re.findall(r"exercise: ([a-z0-9_ ]+)", p.practice) for id in part.split()]
+    return [id for part in re.findall(r"exercise: ([A-Za-z0-9_ ]+)", p.practice) for id in part.split()]
 
 
 def _has_symbol(name: str) -> bool:
@@ -207,7 +262,7 @@ def _has_test(node: str) -> bool:
 
 def _practice_problems(p: Point, path: Path) -> list[str]:
     if p.practice and not PRACTICE.fullmatch(p.practice):
-        return [f"{p.id}: practice is {p.practice!r}; needed is 'demo: #section ...; exercise: id ...', or one of the two"]
+        return [f"{p.id}: practice is {p.practice!r}; expected 'demo: #section ...; exercise: id ...', or one of the two"]
     found = [f"{p.id}: {path.name} has no section #{a} to demonstrate it" for a in demonstrations(p)
              if a not in sections(path)]
     from course_lib.grading import EXERCISES
@@ -221,7 +276,7 @@ def _practice_problems(p: Point, path: Path) -> list[str]:
     return found
 
 
-def _cell(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that stays within a cell of a table and is not read as mathematics."""
     return re.sub(r"([|$<*_])", r"\\\1", text)
 
@@ -230,15 +285,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="The map from slides to sections.")
     parser.add_argument("--check", action="store_true", help="change nothing; fail if the page or a row is wrong")
     check = parser.parse_args().check
-    rows = points()
-    text = page(rows)
+    rows, shown = points(), slides()
+    text = page(rows, shown)
     if not check:
         PAGE.write_text(text, "utf-8")
         return 0
-    found = problems(rows)
+    found = problems(rows, shown)
     if not PAGE.is_file() or PAGE.read_text("utf-8") != text:
         found.append("book/slide-map.md is stale: run `python tools/slide_map.py`")
-    print(*found, sep="\n") if found else print(f"{len(rows)} points, {sum(p.done for p in rows)} of them in the book")
+    print(*found, sep="\n") if found else print(f"{len(rows)} points on {len(shown)} slides, "
+                                                 f"{sum(p.done for p in rows)} of them in the book")
     return 1 if found else 0
 
 

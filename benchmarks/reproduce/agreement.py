@@ -11,8 +11,7 @@ from torch import Tensor
 
 from benchmarks.reproduce.recipes import Job, Trained
 from benchmarks.reproduce.run import Row, Run, Target
-from course_lib.data import Splits
-from course_lib.text import toy_agreement
+from course_lib.data import Splits, toy_agreement
 from course_lib.training import fit
 from course_lib.transformer.gpt import GPT, GPTConfig
 
@@ -20,7 +19,7 @@ SIZES = {"train": 12000, "valid": 1000, "test": 1000}
 INFO = {
     "protocol": f"Texts drawn independently; the entropy of the grammar is {toy_agreement.entropy():.4f} nats a text.",
     "licence": "MIT, as the code that draws it",
-    "citation": "a grammar of this course, course_lib.text.toy_agreement", "key": "", "comparable_with_papers": False,
+    "citation": "a grammar of this course, course_lib.data.toy_agreement", "key": "", "comparable_with_papers": False,
 }
 
 
@@ -58,7 +57,7 @@ def by_texts(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained
 
 
 def word_gpt(**size: int) -> GPT:
-    return GPT(GPTConfig(vocabulary=len(toy_agreement.vocabulary()), window=toy_agreement.LONGEST, bos_id=0, **size))
+    return GPT(GPTConfig(vocab_size=len(toy_agreement.vocabulary()), window=toy_agreement.LONGEST, bos_id=0, **size))
 
 
 @torch.no_grad()

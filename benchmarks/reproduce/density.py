@@ -73,7 +73,7 @@ class Folds(NamedTuple):
 
 def ten_folds(splits: Splits) -> Folds:
     """All folds of the table of which `splits` is one."""
-    folds = [data.load(splits.name, fold=k) for k in range(10)]
+    folds = [data.load_data(splits.name, fold=k) for k in range(10)]
     return Folds(*([getattr(fold, part) for fold in folds] for part in ("train", "valid", "test")), splits.info)
 
 
@@ -90,7 +90,7 @@ def by_folds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained
 def from_the_data(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """As `by_gradient`, but the model starts from the columns of the training set."""
     torch.manual_seed(job.seed)
-    model = row.model(**row.arguments).initialise(job.splits.train).to(job.device)
+    model = row.model(**row.arguments).initialize(job.splits.train).to(job.device)
     history = fit(model, job.splits.train, job.splits.valid, seed=job.seed, device=job.device,
                   checkpoint=job.checkpoints / f"{name}.safetensors", **{"patience": settings["epochs"], **settings})
     return Trained(model, sum(history.seconds), history.epochs, history.best_epoch)
@@ -115,21 +115,22 @@ def nats_over_folds(models: nn.ModuleList, part: list[Tensor]) -> dict[str, floa
 # --- the table -------------------------------------------------------------------------------------------------------
 
 SMALL = {"epochs": 60, "batch_size": 50, "lr": 0.01, "schedule": "cosine"}
-DECAYS = over("weight_decay", (0.03, 0.1, 0.3))
+DECAYS = over("weight_decay", (0.0, 0.03, 0.1, 0.3, 1.0))
 LARGE = {"epochs": 60, "batch_size": 100, "lr": 0.001, "schedule": "cosine", "patience": 15}
 FOLDS = {"epochs": 25, "batch_size": 50, "lr": 0.02, "schedule": "cosine"}
+# Once these runs were on split="writers", and figures were asked of them there. A figure asked on one split says nothing
+# on another, so the runs have no target.
+DIGITS = {"split": "shuffled"}
 
 RUNS: dict[str, Run] = {run.name: run for run in (
     Run("nade-digits", "digits", (
-        Row("NADE", NADE, from_the_data, {"n": 64, "hidden": 100}, SMALL, DECAYS,
-            target=Target(17.95), weights="nade-digits"),
-    )),
+        Row("NADE", NADE, from_the_data, {"n": 64, "hidden": 100}, SMALL, DECAYS, weights="nade-digits"),
+    ), options=DIGITS),
     Run("made-digits", "digits", (
         *(Row(f"MADE, order {k}", made_in_order, from_the_data, {"n": 64, "hidden": [200], "order": k},
-              SMALL, DECAYS, target=None if k else Target(18.35),
-              weights=None if k else "made-digits") for k in range(8)),
+              SMALL, DECAYS, weights=None if k else "made-digits") for k in range(8)),
         Row("mixture of the eight", Mixture, recipes.by_mixing, settings={"of": [f"MADE, order {k}" for k in range(8)]}),
-    ), note="Order 0 is row by row, the others are random."),
+    ), options=DIGITS, note="Order 0 is row by row, the others are random."),
     Run("nade-nltcs", "nltcs", (
         Row("NADE", NADE, from_the_data, {"n": 16, "hidden": 50},
             {"epochs": 60, "batch_size": 100, "lr": 0.003, "schedule": "cosine", "patience": 15}),

@@ -12,19 +12,21 @@ from torch import Tensor, nn
 
 from benchmarks.reproduce.recipes import Job, Trained
 from benchmarks.reproduce.run import Row, Run, Target
-from benchmarks.reproduce.text import Parts
+from benchmarks.reproduce.text import Parts, blocks, numbered
 from course_lib.data import Splits
-from course_lib.text import BytePairTokenizer, CharTokenizer, bleu
-from course_lib.text.batching import pad
-from course_lib.text.decoding import greedy
-from course_lib.training import evaluate, fit
+from course_lib.decoding import greedy
+from course_lib.tokenizers import BytePairTokenizer
+from course_lib.tokenizers.batching import pad
+from course_lib.training import bleu, evaluate, fit
 from course_lib.transformer.gpt import GPT, GPTConfig
-from course_lib.transformer.translation import Translation, TranslationConfig
+from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 if TYPE_CHECKING:
     from typing import Any
 
 WINDOW, BATCH, STEPS = 64, 12, 2000
+LONG = {"window": 128, "batch": 32, "steps": 6000}
+SCORED = 55                                                          # the last characters of a long window, at most
 
 
 def windows(splits: Splits) -> Parts:
@@ -33,11 +35,23 @@ def windows(splits: Splits) -> Parts:
     A window is WINDOW characters and the one before them, from which the first is predicted: every character is scored
     from what its own window holds, the first ones from little.
     """
-    tokenizer = CharTokenizer.fit(splits.train + splits.valid + splits.test)
-    train, valid, test = (tokenizer.encode(part) for part in (splits.train, splits.valid, splits.test))
-    starts = torch.randint(len(train) - WINDOW, (STEPS * BATCH,), generator=torch.Generator().manual_seed(0))
-    rows = train.unfold(0, WINDOW + 1, 1)[starts]
-    return Parts(rows, consecutive(valid), consecutive(test), {**splits.info, "tokenizer": tokenizer.config})
+    train, valid, test, info = numbered(splits)
+    return Parts(from_anywhere(train, WINDOW, STEPS * BATCH), consecutive(valid), consecutive(test), info)
+
+
+def overlapping(splits: Splits) -> Parts:
+    """As `windows`, with the longer windows of LONG; every character of valid and test is scored once, from at least
+    73 and at most 127 characters before it, those of the part before included."""
+    train, valid, test, info = numbered(splits)
+    before = LONG["window"] - SCORED
+    return Parts(from_anywhere(train, LONG["window"], LONG["steps"] * LONG["batch"]), blocks(train, valid, SCORED, before),
+                 blocks(valid, test, SCORED, before), info)
+
+
+def from_anywhere(text: Int[Tensor, "T"], window: int, count: int) -> Int[Tensor, "N L"]:
+    """`count` windows of `window` + 1 characters that start at random places."""
+    starts = torch.randint(len(text) - window, (count,), generator=torch.Generator().manual_seed(0))
+    return text.unfold(0, window + 1, 1)[starts]
 
 
 def consecutive(text: Int[Tensor, "T"]) -> tuple[Int[Tensor, "N L"], Int[Tensor, "N 1"]]:
@@ -55,14 +69,15 @@ def by_steps(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained
     return Trained(model, sum(history.seconds), history.epochs)
 
 
-def character_gpt(**size: int) -> GPT:
-    return GPT(GPTConfig(window=WINDOW, **size))
+def character_gpt(window: int = WINDOW, **size: int | float) -> GPT:
+    return GPT(GPTConfig(window=window, **size))
 
 
 def nats_a_character(model: nn.Module, part: tuple[Tensor, Tensor]) -> dict[str, float]:
     """Minus log p of a character, in nats: its mean, the standard error over windows, the characters it was taken over."""
     mean, error = evaluate(model, part, batch_size=100)
-    return {"mean": round(mean / WINDOW, 4), "standard_error": round(error / WINDOW, 4), "over": part[0].numel()}
+    scored = part[0].shape[1]
+    return {"mean": round(mean / scored, 4), "standard_error": round(error / scored, 4), "over": part[0].numel()}
 
 
 # --- translation -----------------------------------------------------------------------------------------------------
@@ -72,12 +87,14 @@ PAD, BOS, EOS, FIRST = 0, 1, 2, 3                                    # FIRST is 
 
 
 class Sentences(NamedTuple):
-    """Sources (N, S) and targets (N, T), filled up, and what the targets say; `tokenizer` is that of the targets."""
+    """Sources (N, S) and targets (N, T), filled up, and what the targets say; `tokenizer` is that of the targets,
+    `read_by` that of the sources."""
 
     source: Int[Tensor, "N S"]
     target: Int[Tensor, "N T"]
     texts: list[str]
     tokenizer: BytePairTokenizer
+    read_by: BytePairTokenizer
 
 
 class Pairs(NamedTuple):
@@ -92,13 +109,13 @@ def pairs(splits: Splits) -> Pairs:
     sides = [[text.lower() for text in side] for side in zip(*splits.train)]
     tokenizers = [BytePairTokenizer.fit("\n".join(side), PIECES) for side in sides]
 
-    def numbered(part: list[tuple[str, str]]) -> Sentences:
+    def sentences(part: list[tuple[str, str]]) -> Sentences:
         texts = [[text.lower() for text in side] for side in zip(*part)]
         source, target = ([tokenizer.encode(text) + FIRST for text in side] for tokenizer, side in zip(tokenizers, texts))
         target = [torch.cat([row, row.new_tensor([EOS])]) for row in target]
-        return Sentences(pad(source, PAD)[0], pad(target, PAD)[0], texts[1], tokenizers[1])
+        return Sentences(pad(source, PAD)[0], pad(target, PAD)[0], texts[1], tokenizers[1], tokenizers[0])
 
-    return Pairs(*(numbered(getattr(splits, part)) for part in ("train", "valid", "test")), splits.info)
+    return Pairs(*(sentences(getattr(splits, part)) for part in ("train", "valid", "test")), splits.info)
 
 
 def by_length(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -110,21 +127,21 @@ def by_length(job: Job, row: Row, settings: dict[str, Any], name: str) -> Traine
     return Trained(model, sum(history.seconds), history.epochs)
 
 
-def translator(**size: int | float | str) -> Translation:
-    return Translation(TranslationConfig(source=PIECES + FIRST, target=PIECES + FIRST, pad_id=PAD, bos_id=BOS, eos_id=EOS,
+def translator(**size: int | float | str) -> Transformer:
+    return Transformer(TransformerConfig(source=PIECES + FIRST, target=PIECES + FIRST, pad_id=PAD, bos_id=BOS, eos_id=EOS,
                                          **size))
 
 
-def translate(model: Translation, part: Sentences) -> list[str]:
+def translate(model: Transformer, part: Sentences) -> list[str]:
     """The greedy translation of every source."""
     said = []
     for rows in torch.arange(len(part.source)).split(100):
-        found = greedy(model.eval(), length=LONGEST, context=part.source[rows], end=EOS).tokens
+        found = greedy(model.eval(), length=LONGEST, context=part.source[rows], eos_id=EOS).tokens
         said += [part.tokenizer.decode(row[row >= FIRST] - FIRST).strip() for row in found.cpu()]
     return said
 
 
-def bleu_of_tokens(model: Translation, part: Sentences) -> dict[str, float | str]:
+def bleu_of_tokens(model: Transformer, part: Sentences) -> dict[str, float | str]:
     """BLEU of lower-cased tokens, its standard error over resampled sentences, and the 13a figure of the plain text."""
     said, texts = translate(model, part), part.texts
     cut = [[" ".join(re.findall(r"\w+|[^\w\s]", text)) for text in side] for side in (said, texts)]
@@ -154,12 +171,21 @@ SAID = ("German to English, lower-cased, greedy. sacrebleu on tokens (tokenize n
 RUNS: dict[str, Run] = {run.name: run for run in (
     Run("gpt-tiny-shakespeare", "tiny_shakespeare", (
         Row("GPT, 4 layers, width 128", character_gpt, by_steps,
-            {"vocabulary": 65, "layers": 4, "heads": 4, "d_model": 128},
+            {"vocab_size": 65, "layers": 4, "heads": 4, "d_model": 128},
             {"epochs": 1, "batch_size": BATCH, "lr": 2e-3, "betas": [0.9, 0.99], "weight_decay": 0.1, "clip": 1.0,
              "schedule": "cosine", "warmup": 100},
             measure=nats_a_character, target=Target(1.88), weights="gpt-tiny-shakespeare"),
     ), prepare=windows, unit="nats a character",
         note="2,000 steps of 12 windows of 64 characters. Each character is scored from its own window alone."),
+    Run("gpt-tiny-shakespeare-long", "tiny_shakespeare", (
+        Row("GPT, 4 layers, width 128, trained longer", character_gpt, by_steps,
+            {"vocab_size": 65, "layers": 4, "heads": 4, "d_model": 128, "window": LONG["window"], "dropout": 0.1},
+            {"epochs": 1, "batch_size": LONG["batch"], "lr": 2.5e-3, "betas": [0.9, 0.99], "weight_decay": 0.1, "clip": 1.0,
+             "schedule": "cosine", "warmup": 100},
+            measure=nats_a_character, target=Target(1.59, aim=1.49), weights="gpt-tiny-shakespeare-long"),
+    ), prepare=overlapping, unit="nats a character",
+        note="6,000 steps of 32 windows of 128 characters. Each character is scored once, from 73 to 127 characters before it: "
+             "the first windows reach back into the part before."),
     Run("translation-multi30k", "multi30k", (translation(9, 0.1, 400),), prepare=pairs, unit="BLEU", best=max,
         note=SAID + "Nine epochs took about 27 CPU-minutes."),
     Run("translation-multi30k-800", "multi30k", (translation(5, 0.0, 200),), prepare=pairs, unit="BLEU", best=max,

@@ -11,9 +11,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.counting import NGram
+from course_lib.counting.packing import unpack
 from course_lib.data import Splits
 from course_lib.density import MADE, Mixture, Tabular
 from course_lib.density.made import MaskedLinear
+from course_lib.pixels import ImageModel, MaskedConv2d
 from course_lib.training import evaluate, fit
 
 if TYPE_CHECKING:
@@ -23,12 +26,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Trained:
-    """A model, the epochs it took (None where there are none), the best of them, and the seconds."""
+    """A model, the epochs it took (None where there are none), the best of them, and the seconds.
+
+    curve  where it was watched: what it had read, and a figure on the validation set
+    """
 
     model: nn.Module
     seconds: float
     epochs: int | None = None
     best_epoch: int | None = None
+    curve: list[list[float]] | None = None
 
 
 class Repeats(nn.ModuleList):
@@ -115,13 +122,13 @@ def free_parameters(model: nn.Module) -> int:
     an n-gram its counts. What the parts of a mixture share counts once, and so does a model that is repeated."""
     if isinstance(model, Repeats):
         return free_parameters(model[0])
-    if hasattr(model, "counts"):
-        return len(model.counts)
+    if isinstance(model, NGram):
+        return len(unpack(model.packed)[1])
     if isinstance(model, Mixture):
         shared = len({id(p) for p in model.parameters()}) < sum(len(list(part.parameters())) for part in model.models)
         return free_parameters(model.models[0]) if shared else sum(free_parameters(part) for part in model.models)
-    if isinstance(model, MADE):
-        hidden = sum(int((m.mask == 0).sum()) for m in model.modules() if isinstance(m, MaskedLinear))
+    if isinstance(model, (MADE, ImageModel)):
+        hidden = sum(int((m.mask == 0).sum()) for m in model.modules() if isinstance(m, (MaskedLinear, MaskedConv2d)))
         return sum(p.numel() for p in model.parameters()) - hidden
     if hasattr(model, "earlier"):
         return int(model.earlier.sum()) + model.bias.numel()

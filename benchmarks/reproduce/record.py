@@ -28,7 +28,7 @@ def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGH
     A run that was killed goes on where it was. The test set is looked at once a row, after the choice.
     """
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    splits = run.draw() if run.draw else data.load(run.data, **run.options)
+    splits = run.draw() if run.draw else data.load_data(run.data, **run.options)
     checkpoints = scratch / run.name
     checkpoints.mkdir(parents=True, exist_ok=True)
     job = Job(run.prepare(splits), run.seed, device, checkpoints, resumed=any(checkpoints.iterdir()))
@@ -69,6 +69,8 @@ def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
              "valid": row.measure(model, job.splits.valid), "test": row.measure(model, job.splits.test)}
     entry["target"] = judge(row.target, entry["test"]["mean"])
     entry["weights"] = row.weights
+    if best.curve:
+        entry["curve"] = best.curve
     if row.weights:
         hub.save(model, weights, row.weights, card(entry, run, job), dtype=torch.float16)
     job.models[row.label] = model
@@ -87,9 +89,10 @@ def judge(target: Target | None, mean: float) -> dict[str, Any] | None:
     """The target beside what was reached."""
     if target is None:
         return None
-    asked = {"at_most": target.at_most} if target.at_least is None else {"at_least": target.at_least}
+    less = target.at_least is None                                   # is better
+    asked = {"at_most": target.at_most} if less else {"at_least": target.at_least}
     return {**asked, "reached": target.met(mean),
-            "aim": target.aim, "aim_reached": None if target.aim is None else mean <= target.aim}
+            "aim": target.aim, "aim_reached": None if target.aim is None else mean <= target.aim if less else mean >= target.aim}
 
 
 @torch.no_grad()

@@ -22,7 +22,7 @@ class Target:
 
     def __post_init__(self):
         if (self.at_most is None) == (self.at_least is None):
-            raise ValueError(f"at_most is {self.at_most} and at_least {self.at_least}; needed is one of the two")
+            raise ValueError(f"at_most is {self.at_most} and at_least {self.at_least}; expected one of the two")
 
     def met(self, mean: float) -> bool:
         return mean <= self.at_most if self.at_least is None else mean >= self.at_least

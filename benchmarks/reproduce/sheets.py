@@ -22,7 +22,7 @@ SETS = ("binarized_mnist", "caltech101_silhouettes")
 def make(folder: Path = SHEETS) -> None:
     """Draw NUMBER test images of each set, without replacement, and store them packed eight pixels a byte."""
     for name in SETS:
-        splits = data.load(name)
+        splits = data.load_data(name)
         rows = torch.randperm(len(splits.test), generator=torch.Generator().manual_seed(0))[:NUMBER]
         file = io.BytesIO()
         np.savez_compressed(file, packed=np.packbits(splits.test[rows].numpy(), axis=1), rows=rows.numpy(),

@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import torch
 
-from benchmarks.reproduce import agreement, density, language, pretraining, recipes, text
+from benchmarks.reproduce import (
+    agreement,
+    bag_of_words,
+    bert_english,
+    bert_tags,
+    bottleneck,
+    denoising,
+    density,
+    detection,
+    elmo,
+    language,
+    pixels,
+    pretraining,
+    recipes,
+    recurrent,
+    tagging,
+    text,
+)
 from benchmarks.reproduce.run import Row, Run, Target, over
+from course_lib.counting import NGram
 from course_lib.density import FVSBN, Mixture, Tabular
-from course_lib.text import NGram
 
 
 def markov_chain(n: int, m: int) -> Tabular:
@@ -26,24 +43,22 @@ SMOOTHINGS = (*({"smoothing": "add", "alpha": alpha} for alpha in (0.01, 0.1, 1.
               *({"smoothing": "interpolated", "buckets": buckets} for buckets in (1, 8)),
               {"smoothing": "kneser-ney"})
 LARGER = {**SMALL, "epochs": 60, "batch_size": 100, "patience": 10}
-DECAYS = over("weight_decay", (0.0, 0.03, 0.1, 0.3, 1.0))
 
 
 RUNS: dict[str, Run] = {run.name: run for run in (
     Run("independent-digits", "digits", (
         Row("independent pixels", markov_chain, recipes.by_counting, {"n": 64, "m": 0},
             candidates=ALPHAS),
-    )),
+    ), options=density.DIGITS),
     Run("fvsbn-digits", "digits", (
-        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 64}, SMALL, DECAYS, target=Target(18.75),
-            weights="fvsbn-digits"),
-    )),
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 64}, SMALL, density.DECAYS, weights="fvsbn-digits"),
+    ), options=density.DIGITS),
     Run("fvsbn-digits-orders", "digits", (
-        *(Row(f"FVSBN, order {k}", fvsbn_in_order, recipes.by_gradient, {"n": 64, "order": k}, SMALL, DECAYS)
+        *(Row(f"FVSBN, order {k}", fvsbn_in_order, recipes.by_gradient, {"n": 64, "order": k}, SMALL, density.DECAYS)
           for k in range(8)),
         Row("mixture of the eight", Mixture, recipes.by_mixing,
             settings={"of": [f"FVSBN, order {k}" for k in range(8)]}),
-    ), note="Order 0 is row by row, the others are random."),
+    ), options=density.DIGITS, note="Order 0 is row by row, the others are random."),
     Run("fvsbn-binarized-mnist", "binarized_mnist", (
         Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 784},
             {"epochs": 60, "batch_size": 100, "lr": 0.005, "schedule": "cosine", "weight_decay": 0.04},
@@ -59,18 +74,19 @@ RUNS: dict[str, Run] = {run.name: run for run in (
               {"n": 16, "m": m}, candidates=ALPHAS) for m in (0, 1, 2, 3, 5, 7, 10)),
         Row("full table", Tabular, recipes.by_counting, {"n": 16}, candidates=ALPHAS),
         Row("best tree", Tabular, recipes.by_tree, candidates=ALPHAS),
-        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 16}, LARGER, DECAYS),
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 16}, LARGER, density.DECAYS),
     )),
     Run("plants", "plants", (
         Row("independent variables", markov_chain, recipes.by_counting, {"n": 69, "m": 0},
             candidates=ALPHAS),
         Row("best tree", Tabular, recipes.by_tree, candidates=ALPHAS),
-        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 69}, LARGER, DECAYS),
+        Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 69}, LARGER, density.DECAYS),
     )),
     Run("ngram-tiny-shakespeare", "tiny_shakespeare", tuple(
-        Row(f"n-gram of order {m}", NGram, text.by_ngram, {"order": m}, candidates=SMOOTHINGS,
-            measure=text.bits_per_character, weights=f"ngram-{m}-tiny-shakespeare" if m < 6 else None)
-        for m in range(7)
-    ), prepare=text.characters, unit="bits per character", note="Order m: the m characters before the next one."),
+        Row(name, NGram, text.by_ngram, {"n": n}, candidates=SMOOTHINGS,
+            measure=text.bits_per_character, weights=f"{name}-tiny-shakespeare" if n < 7 else None)
+        for n, name in enumerate(("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram"), start=1)
+    ), prepare=text.characters, unit="bits per character", note="An n-gram sees the n - 1 characters before the next one."),
 )}
-RUNS |= density.RUNS | language.RUNS | pretraining.RUNS | agreement.RUNS
+RUNS |= (density.RUNS | recurrent.RUNS | pixels.RUNS | detection.RUNS | language.RUNS | bottleneck.RUNS | pretraining.RUNS
+         | bag_of_words.RUNS | agreement.RUNS | elmo.RUNS | bert_english.RUNS | tagging.RUNS | bert_tags.RUNS | denoising.RUNS)

@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 from benchmarks.reproduce.recipes import Job, Trained
 from course_lib.data import Splits
-from course_lib.text import CharTokenizer
+from course_lib.tokenizers import CharTokenizer
 from course_lib.training import evaluate
 
 if TYPE_CHECKING:
     from benchmarks.reproduce.run import Row
 
-PROMPT = 6                                                           # characters before a block: the longest order
+PROMPT = 6                                                           # characters before a block: what the longest window reads
 BLOCK = 110                                                          # valid and test have 507 blocks, nothing left over
 
 
@@ -36,25 +36,31 @@ def characters(splits: Splits) -> Parts:
 
     Every character of valid and test is scored once, given the characters before it, those of the part before included.
     """
-    tokenizer = CharTokenizer.fit(splits.train + splits.valid + splits.test)
-    train, valid, test = (tokenizer.encode(part) for part in (splits.train, splits.valid, splits.test))
-    info = {**splits.info, "tokenizer": tokenizer.config}
+    train, valid, test, info = numbered(splits)
     return Parts(train, blocks(train, valid), blocks(valid, test), info)
 
 
-def blocks(before: Int[Tensor, "S"], text: Int[Tensor, "T"]) -> tuple[Int[Tensor, "N L"], Int[Tensor, "N P"]]:
-    """The text in consecutive blocks (N, BLOCK), and the PROMPT symbols before each, (N, PROMPT)."""
-    if len(text) % BLOCK:
-        raise ValueError(f"text has {len(text)} symbols; blocks of {BLOCK} would leave {len(text) % BLOCK} unscored")
-    whole = torch.cat([before[-PROMPT:], text])
-    return text.view(-1, BLOCK), whole.unfold(0, PROMPT, BLOCK)[:len(text) // BLOCK]
+def numbered(splits: Splits) -> tuple[Int[Tensor, "T"], Int[Tensor, "T"], Int[Tensor, "T"], dict[str, Any]]:
+    """The three parts as numbers, of the characters that any of them has, and the set's info with the tokenizer's."""
+    tokenizer = CharTokenizer.fit(splits.train + splits.valid + splits.test)
+    parts = (tokenizer.encode(part) for part in (splits.train, splits.valid, splits.test))
+    return *parts, {**splits.info, "tokenizer": tokenizer.config}
+
+
+def blocks(before: Int[Tensor, "S"], text: Int[Tensor, "T"], block: int = BLOCK,
+           prompt: int = PROMPT) -> tuple[Int[Tensor, "N L"], Int[Tensor, "N P"]]:
+    """The text in consecutive blocks (N, block), and the symbols before each, (N, prompt)."""
+    if len(text) % block:
+        raise ValueError(f"text has {len(text)} symbols; blocks of {block} would leave {len(text) % block} unscored")
+    whole = torch.cat([before[-prompt:], text])
+    return text.view(-1, block), whole.unfold(0, prompt, block)[:len(text) // block]
 
 
 def by_ngram(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Counts of the training text; the weights of interpolation, where there are any, from the validation text."""
     began = time.perf_counter()
-    vocabulary = len(job.splits.info["tokenizer"]["symbols"])
-    model = row.model(vocabulary=vocabulary, **row.arguments, **settings).fit_counts(job.splits.train)
+    symbols = len(job.splits.info["tokenizer"]["symbols"])
+    model = row.model(vocab_size=symbols, **row.arguments, **settings).fit_counts(job.splits.train)
     if settings["smoothing"] == "interpolated":
         model.fit_weights(job.splits.valid[0].flatten())
     return Trained(model.to(job.device), time.perf_counter() - began)

@@ -1,5 +1,5 @@
 """Every comparison by name: one function each, which builds the contenders and says what is asked."""
 
-from benchmarks.speed import density, transformers
+from benchmarks.speed import density, pixels, recurrent, transformers
 
-COMPARISONS = density.COMPARISONS | transformers.COMPARISONS
+COMPARISONS = density.COMPARISONS | recurrent.COMPARISONS | pixels.COMPARISONS | transformers.COMPARISONS

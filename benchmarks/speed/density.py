@@ -27,7 +27,7 @@ def fvsbn_sampling() -> Comparison:
     class Loop(FVSBN):
         """FVSBN by the plain loop: predict, draw, update."""
 
-        _ancestral = AutoregressiveModel._ancestral
+        draw_all = AutoregressiveModel.draw_all
 
     class Derived(Loop):
         """FVSBN as if it had written `conditionals` alone: the base class runs them again for every variable."""
@@ -130,7 +130,7 @@ def nade_sampling() -> Comparison:
     class Loop(NADE):
         """NADE by the plain loop: predict, draw, update."""
 
-        _ancestral = AutoregressiveModel._ancestral
+        draw_all = AutoregressiveModel.draw_all
 
     loop = as_class(model, Loop)
 

@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from benchmarks.speed.comparison import Comparison, peer
-from course_lib.text.decoding import greedy
+from course_lib.decoding import greedy
 from course_lib.transformer.bert import BERT, PretrainingBatch
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.positions import SinusoidalPositions
-from course_lib.transformer.translation import Translation, TranslationConfig
+from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 PAD, BOS, EOS = 0, 1, 2
 PEER = "transformers 5.23.0"
@@ -153,8 +153,8 @@ def pairs() -> tuple[torch.Tensor, torch.Tensor]:
     return words[0], words[1]
 
 
-def ours_for_translation() -> Translation:
-    return Translation(TranslationConfig(source=WORDS, target=WORDS, pad_id=PAD, bos_id=BOS, eos_id=EOS, **SIZE))
+def ours_for_translation() -> Transformer:
+    return Transformer(TransformerConfig(source=WORDS, target=WORDS, pad_id=PAD, bos_id=BOS, eos_id=EOS, **SIZE))
 
 
 def translation_step() -> Comparison:

@@ -1,0 +1,126 @@
+"""The small networks that figures carry in their page: how they were made.
+
+    python -m benchmarks.explorables digits        two networks of chapter 8, on the digits: seconds
+    python -m benchmarks.explorables letters       the LSTM of chapter 7, on tiny Shakespeare: minutes
+    python -m benchmarks.explorables cells         what its cells follow, measured and written on its card
+
+The files lie with the figures, not with the weights that the hub names: no figure of a table comes from them.
+"""
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib import hub
+from course_lib.data import REGISTRY, load_data
+from course_lib.explorables.base import STATIC
+from course_lib.explorables.lstm_letters import WEIGHTS, run
+from course_lib.pixels import GatedPixelCNN, PixelCNN
+from course_lib.recurrent import Carried, RecurrentLM, nats_of_text, streams
+from course_lib.tokenizers import CharTokenizer
+from course_lib.training import evaluate, fit
+
+FOLDER = STATIC / "weights"
+DIGITS = {"epochs": 25, "batch_size": 50, "lr": 0.01, "weight_decay": 0.1, "schedule": "cosine", "patience": 25}
+LETTERS = {"epochs": 12, "lr": 0.008, "betas": [0.9, 0.99], "clip": 1.0, "schedule": "cosine", "warmup": 100,
+           "patience": 12}
+STREAMS, PIECE = 64, 64
+READ = 30_000                                                        # letters of each part that the cells are judged on
+
+
+def card(model: str, data: str, training: dict, results: dict, notes: str) -> hub.Card:
+    entry = REGISTRY[data]
+    return hub.Card(model, data, entry.licence, entry.citation, {**training, "seed": 0}, results, notes)
+
+
+def digits(folder: Path = FOLDER) -> None:
+    """PixelCNN and the gated network, small, each at its best epoch on the validation part."""
+    data = load_data("digits")
+    for name, kind, width in (("pixelcnn", PixelCNN, 20), ("gated", GatedPixelCNN, 10)):
+        torch.manual_seed(0)
+        model = kind((8, 8), width, 4, first=3).initialize(data.train)
+        history = fit(model, data.train, data.valid, progress=False, **DIGITS)
+        valid, error = evaluate(model, data.valid)
+        print(f"{name}: {sum(p.numel() for p in model.parameters()):,} parameters, {sum(history.seconds):.0f} s, "
+              f"validation {valid:.2f} ± {error:.2f} nats, best epoch {history.best_epoch}")
+        hub.save(model, folder, f"{name}-drawn-digits", card(
+            f"{kind.__name__}, width {width}, four layers", "digits", DIGITS, {"validation nats": round(valid, 2)},
+            "For the figure that draws a digit. Made by `python -m benchmarks.explorables digits`."))
+
+
+def letters(folder: Path = FOLDER) -> None:
+    """An LSTM of 48 cells that reads letters as one-hot vectors, its weights rounded to half precision."""
+    text = load_data("tiny_shakespeare")
+    tokenizer = CharTokenizer.fit(text.train + text.valid + text.test)
+    train, valid, test = (tokenizer.encode(part) for part in (text.train, text.valid, text.test))
+    torch.manual_seed(0)
+    model = RecurrentLM(len(tokenizer.vocabulary), 48, "lstm", forget_bias=1.0)
+    history = fit(Carried(model, STREAMS), streams(train, STREAMS, PIECE), streams(valid, 10, PIECE), **LETTERS)
+    rounded = model.half().float()
+    nats = nats_of_text(rounded, test, valid[-1000:]).mean().item()
+    print(f"{sum(p.numel() for p in model.parameters()):,} parameters, {sum(history.seconds):.0f} s, best epoch "
+          f"{history.best_epoch}, test {nats:.3f} nats a character")
+    hub.save(model, folder, WEIGHTS, card(
+        "LSTM of 48 cells on letters, one-hot", "tiny_shakespeare",
+        {**LETTERS, "streams": STREAMS, "piece": PIECE, "tokenizer": tokenizer.config},
+        {"test nats a character": round(nats, 3)},
+        "For the figure of the hidden state. Half precision. Made by `python -m benchmarks.explorables letters`."),
+        dtype=torch.float16)
+    cells(folder)
+
+
+def correlation(a: Float[Tensor, "T ..."], b: Float[Tensor, "T"]) -> Float[Tensor, "..."]:
+    """Pearson's, of each column of a with b."""
+    a, b = a - a.mean(dim=0), b - b.mean()
+    return (a.movedim(0, -1) @ b) / (a.norm(dim=0) * b.norm())
+
+
+def features(text: str) -> dict[str, Float[Tensor, "T"]]:
+    """What a cell may follow, after each letter: a place, counted from its beginning, or 1 within and 0 outside."""
+    found: dict[str, list[float]] = {name: [] for name in
+                                     ("the place in the line", "the place in the word", "the place in the sentence",
+                                      "the line of the speech", "a speaker's name", "inside a word")}
+    line = word = sentence = speech = 0
+    name = False
+    for before, letter in zip(" " + text, text):
+        if letter == "\n":
+            name = before == "\n"
+            speech = 0 if name else speech + 1
+        line = 0 if letter == "\n" else line + 1
+        word = word + 1 if letter.isalpha() or letter == "'" else 0
+        sentence = 0 if letter in ".?!" else sentence + 1
+        for values, value in zip(found.values(), (line, word, sentence, speech, name, word > 0)):
+            values.append(float(value))
+        name = name and letter != ":"
+    return {key: torch.tensor(values, dtype=torch.float64) for key, values in found.items()}
+
+
+def cells(folder: Path = FOLDER) -> None:
+    """For each feature the cell whose c follows it best on the validation text, and its correlation on the test text.
+
+    Beside it stands what the last letter alone says of the feature: its mean after each letter of the validation text.
+    """
+    model, about = hub.load(folder / WEIGHTS), hub.card(folder / WEIGHTS)
+    tokenizer, text = CharTokenizer.from_config(about.training["tokenizer"]), load_data("tiny_shakespeare")
+    valid, test = ((tokenizer.encode(part[:READ]), features(part[:READ])) for part in (text.valid, text.test))
+    memory = [run(model.double(), ids.tolist()).c for ids, _ in (valid, test)]                 # (T, H) each
+    for name in valid[1]:
+        best = int(correlation(memory[0], valid[1][name]).abs().argmax())
+        count = torch.bincount(valid[0], minlength=len(tokenizer.vocabulary)).clamp(min=1)
+        after = torch.zeros(len(count), dtype=torch.float64).index_add(0, valid[0], valid[1][name]) / count
+        about.results[name] = {
+            "cell": best, "correlation": round(correlation(memory[1][:, best], test[1][name]).item(), 3),
+            "last letter alone": round(correlation(after[test[0]], test[1][name]).item(), 3), "letters": READ}
+        print(name, about.results[name])
+    hub.save(model.float(), folder, WEIGHTS, about, dtype=torch.float16)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("which", choices=["digits", "letters", "cells"])
+    torch.set_num_threads(1)
+    {"digits": digits, "letters": letters, "cells": cells}[parser.parse_args().which]()

@@ -1,0 +1,385 @@
+"""Runs on stories of a grammar: pre-training by several objectives at equal seconds, and noises undone one by one."""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from functools import cache
+from typing import Any, Callable, NamedTuple
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor, nn
+
+from benchmarks.figures import of_seeds
+from benchmarks.reproduce.pretraining import per_cent_right
+from benchmarks.reproduce.recipes import Job, Repeats, Trained
+from benchmarks.reproduce.run import Row, Run
+from course_lib.data import Splits
+from course_lib.data.toy_stories import SUBJECTS, stories
+from course_lib.decoding import greedy
+from course_lib.tokenizers import pad
+from course_lib.transformer import (
+    BERT,
+    GPT,
+    BERTConfig,
+    GPTConfig,
+    PretrainingBatch,
+    Transformer,
+    TransformerConfig,
+    mask_tokens,
+)
+from course_lib.transformer.denoising import (
+    ELECTRA,
+    StaticMasking,
+    document_rotation,
+    sentence_permutation,
+    span_corruption,
+    text_infilling,
+    token_deletion,
+    token_masking,
+)
+
+SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", ".", *(f"<{i}>" for i in range(12)))
+PAD, CLS, SEP, MASK, END = range(5)
+SENTINELS = range(5, len(SPECIAL))
+INFO = {"protocol": "Stories drawn independently; a full stop after each sentence. Labels: the subject of a single sentence.",
+        "licence": "MIT, as the code that draws it", "citation": "a grammar of this course, course_lib.data.toy_stories", "key": "",
+        "comparable_with_papers": False}
+
+
+@cache
+def draw() -> Splits:
+    """3,000 stories of two sentences to read; 400 and 1,000 single sentences with their subject, to score."""
+    def one(num: int, seed: int, sentences: int) -> list[str]:
+        made = stories(num, torch.Generator().manual_seed(seed), sentences)
+        return [f"{s.subject}\t{' . '.join(map(str, s.sentences))} ." for s in made]
+
+    return Splits("toy_stories", train=one(3000, 0, 2), valid=one(400, 98, 1), test=one(1000, 99, 1), info=INFO)
+
+
+class Part(NamedTuple):
+    tokens: Int[Tensor, "N T"]                                       # [CLS] words [SEP]
+    real: Bool[Tensor, "N T"]
+    subject: Int[Tensor, "..."]
+
+
+class Parts(NamedTuple):
+    train: Part
+    valid: Part
+    test: Part
+    symbols: list[str]
+    info: dict[str, Any]
+
+
+@cache
+def symbols() -> list[str]:
+    """The signs, then every word of the training stories."""
+    return [*SPECIAL, *sorted({w for line in draw().train for w in line.split("\t")[1].split() if w != "."})]
+
+
+def coded(lines: list[str]) -> Part:
+    ids = {symbol: i for i, symbol in enumerate(symbols())}
+    split = [line.split("\t") for line in lines]
+    rows = [[CLS, *(ids[w] for w in text.split()), SEP] for _, text in split]
+    return Part(*pad(rows, PAD), torch.tensor([list(SUBJECTS).index(subject) for subject, _ in split]))
+
+
+def as_tokens(splits: Splits) -> Parts:
+    return Parts(*(coded(getattr(splits, part)) for part in ("train", "valid", "test")), symbols(), splits.info)
+
+
+def labelled(count: int, seed: int) -> Part:
+    """Single sentences that no other part holds on purpose; each seed has its own."""
+    made = stories(count, torch.Generator().manual_seed(1000 + seed), 1)
+    return coded([f"{s.subject}\t{s.sentences[0]} ." for s in made])
+
+
+# --- encoders, and what trains them ----------------------------------------------------------------------------------
+
+
+def bert(width: int = 32) -> BERT:
+    """Two layers; the first weights as large as so small a width needs."""
+    model = BERT(BERTConfig(len(symbols()), window=32, layers=2, heads=2, d_model=width, dropout=0))
+    return larger(model)
+
+
+@torch.no_grad()
+def larger(model: nn.Module) -> nn.Module:
+    for p in model.parameters():
+        p.mul_(5 if p.dim() == 2 else 1)
+    return model
+
+
+def pair_model(width: int = 32, decoder_layers: int = 1) -> Transformer:
+    return Transformer(TransformerConfig(len(symbols()), len(symbols()), PAD, CLS, SEP, d_model=width, heads=2, d_ff=4 * width,
+                                         encoder_layers=2, decoder_layers=decoder_layers, dropout=0.0, norm="pre", tied="all"))
+
+
+Start = Callable[[Part, int], tuple[nn.Module, Callable[[Tensor, int], Tensor]]]
+
+
+def masked(train: Part, seed: int, static: bool = False):
+    """BERT's words, 15 % of them, drawn anew for every batch; or once."""
+    model, g = bert(), torch.Generator().manual_seed(seed)
+    options = dict(mask_id=MASK, vocab_size=len(symbols()), special=[i for i in range(len(SPECIAL)) if i != END])
+    fixed = StaticMasking(train.tokens, generator=g, mask=train.real, **options) if static else None
+
+    def loss(rows: Tensor, step: int) -> Tensor:
+        read = fixed(rows) if fixed else mask_tokens(train.tokens[rows], mask=train.real[rows], generator=g, **options)
+        return model.loss(PretrainingBatch(read.tokens, torch.zeros_like(read.tokens), train.real[rows], read.chosen,
+                                           train.tokens[rows]))[0]
+
+    return model, loss
+
+
+def replaced(train: Part, seed: int):
+    """ELECTRA: a generator of half the width."""
+    model, g = ELECTRA(bert(16), bert(), weight=10.0), torch.Generator().manual_seed(seed)
+    options = dict(mask_id=MASK, vocab_size=len(symbols()), special=[i for i in range(len(SPECIAL)) if i != END])
+
+    def loss(rows: Tensor, step: int) -> Tensor:
+        read = mask_tokens(train.tokens[rows], mask=train.real[rows], generator=g, **options)
+        return model.loss(PretrainingBatch(read.tokens, torch.zeros_like(read.tokens), train.real[rows], read.chosen,
+                                           train.tokens[rows]), g)[0]
+
+    return model, loss
+
+
+def causal(train: Part, seed: int):
+    """The next word, from those before it."""
+    model = larger(GPT(GPTConfig(len(symbols()), window=32, layers=2, heads=2, d_model=32, bos_id=CLS, dropout=0.0)))
+
+    def loss(rows: Tensor, step: int) -> Tensor:
+        tokens, real = train.tokens[rows], train.real[rows]
+        logits = model(tokens[:, :-1], real[:, :-1])
+        return F.cross_entropy(logits[real[:, 1:]], tokens[:, 1:][real[:, 1:]])
+
+    return model, loss
+
+
+def in_pairs(train: Part, seed: int, noise: Callable[[Tensor, torch.Generator], tuple[Tensor, Tensor]], copies: int = 4):
+    """An encoder-decoder; `copies` of each text are corrupted before training, which is not counted."""
+    g = torch.Generator().manual_seed(seed)
+    drawn = [noise(tokens[real][1:-1], g) for _ in range(copies) for tokens, real in zip(train.tokens, train.real)]
+    end = torch.tensor([SEP])
+    source, target = (pad([torch.cat([*opens, text, end]) for text in side], PAD)
+                      for opens, side in zip(([torch.tensor([CLS])], []), zip(*drawn)))
+    model = pair_model()
+
+    def loss(rows: Tensor, step: int) -> Tensor:
+        rows = rows + len(train.tokens) * (step % copies)
+        return model.loss((tuple(part[rows] for part in source), tuple(part[rows] for part in target)))[0]
+
+    return model, loss
+
+
+def infilled(text: Tensor, g: torch.Generator) -> tuple[Tensor, Tensor]:
+    """BART's own choice: sentences permuted, then spans infilled; all of the text is the target."""
+    return text_infilling(sentence_permutation(text, END, g), MASK, 0.3, 3.0, g), text
+
+
+def spans(text: Tensor, g: torch.Generator) -> tuple[Tensor, Tensor]:
+    return tuple(span_corruption(text, SENTINELS, 0.15, 3.0, g))
+
+
+OBJECTIVES: dict[str, tuple[Start, int]] = {                         # what starts it, and updates: 8 CPU-seconds of each
+    "masked words": (masked, 520),
+    "masked words, static": (lambda train, seed: masked(train, seed, static=True), 520),
+    "replaced tokens (ELECTRA)": (replaced, 270),
+    "next word": (causal, 550),
+    "infilling and permutation (BART)": (lambda train, seed: in_pairs(train, seed, infilled), 380),
+    "spans (T5)": (lambda train, seed: in_pairs(train, seed, spans), 500),
+}
+
+
+def train_by(model: nn.Module, loss: Callable[[Tensor, int], Tensor], rows: int, updates: int, lr: float, seed: int,
+             batch: int = 64) -> None:
+    """AdamW, 50 updates of warm-up, then down to 0."""
+    g = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.AdamW(model.parameters(), lr, betas=(0.9, 0.98), fused=True)
+    for update in range(updates):
+        for group in optimizer.param_groups:
+            group["lr"] = lr * min(1, (update + 1) / 50) * (1 - update / updates)
+        optimizer.zero_grad()
+        loss(torch.randint(rows, (batch,), generator=g), update).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+
+PRETRAINED: dict[tuple, nn.Module] = {}                              # one for all label counts of a command
+
+
+def pretrained(objective: str | None, lr: float, seed: int, train: Part) -> nn.Module:
+    key = objective, lr, seed
+    if key not in PRETRAINED:
+        torch.manual_seed(seed)
+        if objective is None:
+            PRETRAINED[key] = bert()
+        else:
+            start, updates = OBJECTIVES[objective]
+            model, loss = start(train, seed)
+            train_by(model, loss, len(train.tokens), updates, lr, seed)
+            PRETRAINED[key] = model
+    return copy.deepcopy(PRETRAINED[key])
+
+
+def states(model: nn.Module, tokens: Tensor, real: Tensor) -> Float[Tensor, "B T D"]:
+    """What an encoder of any kind makes of each token."""
+    if isinstance(model, Transformer):
+        return model.encode((tokens, real))[0]
+    if isinstance(model, GPT):
+        return model._hidden(tokens, real)
+    return (model.discriminator if isinstance(model, ELECTRA) else model)(tokens, mask=real).tokens
+
+
+class Classifier(nn.Module):
+    """A layer on the mean of the states."""
+
+    def __init__(self, encoder: nn.Module, width: int = 32):
+        super().__init__()
+        self.encoder, self.head = encoder, nn.Linear(width, len(SUBJECTS))
+
+    def forward(self, tokens: Tensor, real: Tensor) -> Float[Tensor, "B C"]:
+        h = states(self.encoder, tokens, real) * real[..., None]
+        return self.head(h.sum(dim=1) / real.sum(dim=1, keepdim=True))
+
+
+def by_objective(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """Pre-trained by the objective, then all of it trained on a few labelled sentences; both anew for each seed."""
+    began, models = time.perf_counter(), Repeats()
+    for seed in range(settings["seeds"]):
+        encoder = pretrained(settings["objective"], settings["lr"], seed, job.splits.train)
+        torch.manual_seed(2000 + seed)
+        model, few = Classifier(encoder), labelled(settings["labels"], seed)
+        train_by(model, lambda rows, _: F.cross_entropy(model(few.tokens[rows], few.real[rows]), few.subject[rows]),
+                 settings["labels"], settings["steps"], 2e-3, seed, 16)
+        models.append(model)
+    return Trained(models, time.perf_counter() - began)
+
+
+class Counted(nn.Module):
+    """Logistic regression on which words occur."""
+
+    def __init__(self, few: Part, C: float):
+        super().__init__()
+        fitted = LogisticRegression(C=C, max_iter=1000).fit(self.occurs(few.tokens).numpy(), few.subject.numpy())
+        weight = torch.zeros(len(SUBJECTS), len(symbols()))
+        bias = torch.full((len(SUBJECTS),), -math.inf)               # a subject that no label named
+        seen = torch.tensor(fitted.classes_)
+        coef, intercept = torch.tensor(fitted.coef_).float(), torch.tensor(fitted.intercept_).float()
+        if len(seen) == 2:                                           # scikit-learn has one row for two classes
+            coef, intercept = torch.cat([-coef, coef]), torch.cat([-intercept, intercept])
+        weight[seen], bias[seen] = coef, intercept
+        self.weight, self.bias = nn.Parameter(weight), nn.Parameter(bias)
+
+    @staticmethod
+    def occurs(tokens: Tensor) -> Float[Tensor, "B V"]:
+        return F.one_hot(tokens, len(symbols())).amax(dim=1).float()
+
+    def forward(self, tokens: Tensor, real: Tensor) -> Float[Tensor, "B C"]:
+        return F.linear(self.occurs(tokens), self.weight, self.bias)
+
+
+def by_counting_words(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    began = time.perf_counter()
+    models = Repeats(Counted(labelled(settings["labels"], seed), settings["C"]) for seed in range(settings["seeds"]))
+    return Trained(models, time.perf_counter() - began)
+
+
+@torch.no_grad()
+def subjects_right(models: Repeats, part: Part) -> dict[str, Any]:
+    """Per cent of sentences whose subject is told: the mean over seeds, its standard error over seeds, and each."""
+    each = [per_cent_right(model(part.tokens, part.real).argmax(dim=1), part.subject) for model in models.eval()]
+    return of_seeds(each, len(part.subject))
+
+
+# --- one noise after another -----------------------------------------------------------------------------------------
+
+NOISES: dict[str, Callable[[Tensor, torch.Generator], Tensor]] = {
+    "words masked": lambda text, g: token_masking(text, MASK, 0.15, g),
+    "words deleted": lambda text, g: token_deletion(text, 0.15, g),
+    "spans infilled": lambda text, g: text_infilling(text, MASK, 0.3, 3.0, g),
+    "sentences permuted": lambda text, g: sentence_permutation(text, END, g),
+    "text rotated": lambda text, g: document_rotation(text, g),
+}
+
+
+class Restorer(nn.Module):
+    """An encoder-decoder, and the noise that it is asked about."""
+
+    def __init__(self, model: nn.Module, noise: str):
+        super().__init__()
+        self.model, self.noise = model, noise
+
+
+@cache
+def restoring(seed: int, updates: int) -> Transformer:
+    """Trained on all five noises, one a text, drawn anew in every batch."""
+    torch.manual_seed(seed)
+    model, g, train = pair_model(64, 2), torch.Generator().manual_seed(seed), coded(draw().train)
+    texts, end = [tokens[real][1:-1] for tokens, real in zip(train.tokens, train.real)], torch.tensor([SEP])
+    names = list(NOISES)
+
+    def loss(rows: Tensor, step: int) -> Tensor:
+        which = torch.randint(len(names), (len(rows),), generator=g).tolist()
+        read = [torch.cat([NOISES[names[k]](texts[i], g), end]) for i, k in zip(rows.tolist(), which)]
+        return model.loss((pad(read, PAD), pad([torch.cat([texts[i], end]) for i in rows.tolist()], PAD)))[0]
+
+    train_by(model, loss, len(texts), updates, 3e-3, seed)
+    return model.eval()
+
+
+def by_restoring(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    began = time.perf_counter()
+    models = Repeats(Restorer(restoring(seed, settings["updates"]), settings["noise"]) for seed in range(settings["seeds"]))
+    return Trained(models, time.perf_counter() - began)
+
+
+@torch.no_grad()
+def restored(models: Repeats, lines: list[str]) -> dict[str, Any]:
+    """Per cent of stories given back word for word."""
+    part, each, end = coded(lines), [], torch.tensor([SEP])
+    texts = [tokens[real][1:-1] for tokens, real in zip(part.tokens, part.real)]
+    for seed, model in enumerate(models):
+        g = torch.Generator().manual_seed(500 + seed)
+        read = [NOISES[model.noise](text, g) for text in texts]
+        out = greedy(model.model, length=24, context=pad([torch.cat([r, end]) for r in read], PAD), eos_id=SEP)
+        right = [torch.equal(row[:n - 1], text) for row, n, text in zip(out.tokens, out.length.tolist(), texts)]
+        each.append(100 * sum(right) / len(right))
+    return of_seeds(each, len(texts))
+
+
+@cache
+def draw_stories() -> Splits:
+    """The stories of `draw`, and others of two sentences to score."""
+    def one(num: int, seed: int) -> list[str]:
+        return [f"{s.subject}\t{' . '.join(map(str, s.sentences))} ." for s in stories(num, torch.Generator().manual_seed(seed), 2)]
+
+    return Splits("toy_stories", train=draw().train, valid=one(400, 96), test=one(500, 97), info=INFO)
+
+
+LABELS = (8, 32)
+RUNS: dict[str, Run] = {run.name: run for run in (
+    Run("objectives-stories", "toy_stories", tuple(
+        row for labels in LABELS for row in (
+            Row(f"words counted, {labels} labels", Counted, by_counting_words, {}, {"labels": labels, "seeds": 1},
+                tuple({"C": C} for C in (1, 10, 100)), subjects_right, final={"seeds": 5}),
+            *(Row(f"{objective or 'from scratch'}, {labels} labels", Classifier, by_objective, {},
+                  {"objective": objective, "labels": labels, "seeds": 1,
+                   "updates": OBJECTIVES[objective][1] if objective else 0},
+                  tuple({"lr": lr, "steps": steps} for lr in ((2e-3, 5e-3) if objective else (0.0,)) for steps in (80, 200)),
+                  subjects_right, final={"seeds": 5}) for objective in (None, *OBJECTIVES)))),
+        draw=draw, prepare=as_tokens, unit="% of subjects told right", best=max,
+        note="Two layers of width 32 pre-trained on 3,000 stories of two sentences, each objective with as many updates as take "
+             "8 CPU-seconds on one core, then all of it trained on a few labelled sentences. Mean ± standard error over five "
+             "seeds, each with its own pre-training and its own labels; rate and steps by 400 other sentences and the first seed."),
+    Run("noises-stories", "toy_stories", tuple(
+        Row(noise, Restorer, by_restoring, {}, {"noise": noise, "updates": 1000, "seeds": 3}, measure=restored) for noise in NOISES),
+        draw=draw_stories, unit="% of stories restored word for word", best=max,
+        note="One encoder-decoder, two layers of width 64 on each side, trained on all five noises of BART, one a story; each noise "
+             "scored apart on 500 new stories of two sentences. Mean ± standard error over three seeds."),
+)}

@@ -1,0 +1,88 @@
+"""Runs of PixelCNN, the gated PixelCNN, Row LSTM and Diagonal BiLSTM: the models of chapter 08."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from benchmarks.reproduce.density import DIGITS
+from benchmarks.reproduce.recipes import Job, Repeats, Trained
+from benchmarks.reproduce.run import Row, Run, Target, over
+from course_lib.density import FVSBN, MADE, NADE
+from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, PixelCNN, RowLSTM
+from course_lib.training import evaluate, fit
+
+
+def by_seeds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """A model a seed, each with the weights of its best epoch on the validation set. What can start from the data does."""
+    settings = {"patience": settings["epochs"], **settings}
+    models, done = Repeats(), []
+    for seed in range(settings.pop("seeds")):
+        torch.manual_seed(seed)
+        model = row.model(**row.arguments).to(job.device)
+        if hasattr(model, "initialize"):
+            model.initialize(job.splits.train.to(job.device))
+        done.append(fit(model, job.splits.train, job.splits.valid, seed=seed, device=job.device,
+                        checkpoint=job.checkpoints / f"{name}-{seed}.safetensors", progress=False, **settings))
+        models.append(model)
+    return Trained(models, sum(sum(one.seconds) for one in done), max(one.epochs for one in done),
+                   round(statistics.median(one.best_epoch for one in done)))
+
+
+def by_channels_last(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """Maximum likelihood by AdamW, the channels of a pixel side by side in memory; the weights of the best epoch."""
+    torch.manual_seed(job.seed)
+    model = row.model(**row.arguments).initialize(job.splits.train[:5000])
+    model = model.to(job.device).to(memory_format=torch.channels_last)
+    history = fit(model, job.splits.train, job.splits.valid, seed=job.seed, device=job.device,
+                  checkpoint=job.checkpoints / f"{name}.safetensors", **{"patience": settings["epochs"], **settings})
+    return Trained(model.to(memory_format=torch.contiguous_format), sum(history.seconds), history.epochs, history.best_epoch)
+
+
+def nats_over_seeds(models: Repeats, part: Tensor) -> dict[str, Any]:
+    """Negative log-likelihood a row: its mean over seeds, each seed's own, and their standard deviation.
+
+    The standard error is that over rows, of the first seed, as in the other runs on these data.
+    """
+    each = [evaluate(model, part, batch_size=500) for model in models]
+    own = [round(mean, 4) for mean, _ in each]
+    return {"mean": round(statistics.mean(own), 4), "standard_error": round(each[0][1], 4), "over": len(part), "seeds": own,
+            "deviation_over_seeds": round(statistics.stdev(own), 4) if len(own) > 1 else None}
+
+
+SMALL = {"batch_size": 50, "schedule": "cosine", "seeds": 1}
+THREE = {"seeds": 3}
+DECAYS = over("weight_decay", (0.1, 0.3, 1.0))
+SHAPE = {"shape": [8, 8], "width": 32, "first": 5}
+LARGE = {"batch_size": 50, "lr": 3e-3, "schedule": "cosine", "clip": 1.0, "bf16": True, "weight_decay": 0.01,
+         "checkpoint_every": 200}
+
+RUNS: dict[str, Run] = {run.name: run for run in (
+    Run("pixels-digits", "digits", (
+        Row("FVSBN, three seeds", FVSBN, by_seeds, {"n": 64}, {**SMALL, "epochs": 200, "lr": 0.01, "patience": 50, "weight_decay": 0.1},
+            measure=nats_over_seeds, final=THREE),
+        Row("MADE, one hidden layer of 200", MADE, by_seeds, {"n": 64, "hidden": [200]},
+            {**SMALL, "epochs": 60, "lr": 0.01, "weight_decay": 0.3}, measure=nats_over_seeds, final=THREE),
+        Row("NADE, three seeds", NADE, by_seeds, {"n": 64, "hidden": 100},
+            {**SMALL, "epochs": 60, "lr": 0.01, "weight_decay": 0.0}, measure=nats_over_seeds, final=THREE),
+        Row("PixelCNN", PixelCNN, by_seeds, {**SHAPE, "depth": 3, "inner": 16},
+            {**SMALL, "epochs": 60, "lr": 0.01}, DECAYS, nats_over_seeds, final=THREE),
+        Row("gated PixelCNN", GatedPixelCNN, by_seeds, {**SHAPE, "depth": 3, "dropout": 0.2},
+            {**SMALL, "epochs": 30, "lr": 0.005}, DECAYS, nats_over_seeds, final=THREE),
+        Row("Row LSTM", RowLSTM, by_seeds, {**SHAPE, "depth": 1, "dropout": 0.2},
+            {**SMALL, "epochs": 30, "lr": 0.01}, DECAYS, nats_over_seeds, final=THREE),
+        Row("Diagonal BiLSTM", DiagonalBiLSTM, by_seeds, {**SHAPE, "depth": 1, "dropout": 0.2},
+            {**SMALL, "epochs": 30, "lr": 0.01}, DECAYS, nats_over_seeds, final=THREE),
+    ), options=DIGITS, note="The mean of three seeds; after ± the standard error over the images, of the first seed. The weight "
+                            "decay is chosen on the validation images by the first seed; FVSBN, MADE and NADE have that of "
+                            "their own runs."),
+    Run("pixelcnn-binarized-mnist", "binarized_mnist", (
+        Row("PixelCNN", PixelCNN, by_channels_last, {"shape": [28, 28], "width": 32, "depth": 7, "first": 7, "inner": 32},
+            {**LARGE, "epochs": 30}, target=Target(87.5, aim=84.5), weights="pixelcnn-binarized-mnist"),
+        Row("gated PixelCNN", GatedPixelCNN, by_channels_last, {"shape": [28, 28], "width": 32, "depth": 5, "first": 7},
+            {**LARGE, "epochs": 16}, target=Target(87.5, aim=84.5), weights="gated-pixelcnn-binarized-mnist"),
+    ), note="Both networks for about the same seconds of one processor: an epoch of the gated one takes about twice as long."),
+)}
