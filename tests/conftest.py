@@ -1,4 +1,4 @@
-"""Set up once for all tests: no network, one thread, shapes checked, honest marks, notebooks compared by number."""
+"""Set up once for all tests: no network, one thread, shapes checked, honest marks."""
 from __future__ import annotations
 
 import os
@@ -17,7 +17,6 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     dict.fromkeys([str(OFFLINE), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
 
-from tests.support import chapters  # noqa: E402
 from tests.support.offline import netblock  # noqa: E402
 
 netblock.install()
@@ -29,8 +28,6 @@ CHECKED = install_import_hook("course_lib", "beartype.beartype")
 
 
 def pytest_configure(config):
-    if config.pluginmanager.hasplugin("nbval"):
-        chapters.install()
     import matplotlib
     import torch
 
@@ -38,17 +35,9 @@ def pytest_configure(config):
     torch.set_num_threads(1)
 
 
-# Files whose tests take some ten seconds or more together: marked slow as a whole.
-SLOW = {"benchmarks/test_weights.py", "benchmarks/test_reproduce_small.py", "book/test_extension.py", "book/test_numbers.py",
-        "core/test_contract.py", "data/test_data_download.py", "data/test_data_processes.py", "grading/test_classroom.py",
-        "grading/test_command_line.py", "grading/test_exercises.py", "grading/test_export.py", "grading/test_hostile.py",
-        "grading/test_sandbox.py", "test_ngram_file.py", "test_subwords.py", "test_training_distributed.py",
-        "test_training_resume.py", "transformer/test_gpt.py", "transformer/test_hugging_face.py"}
-
-
-@pytest.hookimpl(wrapper=True, tryfirst=True)
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Marks before anything is chosen by them; the order after all others have shuffled."""
+    """Marks before anything is chosen by them."""
     import torch
 
     gpu, data = torch.cuda.is_available(), os.environ.get("COURSE_DATA")
@@ -56,19 +45,10 @@ def pytest_collection_modifyitems(config, items):
         for fixture, mark in (("site", "site"), ("browser_path", "browser")):
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(mark)
-        if item.path.is_relative_to(ROOT / "tests") and str(item.path.relative_to(ROOT / "tests")) in SLOW:
-            item.add_marker("slow")
         if item.get_closest_marker("gpu") and not gpu:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; this machine has none"))
         if item.get_closest_marker("data") and not data:
             item.add_marker(pytest.mark.skip(reason="needs the real data: COURSE_DATA names no folder"))
-    result = yield
-    items[:] = chapters.in_order(items)
-    return result
-
-
-def pytest_terminal_summary(terminalreporter):
-    chapters.report(terminalreporter)
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +72,7 @@ def course_data() -> Path:
     """The folder with the real data; for tests marked `data`."""
     folder = Path(os.environ["COURSE_DATA"])
     if not folder.is_dir():
-        pytest.fail(f"COURSE_DATA names {folder}, which is no folder")
+        pytest.fail(f"COURSE_DATA names {folder}, which is not a folder")
     return folder
 
 

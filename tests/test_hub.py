@@ -7,10 +7,10 @@ from safetensors.torch import load_file
 
 from course_lib import hub
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.counting import MarkovChain, NGram
 from course_lib.density import FVSBN, MADE, NADE, Mixture, Tabular
-from course_lib.text import MarkovChain, NGram
 from course_lib.transformer import BERT, GPT, BERTConfig, GPTConfig
-from course_lib.transformer.translation import Translation, TranslationConfig
+from course_lib.transformer.transformer import Transformer, TransformerConfig
 from tests.support.weights import CARD, make, same
 
 LIMIT, LIMIT_ALL = 6 * 10 ** 6, 25 * 10 ** 6                         # bytes: one model, all of them
@@ -56,7 +56,7 @@ def test_models_of_the_course_give_the_same_likelihoods(tmp_path):
         "fvsbn": (fvsbn, bits),
         "tabular": (Tabular(6, parents=[[], [0], [0, 1], [2], [0, 3], []]).fit_counts(bits, alpha=1.0), bits),
         "chain": (chain, text.view(40, 10)),
-        "ngram": (NGram(2, 6, bos_id=0, smoothing="kneser-ney").fit_counts(text), text.view(40, 10)),
+        "ngram": (NGram(n=3, vocab_size=6, bos_id=0, smoothing="kneser-ney").fit_counts(text), text.view(40, 10)),
     }
     for name, (model, x) in models.items():
         hub.save(model, tmp_path, name, CARD)
@@ -75,7 +75,7 @@ def test_networks_of_the_course_give_the_same_likelihoods(tmp_path):
         "softmax": (NADE(6, 5, Categorical(5)), (text,)), "rnade": (NADE(6, 5, MixtureOfGaussians(2)), (torch.randn(20, 6),)),
         "masks": (Mixture([made, made.remasked(3)]), (bits,)),
         "gpt": (GPT(GPTConfig(5, window=8, layers=2, bos_id=0, **sizes)), (text,)),
-        "translation": (Translation(TranslationConfig(5, 5, 0, 1, 2, d_ff=9, tied="all", **sizes)), (text, text[:, :4])),
+        "translation": (Transformer(TransformerConfig(5, 5, 0, 1, 2, d_ff=9, tied="all", **sizes)), (text, text[:, :4])),
     }
     for name, (model, batch) in models.items():
         hub.save(model, tmp_path, name, CARD)
@@ -184,5 +184,5 @@ def test_shipped_weights_load_and_their_cards_are_those_of_the_description():
 
 
 def test_every_class_on_the_list_is_there():
-    for name in hub.MODULES | hub.PARTS:
+    for name in hub.MODULES:
         assert isinstance(hub._class(name), type) and hub._class(name).__module__.startswith("course_lib.")

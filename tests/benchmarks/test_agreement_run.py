@@ -6,7 +6,7 @@ import torch
 
 from benchmarks.reproduce import agreement
 from benchmarks.reproduce.recipes import Job
-from course_lib.text import toy_agreement
+from course_lib.data import toy_agreement
 
 
 def test_parts_are_drawn_once_and_their_words_come_back():

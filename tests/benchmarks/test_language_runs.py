@@ -5,10 +5,11 @@ import pytest
 import torch
 
 from benchmarks.reproduce import language
+from benchmarks.reproduce.record import judge
 from benchmarks.reproduce.run import Target
 from course_lib.data import Splits
-from course_lib.text import bleu
-from course_lib.text.decoding.steps import Decoded
+from course_lib.decoding.steps import Decoded
+from course_lib.training import bleu
 from course_lib.transformer.gpt import GPT, GPTConfig
 
 INFO = {"licence": "x", "citation": "y", "comparable_with_papers": True}
@@ -31,7 +32,7 @@ def test_training_windows_are_pieces_of_the_training_text(monkeypatch):
 
 def test_the_figure_of_a_gpt_is_its_loss_on_those_windows():
     torch.manual_seed(0)
-    model = GPT(GPTConfig(vocabulary=7, window=64, layers=1, heads=2, d_model=8)).eval()
+    model = GPT(GPTConfig(vocab_size=7, window=64, layers=1, heads=2, d_model=8)).eval()
     text = torch.randint(7, (64 * 4 + 1,))
     measured = language.nats_a_character(model, language.consecutive(text))
     loss, count = model.loss(text.unfold(0, 65, 64))
@@ -44,6 +45,8 @@ def test_pairs_come_back_from_their_numbers_and_bleu_is_of_words(monkeypatch):
     real = [row[(row != language.PAD)] for row in parts.train.target]
     assert all(row[-1] == language.EOS and (row[:-1] >= language.FIRST).all() for row in real)
     assert [parts.train.tokenizer.decode(row[:-1] - language.FIRST) for row in real] == parts.train.texts
+    read = [row[row != language.PAD] - language.FIRST for row in parts.train.source]
+    assert [parts.train.read_by.decode(row) for row in read] == [german.lower() for german, _ in CAPTIONS]
     assert parts.train.texts[0] == "a dog runs." and parts.test.texts == [english.lower() for _, english in CAPTIONS[1:]]
 
     said = ["two dogs sleep .", "a man runs."]
@@ -60,8 +63,8 @@ def test_translations_end_where_the_model_ends_them_and_hold_no_filling(monkeypa
     said = torch.nn.functional.pad(parts.test.target, (0, 3), value=language.EOS)
     asked = []
 
-    def greedy(model, length, context, end):
-        asked.append((length, end, len(context)))
+    def greedy(model, length, context, eos_id):
+        asked.append((length, eos_id, len(context)))
         return Decoded(said, *[torch.zeros(3)] * (len(Decoded._fields) - 1))
 
     monkeypatch.setattr(language, "greedy", greedy)
@@ -73,6 +76,8 @@ def test_translations_end_where_the_model_ends_them_and_hold_no_filling(monkeypa
 def test_a_target_has_one_direction():
     assert Target(at_least=33).met(33.0) and not Target(at_least=33).met(32.9)
     assert Target(1.88).met(1.88) and not Target(1.88).met(1.89)
+    assert [judge(Target(at_least=28, aim=32), mean)["aim_reached"] for mean in (31.9, 32.0)] == [False, True]
+    assert [judge(Target(1.9, aim=1.5), mean)["aim_reached"] for mean in (1.6, 1.5)] == [False, True]
     for wrong in ({}, {"at_most": 1, "at_least": 1}):
         with pytest.raises(ValueError, match="one of the two"):
             Target(**wrong)

@@ -19,6 +19,8 @@ from course_lib.density import FVSBN, Mixture, Tabular
 from course_lib.density.tabular import all_states
 from course_lib.training import evaluate
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = {"epochs": 2, "batch_size": 100, "lr": 0.02, "progress": False}
 SMALL = Run("small", "digits", (
     Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 64}, SETTINGS, over("lr", (1e-6, 0.02)), target=Target(24.0, 1.0),
@@ -50,8 +52,8 @@ def test_the_candidate_with_the_lowest_validation_figure_is_kept(small):
 
 def test_the_choice_never_sees_the_test_set(tmp_path, monkeypatch):
     """With a test set that tells the opposite of validation, the choice stays that of validation."""
-    splits = data.load("digits")
-    monkeypatch.setattr(record.data, "load", lambda name: replace(splits, test=torch.ones_like(splits.test)))
+    splits = data.load_data("digits")
+    monkeypatch.setattr(record.data, "load_data", lambda name: replace(splits, test=torch.ones_like(splits.test)))
     run = replace(SMALL, rows=SMALL.rows[1:2])
     made = record.reproduce(run, tmp_path, tmp_path, tmp_path / "scratch", "cpu", say=lambda line: None)
     assert made["rows"][0]["settings"]["alpha"] == 1.0
@@ -63,7 +65,7 @@ def test_what_is_shipped_gives_the_recorded_figure_and_the_card_says_so(small):
     model = hub.load(folder / "weights" / "small")
     entry = row(made, "FVSBN")
     for part in ("valid", "test"):
-        mean, error = evaluate(model, getattr(data.load("digits"), part), batch_size=500)
+        mean, error = evaluate(model, getattr(data.load_data("digits"), part), batch_size=500)
         assert mean == pytest.approx(entry[part]["mean"], abs=1e-4)
         assert error == pytest.approx(entry[part]["standard_error"], abs=1e-4)
     card = hub.card(folder / "weights" / "small")
@@ -193,7 +195,7 @@ def test_a_failed_download_is_one_sentence_and_no_record(capsys, tmp_path, monke
     def missing(name):
         raise data.DataError(f"{name}: nothing arrived")
 
-    monkeypatch.setattr(record.data, "load", missing)
+    monkeypatch.setattr(record.data, "load_data", missing)
     assert command.main(["nltcs", "--results", str(tmp_path)]) == 1
     assert capsys.readouterr().err == "nltcs: nltcs: nothing arrived\n"
     assert not list(tmp_path.iterdir())

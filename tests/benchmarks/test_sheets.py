@@ -29,5 +29,5 @@ def test_the_sheets_are_what_the_command_makes_from_the_test_sets(tmp_path, caps
     make.make(tmp_path)
     for name in make.SETS:
         assert (tmp_path / f"{name}.npz").read_bytes() == (sheets.SHEETS / f"{name}.npz").read_bytes()
-        test = {tuple(row) for row in data.load(name).test.tolist()}
+        test = {tuple(row) for row in data.load_data(name).test.tolist()}
         assert all(tuple(row) in test for row in sheets.sheet(name).tolist())

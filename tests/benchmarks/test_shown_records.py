@@ -47,7 +47,19 @@ def test_figures_beside_those_of_papers():
     assert len(text) == 1 + len(papers) < 1 + len(made["papers"])
     for line, paper in zip(text[1:], papers):
         assert line.startswith(f"{paper['value']:.2f}  ") and f"  {paper['model']}, {paper['authors']}" in line
-        assert line.endswith("(from memory)") is not paper["checked"]
+        assert line.endswith(f"quoted by {paper['by']}" if "by" in paper else paper["authors"])
+
+
+def test_a_figure_that_another_text_quotes_says_so():
+    last = records.beside_the_papers("rnade-red-wine").splitlines()[-1]
+    (paper,) = records.read("rnade-red-wine")["papers"]
+    assert last == f"{paper['value']:<15.2f}{paper['model']}, {paper['authors']}, quoted by {paper['by']}"
+
+
+def test_every_papers_figure_has_the_address_where_it_was_read():
+    for name in tool.SHOWN:
+        for paper in records.read(name)["papers"]:
+            assert paper["source"].startswith("https://") and isinstance(paper["value"], float)
 
 
 def test_it_is_plain_json():

@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from benchmarks.reproduce import text
+from course_lib.counting import NGram
 from course_lib.data import Splits
-from course_lib.text import NGram, bits_per_token
+from course_lib.training import bits_per_token
 
 TEXT = "to be, or not to be: that is the question. " * 30
 
@@ -35,7 +36,7 @@ def test_a_text_that_blocks_do_not_divide_is_refused():
 def test_bits_per_character_are_those_of_one_pass_over_the_whole_part(splits):
     vocabulary = len(splits.info["tokenizer"]["symbols"])
     for order in (0, 3):
-        model = NGram(order, vocabulary, smoothing="add", alpha=0.1).fit_counts(splits.train)
+        model = NGram(n=order + 1, vocab_size=vocabulary, smoothing="add", alpha=0.1).fit_counts(splits.train)
         measured = text.bits_per_character(model, splits.valid)
         x, before = splits.valid
         assert measured["mean"] == pytest.approx(bits_per_token(model, x.flatten(), before[0]), abs=1e-4)

@@ -6,19 +6,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.support.browser import FLAGS
+from tests.support.browser import launched
 from tests.support.site_server import serve
 
 
 @pytest.fixture(scope="module")
 def browser(browser_path):
-    """A Chromium for one module of tests: closed at its end, so that its event loop meets no notebook's."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
+    with launched(browser_path) as chromium:
         yield chromium
-        chromium.close()
 
 
 @pytest.fixture(scope="session")
@@ -77,5 +72,6 @@ def watch(page, address):
 
 
 def pages_of(site) -> list[str]:
-    """Every page that a reader can come to."""
-    return sorted(str(file.relative_to(site)) for file in site.rglob("*.html") if "_static" not in file.parts)
+    """Every page that a reader can come to; one that only leads to another is none."""
+    return sorted(str(file.relative_to(site)) for file in site.rglob("*.html") if "_static" not in file.parts
+                  and 'http-equiv="refresh"' not in file.read_text("utf-8")[:1000])

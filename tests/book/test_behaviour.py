@@ -6,7 +6,7 @@ import pytest
 from book._ext import course_book
 from tests.book.test_pages import PAGES
 from tests.conftest import ROOT
-from tools import setup_cell
+from tools import nb_form, setup_cell, slides
 from tools.site_check import Page
 
 NOTEBOOKS = [path for path in PAGES if (ROOT / path).with_suffix(".ipynb").exists()]
@@ -108,9 +108,53 @@ def test_first_stop_of_the_keyboard_skips_to_the_text(visit):
 
 
 def test_focus_is_seen(visit):
+    looks = ("(() => { const e = document.activeElement, s = getComputedStyle(e);"
+             " return [e.outerHTML.slice(0, 120), s.outlineStyle, parseFloat(s.outlineWidth)]; })()")
+    unseen = []
     with visit(NOTEBOOKS[0]) as page:
-        for _ in range(6):
+        for _ in range(60):
             page.keyboard.press("Tab")
-        style = page.evaluate("(() => { const s = getComputedStyle(document.activeElement);"
-                              " return [s.outlineStyle, parseFloat(s.outlineWidth), s.boxShadow]; })()")
-        assert (style[0] != "none" and style[1] >= 1) or style[2] != "none"
+            name, style, width = page.evaluate(looks)
+            if style == "none" or width < 1:
+                unseen.append(name)
+    assert unseen == []
+
+
+@pytest.mark.parametrize("path", ["book/04-nade.html", "exercises/04-nade.html", "solutions/04-nade.html"])
+def test_the_widest_line_that_a_notebook_may_have_is_read_whole(visit, path):
+    with visit(path, width=1280) as page:
+        cut = page.evaluate("""(width) => {
+            for (const fold of document.querySelectorAll('.bd-article details')) fold.open = true;
+            const boxes = [...document.querySelectorAll('.cell_input pre')];
+            return boxes.filter(box => {
+                box.textContent = 'm'.repeat(width);
+                return box.scrollWidth > box.clientWidth;
+            }).length / boxes.length;
+        }""", nb_form.WIDTH)
+        assert cut == 0
+
+
+def test_the_map_is_short_on_a_phone_and_open_where_there_is_room(visit):
+    lists, opened = "details.course-slides", "details.course-slides[open]"
+    with visit("book/slide-map.html", width=390, height=844) as page:
+        assert page.locator(lists).count() == len(slides.LISTS) and page.locator(opened).count() == 0
+        assert page.locator(".bd-article details[open]").count() == 0
+        assert page.evaluate("document.documentElement.scrollHeight") < 6000
+        page.locator(f"{lists} > summary").first.click()
+        own = [slide.title for slide in slides.slides() if slide.deck == next(iter(slides.LISTS))]
+        assert [text.split("\n")[0] for text in page.locator(f"{opened} li").all_inner_texts()] == own
+    with visit("book/slide-map.html", width=1280) as page:
+        assert page.locator(opened).count() == len(slides.LISTS)
+        assert page.locator("details.course-points[open]").count() == 0
+
+
+def test_the_plan_shows_its_slides_where_there_is_room(visit):
+    for width, shown in ((390, 0), (1280, 13)):
+        with visit("book/teaching-plan.html", width=width) as page:
+            assert page.locator(".bd-article details").count() == 13
+            assert page.locator(".bd-article details[open]").count() == shown
+
+
+def test_a_chapter_says_how_long_it_takes(visit):
+    with visit("book/04-nade.html") as page:
+        assert page.locator("h1 + p.course-times").inner_text().startswith("Reading ")

@@ -91,6 +91,8 @@ PLANTED = {
     "does not open with a title": lambda cells: cells[0].update(source="Text"),
     "was never run": lambda cells: cells[2].update(execution_count=None),
     "stores an error": lambda cells: cells[2].outputs.append(ERROR),
+    "a line of code of 93 columns, and the book shows 92: 'x = \"aaa": lambda cells: cells[2].update(
+        source="y = 0\n" + f'x = "{"a" * 87}"' + "\n" + f'z = "{"a" * 86}"'),
     "progress bar": lambda cells: cells[2].outputs.append(printed("100%|████| 10/10 [00:01<00:00, 9.9it/s]")),
     "a version, a device or a time: 'torch 2.13": lambda cells: cells[2].outputs.append(printed("torch 2.13.0")),
     "a version, a device or a time: 'cuda:0": lambda cells: cells[2].outputs.append(printed("device='cuda:0'")),
@@ -100,6 +102,7 @@ PLANTED = {
     "links to 02-nothing.ipynb": lambda cells: cells[0].update(source="# A\n\n[next](02-nothing.ipynb#x)"),
     "MyST directive": lambda cells: cells[0].update(source="# A\n\n```{note}\nx\n```"),
     "MyST directive or role": lambda cells: cells[0].update(source="# A\n\nSee {ref}`there`."),
+    "becomes a numbered list, at the line '1. It is": lambda cells: cells[0].update(source="# A\n\nThe sum is\n1. It is."),
     "image without alt text": lambda cells: cells[0].update(source="# A\n\n![](https://a.example/x.png)"),
 }
 
@@ -110,6 +113,15 @@ def test_planted_fault_is_found(good, fault):
     PLANTED[fault](nb.cells)
     found = nb_form.problems(nb, path)
     assert len(found) == 1 and fault in found[0], found
+
+
+@pytest.mark.parametrize("text", [
+    "Steps:\n\n1. one\n2. two", "1. one\n   on two lines\n2. two", "- a\n1. b", "near\n10. so", "```\nx\n1. y\n```", "near\n1.5 of them",
+])
+def test_a_list_that_is_meant_is_no_accident(good, text):
+    nb, path = good
+    nb.cells[0].update(source=f"# A\n\n{text}")
+    assert nb_form.problems(nb, path) == []
 
 
 def test_tags_allow_what_they_name(good):

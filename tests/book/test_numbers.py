@@ -1,6 +1,7 @@
 """How stored outputs are compared: decimals with a tolerance; no integer, sign or order of magnitude slips through."""
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ from tests.conftest import ROOT
 from tests.support.chapters import CPU_SECONDS, MEBIBYTES, over_budget
 from tests.support.numbers import Output, agree
 from tools.nb import KERNELSPEC
+
+pytestmark = pytest.mark.slow
 
 SAME = [
     ("97.86", "97.86"),
@@ -64,14 +67,14 @@ def notebook(path, *cells):
     nbformat.write(nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": KERNELSPEC}), str(path))
 
 
-def run_nbval(*paths):
+def run_nbval(*paths, plugins=("conftest", "tests.conftest")):
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
-               "-p", "tests.conftest", "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "60",
-               "--nbval-sanitize-with", str(ROOT / "tests/nbval_sanitize.cfg"), "-v", *map(str, paths)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+               *(word for name in plugins for word in ("-p", name)),
+               "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "60", "-v", *map(str, paths)]
+    environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
 
 
-@pytest.mark.slow
 def test_notebooks_are_compared_and_measured(tmp_path):
     """The whole chain: a close decimal passes, a wrong integer fails, cells stay in order, no network, the cost."""
     cells = [(f"x = {i} if {i} == 0 else x + 1\nprint(x, x + 0.12345)", f"{i} {i + 0.12346:.5f}\n") for i in range(8)]
@@ -83,3 +86,12 @@ def test_notebooks_are_compared_and_measured(tmp_path):
     notebook(tmp_path / "bad.ipynb", ("print(512)", "511\n"), ("print(-0.5)", "0.5\n"), (reach, ""))
     bad = run_nbval(tmp_path / "bad.ipynb")
     assert "3 failed" in bad.stdout and "without a network" in bad.stdout, bad.stdout
+
+
+def test_notebooks_alone_are_run_as_with_the_tests(tmp_path):
+    """Without tests/: the cells' order, one thread, numbers by number, addresses left out, the cost."""
+    cells = [(f"x = {i} if {i} == 0 else x + 1\nprint(x, x + 0.12345)", f"{i} {i + 0.12346:.5f}\n") for i in range(4)]
+    notebook(tmp_path / "alone.ipynb", *cells, ("import torch\nprint(torch.get_num_threads())", "1\n"),
+             ("print(object())", "<object object at 0x7f0000000000>\n"))
+    alone = run_nbval(tmp_path / "alone.ipynb", plugins=("conftest",))
+    assert "6 passed" in alone.stdout and "CPU-seconds" in alone.stdout, alone.stdout

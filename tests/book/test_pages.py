@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from tests.book.conftest import visitor
+from tests.book.widths import cut_off
 from tests.conftest import ROOT
 
 # WCAG 2.2 AA and what it builds on.
@@ -138,7 +139,9 @@ SCHEMES = ("dark", "light")
 
 def all_of(page) -> list[str]:
     """Everything that is wrong with a page that was opened on a phone in light: there, then wide, in both themes."""
-    found = shown(page) + [f"on a phone: {fault}" for fault in on_a_phone(page)]
+    found = shown(page) + cut_off(page)
+    page.set_viewport_size(PHONE)
+    found += [f"on a phone: {fault}" for fault in on_a_phone(page)]
     page.set_viewport_size(SCREEN)
     return found + accessibility(page, SCHEMES) + page.faults
 

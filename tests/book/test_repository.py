@@ -90,7 +90,7 @@ def test_wheel_holds_the_library_and_its_data(tmp_path):
 
 def test_make_lists_its_verbs():
     done = run("make")
-    for verb in ("book", "serve", "test", "test-fast", "notebooks", "bench", "reproduce", "clean", "lint", "colab", "binder"):
+    for verb in ("book", "serve", "test", "test-fast", "notebooks", "seeds", "bench", "reproduce", "clean", "lint", "colab", "binder"):
         assert re.search(rf"^make {verb} +\S", done.stdout, re.M), verb
 
 

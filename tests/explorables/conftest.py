@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.book.conftest import watch
-from tests.support.browser import FLAGS
+from tests.support.browser import launched
 from tests.support.site_server import serve
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -46,12 +46,8 @@ def served(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def chromium(browser_path):
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
+    with launched(browser_path) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture
@@ -74,6 +70,48 @@ def show(served, chromium):
     for context in contexts:
         context.close()
     assert [fault for faults in watched for fault in faults] == []
+
+
+@pytest.fixture
+def from_python(show):
+    """from_python(widget, (name, value), (name, value)): the figure's spoken line after Python sets the first, and after it
+    sets the second when the figure has been taken away. With `field`, between them what stands in that field."""
+    def ask(widget, change, too_late, field=None):
+        page = show(widget)
+        state = {k: v for k, v in widget.get_state().items() if not k.startswith("_")}
+        return page.evaluate("""async ({ module, state, change, too_late, field }) => {
+          const { default: widget } = await import(`./${module}.js`), heard = {};
+          const el = document.createElement("div");
+          const model = { get: k => state[k], set(k, v) { state[k] = v; (heard["change:" + k] || []).forEach(f => f()); },
+            on(k, f) { (heard[k] ||= []).push(f); }, off(k, f) { heard[k] = heard[k].filter(g => g !== f); },
+            save_changes() {} };
+          document.body.append(el);
+          const end = widget.render({ model, el }), said = () => el.querySelector(".cl-live").textContent, out = [];
+          model.set(...change);
+          out.push(said(), ...(field ? [el.querySelector(field).value] : []));
+          end();
+          model.set(...too_late);
+          out.push(said());
+          el.remove();
+          return out;
+        }""", {"module": type(widget).__module__.rpartition(".")[2], "state": state, "change": change, "too_late": too_late,
+               "field": field})
+
+    return ask
+
+
+@pytest.fixture
+def readable(show, accessible):
+    """readable(widget, theme, width): asserts that axe finds nothing and that nothing is wider than the page, also when the
+    page is made narrower."""
+    def look(widget, theme, width):
+        page = show(widget, theme=theme, width=width)
+        assert accessible(page) == ""
+        for narrower in (width, width - 70):
+            page.set_viewport_size({"width": narrower, "height": 900})
+            assert page.evaluate("document.documentElement.scrollWidth") <= narrower
+
+    return look
 
 
 @pytest.fixture

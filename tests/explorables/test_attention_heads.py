@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from course_lib import hub
+from course_lib.data import toy_agreement
 from course_lib.explorables import AttentionHeads, NadePixels
 from course_lib.explorables.attention_heads import EXAMPLES, moved, pack, parameters, run
-from course_lib.text import toy_agreement
 from course_lib.transformer import GPT, GPTConfig, attention_weights, causal_mask
 from course_lib.transformer.heads import switched_off
 
@@ -20,7 +20,7 @@ LETTERS = ["^", "a", "b", "c", "d"]
 
 def small(**changes) -> GPT:
     torch.manual_seed(3)
-    model = GPT(GPTConfig(**{"vocabulary": 5, "window": 6, "layers": 3, "heads": 3, "d_model": 12, "d_ff": 20, "bos_id": 0,
+    model = GPT(GPTConfig(**{"vocab_size": 5, "window": 6, "layers": 3, "heads": 3, "d_model": 12, "d_ff": 20, "bos_id": 0,
                              "eps": 1e-3, **changes}))
     model.randomize(torch.Generator().manual_seed(5))
     return model
@@ -122,10 +122,10 @@ def test_what_is_stored_is_small_and_has_words():
     (lambda: AttentionHeads(small(), LETTERS[1:]), "words has 4 names; this model has 5 tokens"),
     (lambda: AttentionHeads(small(d_model=60, d_ff=200), LETTERS), "a page, which carries at most 90,000"),
     (lambda: AttentionHeads(small(), LETTERS, ["a e"]), "the text has 'e'; this model knows"),
-    (lambda: AttentionHeads(small(), LETTERS, text_ids=[1] * 6), "the text has 6 words; needed are 1 to 5"),
+    (lambda: AttentionHeads(small(), LETTERS, text_ids=[1] * 6), "the text has 6 words; expected 1 to 5"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[]), "the text has 0 words"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[0]), "without 0, the start symbol"),
-    (lambda: AttentionHeads(small(), LETTERS, text_ids=[5]), "needed are 0 to 4"),
+    (lambda: AttentionHeads(small(), LETTERS, text_ids=[5]), "expected 0 to 4"),
     (lambda: AttentionHeads(off=[[0, 4]]), r"off holds \[0, 4\]; this model has layers 0 to 1"),
     (lambda: AttentionHeads(shown=[2, 0]), r"shown holds \[2, 0\]"),
     (lambda: AttentionHeads(shown=[1]), r"shown holds \[1\]"),

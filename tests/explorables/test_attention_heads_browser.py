@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from course_lib import hub
+from course_lib.data import toy_agreement
 from course_lib.explorables import AttentionHeads
 from course_lib.explorables.attention_heads import EXAMPLES, moved, pack, run
-from course_lib.text import toy_agreement
 from course_lib.transformer.heads import switched_off
 from tests.explorables.test_attention_heads import LETTERS, small
 
@@ -64,10 +64,10 @@ def agrees(page, w) -> None:
 def test_the_model_in_the_page_is_the_model_in_torch(show, model):
     """All layers, heads and logits, with heads switched off, for many texts; half precision is read bit by bit."""
     w, generator, cases = AttentionHeads(model, model and LETTERS), torch.Generator().manual_seed(4), []
-    c = w._model.settings
+    c = w._model.config
     heads = [[layer, head] for layer in range(c.layers) for head in range(c.heads)]
     for k in range(16):
-        words = torch.randint(1, c.vocabulary, (1 + k % (c.window - 1),), generator=generator).tolist()
+        words = torch.randint(1, c.vocab_size, (1 + k % (c.window - 1),), generator=generator).tolist()
         off = [pair for pair in heads if k % 4 and torch.rand((), generator=generator) < (k % 4) / 4]
         cases.append({"words": words, "off": off})
     cases += [{"words": cases[-1]["words"], "off": [pair]} for pair in heads] + [{"words": [1, 2], "off": heads}]
@@ -76,7 +76,7 @@ def test_the_model_in_the_page_is_the_model_in_torch(show, model):
       const { moved, run, unpack } = await import("./attention_heads.js"), m = unpack(weights, sizes, vocabulary);
       return cases.map(({ words, off }) => { const r = run(m, words, off), full = run(m, words);
         return { ...r, moved: r.p.map((p, t) => moved(p, full.p[t])) } });
-    }""", {"cases": cases, "weights": pack(w._model), "sizes": w.sizes, "vocabulary": c.vocabulary})
+    }""", {"cases": cases, "weights": pack(w._model), "sizes": w.sizes, "vocabulary": c.vocab_size})
     for case, js in zip(cases, got, strict=True):
         want = run(w._model, **case)
         for name in ("weights", "entropy", "p"):
@@ -132,6 +132,15 @@ def test_by_mouse_texts_words_heads_and_switches(show):
     w.off = []
     agrees(page, w)
     assert shown(page)["live"] == "All heads are on." and not any(shown(page)["moved"])
+
+
+def test_what_moves_stands_once_and_the_help_stays(show):
+    page = show(AttentionHeads())
+    for step in ("[data-switch='0,3']", "[data-head='0,3']", "[data-switch='0,3']"):
+        page.click(step)
+        said = "All heads are on." if page.locator("[data-switch='0,3']").is_checked() else "Switched off: layer 1, head 4."
+        assert page.locator("p").filter(has_text=said, visible=True).count() == 1
+        assert page.get_by_text("switch a head off and watch the predictions").is_visible()
 
 
 def test_a_text_grows_by_what_is_likely_and_shrinks_within_its_bounds(show):

@@ -190,20 +190,20 @@ def test_what_is_stored_is_small_and_has_words():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: MaskingForBert(""), r"words is \[\]; needed are 1 to 20"),
-    (lambda: MaskingForBert("[SEP] [MASK]"), "words is .*; needed are 1 to 20, not all of them special"),
-    (lambda: MaskingForBert("word " * 21), "words is .*; needed are 1 to 20"),
+    (lambda: MaskingForBert(""), r"words is \[\]; expected 1 to 20"),
+    (lambda: MaskingForBert("[SEP] [MASK]"), "words is .*; expected 1 to 20, not all of them special"),
+    (lambda: MaskingForBert("word " * 21), "words is .*; expected 1 to 20"),
     (lambda: MaskingForBert(["two words"]), "words holds 'two words'; a word has 1 to 24 characters and no space"),
     (lambda: MaskingForBert(["a" * 25]), "words holds 'a+'; a word has 1 to 24 characters"),
-    (lambda: MaskingForBert(rate=0), "rate is 0; needed is 1 to 100"),
-    (lambda: MaskingForBert(rate=101), "rate is 101; needed is 1 to 100"),
-    (lambda: MaskingForBert(shares=[80, 10, 20]), r"shares is \[80, 10, 20\]; needed are three whole percentages"),
+    (lambda: MaskingForBert(rate=0), "rate is 0; expected 1 to 100"),
+    (lambda: MaskingForBert(rate=101), "rate is 101; expected 1 to 100"),
+    (lambda: MaskingForBert(shares=[80, 10, 20]), r"shares is \[80, 10, 20\]; expected three whole percentages"),
     (lambda: MaskingForBert(shares=[110, -10, 0]), r"shares is \[110, -10, 0\]"),
-    (lambda: MaskingForBert(seed=-1), "seed is -1; needed is 0 to 999999"),
-    (lambda: MaskingForBert(step=5), "step is 5; needed is 1 to 4"),
+    (lambda: MaskingForBert(seed=-1), "seed is -1; expected 0 to 999999"),
+    (lambda: MaskingForBert(step=5), "step is 5; expected 1 to 4"),
     (lambda: MaskingForBert(draws=7), "draws is 7; the figure counts 1, 100, 10000"),
-    (lambda: MaskingForBert(hand=[1]), r"hand is \[1\]; needed are 9 numbers"),
-    (lambda: MaskingForBert(hand=[2] * 9), "hand is .*; needed are 9 numbers: 1 chosen, 0 not chosen, -1 as drawn"),
+    (lambda: MaskingForBert(hand=[1]), r"hand is \[1\]; expected 9 numbers"),
+    (lambda: MaskingForBert(hand=[2] * 9), "hand is .*; expected 9 numbers: 1 chosen, 0 not chosen, -1 as drawn"),
 ])
 def test_bad_input_is_named(make, message):
     with pytest.raises(ValueError, match=message):

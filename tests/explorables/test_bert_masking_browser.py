@@ -249,6 +249,16 @@ def test_readable_in_both_themes_on_a_phone_and_wide(show, accessible, theme, wi
         assert page.evaluate("document.documentElement.scrollWidth") <= narrower
 
 
+def test_no_column_is_hidden_at_the_widths_of_a_book_on_a_desk(show):
+    """Tokens and counts stand whole in their boxes, with the longest counts that the figure makes."""
+    page = show(MaskingForBert(rate=100, shares=[34, 33, 33], step=4, draws=10_000))
+    boxes = """() => [...document.querySelectorAll(".cl-scroll, fieldset")].map(e => [e.scrollWidth, e.clientWidth])"""
+    for width in (640, 760, 860, 920, 950, 1000, 1200):
+        page.set_viewport_size({"width": width, "height": 900})
+        found = page.evaluate(boxes)
+        assert len(found) == 4 and all(inside <= box for inside, box in found), (width, found)
+
+
 def test_the_browser_and_torch_choose_the_same_for_every_seed(show):
     """Fates of 500 seeds at once, as torch has them."""
     got = show(MaskingForBert()).evaluate("""async ([state, seeds]) => {

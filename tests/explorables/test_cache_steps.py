@@ -148,13 +148,13 @@ def test_computed_cells_are_the_rows_that_are_counted(cached):
 
 def test_presets_are_the_models_they_name():
     from course_lib import hub
-    settings = hub.load("gpt-tiny-shakespeare").settings
+    settings = hub.load("gpt-tiny-shakespeare").config
     assert PRESETS[1]["label"] == "gpt-tiny-shakespeare"
     d_ff = settings.d_ff or 4 * settings.d_model
-    named = (settings.layers, settings.d_model, settings.heads, d_ff, settings.vocabulary)
+    named = (settings.layers, settings.d_model, settings.heads, d_ff, settings.vocab_size)
     assert tuple(PRESETS[1][name] for name in Size._fields) == named
     small = GPTConfig(50257)
-    named = (small.layers, small.d_model, small.heads, 4 * small.d_model, small.vocabulary)
+    named = (small.layers, small.d_model, small.heads, 4 * small.d_model, small.vocab_size)
     assert tuple(PRESETS[2][name] for name in Size._fields) == named
 
 
@@ -187,9 +187,9 @@ def test_what_is_stored_is_small_and_has_words():
 @pytest.mark.parametrize("make, message", [
     (lambda: CacheSteps(width=7), "heads is 2 and width 7; the heads must divide the width"),
     (lambda: CacheSteps(heads=3), "heads is 3 and width 8; the heads must divide the width"),
-    (lambda: CacheSteps(layers=0), "layers is 0; needed is 1 to 48"),
-    (lambda: CacheSteps(tokens=1025), "tokens is 1025; needed is 2 to 1024"),
-    (lambda: CacheSteps(prompt=5), "prompt is 5; needed is 1 to 4"),
+    (lambda: CacheSteps(layers=0), "layers is 0; expected 1 to 48"),
+    (lambda: CacheSteps(tokens=1025), "tokens is 1025; expected 2 to 1024"),
+    (lambda: CacheSteps(prompt=5), "prompt is 5; expected 1 to 4"),
     (lambda: CacheSteps(at=54), "at is 54; after a prompt of 1 there are 0 to 53"),
     (lambda: CacheSteps(at=-1), "at is -1"),
 ])

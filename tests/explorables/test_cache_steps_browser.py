@@ -175,8 +175,8 @@ def test_by_keyboard_alone(show):
     chosen = page.get_by_role("combobox", name="Size").evaluate("s => s.selectedOptions[0].textContent")
     assert chosen == "your own size"
     for label, value, said in (("width D", "13", "4 heads do not divide a width of 13."),
-                               ("tokens t", "1025", "new tokens t: needed is a whole number from 2 to 1,024."),
-                               ("layers L", "x", "layers L: needed is a whole number from 1 to 48.")):
+                               ("tokens t", "1025", "new tokens t: expected a whole number from 2 to 1,024."),
+                               ("layers L", "x", "layers L: expected a whole number from 1 to 48.")):
         field = page.get_by_label(label)
         field.fill(value)
         field.press("Enter")

@@ -191,7 +191,7 @@ def test_what_is_stored_is_small_stable_and_has_words():
     (lambda: ChainRule(joint=[0.2] * 8), "joint sums to 1.600000; it must sum to 1"),
     (lambda: ChainRule(joint=[-0.5, 1.5, 0, 0, 0, 0, 0, 0]), "joint holds -0.5"),
     (lambda: ChainRule(joint=[math.nan] * 8), "joint holds nan"),
-    (lambda: ChainRule(order=[1, 2, 3]), r"order is \[1, 2, 3\]; needed is a permutation of 0, 1, 2"),
+    (lambda: ChainRule(order=[1, 2, 3]), r"order is \[1, 2, 3\]; expected a permutation of 0, 1, 2"),
     (lambda: ChainRule(conditionals=[0.5] * 6), "conditionals has 6 numbers; three binary variables need 7"),
     (lambda: ChainRule(conditionals=[0.5] * 6 + [1.5]), "conditionals holds 1.5"),
     (lambda: ChainRule(conditionals=[0.5] * 6 + [math.nan]), "conditionals holds nan"),

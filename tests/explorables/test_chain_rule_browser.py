@@ -174,7 +174,7 @@ def test_what_is_no_probability_is_refused_in_words(show, typed):
     field.fill(typed)
     field.press("Tab")
     after = numbers(page)
-    assert after["live"] == f'p(x1 = 1): got "{typed}"; needed is a number from 0 to 1.'
+    assert after["live"] == f'p(x1 = 1): got "{typed}"; expected a number from 0 to 1.'
     assert field.get_attribute("aria-invalid") == "true" and after["q"] == before["q"]
 
 

@@ -9,13 +9,13 @@ import pytest
 import torch
 
 from course_lib import hub
+from course_lib.decoding import beam_search, exhaustive, greedy, keep_top_p, sample
+from course_lib.decoding import walk as library_walk
+from course_lib.decoding.prefix_tree import PrefixTree, yes_or_ok
 from course_lib.explorables import decoding_tree as figure
 from course_lib.explorables.decoding_tree import DecodingTree, Setting, depth, follow, sequences, stated_uniforms, write
 from course_lib.explorables.decoding_trees import PROMPT, SPACE, cut, next_characters, offers, rain
-from course_lib.text import CharTokenizer
-from course_lib.text.decoding import beam_search, exhaustive, greedy, keep_top_p, sample
-from course_lib.text.decoding import walk as library_walk
-from course_lib.text.prefix_tree import PrefixTree, yes_or_ok
+from course_lib.tokenizers import CharTokenizer
 
 TEMPERATURES, SLIDER = [i / 10 for i in range(21)], [*((5 + 10 * i) / 100 for i in range(10)), 1.0]
 
@@ -66,9 +66,9 @@ def test_beams_are_those_of_the_library(name):
     tree = TREES[name]
     for width, exponent in product(range(1, 6), (0.0, 0.3, 1.0)):
         steps, watched = follow(tree, Setting("beam search", width=width, exponent=exponent)), Watched(tree.symbols, {
-            tree.write(b) if b else "": tree.p[i].tolist() for i, b in enumerate(tree.beginnings)})
+            tree.write(b) if b else "": tree.p[i].tolist() for i, b in enumerate(tree.prefixes)})
         watched.seen, done = [], steps[-1].done
-        want = beam_search(watched, depth(tree), end=tree.end, beams=width, best=width, exponent=exponent)
+        want = beam_search(watched, depth(tree), eos_id=tree.eos_id, beams=width, num_return=width, length_penalty=exponent)
         real = want.score[0] > -math.inf
         assert close([b.score for b in done], want.score[0, real]), (width, exponent)
         assert close([b.log_prob for b in done], want.log_prob[0, real])
@@ -82,7 +82,7 @@ def test_beams_are_those_of_the_library(name):
 
 @pytest.mark.parametrize("name", TREES)
 def test_greedy_search_is_that_of_the_library(name):
-    tree, want = TREES[name], greedy(TREES[name], depth(TREES[name]), end=TREES[name].end)
+    tree, want = TREES[name], greedy(TREES[name], depth(TREES[name]), eos_id=TREES[name].eos_id)
     steps = follow(tree, Setting())
     found = steps[-1].done[0]
     assert list(found.tokens) == want.tokens[0].tolist() and close(found.log_prob, want.log_prob[0])
@@ -98,7 +98,7 @@ def test_draws_are_those_of_the_library(name, monkeypatch):
     for setting in SAMPLING[list(TREES).index(name) % 4::4]:
         u = torch.tensor(stated_uniforms(setting.seed, n), dtype=torch.float64)
         monkeypatch.setattr(library_walk, "uniforms", lambda *a, u=u: u.view(1, n, 1))
-        want = sample(tree, n, end=tree.end, temperature=setting.temperature, top_k=setting.top_k or None,
+        want = sample(tree, n, eos_id=tree.eos_id, temperature=setting.temperature, top_k=setting.top_k or None,
                       top_p=setting.top_p)
         steps = follow(tree, setting)
         found = steps[-1].done[0]
@@ -113,17 +113,17 @@ def test_every_sequence_has_its_probability_in_the_model_and_under_the_setting(n
     for setting in (Setting(), Setting("beam search", exponent=0.7), *SAMPLING[5::13]):
         got = sequences(tree, setting)
         assert math.fsum(math.exp(b.log_prob) for b in got) == pytest.approx(1, abs=1e-6)
-        rows = torch.tensor([[*b.tokens, *[tree.end] * (n - len(b.tokens))] for b in got])
+        rows = torch.tensor([[*b.tokens, *[tree.eos_id] * (n - len(b.tokens))] for b in got])
         assert close([b.log_prob for b in got], tree.log_prob(rows).detach())
         if setting.strategy == "sampling":
             assert math.fsum(math.exp(b.score) for b in got) == pytest.approx(1, abs=1e-9)
-            drawn = sample(tree, n, batch=40, end=tree.end, temperature=setting.temperature, top_p=setting.top_p,
+            drawn = sample(tree, n, batch=40, eos_id=tree.eos_id, temperature=setting.temperature, top_p=setting.top_p,
                            top_k=setting.top_k or None, generator=torch.Generator().manual_seed(0))
             known = {b.tokens: b for b in got}
             for row, size, score in zip(drawn.tokens.tolist(), drawn.length.tolist(), drawn.score.tolist()):
                 assert known[tuple(row[:size])].score == pytest.approx(score, abs=1e-10)
         elif len(tree.symbols) < 8:
-            best = exhaustive(tree, n, end=tree.end, best=len(got), exponent=setting.exponent)
+            best = exhaustive(tree, n, eos_id=tree.eos_id, num_return=len(got), length_penalty=setting.exponent)
             assert close(sorted((b.score for b in got), reverse=True), best.score[0])
 
 
@@ -177,7 +177,7 @@ def test_the_characters_are_those_of_the_trained_model():
     gpt = hub.load("gpt-tiny-shakespeare").eval()
     tokenizer = CharTokenizer.from_config(hub.card("gpt-tiny-shakespeare").training["tokenizer"])
     masses = []
-    for i, beginning in enumerate(tree.beginnings):
+    for i, beginning in enumerate(tree.prefixes):
         text = PROMPT + "".join(tree.symbols[v] for v in beginning)
         p = gpt.predict(gpt.start(1, tokenizer.encode(text)[None])).probs[0].double()
         top = p.topk(2)
@@ -207,13 +207,13 @@ WIDE = PrefixTree([*"abcdefghijklmnopqrstuvwxy", "."], {"": [1 / 26] * 26})
 @pytest.mark.parametrize("make, message", [
     (lambda: DecodingTree({}), "trees is empty"),
     (lambda: DecodingTree({"wide": WIDE}), r"trees\['wide'\] has 26 sequences; at most 24"),
-    (lambda: DecodingTree(tree=3), "tree is 3; needed is a number from 0 to 2"),
-    (lambda: DecodingTree(strategy="beam"), "strategy is 'beam'; needed is 'greedy' or 'beam search' or 'sampling'"),
-    (lambda: DecodingTree(width=6), "width is 6; needed is a number from 1 to 5"),
-    (lambda: DecodingTree(exponent=-0.5), "exponent is -0.5; needed is a number from 0 to 2"),
+    (lambda: DecodingTree(tree=3), "tree is 3; expected a number from 0 to 2"),
+    (lambda: DecodingTree(strategy="beam"), "strategy is 'beam'; expected 'greedy' or 'beam search' or 'sampling'"),
+    (lambda: DecodingTree(width=6), "width is 6; expected a number from 1 to 5"),
+    (lambda: DecodingTree(exponent=-0.5), "exponent is -0.5; expected a number from 0 to 2"),
     (lambda: DecodingTree(temperature=float("nan")), "temperature is nan"),
-    (lambda: DecodingTree(top_k=-1), "top_k is -1; needed is 0 for all"),
-    (lambda: DecodingTree(top_p=0.0), "top_p is 0.0; needed is 0 < top_p <= 1"),
+    (lambda: DecodingTree(top_k=-1), "top_k is -1; expected 0 for all"),
+    (lambda: DecodingTree(top_p=0.0), "top_p is 0.0; expected 0 < top_p <= 1"),
     (lambda: DecodingTree(step=-1), "step is -1"),
     (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 3), "end is 3; the values are 0..2"),
     (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 2, keep=4), "length is 4 and keep 4"),

@@ -8,10 +8,10 @@ from itertools import product
 import pytest
 import torch
 
+from course_lib.decoding import beam_search, exhaustive, greedy, sample
+from course_lib.decoding import walk as library_walk
 from course_lib.explorables.decoding_tree import DecodingTree, Setting, depth, follow, sequences, state_of, table, write
 from course_lib.explorables.decoding_trees import Offer
-from course_lib.text.decoding import beam_search, exhaustive, greedy, sample
-from course_lib.text.decoding import walk as library_walk
 from tests.explorables.test_decoding_tree import SAMPLING, TREES
 
 KINDS = ("kept", "finished", "dropped", "stopped", "done", "cut")
@@ -61,13 +61,26 @@ def test_every_function_of_the_page_agrees_with_the_package(show):
         assert all(near(row, changed[i][model[i] > -math.inf].tolist()) for i, row in enumerate(js["q"])), (name, s)
         done = js["steps"][-1]["done"]
         if s.strategy == "beam search":
-            want = beam_search(tree, n, end=tree.end, beams=s.width, best=s.width, exponent=s.exponent)
+            want = beam_search(tree, n, eos_id=tree.eos_id, beams=s.width, num_return=s.width, length_penalty=s.exponent)
             assert near([b["score"] for b in done], want.score[0][want.score[0] > -math.inf].tolist())
             if len(tree.symbols) < 8:
-                best = exhaustive(tree, n, end=tree.end, exponent=s.exponent).score.item()
+                best = exhaustive(tree, n, eos_id=tree.eos_id, length_penalty=s.exponent).score.item()
                 assert js["all"][0]["score"] == pytest.approx(best, abs=1e-5)
         if s.strategy == "greedy":
-            assert done[0]["tokens"] == greedy(tree, n, end=tree.end).tokens[0].tolist()
+            assert done[0]["tokens"] == greedy(tree, n, eos_id=tree.eos_id).tokens[0].tolist()
+
+
+def test_step_and_verdict_stand_once_and_the_help_stays(show):
+    page = show(DecodingTree())
+    for action in ("one step on", "to the end", "to the start"):
+        page.get_by_role("button", name=action).click()
+        got = shown(page)
+        for sentence in filter(None, (got["status"], got["verdict"])):
+            in_sight = page.locator("p").filter(has_text=sentence).evaluate_all(
+                "all => all.filter(p => p.getBoundingClientRect().width > 1).length")
+            assert in_sight == 1, sentence
+            assert sentence in got["live"]                       # a screen reader hears it all the same
+        assert page.get_by_text("Take the search one step on.").is_visible()
 
 
 def shown(page) -> dict:
@@ -200,7 +213,7 @@ def test_a_draw_of_the_page_is_the_librarys_with_the_stated_uniforms(show, monke
         fates = shown(page)
     u = torch.tensor(u, dtype=torch.float64)
     monkeypatch.setattr(library_walk, "uniforms", lambda *a: u.view(1, 3, 1))
-    want = sample(w.model, 3, end=w.model.end, temperature=0.8, top_p=0.95)
+    want = sample(w.model, 3, eos_id=w.model.eos_id, temperature=0.8, top_p=0.95)
     assert fates["verdict"].startswith(
         f"Drawn: “{w.model.write(want.tokens[0])}”, p = {want.log_prob.exp().item():.4f} in the model, "
         f"{want.score.exp().item():.4f} under the setting")

@@ -88,12 +88,12 @@ def test_the_page_may_change_everything_at_once():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: MadeMasks(order=[1, 2, 3]), r"order is \[1, 2, 3\]; needed is a permutation of 0 to n - 1"),
+    (lambda: MadeMasks(order=[1, 2, 3]), r"order is \[1, 2, 3\]; expected a permutation of 0 to n - 1"),
     (lambda: MadeMasks(order=[0, 1]), r"order is \[0, 1\]; .* n from 3 to 5"),
     (lambda: MadeMasks(degrees=[[1, 4]]), "degrees holds 4; with 3 variables a degree lies between 1 and 3"),
     (lambda: MadeMasks(degrees=[[0]]), "degrees holds 0"),
-    (lambda: MadeMasks(degrees=[[1]] * 3), "needed are one or two layers"),
-    (lambda: MadeMasks(degrees=[[1] * 7]), "needed are one or two layers of 1 to 6 units"),
+    (lambda: MadeMasks(degrees=[[1]] * 3), "expected one or two layers"),
+    (lambda: MadeMasks(degrees=[[1] * 7]), "expected one or two layers of 1 to 6 units"),
     (lambda: MadeMasks(output=3), "output is 3; there are 3 outputs"),
 ])
 def test_bad_input_is_named(make, message):

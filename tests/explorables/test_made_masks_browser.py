@@ -6,7 +6,7 @@ import torch
 
 from course_lib.density import MADE
 from course_lib.explorables.made_masks import MadeMasks, draw, masks_of, reach, used
-from course_lib.show_masks import idle
+from course_lib.show.masks import idle
 
 
 def settings(num: int) -> list[dict]:

@@ -95,6 +95,15 @@ def test_by_keyboard_alone(show):
     assert numbers(page)["live"].startswith("Mask: ")
 
 
+def test_the_verdict_stands_once_and_the_help_stays(show):
+    page = show(MaskEditor())
+    for _ in range(3):
+        verdict_shown = numbers(page)["verdict"]
+        paragraphs = page.locator("p").filter(has_text=verdict_shown, visible=True)
+        assert paragraphs.count() == 1 and page.get_by_text("Press a cell to open or close it.").is_visible()
+        page.locator("[data-pair='0,2']").click()
+
+
 def test_a_change_from_python_redraws_and_ends_with_the_view(show):
     page = show(MaskEditor())
     state = {k: v for k, v in MaskEditor().get_state().items() if not k.startswith("_")}

@@ -11,11 +11,11 @@ import torch
 
 from course_lib import hub
 from course_lib.conditional import Categorical
-from course_lib.data import load
+from course_lib.data import load_data
 from course_lib.density import FVSBN, NADE
 from course_lib.explorables import NadePixels
 from course_lib.explorables.chain_rule import uniforms
-from course_lib.explorables.nade_pixels import OPEN, run
+from course_lib.explorables.nade_pixels import OPEN, halves, run
 
 SPIRAL = [4, 8, 0, 5, 2, 7, 1, 3, 6]                                 # not its own inverse
 
@@ -92,9 +92,15 @@ def test_the_weights_are_those_of_the_model_as_float32_and_fit_a_page():
     assert len(json.dumps({k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
 
 
-def test_the_starts_are_halves_of_test_digits():
-    starts, digits = NadePixels().starts, load("digits").test
-    assert [s["label"] for s in starts] == [f"the {place} half of digit {k}" for place in ("upper", "lower") for k in (1, 2)]
+def test_an_eight_takes_an_n():
+    assert halves(torch.zeros(1, 4), torch.tensor([8]))[0]["label"] == "the upper half of an 8"
+
+
+def test_the_starts_are_halves_of_test_digits_and_say_which():
+    starts, data = NadePixels().starts, load_data("digits")
+    digits, classes = data.test, data.labels["test"][[2, 9]].tolist()
+    assert 8 not in classes, "an eight takes an n before it"
+    assert [s["label"] for s in starts] == [f"the {place} half of a {k}" for place in ("upper", "lower") for k in classes]
     given = torch.tensor([s["given"] for s in starts])
     assert (given[:2, 32:] == OPEN).all() and (given[2:, :32] == OPEN).all()
     assert torch.equal(torch.cat([given[:2, :32], given[2:, 32:]], 1), digits[[2, 9]].long())

@@ -49,10 +49,10 @@ def test_what_is_stored_is_small_stable_and_lists_every_system():
 
 
 @pytest.mark.parametrize("arguments, message", [
-    ({"existing": {"1": "01-chain-rule.ipynb"}}, "existing has the key '1'; needed is a chapter, '01' to '20'"),
-    ({"existing": {"01": "https://example.org/"}}, "needed is a relative address"),
-    ({"existing": {"01": "javascript:alert(1)"}}, "needed is a relative address"),
-    ({"selected": "eliza"}, "selected is 'eliza'; needed is the id of a system"),
+    ({"existing": {"1": "01-chain-rule.ipynb"}}, "existing has the key '1'; expected a chapter, '01' to '20'"),
+    ({"existing": {"01": "https://example.org/"}}, "expected a relative address"),
+    ({"existing": {"01": "javascript:alert(1)"}}, "expected a relative address"),
+    ({"selected": "eliza"}, "selected is 'eliza'; expected the id of a system"),
     ({"shown": ["models"]}, r"shown is \['models'\]; its entries are lm, vectors, both"),
 ])
 def test_bad_input_is_named(arguments, message):

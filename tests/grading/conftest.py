@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from course_lib.grading.sandbox import Worker
+from course_lib.grading.sandbox.sandbox import Worker
 
 
 @pytest.fixture(scope="session")

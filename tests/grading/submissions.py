@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from course_lib.grading.bank import EXERCISES
-from course_lib.grading.sandbox import Limits
-from course_lib.grading.submission import Graded, grade_file
+from course_lib.grading.classroom.submission import Graded, grade_file
+from course_lib.grading.sandbox.sandbox import Limits
 
 SHORT = Limits(statement=0.6, grace=0.4, memory=500_000_000)      # for answers that hang or swell
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -46,3 +47,14 @@ def find(playwright) -> str:
     if not path:
         raise NoBrowser(NONE)
     return path
+
+
+@contextmanager
+def launched(path):
+    """A Chromium for one module of tests: closed at its end, so that its event loop meets no notebook's."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield chromium
+        chromium.close()

@@ -5,7 +5,8 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.transformer.bert import BERT, PretrainingBatch
-from tests.transformer.checks import drawn, rng, same
+from tests.support.random import redrawn, rng
+from tests.support.tensors import same
 
 TOKENS = torch.randint(2, 11, (3, 8), generator=rng())
 TYPES = (torch.arange(8) >= torch.tensor([3, 5, 2])[:, None]).long()
@@ -14,8 +15,8 @@ MASK = torch.arange(8) < torch.tensor([8, 6, 4])[:, None]
 
 def small_bert(module=None, **changes):
     cls = BERT if module is None else module.BERT
-    sizes = {"vocabulary": 11, "window": 10, "layers": 2, "heads": 3, "d_model": 12, "d_ff": 20, "dropout": 0.1}
-    return drawn(cls({**sizes, **changes}), scale=2.0)
+    sizes = {"vocab_size": 11, "window": 10, "layers": 2, "heads": 3, "d_model": 12, "d_ff": 20, "dropout": 0.1}
+    return redrawn(cls({**sizes, **changes}), scale=2.0)
 
 
 def reads_both_sides_and_no_padding(module):
@@ -100,9 +101,9 @@ def pairs_as_the_paper(sentence_pairs, count=400, words=2):
             assert a[0] == b[0] and b[1] == a[1] + 1
         else:
             assert a[0] != b[0]
-    drawn_ = torch.stack([p.second for p in pairs if not p.next])
-    close_to_the_middle = 4 * count / (12 * len(drawn_)) ** 0.5
-    assert abs(drawn_[:, 0].double().mean() - (count - 1) / 2) < close_to_the_middle and (drawn_[:, 1] == 0).any()
+    second = torch.stack([p.second for p in pairs if not p.next])
+    close_to_the_middle = 4 * count / (12 * len(second)) ** 0.5
+    assert abs(second[:, 0].double().mean() - (count - 1) / 2) < close_to_the_middle and (second[:, 1] == 0).any()
     few = [[torch.tensor([0, i]) for i in range(300)], [torch.tensor([1, 0])], [torch.tensor([2, 0])]]
     few = sentence_pairs(few, rng())
     strangers = torch.tensor([int(p.second[0]) for p in few if not p.next])

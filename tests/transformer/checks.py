@@ -1,48 +1,21 @@
-"""What a right attention, block, GPT or decoder does. The tests ask it of the library, the mutants are caught by it."""
+"""What a right attention, block or GPT does. The tests ask it of the library, the mutants are caught by it."""
 from __future__ import annotations
 
 import math
-from itertools import product
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.autoregressive import AutoregressiveModel
-from course_lib.conditional import Categorical
 from course_lib.contract import check_causal, check_views_agree
-from course_lib.density import FVSBN, Tabular
 from course_lib.transformer import GPT, causal_mask, left_pad
+from tests.support.loops import attention_by_loops
+from tests.support.random import normal, redrawn, rng
+from tests.support.tensors import gradients, same
+from tests.support.types import untyped
 
 F64 = torch.float64
-
-
-def rng(seed=0):
-    return torch.Generator().manual_seed(seed)
-
-
-def normal(*shape, seed=0, grad=False):
-    return torch.randn(shape, generator=rng(seed), dtype=F64).requires_grad_(grad)
-
-
-def same(a, b, tol=1e-9):
-    torch.testing.assert_close(a, b, rtol=tol, atol=tol)
-
-
-@torch.no_grad()
-def drawn(module, seed=0, scale=1.0):
-    """Every tensor redrawn, gains and biases too, in float64 and eval mode: nothing is left at 0 or 1."""
-    module = module.double().eval()
-    generator = rng(seed)
-    for p in module.parameters():
-        fan = p.shape[-1] if p.dim() > 1 else 4
-        p.copy_(scale * fan ** -0.5 * torch.randn(p.shape, generator=generator, dtype=F64) + 0.3 * (p.dim() == 1))
-    return module
-
-
-def gradients(output, inputs, seed=9):
-    return torch.autograd.grad((output * normal(*output.shape, seed=seed)).sum(), inputs)
 
 
 def some_mask(*shape, seed=3):
@@ -55,27 +28,14 @@ def some_mask(*shape, seed=3):
 # --- attention as a function -----------------------------------------------------------------------------------------
 
 
-def by_loops(q, k, v, mask=None):
-    """One query at a time, in plain loops over what it may attend to."""
-    out = torch.zeros(*q.shape[:-1], v.shape[-1], dtype=q.dtype)
-    for b in range(q.shape[0]):
-        for h in range(q.shape[1]):
-            for t in range(q.shape[2]):
-                seen = [s for s in range(k.shape[2]) if mask is None or mask[b, h, t, s]]
-                e = [math.exp(sum(q[b, h, t] * k[b, h, s]) / math.sqrt(q.shape[-1])) for s in seen]
-                for weight, s in zip(e, seen):
-                    out[b, h, t] += weight / sum(e) * v[b, h, s]
-    return out
-
-
 def is_the_equation(attention):
     """Against loops; six different lengths of axes, so that none can stand for another."""
     q, k, v = normal(2, 3, 4, 6), normal(2, 3, 5, 6, seed=1), normal(2, 3, 5, 7, seed=2)
-    same(attention(q, k, v), by_loops(q, k, v))
+    same(attention(q, k, v), attention_by_loops(q, k, v))
     mask = some_mask(2, 3, 4, 5)
-    same(attention(q, k, v, mask), by_loops(q, k, v, mask))
+    same(attention(q, k, v, mask), attention_by_loops(q, k, v, mask))
     whole = some_mask(4, 5, seed=4)
-    same(attention(q, k, v, whole), by_loops(q, k, v, whole.expand(2, 3, 4, 5)))
+    same(attention(q, k, v, whole), attention_by_loops(q, k, v, whole.expand(2, 3, 4, 5)))
 
 
 def gives_zeros_where_nothing_may_be_seen(attention):
@@ -93,7 +53,7 @@ def refuses_what_only_happens_to_fit(attention):
     """(B, T, S) would broadcast against (B, H, T, S) where B = H."""
     q = normal(3, 3, 4, 6)
     for mask in (some_mask(3, 4, 4), some_mask(4), some_mask(4, 5), torch.zeros(4, 4), torch.ones(4, 4).long()):
-        with pytest.raises(ValueError, match="mask has"):
+        with untyped(), pytest.raises(ValueError, match="mask has"):
             attention(q, q, q, mask)
 
 
@@ -162,7 +122,7 @@ def as_torchs(mha):
 
 def is_torchs_multihead(MultiHeadAttention):
     """Outputs, weights of every head, gradients of inputs and of parameters; masks of every kind; self and cross."""
-    ours = drawn(MultiHeadAttention(12, 3))
+    ours = redrawn(MultiHeadAttention(12, 3))
     theirs = as_torchs(ours)
     parameters = [ours.qkv.weight, ours.qkv.bias, ours.out.weight, ours.out.bias]
     x, m = normal(3, 5, 12, grad=True), normal(3, 7, 12, seed=1, grad=True)
@@ -190,16 +150,16 @@ def is_torchs_multihead(MultiHeadAttention):
 
 def tells_rows_from_heads(MultiHeadAttention):
     """As many rows as heads: a mask for each row must not be taken for one for each head."""
-    ours = drawn(MultiHeadAttention(12, 3))
+    ours = redrawn(MultiHeadAttention(12, 3))
     x, mask = normal(3, 5, 12), some_mask(3, 5, 5)
     for b in range(3):
         same(ours(x, mask=mask)[b:b + 1], ours(x[b:b + 1], mask=mask[b]))
 
 
 def drops_in_training_alone(MultiHeadAttention):
-    ours = drawn(MultiHeadAttention(12, 3, dropout=0.5))
+    ours = redrawn(MultiHeadAttention(12, 3, dropout=0.5))
     x = normal(2, 5, 12)
-    plain = drawn(MultiHeadAttention(12, 3))
+    plain = redrawn(MultiHeadAttention(12, 3))
     same(ours(x), plain(x))
     same(ours(x), ours(x))
     ours.train()
@@ -210,7 +170,7 @@ def drops_in_training_alone(MultiHeadAttention):
 def continues_from_its_cache(thing):
     """In chunks of any size, the cached keys and values give what the whole gives at once."""
     MultiHeadAttention, KVCache = thing.MultiHeadAttention, thing.KVCache
-    ours, x = drawn(MultiHeadAttention(12, 3)), normal(2, 9, 12)
+    ours, x = redrawn(MultiHeadAttention(12, 3)), normal(2, 9, 12)
     whole = ours(x, causal=True)
     for cuts, room in (((1,) * 9, 1), ((4, 1, 1, 3), 2), ((9,), 64), ((2, 7), 3)):
         cache, parts = KVCache(room), []
@@ -272,7 +232,7 @@ def is_torchs_layer_norm(layer_norm):
 
 def encoder_layers(module, norm, activation):
     """Our block and torch's layer with the same weights."""
-    ours = drawn(module.EncoderBlock(12, 3, 20, norm=norm, activation=activation))
+    ours = redrawn(module.TransformerBlock(12, 3, 20, norm=norm, activation=activation))
     theirs = nn.TransformerEncoderLayer(12, 3, 20, 0.0, activation, batch_first=True, norm_first=norm == "pre")
     copy_layer(theirs.double().eval(), ours)
     return ours, theirs
@@ -310,7 +270,7 @@ def is_torchs_encoder_layer(module):
 
 def is_torchs_decoder_layer(module):
     for norm in ("post", "pre"):
-        ours = drawn(module.DecoderBlock(12, 3, 20, norm=norm))
+        ours = redrawn(module.DecoderBlock(12, 3, 20, norm=norm))
         theirs = nn.TransformerDecoderLayer(12, 3, 20, 0.0, batch_first=True, norm_first=norm == "pre").double().eval()
         copy_layer(theirs, ours)
         x, m, mask = normal(3, 5, 12, grad=True), normal(3, 7, 12, seed=1, grad=True), some_mask(3, 1, 7)
@@ -324,7 +284,7 @@ def is_torchs_decoder_layer(module):
 
 
 def is_the_six_equations(module):
-    block = drawn(module.EncoderBlock(12, 3, 20, bias=False))
+    block = redrawn(module.TransformerBlock(12, 3, 20, bias=False))
     x = normal(5, 12)
     same(module.transformer_function(x, **module.slide_weights(block)), block(x[None])[0])
 
@@ -343,7 +303,7 @@ def drops_what_a_layer_adds(Residual):
 
 def stands_where_it_says(Residual):
     x, f = normal(2, 3, 8), lambda y: 2 * y.roll(1, dims=-1) + 1
-    made = {norm: drawn(Residual(8, norm)) for norm in ("post", "pre", "inner")}
+    made = {norm: redrawn(Residual(8, norm)) for norm in ("post", "pre", "inner")}
     norm = made["post"].norm
     same(made["post"](x, f), norm(x + f(x)))
     same(made["pre"](x, f), x + f(norm(x)))
@@ -356,8 +316,8 @@ def stands_where_it_says(Residual):
 def small(module=None, **changes):
     """A GPT with every size different from every other; module: where its class is from."""
     cls = GPT if module is None else module.GPT
-    sizes = {"vocabulary": 7, "window": 10, "layers": 2, "heads": 3, "d_model": 12, "d_ff": 20, "bos_id": 0}
-    return drawn(cls({**sizes, **changes}), scale=2.0)
+    sizes = {"vocab_size": 7, "window": 10, "layers": 2, "heads": 3, "d_model": 12, "d_ff": 20, "bos_id": 0}
+    return redrawn(cls({**sizes, **changes}), scale=2.0)
 
 
 def keeps_the_past_from_the_future(module):
@@ -375,8 +335,8 @@ def keeps_the_past_from_the_future(module):
 
 
 def keeps_the_contract(module):
-    check_causal(small(module, vocabulary=3), length=4)
-    check_views_agree(small(module, vocabulary=3, bos_id=None), length=5, context=torch.tensor([[0, 2], [1, 1]]))
+    check_causal(small(module, vocab_size=3), length=4)
+    check_views_agree(small(module, vocab_size=3, bos_id=None), length=5, context=torch.tensor([[0, 2], [1, 1]]))
 
 
 def next_logits(model, tokens):
@@ -399,6 +359,53 @@ def generates_as_without_cache(module):
             state = model.update(state, torch.tensor([text[t]] * 2))
 
 
+def calls_what_listens(module):
+    """A step leaves out calls of modules; whatever a call would have done is done all the same."""
+    for name in PARTS:
+        for register in ("register_forward_hook", "register_forward_pre_hook"):
+            model = small(module)
+            ramp, called = torch.linspace(-1, 1, 36, dtype=F64), []       # 3 D: as wide as what is widest
+
+            def shift(_, given, out=None, ramp=ramp, called=called):
+                called.append(1)
+                x = given[0] if out is None else out
+                x = x + ramp[:x.shape[-1]] if x.is_floating_point() else (x + 1) % 7
+                return x if out is not None else (x, *given[1:])
+
+            hook = getattr(model.get_submodule(name), register)(shift)
+            steps_as_the_plain_pass(model)
+            assert len(called) > 5, f"the hook of {name} waits for a call"
+            hook.remove()
+    for sub in ("", ".attention", ".residual1"):
+        model = small(module)
+        part = model.get_submodule("blocks.1" + sub)
+        part.__class__ = type("Other", (type(part),), {"forward": _doubled(type(part).forward)})
+        steps_as_the_plain_pass(model)
+    model = small(module, dropout=0.5)
+    model.blocks[1].train()
+    found = {model.predict(model.update(model.start(1), torch.tensor([3]))).logits[0, 0].item() for _ in range(8)}
+    assert len(found) == 8, "a block in training mode draws its dropout, whatever mode the model is in"
+
+
+PARTS = ["tokens", "norm", *(f"blocks.1{part}" for part in (
+    "", ".attention", ".attention.qkv", ".attention.out", ".residual1", ".residual1.norm", ".feed_forward",
+    ".feed_forward.widen", ".feed_forward.narrow", ".residual2", ".residual2.norm"))]
+
+
+def _doubled(forward):
+    return lambda self, *given, **named: 2 * forward(self, *given, **named)
+
+
+def steps_as_the_plain_pass(model, steps=6):
+    """The logits of every step are those of one pass over all tokens."""
+    text = torch.randint(7, (2, steps), generator=rng(3))
+    state = model.start(2, text[:, :1])
+    for t in range(1, steps):
+        for b in range(2):
+            same(model.predict(state).logits[b], next_logits(model, text[b, :t].tolist()))
+        state = model.update(state, text[:, t])
+
+
 def takes_unequal_prompts(module):
     """A batch of prompts of different lengths gives each what it gets alone, past the window and reordered."""
     model = small(module)
@@ -409,9 +416,9 @@ def takes_unequal_prompts(module):
             same(model.predict(state).logits[b], next_logits(model, row))
         if step in (2, 9):
             state, rows = model.select(state, torch.tensor([2, 2, 1])), [rows[2], rows[2], rows[1]]
-        drawn_ = [(3 * b + step) % 7 for b in range(3)]
-        state = model.update(state, torch.tensor(drawn_))
-        rows = [row + [v] for row, v in zip(rows, drawn_)]
+        new = [(3 * b + step) % 7 for b in range(3)]
+        state = model.update(state, torch.tensor(new))
+        rows = [row + [v] for row, v in zip(rows, new)]
     x = torch.tensor([[1, 2, 3], [3, 0, 6]])
     both = model.conditionals(x, left_pad([[4, 5], [1]])).logits
     same(both[1:], model.conditionals(x[1:], torch.tensor([[1]])).logits)
@@ -460,210 +467,3 @@ def ties_its_embeddings(module):
         model.tokens.weight[5] += 1                                  # a token that is not read, only predicted
     after = model(torch.tensor([[1, 2]]))
     assert (after != before)[..., 5].all() and (after == before)[..., :5].all()
-
-
-# --- decoding --------------------------------------------------------------------------------------------------------
-
-
-class Tree(AutoregressiveModel):
-    """Next-token probabilities written down for every beginning: {(): [...], (0,): [...]}; uniform elsewhere."""
-
-    def __init__(self, V, table):
-        super().__init__(None, Categorical(V))
-        self.V, self.table = V, table
-        self.anchor = nn.Parameter(torch.zeros(1, dtype=F64))
-
-    def conditionals(self, x, context=None):
-        p = [[self.table.get(tuple(row[:t]), [1 / self.V] * self.V) for t in range(len(row))] for row in x.tolist()]
-        return self.conditional(torch.tensor(p, dtype=F64).log())
-
-
-def models():
-    """Of several kinds: sequences with an end, and a fixed number of variables in an order of their own."""
-    return [(small(vocabulary=3), 4), (small(vocabulary=4, bos_id=2), 3),
-            (drawn(FVSBN(5, order=[2, 0, 3, 4, 1])), None), (random_table(), None)]
-
-
-def random_table():
-    model = Tabular(4, order=[1, 3, 0, 2]).double()
-    model.randomize(rng(2))
-    return model
-
-
-def wide_beam_is_exhaustive(beam_search):
-    """With room for all sequences: the same ones in the same order with the same scores, for every exponent."""
-    from course_lib.text.decoding import exhaustive
-    for model, length in models():
-        for end in (None, 1) if length else (None,):
-            for exponent in (0.0, 0.6, 1.0):
-                V, n = model.conditional.num_values, length or model.n
-                count = V ** n if end is None else sum((V - 1) ** t for t in range(n)) + (V - 1) ** n
-                best = min(5, count)
-                want = exhaustive(model, length, end=end, best=best, exponent=exponent)
-                got = beam_search(model, length, beams=V ** n, best=best, exponent=exponent, end=end)
-                same(got.score, want.score)
-                T = want.tokens.shape[-1]
-                assert got.tokens[..., :T].tolist() == want.tokens.tolist()
-                assert got.length.tolist() == want.length.tolist()
-                for tokens, size, log_p in zip(got.tokens[0], got.length[0], got.log_prob[0]):
-                    x = tokens[None, :size] if end is not None else tokens[None]
-                    same(model.log_prob(x)[0], log_p, 1e-8)
-
-
-def narrow_beam_is_the_plain_loop(beam_search):
-    """Against a beam search in plain Python, hypotheses in a list: several trees, widths and exponents."""
-    for seed in range(6):
-        tree = random_tree(seed)
-        for beams in (1, 2, 3):
-            for exponent in (0.0, 0.6, 1.0, 2.0):
-                want = beams_in_a_list(tree, 5, beams, exponent, end=1)
-                got = beam_search(tree, 5, beams=beams, best=len(want), exponent=exponent, end=1)
-                assert [t[:n] for t, n in zip(got.tokens[0].tolist(), got.length[0].tolist())] == [w[1] for w in want]
-                same(got.score[0], torch.tensor([w[0] for w in want], dtype=F64))
-
-
-def random_tree(seed, V=4, depth=5):
-    """Every distribution after every beginning drawn anew; some sharp, some flat."""
-    generator, table = rng(seed), {}
-    for t in range(depth):
-        for prefix in product(range(V), repeat=t):
-            table[prefix] = (1.5 * torch.randn(V, generator=generator, dtype=F64)).softmax(-1).tolist()
-    return Tree(V, table)
-
-
-def beams_in_a_list(tree, length, beams, exponent, end):
-    """The finished hypotheses, best first: (score, tokens)."""
-    running, finished = [(0.0, [])], []
-    for t in range(1, length + 1):
-        every = []
-        for log_p, tokens in running:
-            every += [(log_p + math.log(p), [*tokens, v]) for v, p in enumerate(tree.table[tuple(tokens)])]
-        every = sorted(every, reverse=True)[:2 * beams]
-        over = [h[1][-1] == end or t == length for h in every]
-        finished += [(p / t ** exponent, tokens) for (p, tokens), o in zip(every[:beams], over) if o]
-        finished = sorted(finished, reverse=True)[:beams]
-        running = [h for h, o in zip(every, over) if not o][:beams]
-        if not running or len(finished) == beams and running[0][0] / t ** exponent <= finished[-1][0]:
-            break
-    return finished
-
-
-def width_one_is_greedy(beam_search):
-    from course_lib.text.decoding import greedy
-    for model, length in models():
-        one, plain = beam_search(model, length, beams=1), greedy(model, length)
-        assert one.tokens[:, 0].tolist() == plain.tokens.tolist()
-        same(one.log_prob[:, 0], plain.log_prob)
-
-
-def rows_of_a_batch_are_alone(decode):
-    """Prompts of unequal lengths: each row gets what it gets by itself."""
-    model = drawn(small(vocabulary=5, bos_id=None), seed=2, scale=4.0)           # some of its rows end early on a 2
-    prompts = [[1, 2, 3], [4], [2, 0], [3, 3, 3, 3]]
-    together = decode(model, 8, left_pad(prompts))
-    assert together.length.unique().numel() > 1, "a test of unequal lengths"
-    for b, prompt in enumerate(prompts):
-        alone = decode(model, 8, torch.tensor([prompt]))
-        T = alone.tokens.shape[-1]
-        assert together.tokens[b:b + 1, ..., :T].tolist() == alone.tokens.tolist()
-        assert together.length[b:b + 1].tolist() == alone.length.tolist()
-        same(together.score[b:b + 1], alone.score)
-
-
-def takes_the_best_step(greedy):
-    """The slide's tree: greedy writes yes, yes, and misses ok, ok, which is likelier."""
-    tree = Tree(3, {(): [0.2, 0.5, 0.3], (1,): [0.3, 0.4, 0.3], (2,): [0.1, 0.1, 0.8], (1, 1): [1, 0, 0],
-                    (2, 2): [1, 0, 0]})
-    found = greedy(tree, 5, end=0)
-    assert found.tokens.tolist() == [[1, 1, 0]] and found.length.tolist() == [3]
-    same(found.log_prob, torch.tensor([0.5 * 0.4], dtype=F64).log())
-    assert greedy(Tree(3, {(): [0.6, 0.3, 0.1]}), 4, end=0, batch=2).tokens.tolist() == [[0], [0]]
-
-
-def keeps_top_k(keep_top_k):
-    log_p = torch.tensor([0.4, 0.1, 0.1, 0.3, 0.1]).log()
-    assert keep_top_k(log_p, 1).tolist() == [1, 0, 0, 0, 0]
-    assert keep_top_k(log_p, 3).tolist() == [1, 1, 1, 1, 1], "all that tie with the third stay"
-    assert keep_top_k(log_p, 2).tolist() == [1, 0, 0, 1, 0]
-    assert keep_top_k(log_p, 99).all()
-
-
-def keeps_top_p(keep_top_p):
-    log_p = torch.tensor([[0.125, 0.5, 0.25, 0.125], [0.25, 0.25, 0.25, 0.25]]).log()
-    for p, want in ((0.5, [0, 1, 0, 0]), (0.51, [0, 1, 1, 0]), (0.75, [0, 1, 1, 0]), (0.76, [0, 1, 1, 1]),
-                    (1.0, [1, 1, 1, 1]), (1e-9, [0, 1, 0, 0])):
-        assert keep_top_p(log_p, p)[0].tolist() == want, f"p = {p}"
-    assert keep_top_p(log_p, 0.5)[1].sum() == 2 and keep_top_p(log_p, 1e-9)[1].sum() == 1
-
-
-def reshapes(reshape):
-    p = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=F64)
-    same(reshape(p.log(), 0.5).exp(), p ** 2 / (p ** 2).sum())
-    same(reshape(p.log(), 2.0).exp(), p.sqrt() / p.sqrt().sum())
-    assert reshape(p.log(), 0.0).exp().tolist() == [1, 0, 0, 0]
-    same(reshape(p.log(), 1.0, 2).exp(), torch.tensor([0.625, 0.375, 0, 0], dtype=F64))
-    same(reshape(p.log(), 1.0, None, 0.79).exp(), torch.tensor([0.625, 0.375, 0, 0], dtype=F64))
-    same(reshape(p.log(), 1.0, 3, 0.9).exp(), torch.tensor([0.5, 0.3, 0.15, 0], dtype=F64) / 0.95)   # of 3, not of 4
-    flat = reshape(p.log(), 4.0, None, 0.5).exp()                    # temperature comes first: then two do not do
-    assert (flat > 0).sum() == 2 and (reshape(p.log(), 0.1, None, 0.9) > -torch.inf).sum() == 1
-
-
-def frequencies_fit(decoded, expected):
-    """Chi-square of the rows seen against expected probabilities {tokens: p}."""
-    num = len(decoded)
-    seen = {key: 0 for key in expected}
-    for row in decoded:
-        seen[tuple(row)] += 1                                        # KeyError: what was drawn is impossible
-    statistic = sum((seen[key] - num * p) ** 2 / (num * p) for key, p in expected.items())
-    freedom = len(expected) - 1
-    tail = torch.special.gammaincc(torch.tensor(freedom / 2).double(), torch.tensor(statistic / 2).double()).item()
-    assert tail > 1e-4, f"chi-square {statistic:.0f} on {freedom}"
-
-
-def draws_what_it_says(sample):
-    """Frequencies of whole sequences, with an end, under temperature, top-k and top-p; variables in an order."""
-    from course_lib.text.decoding import exhaustive, reshape
-    tree = Tree(3, {(): [0.2, 0.5, 0.3], (1,): [0.3, 0.4, 0.3], (2,): [0.1, 0.1, 0.8]})
-    for options in ({}, {"temperature": 0.5}, {"top_k": 2}, {"temperature": 2.0, "top_p": 0.8}):
-        changed = Tree(3, {key: reshape(torch.tensor(p, dtype=F64).log(), **options).exp().tolist()
-                           for key, p in tree.table.items()})
-        law = exhaustive(changed, 2, end=0, best=99)
-        law = {tuple(t): p for t, p in zip(law.tokens[0].tolist(), law.log_prob[0].exp().tolist()) if p > 0}
-        got = sample(tree, 2, batch=3000, end=0, generator=rng(), **options)
-        frequencies_fit(got.tokens.tolist(), law)
-        same(got.score.exp(), torch.tensor([law[tuple(t)] for t in got.tokens.tolist()]).double(), 1e-6)
-    model = random_table()
-    got = sample(model, batch=4000, generator=rng(1))
-    same(got.log_prob, model.log_prob(got.tokens), 1e-8)
-    law = {tuple(s): p for s, p in zip(*all_of(model))}
-    frequencies_fit(got.tokens.tolist(), law)
-
-
-def all_of(model):
-    states = torch.cartesian_prod(*[torch.arange(2)] * model.n)
-    return states.tolist(), model.log_prob(states).exp().tolist()
-
-
-def draws_the_same_first_rows(sample):
-    model = small(vocabulary=5)
-    many = sample(model, 6, batch=9, generator=rng(5), top_k=4)
-    for num in (1, 4):
-        assert torch.equal(sample(model, 6, batch=num, generator=rng(5), top_k=4).tokens, many.tokens[:num])
-
-
-def draws_without_replacement(stochastic_beam):
-    """All different; the first is a draw from p, the second one from p without the first."""
-    tree = Tree(3, {(): [0.2, 0.5, 0.3], (1,): [0.3, 0.4, 0.3], (2,): [0.1, 0.1, 0.8]})
-    p = {(0, 0): 0.2, (1, 0): 0.15, (1, 1): 0.2, (1, 2): 0.15, (2, 0): 0.03, (2, 1): 0.03, (2, 2): 0.24}
-    pairs = {(*a, *b): p[a] * p[b] / (1 - p[a]) for a in p for b in p if a != b}
-    got = stochastic_beam(tree, 2, batch=4000, end=0, beams=2, generator=rng())
-    frequencies_fit([a + b for a, b in got.tokens.tolist()], pairs)
-    assert (got.score.diff(dim=1) <= 0).all()
-    every = stochastic_beam(tree, 2, batch=3, end=0, beams=9, generator=rng())
-    for tokens, log_p in zip(every.tokens.tolist(), every.log_prob):
-        assert {tuple(t) for t in tokens[:7]} == set(p), "seven sequences exist: all are found"
-        same(log_p[:7].exp(), torch.tensor([p[tuple(t)] for t in tokens[:7]]).double(), 1e-6)
-        assert (log_p[7:] == -torch.inf).all()
-    model = random_table()
-    one = stochastic_beam(model, batch=4000, beams=1, generator=rng(2)).tokens[:, 0]
-    frequencies_fit(one.tolist(), {tuple(s): q for s, q in zip(*all_of(model))})

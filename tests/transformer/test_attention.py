@@ -17,8 +17,11 @@ from course_lib.transformer.attention import (
     fused_attention,
     padding_mask,
 )
+from tests.support.random import normal, redrawn
+from tests.support.tensors import gradients, same
+from tests.support.types import untyped
 from tests.transformer import checks as check
-from tests.transformer.checks import drawn, gradients, normal, same, some_mask
+from tests.transformer.checks import some_mask
 
 BOTH = pytest.mark.parametrize("form", [attention, fused_attention], ids=["literal", "fused"])
 
@@ -128,7 +131,7 @@ def test_is_torchs_multihead_attention():
 
 
 def test_without_bias_it_is_torchs():
-    ours = drawn(MultiHeadAttention(12, 4, bias=False))
+    ours = redrawn(MultiHeadAttention(12, 4, bias=False))
     theirs = nn.MultiheadAttention(12, 4, bias=False, batch_first=True).double()
     theirs.in_proj_weight, theirs.out_proj.weight = ours.qkv.weight, ours.out.weight
     x, m = normal(2, 5, 12), normal(2, 3, 12, seed=1)
@@ -149,7 +152,7 @@ def test_continues_from_its_cache():
 
 
 def test_a_query_with_no_key_gets_the_bias_alone():
-    ours = drawn(MultiHeadAttention(12, 3))
+    ours = redrawn(MultiHeadAttention(12, 3))
     x = normal(2, 4, 12, grad=True)
     mask = torch.ones(2, 4, 4, dtype=torch.bool)
     mask[1, 2] = False
@@ -160,14 +163,14 @@ def test_a_query_with_no_key_gets_the_bias_alone():
 
 def test_without_positions_it_is_equivariant():
     """Swap the tokens and the outputs are swapped alike: a set has no order."""
-    ours, x, swap = drawn(MultiHeadAttention(12, 3)), normal(2, 5, 12), torch.tensor([3, 0, 4, 2, 1])
+    ours, x, swap = redrawn(MultiHeadAttention(12, 3)), normal(2, 5, 12), torch.tensor([3, 0, 4, 2, 1])
     same(ours(x[:, swap]), ours(x)[:, swap])
     assert (ours(x[:, swap], causal=True) - ours(x, causal=True)[:, swap]).abs().max() > 1e-3
 
 
 def test_heads_that_see_one_key_each_are_the_taps_of_a_kernel():
     """A head that may look at one offset only is a tap of a convolution, with zero padding at the edges."""
-    ours, x, at = drawn(MultiHeadAttention(12, 3, bias=False)), normal(2, 7, 12), torch.arange(7)
+    ours, x, at = redrawn(MultiHeadAttention(12, 3, bias=False)), normal(2, 7, 12), torch.arange(7)
     mask = torch.stack([at[None] == at[:, None] + offset for offset in (-1, 0, 1)])
     W_V, W_O = ours.qkv.weight[24:], ours.out.weight
     taps = torch.stack([W_O[:, 4 * h:4 * h + 4] @ W_V[4 * h:4 * h + 4] for h in range(3)], dim=-1)
@@ -197,7 +200,7 @@ def test_the_kernel_is_the_kernel():
     (lambda: MultiHeadAttention(10, 3), "d_model is 10, which 3 heads do not divide"),
     (lambda: MultiHeadAttention(10, 0), "d_model is 10, which 0 heads do not divide"),
     (lambda: MultiHeadAttention(12, 3, dropout=1.0), "dropout is 1.0; it is the probability of dropping"),
-    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 9)), r"x has shape \(2, 4, 9\); needed is \(B, T, D\) with D"),
+    (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 9)), r"x has shape \(2, 4, 9\); expected \(B, T, D\) with D"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 9)), "memory has shape"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(4, 4)), "mask has dtype torch.float32"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(3, 4, 4).bool()),
@@ -206,5 +209,5 @@ def test_the_kernel_is_the_kernel():
      "cache and memory were both given"),
 ])
 def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
+    with untyped(), pytest.raises(ValueError, match=message):
         make()

@@ -5,10 +5,11 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib.transformer import DecoderBlock, EncoderBlock, FeedForward, LayerNorm, Residual, blocks, layer_norm
+from course_lib.transformer import DecoderBlock, FeedForward, LayerNorm, Residual, TransformerBlock, blocks, layer_norm
 from course_lib.transformer.blocks import slide_weights
+from tests.support.random import normal, redrawn
+from tests.support.tensors import gradients, same
 from tests.transformer import checks as check
-from tests.transformer.checks import drawn, gradients, normal, same
 
 
 def test_layer_norm_is_torchs():
@@ -19,7 +20,7 @@ def test_layer_norm_is_torchs():
 
 
 def test_the_module_is_the_function():
-    norm, x = drawn(LayerNorm(6, eps=0.1)), normal(4, 3, 6, grad=True)
+    norm, x = redrawn(LayerNorm(6, eps=0.1)), normal(4, 3, 6, grad=True)
     want = layer_norm(x, norm.gamma, norm.beta, 0.1)
     same(norm(x), want)
     for a, b in zip(gradients(norm(x), [x, norm.gamma, norm.beta]), gradients(want, [x, norm.gamma, norm.beta])):
@@ -34,7 +35,7 @@ def test_rows_far_from_zero_and_constant_rows():
 
 
 def test_feed_forward_is_position_wise():
-    net, x = drawn(FeedForward(6, 11)), normal(2, 5, 6)
+    net, x = redrawn(FeedForward(6, 11)), normal(2, 5, 6)
     same(net(x)[:, 3], net(x[:, 3]))
     same(net(x), torch.relu(x @ net.widen.weight.T + net.widen.bias) @ net.narrow.weight.T + net.narrow.bias)
 
@@ -57,7 +58,7 @@ def test_the_six_equations():
 
 def test_the_slides_composition_of_layers_differs():
     """Where the second residual adds the block's input, the result is another one."""
-    block, x = drawn(EncoderBlock(12, 3, 20)), normal(1, 4, 12)
+    block, x = redrawn(TransformerBlock(12, 3, 20)), normal(1, 4, 12)
     u = block.residual1(x, block.attention)
     same(block(x), block.residual2.norm(u + block.feed_forward(u)))
     assert (block(x) - block.residual2.norm(x + block.feed_forward(u))).abs().max() > 0.1
@@ -76,7 +77,7 @@ def test_skip_connections_let_gradients_through(norm):
 
 
 def test_dropout_in_training_alone():
-    block = drawn(EncoderBlock(12, 3, 20, dropout=0.3))
+    block = redrawn(TransformerBlock(12, 3, 20, dropout=0.3))
     x = normal(2, 4, 12)
     same(block(x), block(x))
     block.train()
@@ -85,7 +86,7 @@ def test_dropout_in_training_alone():
 
 def test_a_decoder_continues_from_its_cache():
     from course_lib.transformer import KVCache
-    block, x, m = drawn(DecoderBlock(12, 3, 20)), normal(2, 6, 12), normal(2, 4, 12, seed=1)
+    block, x, m = redrawn(DecoderBlock(12, 3, 20)), normal(2, 6, 12), normal(2, 4, 12, seed=1)
     cache, memory = KVCache(), block.cross_attention.keys_values(m)
     with torch.no_grad():
         parts = [block(part, memory, cache=cache) for part in x.split([2, 1, 3], dim=1)]
@@ -93,10 +94,10 @@ def test_a_decoder_continues_from_its_cache():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: Residual(4, "both"), 'norm is \'both\'; needed is "post", "pre" or "inner"'),
+    (lambda: Residual(4, "both"), 'norm is \'both\'; expected "post", "pre" or "inner"'),
     (lambda: FeedForward(4, 8, "swish"), "activation is 'swish'; there are relu, gelu, gelu_tanh"),
-    (lambda: slide_weights(EncoderBlock(12, 3, 20)), "the block has biases"),
-    (lambda: EncoderBlock(12, 5, 20), "d_model is 12, which 5 heads do not divide"),
+    (lambda: slide_weights(TransformerBlock(12, 3, 20)), "the block has biases"),
+    (lambda: TransformerBlock(12, 5, 20), "d_model is 12, which 5 heads do not divide"),
 ])
 def test_bad_input_is_named(make, message):
     with pytest.raises(ValueError, match=message):

@@ -1,40 +1,29 @@
 """GPT-2 in Hugging Face's files, without its library: names, shapes, what is ignored, what is refused."""
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 
 from course_lib.hub import HubError
 from course_lib.transformer import GPT
-from tests.transformer.checks import rng, same, small
+from tests.support.hugging_face import saved, store
+from tests.support.random import rng
+from tests.support.tensors import same
+from tests.transformer.checks import small
 
 TOKENS = torch.randint(7, (2, 6), generator=rng())
 
 
-def saved(tmp_path, **changes):
-    model = small(**changes).float()
-    model.save_pretrained(tmp_path)
-    return model, load_file(tmp_path / "model.safetensors"), json.loads((tmp_path / "config.json").read_text())
-
-
-def store(tmp_path, tensors, config):
-    save_file({k: t.contiguous() for k, t in tensors.items()}, tmp_path / "model.safetensors", {"format": "pt"})
-    (tmp_path / "config.json").write_text(json.dumps(config))
-
-
 @pytest.mark.parametrize("changes", [{}, {"tied": False}, {"activation": "gelu"}, {"bos_id": None, "d_ff": None}])
 def test_there_and_back(tmp_path, changes):
-    model, _, _ = saved(tmp_path, **changes)
+    model, _, _ = saved(small(**changes).float(), tmp_path)
     again = GPT.from_pretrained(tmp_path)
-    assert again.settings == model.settings and not again.training
+    assert again.config == model.config and not again.training
     assert torch.equal(again(TOKENS), model(TOKENS))
 
 
 def test_names_and_shapes_are_gpt2s(tmp_path):
-    _, tensors, config = saved(tmp_path)
+    _, tensors, config = saved(small().float(), tmp_path)
     block = {"ln_1.weight": (12,), "ln_1.bias": (12,), "attn.c_attn.weight": (12, 36), "attn.c_attn.bias": (36,),
              "attn.c_proj.weight": (12, 12), "attn.c_proj.bias": (12,), "ln_2.weight": (12,), "ln_2.bias": (12,),
              "mlp.c_fc.weight": (12, 20), "mlp.c_fc.bias": (20,), "mlp.c_proj.weight": (20, 12),
@@ -48,7 +37,7 @@ def test_names_and_shapes_are_gpt2s(tmp_path):
 
 def test_public_files_differ_and_are_read(tmp_path):
     """No prefix, buffers with masks, the tied output layer written out."""
-    model, tensors, config = saved(tmp_path)
+    model, tensors, config = saved(small().float(), tmp_path)
     tensors = {name.removeprefix("transformer."): t for name, t in tensors.items()}
     tensors |= {"h.0.attn.bias": torch.ones(1, 1, 10, 10).tril(), "h.1.attn.masked_bias": torch.tensor(-1e4),
                 "lm_head.weight": tensors["wte.weight"].clone()}
@@ -57,14 +46,14 @@ def test_public_files_differ_and_are_read(tmp_path):
 
 
 def test_older_files_are_read(tmp_path):
-    model, tensors, _ = saved(tmp_path)
+    model, tensors, _ = saved(small().float(), tmp_path)
     torch.save(tensors, tmp_path / "pytorch_model.bin")
     (tmp_path / "model.safetensors").unlink()
     assert torch.equal(GPT.from_pretrained(tmp_path)(TOKENS), model(TOKENS))
 
 
 def test_half_precision_is_read_into_single(tmp_path):
-    model, tensors, config = saved(tmp_path)
+    model, tensors, config = saved(small().float(), tmp_path)
     store(tmp_path, {name: t.half() for name, t in tensors.items()}, config)
     again = GPT.from_pretrained(tmp_path)
     assert again.tokens.weight.dtype == torch.float32
@@ -84,14 +73,14 @@ H0 = "transformer.h.0.attn.c_attn.weight"
     (lambda t, c: c.update(n_layer=3), "missing are h.2.attn.c_attn.bias, .* and 4 more, unexpected"),
     (lambda t, c: c.update(n_positions=11), "wpe.weight gives positions.table.weight the shape"),
     (lambda t, c: c.update(n_head=5), "cannot be built: d_model is 12, which 5 heads do not divide"),
-    (lambda t, c: c.update(model_type="bert"), "model_type is 'bert'; needed is 'gpt2'"),
+    (lambda t, c: c.update(model_type="bert"), "model_type is 'bert'; expected 'gpt2'"),
     (lambda t, c: c.update(scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx is True"),
     (lambda t, c: c.update(activation_function="swish"), "activation_function is 'swish'; known are"),
     (lambda t, c: c.update(attn_pdrop=0.5), r"resid_pdrop, embd_pdrop and attn_pdrop are \[0.0, 0.0, 0.5\]"),
     (lambda t, c: c.pop("n_embd"), "config.json lacks 'n_embd'"),
 ])
 def test_another_configuration_is_named(tmp_path, change, message):
-    _, tensors, config = saved(tmp_path)
+    _, tensors, config = saved(small().float(), tmp_path)
     change(tensors, config)
     store(tmp_path, tensors, config)
     with pytest.raises(HubError, match=message):
@@ -99,14 +88,14 @@ def test_another_configuration_is_named(tmp_path, change, message):
 
 
 def test_damaged_and_missing_files(tmp_path):
-    saved(tmp_path)
+    saved(small().float(), tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"x" * 100)
     with pytest.raises(HubError, match="is damaged"):
         GPT.from_pretrained(tmp_path)
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(HubError, match="lacks model.safetensors"):
         GPT.from_pretrained(tmp_path)
-    with pytest.raises(HubError, match="is no folder, and no id"):
+    with pytest.raises(HubError, match="is not a folder, and no id"):
         GPT.from_pretrained(tmp_path / "nothing" / "here")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.text.decoding import greedy
+from course_lib.decoding import greedy
 from course_lib.training import fit
 from course_lib.transformer import GPT, GPTConfig
 
@@ -28,13 +28,13 @@ def lines(letters: torch.Tensor, task: torch.Tensor) -> torch.Tensor:
 
 def trained(cls: type[GPT]) -> tuple[GPT, float]:
     torch.manual_seed(0)
-    model = cls(GPTConfig(11, window=4, layers=1, heads=2, d_model=32))
+    model = cls(GPTConfig(11, window=4, layers=2, heads=2, d_model=64))
     with torch.no_grad():
         model.tokens.weight.normal_(0, 0.2)
         model.positions.table.weight.normal_(0, 0.2)
     generator = torch.Generator().manual_seed(0)
     rows = lines(torch.randint(8, (2000,), generator=generator), torch.randint(SAME, COLON, (2000,), generator=generator))
-    history = fit(model, rows, epochs=8, batch_size=50, lr=0.01, progress=False)
+    history = fit(model, rows, epochs=10, batch_size=50, lr=0.003, schedule="cosine", warmup=20, progress=False)
     return model.eval(), history.train[-1]
 
 

@@ -10,7 +10,7 @@ from course_lib.transformer.heads import switched_off
 
 def gpt() -> GPT:
     torch.manual_seed(0)
-    model = GPT(GPTConfig(vocabulary=9, window=7, layers=2, heads=3, d_model=12)).double().eval()
+    model = GPT(GPTConfig(vocab_size=9, window=7, layers=2, heads=3, d_model=12)).double().eval()
     model.randomize(torch.Generator().manual_seed(1))
     return model
 
@@ -49,7 +49,7 @@ def test_heads_of_several_layers_and_gradients_pass_the_others():
 
 def test_of_a_bert_too_and_it_is_undone_after_an_error():
     torch.manual_seed(0)
-    model = BERT(BERTConfig(vocabulary=9, window=7, layers=1, heads=2, d_model=8)).eval()
+    model = BERT(BERTConfig(vocab_size=9, window=7, layers=1, heads=2, d_model=8)).eval()
     tokens = torch.randint(9, (1, 7))
     before = model(tokens)
     with pytest.raises(RuntimeError), switched_off(model, [(0, 1)]):

@@ -4,9 +4,10 @@ from __future__ import annotations
 import pytest
 import torch
 
-from course_lib.text.decoding import beam_search, greedy, keep_top_k, keep_top_p, reshape
+from course_lib.decoding import beam_search, greedy, keep_top_k, keep_top_p, reshape
 from course_lib.transformer import GPT, left_pad, pretrained
-from tests.transformer.checks import rng, same
+from tests.support.random import rng
+from tests.support.tensors import same
 
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.slow
@@ -81,9 +82,8 @@ def test_the_same_attention_weights(tmp_path):
 
 def generated(model, prompts, end, **options):
     """What their generate writes after the prompts, up to the end token, and its scores."""
-    padded = left_pad(prompts)
-    real = padded >= 0
-    out = model.generate(padded.masked_fill(~real, 0), attention_mask=real.long(), do_sample=False,
+    padded, real = left_pad(prompts)
+    out = model.generate(padded, attention_mask=real.long(), do_sample=False,
                          return_dict_in_generate=True, output_scores=True, early_stopping=False, eos_token_id=end,
                          pad_token_id=end, **options)
     tokens = [row[padded.shape[1]:].tolist() for row in out.sequences]
@@ -106,7 +106,7 @@ def pair_that_ends(request, tmp_path_factory):
         model.transformer.ln_f.bias *= 0.3
     model.save_pretrained(folder)
     ours = GPT.from_pretrained(folder)
-    found = [beam_search(ours, 9, left_pad(PROMPTS), end=end, best=4, exponent=0.6) for end in range(11)]
+    found = [beam_search(ours, 9, left_pad(PROMPTS), eos_id=end, num_return=4, length_penalty=0.6) for end in range(11)]
     lengths = [row.length.unique().numel() for row in found]
     assert max(lengths) > 3, "a test of sequences that end early and late"
     return model, ours, lengths.index(max(lengths))
@@ -115,7 +115,7 @@ def pair_that_ends(request, tmp_path_factory):
 def test_greedy_is_their_generate(pair_that_ends):
     model, ours, end = pair_that_ends
     want, _ = generated(model, PROMPTS, end, max_new_tokens=10, num_beams=1)
-    assert ours_generated(greedy(ours, 10, left_pad(PROMPTS), end=end)) == want
+    assert ours_generated(greedy(ours, 10, left_pad(PROMPTS), eos_id=end)) == want
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.6, 1.0])
@@ -125,7 +125,7 @@ def test_beam_search_is_their_generate(pair_that_ends, exponent):
     for beams in range(2, 6):
         want, scores = generated(model, PROMPTS, end, max_new_tokens=9, num_beams=beams, num_return_sequences=beams,
                                  length_penalty=exponent)
-        got = beam_search(ours, 9, left_pad(PROMPTS), end=end, beams=beams, best=beams, exponent=exponent)
+        got = beam_search(ours, 9, left_pad(PROMPTS), eos_id=end, beams=beams, num_return=beams, length_penalty=exponent)
         assert ours_generated(got) == want, f"{beams} beams"
         same(got.score.flatten().float(), scores, 1e-5)
 

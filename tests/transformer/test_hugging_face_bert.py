@@ -6,8 +6,9 @@ import torch
 
 from course_lib.transformer import pretrained_bert
 from course_lib.transformer.bert import BERT, PretrainingBatch, QuestionAnswering, SequenceClassifier, TokenClassifier
+from tests.support.random import rng
+from tests.support.tensors import same
 from tests.transformer.bert_checks import MASK, TOKENS, TYPES
-from tests.transformer.checks import rng, same
 
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.slow

@@ -23,8 +23,9 @@ from course_lib.transformer.positions import (
     offset_product,
     offset_rotation,
 )
+from tests.support.random import normal, redrawn
+from tests.support.tensors import same
 from tests.transformer import checks as check
-from tests.transformer.checks import drawn, normal, same
 
 F64 = torch.float64
 
@@ -105,7 +106,7 @@ MADE = {"learned": lambda: LearnedPositions(9, 6), "sinusoidal": lambda: Sinusoi
 
 def test_each_is_its_formula():
     x, e = normal(2, 4, 6), torch.eye(9, dtype=F64)[:4]              # e: one-hot rows, T x window
-    m = {name: drawn(make()) for name, make in MADE.items()}
+    m = {name: redrawn(make()) for name, make in MADE.items()}
     same(m["learned"](x), x + e @ m["learned"].table.weight)
     same(m["sinusoidal"](x), x + sinusoidal(4, 6, dtype=F64))
     same(SinusoidalPositions(6, scale=True)(x), math.sqrt(6) * x + sinusoidal(4, 6, dtype=F64))
@@ -119,7 +120,7 @@ def test_each_is_its_formula():
 @pytest.mark.parametrize("name", MADE)
 def test_positions_passed_are_used(name):
     """A cache starts in the middle; padding on the left gives each row positions of its own."""
-    model, x = drawn(MADE[name]()), normal(2, 8, 6)
+    model, x = redrawn(MADE[name]()), normal(2, 8, 6)
     whole = model(x)
     assert whole.shape[-1] == model.d_out
     same(model(x[:, 5:], torch.arange(5, 8)), whole[:, 5:])
@@ -129,7 +130,7 @@ def test_positions_passed_are_used(name):
 
 @pytest.mark.parametrize("name", [name for name in MADE if name != "sinusoidal"])
 def test_a_table_ends(name):
-    with pytest.raises(ValueError, match="positions reach from 0 to 9; needed are 0 and more, below 9"):
+    with pytest.raises(ValueError, match="positions reach from 0 to 9; expected 0 and more, below 9"):
         MADE[name]()(torch.zeros(1, 10, 6))
 
 
@@ -139,9 +140,9 @@ def test_sinusoids_do_not_end():
 
 @pytest.mark.parametrize("make, message", [
     (lambda: SinusoidalPositions(6)(torch.zeros(2, 3, 6), torch.tensor([-1, 0, 1])), "positions reach from -1 to 1"),
-    (lambda: SinusoidalPositions(6)(torch.zeros(2, 3, 6), torch.arange(4)), r"positions have shape \(4,\); needed is"),
+    (lambda: SinusoidalPositions(6)(torch.zeros(2, 3, 6), torch.arange(4)), r"positions have shape \(4,\); expected"),
     (lambda: sinusoidal(3, 0), "d is 0"), (lambda: sinusoidal(3, 4, base=0.0), "base 0.0"),
-    (lambda: offset_rotation(1, 5), "the width is 5; an even one is needed"),
+    (lambda: offset_rotation(1, 5), "the width is 5; expected an even one"),
     (lambda: offset_distance(1, 5), "the width is 5"), (lambda: rotary(torch.zeros(2, 3)), "the width is 3"),
 ])
 def test_bad_input_is_named(make, message):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 RIGHT: dict[str, Callable] = {}
 WRONG: dict[str, Callable] = {}
+CALLED: dict[str, tuple] = {}                 # wrong answers that a misconception explains: its name, or names
 
 
 def enter(answers: dict[str, Callable], name: str) -> Callable:
@@ -21,5 +22,7 @@ def right(name: str) -> Callable:
     return enter(RIGHT, name)
 
 
-def wrong(name: str) -> Callable:
+def wrong(name: str, called: str | tuple | None = None) -> Callable:
+    """`called`: the misconception that the report is to name; several where the inputs decide, None among them for none."""
+    CALLED[name] = called if isinstance(called, tuple) else (called,)
     return enter(WRONG, name)

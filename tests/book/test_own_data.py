@@ -1,0 +1,57 @@
+"""The page on the reader's own data runs as it stands, and prints what it says that it prints."""
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+
+import pytest
+import torch
+
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
+
+PAGE = ROOT / "book" / "your-own-data.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
+
+
+def blocks(page: str) -> list[tuple[str, str]]:
+    """Each block of code with what the page says that it prints: the block of text right below it, or nothing."""
+    found = []
+    for match in BLOCK.finditer(page):
+        kind, body = match.groups()
+        if kind == "python":
+            found.append((body, ""))
+        elif kind == "text":
+            found[-1] = (found[-1][0], body)
+    return found
+
+
+def printed(code: str, names: dict) -> str:
+    """What a block prints, run after those before it."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(code, str(PAGE), "exec"), names)
+    return out.getvalue()
+
+
+def test_the_page_runs_and_prints_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+    names: dict = {"__name__": "__main__"}
+    shown = blocks(PAGE.read_text("utf-8"))
+    assert len(shown) > 12 and sum(bool(text) for _, text in shown) > 8
+    try:
+        for code, text in shown:
+            assert printed(code, names) == text, code
+    finally:
+        names["hub"]._registered.pop("Neighbours", None)
+    assert {"survey.csv", "images", "text.txt", "survey.ckpt", "log.csv", "weights"} <= {p.name for p in tmp_path.iterdir()}
+
+
+def test_a_block_that_prints_something_else_is_noticed():
+    page = "```python\nx = 1\nprint(x)\n```\n\n```text\n1\n```\n\n```python\nprint(x + 1)\n```\n"
+    names: dict = {}
+    (one, says), (two, silent) = blocks(page)
+    assert printed(one, names) == says and printed(two, names) == "2\n" != silent

@@ -1,0 +1,330 @@
+"""The contract: it holds for every correct model, finds small faults, names them, and leaves the model alone."""
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.contract import (
+    ContractError,
+    TooLarge,
+    check_all,
+    check_causal,
+    check_normalized,
+    check_samples,
+    check_views_agree,
+)
+from course_lib.density import FVSBN, Mixture, Tabular
+from tests.contract.models import CONDITIONED, MODELS, SEQUENCES, AnyLength, Linear
+from tests.support.random import rng
+
+pytestmark = pytest.mark.slow
+
+CONTEXT = torch.tensor([[0.3, -1.2, 0.7], [2.0, 0.1, -0.4]])
+
+
+# --- every correct model keeps it ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_contract_holds(name):
+    line = str(check_all(MODELS[name]()))
+    assert "components keep the contract" in line if "mixture" in name else line.startswith("causal, ")
+    assert ("sum not taken (4 continuous" if "four" in name else "= 1.000") in line
+    assert "samples fit (chi-square" in line
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", CONDITIONED)
+def test_contract_holds_given_a_context(name, dtype):
+    line = str(check_all(CONDITIONED[name]().to(dtype), context=CONTEXT.to(dtype)))
+    assert line.startswith("causal, normalised (")
+    assert str(check_samples(CONDITIONED[name]().to(dtype), context=CONTEXT[0].to(dtype))) in line
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_contract_holds_for_sequences(name, length):
+    assert "samples fit" in str(check_all(SEQUENCES[name](), length=length))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", MODELS)
+def test_contract_holds_on_a_gpu(name):
+    assert "samples fit" in str(check_all(MODELS[name]().cuda()))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", CONDITIONED)
+def test_contract_holds_given_a_context_on_a_gpu(name):
+    assert "samples fit" in str(check_all(CONDITIONED[name]().cuda(), context=CONTEXT))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_contract_holds_for_sequences_on_a_gpu(name):
+    assert "samples fit" in str(check_all(SEQUENCES[name]().cuda(), length=4))
+
+
+def test_the_line_and_the_numbers_behind_it():
+    result = check_all(FVSBN(9))
+    assert str(result).startswith("causal, normalised (sum of p over 512 states = 1.000000), "
+                                  "both views agree within 1e-12, samples fit (chi-square ")
+    assert repr(result) == str(result)
+    assert torch.equal(result.values["reacts"], torch.ones(9, 9).tril(-1).bool())
+    assert result.values["states"] == 512 and abs(result.values["sum"] - 1) < 1e-12
+    assert result.values["difference"] < 1e-12
+    assert f"chi-square {result.values['chi_square']:.0f} on {result.values['freedom']})" in str(result)
+
+
+def test_the_reactions_are_the_parents():
+    order = [3, 1, 4, 0, 2]
+    found = check_causal(FVSBN(5, order)).values["reacts"]
+    for k, i in enumerate(order):
+        assert sorted(found[i].nonzero().flatten().tolist()) == sorted(order[:k])
+    found = check_causal(Tabular(4, parents=[[], [0], [1], [0]])).values["reacts"]
+    assert found.nonzero().tolist() == [[1, 0], [2, 1], [3, 0]]
+
+
+def test_a_large_model_is_checked_as_far_as_it_can_be():
+    line = str(check_all(FVSBN(17)))
+    assert line == ("causal, sum not taken (2^17 states; at most 65536 are enumerated), both views agree within 1e-12, "
+                    "samples not tested (2^17 states; at most 65536 are enumerated)")
+    with pytest.raises(TooLarge, match=r"2\^17 states; at most 65536 are enumerated"):
+        check_normalized(FVSBN(17))
+
+
+def test_a_vocabulary_is_read_from_its_table():
+    line = str(check_all(Linear(2, Categorical(70))))
+    assert "normalised (sum of p over 4900 states = 1.000000)" in line and "samples fit" in line
+
+
+def test_a_model_of_the_readers_own():
+    """It need not inherit anything: the methods are enough."""
+    class Own(torch.nn.Module):
+        n, order = 3, None
+
+        def __init__(self):
+            super().__init__()
+            self.net, self.conditional = FVSBN(3), FVSBN(3).conditional
+
+        def __getattr__(self, name):
+            inherited = ("conditionals", "log_prob", "start", "predict", "update", "select", "sample", "parents",
+                         "randomize", "check_input")
+            return getattr(self.net, name) if name in inherited else super().__getattr__(name)
+
+    assert not isinstance(Own(), AutoregressiveModel)
+    assert str(check_all(Own())).startswith("causal, normalised (sum of p over 8 states")
+
+
+# --- the model is left alone -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["FVSBN in an order", "table", "mixture of orders", "Gaussians, two variables"])
+def test_the_model_is_left_alone(name):
+    model = MODELS[name]()
+    model.randomize(rng(3))
+    first = next(model.children(), model)
+    model.train()
+    first.eval()
+    modes = [m.training for m in model.modules()]
+    before = {k: v.clone() for k, v in model.state_dict().items()}
+    ids = [id(p) for p in model.parameters()]
+    torch.manual_seed(11)
+    before_any_draw = torch.get_rng_state()
+    check_all(model)
+    assert torch.equal(torch.get_rng_state(), before_any_draw), "a check drew from the global generator"
+    assert [m.training for m in model.modules()] == modes
+    after = model.state_dict()
+    assert before.keys() == after.keys()
+    assert all(before[k].dtype == after[k].dtype and torch.equal(before[k], after[k]) for k in before)
+    assert [id(p) for p in model.parameters()] == ids
+    assert all(p.grad is None and p.requires_grad for p in model.parameters())
+
+
+def test_a_check_is_repeatable_and_its_seed_matters():
+    lines = [str(check_samples(FVSBN(4), seed=seed)) for seed in (0, 0, 1)]
+    assert lines[0] == lines[1] != lines[2]
+
+
+# --- faults are found and named --------------------------------------------------------------------------------------
+
+
+class Edited(FVSBN):
+    """An FVSBN whose mask has entries added and removed."""
+
+    def __init__(self, n, add=(), drop=(), order=None):
+        super().__init__(n, order)
+        for i, j in add:
+            self.earlier[i, j] = 1
+        for i, j in drop:
+            self.earlier[i, j] = 0
+
+
+@pytest.mark.parametrize("model, sentence", [
+    (Edited(4, add=[(3, 3)]),
+     "factor 3 reads x_3, which is the variable that it predicts: its distribution changes when x_3 does"),
+    (Edited(4, add=[(1, 2)]), "factor 1 reads x_2, which is drawn later: its distribution changes when x_2 does"),
+    (Edited(4, add=[(3, 0)], order=[3, 0, 2, 1]),
+     "factor 3 reads x_0, which is drawn later: its distribution changes when x_0 does"),
+    (Edited(4, drop=[(3, 1)]), "factor 3 never reads x_1, which is one of its parents: information is lost"),
+])
+def test_the_sentence_names_factor_and_input(model, sentence):
+    with pytest.raises(ContractError) as error:
+        check_all(model)
+    assert str(error.value) == sentence
+
+
+def test_the_sentence_for_a_parent_that_was_dropped():
+    class Dropped(FVSBN):
+        def parents(self, i):
+            return [j for j in super().parents(i) if (i, j) != (2, 0)]
+
+    with pytest.raises(ContractError) as error:
+        check_causal(Dropped(4))
+    assert str(error.value) == "factor 2 reads x_0, which is not one of its parents: its distribution changes when " \
+                               "x_0 does"
+
+
+def test_the_sentence_for_a_continuous_variable():
+    model = Linear(3, MixtureOfGaussians(2))
+    model.earlier[1, 2] = True
+    with pytest.raises(ContractError) as error:
+        check_causal(model)
+    assert str(error.value) == "factor 1 reads x_2, which is drawn later: its Jacobian changes when x_2 does"
+
+
+def test_the_sentence_for_a_sum():
+    class Double(FVSBN):
+        def log_prob(self, x, context=None):
+            return super().log_prob(x, context) + math.log(2)
+
+    class Wide(Linear):
+        def log_prob(self, x, context=None):
+            return super().log_prob(x, context) + math.log(1.5)
+
+    with pytest.raises(ContractError) as error:
+        check_normalized(Double(4))
+    assert str(error.value) == "probabilities do not sum to one: the sum of p over 16 states is 2.000000"
+    with pytest.raises(ContractError, match="to one: the integral over 2 continuous variables is 1.50"):
+        check_normalized(Wide(2, MixtureOfGaussians(2)))
+    with pytest.raises(ContractError, match="^log_prob is not the sum of the factors' log-prob.*: it differs by 0.69$"):
+        check_views_agree(Double(4))
+
+
+def test_the_sentence_of_a_component():
+    with pytest.raises(ContractError, match="^component 1: factor 0 reads x_0, which is the variable that"):
+        check_all(Mixture([FVSBN(3), Edited(3, add=[(0, 0)])]))
+
+
+def test_nan_in_the_parameters_as_they_are():
+    model = FVSBN(3)
+    with torch.no_grad():
+        model.bias[1] = float("nan")
+    with pytest.raises(ContractError, match="probabilities do not sum to one: the sum of p over 8 states is nan"):
+        check_normalized(model)
+    with pytest.raises((ContractError, ValueError)):
+        check_views_agree(model)
+
+
+def leaky(size, i=2, j=3, when=None, family=None):
+    """A model whose factor i reads x_j with a given weight, only where another variable has a value."""
+    class Leaky(Linear):
+        def raw(self, x, context=None):
+            a = super().raw(x, context)
+            leak = torch.zeros_like(a)
+            amount = size * x[:, j].to(a.dtype)
+            if when is not None:
+                amount = amount * (x[:, when[0]] == when[1])
+            leak[:, i] = amount.reshape(-1, *[1] * (a.dim() - 2))
+            if family is not None and family.num_values is None:
+                leak[..., 0, :] = 0                                  # the same shift of all logits is none
+            elif family is not None and a.dim() > 2:
+                leak[..., 1:] = 0
+            return a + leak
+    return Leaky(5, family)
+
+
+@pytest.mark.parametrize("family", [None, Categorical(3), MixtureOfGaussians(2), DiscretizedLogisticMixture(2, 4)],
+                         ids=str)
+def test_a_leak_of_a_thousandth_is_found(family):
+    for seed in range(20):
+        with pytest.raises(ContractError, match="factor 2 reads x_3, which is drawn later"):
+            check_causal(leaky(1e-3, family=family), seed=seed)
+
+
+def test_a_leak_of_a_thousandth_is_found_whatever_the_seed():
+    for seed in range(200):
+        for model in (leaky(1e-3), Edited(5, add=[(seed % 5, seed % 5)]), leaky(1e-3, when=(0, 1))):
+            with pytest.raises(ContractError, match="reads x_"):
+                check_causal(model, seed=seed)
+
+
+def test_a_leak_in_half_of_the_states_is_found():
+    for seed in range(30):
+        with pytest.raises(ContractError, match="factor 2 reads x_3, which is drawn later"):
+            check_causal(leaky(1e-3, when=(0, 1)), seed=seed)
+
+
+@pytest.mark.parametrize("name", ["FVSBN in an order", "table", "table, logistic, network", "mixture of orders",
+                                  "categorical", "Gaussians, one variable", "Gaussians, four variables"])
+def test_no_false_alarm(name):
+    for seed in range(12):
+        check_all(MODELS[name](), seed=seed)
+
+
+def test_a_narrow_density_is_integrated_or_the_line_says_that_it_was_not():
+    narrow = Linear(1, MixtureOfGaussians(2))
+    with torch.no_grad():
+        narrow.bias.copy_(torch.tensor([[0.0, 0.0, -3.0, 3.0, -4.0, -4.0]]))     # two spikes of width 0.02
+    assert "integral over 1 continuous variable = 1.000" in str(check_all(narrow))
+    follows = Linear(2, MixtureOfGaussians(1))
+    with torch.no_grad():
+        follows.weight[1, 1, 0] = 1.0                                # x_1 is x_0, give or take 0.001
+        follows.bias[1, 2] = -20.0
+    assert "sum not taken (the density is too narrow for the grid" in str(check_all(follows))
+
+
+def test_samplers_that_share_their_uniforms_are_found():
+    """Each percentile is uniform then; only pairs of them show it."""
+    class Shared(Linear):
+        def draw_all(self, u, given, known, context):
+            return super().draw_all(u[:, :1].expand_as(u), given, known, context)
+
+    with pytest.raises(ContractError, match="samples do not follow the model's own probabilities"):
+        check_samples(Shared(3, MixtureOfGaussians(2)))
+    with pytest.raises(ContractError, match="samples do not follow the model's own probabilities"):
+        check_samples(Shared(3))
+
+
+@pytest.mark.parametrize("weights", [(0.52, 0.48), (0.5, 0.5)])
+def test_a_continuous_mixture_with_a_wrong_sampler_is_found(weights):
+    class Uneven(Mixture):
+        def sample(self, num, *args, **kwargs):
+            return super().sample(num, *args, **kwargs) * (1 if weights[0] == 0.5 else 1.1)
+
+    model = Uneven([Linear(2, MixtureOfGaussians(2)), Linear(2, MixtureOfGaussians(2), order=[1, 0])])
+    if weights[0] == 0.5:
+        check_samples(model)
+    else:
+        with pytest.raises(ContractError, match="samples do not follow"):
+            check_samples(model)
+
+
+def test_what_a_mixture_is_not_asked():
+    for check in (check_causal, check_views_agree):
+        with pytest.raises(TypeError, match="Mixture has no conditionals; this check is for its components"):
+            check(Mixture([FVSBN(2)]))
+
+
+def test_lengths():
+    for check in (check_all, check_causal, check_normalized, check_views_agree, check_samples):
+        for length in (None, 0, -1):
+            with pytest.raises(ValueError, match=f"length is {length}; AnyLength has no fixed number of variables"):
+                check(AnyLength(), length=length)
+        with pytest.raises(ValueError, match="length is 4; this model has 3 variables"):
+            check(FVSBN(3), length=4)
+        check(FVSBN(3), length=3)

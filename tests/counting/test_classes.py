@@ -1,0 +1,200 @@
+"""Brown's classes against brute force on small texts, the class n-gram against its formula, and real words."""
+from __future__ import annotations
+
+import math
+import random
+from itertools import combinations
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib.contract import ContractError, check_all, check_normalized, check_views_agree
+from course_lib.counting import ClassNGram, NGram, brown_classes, mutual_information
+from course_lib.counting.brown import bigrams, class_table
+from course_lib.data.corpus import load_prose
+from course_lib.tokenizers import WordTokenizer
+from tests.support.text import SCHEMES
+
+
+def source(vocabulary, length, seed):
+    rng = random.Random(seed)
+    rows = [[rng.random() ** 4 for _ in range(vocabulary)] for _ in range(vocabulary)]
+    text = [0]
+    while len(text) < length:
+        text.append(rng.choices(range(vocabulary), rows[text[-1]])[0])
+    return text
+
+
+def information(label, text):
+    """I of the classes of neighbours, both in `label`, straight from the definition: sum p ln (p / (p p'))."""
+    pairs = [(label[a], label[b]) for a, b in zip(text, text[1:]) if a in label and b in label]
+    total = len(pairs)
+    joint, left, right = ({}, {}, {})
+    for a, b in pairs:
+        joint[a, b] = joint.get((a, b), 0) + 1 / total
+        left[a], right[b] = left.get(a, 0) + 1 / total, right.get(b, 0) + 1 / total
+    return total, sum(p * math.log(p / left[a] / right[b]) for (a, b), p in joint.items())
+
+
+def merge_by_brute_force(text, num_classes):
+    """Brown's window with every candidate merger tried out and its information computed anew."""
+    words = sorted(set(text), key=lambda w: (-text.count(w), w))
+    label = {}
+    for rank, word in enumerate(words):
+        label[word] = word
+        if rank < num_classes:
+            continue
+        candidates = [{w: (a if c == b else c) for w, c in label.items()}
+                      for a, b in combinations(sorted(set(label.values())), 2)]
+        label = max(candidates, key=lambda c: math.prod(information(c, text)))
+    return {frozenset(w for w in label if label[w] == c) for c in label.values()}
+
+
+def as_sets(classes):
+    return {frozenset((classes == c).nonzero()[:, 0].tolist()) for c in range(int(classes.max()) + 1)}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("num_classes", [2, 3, 5])
+def test_merging_is_brute_force(seed, num_classes):
+    text = source(11, 1500, seed)
+    assert as_sets(brown_classes(text, 11, num_classes)) == merge_by_brute_force(text, num_classes)
+
+
+def test_information_is_its_definition_and_that_of_the_joint():
+    text = source(8, 900, 1)
+    classes = brown_classes(text, 8, 4)
+    table = class_table(classes, bigrams(text, 8))
+    assert table.sum() == 899
+    assert mutual_information(table) == pytest.approx(information(dict(enumerate(classes.tolist())), text)[1], rel=1e-9)
+    assert mutual_information(np.outer([1, 2, 3], [4, 5]).astype(float)) == pytest.approx(0, abs=1e-12)
+    assert mutual_information(np.eye(4) * 7) == pytest.approx(math.log(4))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_exchange_never_loses_and_stops_where_no_single_move_helps(seed):
+    text = source(11, 1500, seed)
+    pairs = bigrams(text, 11)
+    worth = [mutual_information(class_table(brown_classes(text, 11, 3, exchange=e), pairs)) for e in (0, 1, 2, 50)]
+    assert all(b >= a - 1e-12 for a, b in zip(worth, worth[1:]))
+    classes = brown_classes(text, 11, 3, exchange=50)
+    for word in range(11):
+        for other in range(3):
+            moved = classes.clone()
+            moved[word] = other
+            if len(moved.unique()) == 3:
+                assert mutual_information(class_table(moved, pairs)) <= worth[-1] + 1e-9
+
+
+def test_words_that_behave_alike_are_found():
+    """Four kinds that follow each other in a cycle, three words of each kind: the classes are the kinds."""
+    rng = random.Random(0)
+    text = [3 * (i % 4) + rng.randrange(3) for i in range(4000)]
+    found = brown_classes(text, 12, 4)
+    assert as_sets(found) == {frozenset(range(3 * k, 3 * k + 3)) for k in range(4)}
+
+
+def test_words_that_never_occur_and_the_start_symbol():
+    text = [0, 1, 0, 2, 0, 1, 0, 2, 3, 0]
+    classes = brown_classes(text, 7, 3, bos_id=6)
+    assert sorted(classes.unique().tolist()) == [0, 1, 2, 3]
+    assert (classes == classes[6]).sum() == 1 and classes[6] == 3    # alone, and last
+    assert classes[4] == classes[5]                                  # never seen: the rarest class
+    size = [sum(classes[w] == c for w in text) for c in range(3)]
+    assert size[classes[4]] == min(size)
+
+
+def test_sequences_are_counted_apart():
+    pairs = bigrams([[0, 1], [2, 0]], 3)
+    assert sorted(zip(pairs.left.tolist(), pairs.right.tolist())) == [(0, 1), (2, 0)]
+
+
+# --- the class n-gram -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_class_ngram_is_its_formula(scheme):
+    classes, text = torch.tensor([0, 0, 1, 1, 1, 2]), [0, 2, 1, 3, 4, 0, 2, 2, 1, 3, 0, 4, 2]
+    model = ClassNGram(classes, n=3, bos_id=5, smoothing=scheme, word_alpha=0.5, **SCHEMES[scheme]).double()
+    model.fit_counts(text)
+    chain = NGram(n=3, vocab_size=3, bos_id=2, smoothing=scheme, **SCHEMES[scheme]).double().fit_counts([int(classes[w]) for w in text])
+    x = torch.tensor([[0, 2, 4, 1, 1], [3, 3, 0, 1, 2]])
+    own = [(text.count(w) + 0.5) / sum(text.count(v) + 0.5 for v in range(6) if classes[v] == classes[w])
+           for w in range(6)]
+    expected = chain.log_prob(classes[x]) + torch.tensor([[math.log(own[w]) for w in row] for row in x.tolist()]).sum(1)
+    assert torch.allclose(model.log_prob(x), expected, rtol=1e-6)
+    assert torch.allclose(model.conditionals(x).log_prob(x).sum(1), model.log_prob(x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_contract(scheme):
+    model = ClassNGram([0, 0, 1, 2], n=2, bos_id=3, smoothing=scheme, word_alpha=0.1, **SCHEMES[scheme]).fit_counts([0, 2, 1, 1, 0, 2])
+    check_all(model, length=5)
+    model = ClassNGram([1, 0, 1], n=3, bos_id=None, smoothing=scheme, **SCHEMES[scheme]).fit_counts([0, 2, 1, 1, 0, 2])
+    check_all(model, length=5, context=torch.tensor([0, 1]))
+
+
+class ForgetsMembership(ClassNGram):                                 # p(w | c) = 1: sums to more than one
+    def log_prob(self, x, context=None):
+        return self.chain.log_prob(self.classes[x], self._of(context))
+
+
+class FeedsWords(ClassNGram):                                        # sampling: the word itself where its class belongs
+    def update(self, state, x_i):
+        return self.chain.update(state, x_i.long() % self.chain.vocab_size)
+
+
+@pytest.mark.parametrize("mutant, check, sentence", [
+    (ForgetsMembership, check_normalized, "do not sum to one"),
+    (FeedsWords, check_views_agree, "the two views differ"),
+])
+def test_planted_faults_are_caught(mutant, check, sentence):
+    model = mutant([1, 0, 0, 1], smoothing="add").fit_counts([0, 2, 1, 3, 0, 2])
+    with pytest.raises(ContractError, match=sentence):
+        check(model, length=4, context=torch.tensor([0]))
+
+
+def test_state_dict_and_config():
+    model = ClassNGram([0, 1, 1, 2], n=3, bos_id=3, smoothing="interpolated", buckets=2, word_alpha=0.2).fit_counts([0, 1, 2, 1, 0, 0])
+    model.fit_weights([0, 1, 1, 2, 0])
+    other = ClassNGram(**model.config)
+    other.load_state_dict(model.state_dict())
+    x = torch.tensor([[0, 1, 2, 2], [1, 1, 0, 0]])
+    assert torch.equal(other.log_prob(x), model.log_prob(x)) and other.config == model.config
+
+
+@pytest.mark.parametrize("act, message", [
+    (lambda: brown_classes([0, 1, 2], 3, 4), "num_classes is 4; expected 2 to 3, the distinct words"),
+    (lambda: brown_classes([0, 1, 2], 3, 1), "num_classes is 1"),
+    (lambda: brown_classes([0, 1, 2], 3, 2, bos_id=2), "tokens holds bos_id = 2"),
+    (lambda: brown_classes([[0], [1]], 3, 2), "no two symbols beside each other"),
+    (lambda: brown_classes([0, 5], 3, 2), "tokens holds 5"),
+    (lambda: ClassNGram([0, 2]), "expected 0..C-1, each with a word"),
+    (lambda: ClassNGram([0, 0]), "classes has one class"),
+    (lambda: ClassNGram(torch.tensor([0.0, 1.0])), "expected integers"),
+    (lambda: ClassNGram([0, 1, 1], bos_id=2), "bos_id = 2 shares its class"),
+    (lambda: ClassNGram([0, 1], bos_id=2), "bos_id is 2; this vocabulary has 2"),
+    (lambda: ClassNGram([0, 1], word_alpha=-1.0), "word_alpha is -1.0"),
+    (lambda: ClassNGram([0, 1]).fit_counts([0, 2]), "tokens holds 2"),
+    (lambda: ClassNGram([0, 1]).fit_counts([0, 1, 1]).log_prob(torch.tensor([[0]])), "context is None"),
+])
+def test_bad_input(act, message):
+    with pytest.raises(ValueError, match=message):
+        act()
+
+
+@pytest.mark.slow
+def test_classes_of_the_prose():
+    """Pronouns beside pronouns, auxiliaries beside auxiliaries, and far more information than by chance."""
+    text = load_prose("train")
+    tokenizer = WordTokenizer.fit(text, unk="<unk>", min_count=2)
+    size, x = len(tokenizer.vocabulary), tokenizer.encode(text)
+    classes = brown_classes(x, size, 40)
+    kinds = [[" he", " she", " they"], [" has", " had"], [" can", " could", " will", " would"], [" on", " at", " from"],
+             [" two", " three"]]
+    found = [{int(classes[tokenizer.vocabulary.id(word)]) for word in kind} for kind in kinds]
+    assert all(len(f) == 1 for f in found) and len(set.union(*found)) == len(kinds)
+    pairs = bigrams(x, size)
+    shuffled = classes[torch.randperm(size, generator=torch.Generator().manual_seed(0))]
+    assert mutual_information(class_table(classes, pairs)) > 2 * mutual_information(class_table(shuffled, pairs))

@@ -1,0 +1,282 @@
+"""N-grams against hand counts and dictionaries, EM, and bad input."""
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter, defaultdict
+
+import pytest
+import torch
+
+from course_lib.contract import check_all
+from course_lib.counting import NGram
+from course_lib.counting.counts import distinct
+from course_lib.tokenizers import CharTokenizer
+from tests.support.text import SCHEMES, some_text
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+
+def test_counts_of_abracadabra():
+    tokenizer = CharTokenizer.fit("abracadabra")
+    ids = {c: tokenizer.vocabulary.id(c) for c in "abcdr"}
+    x = tokenizer.encode("abracadabra")
+    unigram = NGram(n=1, vocab_size=5).fit_counts(x)
+    p = unigram.predict(unigram.start(1)).probs[0]
+    for c, count in Counter("abracadabra").items():
+        assert p[ids[c]].item() == pytest.approx(count / 11)
+    bigram = NGram(n=2, vocab_size=5).fit_counts(x)
+    p = bigram.predict(bigram.start(1, torch.tensor([[ids["a"]]]))).probs[0]
+    assert p[ids["b"]].item() == pytest.approx(2 / 4)                # a is followed by b, c, d, b
+    assert p[ids["c"]].item() == pytest.approx(1 / 4)
+    assert p[ids["a"]].item() == 0
+    add = NGram(n=2, vocab_size=5, smoothing="add", alpha=1.0).fit_counts(x)
+    p = add.predict(add.start(1, torch.tensor([[ids["a"]]]))).probs[0]
+    assert p[ids["b"]].item() == pytest.approx(3 / 9)
+    trigram = NGram(n=3, vocab_size=5).fit_counts(x)
+    p = trigram.predict(trigram.start(1, tokenizer.encode("xxxab"[3:])[None])).probs[0]
+    assert p[ids["r"]].item() == pytest.approx(1)                    # ab is followed by r, twice
+
+
+def test_an_unseen_history_gives_what_its_end_gives():
+    """Maximum likelihood is undefined after a history that never occurred; the longest end that did occur decides."""
+    model = NGram(n=3, vocab_size=3).fit_counts([0, 1, 0, 1, 0, 1, 0])            # never 2, never 1 1
+    p = model.predict(model.start(1, torch.tensor([[1, 1]]))).probs[0]
+    assert p.tolist() == pytest.approx([1, 0, 0])                    # after 1 came 0
+    p = model.predict(model.start(1, torch.tensor([[2, 2]]))).probs[0]
+    assert p.tolist() == pytest.approx([3 / 5, 2 / 5, 0])            # nothing fits: the unigram of counted symbols
+
+
+def test_sequences_do_not_run_into_each_other():
+    apart = NGram(n=2, vocab_size=4, bos_id=3).fit_counts([[0, 1], [2, 0]])
+    assert apart.log_prob(torch.tensor([[0, 1]])).exp().item() == pytest.approx(1 / 2 * 1)
+    assert apart.log_prob(torch.tensor([[1, 2]])).exp().item() == 0  # 1 to 2 only crosses the border
+    rows = NGram(n=2, vocab_size=4, bos_id=3).fit_counts(torch.tensor([[0, 1], [2, 0]]))
+    assert torch.equal(rows.packed, apart.packed)
+
+
+# --- against dictionaries ---------------------------------------------------------------------------------------------
+
+
+class Dictionary:
+    """Every scheme written out literally, one probability at a time, from windows in dictionaries."""
+
+    def __init__(self, sequences, order, vocabulary, bos_id, scheme, alpha=None, weights=None):
+        self.order, self.scheme, self.alpha, self.weights, self.bos = order, scheme, alpha, weights, bos_id
+        self.allowed = vocabulary - (bos_id is not None)
+        windows = []
+        for s in sequences:
+            padded = ([] if bos_id is None else [bos_id] * order) + list(s)
+            windows += [tuple(padded[i - order:i + 1]) for i in range(order, len(padded))]
+        self.count = [Counter(w[order - k:] for w in windows) for k in range(order + 1)]      # level k: k + 1 symbols
+        if scheme == "kneser-ney":
+            true = self.count
+            self.count = [dict(c) for c in true]
+            for k in range(order):
+                for gram in true[k]:
+                    if k == 0 or gram[0] != bos_id:
+                        self.count[k][gram] = sum(1 for longer in true[k + 1] if longer[1:] == gram)
+            self.discount = []
+            for c in self.count:
+                n1, n2 = (sum(1 for v in c.values() if v == r) for r in (1, 2))
+                self.discount.append(n1 / (n1 + 2 * n2) if n1 else 0.5)
+        self.after = [defaultdict(dict) for _ in self.count]
+        for k, c in enumerate(self.count):
+            for gram, number in c.items():
+                self.after[k][gram[:-1]][gram[-1]] = number
+
+    def p(self, w, history):
+        history = tuple(history)[len(history) - self.order:]
+        if w == self.bos:
+            return 0.0
+        if self.scheme == "add":
+            row = self.after[self.order].get(history, {})
+            return (row.get(w, 0) + self.alpha) / (sum(row.values()) + self.alpha * self.allowed)
+        return self.level(self.order, w, history)
+
+    def level(self, k, w, history):
+        if k < 0:
+            return 1 / self.allowed
+        row = self.after[k].get(history[len(history) - k:])
+        shorter = self.level(k - 1, w, history)
+        if row is None:
+            return shorter
+        total = sum(row.values())
+        if self.scheme == "none":
+            return row.get(w, 0) / total
+        if self.scheme == "interpolated":
+            weight = self.weights[k][min(total.bit_length() - 1, len(self.weights[k]) - 1)]
+            return weight * row.get(w, 0) / total + (1 - weight) * shorter
+        d = self.discount[k]
+        return max(row.get(w, 0) - d, 0) / total + d * len(row) / total * shorter
+
+
+@pytest.mark.parametrize("bos_id", [None, 2])
+@pytest.mark.parametrize("order", [0, 1, 2, 3])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_scheme_is_its_formula(scheme, order, bos_id):
+    vocabulary = 5
+    lengths = (90, 7, 33, *[3] * 12)                                 # many starts, some of them alike
+    sequences = [some_text(vocabulary, length, seed, without=bos_id) for seed, length in enumerate(lengths)]
+    model = NGram(n=order + 1, vocab_size=vocabulary, bos_id=bos_id, smoothing=scheme, **SCHEMES[scheme]).double().fit_counts(sequences)
+    model.smoothing.randomize(torch.Generator().manual_seed(order))
+    if scheme == "kneser-ney":
+        model.fit_counts(sequences)                                  # the discounts of the counts
+    weights = model.smoothing.weights.tolist() if scheme == "interpolated" else None
+    literal = Dictionary(sequences, order, vocabulary, bos_id, scheme, SCHEMES[scheme].get("alpha"), weights)
+
+    x = torch.tensor([some_text(vocabulary, 40, 77), some_text(vocabulary, 40, 78)])            # with unseen histories
+    prompt = None if bos_id is not None else torch.tensor([[4, 4, 0, 1], [1, 1, 1, 1]])
+    table = model.conditionals(x, prompt).probs
+    factors = model.conditionals(x, prompt).log_prob(x)
+    for b in range(2):
+        before = [bos_id] * order if prompt is None else prompt[b].tolist()
+        for i in range(x.shape[1]):
+            history = before + x[b, :i].tolist()
+            expected = [literal.p(w, history) for w in range(vocabulary)]
+            assert table[b, i].tolist() == pytest.approx(expected, abs=1e-12)
+    assert torch.allclose(model.log_prob(x, prompt), factors.sum(1), rtol=1e-12)
+
+
+def test_words_too_many_for_one_integer():
+    """Windows of five symbols out of three million do not fit an integer of 63 bits when read as one number."""
+    vocabulary, order = 3_000_000, 4
+    rng = random.Random(1)
+    common = [rng.randrange(vocabulary) for _ in range(12)]
+    text = [common[0]]
+    for _ in range(400):
+        text.append(rng.choice(common[:3]) if rng.random() < 0.7 else rng.choice(common))
+    model = NGram(n=order + 1, vocab_size=vocabulary, smoothing="kneser-ney").double().fit_counts(text)
+    literal = Dictionary([text], order, vocabulary, None, "kneser-ney")
+    x = torch.tensor([text[50:90]])
+    got = model.log_prob(x, torch.tensor([text[40:50]])).item()
+    expected = sum(math.log(literal.p(text[i], text[:i])) for i in range(50, 90))
+    assert got == pytest.approx(expected, rel=1e-10)
+    grams, counts = distinct(torch.tensor([text[i:i + 5] for i in range(len(text) - 4)]))
+    by_hand = Counter(tuple(text[i:i + 5]) for i in range(len(text) - 4))
+    assert grams.tolist() == sorted(map(list, by_hand)) and counts.tolist() == [by_hand[g] for g in sorted(by_hand)]
+
+
+# --- weights of interpolation -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("buckets", [1, 4])
+def test_em_never_lowers_the_held_out_likelihood(buckets):
+    text = some_text(6, 3000, seed=5)
+    model = NGram(n=4, vocab_size=6, smoothing="interpolated", buckets=buckets).double().fit_counts(text[:1000])
+    curve = model.fit_weights(text[1000:2000], steps=40)
+    assert len(curve) == 40 and curve[-1] > curve[0] + 0.01
+    assert all(b >= a - 1e-12 for a, b in zip(curve, curve[1:]))
+    x, prompt = torch.tensor([text[1003:2000]]), torch.tensor([text[1000:1003]])
+    own = model.log_prob(x, prompt).item() / 997                     # the curve is the model's own log-likelihood
+    assert own >= curve[-1] and model.fit_weights(text[1000:2000], steps=1) == pytest.approx([own], abs=1e-12)
+
+
+def test_em_finds_the_best_weights():
+    text = some_text(4, 900, seed=6)
+    model = NGram(n=2, vocab_size=4, smoothing="interpolated").double().fit_counts(text[:60])
+    model.fit_weights(text[300:], steps=400)
+    fitted = model.smoothing.weights[:, 0].clone()
+    x, prompt = torch.tensor([text[301:]]), torch.tensor([text[300:301]])
+    best = model.log_prob(x, prompt).item()
+    for level in (0, 1):
+        for step in (-0.02, 0.02):
+            model.smoothing.weights[:, 0] = fitted
+            model.smoothing.weights[level, 0] = (fitted[level] + step).clamp(0, 1)
+            assert model.log_prob(x, prompt).item() < best + 1e-9
+    assert 0.05 < fitted[1] < 0.999                                  # an inner optimum, not a boundary
+
+
+def test_weights_fitted_on_the_counted_text_trust_the_longest_history():
+    text = some_text(4, 300, seed=7)
+    model = NGram(n=4, vocab_size=4, smoothing="interpolated").fit_counts(text)
+    model.fit_weights(text, steps=200)
+    assert model.smoothing.weights[3, 0] > 0.95
+
+
+# --- input and use ----------------------------------------------------------------------------------------------------
+
+
+def test_bos_is_never_predicted_nor_drawn():
+    for scheme, options in SCHEMES.items():
+        model = NGram(n=2, vocab_size=4, bos_id=0, smoothing=scheme, **options).fit_counts([[1, 2, 3, 1], [2, 1]])
+        assert (model.conditionals(torch.tensor([[1, 0, 3]])).probs[..., 0] == 0).all()
+        assert (model.log_prob(torch.tensor([[1, 0, 3]])) == -math.inf).all()
+        assert (model.sample(50, length=20, generator=torch.Generator().manual_seed(0)) != 0).all()
+
+
+def test_samples_are_the_same_whatever_their_number_and_follow_a_prompt():
+    model = NGram(n=3, vocab_size=5, smoothing="add").fit_counts(some_text())
+    prompt = torch.tensor([[3, 1, 0]])
+    three = model.sample(3, length=8, context=prompt.expand(3, -1), generator=torch.Generator().manual_seed(4))
+    one = model.sample(1, length=8, context=prompt, generator=torch.Generator().manual_seed(4))
+    assert three.shape == (3, 8) and torch.equal(three[:1], one)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_dtype_follows_the_model(dtype):
+    model = NGram(n=3, vocab_size=5, smoothing="kneser-ney").to(dtype).fit_counts(some_text())
+    x, prompt = torch.tensor([some_text(5, 20, 9)]), torch.tensor([[0, 1]])
+    assert model.log_prob(x, prompt).dtype == dtype
+    assert model.conditionals(x, prompt).logits.dtype == dtype
+    double = NGram(n=3, vocab_size=5, smoothing="kneser-ney").double().fit_counts(some_text())
+    assert model.log_prob(x, prompt).item() == pytest.approx(double.log_prob(x, prompt).item(), rel=1e-5)
+    late = NGram(n=3, vocab_size=5, smoothing="kneser-ney").fit_counts(some_text()).double()      # converted after counting: exact
+    late.smoothing.discounts.copy_(double.smoothing.discounts)
+    assert torch.equal(late.log_prob(x, prompt), double.log_prob(x, prompt))
+
+
+def test_rows_of_a_batch_do_not_meet():
+    model = NGram(n=3, vocab_size=5, bos_id=4, smoothing="kneser-ney").fit_counts([some_text(4, 80)])
+    x = torch.tensor([some_text(4, 9, seed) for seed in range(6)])
+    assert torch.equal(model.log_prob(x), torch.cat([model.log_prob(row[None]) for row in x]))
+
+
+@pytest.mark.gpu
+def test_on_a_gpu():
+    model = NGram(n=3, vocab_size=5, bos_id=4, smoothing="interpolated", buckets=3).fit_counts([some_text(4, 80)])
+    x = torch.tensor([some_text(4, 9, seed) for seed in range(6)])
+    expected = model.log_prob(x)
+    gpu = NGram(n=3, vocab_size=5, bos_id=4, smoothing="interpolated", buckets=3).cuda().fit_counts([some_text(4, 80)])
+    assert torch.allclose(gpu.log_prob(x.cuda()).cpu(), expected)
+    assert torch.allclose(model.cuda().conditionals(x.cuda()).log_prob(x.cuda()).sum(1).cpu(), expected)
+    model.fit_weights(some_text(4, 50, 3))
+    check_all(model, length=4)
+
+
+@pytest.mark.parametrize("act, message", [
+    (lambda: NGram(n=0, vocab_size=5), "n is 0; a window has at least one symbol"),
+    (lambda: NGram(n=2, vocab_size=5, bos_id=5), "bos_id is 5; this vocabulary has 5 symbols, 0..4"),
+    (lambda: NGram(n=2, vocab_size=1), "k is 1"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="good-turing"), "smoothing is 'good-turing'; there are none, add"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="add", alpha=0.0), "alpha is 0.0; a smoothing count is a positive number"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="interpolated", buckets=0), "buckets is 0"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts([]), "tokens is empty"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts([[0, 1], []]), "tokens holds an empty sequence"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts([0, 7]), "tokens holds 7; this vocabulary has 5 symbols, 0..4"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts([0, -1]), "tokens holds -1"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts("abc"), "tokens is a string; encode it first"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts([[0.5, 1.0]]), "expected integers"),
+    (lambda: NGram(n=2, vocab_size=5, bos_id=0).fit_counts([1, 0, 2]), "tokens holds bos_id = 0; the model puts it in front"),
+    (lambda: NGram(n=4, vocab_size=5).fit_counts([[0, 1, 2], [1, 2]]), "no sequence of n = 4 symbols or more"),
+    (lambda: NGram(n=2, vocab_size=5).log_prob(torch.tensor([[0]]), torch.tensor([[0]])), "no counts yet; call fit_counts"),
+    (lambda: NGram(n=2, vocab_size=5).fit_weights([0, 1]), "only \"interpolated\" has weights"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="interpolated").fit_weights([0, 1]), "no counts yet"),
+    (lambda: _fitted().log_prob(torch.tensor([[0, 1]])), "context is None; without a bos_id, a 3-gram starts after a prompt"),
+    (lambda: _fitted().sample(2, length=3), "context is None"),
+    (lambda: _fitted().sample(2, context=torch.tensor([[0, 1]] * 2)), "length is None"),
+    (lambda: _fitted().log_prob(torch.tensor([[0]]), torch.tensor([[1]])), "context has 1 symbols; .* the last 2"),
+    (lambda: _fitted().sample(2, length=3, context=torch.tensor([[0, 1]])), r"expected \(B, P\) with B = 2"),
+    (lambda: _fitted().log_prob(torch.tensor([[0]]), torch.tensor([[1, 9]])), "context holds 9"),
+    (lambda: _fitted().log_prob(torch.tensor([[5]]), torch.tensor([[1, 1]])), "x holds 5"),
+    (lambda: _fitted().log_prob(torch.zeros(1, 0, dtype=torch.long), torch.tensor([[1, 1]])), "sequences are empty"),
+    (lambda: _fitted().log_prob(torch.zeros(0, 3, dtype=torch.long)), "empty batch"),
+    (lambda: NGram(n=5, vocab_size=65).randomize(), "randomize would draw 65"),
+])
+def test_bad_input(act, message):
+    with pytest.raises(ValueError, match=message):
+        act()
+
+
+def _fitted():
+    return NGram(n=3, vocab_size=5).fit_counts(some_text())

@@ -1,0 +1,246 @@
+"""What is in the sets: the bundled digits always, the others where COURSE_DATA has them."""
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+import torch
+from scipy.io import loadmat
+from scipy.stats import multivariate_normal
+from sklearn.datasets import load_digits
+
+from course_lib.data import load_data
+from course_lib.data.download import local
+from course_lib.data.readers import read_binary_text, read_idx
+from course_lib.data.registry import REGISTRY
+
+PARTS = ("train", "valid", "test")
+
+
+def check_images(splits, sizes, columns, top, labels=True):
+    """Shapes, dtype, values, labels: what every set of images promises."""
+    for part, size in zip(PARTS, sizes, strict=True):
+        x = getattr(splits, part)
+        assert x.shape == (size, columns) and x.dtype == torch.uint8 and x.is_contiguous()
+        assert x.min() == 0 and x.max() == top
+        if labels:
+            assert splits.labels[part].shape == (size,) and splits.labels[part].dtype == torch.int64
+    assert splits.info["maximum"] == top and np.prod(splits.info["image_shape"]) == columns
+    assert (splits.labels is not None) == labels
+
+
+def spread(mass):
+    """The variance of the position under this mass."""
+    position, p = torch.arange(len(mass)), mass / mass.sum()
+    return (p * (position - (p * position).sum()) ** 2).sum()
+
+
+@pytest.mark.parametrize("grey", [False, True])
+@pytest.mark.parametrize("split", ["shuffled", "writers"])
+def test_digits_are_the_bundled_images_each_in_one_part(split, grey):
+    splits, source = load_data("digits", split=split, grey=grey), load_digits()
+    check_images(splits, (1000, 350, 447), 64, 16 if grey else 1)
+    images = source.data if grey else source.data >= 8
+    # RandomState's stream is frozen, so this is the order on every machine and in every version of numpy.
+    order = np.random.RandomState(0).permutation(1797) if split == "shuffled" else np.arange(1797)
+    np.testing.assert_array_equal(torch.cat([getattr(splits, part) for part in PARTS]).numpy(), images[order])
+    np.testing.assert_array_equal(torch.cat([splits.labels[part] for part in PARTS]), source.target[order])
+    assert all(len(splits.labels[part].unique()) == 10 for part in PARTS)
+    assert splits.info["image_shape"] == (8, 8) and (splits.info["split"], splits.info["grey"]) == (split, grey)
+
+
+def test_digits_are_shuffled_and_black_and_white_unless_asked_otherwise():
+    given, asked = load_data("digits"), load_data("digits", split="shuffled", grey=False)
+    assert given.info == asked.info and all(torch.equal(getattr(given, part), getattr(asked, part)) for part in PARTS)
+    assert not torch.equal(given.train, load_data("digits", split="writers").train)
+
+
+def test_grey_levels_are_split_as_black_and_white():
+    for split in ("shuffled", "writers"):
+        grey, binary = load_data("digits", split=split, grey=True), load_data("digits", split=split)
+        assert all(torch.equal(getattr(grey, part) >= 8, getattr(binary, part).bool()) for part in PARTS)
+
+
+def test_neighbours_in_the_file_are_alike_and_after_the_shuffle_no_longer():
+    """What the protocol says of the file's order: an image and the next one of the same digit, in differing pixels."""
+    def apart(split):
+        splits = load_data("digits", split=split)
+        x, y = torch.cat([getattr(splits, part) for part in PARTS]), torch.cat([splits.labels[part] for part in PARTS])
+        return np.mean([(digit[1:] != digit[:-1]).sum(1).double().mean() for digit in (x[y == c] for c in range(10))])
+
+    assert apart("writers") < 9 < 11 < apart("shuffled")
+
+
+def pixels_apart(splits) -> dict[str, float]:
+    """Nats an image of independent pixels, with add-one counts from train."""
+    p = (splits.train.double().sum(0) + 1) / (len(splits.train) + 2)
+    parts = {part: getattr(splits, part).double() for part in PARTS}
+    return {part: -(x * p.log() + (1 - x) * (1 - p).log()).sum(1).mean().item() for part, x in parts.items()}
+
+
+def test_independent_pixels_on_digits():
+    """The figure that every model must beat, and what the writers' order does to the same 64 numbers."""
+    protocol = load_data("digits").info["protocol"]
+    shuffled, writers = (pixels_apart(load_data("digits", split=split)) for split in ("shuffled", "writers"))
+    assert f"independent pixels give {shuffled['test']:.2f} nats on test" in protocol
+    assert f"There independent pixels give {writers['valid']:.2f} nats on valid and {writers['test']:.2f} on test" in protocol
+    # A table of 64 numbers cannot over-fit 1,000 images: what it loses elsewhere is the split's doing.
+    assert max(abs(shuffled[part] - shuffled["train"]) for part in PARTS) < 0.5 < 1 < writers["valid"] - writers["train"]
+
+
+@pytest.mark.data
+def test_mnist(course_data):
+    splits = load_data("mnist")
+    check_images(splits, (50000, 10000, 10000), 784, 255)
+    assert splits.labels["train"][:5].tolist() == [5, 0, 4, 1, 9]    # the order that everyone knows
+    assert splits.labels["test"][:5].tolist() == [7, 2, 1, 0, 4]
+    whole = read_idx(course_data / "mnist" / "train-images-idx3-ubyte.gz")
+    np.testing.assert_array_equal(splits.valid.view(-1, 28, 28).numpy(), whole[50000:])
+
+
+@pytest.mark.data
+def test_binarized_mnist(course_data):
+    splits = load_data("binarized_mnist")
+    check_images(splits, (50000, 10000, 10000), 784, 1, labels=False)
+    assert splits.info["comparable_with_papers"] is True
+
+
+@pytest.mark.data
+def test_binarized_mnist_was_drawn_from_mnist_and_its_test_rows_are_sorted_by_digit(course_data):
+    binary, grey = load_data("binarized_mnist"), load_data("mnist")
+    with np.load(course_data / "binarized_mnist" / "source_index.npz") as source:
+        index, label = torch.from_numpy(source["test_index"]).long(), torch.from_numpy(source["test_label"]).long()
+    assert (label.diff() >= 0).all() and len(label.unique()) == 10
+    assert torch.equal(grey.labels["test"][index], label)
+    levels = grey.test[index]
+    assert not binary.test[levels == 0].any() and binary.test[levels == 255].all()
+    # Drawn, not thresholded: middle levels give ones in proportion.
+    middle = (levels > 100) & (levels < 155)
+    assert abs(binary.test[middle].float().mean() - levels[middle].float().mean() / 255) < 0.01
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name, separator", [("binarized_mnist", " "), ("nltcs", ","), ("plants", ",")])
+def test_public_text_regenerated_from_the_arrays_has_the_hash_of_the_table(course_data, tmp_path, name, separator):
+    splits = load_data(name)
+    for part, file in zip(PARTS, REGISTRY[name].files, strict=True):
+        x = getattr(splits, part).numpy()
+        text = np.full((len(x), 2 * x.shape[1]), ord(separator), np.uint8)
+        text[:, ::2] = x + ord("0")
+        text[:, -1] = ord("\n")
+        assert text.nbytes == file.size
+        assert "sha256:" + hashlib.sha256(text).hexdigest() == file.hash, file.name
+        if part == "test":
+            (tmp_path / file.name).write_bytes(text.tobytes())
+            np.testing.assert_array_equal(read_binary_text(tmp_path / file.name, x.shape[1], separator), x)
+
+
+@pytest.mark.data
+def test_fashion_mnist_test_files(course_data):
+    entry = REGISTRY["fashion_mnist"]
+    images = read_idx(local("fashion_mnist", entry.file("t10k-images-idx3-ubyte.gz")))
+    labels = read_idx(local("fashion_mnist", entry.file("t10k-labels-idx1-ubyte.gz")))
+    assert images.shape == (10000, 28, 28) and images.min() == 0 and images.max() == 255
+    assert np.bincount(labels).tolist() == [1000] * 10
+
+
+@pytest.mark.data
+def test_caltech_silhouettes_on_a_split_of_ones_own(course_data):
+    splits = load_data("caltech101_silhouettes")
+    check_images(splits, (4100, 2264, 2307), 784, 1)
+    assert splits.info["comparable_with_papers"] is False and splits.info["split"] == "own"
+    assert "not comparable with papers" in splits.info["protocol"]
+    labels = torch.cat([splits.labels[part] for part in PARTS])
+    assert labels.min() == 0 and labels.max() == 100 and len(splits.info["class_names"]) == 101
+    # The same images and classes as the file, none lost or twice.
+    file = loadmat(course_data / "caltech101_silhouettes" / "caltech101_silhouettes_28.mat")
+    theirs = 1 - file["X"].reshape(-1, 28, 28).transpose(0, 2, 1).reshape(-1, 784)
+    theirs = np.concatenate([theirs, file["Y"].ravel()[:, None] - 1], 1)
+    ours = np.concatenate([torch.cat([getattr(splits, part) for part in PARTS]).numpy(), labels.numpy()[:, None]], 1)
+    np.testing.assert_array_equal(ours[np.lexsort(ours.T)], theirs[np.lexsort(theirs.T)])
+    # Upright and the object one: an aeroplane's mass spreads along the rows, and no object fills the frame's corners.
+    planes = torch.cat([getattr(splits, part)[splits.labels[part] == 0] for part in PARTS]).view(-1, 28, 28).double()
+    assert splits.info["class_names"][0] == "Airplanes Side 2"
+    down, across = (spread(planes.sum((0, other))) for other in (2, 1))
+    assert across > 1.5 * down
+    assert splits.train.view(-1, 28, 28)[:, [0, 0, -1, -1], [0, -1, 0, -1]].float().mean() < 0.1
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name, sizes, columns", [
+    ("nltcs", (16181, 2157, 3236), 16), ("plants", (17412, 2321, 3482), 69)])
+def test_density_sets(course_data, name, sizes, columns):
+    splits = load_data(name)
+    for part, size in zip(PARTS, sizes, strict=True):
+        x = getattr(splits, part)
+        assert x.shape == (size, columns) and x.dtype == torch.uint8 and x.unique().tolist() == [0, 1]
+    assert splits.labels is None
+
+
+@pytest.mark.data
+def test_tiny_shakespeare(course_data):
+    splits = load_data("tiny_shakespeare")
+    assert (len(splits.train), len(splits.valid), len(splits.test)) == (1003854, 55770, 55770)
+    assert len(set(splits.train + splits.valid + splits.test)) == 65
+    assert splits.train.startswith("First Citizen:\nBefore we proceed")
+
+
+@pytest.mark.data
+def test_names(course_data):
+    splits = load_data("names")
+    parts = [getattr(splits, part) for part in PARTS]
+    assert [len(part) for part in parts] == [23595, 2949, 2950]
+    lines = (course_data / "names" / "names.txt").read_text().split()
+    together = [name for part in parts for name in part]
+    assert len(lines) - len(together) == 2539
+    assert len(set(together)) == len(together) and set(together) == set(lines)
+    assert set("".join(together)) == set("abcdefghijklmnopqrstuvwxyz")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name, rows, columns, gaussian", [
+    ("red_wine", 1599, 11, -13.18), ("white_wine", 4898, 11, -13.20), ("parkinsons", 5875, 15, -10.85),
+    ("ionosphere", 351, 32, -41.24), ("boston_housing", 506, 10, None)])
+def test_a_single_gaussian_on_the_tables_gives_the_published_figure(course_data, name, rows, columns, gaussian):
+    """Uria, Murray and Larochelle 2013, table 1, within a standard error: the columns and the scaling are theirs."""
+    scores = []
+    for fold in range(10):
+        splits = load_data(name, fold=fold)
+        parts = [getattr(splits, part) for part in PARTS]
+        assert sum(map(len, parts)) == rows and parts[0].shape[1] == columns and parts[0].dtype == torch.float64
+        x = torch.cat(parts[:2]).numpy()
+        law = multivariate_normal(x.mean(0), np.cov(x.T, bias=True))
+        scores.append(law.logpdf(parts[2].numpy()).mean())
+    if gaussian is not None:
+        assert abs(np.mean(scores) - gaussian) < np.std(scores, ddof=1) / np.sqrt(10)
+    assert splits.info["comparable_with_papers"] is (gaussian is not None)
+
+
+@pytest.mark.data
+def test_multi30k_is_lines_side_by_side(course_data):
+    splits = load_data("multi30k")
+    assert [len(getattr(splits, part)) for part in PARTS] == [29000, 1014, 1000]
+    german, english = splits.train[0]
+    assert german == "Zwei junge weiße Männer sind im Freien in der Nähe vieler Büsche."
+    assert english == "Two young, White males are outside near many bushes."
+    back = load_data("multi30k", source="en", target="fr")
+    assert [pair[0] for pair in back.test] == [pair[1] for pair in splits.test]
+    assert "29,000 pairs" in repr(splits)
+    with pytest.raises(ValueError, match="source and target are both 'en'"):
+        load_data("multi30k", source="en", target="en")
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name, sizes, share, first", [
+    ("sst2", [6920, 872, 1821], 0.52, "a stirring , funny and finally transporting re imagining of beauty and the beast and 1930s "
+     "horror films"),
+    ("cola", [8551, 527, 516], 0.70, "Our friends won't buy this analysis, let alone the next one we propose.")])
+def test_labelled_sentences(course_data, name, sizes, share, first):
+    splits = load_data(name)
+    assert [len(getattr(splits, part)) for part in PARTS] == sizes
+    assert [len(splits.labels[part]) for part in PARTS] == sizes
+    assert splits.train[0] == first and splits.labels["train"][0] == 1
+    assert splits.labels["train"].double().mean().item() == pytest.approx(share, abs=0.01)
+    assert all(text and "\t" not in text for part in PARTS for text in getattr(splits, part))
+    assert splits.info["comparable_with_papers"] is False and len(splits.info["class_names"]) == 2

@@ -1,0 +1,38 @@
+"""Stories from a grammar: whole, repeatable, and of the subject that they say."""
+from __future__ import annotations
+
+import pytest
+
+from course_lib.data.toy_stories import ADJECTIVES, STRANGE, SUBJECTS, stories
+from tests.support.random import rng
+
+
+def test_sentences_tags_and_spans_fit():
+    for story in stories(200, rng()):
+        for i, sentence in enumerate(story.sentences):
+            assert len(sentence.words) == len(sentence.tags) and sentence.tags.count("VERB") == 1
+            phrase = {name: sentence.words[a:b + 1] for name, (a, b) in sentence.spans.items()}
+            assert all(words[:-1] == () or words[0] in ADJECTIVES and len(words) == 2 for words in phrase.values())
+            things, places = ({w for s in SUBJECTS.values() for w in s[k].split()} for k in (2, 3))
+            assert phrase["what"][-1] in things and phrase["where"][-1] in places
+            assert (phrase["who"] in (("he",), ("she",))) == (i > 0)
+
+
+def test_the_pronoun_is_the_persons():
+    women = {w for s in SUBJECTS.values() for w in s[0].split(" / ")[1].split()}
+    for story in stories(200, rng(1)):
+        a, b = story.sentences[0].spans["who"]
+        assert {s.words[0] for s in story.sentences[1:]} == {"she" if story.sentences[0].words[b] in women else "he"}
+
+
+def test_words_are_of_the_subject_but_for_a_share():
+    found = [s.words[s.spans["what"][1]] in SUBJECTS[story.subject][2].split()
+             for story in stories(1500, rng(2)) for s in story.sentences]
+    want = 1 - STRANGE * 3 / 4
+    assert abs(sum(found) / len(found) - want) < 4 * (want * (1 - want) / len(found)) ** 0.5
+
+
+def test_repeatable_and_bad_input_is_named():
+    assert stories(5, rng(3)) == stories(5, rng(3)) != stories(5, rng(4))
+    with pytest.raises(ValueError, match="num is 0"):
+        stories(0)

@@ -1,0 +1,256 @@
+"""Decoding: against exhaustive search, plain loops and the law; for tables, n-grams and GPT alike."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.counting import NGram
+from course_lib.decoding import (
+    beam_search,
+    exhaustive,
+    greedy,
+    keep_top_k,
+    keep_top_p,
+    log_probs,
+    reshape,
+    sample,
+    stochastic_beam,
+)
+from course_lib.density import FVSBN, Mixture
+from course_lib.transformer import left_pad
+from tests.contract.models import AnyLength, Linear
+from tests.decoding import checks as check
+from tests.decoding.checks import Tree, random_table, random_tree
+from tests.support.random import redrawn, rng
+from tests.support.tensors import same
+from tests.transformer.checks import next_logits, small
+
+
+def test_greedy_takes_the_best_step():
+    check.takes_the_best_step(greedy)
+
+
+def test_greedy_misses_what_beam_search_finds():
+    """The slide's tree: yes, yes has probability 0.2; ok, ok has 0.24."""
+    tree = Tree(3, {(): [0.2, 0.5, 0.3], (1,): [0.3, 0.4, 0.3], (2,): [0.1, 0.1, 0.8], (1, 1): [1, 0, 0],
+                    (2, 2): [1, 0, 0]})
+    assert greedy(tree, 5, eos_id=0).tokens.tolist() == [[1, 1, 0]]
+    assert beam_search(tree, 5, beams=2, eos_id=0, length_penalty=0).tokens.tolist() == [[[2, 2, 0]]]
+    assert exhaustive(tree, 5, eos_id=0).tokens.tolist() == [[[2, 2, 0]]]
+
+
+def test_a_wide_beam_is_exhaustive_search():
+    check.wide_beam_is_exhaustive(beam_search)
+
+
+def test_a_narrow_beam_is_the_plain_loop():
+    check.narrow_beam_is_the_plain_loop(beam_search)
+
+
+def test_a_beam_of_one_is_greedy():
+    check.width_one_is_greedy(beam_search)
+
+
+@pytest.mark.parametrize("draw", [greedy, sample])
+def test_what_was_written_can_be_trained_on(draw):
+    """Decoding runs in inference mode; what comes out are ordinary tensors, and the model is as it was."""
+    model = small()
+    found = draw(model, 5, batch=2, eos_id=2)
+    assert not any(part.is_inference() for part in found)
+    model.train().loss(found.tokens)[0].backward()
+    assert model.tokens.weight.grad.abs().sum() > 0
+
+
+DECODERS = {"greedy": lambda model, n, context: greedy(model, n, context, eos_id=2),
+            "beam search": lambda model, n, context: beam_search(model, n, context, eos_id=2, beams=3, num_return=2)}
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_rows_of_a_batch_are_alone(name):
+    check.rows_of_a_batch_are_alone(DECODERS[name])
+
+
+def test_exhaustive_search_finds_all_there_is():
+    tree = random_tree(1, V=3, depth=3)
+    found = exhaustive(tree, 3, eos_id=2, num_return=99)
+    assert found.tokens.shape[1] == 1 + 2 + 4 * 3 and (found.score.diff() <= 0).all()
+    same(found.log_prob.exp().sum(), torch.tensor(1.0).double())
+    rows = {tuple(t[:n]) for t, n in zip(found.tokens[0].tolist(), found.length[0].tolist())}
+    assert len(rows) == 15 and all((2 not in row[:-1]) and (row[-1] == 2 or len(row) == 3) for row in rows)
+    normalised = exhaustive(tree, 3, eos_id=2, num_return=99, length_penalty=0.7)
+    same(normalised.score, normalised.log_prob / normalised.length ** 0.7, 1e-6)
+
+
+def test_the_exponent_decides_between_short_and_long():
+    tree = Tree(3, {(): [0.4, 0.6, 0], (1,): [0, 0.6, 0.4], (1, 1): [0, 0.9, 0.1]})
+    short = beam_search(tree, 3, eos_id=0, beams=3, length_penalty=0.0).tokens.tolist()
+    long = beam_search(tree, 3, eos_id=0, beams=3, length_penalty=1.0)
+    assert short == [[[0]]] and long.tokens.tolist() == [[[1, 1, 1]]]
+    same(long.score[0], torch.tensor([0.6 * 0.6 * 0.9]).double().log() / 3, 1e-6)
+
+
+def test_where_fewer_sequences_exist_than_asked_for():
+    found = beam_search(Tree(2, {(): [0.5, 0.5]}), 1, beams=4, num_return=4)
+    assert found.score.isfinite().tolist() == [[True, True, False, False]]
+    certain = beam_search(Tree(3, {(): [0, 0, 1]}), 2, eos_id=2, beams=3, num_return=3)
+    assert certain.tokens[0, 0].tolist()[:1] == [2] and certain.score[0].tolist() == [0, -torch.inf, -torch.inf]
+
+
+# --- truncation ------------------------------------------------------------------------------------------------------
+
+
+def test_top_k():
+    check.keeps_top_k(keep_top_k)
+
+
+def test_top_p():
+    check.keeps_top_p(keep_top_p)
+
+
+def test_top_p_is_the_smallest_set():
+    """Against trying sets by size: the values kept are the likeliest, and one fewer does not reach p."""
+    log_p = torch.randn(200, 8, generator=rng(), dtype=torch.float64).log_softmax(-1)
+    for p in (0.05, 0.3, 0.6, 0.9, 0.999):
+        keep = keep_top_p(log_p, p)
+        ranked = log_p.exp().sort(dim=-1, descending=True).values
+        size = (ranked.cumsum(-1) < p).sum(-1) + 1
+        assert torch.equal(keep.sum(-1), size)
+        same((log_p.exp() * keep).sum(-1), ranked.cumsum(-1).gather(1, size[:, None] - 1)[:, 0])
+
+
+def test_reshape():
+    check.reshapes(reshape)
+
+
+# --- drawing ---------------------------------------------------------------------------------------------------------
+
+
+def test_sample_follows_the_law():
+    check.draws_what_it_says(sample)
+
+
+def test_sample_gives_the_same_first_rows():
+    check.draws_the_same_first_rows(sample)
+
+
+def test_sample_is_the_models_own_sample():
+    for model, n in ((random_table(), None), (small(vocab_size=5), 6)):
+        ours = sample(model, n, batch=20, generator=rng(3)).tokens
+        assert torch.equal(ours, model.sample(20, length=n, generator=rng(3)).long())
+
+
+def test_sample_at_temperature_zero_is_greedy():
+    model = small(vocab_size=5)
+    for options in ({"temperature": 0}, {"top_k": 1}, {"top_p": 1e-6}):
+        found = sample(model, 6, batch=2, generator=rng(), **options)
+        assert torch.equal(found.tokens, greedy(model, 6, batch=2).tokens)
+
+
+def test_stochastic_beam_draws_without_replacement():
+    check.draws_without_replacement(stochastic_beam)
+
+
+def test_stochastic_beam_of_a_gpt_gives_different_sequences_with_their_probabilities():
+    model = redrawn(small(vocab_size=5, bos_id=None), seed=2)
+    prompts = left_pad([[1, 2], [4]])
+    found = stochastic_beam(model, 4, prompts, beams=6, generator=rng())
+    for row, log_p, prompt in zip(found.tokens, found.log_prob, ([1, 2], [4])):
+        assert len({tuple(t) for t in row.tolist()}) == 6
+        same(log_p, model.log_prob(row, torch.tensor([prompt] * 6)), 1e-8)
+
+
+# --- any model -------------------------------------------------------------------------------------------------------
+
+
+def some_ngram():
+    return NGram(n=3, vocab_size=5, bos_id=0, smoothing="add").fit_counts([1, 2, 3, 1, 2, 4, 1, 1, 3, 2, 1, 2, 3, 4])
+
+
+@pytest.mark.parametrize("make, length", [
+    (lambda: redrawn(FVSBN(5, order=[2, 0, 3, 4, 1])), None), (random_table, None), (some_ngram, 4),
+    (lambda: small(vocab_size=4), 4), (lambda: redrawn(Linear(3, Categorical(5), order=[1, 2, 0])), None),
+    (lambda: redrawn(Linear(2, DiscretizedLogisticMixture(3, 16), order=[1, 0])), None),
+    (lambda: redrawn(AnyLength(Categorical(3))), 4),
+])
+def test_works_for_every_kind_of_model(make, length):
+    """Whatever is found has the log-probability that the model itself gives it, its columns in their places."""
+    model = make()
+    modes = [m.training for m in model.modules()]
+    found = [greedy(model, length, batch=2), sample(model, length, batch=3, generator=rng(), top_k=3)]
+    several = [beam_search(model, length, beams=3, num_return=3), stochastic_beam(model, length, beams=3, generator=rng()),
+               exhaustive(model, length, num_return=4)]
+    for decoded in found + [type(d)(*(part[0] for part in d)) for d in several]:
+        same(decoded.log_prob, model.log_prob(decoded.tokens).double(), 1e-5)
+    assert several[2].score[0, 0] >= several[0].score[0, 0] * decoded.tokens.shape[-1] - 1e-9
+    assert [m.training for m in model.modules()] == modes
+
+
+def test_never_writes_the_impossible():
+    """The start symbol of an n-gram has probability zero; wide beams, high temperatures and ties do not bring it in."""
+    model = some_ngram()
+    for found in (beam_search(model, 2, beams=20, num_return=16), stochastic_beam(model, 2, beams=16, generator=rng()),
+                  sample(model, 6, batch=500, temperature=50.0, top_k=5, generator=rng())):
+        assert not (found.tokens == 0).any()
+
+
+def test_leaves_training_mode_as_it_was_and_draws_without_dropout():
+    model = small(dropout=0.5).train()
+    plain = small()
+    assert torch.equal(greedy(model, 8).tokens, greedy(plain, 8).tokens) and model.training
+    same(beam_search(model, 8).score, beam_search(plain, 8).score)
+
+
+def test_past_the_window():
+    model = small(window=4)
+    a, b = greedy(model, 12).tokens[0].tolist(), [0]
+    for _ in range(12):
+        b.append(int(next_logits(model, b).argmax()))
+    assert a == b[1:]
+
+
+GPT5 = small(vocab_size=5)
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: greedy(GPT5), "length is None; GPT has no fixed number of variables"),
+    (lambda: greedy(GPT5, 0), "length is 0"),
+    (lambda: greedy(GPT5, 3, eos_id=5), r"eos_id is 5; the values are 0..4"),
+    (lambda: greedy(random_table(), eos_id=1), "eos_id is 1; Tabular has 4 variables, all of them written"),
+    (lambda: greedy(random_table(), 3), "length is 3; this model has 4 variables"),
+    (lambda: greedy(GPT5, 3, batch=0), "batch is 0; expected at least 1"),
+    (lambda: greedy(GPT5, 3, torch.zeros(2, 1).long(), batch=3), "batch is 3; expected 2, as in context"),
+    (lambda: sample(GPT5, 3, temperature=-1.0), "temperature is -1.0; expected a finite number"),
+    (lambda: sample(GPT5, 3, temperature=float("nan")), "temperature is nan"),
+    (lambda: sample(GPT5, 3, top_k=0), "top_k is 0; at least one value"),
+    (lambda: sample(GPT5, 3, top_p=0.0), r"top_p is 0.0; it is the mass to be kept, 0 < top_p <= 1"),
+    (lambda: sample(GPT5, 3, top_p=1.1), "top_p is 1.1"),
+    (lambda: beam_search(GPT5, 3, beams=0, num_return=0), "num_return is 0 and beams 0"),
+    (lambda: beam_search(GPT5, 3, beams=2, num_return=3), "num_return is 3 and beams 2; expected 1 <= num_return <= beams"),
+    (lambda: beam_search(GPT5, 3, length_penalty=float("inf")), "length_penalty is inf"),
+    (lambda: stochastic_beam(GPT5, 3, beams=0), "beams is 0; expected at least 1"),
+    (lambda: exhaustive(GPT5, 8), "78125 prefixes of 7 values; at most 65536"),
+    (lambda: exhaustive(GPT5, 3, torch.zeros(2, 1).long()), "context has 2 rows; exhaustive search takes one"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("decode", [greedy, sample, beam_search, stochastic_beam, exhaustive])
+def test_continuous_variables_cannot_be_listed(decode):
+    with pytest.raises(TypeError, match="Linear models continuous variables, whose values cannot be listed"):
+        decode(Linear(2, MixtureOfGaussians(2)))
+
+
+def test_a_mixture_has_no_steps():
+    with pytest.raises(TypeError, match="Mixture has no predict"):
+        greedy(Mixture([FVSBN(3)]))
+
+
+def test_log_probs_of_every_family():
+    families = (Categorical(5), DiscretizedLogisticMixture(2, 6))
+    for model in (redrawn(FVSBN(3)), *(redrawn(Linear(2, family)) for family in families)):
+        table = log_probs(model, model.predict(model.start(4)))
+        assert table.shape == (4, model.conditional.num_values)
+        same(table.exp().sum(-1), torch.ones(4).double())

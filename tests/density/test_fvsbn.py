@@ -1,0 +1,177 @@
+"""FVSBN against its equation in loops, against logistic regressions, and its fast sampler against the plain one."""
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from sklearn.linear_model import LogisticRegression
+
+from course_lib.autoregressive import AutoregressiveModel, uniforms
+from course_lib.density import FVSBN
+from course_lib.density import _block_solver as module
+from tests.contract.models import CYCLE
+from tests.support.loops import fvsbn_by_loops
+from tests.support.random import drawn, rng
+
+ORDERS = {"identity": None, "cycle": CYCLE, "reversed": [4, 3, 2, 1, 0]}
+
+
+def bits(num, n, seed=0):
+    return torch.randint(2, (num, n), generator=rng(seed))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_log_prob_is_the_equation(order):
+    model, x = drawn(FVSBN(5, ORDERS[order])), bits(40, 5)
+    want = fvsbn_by_loops(x.numpy(), model.weight.detach().numpy(), model.bias.detach().numpy(), model.order.tolist())
+    np.testing.assert_allclose(model.log_prob(x).detach().numpy(), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_gradient_is_the_equations(order):
+    """d log p / d alpha_j^i = (x_i - p_i) x_j for the j drawn before i, d / d alpha_0^i = x_i - p_i, else zero."""
+    model, x = drawn(FVSBN(5, ORDERS[order])), bits(40, 5).double()
+    model.log_prob(x).sum().backward()
+    error = x - model.conditionals(x).probs.detach()
+    place = {i: k for k, i in enumerate(model.order.tolist())}
+    for i in range(5):
+        torch.testing.assert_close(model.bias.grad[i], error[:, i].sum())
+        for j in range(5):
+            want = (error[:, i] * x[:, j]).sum() if place[j] < place[i] else torch.tensor(0.0).double()
+            torch.testing.assert_close(model.weight.grad[i, j], want)
+
+
+def test_the_gradient_is_that_of_the_loops():
+    model, x = drawn(FVSBN(4, [2, 0, 3, 1])), bits(30, 4).double()
+    weight, bias = (p.detach().clone().requires_grad_() for p in (model.weight, model.bias))
+    total = 0
+    for row in x:
+        for k, i in enumerate([2, 0, 3, 1]):
+            a = bias[i] + sum((weight[i, j] * row[j] for j in [2, 0, 3, 1][:k]), torch.tensor(0.0).double())
+            total = total - F.binary_cross_entropy_with_logits(a, row[i])
+    total.backward()
+    model.log_prob(x).sum().backward()
+    torch.testing.assert_close(model.weight.grad, weight.grad)
+    torch.testing.assert_close(model.bias.grad, bias.grad)
+
+
+def test_it_is_one_logistic_regression_per_variable():
+    """scikit-learn fits each variable on those before it; the model with these weights has the sum of their scores."""
+    x = bits(300, 5, seed=3)
+    x[:, 3] = x[:, 1] ^ (torch.rand(300, generator=rng()) < 0.2)
+    model, total = FVSBN(5, CYCLE).double(), np.zeros(300)
+    y = x.numpy()
+    with torch.no_grad():
+        for k, i in enumerate(CYCLE):
+            if k == 0:
+                model.bias[i] = np.log(y[:, i].mean() / (1 - y[:, i].mean()))
+                total += np.where(y[:, i], np.log(y[:, i].mean()), np.log(1 - y[:, i].mean()))
+                continue
+            fit = LogisticRegression(C=1e6, tol=1e-10, max_iter=1000).fit(y[:, CYCLE[:k]], y[:, i])
+            model.weight[i, CYCLE[:k]] = torch.tensor(fit.coef_[0])
+            model.bias[i] = fit.intercept_[0]
+            total += fit.predict_log_proba(y[:, CYCLE[:k]])[np.arange(300), y[:, i]]
+    np.testing.assert_allclose(model.log_prob(x).detach().numpy(), total, rtol=1e-9)
+    model.log_prob(x).mean().backward()                              # and there the likelihood is stationary
+    assert model.weight.grad.abs().max() < 1e-4 and model.bias.grad.abs().max() < 1e-4
+
+
+def test_the_slides_four_variables():
+    """p(0, 1, 1, 0) factor by factor."""
+    model, x = drawn(FVSBN(4)), torch.tensor([[0, 1, 1, 0]])
+    a, b = model.weight.detach(), model.bias.detach()
+    want = (1 - torch.sigmoid(b[0])) * torch.sigmoid(b[1]) * torch.sigmoid(b[2] + a[2, 1]) \
+        * (1 - torch.sigmoid(b[3] + a[3, 1] + a[3, 2]))
+    torch.testing.assert_close(model.log_prob(x).exp()[0], want)
+
+
+def test_parameters_are_counted_and_start_as_fair_coins():
+    model = FVSBN(7)
+    assert int(model.earlier.sum()) + 7 == 7 * 8 // 2
+    torch.testing.assert_close(model.log_prob(bits(5, 7)), torch.full((5,), -7 * 0.6931472))
+    assert isinstance(model.weight, torch.nn.Parameter) and "earlier" in dict(model.named_buffers())
+
+
+def test_masked_weights_are_left_alone():
+    """The mask is part of the product: scoring and training do not write zeros into the weights."""
+    model = drawn(FVSBN(4))
+    before = model.weight.detach().clone()
+    model.log_prob(bits(8, 4)).sum().backward()
+    model.sample(3, generator=rng())
+    assert torch.equal(model.weight.detach(), before) and (before.triu() != 0).any()
+    assert (model.weight.grad.triu() == 0).all()
+
+
+# --- the sampler that solves blocks ----------------------------------------------------------------------------------
+
+
+def plain(model, num, seed, given=None, known=None):
+    """The loop of predict, draw and update, with the uniforms that `sample` takes."""
+    u = uniforms(num, model.n, 1, rng(seed), "cpu")
+    given, known = model.check_given(num, model.n, given, known)
+    with torch.no_grad():
+        return AutoregressiveModel.draw_all(model, u, given, known, None)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 21])
+def test_blocks_draw_what_the_loop_draws(n, ordered, monkeypatch):
+    """n below, equal to and above the block, and a multiple of it; with holes too."""
+    monkeypatch.setattr(module, "BLOCK", 8)
+    order = torch.randperm(n, generator=rng(n)) if ordered else None
+    for scale in (1.0, 6.0):                                         # strong weights need many rounds
+        model = drawn(FVSBN(n, order), seed=n)
+        with torch.no_grad():
+            model.weight.mul_(scale)
+        assert torch.equal(model.sample(64, generator=rng(1)), plain(model, 64, 1))
+        given, known = bits(64, n, 2), torch.rand(64, n, generator=rng(3)) < 0.4
+        x = model.sample(64, given, known, generator=rng(1))
+        assert torch.equal(x, plain(model, 64, 1, given, known)) and (x == given)[known].all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [111, 112, 113, 224, 300])
+def test_blocks_of_the_real_size(n):
+    assert module.BLOCK == 112
+    model = drawn(FVSBN(n, torch.randperm(n, generator=rng())), seed=n)
+    given, known = bits(16, n, 2), torch.rand(16, n, generator=rng(3)) < 0.3
+    assert torch.equal(model.sample(16, generator=rng(1)), plain(model, 16, 1))
+    assert torch.equal(model.sample(16, given, known, generator=rng(1)), plain(model, 16, 1, given, known))
+
+
+def test_a_chain_that_needs_every_round(monkeypatch):
+    """x_i copies x_{i-1}: each round settles one variable, the slowest case."""
+    monkeypatch.setattr(module, "BLOCK", 10)
+    model = FVSBN(25).double()
+    with torch.no_grad():
+        model.weight.copy_(60 * torch.diag(torch.ones(24), -1))
+        model.bias.fill_(-30)
+        model.bias[0] = 0
+    x = model.sample(200, generator=rng())
+    assert torch.equal(x, x[:, :1].expand(-1, 25)) and 60 < x[:, 0].sum() < 140
+
+
+def test_it_is_float32_too():
+    model = drawn(FVSBN(40)).float()
+    differs = (model.sample(200, generator=rng()) != plain(model, 200, 0)).any(dim=1)
+    assert differs.sum() <= 1                                        # a uniform within rounding of its threshold
+
+
+def test_update_adds_one_column():
+    model, x = drawn(FVSBN(5, CYCLE)), bits(3, 5).double()
+    state = model.start(3)
+    for k, i in enumerate(CYCLE):
+        later = CYCLE[k:]
+        masked = torch.zeros(3, 5).double()
+        masked[:, CYCLE[:k]] = x[:, CYCLE[:k]]
+        torch.testing.assert_close(state.logits[:, later], F.linear(masked, model.weight, model.bias)[:, later])
+        state = model.update(state, x[:, i])
+
+
+def test_weights_that_are_nan_are_not_sampled_from():
+    model = FVSBN(3)
+    with torch.no_grad():
+        model.weight[2, 0] = float("nan")
+    with pytest.raises(ValueError, match="the model's probabilities are NaN: its parameters have diverged"):
+        model.sample(4)

@@ -1,0 +1,229 @@
+"""Tables and other factors: exact for every order, the price of a dropped parent, maximum likelihood by counting."""
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import expit
+
+from course_lib.density import CPT, Factorized, Logistic, Neural, Tabular
+from course_lib.density.tabular import all_states
+from tests.support.random import drawn, rng
+
+
+def joint(n, seed=0, power=1.5):
+    p = torch.rand([2] * n, generator=rng(seed), dtype=torch.float64) ** power
+    return p / p.sum()
+
+
+def entropy(p, keep):
+    """Of the marginal over the axes in `keep`, in nats."""
+    drop = tuple(d for d in range(p.dim()) if d not in keep)
+    m = (p.sum(dim=drop) if drop else p).flatten()
+    return -(m[m > 0] * m[m > 0].log()).sum().item()
+
+
+def information(p, i, j, given):
+    """I(x_i; x_j | given), by brute force: H(i, g) + H(j, g) - H(i, j, g) - H(g)."""
+    g = set(given)
+    return entropy(p, g | {i}) + entropy(p, g | {j}) - entropy(p, g | {i, j}) - entropy(p, g)
+
+
+def divergence(p, model):
+    q = model.log_prob(all_states(p.dim()))
+    return (p.flatten() * (p.flatten().log() - q)).sum().item()
+
+
+# --- the table is the joint ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_a_joint_is_kept_exactly_in_every_order(order):
+    p = joint(4)
+    model = Tabular.from_joint(p, order=order)
+    torch.testing.assert_close(model.log_prob(all_states(4)).exp().reshape(2, 2, 2, 2), p, rtol=1e-12, atol=1e-15)
+    assert model.order.tolist() == list(order)
+    assert sum(f.logits.numel() for f in model.factors) == 2 ** 4 - 1
+
+
+def test_a_factor_is_the_conditional():
+    p = joint(3)
+    model = Tabular.from_joint(p, order=[1, 2, 0])
+    x = all_states(3)
+    probs = model.conditionals(x).probs
+    torch.testing.assert_close(probs[:, 1], (p.sum((0, 2))[1]).expand(8))
+    for row, (_, b, c) in enumerate(x.tolist()):
+        torch.testing.assert_close(probs[row, 2], p[:, b, 1].sum() / p[:, b].sum())
+        torch.testing.assert_close(probs[row, 0], p[1, b, c] / p[:, b, c].sum())
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 0, 3, 1], [3, 2, 1, 0]])
+def test_impossible_states_stay_impossible(order):
+    p = joint(4)
+    p[0, 1], p[1, 0, 1, 1] = 0, 0
+    p = p / p.sum()
+    model = Tabular.from_joint(p, order=order)
+    log_q = model.log_prob(all_states(4)).reshape(2, 2, 2, 2)
+    torch.testing.assert_close(log_q.exp(), p, rtol=1e-12, atol=1e-40)
+    assert (log_q[p == 0] < -90).all() and torch.isfinite(log_q).all()
+    x = model.sample(3000, generator=rng()).long()
+    assert (p[tuple(x.T)] > 0).all()
+
+
+def test_the_first_parent_is_the_highest_bit():
+    cpt = CPT(3)
+    parents = torch.tensor([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
+    assert cpt.row(parents).tolist() == [4, 2, 1, 7, 0]
+    cpt.set_probabilities(torch.linspace(0.1, 0.8, 8))
+    torch.testing.assert_close(torch.sigmoid(cpt(parents.float())), torch.linspace(0.1, 0.8, 8)[[4, 2, 1, 7, 0]])
+
+
+def test_parents_are_read_in_the_listed_order():
+    a = Tabular(3, parents=[[], [0], [1, 0]])
+    b = Tabular(3, parents=[[], [0], [0, 1]])
+    logits = torch.tensor([0.1, 0.2, 0.3, 0.4])
+    with torch.no_grad():
+        a.factors[2].logits.copy_(logits)
+        b.factors[2].logits.copy_(logits[[0, 2, 1, 3]])
+    torch.testing.assert_close(a.log_prob(all_states(3)), b.log_prob(all_states(3)))
+
+
+def test_all_states():
+    assert all_states(2).tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert all_states(2, 3).tolist() == [[a, b] for a in range(3) for b in range(3)]
+    assert len(all_states(3).unique(dim=0)) == 8
+
+
+# --- what a dropped parent costs -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 0, 3, 1]])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_dropped_parent_costs_the_conditional_mutual_information(order, seed):
+    p = joint(4, seed)
+    for k, i in enumerate(order):
+        for j in order[:k]:
+            parents = {v: order[:m] for m, v in enumerate(order)}
+            parents[i] = [v for v in order[:k] if v != j]
+            model = Tabular.from_joint(p, [parents[v] for v in range(4)], order)
+            assert divergence(p, model) == pytest.approx(information(p, i, j, parents[i]), abs=1e-12)
+            assert model.log_prob(all_states(4)).exp().sum().item() == pytest.approx(1)
+
+
+def test_several_dropped_parents_add_up():
+    p = joint(4, 5)
+    chain = Tabular.from_joint(p, [[], [0], [1], [2]])
+    want = information(p, 2, 0, [1]) + entropy(p, {3, 2}) - entropy(p, {2}) - (entropy(p, {0, 1, 2, 3})
+                                                                                - entropy(p, {0, 1, 2}))
+    assert divergence(p, chain) == pytest.approx(want, abs=1e-12)
+    independent = Tabular.from_joint(p, [[], [], [], []])
+    want = sum(entropy(p, {i}) for i in range(4)) - entropy(p, {0, 1, 2, 3})
+    assert divergence(p, independent) == pytest.approx(want, abs=1e-12)
+
+
+def test_it_is_the_closest_model_of_its_kind():
+    """No other setting of the tables has a smaller divergence."""
+    p = joint(4, 6)
+    model = Tabular.from_joint(p, [[], [0], [1], [0]])
+    best = divergence(p, model)
+    (p.flatten() * model.log_prob(all_states(4))).sum().backward()
+    assert all(f.logits.grad.abs().max() < 1e-12 for f in model.factors)
+    for seed in range(5):
+        with torch.no_grad():
+            other = Tabular.from_joint(p, [[], [0], [1], [0]])
+            for f in other.factors:
+                f.logits.add_(0.1 * torch.randn(f.logits.shape, generator=rng(seed), dtype=torch.float64))
+        assert divergence(p, other) > best
+
+
+def test_a_true_independence_costs_nothing():
+    a, b, c = (torch.tensor(v, dtype=torch.float64) for v in ([0.3, 0.7], [[0.2, 0.8], [0.9, 0.1]],
+                                                                [[0.5, 0.5], [0.25, 0.75]]))
+    p = a[:, None, None] * b[:, :, None] * c[None]                   # a chain: x_2 does not depend on x_0 given x_1
+    assert divergence(p, Tabular.from_joint(p, [[], [0], [1]])) == pytest.approx(0, abs=1e-12)
+    assert divergence(p, Tabular.from_joint(p, [[], [0], [0]])) > 0.01
+
+
+# --- counting --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [None, [2, 0, 3, 1]])
+def test_counting_is_maximum_likelihood(order):
+    x = (torch.rand(500, 4, generator=rng(1)) < torch.tensor([0.2, 0.5, 0.7, 0.4])).long()
+    x[:, 3] = x[:, 0] ^ x[:, 3]
+    model = Tabular(4, order=order).double()
+    assert model.fit_counts(x) is model
+    counts = torch.bincount((x * torch.tensor([8, 4, 2, 1])).sum(1), minlength=16) / 500
+    torch.testing.assert_close(model.log_prob(all_states(4)).exp(), counts.double())
+    model.log_prob(x).mean().backward()
+    assert all(f.logits.grad.abs().max() < 1e-9 for f in model.factors)
+
+
+def test_smoothing_adds_to_both_counts():
+    x = torch.tensor([[1, 1]] * 3 + [[1, 0]])
+    for alpha in (0.5, 1.0, 2.0):
+        model = Tabular(2).double().fit_counts(x, alpha=alpha)
+        p0, p1 = (f.logits.detach().sigmoid().tolist() for f in model.factors)
+        assert p0[0] == pytest.approx((4 + alpha) / (4 + 2 * alpha))
+        assert p1 == pytest.approx([0.5, (3 + alpha) / (4 + 2 * alpha)])   # the row of x_0 = 0 was never visited
+    assert Tabular(2).double().fit_counts(x).factors[1].logits[0] == 0
+
+
+def test_weights_count_rows():
+    x, w = torch.tensor([[0, 1], [1, 1], [1, 0]]), torch.tensor([2.0, 1.0, 3.0])
+    repeated = Tabular(2).double().fit_counts(x.repeat_interleave(w.long(), 0))
+    for dtype in (torch.float32, torch.float64):
+        weighted = Tabular(2).double().fit_counts(x, weights=w.to(dtype))
+        torch.testing.assert_close(dict(weighted.named_parameters()), dict(repeated.named_parameters()))
+
+
+def test_certainties_are_kept_in_float32():
+    model = Tabular(2).fit_counts(torch.tensor([[1, 0]]))
+    assert model.factors[0].logits.dtype == torch.float32
+    assert model.log_prob(torch.tensor([[1, 0]])).item() == pytest.approx(0, abs=1e-40)
+    assert model.log_prob(torch.tensor([[0, 0]])).item() == pytest.approx(-100, abs=1)
+
+
+# --- other factors ---------------------------------------------------------------------------------------------------
+
+
+def test_each_kind_of_factor_is_its_equation():
+    model = drawn(Factorized([CPT(0), Logistic(1), CPT(2), Neural(3, 5)], order=[3, 2, 1, 0][::-1]))
+    t, f, c, h = ({k: v.detach().numpy() for k, v in m.named_parameters()} for m in model.factors)
+    x = all_states(4).numpy().astype(float)
+    a = np.stack([
+        np.full(16, t["logits"][0]),
+        f["bias"] + f["weight"][0] * x[:, 0],
+        c["logits"][(2 * x[:, 0] + x[:, 1]).astype(int)],
+        h["bias"] + np.tanh(x[:, :3] @ h["A"].T + h["b"]) @ h["weight"],
+    ], axis=1)
+    np.testing.assert_allclose(model.conditionals(all_states(4)).logits.detach().numpy(), a, rtol=1e-12)
+    want = np.where(x, np.log(expit(a)), np.log(expit(-a))).sum(1)
+    np.testing.assert_allclose(model.log_prob(all_states(4)).detach().numpy(), want, rtol=1e-12)
+
+
+def test_parameters_are_counted_as_the_docstrings_say():
+    count = lambda module: sum(p.numel() for p in module.parameters())  # noqa: E731
+    assert [count(CPT(m)) for m in (0, 1, 5)] == [1, 2, 32]
+    assert [count(Logistic(m)) for m in (0, 1, 5)] == [1, 2, 6]
+    assert [count(Neural(m, 4)) for m in (0, 1, 5)] == [9, 13, 29]
+    assert count(Tabular(6)) == 2 ** 6 - 1
+
+
+def test_logistic_and_network_start_as_fair_coins():
+    model = Factorized([Logistic(0), Logistic(1), Neural(2, 3, generator=rng())])
+    torch.testing.assert_close(model.log_prob(all_states(3)), torch.full((8,), -3 * math.log(2)))
+
+
+def test_a_network_is_drawn_from_its_generator():
+    a, b = Neural(3, 4, rng(1)), Neural(3, 4, rng(1))
+    assert torch.equal(a.A, b.A) and torch.equal(a.b, b.b) and not torch.equal(a.A, Neural(3, 4, rng(2)).A)
+
+
+def test_parents_are_declared():
+    model = Tabular(4, parents=[[], [0], [1], [1, 0]])
+    assert [model.parents(i) for i in range(4)] == [[], [0], [1], [1, 0]]
+    assert [Tabular(3, order=[2, 0, 1]).parents(i) for i in range(3)] == [[2], [0, 2], []]

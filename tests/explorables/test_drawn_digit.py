@@ -1,0 +1,120 @@
+"""The drawn digit: its numbers against whole passes and against the library's own sampling, its size, bad input."""
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import hub
+from course_lib.conditional import Categorical
+from course_lib.data import REGISTRY
+from course_lib.density import NADE
+from course_lib.explorables import DrawnDigit
+from course_lib.explorables.base import STATIC
+from course_lib.explorables.chain_rule import uniforms
+from course_lib.explorables.drawn_digit import SEEDS, WEIGHTS, pack, trace
+from course_lib.pixels import GatedPixelCNN, PixelCNN
+
+
+def small(kind=PixelCNN, seed=0):
+    model = kind((4, 4), 6, 2, first=3).double().eval()
+    model.randomize(torch.Generator().manual_seed(seed))
+    return model
+
+
+@pytest.mark.parametrize("name", WEIGHTS.values())
+def test_probabilities_and_effects_are_those_of_whole_passes(name):
+    """Each effect anew, one flip at a time: the literal loop."""
+    model = hub.load(STATIC / "weights" / name).double()
+    got = trace(model, SEEDS[0])
+    x = got.x.double()[None]
+    with torch.no_grad():
+        torch.testing.assert_close(got.p, model.conditionals(x).probs[0], rtol=0, atol=1e-9)
+        for i, j in ((1, 0), (20, 19), (36, 27), (36, 31), (63, 0), (63, 62)):
+            one, other = x.clone(), x.clone()
+            one[0, j], other[0, j] = 1, 0
+            want = (model.conditionals(one).probs[0, i] - model.conditionals(other).probs[0, i]).item()
+            if j in model.parents(i):
+                assert got.effect[i, j].item() == pytest.approx(want, abs=1e-9)
+            else:
+                assert want == 0 and got.effect[i, j].isnan()
+    assert torch.equal(~got.effect.isnan(), model.receptive_field)
+    assert torch.equal(got.x, (got.u >= 1 - got.p).long())
+
+
+@pytest.mark.parametrize("kind", [PixelCNN, GatedPixelCNN], ids=lambda k: k.__name__)
+def test_what_is_drawn_is_what_the_library_draws_from_the_same_uniforms(kind, monkeypatch):
+    for seed in range(3):
+        model = small(kind, seed)
+        monkeypatch.setattr("course_lib.autoregressive.uniforms", lambda num, n, *rest: torch.tensor(
+            uniforms(seed, n), dtype=torch.float64).reshape(num, n, 1))
+        assert trace(model, seed).x.tolist() == model.sample(1)[0].long().tolist()
+
+
+def test_the_page_holds_these_numbers_and_few_bytes():
+    w = DrawnDigit()
+    for each, drawings in zip(w.traces, w._traces, strict=True):
+        for sent, t in zip(each["drawings"], drawings, strict=True):
+            lower = t.effect[torch.ones(64, 64).tril(-1).bool()]
+            for key, want in (("p", t.p), ("u", t.u), ("effect", lower)):
+                got = torch.from_numpy(np.frombuffer(base64.b64decode(sent[key]), "<f4").copy()).double()
+                torch.testing.assert_close(got, want, rtol=0, atol=1e-5, equal_nan=True)
+            assert sent["x"] == "".join(map(str, t.x.tolist()))
+    assert len(json.dumps({k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
+
+
+def test_plain_pixelcnn_has_pixels_that_it_does_not_read_and_the_gated_one_has_none_nearby():
+    plain, gated = (DrawnDigit(network=k).result.effect for k in (0, 1))
+    assert plain[36, 31].isnan() and not plain[36, 27].isnan() and not gated[36, 31].isnan()
+
+
+def test_it_has_words():
+    w = DrawnDigit()
+    assert repr(w) == "DrawnDigit()"
+    lines = w.text().splitlines()
+    assert len(lines) == 11 and "".join(lines[1:9]).index("?") == 36 and "?" * 28 == "".join(lines[1:9])[36:]
+    assert lines[9].startswith("row 5, column 5: probability of ink 0.")
+    w.pixel = 40
+    assert w.text().splitlines()[-1] == "row 6, column 1 comes later."
+
+
+def test_the_weights_have_a_card_with_data_and_licence():
+    for name in (*WEIGHTS.values(), "lstm-letters"):
+        card = hub.card(STATIC / "weights" / name)
+        assert card.licence == REGISTRY[card.data].licence and "python -m benchmarks.explorables" in card.notes
+    assert sum(path.stat().st_size for path in (STATIC / "weights").iterdir()) <= 200_000
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: DrawnDigit({"NADE": NADE(9, 4)}), "a model is a NADE with .*; the figure needs networks of chapter 8"),
+    (lambda: DrawnDigit({"four": PixelCNN((4, 4), 4, 1, conditional=Categorical(4))}),
+     r"PixelCNN with Categorical\(4\)"),
+    (lambda: DrawnDigit({"wide": PixelCNN((4, 5), 4, 1)}), r"shape \[1, 4, 5\] and no classes; expected a square"),
+    (lambda: DrawnDigit({"ten": PixelCNN((4, 4), 4, 1, classes=10)}), "and 10 classes; expected a square"),
+    (lambda: DrawnDigit({"a": small(), "b": PixelCNN((3, 3), 4, 1)}),
+     r"models have \[9, 16\] pixels; expected one or more"),
+    (lambda: DrawnDigit({"large": PixelCNN((16, 16), 2, 1)}), "bytes; a page carries at most 100,000"),
+    (lambda: DrawnDigit(network=2), "network is 2; expected 0 to 1"),
+    (lambda: DrawnDigit(steps=65), "steps is 65; expected 0 to 64"),
+    (lambda: DrawnDigit(pixel=64), "pixel is 64; expected 0 to 63"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_numbers_travel_as_float32():
+    assert base64.b64decode(pack(torch.tensor([1.0, -2.0], dtype=torch.float64))) == np.array([1, -2], "<f4").tobytes()
+
+
+def test_the_four_neighbours_move_a_pixel_more_than_three_times_as_far_as_the_others():
+    """What chapter 8 says, over all six drawings."""
+    near, far = [], []
+    for t in (t for drawings in DrawnDigit()._traces for t in drawings):
+        for i, j in (~t.effect.isnan()).nonzero().tolist():
+            close = abs(i // 8 - j // 8) <= 1 and abs(i % 8 - j % 8) <= 1
+            (near if close else far).append(abs(t.effect[i, j].item()))
+    assert sum(near) / len(near) > 3 * sum(far) / len(far)

@@ -1,0 +1,94 @@
+"""Answers to the exercises of chapter 11."""
+from __future__ import annotations
+
+import torch
+
+from tests.grading.answers.register import right, wrong
+
+
+@right("permuted_window: a block at a time")
+def _(W, order):
+    D = W.shape[1] // len(order)
+    return torch.cat([W[:, place * D:(place + 1) * D] for place in order], dim=1)
+
+
+@right("permuted_window: by a list of columns")
+def _(W, order):
+    D = W.shape[1] // len(order)
+    return W[:, [place * D + d for place in order for d in range(D)]].clone()
+
+
+@wrong("permuted_window: zeros")
+def _(W, order):
+    return torch.zeros_like(W)
+
+
+@wrong("permuted_window: one block for all")
+def _(W, order):
+    D = W.shape[1] // len(order)
+    return W[:, order[0] * D:(order[0] + 1) * D].repeat(1, len(order))
+
+
+@wrong("permuted_window: a sign lost")
+def _(W, order):
+    return W.reshape(len(W), len(order), -1)[:, order].reshape(len(W), -1).abs()
+
+
+@right("gap_states: a place at a time")
+def _(ahead, back, start, end):
+    B, T, H = ahead.shape
+    rows = [torch.cat([ahead[:, i - 1] if i else start.expand(B, H), back[:, i + 1] if i + 1 < T else end.expand(B, H)], dim=1)
+            for i in range(T)]
+    return torch.stack(rows, dim=1)
+
+
+@right("gap_states: by rolling, the edges written in")
+def _(ahead, back, start, end):
+    before, after = ahead.roll(1, dims=1), back.roll(-1, dims=1)
+    before[:, 0], after[:, -1] = start, end
+    return torch.cat([before, after], dim=2)
+
+
+@wrong("gap_states: zeros")
+def _(ahead, back, start, end):
+    return torch.zeros(*ahead.shape[:2], 2 * ahead.shape[2])
+
+
+@wrong("gap_states: the sum of both")
+def _(ahead, back, start, end):
+    B, T, H = ahead.shape
+    before = torch.cat([start.expand(B, 1, H), ahead[:, :-1]], dim=1)
+    after = torch.cat([back[:, 1:], end.expand(B, 1, H)], dim=1)
+    return torch.cat([before + after, before + after], dim=-1)
+
+
+@wrong("gap_states: the forward state twice")
+def _(ahead, back, start, end):
+    before = torch.cat([start.expand(len(ahead), 1, -1), ahead[:, :-1]], dim=1)
+    return torch.cat([before, before], dim=-1)
+
+
+@right("layer_mixture: by einsum")
+def _(states, w, gamma):
+    return gamma * torch.einsum("l,lbte->bte", w.softmax(0), states)
+
+
+@right("layer_mixture: the exponentials by hand")
+def _(states, w, gamma):
+    e = torch.exp(w - w.max())
+    return sum(gamma * e[j] / e.sum() * states[j] for j in range(len(w)))
+
+
+@wrong("layer_mixture: zeros")
+def _(states, w, gamma):
+    return torch.zeros_like(states[0])
+
+
+@wrong("layer_mixture: the weights squared")
+def _(states, w, gamma):
+    return gamma * torch.einsum("l,lbte->bte", w.softmax(0) ** 2, states)
+
+
+@wrong("layer_mixture: the largest weight takes all")
+def _(states, w, gamma):
+    return gamma * states[int(w.argmax())]

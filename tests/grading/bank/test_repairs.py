@@ -1,0 +1,103 @@
+"""The code that a repair shows has exactly the faults that it says: as it stands it fails, mended in three places it is right,
+and with one of them left it is called by its name."""
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.grading import EXERCISES, evaluate
+from course_lib.grading.notebooks import form
+from tests.conftest import ROOT
+from tools import seeds
+
+pytestmark = pytest.mark.slow
+
+MENDED = {
+    "MendedMADE": {
+        "reads_itself": ("position[:, None] >= degree", "position[:, None] > degree"),
+        "masked_once": ("        h = F.relu(self.one(x))", "        self.one.weight.data *= self.inner\n"
+                        "        self.two.weight.data *= self.outer\n        h = F.relu(self.one(x))"),
+        "slopes_add_up": ("loss.backward()", "optimizer.zero_grad(); loss.backward()")},
+    "MendedAttention": {
+        "over_queries": ("dim=-2", "dim=-1"),
+        "masked_late": ("shares = scores.soft", "if mask is not None: scores = scores.masked_fill(~mask, -torch.inf)\n"
+                        "        shares = scores.soft"),
+        "unscaled": (".transpose(-2, -1)", ".transpose(-2, -1) / x.shape[-1] ** 0.5")},
+    "MendedTraining": {
+        "whole_numbers": ("step // self.warmup", "step / self.warmup"),
+        "torn_pairs": ("return x[torch.randperm(len(x))[:64]], y[torch.randperm(len(x))[:64]]",
+                       "rows = torch.randperm(len(x))[:64]\n        return x[rows], y[rows]"),
+        "emptied": ("loss.backward()\n        self.optimizer.zero_grad()", "self.optimizer.zero_grad()\n        loss.backward()")},
+}
+
+
+def in_view(id: str) -> str:
+    """The code that the exercise's page shows."""
+    for path in sorted((ROOT / "exercises").glob("*.ipynb")):
+        for cell in form.read(path)["cells"]:
+            if form.exercise(cell) == id and form.role(cell) == "task":
+                return re.search(r"```python\n(.*?)```", cell["source"], re.S)[1]
+    raise KeyError(id)
+
+
+def kept(id: str, code: str) -> str:
+    """Where the masks are applied anew, they have to be kept."""
+    if id == "MendedMADE":
+        code = code.replace("        self.one.weight.data *= degree", "        self.inner = degree[:, None] >= position\n"
+                            "        self.outer = position[:, None] >= degree\n        self.one.weight.data *= degree")
+    return code
+
+
+def with_mended(id: str, names) -> type:
+    code = kept(id, in_view(id))
+    for name in names:
+        before, after = MENDED[id][name]
+        assert before in code, f"{name}: {before!r} is not in the code of {id}"
+        code = code.replace(before, after)
+    return seeds.solution(code, id)
+
+
+def test_every_repair_is_here():
+    assert set(MENDED) == {id for id, exercise in EXERCISES.items() if exercise.kind == "repair"}
+
+
+@pytest.mark.parametrize("id", MENDED)
+def test_the_code_in_view_has_these_three_faults(id):
+    module = __import__(EXERCISES[id].function.__module__, fromlist=["LEFT"])
+    assert set(module.LEFT) == set(MENDED[id]) <= set(EXERCISES[id].misconceptions)
+    for seed in range(3):
+        assert evaluate(id, with_mended(id, MENDED[id]), seed).state == "right"
+        assert evaluate(id, seeds.solution(in_view(id), id), seed).score < 0.5
+
+
+@pytest.mark.parametrize("id, left", [(id, name) for id, names in MENDED.items() for name in names])
+def test_one_fault_that_is_left_is_found(id, left):
+    report = evaluate(id, with_mended(id, set(MENDED[id]) - {left}), 0)
+    assert report.score < 1 and (report.misconception == left or left == "slopes_add_up" and "After fit" in report.message)
+
+
+def test_the_page_and_the_answer_ask_for_the_same_methods():
+    stored = json.loads((ROOT / "course_lib" / "grading" / "solutions.json").read_text("utf-8"))
+    for id in MENDED:
+        methods = [set(re.findall(r"def (\w+)\(", text)) for text in (in_view(id), stored[id]["source"])]
+        assert methods[0] == methods[1]
+
+
+def test_the_translator_that_is_given_is_the_librarys():
+    from course_lib.grading.bank.ch15_transformer import train_translator as bank
+
+    source, target, _, _ = bank.drawn(torch.Generator().manual_seed(0))
+    stored = json.loads((ROOT / "course_lib" / "grading" / "solutions.json").read_text("utf-8"))["train_translator"]["source"]
+    space = {"torch": torch, "F": F, "nn": nn}
+    exec(stored, space)
+    given, words = space["Translator"](99, 88), (99, 88)
+    librarys = bank.translator(words)
+    librarys.load_state_dict(given.state_dict())
+    source, before = source[:20], bank.shifted(target[:20])
+    assert (source == 0).any()
+    assert torch.allclose(given(source, before), bank.predicted(librarys, source, before), atol=1e-5)

@@ -1,0 +1,120 @@
+"""A verdict does not depend on the seed: the stored table of many seeds is of the checks as they are, and says so; three
+new seeds say it again."""
+from __future__ import annotations
+
+import hashlib
+import time
+
+import pytest
+
+from course_lib.grading import EXERCISES
+from tools import seeds
+
+pytestmark = pytest.mark.slow
+
+ANSWERS = seeds.answers()
+
+
+def of(id: str, kind: str, fn, text: str = "", name: str = "made up") -> seeds.Answer:
+    return seeds.Answer(EXERCISES[id], kind, name, fn, text)
+
+
+@pytest.mark.parametrize("id", EXERCISES)
+def test_the_table_is_of_the_checks_and_answers_as_they_are(id):
+    old = seeds.stale(seeds.read(), [one for one in ANSWERS if one.exercise.id == id], seeds.STORED, seeds.STORED_TRAINING)
+    assert not old, f"run `make seeds ONLY={id}`: {', '.join(' '.join(one.key[1:]) for one in old)}"
+
+
+def test_every_right_answer_passes_on_every_seed_of_the_table_and_no_wrong_one_on_any():
+    table = seeds.read()
+    assert len(table) > 500 and table.keys() <= {one.key for one in ANSWERS}
+    assert not seeds.surprises(table, ANSWERS)
+
+
+def new_seeds(id: str) -> list[int]:
+    """Three seeds that no row of the table has, one where it trains; others whenever the checks change."""
+    digest = hashlib.sha256(EXERCISES[id].version.encode()).digest()
+    found = [10**6 + int.from_bytes(digest[k:k + 3], "big") for k in (0, 3, 6)]
+    return found[:1] if EXERCISES[id].trains else found
+
+
+@pytest.mark.parametrize("id", EXERCISES)
+def test_and_so_on_three_new_seeds(id):
+    new = new_seeds(id)
+    for answer in ANSWERS:
+        if answer.exercise.id == id:
+            for seed in new:
+                assert seeds.passes(answer, seed) == answer.is_right, f"{' '.join(answer.key)}: not so with seed {seed}"
+
+
+# The table itself
+
+def by_luck(x, p):
+    """Right, but for batches of three rows."""
+    import torch
+
+    values = torch.where(x == 1, p, 1 - p).log().sum(1)
+    return values + (len(x) == 3)
+
+
+def test_an_answer_that_passes_by_luck_shows_in_the_table(tmp_path, capsys):
+    path, answer = tmp_path / "seeds.tsv", of("bernoulli_chain_loglik", "right", by_luck)
+    table = seeds.run([answer], [answer], 30, 1, path)
+    row = table[answer.key]
+    assert 0 < row.passed < row.seeds == 30 and len(row.surprising) == min(30 - row.passed, seeds.SHOWN)
+    assert all(seeds.passes(answer, seed) == (seed not in row.surprising) for seed in range(max(row.surprising) + 1))
+    assert "full marks on" in seeds.surprises(table, [answer])[0]
+    assert seeds.read(path) == table
+    as_wrong = of("bernoulli_chain_loglik", "wrong", by_luck)
+    assert len(seeds.surprises({as_wrong.key: row}, [as_wrong])) == 1
+
+
+def test_a_run_goes_on_where_it_stopped_and_begins_anew_when_an_answer_or_a_check_changes(tmp_path, monkeypatch, capsys):
+    path, asked = tmp_path / "seeds.tsv", []
+    monkeypatch.setattr(seeds, "passes", lambda answer, seed: asked.append(seed) or True)
+    answer = of("noam_lr", "right", len, "one text")
+    seeds.run([answer], [answer], 3, 1, path)
+    assert not seeds.stale(seeds.read(path), [answer], 3) and seeds.stale(seeds.read(path), [answer], 5) == [answer]
+    seeds.run([answer], [answer], 5, 1, path)
+    assert asked == [0, 1, 2, 3, 4]
+    other = of("noam_lr", "right", len, "another text")
+    assert seeds.stale(seeds.read(path), [other], 5) == [other]
+    assert seeds.run([other], [other], 2, 1, path)[other.key].seeds == 2 and asked[5:] == [0, 1]
+    monkeypatch.setattr("course_lib.grading.exercise.exercise.Exercise.version", "another")
+    assert seeds.stale(seeds.read(path), [other], 2) == [other]
+
+
+LIMIT = 3
+
+
+def helper(x):
+    return x if x > LIMIT else inner(x)
+
+
+def inner(x):
+    return -x
+
+
+def with_helpers(x):
+    return [helper(one) for one in x]
+
+
+def test_the_text_of_an_answer_holds_what_it_uses():
+    text = seeds.source(with_helpers)
+    assert all(part in text for part in ("def with_helpers", "def helper", "def inner", "LIMIT = 3"))
+
+
+def test_a_right_answer_that_is_too_slow_is_no_verdict(tmp_path, monkeypatch):
+    path, answer = tmp_path / "seeds.tsv", of("bernoulli_chain_loglik", "right", lambda x, p: time.sleep(9))
+    monkeypatch.setattr(answer.exercise, "deadline", 0.1)
+    with pytest.raises(TimeoutError, match="busy"):
+        seeds.run([answer], [answer], 3, 1, path)
+    assert not path.exists()
+    as_wrong = of("bernoulli_chain_loglik", "wrong", answer.fn)
+    assert seeds.run([as_wrong], [as_wrong], 2, 1, path)[as_wrong.key].passed == 0
+
+
+def test_an_unknown_name_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        seeds.main(["train_nothing"])
+    assert "train_nothing" in capsys.readouterr().err

@@ -1,0 +1,181 @@
+"""Who handed in what, what was graded before, and a class graded by several judges at once."""
+import json
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from course_lib.grading import __main__
+from course_lib.grading.classroom import judges
+from course_lib.grading.classroom.classroom import Ledger, absent, share
+from course_lib.grading.classroom.intake import Submission
+from course_lib.grading.classroom.judges import grade_all
+from course_lib.grading.classroom.submission import Graded, grade_file
+from course_lib.grading.sandbox import sandbox
+from course_lib.grading.sandbox.sandbox import Worker
+from tests.grading.submissions import ASKED, IDS, LOGLIK, TABLE, notebook, save
+
+pytestmark = pytest.mark.slow
+
+
+def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
+    return [save(folder / name, notebook(*cells)) for name in names]
+
+
+def test_who_hands_in_nothing_gets_a_0_with_its_reason():
+    record = absent("bo", ["conditional_table"], 1)
+    assert (record.earned, record.possible, record.score) == (0, 5, 0)
+    assert record.reports[0].state == "missing" and "No notebook of this student" in record.reports[0].message
+
+
+def test_shards_share_all_and_overlap_nowhere():
+    parts = [share(list(range(11)), (i, 3)) for i in (1, 2, 3)]
+    assert sorted(sum(parts, [])) == list(range(11)) and max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
+    ada, bo = hand_in(tmp_path, "a/hw.ipynb", "b/hw.ipynb")
+    out = tmp_path / "out.jsonl"
+    first, second = Submission("ada", str(ada)), Submission("bo", str(bo))
+    ledger = Ledger(str(out))
+    assert ledger.find(first, ASKED) is None
+    ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
+    ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))                      # the same again: no second line
+    ledger.close()
+    whole = out.read_bytes()
+    assert whole.count(b"\n") == 1
+    out.write_bytes(whole + whole[:100])                                         # killed while it wrote
+    ledger = Ledger(str(out))
+    found = ledger.find(first, ASKED)
+    assert found.score == 1 and found.reports[0].checks and ledger.find(second, ASKED) is None
+    assert ledger.find(Submission("eve", str(ada)), ASKED) is None                          # another student, the same file
+    ledger.add(grade_file(bo, worker, 3, "bo", exercises=ASKED), str(bo))
+    ledger.close()
+    assert [json.loads(line)["student"] for line in out.read_text().splitlines()] == ["ada", "bo"]
+
+
+def test_a_file_that_changed_or_new_checks_are_graded_again(tmp_path, worker, monkeypatch):
+    [ada] = hand_in(tmp_path, "ada.ipynb")
+    one = Submission("ada", str(ada))
+    ledger = Ledger(str(tmp_path / "out.jsonl"))
+    ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
+    assert ledger.find(one, ASKED)
+    with monkeypatch.context() as patch:
+        patch.setattr("course_lib.grading.exercise.exercise.Exercise.version", "another")
+        assert ledger.find(one, ASKED) is None
+    save(ada, notebook(LOGLIK))
+    assert ledger.find(one, ASKED) is None
+    ledger.close()
+
+
+def test_the_ledger_is_asked_before_a_notebook_is_parsed(tmp_path, worker, monkeypatch):
+    ada, bo = hand_in(tmp_path, "ada.ipynb", "bo.ipynb")
+    ledger = Ledger(str(tmp_path / "out.jsonl"))
+    ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
+    monkeypatch.setattr("course_lib.grading.reading.bounded.read", lambda *_: pytest.fail("parsed"))
+    assert ledger.find(Submission("ada", str(ada)), ASKED).score == 1
+    assert ledger.find(Submission("bo", str(bo)), ASKED) is None and ledger.find(Submission("bo", str(bo))) is None
+    ledger.close()
+
+
+def test_lines_of_somebody_elses_are_left_alone(tmp_path):
+    out = save(tmp_path / "out.jsonl", '{"other": 1}\nno json\n[]\n')
+    ledger = Ledger(str(out))
+    assert ledger.done == {}
+    ledger.close()
+    assert out.read_text() == '{"other": 1}\nno json\n[]\n'
+
+
+def test_two_runs_do_not_write_to_one_file(tmp_path):
+    ledger = Ledger(str(tmp_path / "out.jsonl"))
+    with pytest.raises(RuntimeError, match="another run is writing"):
+        Ledger(str(tmp_path / "out.jsonl"))
+    ledger.close()
+    Ledger(str(tmp_path / "out.jsonl")).close()
+
+
+def test_a_record_comes_back_from_json_as_it_was(tmp_path, worker):
+    [ada] = hand_in(tmp_path, "ada.ipynb", cells=("x = 1 +", LOGLIK))
+    record = grade_file(ada, worker, 3)
+    assert Graded.from_dict(json.loads(json.dumps(record.to_dict()))) == record
+
+
+def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
+    wrong = LOGLIK.replace("p, 1 - p", "1 - p, p")
+    paths = [save(tmp_path / f"s{i}.ipynb", notebook(wrong if i % 3 else LOGLIK, TABLE)) for i in range(6)]
+    items = [Submission(path.stem, str(path)) for path in paths]
+    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()], exercises=ASKED)}
+    assert len(found) == 6
+    for i in range(6):
+        record = found[f"s{i}"]
+        assert record.student == f"s{i}" and record.seed == 7
+        assert [report.score for report in record.reports] == [0 if i % 3 else 1, 1]
+        assert record.reports[0].misconception == ("swapped" if i % 3 else None)
+
+
+def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_path, monkeypatch):
+    paths = hand_in(tmp_path, *(f"s{i}.ipynb" for i in range(4)))
+    items = [Submission(path.stem, str(path)) for path in paths]
+    mark = tmp_path / "died"
+    real = judges.grade_with
+
+    def fragile(worker, item, *rest):
+        if item.student == "s1" and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        if item.student == "s2":
+            os._exit(9)
+        return real(worker, item, *rest)
+
+    monkeypatch.setattr(judges, "grade_with", fragile)
+    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()], exercises=ASKED)}
+    assert {name: record if isinstance(record, str) else record.score for name, record in found.items()} == {
+        "s0": 1, "s1": 1, "s2": "the judge stopped (exit code 9)", "s3": 1}
+
+
+def grade_alone(args: list[str]) -> None:
+    """The command in a session of its own, as a shell starts it. Forked: torch is imported already."""
+    os.setsid()
+    os._exit(__main__.main(args))
+
+
+def wait_until_free(out) -> None:
+    """The judges of a run that was killed die with it, and let go of its file: not in the same instant."""
+    end = time.monotonic() + 20
+    while True:
+        try:
+            return Ledger(str(out)).close()
+        except RuntimeError:
+            assert time.monotonic() < end, "what it had started is still there"
+            time.sleep(0.01)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, worker, monkeypatch, capsys, jobs):
+    """Nothing is lost, nothing doubled; what it had started is gone."""
+    slow = LOGLIK + "\nimport time\nquick = bernoulli_chain_loglik\ndef bernoulli_chain_loglik(x, p):\n" \
+                    "    time.sleep(0.05)\n    return quick(x, p)\n"
+    hand_in(tmp_path / "class", *(f"s{i}/hw.ipynb" for i in range(6)), cells=(slow, TABLE))
+    out = tmp_path / "out.jsonl"
+    args = ["grade", str(tmp_path / "class"), "--out", str(out), "--seed", "4", "--exercises", ",".join(IDS)]
+    run = multiprocessing.get_context("fork").Process(target=grade_alone, args=([*args, "--jobs", str(jobs)],))
+    run.start()
+    end = time.monotonic() + 60
+    while (not out.exists() or out.read_bytes().count(b"\n") < 2) and time.monotonic() < end:
+        time.sleep(0.01)
+    run.kill()
+    run.join()
+    wait_until_free(out)
+    before = out.read_bytes().count(b"\n")
+    assert 2 <= before < 6
+    with open(out, "ab") as file:
+        file.write(b'{"student": "s5", "pa')
+    monkeypatch.setattr(worker, "close", lambda: None)
+    monkeypatch.setattr(sandbox, "Worker", lambda *_: worker)
+    capsys.readouterr()
+    assert __main__.main(args) == 0, capsys.readouterr().err
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert sorted(line["student"] for line in lines) == [f"s{i}" for i in range(6)]
+    assert all(line["score"] == 1 for line in lines) and "6 students, mean score 100%" in capsys.readouterr().out

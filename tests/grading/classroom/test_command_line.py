@@ -1,0 +1,370 @@
+"""`python -m course_lib.grading` as an instructor uses it."""
+import csv
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import types
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from course_lib.grading import __main__
+from course_lib.grading.bank import EXERCISES, of_chapter
+from course_lib.grading.classroom import judges
+from course_lib.grading.sandbox import sandbox
+from tests.grading.submissions import IDS, LOGLIK, TABLE, notebook, save
+
+pytestmark = pytest.mark.slow
+
+WRONG = LOGLIK.replace(".sum(dim=1)", ".sum(dim=1).exp()")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    save(tmp_path / "class/ada/hw.ipynb", notebook(LOGLIK, TABLE))
+    save(tmp_path / "class/bo/hw.ipynb", notebook(LOGLIK, TABLE))
+    save(tmp_path / "class/cy/hw.ipynb", notebook(WRONG, "def conditional_table(joint, i):\n    raise NotImplementedError"))
+    save(tmp_path / "class/di/hw.ipynb", b"{")
+    save(tmp_path / "roster.txt", "ada\nbo\ncy\ndi\neve\n")
+    return tmp_path
+
+
+@pytest.fixture
+def grade(folder, worker, monkeypatch, capsys):
+    """The command, with the worker of these tests in the place of its own."""
+    monkeypatch.setattr(worker, "close", lambda: None)
+
+    def run(*args):
+        monkeypatch.setattr(sandbox, "Worker", lambda *_: worker)
+        capsys.readouterr()
+        code = __main__.main(["grade", *map(str, args), *([] if "--exercises" in args else ["--exercises", ",".join(IDS)])])
+        return types.SimpleNamespace(code=code, **capsys.readouterr()._asdict())
+
+    return run
+
+
+def lines(path):
+    return [json.loads(line) for line in Path(path).read_text().splitlines()]
+
+
+def test_a_class_with_everything(folder, grade):
+    found = grade(folder / "class", "--roster", folder / "roster.txt", "--seed", 6, "--out", folder / "out.jsonl", "--csv",
+                  folder / "marks.csv", "--gradescope", folder / "scope", "--html", folder / "pages")
+    assert found.code == 0 and "5 students, mean score" in found.out
+    records = {line["student"]: line for line in lines(folder / "out.jsonl")}
+    assert {name: line["score"] for name, line in records.items()} == {"ada": 1, "bo": 1, "cy": 0, "di": 0, "eve": 0}
+    assert {line["seed"] for line in records.values()} == {6}
+    states = {name: [report["state"] for report in line["reports"]] for name, line in records.items()}
+    assert states["cy"] == ["wrong_value", "not_attempted"] and states["eve"] == ["missing", "missing"]
+    assert records["cy"]["reports"][0]["misconception"] == "not_logged"
+    assert records["di"]["notes"] and "not a notebook" in records["di"]["notes"][0]
+    assert (folder / "marks.csv").read_text().count("\n") == 6
+    assert sorted(path.name for path in (folder / "pages").iterdir()) == [f"{name}.html" for name in sorted(records)]
+    for name, record in records.items():
+        assert json.loads((folder / "scope" / name / "results.json").read_text())["score"] == record["earned"]
+    assert "The package itself holds the references" in found.err
+
+
+def test_every_record_says_how_isolated_it_was(folder, grade, worker):
+    found = grade(folder / "class/ada/hw.ipynb", "--out", folder / "out.jsonl")
+    assert lines(folder / "out.jsonl")[0]["isolation"] == worker.level and worker.level in found.out
+    assert ("Graded without isolation" in found.err) == (worker.level != "bubblewrap")
+
+
+def test_what_was_graded_is_not_graded_again(folder, grade, monkeypatch):
+    args = (folder / "class", "--out", folder / "out.jsonl", "--roster", folder / "roster.txt", "--csv", folder / "a.csv")
+    grade(*args)
+    before, table = (folder / "out.jsonl").read_bytes(), (folder / "a.csv").read_text()
+
+    def never(*_):
+        raise AssertionError("graded again")
+
+    monkeypatch.setattr(judges, "grade_file", never)
+    found = grade(*args)
+    assert found.code == 0 and (folder / "out.jsonl").read_bytes() == before
+    assert (folder / "a.csv").read_text() == table                              # the seed of the first run included
+
+
+def test_marks_made_without_isolation_are_not_taken_over_where_it_is_required(folder, grade, worker, limited, monkeypatch):
+    if worker.level != "bubblewrap":
+        pytest.skip(f"needs bubblewrap's sandbox; here: {worker.why}")
+    monkeypatch.setattr(limited, "close", lambda: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(sandbox, "Worker", lambda *_: limited)
+        assert __main__.main(["grade", str(folder / "class"), "--exercises", ",".join(IDS), "--roster",
+                              str(folder / "roster.txt"), "--out", str(folder / "out.jsonl")]) == 0
+    args = (folder / "class", "--out", folder / "out.jsonl", "--roster", folder / "roster.txt", "--csv", folder / "a.csv")
+    found = grade(*args, "--require-isolation")
+    rows = (folder / "a.csv").read_text().splitlines()
+    assert found.code == 0 and "Graded without isolation" not in found.err
+    assert [row.split(",")[3].strip('"') for row in rows] == ["isolation", *["bubblewrap"] * 4, ""]
+    assert [line["isolation"] for line in lines(folder / "out.jsonl")] == [*["limits"] * 4, "", *["bubblewrap"] * 4]
+    monkeypatch.setattr(judges, "grade_file", lambda *_: pytest.fail("graded again"))
+    assert grade(*args).code == grade(*args, "--require-isolation").code == 0
+    assert (folder / "a.csv").read_text().splitlines() == rows             # the best that there is, in either case
+
+
+def test_two_runs_over_two_folders_keep_students_with_the_same_file_apart(folder, grade):
+    for name in ("ada", "bo"):
+        grade(folder / "class" / name / "hw.ipynb", "--out", folder / "out.jsonl")
+    assert len(lines(folder / "out.jsonl")) == 2
+
+
+def test_shards_cover_the_class_and_the_roster_once(folder, grade):
+    for i in (1, 2, 3):
+        assert grade(folder / "class", "--roster", folder / "roster.txt", "--shard", f"{i}/3", "--out",
+                     folder / f"{i}.jsonl").code == 0
+    found = [line["student"] for i in (1, 2, 3) for line in lines(folder / f"{i}.jsonl")]
+    assert sorted(found) == ["ada", "bo", "cy", "di", "eve"]
+
+
+def test_a_student_who_is_not_on_the_roster_is_graded_and_named(folder, grade):
+    save(folder / "class/zoe/hw.ipynb", notebook(LOGLIK, TABLE))
+    found = grade(folder / "class", "--roster", folder / "roster.txt")
+    assert found.code == 0 and "Not on the roster: zoe." in found.err and "zoe" in found.out
+
+
+def test_a_path_that_does_not_exist_stops_it_before_anything_is_graded(folder, grade):
+    found = grade(folder / "class", folder / "gone" / "01-ada.ipynb", "--csv", folder / "a.csv")
+    assert found.code == 2 and "there is no" in found.err and "01-ada.ipynb" in found.err
+    assert not found.out and not (folder / "a.csv").exists()
+
+
+def test_a_folder_without_a_notebook_stops_it(folder, grade):
+    save(folder / "empty/notes.txt", "x")
+    found = grade(folder / "empty")
+    assert found.code == 2 and "no notebook in" in found.err and not found.out
+
+
+def table(path):
+    with open(path, newline="") as file:
+        return {row["student"]: row for row in csv.DictReader(file)}
+
+
+def test_what_could_not_be_graded_is_a_row_in_every_table_and_shows_in_the_exit_code(folder, grade, monkeypatch):
+    real = judges.grade_with
+    monkeypatch.setattr(judges, "grade_with", lambda worker, item, *rest:
+                        "the worker has gone" if item.student == "bo" else real(worker, item, *rest))
+    args = (folder / "class", "--out", folder / "out.jsonl", "--roster", folder / "roster.txt", "--csv", folder / "a.csv",
+            "--html", folder / "pages", "--gradescope", folder / "scope")
+    found = grade(*args)
+    assert found.code == 1 and "Not graded" in found.err and "the worker has gone" in found.err
+    rows = table(folder / "a.csv")
+    assert sorted(rows) == ["ada", "bo", "cy", "di", "eve"]
+    assert (rows["bo"]["earned"], rows["bo"]["possible"], rows["bo"]["conditional_table state"]) == ("0", "11", "not_graded")
+    assert "Not graded: the worker has gone" in rows["bo"]["notes"]
+    assert "not graded" in (folder / "pages/bo.html").read_text() and (folder / "scope/bo/results.json").exists()
+    assert sorted(line["student"] for line in lines(folder / "out.jsonl")) == ["ada", "cy", "di", "eve"]
+    monkeypatch.setattr(judges, "grade_with", real)
+    assert grade(*args).code == 0 and table(folder / "a.csv")["bo"]["earned"] == "11"
+
+
+def test_a_run_that_is_stopped_writes_what_it_has_and_names_the_rest(folder, grade, monkeypatch):
+    real = judges.grade_with
+
+    def stop_at_bo(worker, item, *rest):
+        if item.student == "bo":
+            raise KeyboardInterrupt
+        return real(worker, item, *rest)
+
+    monkeypatch.setattr(judges, "grade_with", stop_at_bo)
+    found = grade(folder / "class", "--out", folder / "out.jsonl", "--csv", folder / "a.csv")
+    rows = table(folder / "a.csv")
+    assert found.code == 130 and "goes on from here" in found.err
+    assert [rows[name]["conditional_table state"] for name in ("ada", "bo", "cy", "di")] == ["right", *["not_graded"] * 3]
+    assert [line["student"] for line in lines(folder / "out.jsonl")] == ["ada"]
+
+
+def test_without_isolation_it_says_so_or_refuses(folder, limited, monkeypatch, capsys):
+    monkeypatch.setattr(sandbox.shutil, "which", lambda _: None)
+    assert __main__.main(["grade", str(folder / "class"), "--require-isolation", "--chapter", "1"]) == 2
+    assert "isolation was required" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("args, words", [
+    (["grade"], "PATH"), (["grade", "x", "--shard", "3/2"], "3/2"), (["grade", "x", "--jobs", "0"], "at least 1"),
+    (["grade", "x", "--seed", "-1"], "seed"), (["frobnicate"], "invalid choice"), ([], "VERB")])
+def test_a_wrong_command_is_explained(args, words, capsys):
+    with pytest.raises(SystemExit) as problem:
+        __main__.main(args)
+    assert problem.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_an_exercise_that_does_not_exist_is_explained(folder, grade):
+    found = grade(folder / "class", "--exercises", "conditional_tables")
+    assert found.code == 2 and "did you mean conditional_table" in found.err
+
+
+def test_what_is_asked_for_counts_whether_it_is_there_or_not(folder, grade):
+    save(folder / "class/ada/hw.ipynb", notebook(LOGLIK))
+    found = grade(folder / "class/ada/hw.ipynb", "--exercises", "bernoulli_chain_loglik,find_leaks", "--out", folder / "a.jsonl")
+    [record] = lines(folder / "a.jsonl")
+    assert found.code == 0 and [report["state"] for report in record["reports"]] == ["right", "missing"]
+    assert (record["earned"], record["possible"]) == (6, 11)
+
+
+def test_an_unreadable_roster_is_explained(folder, grade):
+    found = grade(folder / "class", "--roster", folder / "no-such-roster")
+    assert found.code == 2 and "no-such-roster" in found.err
+
+
+def test_list_and_show(capsys):
+    assert __main__.main(["list"]) == 0
+    listed = capsys.readouterr().out
+    assert all(re.search(rf"\b{name}\b", listed) for name in EXERCISES)
+    assert __main__.main(["show", "find_leaks"]) == 0
+    assert EXERCISES["find_leaks"].title in capsys.readouterr().out
+    assert __main__.main(["show", "find_leak"]) == 2
+    assert "did you mean find_leaks" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", ["build", "release", "export"])
+def test_the_other_verbs_pass_their_arguments_on(verb, monkeypatch):
+    seen = []
+    module = types.SimpleNamespace(add_arguments=lambda parser: parser.add_argument("--to"),
+                                   run=lambda args: seen.append(args.to) or 3)
+    monkeypatch.setattr(__main__, "import_module", lambda name: module if name.endswith(f"notebooks.{verb}") else None)
+    assert __main__.main([verb, "--to", "x"]) == 3 and __main__.main([verb]) == 3
+    assert seen == ["x", None]
+
+
+def test_help_says_that_the_references_are_open(capsys):
+    with pytest.raises(SystemExit):
+        __main__.main(["grade", "--help"])
+    assert "itself holds the references" in " ".join(capsys.readouterr().out.split())
+
+
+def everywhere(grade, folder, *paths, **options):
+    """The marks of each student as each report has them: points and those that can be earned."""
+    out = folder / "marks"
+    found = grade(*paths, "--csv", out / "a.csv", "--json", out / "a.json", "--gradescope", out / "scope", "--html", out / "pages",
+                  *(part for pair in options.items() for part in (f"--{pair[0]}", pair[1])))
+    assert found.code == 0, found.err
+    tables = [{name: (int(row["earned"]), int(row["possible"])) for name, row in table(out / "a.csv").items()},
+              {one["student"]: (one["earned"], one["possible"]) for one in json.loads((out / "a.json").read_text())}, {}, {}]
+    for name in tables[0]:
+        scope = json.loads((out / "scope" / name / "results.json").read_text())
+        tables[2][name] = scope["score"], sum(one["max_score"] for one in scope["tests"])
+        tables[3][name] = tuple(map(int, re.search(r"<h1>.*: (\d+) of (\d+) points</h1>", (
+            out / "pages" / f"{name}.html").read_text()).groups()))
+    assert tables[0] == tables[1] == tables[2] == tables[3]
+    return tables[0], found
+
+
+def test_copies_count_once_in_every_report_and_are_told(folder, grade):
+    """Half an answer handed in twice is half an answer; of a wrong and a right one the right one counts."""
+    for name in ("a", "b"):
+        save(folder / f"copies/ada/{name}.ipynb", notebook(LOGLIK))
+    save(folder / "copies/bo/1.ipynb", notebook(WRONG, TABLE))
+    save(folder / "copies/bo/2.ipynb", notebook(LOGLIK))
+    save(folder / "copies/cy/hw.ipynb", notebook(LOGLIK, TABLE))
+    marks, found = everywhere(grade, folder, folder / "copies")
+    assert marks == {"ada": (6, 11), "bo": (11, 11), "cy": (11, 11)}
+    assert "3 students" in found.out and "ada: Handed in more than once" in found.err
+    rows = table(folder / "marks/a.csv")
+    assert "bernoulli_chain_loglik (0 of 6 in 1.ipynb; 6 of 6 in 2.ipynb, which counts)." in rows["bo"]["notes"]
+    assert "more than once" not in rows["cy"]["notes"] and "cy: " not in found.err
+    assert rows["bo"]["file"] == "1.ipynb; 2.ipynb" and "Handed in more than once" in (folder / "marks/pages/ada.html").read_text()
+
+
+def test_what_the_shell_makes_of_a_star_gives_the_same_marks(folder, grade):
+    marks, _ = everywhere(grade, folder, folder / "class")
+    assert everywhere(grade, folder, *sorted((folder / "class").iterdir()))[0] == marks
+    assert list(marks) == ["ada", "bo", "cy", "di"] and marks["di"] == (0, 11)
+    packed = shutil.make_archive(str(folder / "class"), "zip", folder, "class")
+    assert everywhere(grade, folder, packed)[0] == marks
+
+
+def test_a_zip_and_a_script_in_cells_are_graded(folder, grade):
+    with zipfile.ZipFile(folder / "all.zip", "w") as archive:
+        archive.writestr("ada/hw.ipynb", json.dumps(notebook(LOGLIK, TABLE)))
+        archive.writestr("bo/hw.py", f"# %%\n{LOGLIK}\n# %% [markdown]\n# text\n# %%\n{TABLE}")
+        archive.writestr("cy/hw.zip", b"no archive")
+    marks, found = everywhere(grade, folder, folder / "all.zip")
+    assert marks == {"ada": (11, 11), "bo": (11, 11), "cy": (0, 11)}
+    assert "The archive cannot be read" in table(folder / "marks/a.csv")["cy"]["notes"]
+
+
+def test_files_of_a_class_share_a_shard_by_student(folder, grade):
+    for i in range(3):
+        save(folder / f"copies/ada/{i}.ipynb", notebook(TABLE))
+        save(folder / f"copies/bo/{i}.ipynb", notebook(TABLE))
+    found = [everywhere(grade, folder, folder / "copies", shard=f"{i}/2")[0] for i in (1, 2)]
+    assert found == [{"ada": (5, 11)}, {"bo": (5, 11)}]
+
+
+def test_a_roster_of_another_class_stops_it(folder, grade):
+    found = grade(folder / "class", "--roster", save(folder / "other.txt", "xi\nyo\n"), "--out", folder / "out.jsonl")
+    assert found.code == 2 and "no notebook belongs to a student of the roster" in found.err
+    assert not (folder / "out.jsonl").exists()
+
+
+def test_isolation_for_marks_needs_to_know_what_is_asked_for(folder, capsys):
+    assert __main__.main(["grade", str(folder / "class"), "--require-isolation"]) == 2
+    assert "--chapter" in capsys.readouterr().err
+
+
+def run_alone(folder, worker, monkeypatch, capsys, *args):
+    """The command without --exercises."""
+    monkeypatch.setattr(worker, "close", lambda: None)
+    monkeypatch.setattr(sandbox, "Worker", lambda *_: worker)
+    capsys.readouterr()
+    code = __main__.main(["grade", *map(str, args), "--csv", str(folder / "a.csv")])
+    return code, table(folder / "a.csv") if code == 0 else {}, capsys.readouterr().err
+
+
+def test_a_chapter_is_asked_for_by_its_number(folder, worker, monkeypatch, capsys):
+    save(folder / "set/ada/hw.ipynb", notebook(TABLE, exercises=()))
+    save(folder / "set/bo/18-bert.ipynb", notebook("x = 1", exercises=["mlm_mask"]))
+    code, rows, _ = run_alone(folder, worker, monkeypatch, capsys, folder / "set", "--chapter", "1")
+    whole = str(sum(one.possible for one in of_chapter("01")))
+    assert code == 0 and (rows["ada"]["earned"], rows["ada"]["possible"], rows["ada"]["notes"]) == ("5", whole, "")
+    assert rows["bo"]["possible"] == whole
+    assert "of chapter 01; its metadata say chapter 18 and its name says chapter 18." in rows["bo"]["notes"]
+    code, _, err = run_alone(folder, worker, monkeypatch, capsys, folder / "set", "--chapter", "1,99")
+    assert code == 2 and "chapter 99 has no exercises; those with exercises are 01, " in err
+    with pytest.raises(SystemExit):
+        __main__.main(["grade", "x", "--chapter", "1", "--exercises", "attention"])
+
+
+def test_where_nothing_is_asked_for_a_note_says_how_it_was_found(folder, worker, monkeypatch, capsys):
+    save(folder / "set/ada/hw.ipynb", notebook(TABLE))
+    save(folder / "set/bo/01-chain-rule.ipynb", notebook(TABLE, exercises=()))
+    save(folder / "set/cy/04-nade.ipynb", notebook(TABLE))
+    save(folder / "set/di/14_mueller.ipynb", notebook(TABLE, exercises=()))
+    save(folder / "set/eve/14_mueller.ipynb", b"{")
+    save(folder / "set/fay/14-positions.ipynb", b"{")
+    code, rows, _ = run_alone(folder, worker, monkeypatch, capsys, folder / "set")
+    assert code == 0
+    one, other = (str(sum(exercise.possible for exercise in of_chapter(number))) for number in ("01", "14"))
+    assert {name: row["notes"] for name, row in rows.items()} | {"eve": "", "fay": ""} == {
+        "ada": "Judged as chapter 01, as its metadata say.", "bo": "Judged as chapter 01, by its name.",
+        "cy": "Judged as chapter 01, as its metadata say; its name says chapter 04. --chapter decides.",
+        "di": "Neither its metadata nor its name tells the chapter: it was judged by what it defines. --chapter decides.",
+        "eve": "", "fay": ""}
+    assert [rows[name]["possible"] for name in ("ada", "bo", "cy", "di", "fay")] == [one, one, one, "5", other]
+    assert rows["eve"]["earned"] == "0" and rows["eve"]["possible"] == str(int(one) + int(other))     # of what the others had
+    assert rows["eve"]["conditional_table state"] == "unreadable" == rows["fay"]["shift_rotation state"]
+
+
+def test_help_says_what_holds_where(capsys):
+    with pytest.raises(SystemExit):
+        __main__.main(["grade", "--help"])
+    text = capsys.readouterr().out
+    for words in ("of a student once", "most points counts", "bubblewrap", "limits", "none", "root", "ordinary user", "macOS", "Windows",
+                  "exit status", "assignsubmission_file"):
+        assert words in text, words
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_as_a_program_with_two_jobs_and_a_progress_bar(folder):
+    environment = {name: value for name, value in os.environ.items() if name != "TQDM_DISABLE"}
+    run = subprocess.run([sys.executable, "-m", "course_lib.grading", "grade", str(folder / "class"), "--jobs", "2", "--exercises",
+                          ",".join(IDS), "--roster", str(folder / "roster.txt")], capture_output=True, text=True, env=environment, timeout=120,
+                         cwd=Path(__file__).parents[3])
+    assert run.returncode == 0, run.stderr
+    assert "5 students, mean score 40%" in run.stdout and "4/4" in run.stderr and "grading" in run.stderr

@@ -1,0 +1,477 @@
+"""What a learner's code can reach: in bubblewrap's sandbox, and what is promised without it."""
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+import course_lib
+from course_lib.grading.reading.extract import parse
+from course_lib.grading.sandbox import bubblewrap as bubblewrap_module
+from course_lib.grading.sandbox import sandbox
+from course_lib.grading.sandbox.bubblewrap import bubblewrap
+from course_lib.grading.sandbox.inside import worker
+from course_lib.grading.sandbox.remote import Remote
+from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
+from tests.grading.submissions import LOGLIK, SHORT, TABLE, graded, notebook, quick
+
+pytestmark = pytest.mark.slow
+
+
+def test_bubblewrap_is_there_where_the_tests_run(worker):
+    if sys.platform != "linux":
+        pytest.skip("bubblewrap needs Linux")
+    assert shutil.which("bwrap"), "bubblewrap is missing here: apt-get install bubblewrap"
+    assert worker.level == "bubblewrap", f"the tests of the sandbox did not run in one: {worker.why}"
+
+
+def attack(body: str) -> str:
+    """A right answer if `body` fails, a wrong one if it succeeds."""
+    lines = "\n".join("        " + line for line in body.strip().splitlines())
+    return ("import torch, os, sys, socket, glob, ctypes, subprocess, signal, builtins\n\ndef bernoulli_chain_loglik(x, p):\n"
+            f"    try:\n{lines}\n    except (Exception, SystemExit):\n"
+            "        return torch.where(x == 1, p, 1 - p).log().sum(dim=1)\n    return None\n")
+
+
+@pytest.fixture(scope="module")
+def secret(tmp_path_factory):
+    """A file that any user may read, an environment variable, a server on this machine."""
+    folder = tmp_path_factory.mktemp("secret")
+    for place in (folder, folder.parent, folder.parent.parent):
+        place.chmod(0o755)
+    (folder / "answers.txt").write_text("42")
+    server = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=accept, args=(server,), daemon=True).start()
+    yield {"file": str(folder / "answers.txt"), "port": server.getsockname()[1], "folder": str(folder)}
+    server.close()
+
+
+def accept(server):
+    while True:
+        try:
+            server.accept()[0].close()
+        except OSError:
+            return
+
+
+REACHES = {                     # what an attack tries to reach; each succeeds without the sandbox
+    "the network": "socket.create_connection(('127.0.0.1', {port}), 2).close()",
+    "files": "open({file!r}).read()",
+    "solutions": "from course_lib.grading.bank import EXERCISES",
+    "solutions, with what refuses them taken away": "sys.meta_path.pop(0); from course_lib.grading.bank import EXERCISES",
+    "the library": "sys.meta_path.pop(0); from course_lib.transformer.attention import attention",
+    "references": "[path] = glob.glob(os.path.dirname(__import__('course_lib').__file__) + '/grading/bank/*/nade_loglik.py')",
+    "processes": "assert open('/proc/{judge}/cmdline', 'rb').read() == {command!r}",
+    "the judge": "os.kill({judge}, 0)",
+}
+
+
+@pytest.mark.parametrize("what", REACHES)
+def test_out_of_reach_in_the_sandbox(tmp_path, sandboxed, secret, what):
+    body = REACHES[what].format(judge=os.getpid(), command=Path("/proc/self/cmdline").read_bytes(), **secret)
+    assert graded(tmp_path, sandboxed, attack(body), exercises=quick("bernoulli_chain_loglik")).score == 1
+
+
+@pytest.mark.parametrize("what", sorted(set(REACHES) - {"solutions", "the judge"}))
+def test_the_attacks_would_succeed_without_it(tmp_path, limited, secret, what):
+    body = REACHES[what].format(judge=os.getpid(), command=Path("/proc/self/cmdline").read_bytes(), **secret)
+    result = graded(tmp_path, limited, attack(body), exercises=quick("bernoulli_chain_loglik"))
+    assert result.score == 0 and result.isolation == "limits"
+
+
+NEVER = {                       # out of reach at either level
+    "the environment": "assert 'SECRET_OF_THE_JUDGE' in open('/proc/self/environ').read() + str(dict(os.environ))",
+    "large files": "open('big', 'wb').write(bytes(30_000_000))",
+    "more files than a few": "kept = [open(os.devnull) for _ in range(500)]",
+    "core dumps": "import resource; assert resource.getrlimit(resource.RLIMIT_CORE)[1] != 0",
+    "higher limits": "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**62, 2**62))",
+    "the control socket": "assert [fd for fd in range(3, 200) if alive(fd)][1:]",
+    "standard output": "assert os.readlink('/proc/self/fd/1') != '/dev/null'",
+    "standard input": "assert sys.stdin.read(1) or True; input()",
+}
+ALIVE = """
+import stat
+def alive(fd):
+    try:
+        return stat.S_ISSOCK(os.fstat(fd).st_mode)
+    except OSError:
+        return False
+"""
+
+
+@pytest.mark.parametrize("level", ["sandboxed", "limited"])
+@pytest.mark.parametrize("what", NEVER)
+def test_out_of_reach_at_either_level(tmp_path, request, level, what, monkeypatch):
+    one = request.getfixturevalue(level)
+    result = graded(tmp_path, one, "import os" + ALIVE, attack(NEVER[what]), exercises=quick("bernoulli_chain_loglik"))
+    assert result.score == 1, result.reports[0]
+
+
+def test_the_workers_environment_holds_nothing_of_the_judges(monkeypatch):
+    monkeypatch.setenv("SECRET_OF_THE_JUDGE", "1")
+    assert "SECRET_OF_THE_JUDGE" not in sandbox.environment("/tmp")
+
+
+WRITES = {"the system": "open('/usr/x', 'w')", "the package": "open(__import__('course_lib').__file__, 'a')",
+          "Python": "open(os.__file__, 'a')", "the root": "open('/x', 'w')", "devices": "open('/dev/x', 'w')",
+          "a full disk": "[open(f'/dev/shm/{i}', 'wb').write(bytes(9_000_000)) for i in range(12)]",
+          "mounts": "if ctypes.CDLL(None, use_errno=True).mount(b'a', b'/tmp', b'tmpfs', 0, None): raise OSError",
+          "root": "os.setuid(0); assert os.geteuid() == 0 and open('/proc/1/mem', 'rb').read(1)"}
+
+
+TOGETHER = {                    # what the limits of one process do not bound
+    "a user namespace": "assert ctypes.CDLL(None).unshare(0x10000000) == 0",
+    "a user namespace in a new process": "assert ctypes.CDLL(None).syscall(56, 0x10000000 | 17, 0, 0, 0, 0) >= 0",
+    "memory of System V": "assert ctypes.CDLL(None).shmget(0, 1_000_000, 0o1666) >= 0",
+    "files without a name": "os.memfd_create('x')",
+}
+
+
+@pytest.mark.parametrize("what", TOGETHER)
+def test_what_would_count_for_no_process_is_refused(tmp_path, sandboxed, what):
+    if os.uname().machine != "x86_64" and "process" in what:
+        pytest.skip("the number of the call is x86's")
+    report = graded(tmp_path, sandboxed, attack(TOGETHER[what]), exercises=quick("bernoulli_chain_loglik")).reports[0]
+    assert report.score == 1, report
+
+
+def test_more_files_than_anybody_needs_end_what_makes_them(tmp_path, sandboxed):
+    """Each takes memory of the kernel's, which no limit of a process counts. In folders of folders, without a content."""
+    many = """
+import os, time
+def bernoulli_chain_loglik(x, p):
+    for place in ("/scratch/run", "/dev/shm", "/var/tmp"):
+        for i in range(5_000):
+            open(f"{place}/{i}", "w").close()
+    time.sleep(1000)
+"""
+    few = many.replace("5_000", "300").replace("time.sleep(1000)", "return torch.where(x == 1, p, 1 - p).log().sum(dim=1)")
+    began = time.monotonic()
+    first, second = graded(tmp_path, sandboxed, many, TABLE, exercises=quick(deadline=30)).reports
+    assert first.state == "error" and "It made more than 10000 files" in first.message, first
+    assert second.state == "right" and time.monotonic() - began < 25
+    exercises = quick("bernoulli_chain_loglik", deadline=30)
+    assert graded(tmp_path, sandboxed, "import torch", few, exercises=exercises).reports[0].state == "right"
+
+
+def test_processes_that_hold_too_much_together_are_ended(tmp_path, sandboxed):
+    crowd = """
+import os, time
+def bernoulli_chain_loglik(x, p):
+    for _ in range(6):
+        if os.fork() == 0:
+            kept = b"x" * 200_000_000
+            time.sleep(1000)
+    time.sleep(1000)
+"""
+    limits = replace(SHORT, memory=300_000_000)
+    began = time.monotonic()
+    first, second = graded(tmp_path, sandboxed, crowd, TABLE, exercises=quick(deadline=30), limits=limits).reports
+    assert first.state == "error" and "as it does when memory runs out" in first.message, first
+    assert second.state == "right" and time.monotonic() - began < 25
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_cannot_be_written_to_in_the_sandbox(tmp_path, sandboxed, what):
+    result = graded(tmp_path, sandboxed, attack(WRITES[what]), exercises=quick("bernoulli_chain_loglik", deadline=5))
+    assert result.score == 1, result.reports[0]
+
+
+def test_no_line_of_a_reference_can_be_read_in_the_sandbox(tmp_path, sandboxed):
+    search = """
+if hasattr(sys, "searched"):
+    raise ValueError
+sys.searched, found = True, []
+for top in ("/course", "/tmp", "/root", "/home", "/var", "/opt", "/srv", "/mnt", os.path.dirname(torch.__path__[0])):
+    for folder, folders, names in os.walk(top):
+        if os.path.basename(folder) == "site-packages":
+            folders[:] = [name for name in folders if "course" in name]
+        for name in names:
+            if name.endswith((".py", ".ipynb", ".json")) and ("course" in folder or "grading" in name or "bank" in name):
+                text = open(os.path.join(folder, name), errors="replace").read()
+                found += [name] * ("bernoulli_chain_loglik_" + "reference" in text)
+assert found
+"""
+    assert graded(tmp_path, sandboxed, attack(search), exercises=quick("bernoulli_chain_loglik", deadline=20)).score == 1
+
+
+def test_of_the_course_the_sandbox_holds_the_ground_floor_and_the_folder_inside_and_nothing_else(sandboxed):
+    """Every file and folder of the course: where the program that lists them runs as the worker does, and here."""
+    code = ("import os\nfor place, folders, names in os.walk('/course'):\n"
+            "    print(*(os.path.join(place, name) for name in folders + names), sep='\\n')")
+    seen = subprocess.run([*bubblewrap(sandboxed.proc), sys.executable, "-I", "-B", "-c", code], capture_output=True,
+                          text=True, check=True).stdout.split()
+    package = Path(course_lib.__file__).parent
+    allowed = package / "grading" / "sandbox" / "inside"
+    held = {path.removeprefix("/course/course_lib/") for path in seen if "__pycache__" not in path} - {"/course/course_lib"}
+    assert held == {"__init__.py", "autoregressive.py", "checked.py", "conditional.py", "former.py", "grading",
+                    "grading/sandbox", *(str(path.relative_to(package)) for path in [allowed, *allowed.rglob("*")]
+                                         if "__pycache__" not in path.parts)}
+    names = {"__init__.py", "confine.py", "ground.py", "local.py", "models.py", "outcome.py", "watch.py", "where.py",
+             "wire.py", "worker.py"}
+    assert {path.name for path in allowed.glob("*.py")} == names
+
+
+def test_a_package_that_lies_among_pythons_own_does_not_show_through(tmp_path, sandboxed, monkeypatch):
+    """Installed, not cloned: the folder of packages is bound as it is, and the course lies in it."""
+    site = tmp_path / "site-packages"
+    shutil.copytree(Path(course_lib.__file__).parent, site / "course_lib", ignore=shutil.ignore_patterns("weights", "corpus"))
+    (site / "other.py").touch()
+    own = bubblewrap_module.roots()
+    monkeypatch.setattr(bubblewrap_module, "roots", lambda: [*own, str(site)])
+    monkeypatch.setattr(bubblewrap_module, "PACKAGE", site / "course_lib")
+    monkeypatch.syspath_prepend(str(site))
+    code = (f"import os\nfor top in ('/course', {str(site)!r}):\n    for place, _, names in os.walk(top):\n"
+            "        print(*(os.path.join(place, name) for name in names), sep='\\n')")
+    run = subprocess.run([*bubblewrap(sandboxed.proc), sys.executable, "-I", "-B", "-c", code], capture_output=True,
+                         text=True, check=True)
+    seen = {Path(path) for path in run.stdout.split()}
+    assert {path for path in seen if site in path.parents} == {site / "other.py"}
+    assert Path("/course/course_lib/conditional.py") in seen and not any("bank" in str(path) for path in seen)
+
+
+LEAVE = """
+import os, time, torch
+def bernoulli_chain_loglik(x, p):
+    for place in ("left", "/tmp/left", "/dev/shm/left", "/var/tmp/left"):
+        try:
+            os.makedirs(place + "/a"); open(place + "/a/b", "w").write("x"); os.chmod(place, 0)
+        except OSError:
+            pass
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        time.sleep(1000)
+    return torch.where(x == 1, p, 1 - p).log().sum(dim=1)
+"""
+LOOK = """
+import os
+def conditional_table(joint, i):
+    there = [n for place in (".", "..", "/tmp", "/dev/shm", "/var/tmp") for n in os.listdir(place) if n == "left"]
+    assert not there, there
+    later = tuple(range(i + 1, joint.ndim))
+    joint = joint.sum(dim=later) if later else joint
+    return joint[..., 1] / joint.sum(dim=-1)
+"""
+
+
+@pytest.mark.parametrize("level", ["sandboxed", "limited"])
+def test_nothing_is_left_of_an_exercise_for_the_next(tmp_path, request, level):
+    one = request.getfixturevalue(level)
+    for place in ("/tmp/left", "/dev/shm/left", "/var/tmp/left"):
+        assert not os.path.exists(place)
+    look = LOOK if level == "sandboxed" else LOOK.replace(', "/tmp", "/dev/shm", "/var/tmp"', "")
+    leave = LEAVE if level == "sandboxed" else LEAVE.replace(', "/tmp/left", "/dev/shm/left", "/var/tmp/left"', "")
+    result = graded(tmp_path, one, leave, look, exercises=quick(deadline=5))
+    assert result.score == 1, result.reports
+    assert one.process.poll() is None
+    assert descendants(one.process.pid) <= {"bwrap", Path(sys.executable).resolve().name, "python", "python3"}
+    assert not [cmd for cmd in descendants(one.process.pid) if "sleep" in cmd]
+    assert count(one.process.pid) <= 2, "a process outlived its exercise"
+
+
+MANY = """
+import os, time, torch
+def bernoulli_chain_loglik(x, p):
+    for _ in range(70):
+        try:
+            if os.fork() == 0:
+                time.sleep(1000)
+        except OSError:
+            break
+    return torch.tensor(os.getuid())
+"""
+THREADS = """
+import threading, time
+def conditional_table(joint, i):
+    threads = [threading.Thread(target=time.sleep, args=(0.01,)) for _ in range(4)]
+    [one.start() for one in threads]; [one.join() for one in threads]
+    later = tuple(range(i + 1, joint.ndim))
+    joint = joint.sum(dim=later) if later else joint
+    return joint[..., 1] / joint.sum(dim=-1)
+"""
+
+
+def test_the_processes_of_one_worker_do_not_count_for_another(tmp_path, sandboxed):
+    """The system counts them by user; as root, each child has its own."""
+    found = parse(json.dumps(notebook(MANY)).encode())
+    with Worker() as one, Worker() as other, Remote(other, found.needed("bernoulli_chain_loglik"), "bernoulli_chain_loglik", 10.0, Limits(), {},
+                                   time.monotonic() + 60) as crowd:
+        uid = int(crowd.call([torch.ones(1), torch.ones(1)]).value)
+        assert graded(tmp_path, one, THREADS, exercises=quick("conditional_table", deadline=10)).score == 1
+        if os.getuid() == 0:
+            block = range(worker.LOWEST_UID + other.process.pid * worker.UIDS, worker.LOWEST_UID + (other.process.pid + 1)
+                          * worker.UIDS)
+            assert uid in block and block.stop < 2**32 - 1
+
+
+def test_a_worker_keeps_to_its_block_of_users_however_many_exercises_it_judges():
+    given = []
+
+    class Counting(worker.Parent):
+        def start(self, fd, limits, uid):
+            os.close(fd)
+            self.count += 1
+            return given.append(uid) or 1
+
+    mine, theirs = socket.socketpair()
+    ours, child = socket.socketpair()
+    with mine, ours, child:
+        counting = Counting.__new__(Counting)
+        counting.control, counting.count, counting.sweep = theirs, 0, lambda pid: True
+        counting.isolated, counting.memory = False, None
+        thread = threading.Thread(target=counting.serve)
+        thread.start()
+        for _ in range(2 * worker.UIDS + 1):
+            socket.send_fds(mine, [b'{"do": "start", "limits": {"memory": 1}, "preload": [], "worker": 7}'], [child.fileno()])
+            mine.recv(100)
+        mine.close()
+        thread.join()
+    assert set(given) == set(range(worker.LOWEST_UID + 7 * worker.UIDS, worker.LOWEST_UID + 8 * worker.UIDS))
+
+
+def tree(pid: int) -> list[int]:
+    found = [pid]
+    for parent in found:
+        try:
+            text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+        except OSError:
+            continue
+        found += [int(one) for one in text.split()]
+    return found
+
+
+def count(pid: int) -> int:
+    return len(tree(pid)) - 1
+
+
+def descendants(pid: int) -> set[str]:
+    names = set()
+    for one in tree(pid)[1:]:
+        try:
+            names.add(Path(f"/proc/{one}/comm").read_text().strip())
+        except OSError:
+            pass
+    return names
+
+
+def test_a_worker_that_was_killed_is_replaced(tmp_path):
+    with Worker() as one:
+        cells = (LOGLIK, TABLE)
+        assert graded(tmp_path, one, *cells, exercises=quick(deadline=5)).score == 1
+        one.process.kill()
+        one.process.wait()
+        with pytest.raises(NoSandbox):
+            graded(tmp_path, one, *cells, exercises=quick(deadline=5))
+        assert graded(tmp_path, one, *cells, exercises=quick(deadline=5)).score == 1
+
+
+def test_a_worker_that_dies_is_gone_at_once_although_what_it_holds_still_answers(tmp_path):
+    """Bubblewrap is killed; the program in its sandbox dies a moment later, and answers until then."""
+    with Worker() as one:
+        one.wait_ready()
+        one.process.kill()
+        one.process.wait()
+        one.control.close()
+        one.control, inside = socket.socketpair()                   # the moment, made as long as it takes
+        threading.Thread(target=still_there, args=(inside,), daemon=True).start()
+        with pytest.raises(NoSandbox):
+            one.start(Limits())
+        assert graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5)).score == 1
+
+
+def test_whether_a_worker_has_gone_is_seen_by_whoever_has_it_now():
+    """By the process that started it, and by a judge that was forked from that and took it over."""
+    with Worker() as one:
+        assert (one.gone(), in_a_fork(one.gone)) == (False, False)
+        one.process.kill()
+        os.waitid(os.P_PID, one.process.pid, os.WEXITED | os.WNOWAIT)           # dead, and not yet waited for
+        assert (in_a_fork(one.gone), one.gone()) == (True, True)
+        one.process.wait()
+        assert (in_a_fork(one.gone), one.gone()) == (True, True)
+
+
+def in_a_fork(question) -> bool:
+    """The answer of a forked process; an exception there fails the test."""
+    pid = os.fork()
+    if pid == 0:
+        status = 2
+        with contextlib.suppress(Exception):
+            status = int(question())
+        os._exit(status)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    assert status in (0, 1)
+    return bool(status)
+
+
+def still_there(control):
+    """Answers as the worker does when it is told to start a child."""
+    with contextlib.suppress(OSError):
+        while control.recv(4096):
+            control.send(b'{"pid": 1}\n')
+
+
+def test_nothing_outlives_a_closed_worker(limited):
+    with Worker() as one:
+        one.wait_ready()
+        one.start(Limits()).close()
+        pids = tree(one.process.pid)
+    end = time.monotonic() + 5
+    while (left := [pid for pid in pids if os.path.exists(f"/proc/{pid}")]) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not left
+
+
+def test_less_than_was_required_is_refused(monkeypatch):
+    monkeypatch.setattr(sandbox.shutil, "which", lambda _: None)
+    with pytest.raises(NoSandbox, match="bubblewrap .* not installed, and isolation was required"):
+        Worker(require=True)
+
+
+def broken_bwrap(tmp_path, monkeypatch):
+    """A bubblewrap that may not make namespaces, as in many containers."""
+    script = tmp_path / "bwrap"
+    script.write_text("#!/bin/sh\nexit 1\n")
+    script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+
+def test_where_namespaces_are_forbidden_it_goes_on_without_and_says_so(tmp_path, monkeypatch):
+    broken_bwrap(tmp_path, monkeypatch)
+    with Worker() as one:
+        result = graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5))
+        assert result.score == 1 and result.isolation == "limits" and "cannot make its namespaces" in one.why
+    with Worker(require=True) as one, pytest.raises(NoSandbox, match="isolation was required"):
+        one.wait_ready()
+
+
+def test_a_system_without_fork_and_namespaces_grades_without_isolation(tmp_path, monkeypatch):
+    monkeypatch.setattr(sandbox.sys, "platform", "win32")
+    monkeypatch.delattr(sandbox.os, "fork")
+    assert sandbox.best() == "none"
+    with Worker() as one:
+        hang = "def conditional_table(joint, i):\n    while True:\n        pass"
+        result = graded(tmp_path, one, LOGLIK, hang, exercises=quick(deadline=1), limits=SHORT)
+    assert [report.state for report in result.reports] == ["right", "timeout"]
+    assert result.isolation == "none" and "bubblewrap needs Linux; this is win32" in one.why
+
+
+def test_macos_has_limits(monkeypatch):
+    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
+    assert sandbox.best() == "limits"
+
+
+def test_the_sandbox_module_imports_no_torch():
+    code = ("import sys, course_lib.grading.sandbox.sandbox, course_lib.grading.__main__\n"
+            "sys.exit('torch' in sys.modules)")
+    assert subprocess.run([sys.executable, "-c", code], cwd=Path(course_lib.__file__).parent.parent).returncode == 0

@@ -1,0 +1,138 @@
+"""An answer that reaches for the processes around it: the worker that holds it, the judge, the init of the sandbox.
+
+The class command runs as an ordinary user, as it usually does; where the tests run as root, once so and once with root's
+rights. Memory, descriptors and signals of other processes are tried, and the honest notebooks after it are judged.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import course_lib
+from tests.grading.submissions import IDS, LOGLIK, TABLE, notebook, save
+
+pytestmark = pytest.mark.slow
+
+NOBODY = 65534
+REACH = """
+import ctypes, os, signal, sys
+
+def text_of(pid, name):
+    try:
+        return open(f"/proc/{pid}/{name}").read()
+    except OSError:
+        return ""
+
+def family():
+    parent, judge = os.getppid(), int(text_of(os.getppid(), "stat").rpartition(") ")[2].split()[1])
+    assert "grading" in text_of(judge, "cmdline")
+    return parent, judge, *map(int, text_of(judge, f"task/{judge}/children").split())
+
+def ways():
+    libc = ctypes.CDLL(None, use_errno=True)
+    local = sys.modules[next(name for name in sys.modules if name.endswith("inside.local"))]
+    victim, other = local.Local.call, local.Local.__init__
+    words = (ctypes.c_uint64 * 16).from_address(id(victim))
+    place = id(victim) + 8 * list(words).index(id(victim.__code__))       # the same address in the parent
+    value = id(other.__code__).to_bytes(8, "little")
+    done = []
+
+    def memory(pid):
+        with open(f"/proc/{pid}/mem", "r+b", buffering=0) as file:
+            file.seek(place)
+            return file.write(value) == 8
+
+    def memory_read(pid):
+        with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
+            file.seek(place)
+            return len(file.read(8)) == 8
+
+    def trace(pid):
+        PTRACE_SEIZE = 0x4206
+        return libc.ptrace(PTRACE_SEIZE, pid, 0, 0) == 0
+
+    def vector(pid):
+        class Piece(ctypes.Structure):
+            _fields_ = [("base", ctypes.c_void_p), ("length", ctypes.c_size_t)]
+        data = ctypes.create_string_buffer(value, 8)
+        mine, theirs = Piece(ctypes.addressof(data), 8), Piece(place, 8)
+        return libc.process_vm_writev(pid, ctypes.byref(mine), 1, ctypes.byref(theirs), 1, 0) == 8
+
+    def descriptor(pid):
+        handle = libc.syscall(434, pid, 0)                                # pidfd_open, pidfd_getfd
+        return handle >= 0 and any(libc.syscall(438, handle, fd, 0) >= 0 for fd in range(64))
+
+    isolated = os.path.isdir("/course")
+    pids = {int(name) for name in os.listdir("/proc") if name.isdigit()} | {os.getppid(), 1}
+    if not isolated:                                  # of this machine's, the grader's own only: judge and workers
+        pids = {pid for pid in pids if "grading" in text_of(pid, "cmdline")} & set(family())
+    for pid in sorted(pids - {os.getpid()}):
+        for way in (memory_read, memory, trace, vector, descriptor):
+            try:
+                if way(pid):
+                    done.append(f"{way.__name__} of {pid}")
+            except Exception:
+                pass
+    for number in set(signal.Signals) if isolated else ():
+        for pid in (os.getppid(), 1):
+            try:
+                os.kill(pid, number)
+            except OSError:
+                pass
+    return done
+
+def bernoulli_chain_loglik(x, p):
+    raise RuntimeError(f"reached: {ways()}")
+"""
+
+
+def as_nobody() -> list[str]:
+    """From root: what stands before a command to run it as an ordinary user, without a right of root's. Folders of
+    root's that Python lies in are made passable, in a view of the file system that only this command has."""
+    view = [shutil.which("bwrap"), "--dev-bind", "/", "/"]
+    for needed in dict.fromkeys([sys.prefix, sys.base_prefix, str(Path(course_lib.__file__).parent.parent)]):
+        closed = [parent for parent in Path(needed).resolve().parents if not parent.stat().st_mode & 1]
+        if closed:
+            view += ["--perms", "0755", "--tmpfs", str(closed[-1])]
+            for parent in reversed(Path(needed).resolve().relative_to(closed[-1]).parents[:-1]):
+                view += ["--perms", "0755", "--dir", str(closed[-1] / parent)]
+            view += ["--ro-bind", str(Path(needed).resolve()), str(Path(needed).resolve())]
+    drop = (f"import os, sys; os.setgroups([]); os.setresgid(*[{NOBODY}] * 3); os.setresuid(*[{NOBODY}] * 3); "
+            "os.execv(sys.argv[1], sys.argv[1:])")
+    return [*view, "--", sys.executable, "-c", drop]
+
+
+@pytest.mark.parametrize("user, level", [("ordinary", "bubblewrap"), ("root", "bubblewrap"), ("ordinary", "limits")])
+def test_one_answer_takes_over_nothing_and_the_honest_ones_after_it_keep_their_marks(user, level):
+    if not shutil.which("bwrap"):
+        pytest.skip("needs bubblewrap's sandbox")
+    if user == "root" and os.getuid() != 0:
+        pytest.skip("needs root")
+    drops = user == "ordinary" and os.getuid() == 0
+    with tempfile.TemporaryDirectory() as name:
+        folder, out = Path(name), Path(name) / "out.jsonl"
+        for student, cells in (("a", (LOGLIK, TABLE)), ("b", (REACH, TABLE)), ("c", (LOGLIK, TABLE))):
+            save(folder / "class" / student / "hw.ipynb", notebook(*cells))
+        if drops:
+            for path in [folder, *folder.rglob("*")]:
+                os.chown(path, NOBODY, NOBODY)
+        command = [sys.executable, "-m", "course_lib.grading", "grade", str(folder / "class"), "--seed", "5", "--exercises",
+                   ",".join(IDS), "--out", str(out)]
+        environment = {**os.environ, "HOME": name, "TMPDIR": name}
+        if level == "bubblewrap":
+            command += ["--require-isolation"]
+        else:                                            # no bwrap on this path
+            environment["PATH"] = name
+        run = subprocess.run([*(as_nobody() if drops else []), *command], capture_output=True, text=True, timeout=200,
+                             cwd=Path(course_lib.__file__).parent.parent, env=environment)
+        assert run.returncode == 0, run.stderr
+        records = {line["student"]: line for line in map(json.loads, out.read_text().splitlines())}
+    message = records["b"]["reports"][0]["message"]
+    assert "reached: []" in message, message
+    assert {name: record["score"] for name, record in records.items()} == {"a": 1, "b": 5 / 11, "c": 1}
+    assert {record["isolation"] for record in records.values()} == {level}

@@ -1,0 +1,64 @@
+"""The stock of wrong answers is sound: each runs as a cell and defines what its exercise asks for."""
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from course_lib.grading import EXERCISES
+from tests.grading.stock import chapters
+
+ROOT = Path(__file__).parents[3]
+STOCK = chapters()
+EVERY = [one for entries in STOCK.values() for one in entries]
+LATER = ("generate_beam", "train_translator")
+
+
+def asked(chapter: str) -> list[str]:
+    """The functions that a chapter's page asks for, as its cells check them. Classes came after the stock was written, and so
+    did what is `LATER`."""
+    path = ROOT / "exercises" / f"{chapter[2:].replace('_', '-')}.ipynb"
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    found = [name for source in code for name in re.findall(r'^check\("(\w+)"\)$', source, re.M)]
+    return [name for name in found if not EXERCISES[name].of_class and name not in LATER]
+
+
+def test_every_chapter_with_exercises_has_its_file():
+    assert [name[2:].replace("_", "-") for name in STOCK] == sorted(
+        path.stem for path in (ROOT / "exercises").glob("[0-9]*.ipynb"))
+
+
+@pytest.mark.parametrize("chapter", STOCK)
+def test_every_exercise_has_two_to_five_entries(chapter):
+    counts = {name: sum(one.exercise == name for one in STOCK[chapter]) for name in asked(chapter)}
+    assert counts and all(2 <= count <= 5 for count in counts.values()), counts
+    assert {one.exercise for one in STOCK[chapter]} == set(counts)
+
+
+@pytest.mark.parametrize("chapter", STOCK)
+def test_every_code_defines_its_exercise(chapter):
+    for one in STOCK[chapter]:
+        cell: dict = {}
+        exec(compile(one.code, f"<{one.exercise}: {one.what}>", "exec"), cell)
+        assert callable(cell.get(one.exercise)), one
+
+
+@pytest.mark.parametrize("chapter", STOCK)
+def test_the_halves_alternate(chapter):
+    halves = [one.half for one in STOCK[chapter]]
+    assert halves == ["open", "sealed"] * (len(halves) // 2)
+
+
+def test_the_stock_is_large_enough():
+    assert sum(one.half == "open" for one in EVERY) >= 60 and sum(one.half == "sealed" for one in EVERY) >= 60
+    assert len(EVERY) >= 130
+
+
+def test_no_code_and_no_fault_twice():
+    codes = [re.sub(r"\s+", " ", one.code) for one in EVERY]
+    assert len(set(codes)) == len(codes)
+    faults = [(one.exercise, one.what) for one in EVERY]
+    assert len(set(faults)) == len(faults)

@@ -1,0 +1,20 @@
+"""What a judge imports before it grades: torch and the bank, and nothing that is for downloads, figures or notebooks."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_judge_imports_nothing_for_downloads_figures_or_notebooks():
+    code = ("import sys, json, course_lib.grading.classroom.judges, course_lib.grading.classroom.intake, course_lib.grading.bank; "
+            "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    brought = set(json.loads(done.stdout))
+    assert "torch" in brought
+    assert not brought & {"requests", "urllib3", "pooch", "sklearn", "scipy", "matplotlib", "anywidget", "IPython", "nbformat",
+                          "nbclient", "sympy", "transformers"}

@@ -1,0 +1,138 @@
+"""Scores are measured on held-out data, told beside simple models, and kept; a model that is none is not entered."""
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import torch
+
+from course_lib.counting.ngram import NGram
+from course_lib.data import load_data
+from course_lib.density import FVSBN, Mixture, Tabular
+from course_lib.grading import kept, open_questions
+from course_lib.grading.open_questions import score, stored
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kept, "keeps", lambda: True)
+    return tmp_path
+
+
+def alone(train):
+    return Tabular(64, parents=[[] for _ in range(64)]).fit_counts(train, alpha=1.0)
+
+
+def values(shown):
+    return {row[0]: float(row[1]) for row in shown.rows}
+
+
+def test_a_model_is_measured_on_rows_that_it_has_not_seen_and_stands_beside_simple_ones(folder, capsys):
+    shown = score("digits", alone, "frequencies")
+    valid = load_data("digits").valid.float()
+    p = (load_data("digits").train.float().sum(0) + 1) / (1000 + 2)
+    by_hand = -(valid * p.log() + (1 - valid) * (1 - p).log()).sum(1).mean().item()
+    found = values(shown)
+    assert found["frequencies"] == pytest.approx(by_hand, abs=0.006) == found["each pixel's frequency (to compare)"]
+    assert found["a coin for each pixel (to compare)"] == pytest.approx(64 * math.log(2), abs=0.006)
+    assert [row[1] for row in shown.rows] == sorted((row[1] for row in shown.rows), key=float)
+    assert "frequencies: 2" in capsys.readouterr().out
+    assert json.loads((folder / kept.FILE).read_text())["scores"]["digits"][0][0] == "frequencies"
+
+
+def test_prose_is_measured_in_bits_after_what_was_given(folder):
+    V = open_questions.vocab_size()
+
+    def even(train):
+        return NGram(n=1, vocab_size=V, smoothing="add", alpha=1e9).fit_counts(train)
+
+    found = values(score("prose", even, "even"))
+    assert found["even"] == pytest.approx(math.log2(V), abs=0.01) == found["every character alike (to compare)"]
+    assert found["even"] > found["1-gram, Kneser-Ney (to compare)"] > found["2-gram, Kneser-Ney (to compare)"] \
+        > found["3-gram, Kneser-Ney (to compare)"]
+
+
+class Leak(FVSBN):
+    def conditionals(self, x, context=None):
+        return self.conditional(20 * (x - 0.5))
+
+
+class Improper:
+    def log_prob(self, x, context=None):
+        return torch.zeros(len(x))
+
+
+class Ahead(NGram):
+    """Right for one character, wrong for many: it counts what it is about to predict."""
+
+    def log_prob(self, x, context=None):
+        found = super().log_prob(x, context)
+        return found * (0.5 if x.shape[1] > 40 else 1)
+
+
+@pytest.mark.parametrize("question, fit, said", [
+    ("digits", lambda train: Leak(64), "reads x_0"),
+    ("digits", lambda train: Mixture([FVSBN(64), Leak(64)]), "reads x_0"),
+    ("prose", lambda train: Improper(), "sum to"),
+    ("prose", lambda train: Ahead(n=2, vocab_size=open_questions.vocab_size(), smoothing="kneser-ney").fit_counts(train), "halves"),
+])
+def test_what_is_no_distribution_is_told_so_and_not_entered(folder, capsys, question, fit, said):
+    score(question, fit)
+    out = capsys.readouterr().out
+    assert out.startswith("Not entered") and said in out
+    assert not stored(question) and not (folder / kept.FILE).exists()
+
+
+def test_who_takes_too_long_is_not_entered(folder, capsys, monkeypatch):
+    clock = iter([0.0, 61.0])
+    monkeypatch.setattr(open_questions.time, "process_time", lambda: next(clock))
+    score("digits", alone)
+    assert capsys.readouterr().out.startswith("Not entered: fit took 61 CPU-seconds, and 60 are allowed")
+    assert not stored("digits")
+
+
+def test_the_best_tries_of_a_name_are_kept_and_other_names_stay(folder):
+    open_questions.enter("digits", "other", 30.0, 1.0)
+    for k in range(open_questions.TRIES + 5):
+        open_questions.enter("digits", "mine", 40.0 - k, 1.0)
+    mine = [value for name, value, _ in stored("digits") if name == "mine"]
+    assert len(mine) == open_questions.TRIES and min(mine) == 40.0 - open_questions.TRIES - 4
+    assert ["other", 30.0, 1.0] in stored("digits")
+
+
+def test_rows_that_are_none_are_left_out_and_a_broken_file_is_never_written_over(folder):
+    (folder / kept.FILE).write_text(json.dumps({"scores": {"digits": [["a", 20.0, 1.0], ["b"], 3, ["c", "high", 1]]}}))
+    assert stored("digits") == [["a", 20.0, 1.0]]
+    for broken in ("{", "[1]"):
+        (folder / kept.FILE).write_text(broken)
+        with pytest.raises(ValueError, match=kept.FILE):
+            score("digits", alone)
+        assert (folder / kept.FILE).read_text() == broken
+
+
+@pytest.mark.parametrize("name, value", [("COURSE_PROGRESS", "off"), ("PYTEST_CURRENT_TEST", "a test")])
+def test_nothing_is_kept_where_that_is_said_or_while_tests_run(tmp_path, monkeypatch, name, value):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST", raising=False)
+    monkeypatch.delenv("COURSE_PROGRESS", raising=False)
+    kept.keep("scores", "a", 1, tmp_path)
+    assert kept.read(tmp_path) == {"scores": {"a": 1}}
+    monkeypatch.setenv(name, value)
+    kept.keep("scores", "a", 2, tmp_path)
+    assert kept.read(tmp_path) == {"scores": {"a": 1}}
+
+
+def test_what_cannot_be_measured_is_named(folder, capsys):
+    with pytest.raises(KeyError, match="digits, prose"):
+        score("faces", alone)
+    with pytest.raises(TypeError, match="fit returns None"):
+        score("digits", lambda train: None)
+    with pytest.raises(TypeError, match="no conditionals"):
+        score("digits", lambda train: Improper())
+
+    def unwritten(train):
+        raise NotImplementedError
+
+    assert len(score("digits", unwritten).rows) == 4
+    assert "still to be written" in capsys.readouterr().out

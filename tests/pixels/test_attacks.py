@@ -1,0 +1,173 @@
+"""Attacks: their equation, their box, and what an adaptive one goes through."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.pixels import ImageClassifier, fgsm, pgd, sign_noise
+from course_lib.pixels.attacks import gradient, margin
+from course_lib.pixels.classifier import shifted
+from course_lib.training import fit
+from tests.pixels import checks as check
+from tests.support.random import redrawn, rng
+
+LEVELS = 17
+
+
+def net(**size):
+    return redrawn(ImageClassifier((4, 4), LEVELS, 3, (3, 4, 5), **size), scale=3.0)
+
+
+def images(num=20, seed=0):
+    return torch.randint(LEVELS, (num, 16), generator=rng(seed))
+
+
+def classes(num=20, seed=1):
+    return torch.randint(3, (num,), generator=rng(seed))
+
+
+# --- the classifier --------------------------------------------------------------------------------------------------
+
+
+def test_the_classifier_is_torchs_layers_in_value_and_gradient():
+    model = net()
+    a, b, c = model.convolutions
+    plain = torch.nn.Sequential(torch.nn.Unflatten(1, (1, 4, 4)), a, torch.nn.ReLU(), b, torch.nn.ReLU(),
+                                torch.nn.MaxPool2d(2), c, torch.nn.ReLU(), torch.nn.Flatten(), model.last)
+    x, y = images().double().requires_grad_(), classes()
+    want = plain(x / 16)
+    torch.testing.assert_close(model(x), want)
+    torch.testing.assert_close(model.log_prob(x, y), want.log_softmax(1)[torch.arange(20), y])
+    assert torch.equal(model.classify(x), want.argmax(1))
+    loss = torch.nn.functional.cross_entropy(want, y)
+    torch.testing.assert_close(model.loss((x, y)), loss)
+    for ours, theirs in zip(torch.autograd.grad(model.loss((x, y)), (x, a.weight)), torch.autograd.grad(loss, (x, a.weight))):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_a_shift_is_one_of_nine_for_each_image():
+    torch.manual_seed(0)
+    x = images(200) + 1                                              # 0 is what comes in from outside
+    moved, seen = shifted(x, (4, 4)).view(-1, 4, 4), set()
+    for before, after in zip(x.view(-1, 4, 4), moved):
+        at = [(r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if torch.equal(after, torch.nn.functional.pad(
+            before, (c, -c, r, -r)))]
+        assert len(at) == 1
+        seen.add(at[0])
+    assert len(seen) == 9
+
+
+def test_it_learns_and_shifts_in_training_alone():
+    x = torch.where((torch.arange(16) % 4 < 2) == (torch.arange(40)[:, None] % 2 == 0), 16, 0)    # left or right half
+    y = torch.arange(40) % 2
+    torch.manual_seed(0)
+    model = ImageClassifier((4, 4), LEVELS, 2, (3, 4, 5), dropout=0.2)
+    fit(model, (x, y), epochs=15, batch_size=10, lr=0.02, progress=False)
+    model.eval()
+    assert torch.equal(model.classify(x), y) and model.loss((x, y)) == model.loss((x, y))
+    model.train()
+    assert model.loss((x, y)) != model.loss((x, y))
+
+
+# --- the attacks -----------------------------------------------------------------------------------------------------
+
+
+def test_fgsm_is_its_equation():
+    check.is_fgsm(fgsm)
+
+
+def test_gradients_of_a_batch_are_those_of_each_image():
+    model, x, y = net(), images(), classes()
+    g, logits = gradient(model, x, y)
+    for k in range(3):
+        z = x[k:k + 1].double().requires_grad_()
+        (want,) = torch.autograd.grad(torch.nn.functional.cross_entropy(model(z), y[k:k + 1]), z)
+        torch.testing.assert_close(g[k:k + 1], want)
+    torch.testing.assert_close(logits, model(x))
+
+
+@pytest.mark.parametrize("attack", [fgsm, pgd])
+@pytest.mark.parametrize("eps", [0, 1, 3])
+def test_every_attack_stays_in_its_box_in_whole_levels(attack, eps):
+    check.stays_in_the_box(attack, net(), eps)
+
+
+def test_one_step_of_pgd_is_fgsm_of_one_level():
+    model, x, y = net(), images(), classes()
+    one, other = pgd(model, x, y, 2, LEVELS, steps=1), fgsm(model, x, y, 1, LEVELS)
+    worse = margin(model(other), y) > margin(model(x), y)
+    assert worse.float().mean() > 0.5 and torch.equal(one, torch.where(worse[:, None], other, x))
+
+
+def test_pgd_is_a_literal_loop():
+    check.is_pgd(pgd)
+
+
+def test_pgd_is_no_weaker_than_fgsm_and_the_target_is_reached():
+    model, x, y = net(), images(100), classes(100)
+    right = [(model.classify(z) == y).sum() for z in (x, fgsm(model, x, y, 2, LEVELS), pgd(model, x, y, 2, LEVELS))]
+    assert right[0] > right[1] >= right[2]
+    target = (y + 1) % 3
+    before, after = (((model.classify(z) == target).sum()) for z in (x, pgd(model, x, target, 3, LEVELS, targeted=True)))
+    assert after > 1.5 * before
+
+
+def test_more_steps_and_a_start_elsewhere_never_lower_what_was_reached():
+    model, x, y = net(), images(), classes()
+    reached = [margin(model(pgd(model, x, y, 2, LEVELS, steps=k)), y) for k in (1, 3, 9)]
+    assert (reached[0] <= reached[1]).all() and (reached[1] <= reached[2]).all()
+    a, b = (pgd(model, x, y, 2, LEVELS, generator=rng(3)) for _ in range(2))
+    assert torch.equal(a, b) and not torch.equal(a, pgd(model, x, y, 2, LEVELS))
+
+
+def test_an_attack_through_a_defence_attacks_what_the_classifier_sees():
+    """The defence turns the image around: the plain attack changes the wrong pixels, the one through it the right ones."""
+    check.goes_through_the_defence(pgd)
+
+
+def test_only_some_pixels():
+    model, x, y = net(), images(), classes()
+    ink = x > 8
+    for changed in (fgsm(model, x, y, 2, LEVELS, where=ink), pgd(model, x, y, 2, LEVELS, where=ink, generator=rng(0)),
+                    sign_noise(x, 2, LEVELS, rng(0), ink)):
+        assert torch.equal(changed[~ink], x[~ink]) and not torch.equal(changed, x)
+
+
+def test_random_signs_have_the_size_of_an_attack():
+    x = torch.full((500, 16), 8)
+    noise = sign_noise(x, 2, LEVELS, rng(0)) - x
+    assert noise.unique().tolist() == [-2, 2] and abs(noise.float().mean()) < 0.1
+    assert sign_noise(torch.zeros(9, 16).long(), 2, LEVELS, rng(0)).unique().tolist() == [0, 2]    # nothing below 0
+
+
+def test_attacks_leave_the_model_and_the_images_as_they_were():
+    model, x, y = net(dropout=0.5).train(), images(), classes()
+    before = x.clone(), model.last.weight.clone()
+    pgd(model, x, y, 2, LEVELS)
+    fgsm(model, x.to(torch.uint8), y, 2, LEVELS)                     # as the loader has them
+    assert model.training and model.dropout.training and model.last.weight.grad is None
+    assert torch.equal(x, before[0]) and torch.equal(model.last.weight, before[1])
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: fgsm(net(), images(), classes(), -1, LEVELS), "eps is -1; expected a whole number of levels, 0 or more"),
+    (lambda: pgd(net(), images(), classes(), -1, LEVELS), "eps is -1"),
+    (lambda: sign_noise(images(), -2, LEVELS), "eps is -2"),
+    (lambda: fgsm(net(), images() + 1, classes(), 1, LEVELS), r"x holds levels from 1 to 17; expected 0\.\.16"),
+    (lambda: fgsm(net(), images() - 1, classes(), 1, LEVELS), r"x holds levels from -1 to 15; expected 0\.\.16"),
+    (lambda: fgsm(net(), images() / 16, classes(), 1, LEVELS), r"x has dtype torch.float32; expected integers, levels 0\.\.16"),
+    (lambda: fgsm(net(), images()[0], classes(), 1, LEVELS), r"x has shape \(16,\); expected \(B, n\)"),
+    (lambda: fgsm(net(), images()[:0], classes()[:0], 1, LEVELS), r"x has shape \(0, 16\)"),
+    (lambda: fgsm(net(), images()[:, :9], classes(), 1, LEVELS), r"x has shape \(20, 9\); expected \(B, 16\), images of 4 x 4"),
+    (lambda: pgd(net(), images(), classes(19), 1, LEVELS), r"y has shape \(19,\); expected \(20,\), a class for each image"),
+    (lambda: pgd(net(), images(), classes(), 1, LEVELS, steps=0), "steps is 0; expected at least one"),
+    (lambda: pgd(net(), images(), classes(), 1, LEVELS, where=torch.ones(20, 9).bool()),
+     r"where has shape \(20, 9\) and dtype torch.bool; expected \(20, 16\)"),
+    (lambda: net()(images() + 1), r"x holds levels from 1 to 17; this network takes 0\.\.16"),
+    (lambda: ImageClassifier((5, 4), 17), r"shape is \[5, 4\]; expected \(height, width\), both even"),
+    (lambda: ImageClassifier((4, 4), 1), "levels is 1 and classes 10; expected at least 2 of each"),
+    (lambda: ImageClassifier((4, 4), 2, widths=(3, 4)), r"widths is \[3, 4\]; expected the channels of three convolutions"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

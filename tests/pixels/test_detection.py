@@ -1,0 +1,166 @@
+"""Ranks, rates and repair: against scipy and scikit-learn, by their definitions, and for what they promise."""
+from __future__ import annotations
+
+import itertools
+import zlib
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import binomtest, kstest
+from sklearn.metrics import roc_curve
+
+from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.density import FVSBN, MADE, NADE, Tabular
+from course_lib.pixels import (
+    GatedPixelCNN,
+    PixelCNN,
+    auc,
+    auc_interval,
+    compressed_bits,
+    purify,
+    rank_p_values,
+    roc,
+    typicality,
+    wilson,
+)
+from tests.pixels import checks as check
+from tests.support.random import drawn, normal, rng, rows
+
+# --- p-values --------------------------------------------------------------------------------------------------------
+
+
+def test_a_p_value_is_its_definition():
+    check.is_the_rank(rank_p_values)
+
+
+def test_p_values_of_new_draws_are_uniform_and_ties_make_them_larger():
+    g = rng(0)
+    p = torch.cat([rank_p_values(torch.randn(1, generator=g), torch.randn(19, generator=g)) for _ in range(2000)])
+    assert set((p * 20).round().int().tolist()) == set(range(1, 21))
+    for alpha in (0.05, 0.25, 0.5):                                  # N + 1 = 20: exactly alpha
+        assert binomtest(int((p <= alpha + 1e-9).sum()), 2000, alpha).pvalue > 0.001
+    tied = [(torch.randint(3, (1,), generator=g), torch.randint(3, (19,), generator=g)) for _ in range(2000)]
+    counted = torch.cat([rank_p_values(s, c) for s, c in tied])
+    broken = torch.cat([rank_p_values(s, c, generator=g) for s, c in tied])
+    assert (counted <= 0.25).double().mean() < 0.2 and (broken <= counted + 1e-12).all()
+    assert kstest((broken - torch.rand(2000, generator=g) / 20).numpy(), "uniform").pvalue > 0.001  # spread over its step
+
+
+def test_a_random_rank_covers_all_places_among_the_tied():
+    p = rank_p_values(torch.zeros(3000), torch.tensor([0.0, 0.0, -1.0, 1.0]), generator=rng(0))
+    assert torch.allclose(p.unique(), torch.tensor([2, 3, 4]).double() / 5)                        # -1 is always below
+    assert min((p == v).double().mean() for v in p.unique()) > 0.3
+
+
+@pytest.mark.parametrize("scores, calibration, message", [
+    (torch.zeros(2), torch.zeros(0), r"calibration has shape \(0,\); expected \(N,\), at least one score"),
+    (torch.zeros(2), torch.zeros(2, 3), r"calibration has shape \(2, 3\)"),
+    (torch.zeros(2, 1), torch.zeros(3), r"scores has shape \(2, 1\); expected \(N,\), at least one score"),
+    (torch.tensor([0.0, float("nan")]), torch.zeros(3), r"scores holds NaN at \[1\]; expected numbers"),
+    (torch.zeros(2), torch.tensor([float("nan")]), r"calibration holds NaN at \[0\]"),
+])
+def test_scores_that_cannot_be_ranked(scores, calibration, message):
+    with pytest.raises(ValueError, match=message):
+        rank_p_values(scores, calibration)
+
+
+# --- rates -----------------------------------------------------------------------------------------------------------
+
+
+def test_roc_and_auc_are_scikit_learns_with_ties():
+    check.is_the_area(auc)
+    for seed in range(5):
+        clean, other = torch.randint(6, (30,), generator=rng(seed)), torch.randint(8, (20,), generator=rng(seed + 9))
+        alarms, hits = roc(clean, other)
+        x, y, _ = roc_curve(np.r_[np.zeros(30), np.ones(20)], torch.cat([clean, other]), drop_intermediate=False)
+        np.testing.assert_allclose(alarms, x)
+        np.testing.assert_allclose(hits, y)
+
+
+def test_an_interval_of_the_auc():
+    clean, other = normal(60), normal(50, seed=1) + 1
+    low, high = auc_interval(clean, other, repeats=400)
+    assert low < auc(clean, other) < high and 0.08 < high - low < 0.25
+    assert (low, high) == auc_interval(clean, other, repeats=400)
+    hits = sum(low <= 0.7602 <= high for low, high in (                # Phi(1 / sqrt 2) = 0.7602
+        auc_interval(normal(60, seed=2 * k), normal(50, seed=2 * k + 1) + 1, repeats=100) for k in range(40)))
+    assert hits >= 33
+    assert auc_interval(torch.zeros(5), torch.ones(5)) == (1.0, 1.0)
+
+
+def test_wilson_is_scipys():
+    for count, of in ((0, 7), (3, 7), (7, 7), (447, 447), (352, 447), (1, 1)):
+        want = binomtest(count, of).proportion_ci(method="wilson")
+        assert wilson(count, of) == pytest.approx((want.low, want.high), abs=1e-6)
+
+
+def test_other_scores():
+    assert typicality(torch.tensor([-90.0, -80.0, -60.0]), torch.tensor([-80.0, -84.0])).tolist() == [8, 2, 22]
+    x = torch.stack([torch.zeros(64), torch.randint(17, (64,), generator=rng(0))]).to(torch.uint8)
+    bits = compressed_bits(x)
+    assert bits.dtype == torch.float64 and bits[0] < 100 < bits[1]
+    for row, length in zip(x, bits):                                 # zlib's own container adds 2 bytes and 4
+        assert 8 * (len(zlib.compress(bytes(row.tolist()), 9)) - 6) == length
+    assert torch.equal(compressed_bits(x.long()), bits)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: auc(torch.zeros(0), torch.zeros(2)), r"clean has shape \(0,\); expected \(N,\), at least one score"),
+    (lambda: roc(torch.zeros(2), torch.zeros(2, 2)), r"other has shape \(2, 2\)"),
+    (lambda: auc(torch.zeros(2), torch.tensor([1.0, float("nan")])), r"other holds NaN at \[1\]"),
+    (lambda: auc_interval(torch.zeros(2), torch.zeros(2), repeats=0), "repeats is 0 and level 0.95"),
+    (lambda: typicality(torch.zeros(2), torch.zeros(0)), r"reference has shape \(0,\)"),
+    (lambda: wilson(3, 2), "count is 3 of 2; expected 0 to 2"),
+    (lambda: wilson(0, 0), "count is 0 of 0"),
+    (lambda: compressed_bits(torch.full((1, 4), 256)), r"expected \(B, n\), whole levels in 0\.\.255"),
+    (lambda: compressed_bits(torch.zeros(1, 4)), "dtype torch.float32"),
+])
+def test_bad_input_of_the_rates(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+# --- repair ----------------------------------------------------------------------------------------------------------
+
+MODELS = [GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5)), PixelCNN((3, 3), 4, 1, 3, conditional=Categorical(5)),
+          NADE(9, 4, Categorical(5), order=torch.randperm(9, generator=rng(4))), MADE(9, (12,), DiscretizedLogisticMixture(2, 5)),
+          FVSBN(9), PixelCNN((3, 1, 3), 6, 1, 3, conditional=Categorical(5))]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__} {m.conditional}")
+@pytest.mark.parametrize("eps", [0, 1, 9])
+def test_repair_is_greedy_decoding_in_a_box(model, eps):
+    """By full passes, a variable after another, in the model's order."""
+    check.is_greedy(purify, drawn(model), eps)
+
+
+def test_without_a_bound_it_is_greedy_decoding_of_the_model_and_never_reads_the_image():
+    model = drawn(MODELS[0])
+    free = purify(model, rows(model.conditional, 20, 9), 9)
+    assert (free == free[0]).all()
+
+
+def test_of_equals_the_nearest_stays():
+    even = Tabular(4, [[], [], [], []])                              # every factor 1/2
+    x = torch.tensor(list(itertools.product((0, 1), repeat=4)))
+    assert torch.equal(purify(even, x, 1), x)
+
+
+def test_repair_leaves_what_it_was_given():
+    model, x = drawn(GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5), dropout=0.5)).train(), rows(Categorical(5), 6, 9)
+    before = x.clone()
+    a, b = purify(model, x, 1), purify(model, x, 1)
+    assert model.training and torch.equal(x, before) and torch.equal(a, b) and not torch.equal(a, x)
+    assert torch.equal(purify(model, x.to(torch.uint8), 1), a)
+
+
+def test_bad_input_of_the_repair():
+    with pytest.raises(TypeError, match="NADE has continuous variables, MixtureOfGaussians.*; expected levels"):
+        purify(NADE(4, 3, MixtureOfGaussians(2)), torch.zeros(1, 4), 1)
+    model = GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5))
+    for x, eps, message in ((torch.zeros(1, 9), -1, "eps is -1; expected a whole number of levels, 0 or more"),
+                            (torch.zeros(1, 8), 1, "x has 8 variables; this model has 9"),
+                            (torch.full((1, 9), 5), 1, "x holds 5 at")):
+        with pytest.raises(ValueError, match=message):
+            purify(model, x, eps)

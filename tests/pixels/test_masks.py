@@ -1,0 +1,71 @@
+"""Masks against their definition in loops, masked layers against torch's convolution, and what they refuse."""
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib.pixels import CausalConv2d, MaskedConv2d, kernel_mask
+from course_lib.pixels.masks import widened
+from course_lib.pixels.pixelrnn import skew, unskew
+from tests.pixels import checks as check
+from tests.support.random import normal
+
+
+def test_the_mask_is_its_definition():
+    check.is_the_mask(kernel_mask)
+
+
+@pytest.mark.parametrize("kind", ["A", "B"])
+@pytest.mark.parametrize("k, groups, above", [(1, 1, True), (3, 1, True), (3, 3, True), (5, 3, False), (7, 1, True)])
+def test_a_masked_layer_is_torchs_convolution_in_value_and_gradient(k, kind, groups, above):
+    check.is_torchs_convolution(MaskedConv2d(6, 9, k, kind, groups, above))
+
+
+def test_copies_are_blocks_that_each_hold_all_groups():
+    layer = MaskedConv2d(6, 12, 3, "A", groups=3, copies=2)
+    assert torch.equal(layer.mask[:6], layer.mask[6:])
+    assert torch.equal(layer.mask[:6], kernel_mask(3, "A", 6, 6, 3)[:, :, :2])
+
+
+def test_a_causal_layer_reads_its_row_whole_and_none_below():
+    layer, x = CausalConv2d(2, 3, 5).double(), normal(1, 2, 6, 7)
+    weight = torch.zeros(3, 2, 5, 5, dtype=torch.float64)
+    weight[:, :, :3] = layer.weight.detach()
+    torch.testing.assert_close(layer(x), F.conv2d(x, weight, layer.bias, padding=2))
+
+
+def test_the_weight_is_never_written_to():
+    layer = MaskedConv2d(1, 2, 3, "A")
+    before = layer.weight.clone()
+    layer(torch.zeros(1, 1, 4, 4))
+    assert torch.equal(layer.weight, before) and (before[:, :, 1, 1] != 0).all()     # hidden, and there
+
+
+def test_widening_is_one_step_of_the_mask():
+    seen = torch.zeros(1, 1, 5, 5, dtype=torch.bool)
+    seen[0, 0, 1, 2] = True                                          # who reads this pixel?
+    readers = widened(seen, kernel_mask(3, "A")[:, :, :2])[0, 0].nonzero().tolist()
+    assert readers == [[1, 3], [2, 1], [2, 2], [2, 3]]
+
+
+@pytest.mark.parametrize("H, W", [(1, 1), (1, 4), (4, 1), (3, 5), (5, 3)])
+def test_skewing_moves_diagonals_into_columns_and_back(H, W):
+    x = normal(2, 3, H, W)
+    s = skew(x)
+    assert s.shape == (2, 3, H, H + W - 1)
+    for r in range(H):
+        for c in range(W):
+            assert torch.equal(s[:, :, r, r + c], x[:, :, r, c])
+    assert s.abs().sum() == pytest.approx(x.abs().sum().item()) and torch.equal(unskew(s), x)
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: kernel_mask(4, "A"), "k is 4; a kernel needs a centre, expected an odd number"),
+    (lambda: kernel_mask(3, "C"), "kind is 'C'; expected 'A' or 'B'"),
+    (lambda: kernel_mask(3, "A", 4, 3, 3), "outputs is 4, which 3 groups do not divide; expected a multiple of 3"),
+    (lambda: MaskedConv2d(3, 3, 0, "A"), "k is 0; a kernel needs a centre"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,241 @@
+"""The four models of images: the contract, receptive fields, cached sampling, colours, classes, and what they refuse."""
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.contract import check_all, check_causal, check_normalized, check_views_agree
+from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, ImageModel, PixelCNN, RowLSTM
+from course_lib.pixels.pixelrnn import lstm
+from course_lib.training import fit
+from tests.pixels import checks as check
+from tests.support.random import drawn, normal, rng, rows
+
+CONVOLUTIONS, RECURRENT = [PixelCNN, GatedPixelCNN], [RowLSTM, DiagonalBiLSTM]
+MODELS = [*CONVOLUTIONS, *RECURRENT]
+LOGISTIC = DiscretizedLogisticMixture(2, 4)
+
+
+# --- the contract ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [
+    pytest.param(PixelCNN((3, 3), 4, 2, 3), id="PixelCNN"), pytest.param(GatedPixelCNN((3, 3), 4, 2, 3), id="gated"),
+    pytest.param(RowLSTM((2, 2), 3, 1, 3), id="RowLSTM"), pytest.param(DiagonalBiLSTM((2, 2), 3, 1, 3), id="DiagonalBiLSTM"),
+    pytest.param(PixelCNN((1, 2), 4, 1, 3, conditional=Categorical(3)), id="softmax"),
+    pytest.param(GatedPixelCNN((3, 1, 1), 6, 1, 3, conditional=LOGISTIC, colors="chain"), id="chain"),
+])
+def test_the_whole_contract(model):
+    assert str(check_all(model)).startswith("causal, normalised (sum of p over ")
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("depth, first", [(1, 3), (2, 5)])
+def test_nothing_leaks_and_nothing_is_missing_at_8_by_8(kind, depth, first):
+    """`parents` are computed from the masks alone; the reactions are those of the network."""
+    model = kind((8, 8), 8, depth, first)
+    check_causal(model)
+    check_views_agree(model)
+
+
+@pytest.mark.parametrize("colors", ["masks", "chain"])
+@pytest.mark.parametrize("kind", MODELS)
+def test_colours_in_a_world_of_3_by_2_by_2(kind, colors):
+    family = Bernoulli() if colors == "masks" else DiscretizedLogisticMixture(2, 2)
+    model = kind((3, 2, 2), 6, 2, 3, conditional=family, colors=colors)
+    check_causal(model)
+    check_normalized(model)
+    check_views_agree(model)
+    assert sorted(model.parents(9)) == [0, 1, 4, 5, 8]               # blue of pixel 1: all of pixel 0, its red and green
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_class_moves_every_factor_and_the_views_agree(kind):
+    model, classes = kind((2, 3), 4, 2, 3, classes=3), torch.tensor([[2], [0], [1]])
+    check_causal(model, context=classes)
+    check_normalized(model, context=classes)
+    check_views_agree(model, context=classes)
+    x, moved = torch.zeros(2, 6), torch.zeros(6, dtype=torch.bool)
+    for seed in range(8):                                            # a ReLU may be shut by chance
+        p = drawn(model, seed).conditionals(x, torch.tensor([0, 1])).probs
+        assert torch.equal(p, model.conditionals(x, torch.tensor([[0], [1]])).probs)
+        moved |= p[0] != p[1]
+    assert moved.all()
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_continuous_pixels(kind):
+    check_causal(kind((2, 3), 4, 1, 3, conditional=MixtureOfGaussians(2)))
+
+
+# --- receptive fields ------------------------------------------------------------------------------------------------
+
+
+def unseen(model):
+    return model.n * (model.n - 1) // 2 - int(model.receptive_field.sum())
+
+
+def test_pixelcnn_has_a_blind_spot_at_any_depth_and_the_gated_one_loses_it():
+    plain, gated = ([unseen(kind((8, 8), 4, depth, 3)) for depth in (1, 6, 10, 14)] for kind in CONVOLUTIONS)
+    assert plain[0] > plain[1] == plain[2] == plain[3] > 300         # depth does not help beyond some point
+    assert gated[0] > gated[1] > gated[2] == gated[3] == 0
+
+
+def test_the_gated_network_reads_all_on_a_large_grid_when_its_field_has_grown():
+    left = [unseen(GatedPixelCNN((17, 17), 4, depth, 5, k=5)) for depth in (4, 7, 8, 9)]
+    assert left[0] > left[1] > 0 and left[2:] == [0, 0]
+
+
+def test_the_field_of_pixelcnn_by_paths():
+    """One pixel's field by a walk along the kernel's entries, inside the image."""
+    model, W = PixelCNN((6, 7), 4, 2, 3), 7
+    taps = {"A": [(-1, -1), (-1, 0), (-1, 1), (0, -1)]}
+    taps["B"] = [*taps["A"], (0, 0)]
+    for row, column in ((0, 0), (4, 0), (4, 3), (5, 6)):
+        places = {(row, column)}
+        for kind in "BBA":                                           # backward: the blocks, then the first layer
+            places = {(r + a, c + b) for r, c in places for a, b in taps[kind] if 0 <= r + a and 0 <= c + b < W}
+        assert model.parents(row * W + column) == sorted(r * W + c for r, c in places)
+
+
+def test_row_lstm_sees_a_triangle():
+    model = RowLSTM((8, 15), 4, 1, 1 + 2)
+    seen = model.receptive_field[7 * 15 + 7].view(8, 15)             # the middle of the last row
+    right = [int(row.nonzero().max()) for row in seen[:7]]           # each row above lets it see one pixel further
+    assert right == [14, 13, 12, 11, 10, 9, 8] and unseen(model) > 0
+
+
+def test_the_diagonal_bilstm_as_usually_written_misses_the_last_pixel_of_the_row_above():
+    check.reads_all_before(DiagonalBiLSTM((8, 8), 4, 1, 3))
+    usual = DiagonalBiLSTM((8, 8), 4, 1, 3, mirrored="A")
+    check_causal(usual)                                              # and its network misses them, no more and no less
+    missing = (torch.ones(64, 64).tril(-1).bool() & ~usual.receptive_field).nonzero().tolist()
+    assert missing == [[8 * r + c, 8 * r - 1] for r in range(1, 8) for c in range(6)] and len(missing) == 7 * 6
+    assert unseen(DiagonalBiLSTM((8, 8), 4, 3, 3, mirrored="A")) == 42                            # at any depth
+
+
+# --- one variable at a time ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [
+    PixelCNN((5, 6), 4, 2, 5), PixelCNN((3, 2), 4, 2, 7), PixelCNN((3, 3, 2), 6, 1, 3, conditional=Categorical(4)),
+    PixelCNN((3, 2, 3), 5, 2, 3, conditional=LOGISTIC, colors="chain"), PixelCNN((1, 1), 2, 1, 3),
+    GatedPixelCNN((5, 6), 4, 3, 5), GatedPixelCNN((3, 2), 4, 2, 7), GatedPixelCNN((3, 3, 2), 6, 2, 3, conditional=Categorical(4)),
+    GatedPixelCNN((3, 2, 3), 5, 2, 3, conditional=LOGISTIC, colors="chain"), GatedPixelCNN((1, 1), 2, 1, 3),
+    PixelCNN((4, 3), 4, 1, 3, k=5), GatedPixelCNN((4, 3), 4, 2, 3, k=5, dropout=0.5),
+], ids=lambda m: f"{type(m).__name__} {m.shape} {m.colors}")
+def test_remembered_maps_draw_what_full_passes_draw(model):
+    check.draws_what_full_passes_draw(model)
+
+
+@pytest.mark.parametrize("kind", CONVOLUTIONS)
+def test_drawing_never_runs_a_whole_image(kind, monkeypatch):
+    model = drawn(kind((5, 4), 4, 2, 3))
+    monkeypatch.setattr(kind, "conditionals", lambda *args: pytest.fail("a full pass"))
+    assert model.sample(3, generator=rng()).shape == (3, 20)
+
+
+@pytest.mark.parametrize("kind", CONVOLUTIONS)
+def test_a_state_can_be_continued_in_two_ways(kind):
+    """`update` leaves the state that it is given as it was, as a search over several continuations needs."""
+    model = drawn(kind((3, 3), 4, 2, 3))
+    state = model.start(2)
+    for _ in range(4):
+        state = model.update(state, torch.ones(2).double())
+    before = model.predict(state).logits.clone()
+    one, other = (model.predict(model.update(state, torch.full((2,), v).double())).logits for v in (0.0, 1.0))
+    assert (one != other).all() and torch.equal(model.predict(state).logits, before)
+    with pytest.raises(ValueError, match="all 9 variables are known; there is no next one to predict"):
+        for _ in range(6):
+            state = model.update(state, torch.zeros(2).double())
+
+
+# --- the parts -------------------------------------------------------------------------------------------------------
+
+
+def test_the_lstm_step_is_torchs_in_value_and_gradient():
+    cell = torch.nn.LSTMCell(3, 4).double()
+    x, h, c = normal(5, 3, grad=True), normal(5, 4, seed=1), normal(5, 4, seed=2, grad=True)
+    want = cell(x, (h, c))
+    i, f, g, o = (x @ cell.weight_ih.T + cell.bias_ih + h @ cell.weight_hh.T + cell.bias_hh).chunk(4, dim=1)      # torch's order
+    got = lstm(torch.cat([i, f, o, g], dim=1), c)
+    for a, b in zip(got, want):
+        torch.testing.assert_close(a, b)
+    for a, b in zip(*(torch.autograd.grad(y[0].sum() + y[1].sin().sum(), (x, c), retain_graph=True) for y in (got, want))):
+        torch.testing.assert_close(a, b)
+
+
+def test_the_chain_of_colours_is_pixelcnn_plus_plus():
+    check.is_pixelcnn_plus_plus(PixelCNN((3, 2, 2), 4, 1, 3, conditional=DiscretizedLogisticMixture(3, 8), colors="chain"))
+
+
+def test_256_levels_by_a_softmax_and_by_logistics():
+    x = rows(Categorical(256), 2, 12)
+    for family in (Categorical(256), DiscretizedLogisticMixture(5, 256)):
+        model = PixelCNN((3, 2, 2), 6, 1, 3, conditional=family)
+        assert torch.isfinite(model.log_prob(x)).all() and model.outputs == 3 * family.num_parameters
+    assert PixelCNN((3, 2, 2), 4, 1, 3, conditional=family, colors="chain").outputs == 10 * 5     # PixelCNN++: 10 a component
+
+
+def test_bfloat16_and_channels_last_train():
+    x = rows(Bernoulli(), 40, 64)
+    for kind in CONVOLUTIONS:
+        torch.manual_seed(0)
+        model = kind((8, 8), 8, 2, 3).initialize(x).to(memory_format=torch.channels_last)
+        history = fit(model, x, epochs=4, batch_size=20, lr=0.02, bf16=True, progress=False)
+        assert history.train[-1] < history.train[0] < 64
+
+
+@pytest.mark.parametrize("family", [Bernoulli(), Categorical(4), LOGISTIC], ids=str)
+def test_it_starts_from_the_colours_of_the_data(family):
+    x = (rows(family, 500, 12) * (torch.arange(12) < 4)).long()      # red at random, green and blue always 0
+    for colors in ("masks", "chain") if family is LOGISTIC else ("masks",):
+        torch.manual_seed(0)
+        model = PixelCNN((3, 2, 2), 6, 1, 3, conditional=family, colors=colors)
+        before = model.log_prob(x).mean()
+        assert model.initialize(x) is model
+        assert model.log_prob(x).mean() > before + 1
+
+
+def test_dropout_is_for_training():
+    for kind in MODELS:
+        model, x = drawn(kind((3, 3), 4, 2, 3, dropout=0.5)), rows(Bernoulli(), 4, 9)
+        assert not torch.equal(model.log_prob(x), model.log_prob(x))
+        assert torch.equal(model.eval().log_prob(x), model.log_prob(x))
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: PixelCNN((3, 8, 8), 32, 1, 3), "width is 32, which 3 groups do not divide; expected a multiple of 3"),
+    (lambda: PixelCNN((3, 8, 8), 30, 1, 3, inner=16), "inner is 16, which 3 groups do not divide"),
+    (lambda: GatedPixelCNN((3, 8, 8), 32, 1, 3), "width is 32, which 3 groups do not divide"),
+    (lambda: RowLSTM((3, 8, 8), 32, 1, 3), "width is 32, which 3 groups do not divide"),
+    (lambda: GatedPixelCNN((8, 8), depth=0), "depth is 0; expected at least the first layer"),
+    (lambda: PixelCNN((8,)), r"shape is \[1, 8\]; expected \(channels, height, width\) or \(height, width\)"),
+    (lambda: PixelCNN((0, 8)), r"shape is \[1, 0, 8\]"),
+    (lambda: PixelCNN((8, 8), first=4), "k is 4; a kernel needs a centre"),
+    (lambda: PixelCNN((8, 8), colors="blocks"), "colors is 'blocks'; expected 'masks' or 'chain'"),
+    (lambda: PixelCNN((8, 8), colors="chain"), "colors is 'chain' and conditional Bernoulli.*expected a DiscretizedLogistic"),
+    (lambda: PixelCNN((8, 8), classes=0), "classes is 0; expected at least one, or None"),
+    (lambda: PixelCNN((4, 4), 4, 1, 3).log_prob(torch.zeros(1, 9)), r"x has 9 variables; this model has 16"),
+    (lambda: PixelCNN((4, 4), 4, 1, 3, conditional=Categorical(4)).log_prob(torch.full((1, 16), 4)), "x holds 4 at"),
+    (lambda: RowLSTM((4, 4), 4, 1, 3, classes=2).log_prob(torch.zeros(1, 16)),
+     r"context is None; this model is given the class of each row, 0\.\.1"),
+    (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0, 2])),
+     r"context holds classes from 0 to 2; this model has 0\.\.1"),
+    (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0])), r"context has shape \(1,\)"),
+    (lambda: PixelCNN((4, 4), 4, 1, 3).sample(2, context=torch.tensor([0, 1])), "context was given; PixelCNN models x alone"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_model_of_ones_own_says_what_it_lacks():
+    for name, call in (("raw", lambda m: m.log_prob(torch.zeros(1, 4))), ("seen", lambda m: m.parents(0))):
+        model = ImageModel((2, 2))
+        model.head = torch.nn.ModuleList([torch.nn.Linear(1, 1)])
+        with pytest.raises(NotImplementedError, match=re.escape(f"ImageModel does not define {name}(image")):
+            call(model)

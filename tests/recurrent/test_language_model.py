@@ -1,0 +1,187 @@
+"""The recurrent language model: the contract, its memory, prompts, its start, the slide's 'hello', streams."""
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib import hub
+from course_lib.contract import check_all
+from course_lib.decoding import beam_search, exhaustive, greedy
+from course_lib.recurrent import Carried, RecurrentLM, nats_of_text, streams
+from course_lib.recurrent import truncated as truncated_module
+from course_lib.transformer import left_pad
+from tests.recurrent import checks as check
+from tests.support.random import drawn, rng
+from tests.support.tensors import same
+from tests.support.types import untyped
+
+MODELS = {"one-hot RNN": {"cell": "rnn"}, "LSTM of two layers": {"layers": 2, "embedding": 3, "dropout": 0.3},
+          "GRU": {"cell": "gru", "layers": 2}}
+
+
+def made(name="one-hot RNN", **more):
+    return RecurrentLM(5, 6, **{**MODELS[name], **more})
+
+
+@pytest.mark.parametrize("start", [{"bos_id": 0}, {"learned_start": True}], ids=["bos", "h_0"])
+@pytest.mark.parametrize("name", MODELS)
+def test_the_contract(name, start):
+    assert "causal, normalised" in str(check_all(RecurrentLM(3, 4, **{**MODELS[name], **start}), length=4))
+
+
+def test_the_contract_after_prompts():
+    prompts = torch.tensor([[1, 2], [0, 0]])
+    check_all(RecurrentLM(3, 4, "gru"), length=3, context=prompts)
+    check_all(RecurrentLM(3, 4, "lstm"), length=3, context=left_pad([[1, 2, 0], [2]]))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_text_may_be_read_in_pieces(name):
+    check.reads_in_pieces(made(name))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_prompts_of_unequal_lengths(name):
+    check.treats_prompts_alike(made(name))
+
+
+def test_the_loss():
+    check.predicts_the_next_token(made())
+    check.ignores_padding_in_the_loss(made("LSTM of two layers"))
+
+
+def test_the_learned_start():
+    check.starts_from_h0(made(learned_start=True))
+    model = drawn(made(learned_start=True))
+    same(model.log_prob(torch.tensor([[3]])), model.head(model.layers.first[-1, 0]).log_softmax(-1)[3:4])
+
+
+def test_one_hot_vectors_are_columns_of_the_weights():
+    model = drawn(made())
+    a = model.layers.cells[0].ahead(model.embedded(torch.tensor([[3]])))[0, 0]
+    same(a, model.layers.cells[0].W_x[:, 3] + model.layers.cells[0].b)
+
+
+def test_the_state_has_a_fixed_size():
+    model = made("LSTM of two layers", bos_id=0).eval()
+    state = model.start(2)
+    sizes = []
+    for _ in range(20):
+        state = model.update(state, torch.tensor([1, 2]))
+        sizes.append(sum(part.numel() for layer in state.memory for part in layer))
+    assert set(sizes) == {2 * 2 * 2 * 6}
+
+
+def test_sampling_is_the_parallel_pass():
+    model = drawn(made("GRU", bos_id=0)).eval()
+    x = model.sample(3, length=12, generator=rng())
+    state, nats = model.start(3), 0.0
+    for k in range(12):
+        nats = nats - model.predict(state).log_prob(x[:, k])
+        state = model.update(state, x[:, k])
+    same(nats, -model.log_prob(x))
+
+
+def test_decoding_works_as_for_every_model():
+    model = drawn(RecurrentLM(3, 4, "rnn", bos_id=0)).eval()
+    best = exhaustive(model, length=4)
+    assert beam_search(model, length=4, beams=81).tokens[0].tolist() == best.tokens[0].tolist()
+    assert greedy(model, length=4).tokens.shape == (1, 4)
+
+
+def test_hello():
+    """The slide's four letters: probabilities by hand, from W_hh, W_xh, W_hy and h_0."""
+    model = drawn(RecurrentLM(4, 3, "rnn", learned_start=True)).eval()
+    cell, word = model.layers.cells[0], [0, 1, 2, 2, 3]
+    h, nats = model.layers.first[0, 0], 0.0
+    for letter in word:
+        o = model.head.weight @ h + model.head.bias
+        nats = nats - (o[letter] - torch.logsumexp(o, 0))
+        h = torch.tanh(cell.W_h @ h + cell.W_x @ nn.functional.one_hot(torch.tensor(letter), 4).double() + cell.b)
+    same(-model.log_prob(torch.tensor([word])), nats[None])
+
+
+def test_it_learns_what_a_markov_chain_cannot():
+    """The letter after the third is the first: a chain of order one is at chance, ln 4."""
+    torch.manual_seed(0)
+    first, rest = torch.randint(4, (400, 1), generator=rng()), torch.randint(4, (400, 2), generator=rng(1))
+    rows = torch.cat([first, rest, first], dim=1)
+    model = RecurrentLM(4, 24, "gru")
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(60):
+        logits = model(rows[:, :3])[:, -1]
+        loss = nn.functional.cross_entropy(logits, rows[:, 3])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.1
+
+
+def test_it_is_stored_and_read(tmp_path):
+    model = made("LSTM of two layers", forget_bias=1.0)
+    hub.save(model, tmp_path, "mine", hub.Card("a test", "none", "CC0 1.0", "this test"))
+    again = hub.load(tmp_path / "mine")
+    assert again.config == model.config
+    x = torch.randint(5, (2, 4), generator=rng())
+    assert torch.equal(again(x), model.eval()(x))
+
+
+# --- streams ---------------------------------------------------------------------------------------------------------
+
+
+def test_streams_read_the_whole_text_once():
+    text = torch.arange(100)
+    batches = [rows for (rows,) in streams(text, 3, 8)]
+    assert [tuple(rows.shape) for rows in batches] == [(3, 9)] * 4
+    for row in range(3):
+        said = torch.cat([rows[row, 1:] for rows in batches])
+        assert torch.equal(said, torch.arange(32) + 32 * row + 1)
+
+
+def test_the_memory_is_carried():
+    check.carries_the_memory(truncated_module)
+
+
+def test_validation_leaves_the_training_alone():
+    check.leaves_the_training_alone(truncated_module)
+
+
+def test_a_run_goes_on_after_a_kill(tmp_path):
+    check.goes_on_after_a_kill(truncated_module, tmp_path)
+
+
+def test_a_text_is_scored_given_all_before_it():
+    model = drawn(made("GRU"))
+    text, before = torch.randint(5, (23,), generator=rng()), torch.tensor([1, 2, 3])
+    nats = nats_of_text(model, text, before, piece=4)
+    same(nats.sum(), -model.eval().log_prob(text[None], before[None])[0])
+    assert nats.shape == (23,)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: RecurrentLM(1, 4), ValueError, "vocab_size is 1; expected at least 2"),
+    (lambda: RecurrentLM(5, 0), ValueError, "hidden is 0; expected at least 1"),
+    (lambda: RecurrentLM(5, 4, embedding=0), ValueError, "embedding is 0; expected at least 1, or None"),
+    (lambda: RecurrentLM(5, 4, bos_id=5), ValueError, r"bos_id is 5; this vocabulary has 0\.\.4"),
+    (lambda: RecurrentLM(5, 4).log_prob(torch.tensor([[1]])), ValueError, "neither a bos_id nor a learned start"),
+    (lambda: made(bos_id=0).log_prob(torch.zeros(2, 0, dtype=torch.long)), ValueError, "x has no tokens"),
+    (lambda: made()(torch.tensor([[1, 5]])), ValueError, r"tokens holds 5 at \[0, 1\]"),
+    (lambda: made()(torch.tensor([1, 2])), ValueError, r"tokens has shape \(2,\); expected \(B, T\)"),
+    (lambda: made()(torch.tensor([[1, 2, 3]]), torch.tensor([[True, False, True]])), ValueError,
+     "with padding between them"),
+    (lambda: made()(torch.tensor([[1, 2]]), torch.tensor([[False, False]])), ValueError, "a row without tokens"),
+    (lambda: made().loss(torch.tensor([[1]])), ValueError, "a row has 1 token; expected at least 2"),
+    (lambda: made().start(3, torch.tensor([[1]])), ValueError, r"context has shape \(1, 1\); expected \(B, P\) with B = 3"),
+    (lambda: made().start(1, (torch.tensor([[1, 2]]), torch.tensor([[True, False]]))), ValueError,
+     "the mask of context is False at the end of a row"),
+    (lambda: made().read(torch.tensor([[1]]), made().layers.start(2)), ValueError, "state 0 of memory has the shapes"),
+    (lambda: streams(torch.arange(9), 2, 5), ValueError, r"text has shape \(9,\); expected \(T,\) with T at least 11"),
+    (lambda: streams(torch.arange(9), 0, 5), ValueError, "batch is 0; expected at least 1"),
+    (lambda: Carried(made(), 4).loss(torch.ones(3, 4, dtype=torch.long)), ValueError,
+     "a batch has 3 rows; expected 4, one for each stream"),
+    (lambda: nats_of_text(made(), torch.tensor([1]), torch.tensor([])), ValueError, "neither of them empty"),
+])
+def test_bad_input(call, error, message):
+    with untyped(), pytest.raises(error, match=message):
+        call()

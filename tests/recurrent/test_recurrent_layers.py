@@ -1,0 +1,104 @@
+"""Layers against torch.nn's: value and gradient, several, in both directions, packed; the LSTM's own backward pass."""
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.recurrent import CELLS, LSTMCell, Recurrent
+from course_lib.recurrent.layers import reverse, run
+from tests.recurrent import checks as check
+from tests.support.random import normal, redrawn
+from tests.support.tensors import gradients, same
+from tests.support.types import untyped
+
+
+@pytest.mark.parametrize("lengths", [None, check.LENGTHS], ids=["whole", "packed"])
+@pytest.mark.parametrize("layers, bidirectional", [(1, False), (3, False), (2, True)])
+@pytest.mark.parametrize("cell", CELLS)
+def test_layers_are_torchs(cell, layers, bidirectional, lengths):
+    check.is_torchs(cell, Recurrent, lengths, layers, bidirectional)
+
+
+def test_padding_is_never_read():
+    check.never_reads_the_padding(Recurrent)
+
+
+def test_dropout_is_between_layers():
+    check.drops_between_layers_only(Recurrent)
+
+
+def test_a_state_of_the_longest_rows_alone():
+    """All rows of the same length, packed: the same as without lengths."""
+    model, x = redrawn(Recurrent("lstm", 5, 7, 2)), normal(3, 6, 5)
+    a, last = model(x)
+    b, packed = model(x, lengths=torch.tensor([6, 6, 6]))
+    same(a, b)
+    same(last[1][1], packed[1][1])
+
+
+class Plain(LSTMCell):
+    """The LSTM cell under another name: run by the loop, its backward pass autograd's."""
+
+
+def test_the_written_backward_pass_is_autograds():
+    fast, slow = redrawn(LSTMCell(3, 4)), redrawn(Plain(3, 4))
+    x, state = normal(2, 6, 3, grad=True), (normal(2, 4, seed=1, grad=True), normal(2, 4, seed=2, grad=True))
+    found = []
+    for cell in (fast, slow):
+        outputs, (h, c) = run(cell, x, state)
+        both = torch.cat([outputs.flatten(), h.flatten(), c.flatten()])
+        found.append([both, *gradients(both, [x, *state, *cell.parameters()])])
+    for a, b in zip(*found):
+        same(a, b, 1e-12)
+
+
+def test_the_written_backward_pass_is_the_slope():
+    cell = redrawn(LSTMCell(2, 3))
+    assert torch.autograd.gradcheck(lambda x, h, c: run(cell, x, (h, c))[0],
+                                    [normal(2, 4, 2, grad=True), normal(2, 3, seed=1, grad=True), normal(2, 3, seed=2, grad=True)])
+
+
+def test_reverse_is_its_own_inverse():
+    x = normal(5, 6, 2)
+    assert torch.equal(reverse(x)[:, 0], x[:, -1])
+    assert torch.equal(reverse(x, check.LENGTHS)[0, :2], x[0, :2].flip(0))
+    assert torch.equal(reverse(reverse(x, check.LENGTHS), check.LENGTHS), x)
+
+
+def test_a_learned_start_is_read_and_learns():
+    model = Recurrent("lstm", 3, 4, learned_start=True)
+    x = torch.randn(2, 5, 3)
+    same(model(x)[0], Recurrent.forward(model, x, model.start(2))[0])
+    model(x)[0].sum().backward()
+    assert model.first.shape == (1, 2, 4) and (model.first.grad != 0).all()
+    assert Recurrent("lstm", 3, 4).first is None
+
+
+def test_biases_may_be_absent_in_torch():
+    theirs = nn.GRU(3, 4, bias=False, batch_first=True)
+    x = torch.randn(2, 5, 3)
+    same(Recurrent.from_torch(theirs)(x)[0], theirs(x)[0], 1e-6)
+
+
+@pytest.mark.parametrize("call, error, message", [
+    (lambda: Recurrent("elman", 3, 4), ValueError, "cell is 'elman'; expected one of 'rnn', 'lstm', 'gru'"),
+    (lambda: Recurrent("rnn", 3, 4, layers=0), ValueError, "layers is 0; expected at least 1"),
+    (lambda: Recurrent("rnn", 3, 4, dropout=1.0), ValueError, "dropout is 1.0; expected a probability"),
+    (lambda: Recurrent("gru", 3, 4, forget_bias=1.0), ValueError, "only an LSTM has a forget gate, and cell is 'gru'"),
+    (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5)), ValueError, r"x has shape \(2, 5\); expected \(B, T, 3\)"),
+    (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 0, 3)), ValueError, "neither B nor T 0"),
+    (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5, 3), ()), ValueError,
+     "memory is 0 states; expected a tuple of 1 states"),
+    (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5, 3), Recurrent("rnn", 3, 4).start(3)), ValueError,
+     r"state 0 of memory has the shapes \[\(3, 4\)\]; expected \[\(2, 4\)\]"),
+    (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5, 3), lengths=torch.tensor([5])), ValueError,
+     r"lengths has shape \(1,\) and dtype torch.int64; expected \(2,\)"),
+    (lambda: Recurrent("rnn", 3, 4)(torch.zeros(2, 5, 3), lengths=torch.tensor([0, 6])), ValueError,
+     "lengths goes from 0 to 6; expected 1 to 5"),
+    (lambda: Recurrent.from_torch(nn.RNN(3, 4, nonlinearity="relu")), ValueError, "expected tanh, and no projection"),
+    (lambda: Recurrent.from_torch(nn.LSTM(3, 4, proj_size=2)), ValueError, "expected tanh, and no projection"),
+])
+def test_bad_input(call, error, message):
+    with untyped(), pytest.raises(error, match=message):
+        call()

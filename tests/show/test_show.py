@@ -1,0 +1,100 @@
+"""What the chapters show: sources cut by member, rows of images."""
+
+import pytest
+import torch
+
+from course_lib import show
+from course_lib.density import FVSBN
+
+
+class Example:
+    """A docstring."""
+
+    limit = 3
+
+    def first(self):
+        return 1
+
+    # a comment that belongs to second
+    @property
+    def second(self):
+        return 2
+
+    def third(self):
+        return 3
+
+
+def test_whole_source_is_what_the_file_holds():
+    code = show.source(Example).code
+    assert code.startswith("class Example:") and code.endswith("return 3")
+    compile(code, "example", "exec")
+
+
+def test_members_keep_head_comment_and_decorator_and_mark_what_is_left_out():
+    members = ("    ...\n\n    # a comment that belongs to second\n"
+               "    @property\n    def second(self):\n        return 2")
+    assert show.source(Example, "second").code == "class Example:\n" + members
+    assert show.source(Example, "second", docstring=True).code == (
+        'class Example:\n    """A docstring."""\n\n' + members)
+
+
+def test_neighbouring_members_have_nothing_between_them():
+    assert show.source(Example, "first", "second").code.count("...") == 1      # only `limit` is left out
+
+
+def test_an_unknown_member_is_named_with_those_that_exist():
+    with pytest.raises(ValueError, match="members holds 'fourth'; Example defines first, second, third"):
+        show.source(Example, "fourth")
+
+
+def test_a_source_is_markdown_for_a_notebook_and_short_in_text():
+    shown = show.source(FVSBN, "conditionals")
+    assert shown._repr_markdown_() == f"```python\n{shown.code}\n```"
+    assert repr(shown) == "source of FVSBN"
+    assert "F.linear(x, self.weight * self.earlier, self.bias)" in shown.code
+
+
+def test_images_draw_each_row_with_its_values_and_label():
+    top, bottom = torch.eye(4).flatten().repeat(3, 1), torch.zeros(2, 16)
+    figure = show.images({"three": top, "two": bottom})
+    drawn = [ax for ax in figure.axes if ax.images]
+    assert len(figure.axes) == 6 and len(drawn) == 5
+    assert torch.equal(torch.tensor(drawn[0].images[0].get_array().data), torch.eye(4))
+    assert [ax.get_title(loc="left") for ax in figure.axes if ax.get_title(loc="left")] == ["three", "two"]
+    assert drawn[0].images[0].get_clim() == (0.0, 1.0)
+
+
+def test_images_that_are_not_square_need_their_height():
+    figure = show.images({"wide": torch.zeros(1, 12)}, height=3)
+    assert figure.axes[0].images[0].get_array().shape == (3, 4)
+
+
+class Exampled:
+    """A class with an example.
+
+    Source: somewhere.
+
+    >>> Exampled().twice(2)
+    4
+    """
+
+    def twice(self, x):
+        """Two times x.
+
+        >>> Exampled().twice(1)
+        2
+        """
+        return 2 * x
+
+
+def test_examples_are_left_out_and_the_quotes_stand_where_they_would_without_one():
+    assert show.source(Exampled).code == '''class Exampled:
+    """A class with an example.
+
+    Source: somewhere.
+    """
+
+    def twice(self, x):
+        """Two times x."""
+        return 2 * x'''
+    assert show.source(Exampled.twice).code == 'def twice(self, x):\n    """Two times x."""\n    return 2 * x'

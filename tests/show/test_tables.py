@@ -1,0 +1,48 @@
+"""Tables of results: the same cells as HTML and as text."""
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from course_lib import show
+
+
+class Cells(HTMLParser):
+    """The text of each cell, row by row."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows, self.open = [], False
+
+    def handle_starttag(self, tag, attributes):
+        if tag == "tr":
+            self.rows.append([])
+        self.open = tag in ("td", "th")
+        if self.open:
+            self.rows[-1].append("")
+
+    def handle_data(self, data):
+        if self.open:
+            self.rows[-1][-1] += data
+
+    def handle_endtag(self, tag):
+        self.open = False
+
+
+def test_html_and_text_hold_the_same_cells_and_markup_is_text():
+    made = show.table(["model", "nats"], [["a <b> & c", 18.48], ["table", 12345], ["none", None]], caption="what & why")
+    reader = Cells()
+    reader.feed(made._repr_html_())
+    assert reader.rows == [["model", "nats"], ["a <b> & c", "18.48"], ["table", "12,345"], ["none", ""]]
+    assert repr(made).split("\n") == ["what & why", "model        nats", "a <b> & c   18.48", "table      12,345", "none"]
+    assert "<caption>what &amp; why</caption>" in made._repr_html_() and 'scope="col"' in made._repr_html_()
+
+
+def test_a_column_with_text_stands_on_the_left():
+    assert repr(show.table(["a"], [["1 ± 0"], [10]])) == "a\n1 ± 0\n10"
+
+
+def test_a_row_of_another_length_is_named():
+    with pytest.raises(ValueError, match=r"rows\[1\] has 1 cells; this table has 2 columns"):
+        show.table(["a", "b"], [[1, 2], [3]])

@@ -1,0 +1,463 @@
+"""The base class: two views, samplers, orders, and what a model keeps when it is saved, copied or cast."""
+from __future__ import annotations
+
+import copy
+import io
+import pickle
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.autoregressive import AutoregressiveModel, check_order, evaluating, select_rows, uniforms
+from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.density import CPT, FVSBN, Factorized, Logistic, Mixture, Neural, Tabular
+from tests.contract.models import CONDITIONED, CYCLE, MODELS, SEQUENCES, AnyLength, Linear
+from tests.support.random import drawn, rng
+
+FACTORED = {name: make for name, make in MODELS.items() if "mixture" not in name}
+CONTEXT = torch.tensor([[0.3, -1.2, 0.7], [2.0, 0.1, -0.4], [0.0, 0.5, 1.5]], dtype=torch.float64)
+
+
+def rows(model, num, seed=0, n=None):
+    k, n = model.conditional.num_values, model.n or n
+    if k is None:
+        return torch.randn(num, n, generator=rng(seed), dtype=torch.float64)
+    return torch.randint(k, (num, n), generator=rng(seed))
+
+
+def same_draw(a, b):
+    """Equal values; for continuous ones to rounding, since a matrix product rounds by the size of the batch."""
+    return a.shape == b.shape and bool(((a - b).abs() <= 1e-12).all())
+
+
+# --- log_prob --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("batch", [1, 2, 37])
+def test_log_prob_does_not_depend_on_the_batch(name, batch):
+    model = drawn(MODELS[name]())
+    x = rows(model, 37)
+    assert model.log_prob(x[:batch]).shape == (batch,)
+    torch.testing.assert_close(model.log_prob(x[:batch]), model.log_prob(x)[:batch], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_float32_agrees_with_float64(name):
+    model = drawn(MODELS[name]())
+    x = rows(model, 20)
+    single = copy.deepcopy(model).float()
+    assert model.log_prob(x).dtype == torch.float64 and single.log_prob(x).dtype == torch.float32
+    torch.testing.assert_close(single.log_prob(x).double(), model.log_prob(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_log_prob_is_the_sum_over_variables(name):
+    """Written once more by hand: a sum over variables, one number for each row, natural logarithms."""
+    model = drawn(FACTORED[name]())
+    x = rows(model, 9)
+    p = model.conditionals(x)
+    total = 0
+    for i in range(model.n):
+        column = x[:, i].to(p.log_prob(model.check_input(x)).dtype) if model.conditional.num_values == 2 else x[:, i]
+        total = total + p.log_prob(column[:, None].expand(9, model.n))[:, i]
+    torch.testing.assert_close(model.log_prob(x), total, rtol=1e-12, atol=1e-12)
+
+
+def test_nats():
+    """Fair coins cost ln 2 each, uniform symbols ln k."""
+    torch.testing.assert_close(FVSBN(5).log_prob(torch.ones(1, 5)), torch.full((1,), -5 * 0.6931472))
+    torch.testing.assert_close(Linear(3, Categorical(5)).log_prob(torch.zeros(1, 3)), torch.full((1,), -3 * 1.6094379))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.long, torch.float32, torch.float64])
+@pytest.mark.parametrize("name", ["FVSBN in an order", "table", "table, logistic, network", "mixture of orders"])
+def test_input_of_any_dtype(name, dtype):
+    model = drawn(MODELS[name]())
+    x = rows(model, 6)
+    want = model.log_prob(x)
+    torch.testing.assert_close(model.log_prob(x.to(dtype)), want, rtol=0, atol=0)
+    if hasattr(model, "conditionals"):
+        torch.testing.assert_close(model.conditionals(x.to(dtype)).probs, model.conditionals(x).probs, rtol=0, atol=0)
+
+
+# --- the two views ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_predict_is_the_column_of_conditionals(name):
+    model = drawn(FACTORED[name]())
+    x = rows(model, 5)
+    state, factors = model.start(5), model.conditionals(x)
+    logs = []
+    for i in model.order.tolist():
+        p = model.predict(state)
+        assert tuple(p.batch_shape) == (5,)
+        checked = model.check_input(x)[:, i]
+        logs.append(p.log_prob(checked))
+        torch.testing.assert_close(logs[-1], factors.log_prob(model.check_input(x))[:, i], rtol=1e-10, atol=1e-10)
+        state = model.update(state, checked)
+    torch.testing.assert_close(torch.stack(logs).sum(0), model.log_prob(x), rtol=1e-10, atol=1e-10)
+    with pytest.raises(ValueError, match=f"all {model.n} variables are known; there is no next one to predict"):
+        model.predict(state)
+    with pytest.raises(ValueError, match=f"all {model.n} variables are known; there is no next one to predict"):
+        model.update(state, checked)
+
+
+@pytest.mark.parametrize("name", FACTORED)
+def test_an_earlier_state_is_not_changed_by_what_follows(name):
+    """A beam search returns to it."""
+    model = drawn(FACTORED[name]())
+    if model.n < 2:
+        return
+    x = model.check_input(rows(model, 3))
+    order = model.order.tolist()
+    state = model.update(model.start(3), x[:, order[0]])
+    before = model.predict(state).log_prob(x[:, order[1]])
+    for value in (x[:, order[1]], x[:, order[1]].flip(0)):
+        model.update(state, value)
+        torch.testing.assert_close(model.predict(state).log_prob(x[:, order[1]]), before, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("name", [*FACTORED])
+def test_select_reorders_and_repeats_rows(name):
+    model = drawn(FACTORED[name]())
+    x, pick = model.check_input(rows(model, 4)), torch.tensor([3, 1, 1, 0, 2, 3])
+    order = model.order.tolist()
+    state = model.start(4)
+    for i in order[:-1]:
+        state = model.update(state, x[:, i])
+    want = model.predict(state).log_prob(x[:, order[-1]])[pick]
+    torch.testing.assert_close(model.predict(model.select(state, pick)).log_prob(x[pick, order[-1]]), want)
+
+
+def test_select_rows_reaches_every_tensor():
+    x = torch.arange(6.0).reshape(3, 2)
+    pick = torch.tensor([2, 0])
+    picked = select_rows((x, [x, None], 7), pick)
+    assert torch.equal(picked[0], x[pick]) and torch.equal(picked[1][0], x[pick])
+    assert picked[1][1] is None and picked[2] == 7
+
+
+@pytest.mark.parametrize("name", CONDITIONED)
+def test_a_context_reaches_both_views(name):
+    model = drawn(CONDITIONED[name]())
+    x = model.check_input(rows(model, 3), CONTEXT)
+    want = model.log_prob(x, CONTEXT)
+    for row in range(3):
+        torch.testing.assert_close(model.log_prob(x[row:row + 1], CONTEXT[row:row + 1]), want[row:row + 1])
+    assert (model.log_prob(x, CONTEXT.flip(0)) - want).abs().max() > 0.01
+    state, total = model.start(3, CONTEXT), 0
+    for i in model.order.tolist():
+        total = total + model.predict(state).log_prob(x[:, i])
+        state = model.update(state, x[:, i])
+    torch.testing.assert_close(total, want)
+    drawn_rows = model.sample(3, context=CONTEXT, generator=rng())
+    assert same_draw(model.sample(2, context=CONTEXT[:2], generator=rng()), drawn_rows[:2])
+
+
+# --- sampling --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_first_rows_are_the_same_whatever_the_number(name):
+    model = drawn(MODELS[name]())
+    many = model.sample(40, generator=rng(5))
+    for num in (1, 2, 17):
+        assert same_draw(model.sample(num, generator=rng(5)), many[:num])
+    assert not torch.equal(model.sample(40, generator=rng(6)), many)
+
+
+@pytest.mark.parametrize("name", SEQUENCES)
+def test_sequences_of_any_length(name):
+    model = drawn(SEQUENCES[name]())
+    long = model.sample(8, generator=rng(1), length=7)
+    assert long.shape == (8, 7)
+    assert same_draw(model.sample(3, generator=rng(1), length=7), long[:3])
+    assert model.log_prob(long).shape == (8,)
+    for n in (1, 4):
+        assert torch.isfinite(model.log_prob(long[:, :n])).all()
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_samples_lie_in_the_support_and_can_be_scored(name, dtype):
+    model = drawn(MODELS[name]()).to(dtype)
+    x = model.sample(30, generator=rng())
+    assert x.shape == (30, model.n)
+    discrete = model.conditional.num_values
+    assert x.dtype == (torch.long if discrete and discrete > 2 else dtype)
+    assert torch.isfinite(model.log_prob(x)).all() and not x.requires_grad
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_holes_that_differ_by_row(name):
+    """Given values are kept, whatever fills the places that are not known, and the draw continues from them."""
+    model = drawn(MODELS[name]())
+    given = rows(model, 60, seed=1)
+    known = torch.rand(60, model.n, generator=rng(2)) < 0.5
+    known[0], known[1] = True, False
+    x = model.sample(60, given, known, generator=rng(3))
+    assert (x == given)[known].all()
+    assert same_draw(x[1:2], model.sample(2, given[:2], known[:2], generator=rng(3))[1:])
+    rubbish = torch.where(known, given, torch.full_like(given, 77))
+    assert torch.equal(model.sample(60, rubbish, known, generator=rng(3)), x)
+    if not isinstance(model, Mixture):                               # nothing known: the plain draw
+        free = model.sample(60, given, torch.zeros_like(known), generator=rng(3))
+        assert torch.equal(free, model.sample(60, generator=rng(3)))
+        assert not known[2:].all() and not torch.equal(free[2:], x[2:])
+
+
+@pytest.mark.parametrize("name", ["FVSBN in an order", "table in an order", "categorical",
+                                  "table, logistic, network in an order"])
+def test_the_clamped_law(name):
+    """Enumerated: p(x) = prod over unknown i of p(x_i | before), where the known agree. Two holes in turn."""
+    model = drawn(FACTORED[name](), seed=8)
+    n, k, num = model.n, model.conditional.num_values, 20000
+    generator = rng(4)
+    given = torch.randint(k, (2, n), generator=generator)
+    known = torch.rand(2, n, generator=generator) < 0.5
+    known[1] = ~known[0]
+    turn = torch.arange(num) % 2
+    x = model.sample(num, given[turn], known[turn], generator=generator).long()
+    states = torch.cartesian_prod(*[torch.arange(k)] * n)
+    with torch.no_grad():
+        log_p = model.conditionals(states).log_prob(model.check_input(states))
+    for t in (0, 1):
+        law = log_p[:, ~known[t]].sum(1).exp() * (states == given[t])[:, known[t]].all(1)
+        assert law.sum().item() == pytest.approx(1)
+        place = k ** torch.arange(n - 1, -1, -1)
+        frequency = torch.bincount((x[turn == t] * place).sum(1), minlength=k ** n) / (num / 2)
+        error = (law * (1 - law) / (num / 2)).sqrt()
+        assert ((frequency - law).abs() <= 5 * error + 1e-12).all()
+
+
+@pytest.mark.parametrize("name", ["FVSBN in an order", "table", "mixture of orders", "categorical"])
+def test_samples_of_any_seed_follow_the_enumerated_law(name):
+    model = drawn(MODELS[name](), seed=2)
+    n, k, num = model.n, model.conditional.num_values, 20000
+    states = torch.cartesian_prod(*[torch.arange(k)] * n)
+    p = model.log_prob(states).exp().detach()
+    place = k ** torch.arange(n - 1, -1, -1)
+    frequency = torch.bincount((model.sample(num, generator=rng(9)).long() * place).sum(1), minlength=k ** n) / num
+    chi = (num * (frequency - p) ** 2 / p)[num * p > 5]
+    assert chi.sum() < len(chi) + 5 * (2 * len(chi)) ** 0.5
+
+
+class Noisy(FVSBN):
+    """Dropout on the logits: in training it changes the draw."""
+
+    def __init__(self, n):
+        super().__init__(n)
+        self.part = nn.Sequential(nn.Dropout(0.5), nn.Identity())
+
+    def conditionals(self, x, context=None):
+        return self.conditional(self.part(super().conditionals(x).logits))
+
+    start, predict, update, draw_all = (getattr(AutoregressiveModel, name) for name in
+                                        ("start", "predict", "update", "draw_all"))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_sampling_runs_in_eval_mode_and_restores_each_mode(training):
+    model = drawn(Noisy(6))
+    fresh = model.eval().sample(50, generator=rng())
+    model.train(training)
+    model.part[1].train(not training)                                # a part that differs from the whole
+    modes = [m.training for m in model.modules()]
+    assert torch.equal(model.sample(50, generator=rng()), fresh)
+    assert [m.training for m in model.modules()] == modes
+    mixture = Mixture([model, drawn(Noisy(6), seed=1)])
+    mixture.train(training)
+    modes = [m.training for m in mixture.modules()]
+    first = mixture.sample(50, generator=rng())
+    assert torch.equal(mixture.sample(50, generator=rng()), first)
+    assert [m.training for m in mixture.modules()] == modes
+
+
+def test_the_mode_is_restored_when_sampling_fails():
+    class Broken(FVSBN):
+        def draw_all(self, *args):
+            assert not self.training
+            raise RuntimeError("stop")
+
+    model = Broken(3).train()
+    with pytest.raises(RuntimeError):
+        model.sample(2)
+    assert model.training
+    with evaluating(model):
+        assert not model.training
+    assert model.training
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_sampling_needs_no_earlier_call(name):
+    """A fresh model and one that has been scored give the same draw."""
+    fresh, used = drawn(MODELS[name]()), drawn(MODELS[name]())
+    x = fresh.sample(4, generator=rng())
+    used.log_prob(rows(used, 11, seed=1))
+    used.sample(3, generator=rng(1))
+    assert torch.equal(used.sample(4, generator=rng()), x)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_only_the_passed_generator_is_drawn_from(name):
+    model = drawn(MODELS[name]())
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    model.sample(3, generator=rng())
+    assert torch.equal(torch.get_rng_state(), before)
+    a = model.sample(30)
+    torch.manual_seed(1)
+    assert torch.equal(model.sample(30), a)                          # without one: torch's own
+
+
+def test_uniforms_are_drawn_row_by_row():
+    u = uniforms(7, 5, 2, rng(), "cpu")
+    assert u.shape == (7, 5, 2) and u.dtype == torch.float64 and (u >= 0).all() and (u < 1).all()
+    for num, n, each in [(1000, 7, 1), (33, 784, 2), (5, 1, 1), (40, 16, 2)]:
+        a, b = rng(3), rng(3)
+        by_rows = torch.stack([torch.rand(n, each, generator=a, dtype=torch.float64) for _ in range(num)])
+        assert torch.equal(uniforms(num, n, each, b, "cpu"), by_rows) and torch.equal(a.get_state(), b.get_state())
+    assert torch.equal(uniforms(3, 5, 2, rng(), "cpu"), u[:3])
+    assert u.unique().numel() == u.numel()
+
+
+@pytest.mark.parametrize("name", ["categorical", "Gaussians, four variables", "discretised logistic", "linear"])
+def test_variable_k_in_the_order_uses_uniform_k(name):
+    """By hand: the k-th variable drawn is the inverse CDF of u[:, k] given those before it."""
+    model = drawn(MODELS[name]())
+    x = model.sample(6, generator=rng(2))
+    u = uniforms(6, model.n, model.conditional.num_uniforms, rng(2), "cpu")
+    with torch.no_grad():
+        raw = model.raw(model.check_input(x))
+    for k, i in enumerate(model.order.tolist()):
+        assert torch.equal(model.conditional.draw(model.conditional(raw[:, i]), u[:, k]), x[:, i])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", MODELS)
+def test_a_gpu_draws_what_the_processor_draws(name):
+    model = drawn(MODELS[name]())
+    want = model.sample(50, generator=rng())
+    there = copy.deepcopy(model).cuda()
+    got = there.sample(50, generator=rng())
+    assert got.device.type == "cuda"
+    torch.testing.assert_close(got.cpu(), want)
+    torch.testing.assert_close(there.log_prob(got).cpu(), model.log_prob(want))
+    own = torch.Generator("cuda").manual_seed(0)
+    assert there.sample(5, generator=own).device.type == "cuda"
+    there.randomize(torch.Generator().manual_seed(1))
+
+
+# --- orders ----------------------------------------------------------------------------------------------------------
+
+
+def test_orders():
+    assert check_order(None, 3).tolist() == [0, 1, 2]
+    for order in ([2, 0, 1], (2, 0, 1), torch.tensor([2, 0, 1]), torch.tensor([2, 0, 1], dtype=torch.int32),
+                  iter([2, 0, 1])):
+        kept = check_order(order, 3)
+        assert kept.dtype == torch.long and kept.tolist() == [2, 0, 1]
+    given = torch.tensor([2, 0, 1])
+    model = FVSBN(3, given)
+    given[0] = 1
+    assert model.order.tolist() == [2, 0, 1]
+
+
+@pytest.mark.parametrize("name", ["FVSBN in an order", "table in an order", "categorical"])
+def test_parents_are_those_drawn_before(name):
+    model = MODELS[name]()
+    order = model.order.tolist()
+    for k, i in enumerate(order):
+        assert sorted(model.parents(i)) == sorted(order[:k])
+    assert [model.order[k] for k in range(model.n)] != [order.index(k) for k in range(model.n)]   # no involution
+
+
+def test_parents_of_a_sequence():
+    assert AnyLength().parents(3) == [0, 1, 2] and AnyLength().order is None
+
+
+# --- saved, copied, cast ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_state_dict_makes_the_round_trip(name):
+    model, other = drawn(MODELS[name](), 1), MODELS[name]().double()
+    x = rows(model, 10)
+    assert "order" in model.state_dict() or isinstance(model, Mixture)
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(other.log_prob(x), model.log_prob(x))
+    assert torch.equal(other.sample(5, generator=rng()), model.sample(5, generator=rng()))
+
+
+def test_the_order_travels_with_the_state_dict():
+    model = drawn(FVSBN(5, order=CYCLE))
+    other = FVSBN(5).double()
+    other.load_state_dict(model.state_dict())
+    x = rows(model, 10)
+    assert other.order.tolist() == CYCLE and torch.equal(other.log_prob(x), model.log_prob(x))
+    assert torch.equal(other.sample(9, generator=rng()), model.sample(9, generator=rng()))
+    assert set(model.state_dict()) == {"weight", "bias", "order", "earlier"}
+
+
+@pytest.mark.parametrize("way", ["deepcopy", "pickle", "cast"])
+@pytest.mark.parametrize("name", MODELS)
+def test_copies_are_equal_and_independent(name, way):
+    model = drawn(MODELS[name](), 1)
+    x = rows(model, 10)
+    want = model.log_prob(x).detach()
+    other = {"deepcopy": copy.deepcopy, "pickle": lambda m: pickle.loads(pickle.dumps(m)),
+             "cast": lambda m: copy.deepcopy(m).float().double().to("cpu")}[way](model)
+    torch.testing.assert_close(other.log_prob(x), want, **({"rtol": 1e-5, "atol": 1e-5} if way == "cast" else {}))
+    other.randomize(rng(77))
+    assert torch.equal(model.log_prob(x), want) and not torch.equal(other.log_prob(x), want)
+    for t in (*other.parameters(), *other.buffers()):
+        assert t.dtype in (torch.float64, torch.long, torch.bool)
+
+
+def test_floating_buffers_follow_the_dtype_and_the_order_does_not():
+    model = FVSBN(4, order=[2, 0, 3, 1]).double()
+    assert model.earlier.dtype == torch.float64 and model.order.dtype == torch.long
+    assert FVSBN(4).half().order.dtype == torch.long
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_randomize_draws_every_parameter_from_the_generator(name):
+    a, b = MODELS[name](), MODELS[name]()
+    before = [p.detach().clone() for p in a.parameters()]
+    torch.manual_seed(0)
+    state = torch.get_rng_state()
+    a.randomize(rng(1))
+    b.randomize(rng(1))
+    assert torch.equal(torch.get_rng_state(), state)
+    for p, q, old in zip(a.parameters(), b.parameters(), before):
+        assert torch.equal(p, q)
+        assert p.numel() == 0 or not torch.equal(p, old)
+        assert p.requires_grad
+
+
+def test_configs_rebuild_the_model():
+    for model in (FVSBN(5, order=CYCLE), Tabular(4, parents=[[], [0], [1], [0]]), Tabular(3, order=[2, 0, 1])):
+        other = type(model)(**model.config)
+        other.load_state_dict(drawn(model).float().state_dict())
+        x = rows(model, 8)
+        assert torch.equal(other.log_prob(x), model.float().log_prob(x))
+        assert [sorted(other.parents(i)) for i in range(model.n)] == [sorted(model.parents(i)) for i in range(model.n)]
+
+
+@pytest.mark.parametrize("make", [
+    lambda: FVSBN(5), lambda: Tabular(4), lambda: Factorized([CPT(0), Logistic(1), Neural(2, 3)]),
+    lambda: Linear(3, Categorical(4)), lambda: Linear(2, MixtureOfGaussians(2)),
+    lambda: Linear(2, DiscretizedLogisticMixture(2, 8)), lambda: Mixture([FVSBN(3), FVSBN(3, [2, 0, 1])])])
+def test_every_parameter_is_trained(make):
+    """Some gradient reaches every parameter, and only through what the model may read."""
+    model = drawn(make())
+    x = rows(model, 200)
+    (-model.log_prob(x).mean()).backward()
+    for name, p in model.named_parameters():
+        assert p.numel() == 0 or (torch.isfinite(p.grad).all() and p.grad.abs().max() > 0), name

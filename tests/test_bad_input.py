@@ -1,0 +1,248 @@
+"""Bad input: an error that names the argument, what was got and what is needed."""
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+
+from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
+from course_lib.density import CPT, FVSBN, Factorized, Logistic, Mixture, Neural, Tabular
+from tests.contract.models import AnyLength, Linear
+
+NAN, INF = float("nan"), float("inf")
+LEVELS = DiscretizedLogisticMixture(2, 16)
+BINARY = {"FVSBN": lambda: FVSBN(4), "table": lambda: Tabular(4), "mixture": lambda: Mixture([FVSBN(4), FVSBN(4)]),
+          "factors": lambda: Factorized([CPT(0), Logistic(1), Neural(2, 3), CPT(3)]), "base class": lambda: Linear(4)}
+
+
+def zeros(*shape):
+    return torch.zeros(shape)
+
+
+def with_one(value, row=1, column=2, num=3, n=4, dtype=torch.float32):
+    x = torch.zeros(num, n, dtype=dtype)
+    x[row, column] = value
+    return x
+
+
+# --- x ---------------------------------------------------------------------------------------------------------------
+
+ROWS = [
+    ("a value of 2", with_one(2), "x holds 2 at [1, 2]; a Bernoulli variable takes 0 or 1"),
+    ("a grey value", with_one(0.25), "x holds 0.25 at [1, 2]; a Bernoulli variable takes 0 or 1"),
+    ("an integer of 255", with_one(255, dtype=torch.uint8), "x holds 255 at [1, 2]; a Bernoulli variable takes 0 or 1"),
+    ("minus one", with_one(-1, dtype=torch.long), "x holds -1 at [1, 2]; a Bernoulli variable takes 0 or 1"),
+    ("NaN", with_one(NAN), "x holds nan at [1, 2]; a Bernoulli variable takes 0 or 1"),
+    ("infinity", with_one(INF), "x holds inf at [1, 2]; a Bernoulli variable takes 0 or 1"),
+    ("five variables", zeros(3, 5), "x has 5 variables; this model has 4"),
+    ("no variables", zeros(3, 0), "x has 0 variables; this model has 4"),
+    ("an empty batch", zeros(0, 4), "x is an empty batch; expected at least one row"),
+    ("one row without a batch", zeros(4), "x has shape (4,); this model takes (B, n), images flattened"),
+    ("images", zeros(3, 2, 2), "x has shape (3, 2, 2); this model takes (B, n), images flattened"),
+    ("a number", torch.tensor(1.0), "x has shape (); this model takes (B, n), images flattened"),
+]
+
+
+@pytest.mark.parametrize("model", BINARY)
+@pytest.mark.parametrize("x, message", [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_x(model, x, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        BINARY[model]().log_prob(x)
+
+
+@pytest.mark.parametrize("model", ["FVSBN", "table", "factors", "base class"])
+@pytest.mark.parametrize("x, message", [row[1:] for row in ROWS[:9]], ids=[row[0] for row in ROWS[:9]])
+def test_conditionals_checks_x_too(model, x, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        BINARY[model]().conditionals(x)
+
+
+def test_a_width_that_could_be_an_image_is_named_as_one():
+    message = "x has 81 variables; this model has 64 (an 8 x 8 image, flattened)"
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        FVSBN(64).log_prob(zeros(2, 81))
+    with pytest.raises(ValueError, match=re.escape("this model has 784 (a 28 x 28 image, flattened)")):
+        FVSBN(784).log_prob(zeros(2, 783))
+    with pytest.raises(ValueError, match="x has 3 variables; this model has 17$"):
+        FVSBN(17).log_prob(zeros(2, 3))
+
+
+@pytest.mark.parametrize("family, value, message", [
+    (Categorical(5), 5, "x holds 5 at [1, 0]; a categorical variable with 5 values takes 0..4"),
+    (Categorical(5), -1, "x holds -1 at [1, 0]; a categorical variable with 5 values takes 0..4"),
+    (Categorical(5), 0.5, "x holds 0.5 at [1, 0]; a categorical variable with 5 values takes 0..4"),
+    (Categorical(5), NAN, "x holds nan at [1, 0]; a categorical variable with 5 values takes 0..4"),
+    (Categorical(5), INF, "x holds inf at [1, 0]; a categorical variable with 5 values takes 0..4"),
+    (LEVELS, 16, "x holds 16 at [1, 0]; a discretised variable with 16 values takes 0..15"),
+    (LEVELS, 0.1, "x holds 0.1 at [1, 0]; a discretised variable with 16 values takes 0..15"),
+    (LEVELS, NAN, "x holds nan at [1, 0]; a discretised variable with 16 values takes 0..15"),
+    (MixtureOfGaussians(2), NAN, "x holds nan at [1, 0]; a continuous variable takes finite numbers"),
+    (MixtureOfGaussians(2), -INF, "x holds -inf at [1, 0]; a continuous variable takes finite numbers"),
+])
+def test_values_out_of_a_familys_support(family, value, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Linear(2, family).log_prob(with_one(value, 1, 0, n=2))
+
+
+# --- sample ----------------------------------------------------------------------------------------------------------
+
+YES = torch.ones(3, 4, dtype=torch.bool)
+CALLS = [
+    ("no samples", (0,), {}, "num is 0; at least one sample must be asked for"),
+    ("minus one sample", (-1,), {}, "num is -1; at least one sample must be asked for"),
+    ("given alone", (3,), {"given": zeros(3, 4)},
+     "given and known belong together: the values, and where they are to be kept"),
+    ("known alone", (3,), {"known": YES}, "given and known belong together: the values, and where they are to be kept"),
+    ("given for two rows", (3,), {"given": zeros(2, 4), "known": YES},
+     "given has shape (2, 4); expected (num, n) = (3, 4)"),
+    ("given without a batch", (3,), {"given": zeros(4), "known": YES},
+     "given has shape (4,); expected (num, n) = (3, 4)"),
+    ("known too wide", (3,), {"given": zeros(3, 4), "known": torch.ones(3, 5, dtype=torch.bool)},
+     "known has shape (3, 5); expected (num, n) = (3, 4)"),
+    ("known of another batch", (3,), {"given": zeros(3, 4), "known": torch.ones(1, 4, dtype=torch.bool)},
+     "known has shape (1, 4); expected (num, n) = (3, 4)"),
+    ("known of floats", (3,), {"given": zeros(3, 4), "known": zeros(3, 4)},
+     "known has dtype torch.float32; expected torch.bool, True where given is kept"),
+    ("known of integers", (3,), {"given": zeros(3, 4), "known": YES.long()},
+     "known has dtype torch.int64; expected torch.bool, True where given is kept"),
+    ("given out of support", (3,), {"given": with_one(0.5), "known": YES},
+     "given holds 0.5 at [1, 2]; a Bernoulli variable takes 0 or 1"),
+    ("given NaN", (3,), {"given": with_one(NAN), "known": YES},
+     "given holds nan at [1, 2]; a Bernoulli variable takes 0 or 1"),
+    ("another length", (3,), {"length": 5}, "length is 5; this model has 4 variables"),
+    ("length zero", (3,), {"length": 0}, "length is 0; this model has 4 variables"),
+]
+
+
+@pytest.mark.parametrize("model", BINARY)
+@pytest.mark.parametrize("args, kwargs, message", [row[1:] for row in CALLS], ids=[row[0] for row in CALLS])
+def test_sample(model, args, kwargs, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        BINARY[model]().sample(*args, **kwargs)
+
+
+@pytest.mark.parametrize("model", BINARY)
+def test_what_is_not_known_may_be_anything(model):
+    BINARY[model]().sample(3, with_one(NAN), ~YES)
+
+
+@pytest.mark.parametrize("length", [None, 0, -2])
+@pytest.mark.parametrize("make", [AnyLength, lambda: Mixture([AnyLength(), AnyLength()])], ids=["alone", "mixture"])
+def test_a_sequence_needs_a_length(make, length):
+    with pytest.raises(ValueError, match=f"^length is {length}; AnyLength has no fixed number of variables, "
+                                         "expected a positive length$"):
+        make().sample(2, length=length)
+
+
+# --- context ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("call", ["log_prob", "sample", "start", "predict"])
+@pytest.mark.parametrize("model, name", [("FVSBN", "FVSBN"), ("table", "Tabular"), ("mixture", "FVSBN"),
+                                         ("factors", "Factorized"), ("base class", "Linear")])
+def test_a_context_where_none_is_taken(model, name, call):
+    model, context = BINARY[model](), zeros(3, 2)
+    if isinstance(model, Mixture) and call in ("start", "predict"):
+        return
+    with pytest.raises(ValueError, match=f"^context was given; {name} models x alone$"):
+        {"log_prob": lambda: model.log_prob(zeros(3, 4), context), "sample": lambda: model.sample(3, context=context),
+         "start": lambda: model.start(3, context), "predict": lambda: model.predict(model.start(3, context))}[call]()
+
+
+def test_a_context_of_another_shape():
+    with pytest.raises(ValueError, match=re.escape("context has shape (2, 3); expected (3, 3)")):
+        Linear(4, context=3).log_prob(zeros(3, 4), zeros(2, 3))
+
+
+# --- constructors ----------------------------------------------------------------------------------------------------
+
+LONG = list(range(1, 11))
+MADE = [
+    ("no variables", lambda: FVSBN(0), "n is 0; a model needs at least one variable"),
+    ("minus one variable", lambda: Linear(-1), "n is -1; a model needs at least one variable"),
+    ("an order with a repetition", lambda: FVSBN(3, [0, 1, 1]), "order is [0, 1, 1]; expected a permutation of 0..2"),
+    ("an order from one", lambda: FVSBN(3, [1, 2, 3]), "order is [1, 2, 3]; expected a permutation of 0..2"),
+    ("a short order", lambda: Tabular(3, order=[0, 1]), "order is [0, 1]; expected a permutation of 0..2"),
+    ("a long order", lambda: Linear(3, order=range(4)), "order is [0, 1, 2, 3]; expected a permutation of 0..2"),
+    ("an order that is none", lambda: FVSBN(3, torch.tensor([[0, 1, 2]])),
+     "order is [0, 1, 2]; expected a permutation of 0..2"),
+    ("a fractional order", lambda: FVSBN(2, torch.tensor([0.5, 1.0])),
+     "order is [0.5, 1.0]; expected a permutation of 0..1"),
+    ("a long wrong order", lambda: FVSBN(10, LONG),
+     "order is [1, 2, 3, 4, 5, 6]... (10 entries); expected a permutation of 0..9"),
+    ("one category", lambda: Categorical(1), "k is 1; a categorical variable needs at least 2 values"),
+    ("no component", lambda: MixtureOfGaussians(0), "k is 0 and min_sigma 0.001; expected k >= 1 and min_sigma > 0"),
+    ("no floor", lambda: MixtureOfGaussians(2, 0.0), "k is 2 and min_sigma 0.0; expected k >= 1 and min_sigma > 0"),
+    ("a floor that is NaN", lambda: MixtureOfGaussians(2, NAN),
+     "k is 2 and min_sigma nan; expected k >= 1 and min_sigma > 0"),
+    ("one level", lambda: DiscretizedLogisticMixture(2, 1), "k is 2 and levels 1; expected k >= 1 and levels >= 2"),
+    ("no logistic", lambda: DiscretizedLogisticMixture(0, 8), "k is 0 and levels 8; expected k >= 1 and levels >= 2"),
+    ("a table too large", lambda: Tabular(40),
+     "n is 40; the last table would have 2^39 rows, and the limit is 2^20: drop parents, or use FVSBN"),
+    ("a factor too large", lambda: CPT(21), "m is 21 parents; a table has 2^m rows, so m may be 0 to 20"),
+    ("a factor of minus one", lambda: CPT(-1), "m is -1 parents; a table has 2^m rows, so m may be 0 to 20"),
+    ("no hidden unit", lambda: Neural(2, 0), "hidden is 0; expected at least one hidden unit"),
+    ("no factors", lambda: Factorized([]), "n is 0; a model needs at least one variable"),
+    ("a factor for other parents", lambda: Factorized([CPT(0), Logistic(2)]),
+     "factors[1] takes 2 parents; variable 1 has 1: [0]"),
+    ("too few lists of parents", lambda: Tabular(3, parents=[[], [0]]),
+     "parents has 2 lists; this model has 3 variables"),
+    ("too few lists for factors", lambda: Factorized([CPT(0), CPT(1)], parents=[[]]),
+     "parents has 1 lists; this model has 2 variables"),
+    ("a later parent", lambda: Tabular(3, parents=[[], [2], []]),
+     "parents[1] is [2]; variable 1 may read each of [0] once"),
+    ("itself", lambda: Tabular(2, parents=[[0], []]), "parents[0] is [0]; variable 0 may read each of [] once"),
+    ("a parent twice", lambda: Tabular(2, parents=[[], [0, 0]]),
+     "parents[1] is [0, 0]; variable 1 may read each of [0] once"),
+    ("a parent later in the order", lambda: Tabular(2, parents=[[], [0]], order=[1, 0]),
+     "parents[1] is [0]; variable 1 may read each of [] once"),
+    ("a mixture of none", lambda: Mixture([]), "models is empty; a mixture needs at least one"),
+    ("a mixture of sizes", lambda: Mixture([FVSBN(3), FVSBN(4)]),
+     "models have [3, 4] variables; all must model the same ones"),
+    ("a mixture of families", lambda: Mixture([Linear(2), Linear(2, Categorical(3))]),
+     "models have the families ['Bernoulli()', 'Categorical(3)']; all must have the same one"),
+    ("a joint that sums to two", lambda: Tabular.from_joint(torch.full((2, 2), 0.5)),
+     "joint sums to 2 with minimum 0.5; expected probabilities that sum to 1"),
+    ("a negative joint", lambda: Tabular.from_joint(torch.tensor([1.5, -0.5])),
+     "joint sums to 1 with minimum -0.5; expected probabilities that sum to 1"),
+    ("a joint with NaN", lambda: Tabular.from_joint(torch.tensor([NAN, 1.0])),
+     "joint sums to nan with minimum nan; expected probabilities that sum to 1"),
+    ("a joint of three values", lambda: Tabular.from_joint(torch.full((3, 3), 1 / 9)),
+     "joint has shape (3, 3); expected (2, 2, ..., 2), one axis a variable"),
+    ("a joint of nothing", lambda: Tabular.from_joint(torch.tensor(1.0)),
+     "joint has shape (); expected (2, 2, ..., 2), one axis a variable"),
+    ("negative smoothing", lambda: Tabular(2).fit_counts(zeros(3, 2), alpha=-1.0),
+     "alpha is -1.0; a smoothing count is 0 or more"),
+    ("weights of another length", lambda: Tabular(2).fit_counts(zeros(3, 2), weights=torch.ones(2)),
+     "weights has shape (2,); expected one for each row of x, (3,)"),
+    ("counting grey values", lambda: Tabular(2).fit_counts(torch.tensor([[0.5, 0.0]])),
+     "x holds 0.5 at [0, 0]; a Bernoulli variable takes 0 or 1"),
+    ("counting nothing", lambda: Tabular(2).fit_counts(zeros(0, 2)), "x is an empty batch; expected at least one row"),
+]
+
+
+@pytest.mark.parametrize("make, message", [row[1:] for row in MADE], ids=[row[0] for row in MADE])
+def test_constructors(make, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        make()
+
+
+def test_a_model_without_conditionals():
+    from course_lib.autoregressive import AutoregressiveModel
+
+    class Empty(AutoregressiveModel):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"^Empty does not define conditionals\(x\)$"):
+        Empty(2).log_prob(zeros(1, 2))
+
+
+def test_an_error_changes_nothing():
+    """Training goes on after a bad batch, in the mode it was in."""
+    model = FVSBN(4).train()
+    for call in (lambda: model.log_prob(with_one(NAN)), lambda: model.sample(0), lambda: model.sample(2, length=9)):
+        with pytest.raises(ValueError):
+            call()
+    assert model.training and (model.weight == 0).all()
+    assert Bernoulli().check(zeros(1, 4)).shape == (1, 4)

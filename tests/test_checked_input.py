@@ -1,0 +1,398 @@
+"""Input is checked once, in the base class, whoever wrote what is called; and the hooks that models share have names."""
+from __future__ import annotations
+
+import ast
+import inspect
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+import course_lib
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.checked import checked
+from course_lib.conditional import Categorical
+from course_lib.contract import ContractError, check_all
+from course_lib.counting import ClassNGram, MarkovChain, NGram
+from course_lib.decoding.prefix_tree import yes_or_ok
+from course_lib.density import FVSBN, MADE, NADE, Autoencoder, Tabular
+from course_lib.transformer import GPT, Transformer
+
+TEXT = [0, 1, 2, 0, 2, 1, 1, 0, 2, 2]
+
+
+class Plain(AutoregressiveModel):
+    """What a reader writes first: `conditionals` alone, and in it nothing but the equation."""
+
+    def __init__(self, n=4):
+        super().__init__(n)
+        self.weight, self.bias = nn.Parameter(torch.zeros(n, n)), nn.Parameter(torch.zeros(n))
+
+    def conditionals(self, x, context=None):
+        return self.conditional(F.linear(x, self.weight.tril(-1), self.bias))
+
+
+class Conditioned(Plain):
+    """The same after a context (B, 2)."""
+
+    def __init__(self, n=4):
+        super().__init__(n)
+        self.from_context = nn.Parameter(torch.zeros(n, 2))
+
+    def conditionals(self, x, context=None):
+        return self.conditional(super().conditionals(x).logits + context @ self.from_context.T)
+
+    def check_context(self, context, batch):
+        if tuple(context.shape) != (batch, 2):
+            raise ValueError(f"context has shape {tuple(context.shape)}; expected ({batch}, 2)")
+
+
+class Softmax(AutoregressiveModel):
+    """Categorical variables, `conditionals` alone: it encodes what it is given."""
+
+    def __init__(self, n=3, k=4):
+        super().__init__(n, Categorical(k))
+        self.weight = nn.Parameter(torch.zeros(n, n, k, k))
+
+    def conditionals(self, x, context=None):
+        assert x.dtype == torch.int64
+        hot = self.conditional.encode(x, self.weight.dtype)
+        earlier = torch.ones(self.n, self.n, dtype=hot.dtype).tril(-1)
+        return self.conditional(torch.einsum("ij,bjk,ijkl->bil", earlier, hot, self.weight))
+
+
+def gpt():
+    return GPT({"vocab_size": 4, "window": 6, "layers": 1, "heads": 1, "d_model": 4, "bos_id": 3}).double()
+
+
+def translator():
+    return Transformer({"source": 5, "target": 5, "pad_id": 0, "bos_id": 3, "eos_id": 4, "d_model": 4, "heads": 1,
+                        "d_ff": 4, "encoder_layers": 1, "decoder_layers": 1}).double()
+
+
+BITS = torch.tensor([[0, 1, 1, 0], [1, 0, 1, 1]])
+WORDS = torch.tensor([[0, 2, 1], [1, 1, 2]])
+MODELS = {                                                           # a model, rows for it, a context if it needs one
+    "conditionals alone": lambda: (Plain(), BITS, None),
+    "categorical, conditionals alone": lambda: (Softmax(), WORDS, None),
+    "with a context": lambda: (Conditioned(), BITS, torch.zeros(2, 2)),
+    "FVSBN": lambda: (FVSBN(4), BITS, None),
+    "table": lambda: (Tabular(4), BITS, None),
+    "NADE": lambda: (NADE(4, 3), BITS, None),
+    "softmax NADE": lambda: (NADE(3, 3, Categorical(4)), WORDS, None),
+    "MADE": lambda: (MADE(4, 5), BITS, None),
+    "Markov chain": lambda: (MarkovChain(3), WORDS, None),
+    "Markov chain after a prompt": lambda: (MarkovChain(3), WORDS, WORDS),
+    "n-gram": lambda: (NGram(n=2, vocab_size=3).fit_counts(TEXT), WORDS, WORDS),
+    "class n-gram": lambda: (ClassNGram([0, 1, 1]).fit_counts(TEXT), WORDS, WORDS),
+    "prefix tree": lambda: (yes_or_ok(), torch.tensor([[0, 1, 2], [1, 1, 2]]), None),
+    "GPT": lambda: (gpt(), WORDS, None),
+    "GPT after a prompt": lambda: (gpt(), WORDS, WORDS),
+    "Transformer": lambda: (translator(), WORDS, WORDS),
+}
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """How often each check was called, by name and by model."""
+    counts = Counter()
+
+    def count(name):
+        real = getattr(AutoregressiveModel, name)
+
+        def call(self, *args, **kwargs):
+            counts[name, id(self)] += 1
+            return real(self, *args, **kwargs)
+
+        monkeypatch.setattr(AutoregressiveModel, name, call)
+
+    for name in ("check_input", "check_given"):
+        count(name)
+    return counts
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_public_call_checks_once(name, counted):
+    model, x, context = MODELS[name]()
+    model.eval()
+    contexts, real = [], model.check_context
+    model.check_context = lambda *args: contexts.append(args) or real(*args)
+    length = None if model.n else x.shape[1]
+    given = context is not None
+    for call, looks in ((lambda: model.log_prob(x, context), 1), (lambda: model.conditionals(x, context), 1),
+                        (lambda: model.start(len(x), context), 0),
+                        (lambda: model.sample(len(x), context=context, length=length), 0)):
+        counted.clear()
+        contexts.clear()
+        call()
+        assert counted["check_input", id(model)] == looks
+        if not isinstance(model, Transformer):                       # `encode` is public too, and looks at its source
+            assert len(contexts) == given
+    assert counted["check_given", id(model)] == 1
+
+
+def test_a_step_alone_is_checked_and_a_step_of_sample_is_not(counted):
+    model = Plain()
+    state = model.start(2)
+    model.predict(state)
+    assert counted["check_input", id(model)] == 1
+    model.sample(2)
+    assert counted["check_input", id(model)] == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.int64, torch.float32, torch.float64])
+def test_conditionals_receives_what_the_family_wants(dtype):
+    """A reader's model never meets bytes, and integers only where they are classes."""
+    for model in (Plain(), Plain().double()):
+        want = model.weight.dtype
+        assert model.conditionals(BITS.to(dtype)).probs.dtype == model.log_prob(BITS.to(dtype)).dtype == want
+    if dtype != torch.bool:
+        assert Softmax().log_prob(WORDS.to(dtype)).shape == (2,)
+    assert Softmax().sample(3).dtype == torch.int64                  # in the loop of `sample` too
+
+
+@pytest.mark.parametrize("method", ["conditionals", "log_prob"])
+def test_a_model_without_a_check_of_its_own_refuses_bad_input(method):
+    with pytest.raises(ValueError, match=r"^x holds 2 at \[1, 3\]; a Bernoulli variable takes 0 or 1$"):
+        getattr(Plain(), method)(torch.tensor([[0, 1, 1, 0], [0, 0, 1, 2]]))
+    with pytest.raises(ValueError, match="^x has 3 variables; this model has 4$"):
+        getattr(Plain(), method)(BITS[:, :3])
+    with pytest.raises(ValueError, match="^context was given; Plain models x alone$"):
+        getattr(Plain(), method)(BITS, torch.zeros(2, 1))
+    with pytest.raises(ValueError, match=r"^context has shape \(1, 2\); expected \(2, 2\)$"):
+        getattr(Conditioned(), method)(BITS, context=torch.zeros(1, 2))
+
+
+@pytest.mark.parametrize("model", [Plain(), FVSBN(4), NADE(4, 3), MADE(4, 5), yes_or_ok()], ids=lambda m: type(m).__name__)
+def test_start_and_sample_refuse_a_context_that_they_do_not_take(model):
+    for call in (lambda: model.start(2, torch.zeros(2, 1)), lambda: model.start(2, context=torch.zeros(2, 1)),
+                 lambda: model.sample(2, context=torch.zeros(2, 1), length=None if model.n else 3)):
+        with pytest.raises(ValueError, match=f"^context was given; {type(model).__name__} models x alone$"):
+            call()
+
+
+def test_a_derived_update_refuses_a_value_out_of_support():
+    """A value is not rounded to a class that was never drawn."""
+    for model, value, message in ((Softmax(), 1.5, r"^x_i holds 1.5 at \[0\]; a categorical variable with 4 values"),
+                                  (Plain(), 2.0, r"^x_i holds 2 at \[0\]; a Bernoulli variable takes 0 or 1$")):
+        with pytest.raises(ValueError, match=message):
+            model.update(model.start(1), torch.tensor([value]))
+        assert model.update(model.start(1), torch.tensor([1.0])).x[0, 0] == 1
+
+
+def test_further_methods_that_take_x_are_checked():
+    for model, names in ((NADE(4, 3), ("from_scratch", "one_by_one")), (Autoencoder(4, 3), ("forward", "reconstruction"))):
+        for name in names:
+            with pytest.raises(ValueError, match="^x holds 3 at "):
+                getattr(model, name)(3 * BITS)
+            assert getattr(model, name)(BITS.bool()) is not None
+
+
+# --- whatever a reader overrides, and however ------------------------------------------------------------------------
+
+
+def coins(self, x, context=None):
+    """Every factor a coin that shows 1 with probability 0.9."""
+    return self.conditional(torch.full_like(x, 0.9).logit())
+
+
+class Subclass(FVSBN):
+    conditionals = coins
+    start, predict, update, draw_all = (getattr(AutoregressiveModel, name) for name in
+                                        ("start", "predict", "update", "draw_all"))
+
+
+def assigned_to_the_class():
+    class Later(Plain):
+        pass
+    Later.conditionals = coins
+    return Later()
+
+
+def assigned_to_the_model():
+    model = Plain()
+    model.conditionals = lambda x, context=None: coins(model, x)
+    return model
+
+
+class OldStyle(Plain):
+    """As before version 0.2's base class looked itself."""
+
+    def conditionals(self, x, context=None):
+        return coins(self, self.check_input(x, context))
+
+
+class Further(Subclass):
+    """`super()` reaches the method above, not the base class."""
+
+    def conditionals(self, x, context=None):
+        return self.conditional(super().conditionals(x).logits)
+
+
+@pytest.mark.parametrize("make", [lambda: Subclass(4), assigned_to_the_class, assigned_to_the_model, OldStyle,
+                                  lambda: Further(4)])
+def test_an_overridden_conditionals_reaches_every_view(make):
+    model = make()
+    p = torch.tensor([0.1, 0.9]).log()
+    torch.testing.assert_close(model.log_prob(BITS), p[BITS].sum(1), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(model.predict(model.start(1)).probs, torch.tensor([0.9]))
+    assert model.sample(200, generator=torch.Generator().manual_seed(0)).mean() > 0.85
+
+
+def test_a_leak_in_an_overridden_conditionals_is_found():
+    class Leaks(FVSBN):
+        def conditionals(self, x, context=None):
+            return self.conditional(F.linear(x, self.weight.tril(), self.bias))
+
+    with pytest.raises(ContractError, match="factor 0 reads x_0"):
+        check_all(Leaks(4))
+
+
+def test_what_a_reader_writes_alone_keeps_the_contract():
+    assert str(check_all(Plain())).startswith("causal, normalised (sum of p over 16 states")
+    assert str(check_all(Softmax())).startswith("causal, normalised (sum of p over 64 states")
+    check_all(Conditioned(), context=torch.tensor([0.3, -1.0]).double())
+
+
+def test_signatures_of_ones_own_are_left_as_they_are():
+    class Short(Plain):
+        def conditionals(self, x):                                   # no context
+            return self.conditional(F.linear(x, self.weight.tril(-1), self.bias))
+
+        def log_prob(self, x, weight=2.0):                           # and another argument
+            return weight * self.conditionals(x).log_prob(x).sum(1)
+
+    model = Short()
+    assert torch.equal(model.log_prob(x=BITS, weight=1.0), Plain().log_prob(x=BITS))
+    assert torch.equal(model.log_prob(BITS), 2 * Plain().log_prob(BITS))
+    assert model.conditionals(x=BITS).batch_shape == (2, 4) and Plain().start(batch=3).x.shape == (3, 4)
+    assert str(inspect.signature(Short.log_prob)) == "(self, x, weight=2.0)"
+    assert "no context" in inspect.getsource(Short.conditionals)
+    assert FVSBN.update.__doc__ and NADE.from_scratch.__doc__.startswith("The slide")
+
+
+# --- one check does not stand for another ----------------------------------------------------------------------------
+
+
+def test_an_error_inside_leaves_the_next_call_checked():
+    class Stops(Plain):
+        def conditionals(self, x, context=None):
+            raise RuntimeError("stop")
+
+    model = Stops()
+    for call in (lambda: model.log_prob(BITS), lambda: model.conditionals(BITS), lambda: model.sample(2)):
+        with pytest.raises(RuntimeError, match="stop"):
+            call()
+        with pytest.raises(ValueError, match="x holds 3"):
+            model.log_prob(3 * BITS)
+
+
+def test_another_model_inside_is_checked_for_itself():
+    class Two(Plain):
+        def __init__(self):
+            super().__init__()
+            self.part = FVSBN(4)
+
+        def conditionals(self, x, context=None):
+            return self.part.conditionals(2 * x)
+
+    with pytest.raises(ValueError, match="x holds 2"):
+        Two().log_prob(BITS)
+
+
+def test_another_thread_is_checked_for_itself():
+    """While one thread is inside a call, another thread's bad input is refused."""
+    inside, go = threading.Event(), threading.Event()
+
+    class Waits(Plain):
+        def conditionals(self, x, context=None):
+            inside.set()
+            assert go.wait(20)
+            return super().conditionals(x)
+
+    model = Waits()
+    worker = threading.Thread(target=model.log_prob, args=(BITS,))
+    worker.start()
+    try:
+        assert inside.wait(20)
+        with pytest.raises(ValueError, match="x holds 3"):
+            model.log_prob(3 * BITS)
+    finally:
+        go.set()
+        worker.join()
+
+
+def test_checked_methods_call_each_other_without_a_second_look(counted):
+    class Scores(Plain):
+        @checked
+        def nats(self, x):
+            return -self.log_prob(x)
+
+    model = Scores()
+    assert torch.equal(model.nats(BITS), -Plain().log_prob(BITS))
+    assert counted["check_input", id(model)] == 1
+
+
+# --- what models borrow from each other has a name -------------------------------------------------------------------
+
+HOOKS = ("check_input", "check_context", "check_given", "length_for", "variable_at", "like", "draw_all")
+
+
+@pytest.mark.parametrize("name", HOOKS)
+def test_the_hooks_are_documented(name):
+    assert len(inspect.getdoc(getattr(AutoregressiveModel, name))) > 40
+
+
+def test_the_hooks_do_what_they_say():
+    model = FVSBN(4, order=[2, 0, 3, 1]).double()
+    assert [model.variable_at(k) for k in range(4)] == [2, 0, 3, 1]
+    assert model.length_for() == model.length_for(4) == 4 and yes_or_ok().length_for(7) == 7
+    assert model.like().dtype == torch.float64 and yes_or_ok().like().dtype == torch.float64
+    given, known = model.check_given(2, 4, torch.where(BITS == 1, 1.0, 7.0), BITS == 1)
+    assert given.dtype == torch.float64 and torch.equal(given, BITS.double()) and known.dtype == torch.bool
+    u = torch.rand(5, 4, 1, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    with torch.no_grad():
+        assert torch.equal(model.draw_all(u), model.sample(5, generator=torch.Generator().manual_seed(0)))
+        assert torch.equal(model.draw_all(u), AutoregressiveModel.draw_all(model, u))
+
+
+def test_draw_all_is_what_sample_runs():
+    """The extension point: a model that overrides it is asked in eval mode, with what `sample` has checked."""
+    seen = {}
+
+    class Fast(Plain):
+        def draw_all(self, u, given=None, known=None, context=None):
+            seen.update(u=u, given=given, known=known, training=self.training, grad=torch.is_grad_enabled())
+            return torch.ones(u.shape[:2])
+
+    model = Fast().double().train()
+    assert torch.equal(model.sample(2, BITS, BITS == 1), torch.ones(2, 4)) and model.training
+    assert seen["u"].shape == (2, 4, 1) and seen["given"].dtype == torch.float64
+    assert not seen["training"] and not seen["grad"]
+
+
+@pytest.mark.parametrize("former, now", [("_ancestral", "draw_all"), ("_variable", "variable_at")])
+def test_an_override_under_a_former_name_is_refused(former, now):
+    """Nothing would call it: a sampler would be slow, a planted fault would not be there, and nobody would know."""
+    with pytest.raises(TypeError, match=f"^Mine defines {former}; it is {now} since version 0.2$"):
+        type("Mine", (FVSBN,), {former: lambda self, *args: None})
+
+
+def test_no_module_uses_the_private_names_of_another():
+    """An attribute that begins with an underscore is defined in the file that reads it."""
+    borrowed, tuples = [], {"_replace", "_fields", "_asdict", "_make"}           # of NamedTuple, public all the same
+    root = Path(course_lib.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        if path.name[0] == "_" != path.name[1]:                      # the inside of the module that it stands beside
+            continue
+        nodes = list(ast.walk(ast.parse(path.read_text())))
+        own = {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))} | tuples
+        own |= {n.attr for n in nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)}
+        own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        borrowed += [f"{path.relative_to(root)}:{n.lineno} {ast.unparse(n)}" for n in nodes
+                     if isinstance(n, ast.Attribute) and n.attr[0] == "_" and n.attr[:2] != "__" and n.attr not in own]
+    assert [b for b in borrowed if not b.startswith("grading/")] == []

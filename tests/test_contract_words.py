@@ -1,0 +1,276 @@
+"""What the contract says of a model that it cannot ask: a sentence with what to add, no error from inside."""
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Bernoulli, Categorical, MixtureOfGaussians
+from course_lib.contract import (
+    ContractError,
+    check_all,
+    check_causal,
+    check_normalized,
+    check_samples,
+    check_views_agree,
+)
+from course_lib.contract.probes import require
+from course_lib.density import FVSBN, Mixture
+
+CHECKS = [check_causal, check_normalized, check_views_agree, check_samples]
+
+
+class Own(AutoregressiveModel):
+    """A reader's model of three binary variables; a subclass plants something in `conditionals`."""
+
+    def __init__(self, conditional=None):
+        super().__init__(3, conditional)
+        self.weight = nn.Parameter(torch.zeros(3, 3))
+
+    def raw(self, x):
+        return F.linear(x, self.weight.tril(-1))
+
+    def conditionals(self, x, context=None):
+        return self.conditional(self.raw(x))
+
+
+class AlmostAModel(nn.Module):
+    """A module of one's own that has the method, and nothing else of the contract."""
+
+    def conditionals(self, x, context=None):
+        return Bernoulli()(x)
+
+
+class MultipliesClasses(Own):
+    """Values of a categorical variable multiplied as they are."""
+
+    def __init__(self):
+        super().__init__(Categorical(4))
+
+    def conditionals(self, x, context=None):
+        return self.conditional(self.raw(x)[..., None].expand(-1, -1, 4))
+
+
+class LooksUp(Own):
+    """Floats where a table wants integers."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(2, 1)
+
+    def conditionals(self, x, context=None):
+        return self.conditional(self.table(x)[..., 0])
+
+
+class LooseMask(Own):
+    """A mask that is no buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.mask = torch.ones(3, 3).tril(-1)
+
+    def conditionals(self, x, context=None):
+        return self.conditional(F.linear(self.mask @ x.T, self.weight).T)
+
+
+class AfterAContext(Own):
+    """Conditioned on (B, 2)."""
+
+    def __init__(self):
+        super().__init__()
+        self.from_context = nn.Parameter(torch.zeros(2, 3))
+
+    def check_context(self, context, batch):
+        assert context.shape == (batch, 2)
+
+    def conditionals(self, x, context=None):
+        return self.conditional(self.raw(x) + context @ self.from_context)
+
+
+class ReturnsLogits(Own):
+    def conditionals(self, x, context=None):
+        return self.raw(x)
+
+
+class OneAxisTooMany(Own):
+    def conditionals(self, x, context=None):
+        return self.conditional(self.raw(x)[..., None])
+
+
+class WithoutContext(Own):
+    def conditionals(self, x):
+        return self.conditional(self.raw(x))
+
+
+class Forgot(Own):
+    def conditionals(self, x, context=None):
+        return self.conditional(self.raw(x) + self.offset)
+
+
+class WrongWidth(Own):
+    def conditionals(self, x, context=None):
+        return self.conditional(F.linear(x, torch.zeros(5, 5).to(x)))
+
+
+class PredictsLogits(FVSBN):
+    def predict(self, state):
+        return state.logits[:, 0]
+
+
+class NotInitialized(Own):
+    def __init__(self):
+        nn.Module.__init__(self)
+
+
+FLOATS = "fails on x (32, 3) of torch.float64: "
+CAST = "; the contract works in float64: what is neither parameter nor buffer is not cast, and a look-up needs x.long()"
+SENTENCES = [                                                        # "...": torch's words
+    (lambda: nn.Linear(3, 3),
+     "Linear has no conditionals; let its class inherit from AutoregressiveModel, call super().__init__(n) in its "
+     "constructor, write conditionals(x, context)"),
+    (AlmostAModel,
+     "AlmostAModel has no n, conditional, log_prob, randomize, order and parents; let its class inherit from "
+     "AutoregressiveModel, call super().__init__(n) in its constructor"),
+    (NotInitialized,
+     "NotInitialized has no n, conditional and order; call super().__init__(n) in its constructor"),
+    (MultipliesClasses,
+     "MultipliesClasses.conditionals fails on x (32, 3) of torch.int64: RuntimeError: ...; Categorical(4) has integers "
+     "for values: self.conditional.encode(x, dtype) makes them what a layer multiplies"),
+    (LooksUp, f"LooksUp.conditionals {FLOATS}RuntimeError: ...{CAST}"),
+    (LooseMask, f"LooseMask.conditionals {FLOATS}RuntimeError: ...{CAST}"),
+    (AfterAContext,
+     f"AfterAContext.conditionals {FLOATS}TypeError: ...; no context was passed: a model that is conditioned on "
+     "something needs context="),
+    (ReturnsLogits,
+     "ReturnsLogits.conditionals returns a tensor of shape (32, 3); expected a distribution of batch shape (32, 3), as "
+     "self.conditional(raw) makes of raw parameters"),
+    (OneAxisTooMany,
+     "OneAxisTooMany.conditionals returns a distribution of batch shape (32, 3, 1); expected (32, 3), one for each row "
+     "and variable"),
+    (WithoutContext,
+     "WithoutContext fails: TypeError: ...; expected are conditionals(x, context), start(batch, context), "
+     "predict(state), update(state, x_i)"),
+    (Forgot, f"Forgot.conditionals {FLOATS}AttributeError: 'Forgot' object has no attribute 'offset'"),
+    (WrongWidth, f"WrongWidth.conditionals {FLOATS}RuntimeError: ..."),
+    (lambda: PredictsLogits(3),
+     "PredictsLogits.predict returns a tensor of shape (4,); expected a distribution of batch shape (4,), as "
+     "self.conditional(raw) makes of raw parameters"),
+]
+
+
+def pattern(sentence):
+    return "^" + ".+".join(map(re.escape, sentence.split("..."))) + "$"
+
+
+@pytest.mark.parametrize("make, sentence", SENTENCES, ids=[s[1].split(" ")[0] for s in SENTENCES])
+def test_a_model_that_cannot_be_asked(make, sentence):
+    with pytest.raises(TypeError, match=pattern(sentence)):
+        check_all(make())
+
+
+@pytest.mark.parametrize("model, sentence", [(FVSBN, "model is the class FVSBN; expected a model, FVSBN(...)"),
+                                             ([FVSBN(3)], "model is of type list; expected an AutoregressiveModel")])
+def test_what_is_no_model_at_all(model, sentence):
+    with pytest.raises(TypeError, match=f"^{re.escape(sentence)}$"):
+        require(model)
+
+
+ADVICE = "let its class|expected|Categorical|the contract works|no context|a tensor stands"
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("make", [lambda: nn.Linear(3, 3), AlmostAModel, MultipliesClasses, LooseMask, AfterAContext,
+                                  ReturnsLogits, WithoutContext])
+def test_each_check_alone_says_it_too(make, check):
+    with pytest.raises(TypeError, match=f"; ({ADVICE})|ReturnsLogits.predict fails"):
+        check(make())
+
+
+@pytest.mark.parametrize("check", [check_normalized, check_samples])
+def test_the_innermost_method_is_named(check):
+    """`log_prob` was asked; what fails is the `conditionals` that it calls."""
+    with pytest.raises(TypeError, match="^Forgot.conditionals fails"):
+        check(Forgot())
+
+
+def test_the_cause_is_kept():
+    """The sentence is for the reader; the traceback still leads to the line."""
+    with pytest.raises(TypeError) as error:
+        check_all(Forgot())
+    assert isinstance(error.value.__cause__, AttributeError) and "offset" in str(error.value.__cause__)
+
+
+def test_errors_that_already_are_sentences_pass():
+    class Empty(AutoregressiveModel):
+        pass
+
+    with pytest.raises(NotImplementedError, match=r"^Empty does not define conditionals\(x\)$"):
+        check_all(Empty(3))
+    with pytest.raises(ValueError, match="^length is 4; this model has 3 variables$"):
+        check_all(Own(), length=4)
+    with pytest.raises(ValueError, match="^context was given; Own models x alone$"):
+        check_all(Own(), context=torch.zeros(2))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sede'"):
+        check_all(Own(), sede=1)
+
+
+def test_a_fault_of_the_model_stays_a_breach_of_the_contract():
+    """A leak is a ContractError, and not taken for a model that cannot be asked; nor the other way round."""
+    class Leaks(Own):
+        def raw(self, x):
+            return F.linear(x, self.weight)
+
+    with pytest.raises(ContractError, match="factor 0 reads x_0"):
+        check_all(Leaks())
+    with pytest.raises(TypeError):
+        try:
+            check_all(Forgot())
+        except ContractError:
+            pytest.fail("a model that cannot be asked was judged")
+
+
+def test_a_component_that_cannot_be_asked_is_named():
+    with pytest.raises(TypeError, match="Forgot.conditionals fails"):
+        check_all(Mixture([Forgot(), Own()]))
+
+
+@pytest.mark.parametrize("context", [torch.tensor([0.5, -1.0]), torch.tensor([[0.5, -1.0], [2.0, 0.0]]).double()])
+def test_a_context_is_cast_as_the_copy_is(context):
+    assert str(check_all(AfterAContext(), context=context)).startswith("causal, normalised")
+
+
+def test_a_reader_need_not_think_of_dtypes():
+    """`conditionals` alone, and in it no cast: of numbers where the family has numbers."""
+    assert str(check_all(Own())).startswith("causal, normalised (sum of p over 8 states")
+
+    class Density(Own):
+        def conditionals(self, x, context=None):
+            return self.conditional(torch.stack([self.raw(x)] * 3, dim=2)[..., None])
+
+    assert str(check_all(Density(MixtureOfGaussians(1)))).startswith("causal, ")
+
+
+def test_nor_one_that_inherits_nothing():
+    """Any module with the methods: no base class of ours stands before its `conditionals` and `log_prob`."""
+    class Duck(nn.Module):
+        n, order = 3, None
+
+        def __init__(self):
+            super().__init__()
+            self.net, self.conditional = FVSBN(3), Bernoulli()
+
+        def conditionals(self, x, context=None):
+            return self.conditional(F.linear(x, self.net.weight.tril(-1), self.net.bias))
+
+        def log_prob(self, x, context=None):
+            return self.conditionals(x).log_prob(x).sum(dim=1)
+
+        def __getattr__(self, name):
+            borrowed = ("start", "predict", "update", "select", "sample", "parents", "randomize", "check_input")
+            return getattr(self.net, name) if name in borrowed else super().__getattr__(name)
+
+    assert str(check_all(Duck())).startswith("causal, normalised (sum of p over 8 states")

@@ -1,0 +1,96 @@
+"""Every example in a docstring of the library runs, and every class that the library offers has one."""
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+from types import ModuleType
+
+import pytest
+import torch
+
+import course_lib
+
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def modules() -> list[str]:
+    """Every module of the library, but for the exercises and what runs in the sandbox alone."""
+    found = [each.name for each in pkgutil.walk_packages(course_lib.__path__, "course_lib.")]
+    return [name for name in found if not {"bank", "inside", "__main__"} & set(name.split("."))]
+
+
+def offered() -> dict[str, type]:
+    """The public classes: what `course_lib`, its packages and its single files offer by name."""
+    found = {}
+    for name in ["course_lib", *(each for each in modules() if each.count(".") == 1)]:
+        module = importlib.import_module(name)
+        names = getattr(module, "__all__", None) or [key for key, value in vars(module).items() if own(value, module)]
+        for key in names:
+            value = getattr(module, key)
+            if inspect.isclass(value) and not key.startswith("_"):
+                found[f"{value.__module__}.{value.__qualname__}"] = value
+    return found
+
+
+def own(value: object, module: ModuleType) -> bool:
+    return inspect.isclass(value) and value.__module__ == module.__name__ and not value.__name__.startswith("_")
+
+
+def without_example(classes: dict[str, type]) -> list[str]:
+    return [name for name, each in classes.items() if ">>>" not in (each.__doc__ or "")]
+
+
+def failures(module: ModuleType) -> tuple[int, list[str]]:
+    """How many examples a module has, and what was said of those that failed."""
+    said, runner, tried = [], doctest.DocTestRunner(optionflags=OPTIONS), 0
+    for test in doctest.DocTestFinder(exclude_empty=True).find(module, module.__name__):
+        torch.manual_seed(0)
+        tried += runner.run(test, out=said.append).attempted
+    return tried, said
+
+
+@pytest.mark.parametrize("name", modules())
+def test_the_examples_of_a_module_run(name):
+    _, said = failures(importlib.import_module(name))
+    assert not said, "\n".join(said)
+
+
+def test_every_class_that_the_library_offers_has_an_example():
+    classes = offered()
+    assert {"course_lib.density.nade.NADE", "course_lib.hub.Card", "course_lib.transformer.gpt.GPT"} <= set(classes)
+    assert not without_example(classes)
+
+
+# --- on a planted module ----------------------------------------------------------------------------------------------
+
+PLANTED = '''
+class Right:
+    """A class.
+
+    >>> 1 + 1
+    2
+    """
+
+class Wrong:
+    """A class.
+
+    >>> 1 + 1
+    3
+    """
+
+class Silent:
+    """A class without an example."""
+'''
+
+
+def test_a_wrong_example_and_a_missing_one_are_found():
+    module = ModuleType("planted")
+    exec(PLANTED, vars(module))
+    for value in vars(module).values():
+        if inspect.isclass(value):
+            value.__module__ = "planted"
+    tried, said = failures(module)
+    assert tried == 2 and len(said) == 1 and "Expected:\n    3\nGot:\n    2" in said[0]
+    assert without_example({name: getattr(module, name) for name in ("Right", "Wrong", "Silent")}) == ["Silent"]

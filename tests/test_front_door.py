@@ -1,0 +1,144 @@
+"""`import course_lib`: quick, and everything that a newcomer looks for is there; a model says what it is and is called."""
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import is_dataclass
+
+import pytest
+import torch
+from torch import nn
+from torch.distributions import Distribution
+
+import course_lib
+from course_lib import hub
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical, Conditional
+from course_lib.density import FVSBN, MADE, NADE, Mixture
+from tests.conftest import ROOT
+from tests.support import zoo
+
+
+def in_a_new_python(code: str) -> dict:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+# --- the names --------------------------------------------------------------------------------------------------------
+
+
+def test_the_import_brings_none_of_the_large_packages():
+    brought = in_a_new_python("import json, sys; before = set(sys.modules); import course_lib; dir(course_lib); "
+                              "print(json.dumps(sorted(set(sys.modules) - before)))")
+    own = [name for name in brought if name.startswith("course_lib")]
+    assert own == ["course_lib", "course_lib.former"]                # what takes the time is imported at first use
+    large = {"torch", "numpy", "scipy", "sklearn", "matplotlib", "jaxtyping", "tqdm", "pooch", "anywidget", "IPython"}
+    assert not large & {name.partition(".")[0] for name in brought}
+
+
+def test_what_a_newcomer_looks_for_is_listed_and_there():
+    wanted = {"FVSBN", "NADE", "MADE", "Mixture", "Tabular", "NGram", "GPT", "BERT", "Transformer", "Autoencoder",
+              "AutoregressiveModel", "Bernoulli", "Categorical", "MixtureOfGaussians", "DiscretizedLogisticMixture",
+              "check_all", "fit", "evaluate", "load", "save", "load_data", "greedy", "beam_search", "sample",
+              "exhaustive", "stochastic_beam", "attention", "causal_mask", "CharTokenizer", "perplexity"}
+    assert wanted <= set(dir(course_lib)) and wanted <= set(course_lib.__all__)
+    for name in course_lib.__all__:
+        assert callable(getattr(course_lib, name)), name
+    assert course_lib.load is hub.load and course_lib.NADE is NADE
+    assert {"__version__", "__all__"} <= set(dir(course_lib))
+
+
+def test_every_room_is_there_by_its_name():
+    found = in_a_new_python("import json, course_lib; rooms = [n for n in dir(course_lib) if n in course_lib._ROOMS]; "
+                            "print(json.dumps([getattr(course_lib, n).__name__ for n in rooms]))")
+    folder = ROOT / "course_lib"
+    there = {path.stem if path.is_file() else path.name for path in folder.iterdir()
+             if path.suffix == ".py" or (path / "__init__.py").exists()}
+    assert found == [f"course_lib.{name}" for name in sorted(there - {"__init__", "files"})]
+
+
+def test_every_model_and_family_of_the_hub_is_at_the_door_or_a_part_of_one_that_is():
+    parts = {"SequenceClassifier", "TokenClassifier", "QuestionAnswering"}           # heads of a BERT
+    assert set(hub.MODULES) - parts <= set(course_lib.__all__)
+
+
+def test_attention_is_the_function_and_its_module_keeps_its_place():
+    found = in_a_new_python("import json, types; from course_lib import attention; from course_lib import transformer; "
+                            "print(json.dumps([callable(attention), isinstance(transformer.attention, types.ModuleType), "
+                            "transformer.attention.attention is attention]))")
+    assert found == [True, True, True]
+
+
+def test_former_names_say_what_they_are_now():
+    for module, name, now in (("course_lib.transformer", "EncoderBlock", "TransformerBlock"),
+                              ("course_lib.density", "Factorised", "Factorized"),
+                              ("course_lib.contract", "check_normalised", "check_normalized")):
+        with pytest.raises(ImportError, match=f"{name} is {now} since version 0.2: from {module} import {now}"):
+            exec(f"from {module} import {name}")
+    for module in ("course_lib", "course_lib.transformer", "course_lib.density", "course_lib.contract"):
+        with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nothing'"):
+            _ = sys.modules[module].nothing
+        with pytest.raises(ImportError, match="cannot import name 'nothing'"):
+            exec(f"from {module} import nothing")
+
+
+# --- the models -------------------------------------------------------------------------------------------------------
+
+MODELS = [name for name in hub.MODULES if not isinstance(zoo.make(name), Conditional)]
+
+
+@pytest.mark.parametrize("name", hub.MODULES)
+def test_config_is_what_builds_it_again(name):
+    thing = zoo.make(name)
+    if is_dataclass(thing.config):                                   # GPT, BERT, Transformer: the configuration itself
+        again = type(thing)(thing.config)
+        assert again.config == thing.config
+        with pytest.raises(AttributeError):
+            thing.config.d_model = 5                                 # frozen
+    else:
+        again = type(thing)(**thing.config)
+        assert str(again).split("\n")[:2] == str(thing).split("\n")[:2]
+        assert again.config.keys() == thing.config.keys()
+    if isinstance(thing, nn.Module):                                 # counts aside, which are weights
+        sizes = ({key: t.shape for key, t in each.state_dict().items() if t.dtype != torch.uint8} for each in (again, thing))
+        assert next(sizes) == next(sizes)
+
+
+def test_a_printed_model_says_what_it_is():
+    assert str(NADE(784, 500)) == "NADE(n=784, hidden=500, conditional=Bernoulli())"
+    assert str(FVSBN(3, [2, 0, 1])) == "FVSBN(n=3, order=[2, 0, 1])"
+    assert str(FVSBN(20, range(19, -1, -1))) == "FVSBN(n=20, order=[19, 18, 17, 16, 15, 14, ... 20 entries])"
+    made = str(MADE(4, (5, 3), Categorical(3), seed=7))
+    assert "n=4, hidden=[5, 3], conditional=Categorical(3), seed=7" in made and "(layers): ModuleList(" in made
+    mixture = str(Mixture([FVSBN(4), FVSBN(4, [3, 2, 1, 0])]))
+    assert "FVSBN(n=4)" in mixture and "FVSBN(n=4, order=[3, 2, 1, 0])" in mixture
+    for name, told in (("GPT", "vocab_size=5, window=8, layers=1, heads=2"), ("BERT", "token_types=2"),
+                       ("Transformer", "encoder_layers=1, decoder_layers=1"), ("NGram", "n=3, vocab_size=6, bos_id=5"),
+                       ("ClassNGram", "classes=[0, 1, 0, 1, 0, 2]"), ("MarkovChain", "num_states=5"), ("CPT", "m=2"),
+                       ("Tabular", "n=4, parents=[[], [0], [], [1, 2]]"), ("Autoencoder", "n=4, hidden=[3]")):
+        assert told in str(zoo.make(name)), name
+
+
+def test_a_model_of_ones_own_without_a_config_says_its_variables():
+    class Coin(AutoregressiveModel):
+        pass
+
+    assert str(Coin(3)) == "Coin(n=3, conditional=Bernoulli())"
+    assert str(Coin(None, Categorical(4))) == "Coin(n=None, conditional=Categorical(4))"
+
+
+@pytest.mark.parametrize("name", MODELS)
+@torch.no_grad()
+def test_a_model_can_be_called(name):
+    model, batch = zoo.make(name), zoo.inputs(name)
+    out = model(*batch)
+    if name in ("GPT", "RecurrentLM", "AttentiveLM"):                # the logits of the next token
+        assert out.shape == (3, 4, 5)
+    elif name == "Mixture":
+        assert torch.equal(out, model.log_prob(*batch))
+    elif isinstance(model, AutoregressiveModel):
+        assert isinstance(out, Distribution) and out.batch_shape == (3, 4)
+        assert torch.equal(out.log_prob(model.check_input(*batch)), model.conditionals(*batch).log_prob(model.check_input(*batch)))
+        torch.testing.assert_close(out.log_prob(model.check_input(*batch)).sum(1), model.log_prob(*batch))

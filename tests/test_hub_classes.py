@@ -1,0 +1,85 @@
+"""Every class that the hub lists is stored and loaded; one that cannot be, is not on the list."""
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+from torch import nn
+from torch.distributions import Distribution
+
+from course_lib import hub
+from course_lib.conditional import Conditional
+from course_lib.density import NADE
+from tests.support import zoo
+from tests.support.weights import CARD
+
+
+def said(model: nn.Module, name: str):
+    """What a model answers, as tensors."""
+    with torch.no_grad():
+        out = model(*zoo.inputs(name))
+    if isinstance(out, Distribution):
+        return [out.log_prob(model.conditional.check(zoo.inputs(name)[0], dtype=torch.float32))]
+    return list(out) if isinstance(out, tuple) else [out]
+
+
+def test_the_list_and_the_zoo_have_the_same_classes():
+    assert set(zoo.MAKE) == set(hub.MODULES)
+    for name in hub.MODULES:
+        assert type(zoo.make(name)) is hub._class(name) and type(zoo.make(name)).__module__ == hub.MODULES[name]
+
+
+@pytest.mark.parametrize("name", hub.MODULES)
+def test_a_listed_class_is_stored_and_loaded(tmp_path, name):
+    thing = zoo.make(name)
+    if isinstance(thing, Conditional):                               # a family is stored as a part of a model
+        hub.save(NADE(4, 3, thing), tmp_path, "stored", CARD)
+        again = hub.load(tmp_path).conditional
+        assert type(again) is type(thing) and vars(again) == vars(thing)
+        return
+    hub.save(thing, tmp_path, "stored", CARD)
+    again = hub.load(tmp_path)
+    assert type(again) is type(thing) and repr(again) == repr(thing)
+    ours, theirs = thing.state_dict(), again.state_dict()
+    assert list(ours) == list(theirs) and all(torch.equal(ours[key], theirs[key]) for key in ours)
+    assert all(torch.equal(a, b) for a, b in zip(said(thing, name), said(again, name), strict=True))
+
+
+def test_a_family_is_not_a_model(tmp_path):
+    hub.save(NADE(4, 3), tmp_path, "stored", CARD)
+    file = tmp_path / "stored.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"class": "Categorical", "config": {"k": 3}}))
+    with pytest.raises(hub.HubError, match="describes a Categorical, which is a family and not a model"):
+        hub.load(tmp_path)
+
+
+def test_a_family_of_ones_own_is_registered_like_a_model(tmp_path):
+    class Three(type(zoo.make("Categorical"))):
+        def __init__(self):
+            super().__init__(3)
+
+        config = property(lambda self: {})
+
+    with pytest.raises(hub.HubError, match="'Three' is not a class that can be stored.*hub.register adds one"):
+        hub.save(NADE(4, 3, Three()), tmp_path, "stored", CARD)
+    hub.register(Three)
+    try:
+        hub.save(NADE(4, 3, Three()), tmp_path, "stored", CARD)
+        assert type(hub.load(tmp_path).conditional) is Three
+    finally:
+        del hub._registered["Three"]
+
+
+def test_a_class_of_ones_own_may_have_a_former_name_and_former_arguments(tmp_path):
+    class Translation(nn.Linear):
+        def __init__(self, vocabulary):
+            super().__init__(vocabulary, 2)
+            self.config = {"vocabulary": vocabulary}
+
+    hub.register(Translation)
+    try:
+        hub.save(Translation(3), tmp_path, "stored", CARD)
+        assert type(hub.load(tmp_path)) is Translation
+    finally:
+        del hub._registered["Translation"]

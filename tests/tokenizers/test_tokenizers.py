@@ -1,0 +1,62 @@
+"""Characters and words: there and back, special symbols, and what is not in the vocabulary."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.data.corpus import load_prose
+from course_lib.tokenizers import CharTokenizer, Vocabulary, WordTokenizer
+
+TEXTS = ["", "a", " two  spaces ", "don't, she'll; o'clock\n\ttabs", "caf\u00e9 na\u00efve 3.14 x_y", "''' - '",
+         "line\none\r\nmore", "\u00fcber\U0001f600!"]
+
+
+@pytest.mark.parametrize("kind", [CharTokenizer, WordTokenizer])
+@pytest.mark.parametrize("text", [*TEXTS, load_prose("test")])
+def test_there_and_back(kind, text):
+    tokenizer = kind.fit(text or "x", unk="<unk>", bos="<s>", eos="</s>")
+    ids = tokenizer.encode(text)
+    assert ids.dtype == torch.long and ids.dim() == 1
+    assert tokenizer.decode(ids) == text and tokenizer.decode(ids.tolist()) == text
+    assert tokenizer.decode(tokenizer.encode(text, bos=True, eos=True)) == text
+    assert "".join(tokenizer.split(text)) == text
+    again = kind.from_config(tokenizer.config)
+    assert torch.equal(again.encode(text), ids) and again.config == tokenizer.config
+
+
+def test_words_take_the_space_before_them():
+    assert WordTokenizer.fit("x").split(" don't stop, please") == [" don't", " stop", ",", " please"]
+    assert WordTokenizer.fit("x").split("well-kept") == ["well", "-", "kept"]
+
+
+def test_start_and_end_symbols_stand_where_they_belong():
+    tokenizer = CharTokenizer.fit("ba", bos="<", eos=">")
+    assert tokenizer.vocabulary.symbols == ["<", ">", "a", "b"]
+    assert tokenizer.encode("ab", bos=True, eos=True).tolist() == [0, 2, 3, 1]
+    assert tokenizer.encode("ab").tolist() == [2, 3]
+
+
+def test_rare_and_unknown_words():
+    tokenizer = WordTokenizer.fit("a b a b a c d", unk="?", max_size=4)
+    assert len(tokenizer.vocabulary) == 4 and tokenizer.vocabulary.symbols[:2] == ["?", " a"]
+    assert WordTokenizer.fit("a b b a c", unk="?", min_count=2).vocabulary.symbols == ["?", " b"]
+    assert tokenizer.decode(tokenizer.encode(" a z")) == " a?"       # a loss is shown
+    assert tokenizer.unknown(" a z z b") == [" z", " z"]
+
+
+@pytest.mark.parametrize("act, message", [
+    (lambda: Vocabulary(["a", "b", "a"]), "symbols holds 'a' more than once"),
+    (lambda: Vocabulary(["a"], unk="?"), "unk is '\\?', which is not among the 1 symbols"),
+    (lambda: Vocabulary(["a"]).id("b"), "'b' is not among the 1 symbols"),
+    (lambda: Vocabulary(["a"]).symbol(1), "id is 1; this vocabulary has 1 symbols, 0..0"),
+    (lambda: Vocabulary(["a"]).symbol(-1), "id is -1"),
+    (lambda: Vocabulary.of([]), "pieces is empty"),
+    (lambda: Vocabulary.of(["a", "<"], bos="<"), "is to be a special symbol, and the text holds it 1 times"),
+    (lambda: Vocabulary.of("ab", max_size=1, unk="?"), "max_size is 1"),
+    (lambda: CharTokenizer.fit("ab").encode("abc"), "'c' is not among the 2 symbols"),
+    (lambda: CharTokenizer.fit("ab").encode("ab", eos=True), "eos was asked for"),
+    (lambda: CharTokenizer.fit("ab").decode([0, 2]), "id is 2"),
+])
+def test_bad_input(act, message):
+    with pytest.raises(ValueError, match=message):
+        act()

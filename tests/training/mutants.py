@@ -1,0 +1,45 @@
+"""Faults planted in label smoothing, the schedule and the steps of training; see `tests.mutation`."""
+from __future__ import annotations
+
+from course_lib.training import loop as loop_module
+from course_lib.training import losses as losses_module
+from course_lib.training import schedules as schedules_module
+from tests.mutation import faults
+from tests.training import checks as check
+
+L, S = losses_module, schedules_module
+LIMIT = "math.inf if clip is None else clip"
+CLIP = f"nn.utils.clip_grad_norm_(model.parameters(), {LIMIT}, error_if_nonfinite=True)"
+
+MUTANTS = [
+    *faults(L, None, check.smooths_in_both_forms,
+        ("the slide's form shares eps among all classes",
+         "label_smoothing=eps * V / (V - 1) if form == \"slide\" else eps", "label_smoothing=eps"),
+        ("torch's form shares eps among the other classes",
+         "label_smoothing=eps * V / (V - 1) if form == \"slide\" else eps", "label_smoothing=eps * V / (V - 1)"),
+        ("the class of padding is in the mean", "logits, target = logits[target != ignore], target[target != ignore]",
+         "pass"),
+        ("padding adds nothing and is counted", "logits, target = logits[target != ignore], target[target != ignore]",
+         "logits = logits.masked_fill((target == ignore)[:, None], 0) - 0"),
+        ("the smoothed targets do not sum to one", "(1 - one_hot if form == \"slide\" else 1) * rest",
+         "rest")),
+    *faults(S, None, check.warms_up_from_step_one,
+        ("the rise with the wrong power of the warm-up", "step * warmup ** -1.5", "step * warmup ** -1.0"),
+        ("the steps counted from zero", "min(step ** -0.5, step * warmup ** -1.5)",
+         "min(step ** -0.5, (step - 1) * warmup ** -1.5)"),
+        ("the factor's steps counted from zero", "min(step / w, math.sqrt(w / step))",
+         "min((step - 1) / w, math.sqrt(w / step))"),
+        ("the larger of the two branches", "min(step ** -0.5, step", "max(step ** -0.5, step"),
+        ("step 0 has a rate", "if value < 1:", "if value < 0:", ZeroDivisionError),
+        ("a wider model takes larger steps", "d_model ** -0.5 *", "d_model ** 0.5 *")),
+
+    *faults(loop_module, None, check.clips_by_the_global_norm,
+        ("each tensor is clipped by itself", CLIP, "[nn.utils.clip_grad_norm_([p], LIMIT) for p in model.parameters()]"
+         .replace("LIMIT", LIMIT)),
+        ("each component is clipped", CLIP, f"nn.utils.clip_grad_value_(model.parameters(), {LIMIT})"),
+        ("short gradients are made longer", CLIP, f"[p.grad.mul_(1e3) for p in model.parameters()]\n        {CLIP}"),
+        ("the gradient is never clipped", CLIP, "pass")),
+    *faults(loop_module, None, check.decays_matrices_alone,
+        ("weight decay on biases and gains", "\"weight_decay\": 0.0}", "\"weight_decay\": weight_decay}"),
+        ("no weight decay at all", "\"weight_decay\": weight_decay},", "\"weight_decay\": 0.0},")),
+]

@@ -1,0 +1,184 @@
+"""The file of a checkpoint: written whole, read whole, and refused where it is another run's."""
+from __future__ import annotations
+
+import os
+import random
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical, Conditional, DiscretizedLogisticMixture
+from course_lib.density import FVSBN, MADE, Mixture
+from course_lib.training import CheckpointError, checkpoint, fit
+from tests.support import zoo
+from tests.support.training import SETTINGS, SPLIT, Killed, Noisy, assert_same, killed, run
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return run(Noisy())
+
+
+def test_the_states_of_all_global_generators_come_back():
+    states = checkpoint.random_states(torch.device("cpu"))
+    drawn = torch.rand(3).tolist(), np.random.rand(3).tolist(), np.random.randn(), random.random(), random.gauss(0, 1)
+    checkpoint.set_random_states(states, torch.device("cpu"))
+    again = torch.rand(3).tolist(), np.random.rand(3).tolist(), np.random.randn(), random.random(), random.gauss(0, 1)
+    assert again == drawn
+
+
+@pytest.mark.parametrize("failing, nth, kept", [
+    ("replace", 1, 0), ("replace", 2, 2), ("replace", 3, 2), ("replace", 4, 4), ("replace", 5, 4),
+    ("fsync", 1, 0), ("fsync", 3, 2), ("fsync", 5, 4)])
+def test_death_while_a_checkpoint_is_written(whole, tmp_path, monkeypatch, failing, nth, kept):
+    path, calls, real = tmp_path / "run.ckpt", [], getattr(os, failing)
+
+    def dying(*args):
+        calls.append(args)
+        if len(calls) == nth:
+            raise Killed
+        return real(*args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, failing, dying)
+        with pytest.raises(Killed):
+            run(Noisy(), path, checkpoint_every=2)
+    found = checkpoint.read(path)
+    assert (found[1]["position"]["step"] if found else 0) == kept
+    assert_same(run(Noisy(), path, checkpoint_every=2), whole)
+
+
+def test_a_half_written_file_is_never_read(whole, tmp_path):
+    path = tmp_path / "run.ckpt"
+    killed(path, 9)
+    part = path.with_name("run.ckpt.part")
+    part.write_bytes(path.read_bytes()[:1000])
+    assert_same(run(Noisy(), path), whole)
+    assert not part.exists()
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_and_no_rest(tmp_path, monkeypatch):
+    path = tmp_path / "run.ckpt"
+    killed(path, 9)
+    before = path.read_bytes()
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            run(Noisy(), path)
+    assert path.read_bytes() == before and not path.with_name("run.ckpt.part").exists()
+
+
+def spoil(path, how):
+    content = bytearray(path.read_bytes())
+    if how == "truncated":
+        content = content[: len(content) // 2]
+    elif how == "flipped":
+        content[-5] ^= 1                                             # in the last tensor: it still parses
+    elif how == "empty":
+        content = b""
+    elif how == "header":
+        at = content.index(b"position")
+        content[at:at + 8] = b"positiom"
+    else:
+        content = b"not a checkpoint at all"
+    path.write_bytes(bytes(content))
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "empty", "header", "other"])
+def test_a_damaged_checkpoint_falls_back_on_the_one_before_it(whole, tmp_path, how):
+    path = tmp_path / "run.ckpt"
+    killed(path, 14)
+    spoil(path, how)
+    with pytest.warns(UserWarning, match="run.ckpt is damaged.*goes on from run.ckpt.previous"):
+        assert_same(run(Noisy(), path), whole)
+    assert path.with_name("run.ckpt.damaged").exists()
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "empty", "header", "other"])
+def test_a_damaged_checkpoint_alone_is_a_clear_error(tmp_path, how):
+    path = tmp_path / "run.ckpt"
+    killed(path, 6)
+    assert not path.with_name("run.ckpt.previous").exists()
+    spoil(path, how)
+    with pytest.raises(CheckpointError, match="run.ckpt is damaged.*delete the file to start again"):
+        run(Noisy(), path)
+
+
+def test_another_safetensors_file_is_no_checkpoint(tmp_path):
+    save_file({"a": torch.ones(2)}, tmp_path / "run.ckpt")
+    with pytest.raises(CheckpointError, match="has format None; expected 'course_lib checkpoint 1'"):
+        run(Noisy(), tmp_path / "run.ckpt")
+
+
+# --- another run's checkpoint -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name, value", [
+    ("lr", 0.1), ("batch_size", 11), ("seed", 1), ("weight_decay", 0.2), ("clip", None), ("patience", 3),
+    ("accumulate", 2), ("bf16", True), ("schedule", "linear"), ("warmup", 2), ("epochs", 13), ("betas", (0.9, 0.99))])
+def test_another_configuration_is_refused_by_name(tmp_path, name, value):
+    path = tmp_path / "run.ckpt"
+    killed(path, 6)
+    before = path.read_bytes()
+    named = "schedule" if name in ("warmup", "epochs") else name     # both move the schedule
+    with pytest.raises(CheckpointError, match=f"belongs to another run: {named} ") as caught:
+        run(Noisy(), path, **{name: value})
+    assert ";" not in str(caught.value)                              # nothing else is blamed
+    assert path.read_bytes() == before
+
+
+def test_other_data_and_other_models_are_refused_by_name(tmp_path):
+    path = tmp_path / "run.ckpt"
+    killed(path, 6)
+    train, valid = SPLIT
+    flipped = train.clone()
+    flipped[3, 3] ^= 1
+    for data, named in (((flipped, valid), "train"), ((train, valid[:-1]), "valid"), ((train.int(), valid), "train"),
+                        ((train.flip(0), valid), "train")):
+        with pytest.raises(CheckpointError, match=f"belongs to another run: {named} differs") as caught:
+            fit(Noisy(), *data, checkpoint=path, **SETTINGS)
+        assert ";" not in str(caught.value)
+    with pytest.raises(CheckpointError, match="config.*; tensors differs"):
+        wider = Noisy(hidden=9)
+        wider.config = {"hidden": 9}
+        fit(wider, *SPLIT, checkpoint=path, **SETTINGS)
+    other = Noisy()
+    other.drop.p = 0.4
+    with pytest.raises(CheckpointError, match="config differs|config was"):
+        fit(other, *SPLIT, checkpoint=path, **SETTINGS)
+
+    class Renamed(Noisy):
+        pass
+
+    with pytest.raises(CheckpointError, match="model was Noisy, now Renamed"):
+        fit(Renamed(), *SPLIT, checkpoint=path, **SETTINGS)
+
+
+def test_a_setting_that_is_no_longer_given_is_missed(tmp_path):
+    path = tmp_path / "run.ckpt"
+    killed(path, 6, lengths=torch.arange(37))
+    with pytest.raises(CheckpointError, match="belongs to another run: by_length was True, now None"):
+        run(Noisy(), path)
+
+
+def test_models_are_told_apart_by_what_built_them_and_not_by_how_they_print(tmp_path, monkeypatch):
+    data = torch.randint(2, (12, 4), generator=torch.Generator().manual_seed(0))
+    settings = {"epochs": 1, "progress": False}
+    for name, other in (("FVSBN", FVSBN(4, [3, 2, 1, 0])), ("MADE", MADE(4, (5, 3), Categorical(6), zoo.ORDER, seed=7)),
+                        ("MADE", MADE(4, (5, 3), DiscretizedLogisticMixture(2, 6), zoo.ORDER, seed=8)),
+                        ("Mixture", Mixture([FVSBN(4), FVSBN(4)]))):
+        path = tmp_path / f"{name}.ckpt"
+        fit(zoo.make(name), data, checkpoint=path, **settings)
+        with monkeypatch.context() as patch:
+            patch.setattr(AutoregressiveModel, "extra_repr", lambda self: "printed otherwise")
+            patch.setattr(Conditional, "__repr__", lambda self: "a family")
+            fit(zoo.make(name), data, checkpoint=path, **settings)   # the same run, goes on
+        with pytest.raises(CheckpointError, match="belongs to another run: config"):
+            fit(other, data, checkpoint=path, **settings)

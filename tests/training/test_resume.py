@@ -1,0 +1,145 @@
+"""A run that is killed and started again ends as if nothing had happened, bit for bit."""
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.training import CheckpointError, checkpoint
+from tests.support.training import Noisy, assert_same, killed, run
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return run(Noisy())
+
+
+def test_the_run_under_test_exercises_what_a_checkpoint_must_hold(whole):
+    history = whole[0]
+    assert history["stopped"] and history["restored"] and 1 < history["best_epoch"] < len(history["train"]) < 12
+
+
+@pytest.mark.parametrize("every", [None, 1, 3])
+@pytest.mark.parametrize("call", [2, 5, 11, 18, 24])
+def test_a_run_that_dies_and_is_resumed_equals_one_that_lived(whole, tmp_path, every, call):
+    path = tmp_path / "run.ckpt"
+    killed(path, call, checkpoint_every=every)
+    resumed = Noisy()
+    nn.init.constant_(resumed.a, 7.0)                                # what it starts from must not matter
+    assert path.exists() == (call > (every or 4))
+    if not path.exists():                                            # too early for a checkpoint: it starts again
+        resumed = Noisy()
+    assert_same(run(resumed, path, checkpoint_every=every), whole)
+
+
+def test_a_checkpoint_in_mid_epoch_saves_the_steps_that_were_made(tmp_path):
+    path = tmp_path / "run.ckpt"
+    killed(path, 12, checkpoint_every=1)                             # epoch 3 has 2 steps behind it, and a third
+    steps = []
+
+    class Counting(Noisy):
+        def loss(self, batch):
+            steps.append(int(self.calls) + 1)
+            return super().loss(batch)
+
+    Counting.__name__ = "Noisy"
+    run(Counting(), path, checkpoint_every=1)
+    assert steps[0] == 12
+
+
+def test_killed_many_times_over(whole, tmp_path):
+    path = tmp_path / "run.ckpt"
+    for call in range(2, 26):
+        killed(path, call, checkpoint_every=1)
+    assert_same(run(Noisy(), path, checkpoint_every=1), whole)
+
+
+def test_a_finished_run_is_given_back_as_it_ended(whole, tmp_path):
+    path = tmp_path / "run.ckpt"
+    assert_same(run(Noisy(), path), whole)
+    written = path.read_bytes()
+    again = run(Noisy(), path)
+    assert again[0] == whole[0] and all(torch.equal(again[1][name], whole[1][name]) for name in whole[1])
+    assert path.read_bytes() == written
+
+
+def test_a_run_without_a_checkpoint_is_not_changed_by_one(whole, tmp_path):
+    assert_same(run(Noisy(), tmp_path / "a" / "run.ckpt", checkpoint_every=2), whole)
+    assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["run.ckpt", "run.ckpt.previous"]
+
+
+def test_more_epochs_continue_a_run_whose_schedule_is_the_same(tmp_path):
+    settings = {"schedule": "constant", "patience": None}
+    once = run(Noisy(), None, epochs=6, **settings)
+    run(Noisy(), tmp_path / "run.ckpt", epochs=2, **settings)
+    assert_same(run(Noisy(), tmp_path / "run.ckpt", epochs=6, **settings), once)
+    with pytest.raises(CheckpointError, match="is in epoch 6 already; epochs is 4"):
+        run(Noisy(), tmp_path / "run.ckpt", epochs=4, **settings)
+
+
+SCRIPT = """
+import sys
+sys.path[:0] = [{root!r}]
+import torch
+torch.set_num_threads(1)
+from tests.training import test_resume as here
+{what}
+"""
+
+
+def in_another_process(what):
+    """Run these lines after the imports; the exit status and what was written."""
+    script = SCRIPT.format(root=str(ROOT), what=what)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=300,
+                          check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_kill_minus_nine_in_mid_epoch(whole, tmp_path):
+    path = tmp_path / "run.ckpt"
+    code, _, error = in_another_process(f"here.run(here.Noisy(die_in_call=15), {str(path)!r}, checkpoint_every=3)")
+    assert code == -signal.SIGKILL, error
+    _, state = checkpoint.read(path)
+    assert (state["position"]["epoch"], state["position"]["batch"], state["position"]["step"]) == (4, 0, 12)
+    assert_same(run(Noisy(), path, checkpoint_every=3), whole)
+
+
+def die_at_any_moment(path, times):
+    """Children that write all the time, killed by their parent's clock; the number that did not live to the end."""
+    chance, deaths = random.Random(0), 0
+    for _ in range(times):
+        written = path.stat().st_mtime_ns if path.exists() else 0
+        child = os.fork()
+        if child == 0:
+            try:
+                run(Noisy(), path, checkpoint_every=1)
+            finally:
+                os._exit(0)
+        ended = 0
+        while not ended and not (path.exists() and path.stat().st_mtime_ns > written):
+            ended = os.waitpid(child, os.WNOHANG)[0]
+            time.sleep(0.001)
+        time.sleep(0.05 * chance.random())
+        if not ended:
+            os.kill(child, signal.SIGKILL)
+            deaths += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    return deaths
+
+
+def test_kill_minus_nine_at_any_moment(whole, tmp_path):
+    path = tmp_path / "run.ckpt"
+    code, out, error = in_another_process(f"print(here.die_at_any_moment(here.Path({str(path)!r}), 6))")
+    assert code == 0 and int(out) >= 2, error
+    assert_same(run(Noisy(), path, checkpoint_every=1), whole)

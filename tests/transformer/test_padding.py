@@ -1,0 +1,87 @@
+"""One convention for texts of unequal length: tokens and a boolean mask, True for real tokens, in all three models."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.contract import check_all
+from course_lib.decoding import exhaustive, greedy
+from course_lib.tokenizers import left_pad, pad, tokens_and_mask
+from course_lib.tokenizers.sequences import check_prompt
+from course_lib.training import evaluate, fit
+from course_lib.transformer import bert, gpt, transformer
+from tests.transformer import padding_checks as check
+from tests.transformer.padding_checks import ROWS, encoder_decoder, padded
+
+small_gpt, small_bert = check.gpt, check.bert(bert)
+
+
+@pytest.mark.parametrize("proof, module", [
+    (check.gpt_reads_no_padding, gpt), (check.bert_reads_no_padding, bert),
+    (check.encoder_decoder_reads_no_padding, transformer), (check.a_mask_stands_above_pad_id, transformer),
+    (check.starts_after_prompts_of_unequal_length, gpt), (check.decodes_each_prompt_as_by_itself, check.DECODING)],
+    ids=lambda value: getattr(value, "__name__", ""))
+def test_padding(proof, module):
+    proof(module)
+
+
+def test_bert_has_its_first_token_first():
+    tokens, mask = padded("left")
+    with pytest.raises(ValueError, match=r"mask is False at the first place of a row; \[CLS\] stands there"):
+        small_bert(tokens, mask=mask)
+
+
+def test_the_contract_of_the_encoder_decoder_after_sources_of_unequal_length():
+    model = encoder_decoder(target=3, d_model=8, heads=2, d_ff=8, encoder_layers=1, decoder_layers=1)
+    check_all(model, length=3, context=padded())
+
+
+def test_a_batch_of_another_size_and_exhaustive_search_of_several_rows_are_refused():
+    with pytest.raises(ValueError, match="batch is 2; .* 3, as in context"):
+        greedy(small_gpt(), 5, context=left_pad(ROWS), batch=2)
+    with pytest.raises(ValueError, match="context has 3 rows"):
+        exhaustive(small_gpt(), 3, context=left_pad(ROWS))
+
+
+def test_training_on_pairs_with_masks():
+    sources, targets = padded(fill=-1), pad([[5, 2], [7, 8, 2], [3, 4, 2]], -1)
+    model = encoder_decoder().float()
+    before = float(model.loss((sources, targets))[0].detach())
+    history = fit(model, (sources, targets), epochs=3, batch_size=2, lr=0.01, progress=False)
+    assert history.train[-1] < before
+    assert evaluate(model, (targets[0].masked_fill(~targets[1], 0), sources))[0] > 0
+
+
+# --- what was written before, and what is no mask --------------------------------------------------------------------
+
+
+def test_the_parts_of_a_batch():
+    tokens, mask = padded(fill=-5)
+    same_tokens, none = tokens_and_mask(tokens, 7)
+    assert same_tokens is tokens and none is None and tokens_and_mask((tokens, None), 7)[1] is None
+    filled, again = tokens_and_mask((tokens, mask), 7)
+    assert again is mask and (filled[~mask] == 0).all() and torch.equal(filled[mask], tokens[mask])
+    assert (tokens[~mask] == -5).all(), "the caller's tokens stay as they are"
+    assert torch.equal(tokens_and_mask((tokens, ~mask), 5)[0], tokens.where(tokens < 5, 0)), "of what is hidden alone"
+
+
+FULL = torch.ones(3, 7, dtype=torch.bool)
+
+
+@pytest.mark.parametrize("call, error, says", [
+    (lambda: small_gpt().start(2, torch.tensor([[-1, -1, 1], [2, 0, 1]])), ValueError,
+     r"context holds -1; prompts of unequal lengths are a pair .* context=left_pad\(prompts\)"),
+    (lambda: small_gpt().sample(3, context=FULL, length=2), ValueError, "context is boolean; expected tokens"),
+    (lambda: small_gpt().loss(FULL), ValueError, "tokens is boolean"),
+    (lambda: small_gpt().loss((padded()[0], FULL.long())), ValueError, "torch.int64; expected .* torch.bool"),
+    (lambda: small_gpt().loss((padded()[0], FULL[:, :4])), ValueError, r"\(3, 4\) .* expected \(3, 7\), as tokens"),
+    (lambda: encoder_decoder().encode((padded()[0], FULL.float())), ValueError, "mask has shape .* torch.float32"),
+    (lambda: encoder_decoder().log_prob(padded()[0], FULL), ValueError, "context is boolean"),
+    (lambda: encoder_decoder().loss((padded(), padded("left"))), ValueError, "mask of target has padding left of a"),
+    (lambda: tokens_and_mask([[1, 2], [3]], 7), TypeError, "tokens is of type list; expected a tensor"),
+    (lambda: tokens_and_mask((FULL,), 7, name="source"), TypeError, "source is a tuple of Tensor; expected a tensor"),
+    (lambda: check_prompt(small_gpt(), padded(), 3, 1), ValueError, "context is a pair; GPT takes prompts of one"),
+])
+def test_other_ways_are_told_what_to_write(call, error, says):
+    with pytest.raises(error, match=says):
+        call()

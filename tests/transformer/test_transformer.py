@@ -1,0 +1,176 @@
+"""The encoder-decoder: torch's layers stacked, the contract, decoding with and without what is kept, ties, padding."""
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+
+from course_lib.contract import check_all
+from course_lib.decoding import beam_search, exhaustive, greedy
+from course_lib.training import cross_entropy, fit
+from course_lib.transformer import transformer
+from course_lib.transformer.positions import sinusoidal
+from course_lib.transformer.transformer import Transformer
+from tests.support.random import redrawn
+from tests.support.tensors import same
+from tests.transformer import transformer_checks as check
+from tests.transformer.checks import copy_layer
+from tests.transformer.transformer_checks import BOS, EOS, PAD, SOURCE, TARGET, small
+
+
+def test_it_is_torchs_layers_stacked():
+    ours = redrawn(small(tied="none")).eval()
+    options = {"batch_first": True, "dropout": 0.0, "dtype": torch.float64}
+    encoder = [nn.TransformerEncoderLayer(12, 3, 20, **options) for _ in range(2)]
+    decoder = [nn.TransformerDecoderLayer(12, 3, 20, **options) for _ in range(2)]
+    for theirs, block in zip([*encoder, *decoder], [*ours.encoder, *ours.decoder]):
+        copy_layer(theirs, block)
+    table = sinusoidal(9, 12, dtype=torch.float64)
+    m = 12**0.5 * ours.source(SOURCE) + table[:4]
+    hidden = SOURCE == PAD
+    for layer in encoder:
+        m = layer(m, src_key_padding_mask=hidden)
+    shifted = torch.cat([torch.full((3, 1), BOS), TARGET[:, :-1]], dim=1)
+    h = 12**0.5 * ours.target(shifted) + table[:5]
+    future = torch.ones(5, 5, dtype=torch.bool).triu(1)
+    for layer in decoder:
+        h = layer(h, m, tgt_mask=future, memory_key_padding_mask=hidden)
+    want = ours.head(h).log_softmax(-1)
+    real = TARGET != PAD
+    same(ours.conditionals(TARGET, SOURCE).logits[real], want[real], 1e-9)
+    loss, count = ours.loss((SOURCE, TARGET))
+    picked = want[real].gather(1, TARGET[real][:, None])
+    same(loss, -picked.mean(), 1e-9)
+    assert count == int(real.sum()) == 10
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_the_contract(norm):
+    model = small(target=3, norm=norm, d_model=8, heads=2, d_ff=8, encoder_layers=1, decoder_layers=1).double()
+    assert "causal" in str(check_all(model, length=3, context=SOURCE[:1]))
+
+
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_step_by_step_is_the_full_pass(norm):
+    model = redrawn(small(norm=norm)).eval()
+    full = model.conditionals(TARGET, SOURCE).logits
+    state = model.start(3, SOURCE)
+    for t in range(TARGET.shape[1]):
+        same(model.predict(state).logits, full[:, t], 1e-9)
+        other = model.update(state, torch.full((3,), 4))             # a branch does not disturb the trunk
+        assert other.length == state.length + 1
+        state = model.update(state, TARGET[:, t])
+
+
+@pytest.mark.parametrize("proof", [
+    check.scores_up_to_the_end, check.keeps_the_contract_past_the_end, check.steps_as_the_full_pass,
+    check.loss_is_the_mean_over_real_tokens])
+def test_targets_end(proof):
+    proof(transformer)
+
+
+def test_rows_that_are_over_move_with_the_beams():
+    model = redrawn(small()).eval()
+    state = model.update(model.start(3, SOURCE), torch.tensor([5, EOS, 7]))
+    chosen = model.predict(model.select(state, torch.tensor([1, 0, 1]))).probs
+    assert chosen[:, PAD].tolist()[::2] == [1, 1] and chosen[1, PAD] < 1
+
+
+def test_rows_can_be_reordered_and_repeated():
+    model = redrawn(small()).eval()
+    rows = torch.tensor([2, 0, 0])
+    state = model.update(model.start(3, SOURCE), torch.tensor([5, 6, 7]))
+    chosen = model.update(model.select(state, rows), torch.tensor([8, 9, 10]))
+    alone = model.conditionals(torch.tensor([[7, 8, 3], [5, 9, 3], [5, 10, 3]]), SOURCE[rows]).logits
+    same(model.predict(chosen).logits, alone[:, 2], 1e-9)
+
+
+def test_padding_changes_nothing():
+    model = redrawn(small()).eval()
+    alone = model.conditionals(TARGET[:1, :3], SOURCE[:1, :3]).logits
+    same(model.conditionals(TARGET, SOURCE).logits[:1, :3], alone, 1e-9)
+    more = torch.cat([SOURCE, torch.zeros(3, 5, dtype=torch.long)], dim=1)
+    same(model.log_prob(TARGET, more), model.log_prob(TARGET, SOURCE), 1e-9)
+
+
+def test_decoding_is_the_same_alone_and_in_a_batch_and_finds_the_best():
+    model = redrawn(small(target=5)).eval()
+    both = beam_search(model, length=3, context=SOURCE, eos_id=EOS, beams=20, length_penalty=0)
+    for b in range(3):
+        every = exhaustive(model, length=3, context=SOURCE[b:b + 1], eos_id=EOS)
+        same(both.log_prob[b, 0], every.log_prob[0, 0], 1e-9)
+        assert torch.equal(both.tokens[b, 0], every.tokens[0, 0])
+    together = greedy(model, length=6, context=SOURCE, eos_id=EOS)
+    for b in range(3):
+        one = greedy(model, length=6, context=SOURCE[b:b + 1][:, : int((SOURCE[b] != PAD).sum())], eos_id=EOS)
+        assert torch.equal(one.tokens[0], together.tokens[b])
+
+
+@pytest.mark.parametrize("tied, tables", [("none", 3), ("target", 2), ("all", 1)])
+def test_tied_tables_are_one(tied, tables):
+    model = small(source=13, tied=tied)
+    assert sum(p.numel() for name, p in model.named_parameters() if p.shape == (13, 12)) == tables * 13 * 12
+    assert (model.source is model.target) == (tied == "all") and (model.head is None) == (tied != "none")
+    before = model.conditionals(TARGET, SOURCE).logits
+    with torch.no_grad():
+        model.target.weight[4] += 1
+    assert (model.conditionals(TARGET, SOURCE).logits[..., 4] != before[..., 4]).any()
+
+
+def test_smoothing_is_that_of_the_training_loss_alone():
+    plain, soft = redrawn(small()), redrawn(small(smoothing=0.2, form="slide"))
+    real = TARGET != PAD
+    logits = plain.conditionals(TARGET, SOURCE).logits
+    same(soft.loss((SOURCE, TARGET))[0], cross_entropy(logits[real], TARGET[real], 0.2, "slide"), 1e-9)
+    same(soft.log_prob(TARGET, SOURCE), plain.log_prob(TARGET, SOURCE), 1e-12)
+
+
+def test_attention_to_the_source_sums_to_one_over_its_tokens():
+    model = redrawn(small()).eval()
+    weights = model.attention_weights(SOURCE, TARGET)
+    assert [tuple(w.shape) for w in weights] == [(3, 3, 5, 4)] * 2
+    for w in weights:
+        same(w.sum(-1), torch.ones(3, 3, 5).double(), 1e-9)
+        assert not w[0, ..., 3:].any() and not w[2, ..., 1:].any()
+
+
+def test_it_learns_to_reverse():
+    """Every source of three tokens, written backwards: what the cross-attention is for."""
+    words = torch.cartesian_prod(*[torch.arange(3, 7)] * 3)                              # 64 sources
+    target = torch.cat([words.flip(1), torch.full((64, 1), EOS)], dim=1)
+    model = small(source=7, target=7, d_model=32, heads=4, d_ff=64, encoder_layers=1, decoder_layers=1, tied="all")
+    fit(model, (words, target), epochs=60, batch_size=16, lr=0.01, schedule="cosine", warmup=40, clip=1.0,
+        progress=False)
+    assert torch.equal(greedy(model, length=4, context=words, eos_id=EOS).tokens, target)
+
+
+@pytest.mark.parametrize("changes, says", [
+    ({"tied": "both"}, "tied is 'both'"), ({"tied": "all"}, "vocabularies have 11 and 13"), ({"bos_id": 13}, "bos_id is 13"),
+    ({"pad_id": 12}, "pad_id is 12; expected 0..10"), ({"heads": 5}, "5 heads do not divide"),
+])
+def test_bad_sizes(changes, says):
+    with pytest.raises(ValueError, match=says):
+        small(**changes)
+
+
+@pytest.mark.parametrize("call, says", [
+    (lambda m: m.log_prob(TARGET), "context is None; a translation needs its source"),
+    (lambda m: m.log_prob(TARGET, SOURCE[:2]), r"context has shape \(2, 4\)"),
+    (lambda m: m.log_prob(TARGET, SOURCE.float()), "dtype torch.float32"),
+    (lambda m: m.log_prob(TARGET, SOURCE + 1), "context holds 1 to 11; the source has tokens 0..10"),
+    (lambda m: m.log_prob(TARGET + 9, SOURCE), "x holds"), (lambda m: m.loss((SOURCE, TARGET + 9)), "target holds"),
+    (lambda m: m.start(2, None), "context is None"), (lambda m: m.encode(SOURCE[:, :0]), r"shape \(3, 0\)"),
+])
+def test_bad_input(call, says):
+    with pytest.raises(ValueError, match=says):
+        call(small())
+
+
+def test_columns_that_only_fill_up_change_nothing_and_are_not_computed(monkeypatch):
+    model = redrawn(small()).train()
+    wide = [torch.nn.functional.pad(side, (0, 5), value=PAD) for side in (SOURCE, TARGET)]
+    seen = []
+    encode = Transformer.encode
+    monkeypatch.setattr(Transformer, "encode", lambda self, pair: seen.append(pair[0].shape) or encode(self, pair))
+    loss, count = model.loss(tuple(wide))
+    assert (loss, count) == model.loss((SOURCE, TARGET)) and seen[0] == SOURCE.shape

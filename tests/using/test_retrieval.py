@@ -1,0 +1,119 @@
+"""Finding documents: by counts, in few dimensions, by learned vectors; and the measures."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.training import fit
+from course_lib.using import (
+    BM25,
+    Dense,
+    DualEncoder,
+    Latent,
+    TfIdf,
+    mean_reciprocal_rank,
+    ranks,
+    recall_at,
+)
+from tests.support.random import normal
+from tests.using import checks as check
+
+
+def test_tf_idf_is_scikit_learns():
+    check.is_scikit_learns(TfIdf)
+
+
+def test_bm25_is_its_formula():
+    check.is_the_formula(BM25)
+
+
+def test_latent_is_a_cosine_in_few_dimensions():
+    check.is_cosine_in_few_dimensions(Latent)
+
+
+def test_all_dimensions_are_tf_idf():
+    index = Latent(check.DOCUMENTS, 7)
+    torch.testing.assert_close(index.scores(check.QUESTIONS), TfIdf(check.DOCUMENTS).scores(check.QUESTIONS))
+
+
+@pytest.mark.parametrize("make", [TfIdf, BM25, lambda docs: Latent(docs, 3)], ids=["TF-IDF", "BM25", "LSA"])
+def test_search_gives_the_best_first(make):
+    index = make(check.DOCUMENTS)
+    for question in check.QUESTIONS:
+        scores = index.scores([question])[0]
+        hits = index.search(question, k=4)
+        assert [hit.score for hit in hits] == scores.sort(descending=True).values[:4].tolist()
+        assert all(scores[hit.document] == hit.score for hit in hits)
+    unknown = index.search(["z"], k=3)                               # no word is known: all alike, the first ones
+    assert [tuple(hit) for hit in unknown] == [(0, 0.0), (1, 0.0), (2, 0.0)]
+
+
+def test_a_document_twice_as_often_is_no_better():
+    docs = [["a", "b"], ["a", "b", "a", "b"], ["c"]]
+    scores = TfIdf(docs, sublinear=False).scores([["a"]])[0]
+    assert scores[0] == pytest.approx(scores[1].item())
+
+
+def test_bm25_saturates_and_knows_lengths():
+    docs = [["a"] * 1 + ["x"] * 9, ["a"] * 2 + ["x"] * 8, ["a"] * 9 + ["x"], ["a"] + ["x"] * 40]
+    one, two, nine, long = BM25(docs).scores([["a"]])[0].tolist()
+    assert one < two < nine < 2.2 * BM25(docs).idf[0].item() and nine - two < 8 * (two - one) and long < one
+
+
+def test_measures():
+    found = torch.tensor([1, 2, 4])
+    assert recall_at(found, 1) == pytest.approx(1 / 3) and recall_at(found, 2) == pytest.approx(2 / 3)
+    assert mean_reciprocal_rank(found) == pytest.approx((1 + 0.5 + 0.25) / 3)
+    check.counts_those_before(ranks)
+
+
+def test_a_dual_encoder_learns_what_belongs_together():
+    """Questions and documents without a common word: pairs of words are learned, on new combinations too."""
+    check.is_contrastive(DualEncoder)
+    torch.manual_seed(0)
+    encoder = DualEncoder(0.3 * torch.randn(20, 12))
+    pairs = torch.randint(10, (400, 2), generator=torch.Generator().manual_seed(0))
+    real = torch.ones_like(pairs, dtype=torch.bool)
+    fit(encoder, ((pairs, real), (pairs + 10, real)), epochs=15, batch_size=20, lr=0.02, progress=False)
+    every = torch.combinations(torch.arange(10), 2)
+
+    def encode(texts):
+        rows = torch.tensor([[int(word) for word in text] for text in texts])
+        return encoder(rows, torch.ones_like(rows, dtype=torch.bool))
+
+    index = Dense(encode, [list(map(str, row)) for row in (every + 10).tolist()])
+    scores = index.scores([list(map(str, row)) for row in every.tolist()])
+    assert recall_at(ranks(scores, torch.arange(len(every))), 1) > 0.9
+
+
+def test_dense_is_a_cosine():
+    table = normal(5, 3)
+    rows = {str(i): table[i] for i in range(5)}
+    index = Dense(lambda texts: torch.stack([rows[text[0]] for text in texts]), [[str(i)] for i in range(4)])
+    wanted = torch.cosine_similarity(table[4], table[:4], dim=1)
+    torch.testing.assert_close(index.scores([["4"]])[0], wanted)
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: TfIdf([]), "documents has 0 documents and no word; expected at least one word"),
+    (lambda: BM25([[], []]), "documents has 2 documents and no word; expected at least one word"),
+    (lambda: TfIdf(["a text"]), "document 0 is the text 'a text'; expected a list of its words"),
+    (lambda: BM25([["a"]], k1=-1), "k1 is -1 and b 0.75; expected k1 of 0 or more, and b from 0 to 1"),
+    (lambda: BM25([["a"]], b=1.5), "k1 is 1.2 and b 1.5; expected k1 of 0 or more, and b from 0 to 1"),
+    (lambda: Latent([["a"], ["b"]], 3), "k is 3; a matrix of shape (2, 2) has 1 to 2 singular values"),
+    (lambda: TfIdf([["a"]]).search(["a"], k=2), "k is 2; this collection has 1 to 1 documents to give"),
+    (lambda: TfIdf([["a"]]).search(["a"], k=0), "k is 0; this collection has 1 to 1 documents to give"),
+    (lambda: Dense(lambda texts: torch.zeros(1, 2), []), "documents is empty; expected at least one"),
+    (lambda: Dense(lambda texts: torch.zeros(1, 2), [["a"], ["b"]]),
+     "encode gave shape (1, 2) for 2 texts; expected (2, D)"),
+    (lambda: DualEncoder(torch.zeros(3, 2), torch.zeros(3)), "expected (V, D), and (V,) above 0"),
+    (lambda: DualEncoder(torch.zeros(3, 2), temperature=0), "temperature is 0; expected more than 0"),
+    (lambda: ranks(torch.zeros(2, 3), torch.tensor([0])), "scores has shape (2, 3) and wanted (1,); expected (Q, N) and (Q,)"),
+    (lambda: ranks(torch.zeros(1, 3), torch.tensor([3])), "wanted reaches from 3 to 3; expected 0..2"),
+    (lambda: recall_at(torch.tensor([1]), 0), "k is 0; expected at least 1"),
+    (lambda: mean_reciprocal_rank(torch.tensor([], dtype=torch.long)), "there are no ranks"),
+], ids=range(16))
+def test_bad_input(call, message):
+    with pytest.raises(ValueError) as error:
+        call()
+    assert message in str(error.value)

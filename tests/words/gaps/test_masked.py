@@ -1,0 +1,101 @@
+"""A masked word by a window, by convolutions, by two recurrent networks: what each reads, against torch's layers."""
+from __future__ import annotations
+
+import re
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib.words import BiRNNCloze, ConvCloze, TextConv, WindowCloze, neighbours
+from tests.support.random import redrawn
+from tests.words.gaps import checks as check
+
+MODELS = {"window": lambda: WindowCloze(5, 3, 2, 4), "pooled": lambda: WindowCloze(5, 3, 2, 4, pooled=True),
+          "convolution": lambda: ConvCloze(5, 3, 3, 2), "two RNNs": lambda: BiRNNCloze(5, 3, 4, "lstm")}
+
+
+@pytest.mark.parametrize("radius", [1, 3])
+def test_a_window_reads_its_radius(radius):
+    check.windows_read(radius)(WindowCloze)
+
+
+def test_the_window_network():
+    check.is_the_window_network(WindowCloze)
+    check.pooling_loses_the_order(WindowCloze)
+    check.order_counts(WindowCloze)
+
+
+def test_the_parameters_of_a_window_grow_with_its_radius():
+    count = [sum(p.numel() for p in WindowCloze(20, 8, r, 16).parameters()) for r in (1, 2, 3)]
+    assert [b - a for a, b in zip(count, count[1:])] == [2 * 8 * 16] * 2
+    pooled = {sum(p.numel() for p in WindowCloze(20, 8, r, 16, pooled=True).parameters()) for r in (1, 2, 3)}
+    assert len(pooled) == 1
+
+
+def test_a_convolution_is_torchs():
+    check.is_torchs_convolution(TextConv)
+
+
+def test_the_field_of_convolutions_is_their_reach():
+    check.convolutions_read(ConvCloze)
+    assert ConvCloze(6, 3, 3, 2).reach == 2 and ConvCloze(6, 3, 5, 2).reach == 4
+
+
+def test_two_rnns():
+    check.both_sides_are_read(BiRNNCloze)
+    check.is_two_torch_rnns(BiRNNCloze)
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_padding_is_not_read(make):
+    check.reads_no_padding(make())
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
+def test_the_loss_is_the_cross_entropy_of_every_gap(make):
+    model = redrawn(make())
+    real = torch.ones_like(check.TEXT, dtype=torch.bool)
+    real[1, 2:] = False
+    torch.manual_seed(0)
+    mean, weight = model.loss((check.TEXT, real))
+    nats = F.cross_entropy(model(check.TEXT, real).mT, check.TEXT, reduction="none")
+    if isinstance(model, ConvCloze):                                 # one gap a row, drawn
+        assert weight == 2
+        assert any(torch.isclose(mean, (nats[0, i] + nats[1, j]) / 2) for i in range(5) for j in range(2))
+    else:
+        assert weight == 7
+        torch.testing.assert_close(mean, nats[real].mean())
+
+
+def test_every_real_word_is_drawn_as_a_gap():
+    torch.manual_seed(0)
+    model, real = ConvCloze(5, 3, 3, 1), torch.tensor([[True, True, True, False, False]])
+    seen = []
+    model.at = lambda tokens, real, place: seen.append(int(place)) or torch.zeros(1, 5)
+    for _ in range(60):
+        model.loss((check.TEXT[:1], real))
+    assert set(seen) == {0, 1, 2}
+
+
+def test_neighbours():
+    found = neighbours(torch.tensor([[1, 2, 3]]), 2, 9)
+    assert found.tolist() == [[[9, 9, 2, 3], [9, 1, 3, 9], [1, 2, 9, 9]]]
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: WindowCloze(1, 3, 2, 4), "vocab_size is 1; expected at least 2"),
+    (lambda: WindowCloze(5, 0, 2, 4), "width is 0; expected at least 1"),
+    (lambda: WindowCloze(5, 3, 0, 4), "radius is 0 and hidden 4; expected at least 1 of each"),
+    (lambda: TextConv(3, 4), "kernel is 4; expected an odd number, 2k + 1"),
+    (lambda: ConvCloze(5, 3, 3, 0), "depth is 0; expected at least 1"),
+    (lambda: WindowCloze(5, 3, 2, 4)(torch.tensor([[1, 5]])),
+     "tokens holds 5 at [0, 1]; a categorical variable with 5 values takes 0..4"),
+    (lambda: WindowCloze(5, 3, 2, 4)(torch.tensor([1, 2])),
+     "tokens has shape (2,); expected (B, T), neither of them 0"),
+    (lambda: BiRNNCloze(5, 3, 4)(torch.tensor([[1, 2]]), torch.tensor([[False, True]])),
+     "the mask of tokens has padding before a token; expected the tokens at the left of each row"),
+])
+def test_what_is_refused(call, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        call()

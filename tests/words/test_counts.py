@@ -1,0 +1,83 @@
+"""Counting words in documents, and words near words."""
+from __future__ import annotations
+
+import pytest
+import torch
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
+
+from course_lib.tokenizers import Vocabulary
+from course_lib.words import Corpus, cooccurrences, count_words, inverse_document_frequency, ngrams, weigh, window_pairs
+from tests.words import checks as check
+
+V = Vocabulary(check.WORDS)
+
+
+def test_a_bag_is_scikit_learns_counts():
+    docs = check.documents()
+    vectorizer = CountVectorizer(vocabulary=check.WORDS, token_pattern=r"\S+", ngram_range=(1, 1))
+    wanted = vectorizer.transform([" ".join(doc) for doc in docs]).toarray()
+    assert count_words(docs, V).tolist() == wanted.tolist()
+    pairs = sorted({pair for doc in docs for pair in ngrams(doc, 2)})
+    vectorizer = CountVectorizer(vocabulary=pairs, token_pattern=r"\S+", ngram_range=(2, 2))
+    wanted = vectorizer.transform([" ".join(doc) for doc in docs]).toarray()
+    assert count_words([ngrams(doc, 2) for doc in docs], Vocabulary(pairs)).tolist() == wanted.tolist()
+
+
+def test_words_outside_the_vocabulary_do_not_count():
+    assert count_words([["a", "z", "a"]], V)[0].tolist() == [2, 0, 0, 0, 0, 0, 0]
+
+
+def test_tf_idf_is_the_slides():
+    check.is_the_slides(weigh)
+
+
+def test_scikit_learns_rows_are_these_scaled():
+    counts = count_words(check.documents()[:-1], V).double()
+    theirs = torch.from_numpy(TfidfTransformer().fit_transform(counts.numpy()).toarray())
+    ours = weigh(counts)
+    torch.testing.assert_close(ours / ours.norm(dim=1, keepdim=True), theirs)
+    assert not torch.allclose(ours, theirs)
+    unscaled = TfidfTransformer(norm=None).fit(counts.numpy())
+    torch.testing.assert_close(inverse_document_frequency(counts), torch.from_numpy(unscaled.idf_))
+
+
+def test_new_documents_are_weighed_by_the_old_ones():
+    old, new = count_words(check.documents(), V), count_words([["a", "b", "unknown", "b"]], V)
+    idf = inverse_document_frequency(old)
+    got = weigh(new, torch.tensor([4.0]), idf)
+    torch.testing.assert_close(got[0, :2], torch.stack([idf[0] / 4, 2 * idf[1] / 4]))
+
+
+def test_windows_are_a_double_loop():
+    check.are_the_windows(window_pairs)
+
+
+def test_a_table_is_a_double_loop():
+    check.is_the_table(cooccurrences)
+
+
+def test_each_centre_may_have_its_own_window():
+    text = Corpus.of([list("abcd")], V)
+    centre, context, apart = window_pairs(text, 3, torch.tensor([3, 1, 1, 2]))
+    got = sorted(zip(centre.tolist(), context.tolist(), apart.tolist()))
+    assert got == [(0, 1, 1), (0, 2, 2), (0, 3, 3), (1, 0, 1), (1, 2, 1), (2, 1, 1), (2, 3, 1), (3, 1, 2), (3, 2, 1)]
+
+
+def test_a_text_of_single_words_has_no_pairs():
+    text = Corpus.of([["a"], ["b"]], V)
+    assert [len(part) for part in window_pairs(text, 2)] == [0, 0, 0]
+    assert cooccurrences(text, 2).to_dense().sum() == 0
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda: count_words([], V), "got no documents; expected at least one"),
+    (lambda: count_words(["a text"], V), "document 0 is the text 'a text'; expected a list of its words"),
+    (lambda: ngrams(["a"], 0), "n is 0; expected at least 1"),
+    (lambda: Corpus.of([["x"], ["y"]], V), "hold none of the 7 words of the vocabulary; expected at least one"),
+    (lambda: window_pairs(check.corpus()[0], 0), "window is 0; expected at least 1"),
+    (lambda: weigh(torch.ones(2, 3), torch.ones(3)), r"lengths has shape \(3,\) and idf \(3,\); counts, \(2, 3\), need \(2,\)"),
+    (lambda: weigh(torch.ones(3)), r"counts has shape \(3,\); expected \(documents, words\)"),
+], ids=["no documents", "a text", "n of 0", "unknown words", "window of 0", "other lengths", "one row"])
+def test_bad_input(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()

@@ -1,0 +1,63 @@
+"""The vectors that ship: what they are made of, what was kept out, and that their figures are the recorded ones."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from benchmarks import store, word_vectors
+from benchmarks.reproduce import word_texts
+from course_lib import hub, records
+from course_lib.words import agreement, analogies_right
+
+RECORD = records.read("word-vectors")
+
+
+def test_the_vectors_are_as_the_card_says():
+    vectors, card = hub.load("english-words"), hub.card("english-words")
+    assert vectors.table.shape == (10_000, 100) and vectors.table.isfinite().all()
+    assert torch.equal(vectors.table, vectors.table.half().float())
+    for source in word_texts.SOURCES.values():
+        assert f"{source.name}: {source.licence}" in card.licence
+    assert not set(word_texts.LEFT_OUT) & set(word_texts.SOURCES)
+    assert all(name in card.notes for name in word_texts.LEFT_OUT)
+    assert card.training["sha256 of the sentences"] == store.read()["word-vectors"]["data"]["sha256"]
+
+
+def test_raw_and_tokenised_text_come_out_alike():
+    for raw, tokenised in (("I don't know; it's Tom's.", "i do n't know ; it 's tom 's ."), ("We’ve 20 <unk>", "we 've 20")):
+        assert word_texts.words(raw) == word_texts.words(tokenised)
+
+
+def test_the_asked_figures_are_reached():
+    """WordSim-353 .40, aim .45; family analogies 42 %; SGNS at 30,000 words a second."""
+    best = RECORD["rows"][0]["test"]
+    assert best["WordSim-353"]["mean"] >= 0.45 and best["family analogies"]["mean"] >= 0.42
+    assert store.read()["word-vectors"]["data"]["words_a_second"] >= 30_000
+
+
+def test_vectors_lead_with_few_labels_and_trail_with_all():
+    found = {row["model"]: row["test"] for row in records.read("word-documents")["rows"]}
+    for task in ("TREC", "SST-2"):
+        few, every = (found[f"{task}, averaged vectors, {labels} labels"] for labels in (50, "all"))
+        assert few["ahead"] > 1.9 * few["ahead_error"] and every["ahead"] < 0
+
+
+@pytest.mark.data
+@pytest.mark.slow
+def test_no_sentence_of_a_test_part_is_in_the_texts():
+    text, given = word_texts.training_text()
+    assert word_vectors.digest(text) == hub.card("english-words").training["sha256 of the sentences"]
+    read = {word_texts.fingerprint(sentence) for sentence in text}
+    held_out = [word_texts.fingerprint(sentence) for sentence in word_texts.held_out()]
+    assert len(held_out) > 10_000 and not read & set(held_out)
+    assert sum(source["left_out"] for source in given.values()) > 0              # there were some: the sieve is at work
+
+
+@pytest.mark.data
+def test_the_recorded_figures_are_those_of_the_stored_vectors():
+    vectors, best = hub.load("english-words"), RECORD["rows"][0]["test"]
+    for name in ("WordSim-353", "RG-65"):
+        correlation, known = agreement(vectors, word_texts.scored(name))
+        assert (round(correlation, 3), known) == (best[name]["mean"], best[name]["over"])
+    right, known = analogies_right(vectors, word_texts.analogies()["family"])
+    assert (right, known) == (best["family analogies"]["right"], best["family analogies"]["over"])

@@ -1,0 +1,171 @@
+"""Compressed tables, vectors of words, and what is asked of them."""
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import spearmanr
+from sklearn.decomposition import TruncatedSVD
+
+from course_lib.words import (
+    LSA,
+    GloVe,
+    TopicModel,
+    WordVectors,
+    agreement,
+    analogies_right,
+    cooccurrences,
+    lsa,
+    ppmi,
+    svd_vectors,
+    truncated_svd,
+)
+from course_lib.words.glove import weight
+from tests.support.random import normal, rng
+from tests.words import checks as check
+
+
+def test_the_nearest_matrix_of_rank_k():
+    x = normal(7, 5)
+    u, s, v = truncated_svd(x, 3)
+    whole = torch.linalg.svdvals(x)
+    torch.testing.assert_close(s, whole[:3])
+    error = ((u * s) @ v.T - x).square().sum()
+    torch.testing.assert_close(error, whole[3:].square().sum())      # Eckart and Young
+    assert (v.gather(0, v.abs().argmax(dim=0, keepdim=True)) > 0).all()
+
+
+def test_a_large_sparse_matrix_gives_the_same(monkeypatch):
+    x = normal(40, 30) * (torch.rand(40, 30, generator=rng(1)) < 0.2)
+    wanted = truncated_svd(x, 4)
+    monkeypatch.setattr(lsa, "DENSE", 8)
+    for matrix in (x, x.to_sparse()):
+        for got, right in zip(truncated_svd(matrix, 4), wanted):
+            torch.testing.assert_close(got, right)
+
+
+def test_lsa_is_scikit_learns_up_to_signs():
+    x = normal(12, 8).abs()
+    theirs = TruncatedSVD(3, algorithm="arpack", random_state=0).fit(x.numpy())
+    space = LSA(x, 3)
+    got, wanted = space.documents, torch.from_numpy(theirs.transform(x.numpy()))
+    torch.testing.assert_close(got.abs(), wanted.abs())
+    torch.testing.assert_close(space.singular_values, torch.from_numpy(np.array(theirs.singular_values_)))
+    torch.testing.assert_close(space.place(x), space.documents)      # a document of the table is placed where it stands
+    torch.testing.assert_close(space.words @ space.words.T, space.directions @ space.singular_values.diag() ** 2
+                               @ space.directions.T)
+
+
+def test_ppmi_is_its_definition():
+    check.is_pmi(ppmi)
+
+
+def test_vectors_from_the_svd_keep_inner_products():
+    table = ppmi(cooccurrences(check.corpus(60)[0], 2)).to_dense().double()
+    full = svd_vectors(table, 7, p=1.0)
+    torch.testing.assert_close(full @ full.T, table @ table.T)
+    torch.testing.assert_close(svd_vectors(table, 3, p=0.5).square().sum(dim=0), torch.linalg.svdvals(table)[:3])
+
+
+def test_glove_is_a_double_loop():
+    check.is_gloves_loss(GloVe)
+
+
+def test_gloves_weight():
+    assert weight(torch.tensor([100.0, 1e6, 6.25])).tolist() == [1, 1, 0.125]
+
+
+def test_glove_fits_and_its_biases_are_near_log_counts():
+    torch.manual_seed(0)
+    table = cooccurrences(check.corpus(400, alone=False)[0], 3)
+    model = GloVe(7, 7)
+    losses = model.fit_counts(table, updates=400, maximum=50.0)
+    assert losses[-1] < 1e-2 * losses[0]
+    dense = table.to_dense()
+    product = (model.word @ model.context.T + model.word_bias[:, None] + model.context_bias).detach()
+    seen = dense > 0
+    assert (product - dense.log())[seen].abs().mean() < 0.1
+    assert model.vectors.shape == (7, 7)
+
+
+def test_topics_are_found_and_held_out_words_judge_them():
+    g, words = rng(0), list("abcdefgh")
+    topics = torch.zeros(2, 8)
+    topics[0, :4], topics[1, 4:] = 0.25, 0.25
+    share = torch.rand(60, 1, generator=g).round() * 0.9 + 0.05
+    counts = torch.poisson(60 * (share * topics[0] + (1 - share) * topics[1]), generator=g)
+    model = TopicModel(counts, 2, alpha=0.1, iterations=20)
+    assert sorted(sorted(top) for top in model.top_words(words, 4)) == [list("abcd"), list("efgh")]
+    half = torch.zeros_like(counts)
+    half[:, ::2] = counts[:, ::2]
+    rest = counts - half
+    mixture = model.mixtures(half)
+    torch.testing.assert_close(mixture.sum(dim=1), torch.ones(60, dtype=mixture.dtype))
+    by_hand = 0.0
+    for d in range(60):
+        for w in range(8):
+            if rest[d, w]:
+                by_hand -= rest[d, w].item() * math.log(float(mixture[d] @ model.topics[:, w]))
+    assert math.isclose(model.perplexity(half, rest), math.exp(by_hand / rest.sum().item()), rel_tol=1e-6)
+    assert model.perplexity(half, rest) < TopicModel(counts, 1).perplexity(half, rest)
+
+
+def test_an_analogy_is_the_nearest_that_was_not_named():
+    check.answers_by_three_cosines(WordVectors)
+
+
+def test_all_questions_at_once_are_one_by_one():
+    words = [f"w{i}" for i in range(40)]
+    vectors = WordVectors(words, normal(40, 3, seed=2).float())
+    questions = [tuple(words[i] for i in torch.randperm(40, generator=rng(q))[:4]) for q in range(300)]
+    wanted = sum(vectors.analogy(a, b, c)[0][0] == d for a, b, c, d in questions)
+    assert analogies_right(vectors, [*questions, ("w1", "w2", "w3", "unknown")]) == (wanted, 300) and wanted > 0
+    assert analogies_right(vectors, [("x", "y", "z", "w")]) == (0, 0)
+
+
+def test_agreement_is_spearmans():
+    words = list("abcdefgh")
+    vectors = WordVectors(words, normal(8, 3, seed=4).float())
+    pairs = [(words[i], words[(3 * i + 1) % 8], float(i % 5)) for i in range(8)]
+    cosines = [vectors.cosine(a, b) for a, b, _ in pairs]
+    wanted = spearmanr(cosines, [score for *_, score in pairs]).statistic
+    got, known = agreement(vectors, [*pairs, ("a", "unknown", 3.0)])
+    assert math.isclose(got, wanted) and known == 8
+
+
+def test_an_axis_orders_the_words_between_its_ends():
+    vectors = WordVectors(["bad", "poor", "so", "good"], torch.tensor([[-2.0, 1.0], [-1.0, 2.0], [0.0, 1.0], [2.0, 1.0]]))
+    axis = vectors.axis(["good"], ["bad"])
+    torch.testing.assert_close(axis, torch.tensor([1.0, 0.0]))
+    assert (vectors.unit() @ axis).argsort().tolist() == [0, 1, 2, 3]
+
+
+def test_an_average_leaves_out_what_has_no_vector():
+    vectors = WordVectors(["a", "b"], torch.tensor([[1.0, 3.0], [3.0, 1.0]]))
+    assert vectors.average(["a", "z", "b"]).tolist() == [2, 2] and vectors.average(["z"]).tolist() == [0, 0]
+
+
+ABC = WordVectors(list("abc"), torch.eye(3))
+
+
+@pytest.mark.parametrize("call, said", [
+    (lambda: truncated_svd(torch.ones(3, 4), 5), r"k is 5; a matrix of shape \(3, 4\) has 1 to 3 singular values"),
+    (lambda: LSA(torch.ones(3, 4), 1).place(torch.ones(1, 3)), "rows has 3 words; this space was made of 4"),
+    (lambda: ppmi(torch.zeros(2, 2)), "counts are all zero; expected at least one pair"),
+    (lambda: ppmi(torch.tensor([[1.0, -1.0]])), "counts holds -1; expected none below 0"),
+    (lambda: GloVe(3, 0), "num_words is 3 and width 0; expected at least 1 each"),
+    (lambda: GloVe(3, 2).fit_counts(torch.ones(2, 2)), r"counts has shape \(2, 2\); this model has 3 words"),
+    (lambda: GloVe(1, 1).loss(torch.tensor([0]), torch.tensor([0]), torch.tensor([0.0])), "counts holds 0; expected pairs"),
+    (lambda: weight(torch.ones(1), 0.0), "maximum is 0.0; expected a count above 0"),
+    (lambda: TopicModel(torch.zeros(2, 2), 2), r"num is 2 and counts has shape \(2, 2\); expected at least one topic"),
+    (lambda: WordVectors(list("abc"), torch.eye(2)), r"table has shape \(2, 2\); 3 words need as many rows"),
+    (lambda: ABC["z"], "'z' is not among the 3 words that have a vector"),
+    (lambda: ABC.axis([], ["a"]), "the ends have 0 and 1 words; expected at least one each"),
+    (lambda: agreement(ABC, [("a", "b", 1.0)]), "pairs has 1 with both words in the vectors; expected at least 3"),
+], ids=["k too large", "other width", "nothing seen", "below 0", "no width", "another table", "a count of 0", "no maximum",
+        "no words", "another table of vectors", "unknown word", "no end", "few pairs"])
+def test_bad_input(call, said):
+    with pytest.raises(ValueError, match=said):
+        call()
