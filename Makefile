@@ -7,10 +7,10 @@ NB ?= $(wildcard book/*.ipynb)
 
 VENV := .venv/bin/python
 NOTEBOOKS := $(wildcard book/*.ipynb exercises/*.ipynb solutions/*.ipynb)
-NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 120 --nbval-sanitize-with tests/nbval_sanitize.cfg
+NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 120
 PYTEST := $(VENV) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help book serve test test-fast notebooks exercises peers bench reproduce lint colab binder clean python venv venv-book
+.PHONY: help book serve test test-fast notebooks exercises seeds peers bench reproduce lint colab binder clean python venv venv-book
 
 help:   ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -36,6 +36,9 @@ exercises: venv   ## build exercises/ from solutions/, run both, store their out
 	@$(VENV) -m course_lib.grading build
 	@$(VENV) tools/nb.py run solutions/*.ipynb exercises/*.ipynb
 	@$(VENV) -m course_lib.grading build --check
+
+seeds: venv   ## judge every known answer over 200 seeds [ONLY="03 train_nade"]
+	@$(VENV) tools/seeds.py $(ONLY)
 
 peers: venv   ## the same points from nbgrader and otter, in environments of their own
 	@$(VENV) tools/peers.py
