@@ -4,13 +4,14 @@ PYTHON ?= python3
 PORT ?= 8000
 WORKERS ?= 2
 NB ?= $(wildcard book/*.ipynb)
+BRANCH ?= main
 
 VENV := .venv/bin/python
 NOTEBOOKS := $(wildcard book/*.ipynb exercises/*.ipynb solutions/*.ipynb)
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 120
 PYTEST := $(VENV) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help book serve test test-fast notebooks exercises seeds peers bench reproduce lint colab binder clean python venv venv-book
+.PHONY: help book serve lab address test test-fast notebooks exercises seeds peers bench reproduce lint colab binder clean python venv venv-book
 
 help:   ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -22,6 +23,13 @@ book: venv-book   ## build the HTML book from the stored outputs
 serve:   ## show the built book on localhost [PORT=8000]
 	@test -f _build/html/index.html || $(MAKE) --no-print-directory book
 	@.venv-book/bin/python tools/make_book.py serve $(PORT)
+
+lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888]
+	@$(PYTHON) tools/make_venv.py .venv requirements.txt --package --also requirements-lab.txt
+	@.venv/bin/jupyter lab --ServerApp.root_dir="$(CURDIR)" --port=$(if $(filter file,$(origin PORT)),8888,$(PORT)) book/01-chain-rule.ipynb
+
+address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [BRANCH=main]
+	@$(VENV) tools/address.py $(if $(URL),"$(URL)" --branch "$(BRANCH)")
 
 test: venv book   ## everything: library, notebooks, pages in a browser
 	@COURSE_SITE_IS_BUILT=1 $(PYTEST) $(NBVAL) tests $(NOTEBOOKS)

@@ -51,7 +51,8 @@ def main(folder, requirements, package, also=None):
             if missing and subprocess.call(install + ["--no-deps", "--no-build-isolation", "--editable", "."]):
                 stop("pip could not install the library itself: its message is above.")
     if also:                                    # what it depends on is among the requirements
-        with once(folder, "also", fingerprint([requirements, also])) as missing:
+        name = os.path.splitext(os.path.basename(also))[0]
+        with once(folder, name, fingerprint([requirements, also])) as missing:
             if missing and subprocess.call(install + ["--no-deps", "-r", also]):
                 stop("pip could not install {}: its message is above.".format(also))
 

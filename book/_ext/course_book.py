@@ -50,6 +50,14 @@ def address(configured: str, folder) -> str:
     return next(filter(None, map(public_address, candidates)), "")
 
 
+def elsewhere(folder: Path, url: str, branch: str) -> list[str]:
+    """The notebooks whose set-up cell would not install this repository's library on Colab."""
+    cells = ((path.relative_to(folder).as_posix(), cell) for part in ("book", "exercises", "solutions")
+             for path in sorted((folder / part).glob("*.ipynb")) for cell in json.loads(path.read_text("utf-8"))["cells"])
+    return [name for name, cell in cells if "setup" in cell["metadata"].get("tags", ())
+            and f"git+{url}@{branch}" not in "".join(cell["source"])]
+
+
 def repository(app, config) -> None:
     """The launch buttons lead to the repository's address; where there is none, there are no buttons."""
     options = config.html_theme_options
@@ -57,6 +65,9 @@ def repository(app, config) -> None:
     if url:
         branch = os.environ.get("BOOK_REPOSITORY_BRANCH") or options.get("repository_branch") or "main"
         options.update(repository_url=url, repository_branch=branch)
+        if other := elsewhere(Path(app.srcdir), url, branch):
+            log.info("No buttons for Colab: the set-up cell of %s does not install from %s.", other[0], url)
+            options["launch_buttons"].pop("colab_url", None)
         return
     log.info("The repository has no public address: no launch buttons.")
     for name in ("launch_buttons", "repository_url"):

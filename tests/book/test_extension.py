@@ -14,6 +14,7 @@ from docutils import nodes
 
 from book._ext import course_book
 from tests.conftest import ROOT
+from tools import setup_cell
 from tools.nb import KERNELSPEC
 
 pytestmark = pytest.mark.slow
@@ -178,6 +179,8 @@ def small_book(tmp_path_factory) -> Path:
         source, target = ROOT / name, folder / name
         target.parent.mkdir(exist_ok=True)
         (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    config = folder / "_config.yml"
+    config.write_text(re.sub(r"(?m)^  url: .*", '  url: ""', config.read_text("utf-8")))       # a fork's address would be one
     (folder / "_toc.yml").write_text("format: jb-book\nroot: book/intro\nchapters:\n- file: book/01-toy\n")
     (folder / "book/intro.md").write_text("# A book\n\nSee [the chapter](01-toy.ipynb) and $x^2$.\n")
     (folder / "book/references.bib").write_text("")
@@ -222,6 +225,20 @@ def test_with_address_buttons_lead_to_this_notebook(small_book):
     page = (site / "book/01-toy.html").read_text("utf-8")
     assert "https://github.com/org/course/issues/new" in page
     assert "secret" not in page
+
+
+def test_a_setup_cell_with_another_address_leaves_colab_out(small_book, tmp_path):
+    folder = tmp_path / "fork"
+    shutil.copytree(small_book, folder, ignore=shutil.ignore_patterns("_build", "plain", "public", "one", "two"))
+    chapter = folder / "book/01-toy.ipynb"
+    nb = nbformat.read(chapter, 4)
+    nb.cells[1].source = setup_cell.text({"url": "https://github.com/former/course"})
+    nb.cells[1].metadata["tags"] = list(setup_cell.TAGS)
+    nbformat.write(nb, str(chapter))
+    made, site = build(folder, "public", BOOK_REPOSITORY_URL="https://github.com/org/course")
+    assert made.returncode == 0, made.stdout + made.stderr
+    assert [link for link in launch_links(site) if "colab" in link] == []
+    assert any("mybinder.org/v2/gh/org/course/main?" in link for link in launch_links(site))
 
 
 def test_two_builds_are_the_same(small_book):

@@ -64,8 +64,11 @@ def test_requirements_are_exact_and_the_book_needs_no_torch():
     lines = [line for line in (book + everything).splitlines() if line and not line.startswith(("#", "-r "))]
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
     assert len({line.split("==")[0].lower() for line in lines}) == len(lines)
-    extra = [line for line in (ROOT / "requirements-bench.txt").read_text("utf-8").splitlines() if not line.startswith("#")]
-    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in extra)
+    names = {line.split("==")[0].lower() for line in lines}
+    for extra in ("requirements-bench.txt", "requirements-lab.txt"):
+        more = [line for line in (ROOT / extra).read_text("utf-8").splitlines() if line and not line.startswith("#")]
+        assert more and all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in more)
+        assert not names & {line.split("==")[0].lower() for line in more}, f"{extra} pins what requirements.txt pins"
     assert "torch==" in everything and "torch==" not in book and "-r requirements-book.txt" in everything
 
 
@@ -90,7 +93,7 @@ def test_wheel_holds_the_library_and_its_data(tmp_path):
 
 def test_make_lists_its_verbs():
     done = run("make")
-    for verb in ("book", "serve", "test", "test-fast", "notebooks", "seeds", "bench", "reproduce", "clean", "lint", "colab", "binder"):
+    for verb in ("book", "serve", "lab", "address", "test", "test-fast", "notebooks", "seeds", "bench", "reproduce", "clean", "lint", "colab", "binder"):
         assert re.search(rf"^make {verb} +\S", done.stdout, re.M), verb
 
 
@@ -134,9 +137,11 @@ def test_environment_is_made_once_and_again_when_requirements_change(monkeypatch
     make_venv.main("venv", "requirements.txt", False)
     assert len(calls) == 2 * made
     (tmp_path / "more.txt").write_text("b==1\n")
-    for _ in range(2):
+    (tmp_path / "lab.txt").write_text("c==1\n")
+    for _ in range(2):                                          # one after the other, and neither is installed twice
         make_venv.main("venv", "requirements.txt", False, "more.txt")
-    assert len(calls) == 2 * made + 1 and calls[-1][-3:] == ["--no-deps", "-r", "more.txt"]
+        make_venv.main("venv", "requirements.txt", False, "lab.txt")
+    assert [call[-3:] for call in calls[2 * made:]] == [["--no-deps", "-r", name] for name in ("more.txt", "lab.txt")]
 
 
 def test_a_failed_build_is_not_forgotten(monkeypatch, tmp_path, capsys):

@@ -1,0 +1,77 @@
+"""`make address`: one command writes a fork's address everywhere, and the book leaves Colab out where a cell says another."""
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from book._ext import course_book
+from tests.conftest import ROOT
+from tools import address, setup_cell
+
+HOME = "https://git.example/someone/course"
+
+
+@pytest.fixture
+def fork(tmp_path):
+    """The files that know the address, of two chapters."""
+    for name in ("_config.yml", "README.md", "book/chapters.toml", "book/03-fvsbn.ipynb", "exercises/03-fvsbn.ipynb",
+                 "solutions/04-nade.ipynb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    return tmp_path
+
+
+def test_every_place_of_this_repository_agrees(capsys):
+    assert address.main([]) == 0, capsys.readouterr().err
+
+
+def test_the_address_is_written_everywhere(fork, capsys):
+    before = {path.name: path.read_text("utf-8") for path in (fork / "_config.yml", fork / "book/03-fvsbn.ipynb")}
+    assert address.main(["https://github.com/someone/course.git", "--branch", "autumn"], fork) == 0
+    assert "4 other files" in capsys.readouterr().out
+    assert setup_cell.repository(fork) == {"url": "https://github.com/someone/course", "path_to_book": "", "branch": "autumn"}
+    for path in fork.glob("*/*.ipynb"):
+        cells = json.loads(path.read_text("utf-8"))["cells"]
+        asked = ["".join(cell["source"]) for cell in cells if "setup" in cell["metadata"].get("tags", [])]
+        assert len(asked) == 1 and "course-lib @ git+https://github.com/someone/course@autumn" in asked[0], path
+    assert "github/someone/course/blob/autumn/book/03-fvsbn.ipynb" in (fork / "README.md").read_text("utf-8")
+    config, chapter = ((fork / name).read_text("utf-8").splitlines() for name in ("_config.yml", "book/03-fvsbn.ipynb"))
+    assert sum(a != b for a, b in zip(config, before["_config.yml"].splitlines(), strict=True)) == 2
+    outputs = [cell.get("outputs") for cell in json.loads("\n".join(chapter))["cells"]]
+    assert outputs == [cell.get("outputs") for cell in json.loads(before["03-fvsbn.ipynb"])["cells"]]
+    assert address.main([], fork) == 0
+
+
+def test_a_place_with_another_address_is_named(fork, capsys):
+    address.main([HOME], fork)
+    chapter = fork / "exercises/03-fvsbn.ipynb"
+    chapter.write_text(chapter.read_text("utf-8").replace(HOME, "https://git.example/former/course"), "utf-8")
+    assert address.main([], fork) == 1
+    said = capsys.readouterr()
+    assert f"The address is {HOME}, branch main." in said.out
+    assert said.err == f"Something else stands in exercises/03-fvsbn.ipynb: run make address URL={HOME}\n"
+
+
+@pytest.mark.parametrize("url", ["someone/course", "https://github.com/someone", "git@github.com:someone/course.git",
+                                 "https://me:secret@github.com/someone/course", "https://github.com/a/b\" && x", "http://a/b/c"])
+def test_what_is_no_address_changes_nothing(fork, url, capsys):
+    config = (fork / "_config.yml").read_text("utf-8")
+    with pytest.raises(SystemExit) as end:
+        address.main([url], fork)
+    assert end.value.code == 2 and "expected the public address of a repository" in capsys.readouterr().err
+    assert (fork / "_config.yml").read_text("utf-8") == config
+
+
+def test_a_config_without_the_lines_is_an_error():
+    with pytest.raises(ValueError, match="0 lines `  url:` below `repository:`"):
+        address.written("title: x\nother:\n  url: y\n", HOME, "main")
+
+
+def test_the_book_sees_a_cell_with_another_address(fork):
+    address.main([HOME], fork)
+    assert course_book.elsewhere(fork, HOME, "main") == []
+    notebooks = sorted(path.relative_to(fork).as_posix() for path in fork.glob("*/*.ipynb"))
+    assert sorted(course_book.elsewhere(fork, HOME, "autumn")) == notebooks
+    assert sorted(course_book.elsewhere(fork, "https://git.example/former/course", "main")) == notebooks
