@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from pathlib import Path
 from typing import Any, Iterable
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 from torch import Tensor, nn
 
-from course_lib.data.download import cache
 from course_lib.files import write_atomically
 from course_lib.hub import HubError
+from course_lib.transformer._files import read
 
-HUB = "https://huggingface.co"
-ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "relu": "relu"}
+ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "gelu_python": "gelu",
+               "relu": "relu"}
 
 # ours -> Hugging Face's, in a block; GPT-2 keeps its linear layers transposed, (in, out)
 GPT_BLOCK = {
@@ -48,18 +47,16 @@ def load_gpt(cls: type, name: str | Path) -> nn.Module:
     for key, value in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False),
                        ("add_cross_attention", False)):
         expect(where, {key: value} | config, key, value)
-    drops = [config.get(key, 0.1) for key in ("resid_pdrop", "embd_pdrop", "attn_pdrop")]
-    if len(set(drops)) > 1:
-        raise HubError(f"{where}: resid_pdrop, embd_pdrop and attn_pdrop are {drops}; a GPT here has one for all")
     activation = config.get("activation_function", "gelu_new")
     if activation not in ACTIVATIONS:
         raise HubError(f"{where}: activation_function is {activation!r}; known are {', '.join(ACTIVATIONS)}")
     try:
         settings = dict(
             vocab_size=config["vocab_size"], window=config["n_positions"], layers=config["n_layer"],
-            heads=config["n_head"], d_model=config["n_embd"], d_ff=config.get("n_inner"), dropout=drops[0],
+            heads=config["n_head"], d_model=config["n_embd"], d_ff=config.get("n_inner"),
+            dropout=one_dropout(where, config, "resid_pdrop", "embd_pdrop", "attn_pdrop"),
             activation=ACTIVATIONS[activation], eps=config.get("layer_norm_epsilon", 1e-5),
-            tied=config.get("tie_word_embeddings", True), bos_id=config.get("bos_token_id"))
+            tied=config.get("tie_word_embeddings", True), bos_id=_bos(where, config))
         model = cls(settings)
     except KeyError as error:
         raise HubError(f"{where}: config.json lacks {error}") from None
@@ -89,6 +86,16 @@ def save_gpt(model: nn.Module, folder: str | Path) -> None:
     tensors = {theirs if theirs == "lm_head.weight" else f"transformer.{theirs}": _turned(theirs, state[ours])
                for ours, theirs in _gpt_names(model).items()}
     write(folder, config, tensors)
+
+
+def _bos(where: str, config: dict[str, Any]) -> int | None:
+    """The id of the first token, None where the vocabulary ends before it: GPT2Config writes 50256 whatever the vocabulary."""
+    bos, size = config.get("bos_token_id"), config["vocab_size"]
+    if bos is None or 0 <= bos < size:
+        return bos
+    warnings.warn(f"{where}: bos_token_id is {bos}, and the vocabulary has 0..{size - 1}: this GPT gets no bos token, and its "
+                  "samples need a prompt", stacklevel=4)
+    return None
 
 
 def _gpt_names(model: nn.Module) -> dict[str, str]:
@@ -126,29 +133,6 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
         mine.copy_(tensors[ours])
 
 
-def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
-    """config.json, the tensors by the file's names, and where they are, for messages.
-
-    name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once
-    """
-    folder = Path(name)
-    if not folder.is_dir():
-        folder = _download(str(name))
-    config, weights, older = (folder / file for file in ("config.json", "model.safetensors", "pytorch_model.bin"))
-    if not config.is_file() or not (weights.is_file() or older.is_file()):
-        raise HubError(f"{folder} lacks {'config.json' if not config.is_file() else 'model.safetensors'}; expected "
-                       "config.json and model.safetensors")
-    try:
-        description = json.loads(config.read_text(encoding="utf-8"))
-        tensors = read_tensors(weights.read_bytes()) if weights.is_file() else \
-            torch.load(older, map_location="cpu", weights_only=True)
-    except (ValueError, SafetensorError, RuntimeError) as error:
-        raise HubError(f"{folder} is damaged: {error}") from error
-    if not isinstance(description, dict):
-        raise HubError(f"{config} is damaged: it holds a {type(description).__name__}")
-    return description, tensors, str(weights if weights.is_file() else older)
-
-
 def drop_copies(tensors: dict[str, Tensor], copies: dict[str, str], where: str) -> None:
     """Take out what is written again under another name, {copy: original}; HubError where it differs."""
     for copy, original in copies.items():
@@ -165,22 +149,14 @@ def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]
     write_atomically(Path(folder) / "config.json", json.dumps(config, indent=2).encode())
 
 
-def _download(name: str) -> Path:
-    """The two files of a model on the hub, in the cache. HubError if they cannot be had."""
-    import pooch  # here: what they take to import is only needed for a download
-    import requests
-
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or ".." in name:
-        raise HubError(f"{name!r} is not a folder, and no id of the Hugging Face hub, such as 'gpt2'")
-    folder = cache() / "huggingface" / name.replace("/", "--")
-    for file in ("config.json", "model.safetensors"):
-        url = f"{HUB}/{name}/resolve/main/{file}"
-        try:
-            pooch.retrieve(url, known_hash=None, fname=file, path=folder, progressbar=file != "config.json")
-        except (requests.RequestException, OSError) as error:
-            raise HubError(f"{name!r} is not a folder, and {url} could not be had ({error}). Check the name and the "
-                           "network, or give a folder with config.json and model.safetensors") from error
-    return folder
+def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) -> float:
+    """The dropout of a model that has one for all: the first. Says so where the others differ; in `eval` none plays a part."""
+    drops = {key: config.get(key, 0.1) for key in (first, *others)}
+    if len(set(drops.values())) > 1:
+        said = ", ".join(f"{key} {value}" for key, value in drops.items())
+        warnings.warn(f"{where}: {said}; a model here has one dropout for all and trains on with {drops[first]}. Its outputs in "
+                      "eval are not concerned", stacklevel=4)
+    return drops[first]
 
 
 def listed(names: Iterable[str]) -> str:
@@ -191,6 +167,6 @@ def listed(names: Iterable[str]) -> str:
 
 
 def expect(where: str, config: dict[str, Any], key: str, value: Any) -> None:
-    """Raise a HubError unless config[key] is this value."""
-    if config.get(key) != value:
+    """Raise a HubError unless config[key] is this value. Older files lack model_type: their tensors must fit then."""
+    if config.get(key) != value and not (key == "model_type" and key not in config):
         raise HubError(f"{where}: {key} is {config.get(key)!r}; expected {value!r}")

@@ -14,7 +14,8 @@ import torch
 from torch import nn
 
 from course_lib.hub import HubError
-from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, listed, read, write
+from course_lib.transformer._files import read
+from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, listed, one_dropout, write
 
 # ours -> Hugging Face's
 BLOCK = {
@@ -38,10 +39,6 @@ def load(cls: type, name: str | Path) -> nn.Module:
     expect(where, config, "model_type", "bert")
     for key, value in (("position_embedding_type", "absolute"), ("is_decoder", False), ("add_cross_attention", False)):
         expect(where, {key: value} | config, key, value)
-    drops = [config.get(key, 0.1) for key in ("hidden_dropout_prob", "attention_probs_dropout_prob")]
-    if drops[0] != drops[1]:
-        raise HubError(f"{where}: hidden_dropout_prob and attention_probs_dropout_prob are {drops}; "
-                       "a BERT here has one for all")
     activation = config.get("hidden_act", "gelu")
     if activation not in ACTIVATIONS:
         raise HubError(f"{where}: hidden_act is {activation!r}; known are {', '.join(ACTIVATIONS)}")
@@ -49,7 +46,8 @@ def load(cls: type, name: str | Path) -> nn.Module:
         model = cls(dict(
             vocab_size=config["vocab_size"], window=config["max_position_embeddings"],
             layers=config["num_hidden_layers"], heads=config["num_attention_heads"], d_model=config["hidden_size"],
-            d_ff=config["intermediate_size"], token_types=config.get("type_vocab_size", 2), dropout=drops[0],
+            d_ff=config["intermediate_size"], token_types=config.get("type_vocab_size", 2),
+            dropout=one_dropout(where, config, "hidden_dropout_prob", "attention_probs_dropout_prob"),
             activation=ACTIVATIONS[activation], eps=config.get("layer_norm_eps", 1e-12)))
     except KeyError as error:
         raise HubError(f"{where}: config.json lacks {error}") from None

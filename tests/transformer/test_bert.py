@@ -204,6 +204,15 @@ def test_a_bare_encoder_is_read_with_a_warning_that_names_what_is_new(tmp_path):
     assert torch.equal(again(TOKENS, TYPES, MASK).tokens, model(TOKENS, TYPES, MASK).tokens)
 
 
+def test_two_dropouts_are_told_and_play_no_part_in_the_outputs(tmp_path):
+    model, tensors, config = saved(small_bert().float(), tmp_path)
+    store(tmp_path, tensors, config | {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.0})
+    with pytest.warns(UserWarning, match="hidden_dropout_prob 0.1, attention_probs_dropout_prob 0.0; .* trains on with 0.1"):
+        again = BERT.from_pretrained(tmp_path)
+    assert again.config.dropout == 0.1
+    assert torch.equal(again(TOKENS, TYPES, MASK).tokens, model.eval()(TOKENS, TYPES, MASK).tokens)
+
+
 KEY = "bert.encoder.layer.0.attention.self.key.weight"
 
 
@@ -217,7 +226,6 @@ KEY = "bert.encoder.layer.0.attention.self.key.weight"
     (lambda t, c: c.update(model_type="gpt2"), "model_type is 'gpt2'; expected 'bert'"),
     (lambda t, c: c.update(position_embedding_type="relative_key"), "position_embedding_type is 'relative_key'"),
     (lambda t, c: c.update(hidden_act="swish"), "hidden_act is 'swish'"),
-    (lambda t, c: c.update(hidden_dropout_prob=0.5), "a BERT here has one for all"),
     (lambda t, c: c.update(num_attention_heads=5), "cannot be built: d_model is 12, which 5 heads"),
     (lambda t, c: c.pop("hidden_size"), "config.json lacks 'hidden_size'"),
 ])

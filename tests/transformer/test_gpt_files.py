@@ -1,11 +1,17 @@
 """GPT-2 in Hugging Face's files, without its library: names, shapes, what is ignored, what is refused."""
 from __future__ import annotations
 
+import functools
+import http.server
+import json
+import threading
+
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
 from course_lib.hub import HubError
-from course_lib.transformer import GPT
+from course_lib.transformer import GPT, _files
 from tests.support.hugging_face import saved, store
 from tests.support.random import rng
 from tests.support.tensors import same
@@ -60,6 +66,125 @@ def test_half_precision_is_read_into_single(tmp_path):
     same(again.tokens.weight, model.tokens.weight.half().float(), 0)
 
 
+def test_several_dropouts_are_told_and_play_no_part_in_the_outputs(tmp_path):
+    model, tensors, config = saved(small(dropout=0.1).float(), tmp_path)
+    store(tmp_path, tensors, config | {"attn_pdrop": 0.5})
+    with pytest.warns(UserWarning, match="resid_pdrop 0.1, embd_pdrop 0.1, attn_pdrop 0.5; .* trains on with 0.1"):
+        again = GPT.from_pretrained(tmp_path)
+    assert again.config.dropout == 0.1 and torch.equal(again(TOKENS), model.eval()(TOKENS))
+
+
+def test_a_bos_outside_the_vocabulary_is_told_and_left_out(tmp_path):
+    model, tensors, config = saved(small(bos_id=None).float(), tmp_path)
+    store(tmp_path, tensors, config | {"bos_token_id": 50256})
+    with pytest.warns(UserWarning, match=r"bos_token_id is 50256, and the vocabulary has 0\.\.6"):
+        again = GPT.from_pretrained(tmp_path)
+    assert again.config.bos_id is None and torch.equal(again(TOKENS), model(TOKENS))
+
+
+def test_a_config_without_a_type_is_read_if_its_tensors_fit(tmp_path):
+    model, tensors, config = saved(small().float(), tmp_path)
+    del config["model_type"]
+    store(tmp_path, tensors, config)
+    assert torch.equal(GPT.from_pretrained(tmp_path)(TOKENS), model(TOKENS))
+
+
+# --- several files, and the hub ----------------------------------------------------------------------------------------
+
+
+def split(folder, suffix: str = "safetensors") -> dict[str, str]:
+    """The folder's tensors in two files and an index, as large models are stored."""
+    tensors = load_file(folder / "model.safetensors")
+    stem = "model" if suffix == "safetensors" else "pytorch_model"
+    where = {name: f"{stem}-0000{1 + i % 2}-of-00002.{suffix}" for i, name in enumerate(sorted(tensors))}
+    for file in set(where.values()):
+        part = {name: t for name, t in tensors.items() if where[name] == file}
+        save_file(part, folder / file) if suffix == "safetensors" else torch.save(part, folder / file)
+    (folder / f"{stem}.{suffix}.index.json").write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    (folder / "model.safetensors").unlink()
+    return where
+
+
+@pytest.mark.parametrize("suffix", ["safetensors", "bin"])
+def test_several_files_are_read(tmp_path, suffix):
+    model, _, _ = saved(small().float(), tmp_path)
+    where = split(tmp_path, suffix)
+    assert torch.equal(GPT.from_pretrained(tmp_path)(TOKENS), model(TOKENS))
+    gone = sorted(set(where.values()))[1]
+    (tmp_path / gone).unlink()
+    with pytest.raises(HubError, match=f"lacks {gone}, which .*index.json names"):
+        GPT.from_pretrained(tmp_path)
+
+
+@pytest.mark.parametrize("index, message", [
+    ("{", "has no weight_map"), ("[]", "has no weight_map"), ('{"weight_map": 3}', "has no weight_map"),
+    ('{"weight_map": {"a": "../secret.safetensors"}}', "expected names of .safetensors files beside it"),
+    ('{"weight_map": {"a": "/etc/secret.safetensors"}}', "expected names of .safetensors files beside it"),
+    ('{"weight_map": {"a": "model.bin"}}', "expected names of .safetensors files beside it"),
+])
+def test_an_index_that_names_no_files_is_refused(tmp_path, index, message):
+    saved(small().float(), tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "model.safetensors.index.json").write_text(index)
+    with pytest.raises(HubError, match=message):
+        GPT.from_pretrained(tmp_path)
+
+
+class Hub(http.server.SimpleHTTPRequestHandler):
+    """A hub with one model: /someone/small/resolve/main/FILE."""
+
+    def translate_path(self, path):
+        prefix = "/someone/small/resolve/main/"
+        self.server.asked.append(path.removeprefix(prefix))
+        return str(self.server.folder / path.removeprefix(prefix)) if path.startswith(prefix) else "/nowhere"
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    server.folder, server.asked = tmp_path / "served", []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setattr(_files, "HUB", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
+    yield server
+    server.shutdown()
+    server.server_close()
+
+
+def as_bin(folder):
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+@pytest.mark.parametrize("form", [lambda folder: None, as_bin, split, functools.partial(split, suffix="bin")],
+                         ids=["safetensors", "bin", "several safetensors", "several bin"])
+def test_whatever_the_hub_has_is_downloaded_once(hub, form):
+    model, _, _ = saved(small().float(), hub.folder)
+    form(hub.folder)
+    for _ in range(2):
+        assert torch.equal(GPT.from_pretrained("someone/small")(TOKENS), model(TOKENS))
+    got = [name for name in hub.asked if (hub.folder / name).is_file()]
+    assert sorted(got) == sorted(path.name for path in hub.folder.iterdir())          # each once, and nothing twice
+
+
+def test_a_download_that_fails_leaves_nothing_and_the_next_goes_on(hub, tmp_path):
+    model, _, _ = saved(small().float(), hub.folder)
+    gone = sorted(set(split(hub.folder).values()))[1]
+    kept = (hub.folder / gone).read_bytes()
+    (hub.folder / gone).unlink()
+    with pytest.raises(HubError, match="'someone/other' is not a folder, and .*config.json could not be had"):
+        GPT.from_pretrained("someone/other")
+    with pytest.raises(HubError, match=f"{gone} could not be had"):
+        GPT.from_pretrained("someone/small")
+    folders = tmp_path / "cache" / "huggingface"
+    assert [path.name for path in folders.iterdir()] == ["someone--small"] and not (folders / "someone--small" / gone).exists()
+    (hub.folder / gone).write_bytes(kept)
+    assert torch.equal(GPT.from_pretrained("someone/small")(TOKENS), model(TOKENS))
+
+
 H0 = "transformer.h.0.attn.c_attn.weight"
 
 
@@ -76,7 +201,6 @@ H0 = "transformer.h.0.attn.c_attn.weight"
     (lambda t, c: c.update(model_type="bert"), "model_type is 'bert'; expected 'gpt2'"),
     (lambda t, c: c.update(scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx is True"),
     (lambda t, c: c.update(activation_function="swish"), "activation_function is 'swish'; known are"),
-    (lambda t, c: c.update(attn_pdrop=0.5), r"resid_pdrop, embd_pdrop and attn_pdrop are \[0.0, 0.0, 0.5\]"),
     (lambda t, c: c.pop("n_embd"), "config.json lacks 'n_embd'"),
 ])
 def test_another_configuration_is_named(tmp_path, change, message):

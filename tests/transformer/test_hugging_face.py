@@ -49,6 +49,23 @@ def test_the_same_logits_and_the_way_back(tmp_path, changes):
     same(again.eval()(TOKENS).logits, want, 1e-5)
 
 
+def test_several_files_of_theirs_are_read(tmp_path):
+    model = theirs()
+    model.save_pretrained(tmp_path, max_shard_size="2KB")
+    assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
+    same(GPT.from_pretrained(tmp_path)(TOKENS), model(TOKENS).logits, 1e-5)
+
+
+@pytest.mark.parametrize("changes, said", [
+    ({"bos_token_id": 50256, "eos_token_id": 50256}, "the vocabulary has 0"),     # what their defaults write
+    ({"attn_pdrop": 0.0}, "resid_pdrop 0.1, embd_pdrop 0.1, attn_pdrop 0.0"),
+])
+def test_what_their_files_hold_and_a_gpt_here_has_not_is_told(tmp_path, changes, said):
+    with pytest.warns(UserWarning, match=said):
+        model, ours = pair(tmp_path, **changes)
+    same(ours(TOKENS), model(TOKENS).logits, 1e-5)
+
+
 def test_the_same_logits_with_padding(tmp_path):
     """On the right, and on the left, where positions count the real tokens."""
     model, ours = pair(tmp_path)

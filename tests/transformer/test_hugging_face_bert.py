@@ -31,7 +31,8 @@ def asked(model, **more):
     return model(TOKENS, attention_mask=MASK.long(), token_type_ids=TYPES, **more)
 
 
-@pytest.mark.parametrize("changes", [{}, {"hidden_act": "gelu_new", "type_vocab_size": 3}, {"layer_norm_eps": 0.1}])
+@pytest.mark.parametrize("changes", [{}, {"hidden_act": "gelu_new", "type_vocab_size": 3}, {"layer_norm_eps": 0.1},
+                                     {"hidden_act": "gelu_python"}])
 def test_the_same_logits_and_the_way_back(tmp_path, changes):
     model = theirs(**changes)
     model.save_pretrained(tmp_path)

@@ -13,7 +13,8 @@ import torch
 from torch import nn
 
 from course_lib.hub import HubError
-from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, read, write
+from course_lib.transformer._files import read
+from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, write
 
 OFFSET = 2                                                           # rows before position 0
 AROUND = {"source": "model.shared", "positions": "model.encoder.layernorm_embedding",

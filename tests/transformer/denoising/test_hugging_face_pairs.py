@@ -8,9 +8,10 @@ import torch
 
 from course_lib import decoding
 from course_lib.hub import HubError
+from course_lib.transformer._files import read
 from course_lib.transformer.denoising import BART, T5, DisentangledAttention, pretrained_bart, pretrained_t5
 from course_lib.transformer.denoising.deberta import TERMS
-from course_lib.transformer.pretrained import read, write
+from course_lib.transformer.pretrained import write
 from tests.support.random import rng
 from tests.support.tensors import same
 

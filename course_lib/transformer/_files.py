@@ -1,0 +1,99 @@
+"""Where a model's config.json and its tensors lie: a folder, one file or several, or the Hugging Face hub."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as read_tensors
+from torch import Tensor
+
+from course_lib.data.download import cache
+from course_lib.hub import HubError
+
+HUB = "https://huggingface.co"
+# What the weights may lie in, the first that is there: one file, or an index that names several.
+FORMS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+
+
+def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
+    """config.json, the tensors by the file's names, and where they are, for messages. Raises HubError.
+
+    name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once
+    """
+    folder = Path(name)
+    if not folder.is_dir():
+        folder = _download(str(name))
+    config, form = folder / "config.json", next((form for form in FORMS if (folder / form).is_file()), None)
+    if not config.is_file() or form is None:
+        raise HubError(f"{folder} lacks {FORMS[0] if config.is_file() else 'config.json'}; expected "
+                       "config.json and model.safetensors")
+    try:
+        description = json.loads(config.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise HubError(f"{config} is damaged: {error}") from error
+    if not isinstance(description, dict):
+        raise HubError(f"{config} is damaged: it holds a {type(description).__name__}")
+    tensors: dict[str, Tensor] = {}
+    for file in _parts(folder / form):
+        if not file.is_file():
+            raise HubError(f"{folder} lacks {file.name}, which {form} names")
+        try:
+            tensors |= read_tensors(file.read_bytes()) if file.suffix == ".safetensors" else \
+                torch.load(file, map_location="cpu", weights_only=True)
+        except (ValueError, SafetensorError, RuntimeError) as error:
+            raise HubError(f"{folder} is damaged: {file.name}: {error}") from error
+    return description, tensors, str(folder / form)
+
+
+def _parts(file: Path) -> list[Path]:
+    """The file itself, or the files that an index names, each once, beside it."""
+    if file.suffix != ".json":
+        return [file]
+    try:
+        names = sorted(set(json.loads(file.read_text(encoding="utf-8"))["weight_map"].values()))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise HubError(f"{file} is damaged: it has no weight_map from tensors to files") from error
+    suffix = file.name.removesuffix(".index.json").rpartition(".")[2]
+    for name in names:                                       # beside the index, and nowhere else
+        if not isinstance(name, str) or not re.fullmatch(rf"[\w-][\w.-]*\.{suffix}", name):
+            raise HubError(f"{file} names {name!r}; expected names of .{suffix} files beside it")
+    return [file.with_name(name) for name in names]
+
+
+def _download(name: str) -> Path:
+    """The files of a model on the hub, in the cache. HubError if they cannot be had; nothing is left of a first try then."""
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or ".." in name:
+        raise HubError(f"{name!r} is not a folder, and no id of the Hugging Face hub, such as 'gpt2'")
+    folder = cache() / "huggingface" / name.replace("/", "--")
+    try:
+        _retrieve(name, "config.json", folder)
+        form = next((form for form in FORMS if _retrieve(name, form, folder, may_lack=form != FORMS[-1])), FORMS[-1])
+        for file in _parts(folder / form):
+            _retrieve(name, file.name, folder)
+    except HubError:
+        with contextlib.suppress(OSError):                   # it holds what came before: the next try goes on from there
+            folder.rmdir()
+        raise
+    return folder
+
+
+def _retrieve(name: str, file: str, folder: Path, may_lack: bool = False) -> bool:
+    """Download one file, whole or not at all, unless it is there. False where the hub has no such file and `may_lack`."""
+    import pooch  # here: what they take to import is only needed for a download
+    import requests
+
+    url = f"{HUB}/{name}/resolve/main/{file}"
+    try:
+        pooch.retrieve(url, known_hash=None, fname=file, path=folder, progressbar=not file.endswith(".json"))
+    except (requests.RequestException, OSError) as error:
+        if may_lack and getattr(getattr(error, "response", None), "status_code", None) == 404:
+            return False
+        raise HubError(f"{name!r} is not a folder, and {url} could not be had ({error}). Check the name and the "
+                       "network, or give a folder with config.json and model.safetensors") from error
+    return True
