@@ -269,8 +269,10 @@ class GPT(AutoregressiveModel):
     def from_pretrained(cls, name: str | Path) -> GPT:
         """The GPT-2 in a folder with config.json and its weights, or of that name on the Hugging Face hub; eval mode.
 
-        Mask buffers in the file are ignored, a tied output layer may be absent. Raises HubError, a ValueError, for a
-        configuration of another kind and for tensors that are missing, unexpected or of another shape.
+        The weights may lie in one file or in several with an index, as safetensors or .bin. Mask buffers in the file are
+        ignored, a tied output layer may be absent. Warns of dropouts that differ (one is taken, for training) and of a bos
+        outside the vocabulary (there is none then). Raises HubError, a ValueError, for a configuration of another kind and
+        for tensors that are missing, unexpected or of another shape.
         """
         return pretrained.load_gpt(cls, name)
 

@@ -12,7 +12,9 @@ import sys
 import zipfile
 
 import pytest
+import yaml
 
+import course_lib
 from tests.conftest import ROOT
 from tests.support import browser
 from tools import colab, make_book, make_venv, setup_cell
@@ -57,6 +59,23 @@ def test_lock_file_names_versions_and_no_host():
     entry = lock["packages"]["node_modules/mathjax"]
     assert entry["version"].startswith("3.") and entry["integrity"].startswith("sha512-")
     assert "resolved" not in (ROOT / "package-lock.json").read_text("utf-8")
+
+
+def test_one_version_everywhere():
+    citation, changes = ((ROOT / name).read_text("utf-8") for name in ("CITATION.cff", "CHANGELOG.md"))
+    assert re.search(r"(?m)^version: (.*)$", citation)[1] == course_lib.__version__
+    assert re.search(r"(?m)^## (.*)$", changes)[1] == course_lib.__version__
+
+
+@pytest.mark.parametrize("name", [".github/dependabot.yml", ".github/ISSUE_TEMPLATE/error.yml", ".github/workflows/publish.yml",
+                                  ".github/workflows/test.yml", ".pre-commit-config.yaml"])
+def test_what_the_host_reads_is_yaml_and_names_what_exists(name):
+    text = (ROOT / name).read_text("utf-8")
+    assert isinstance(yaml.safe_load(text), dict)
+    for verb in re.findall(r"\bmake ([a-z-]+)", text):
+        assert re.search(rf"(?m)^{verb}:", (ROOT / "Makefile").read_text("utf-8")), verb
+    for folder in re.findall(r"\btests/\w+", text):
+        assert (ROOT / folder).is_dir(), folder
 
 
 def test_requirements_are_exact_and_the_book_needs_no_torch():
