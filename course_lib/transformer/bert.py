@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +21,7 @@ from course_lib.transformer.corruption import Corrupted, Pair, mask_tokens, sent
 from course_lib.transformer.positions import LearnedPositions
 
 __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "QuestionAnswering",
-           "SequenceClassifier", "TokenClassifier", "mask_tokens", "sentence_pairs"]
+           "SequenceClassifier", "TaskHead", "TokenClassifier", "mask_tokens", "sentence_pairs"]
 
 
 @renamed(vocabulary="vocab_size")
@@ -243,13 +243,39 @@ class MaskedLanguageHead(nn.Module):
 # --- heads for tasks -------------------------------------------------------------------------------------------------
 
 
-class SequenceClassifier(nn.Module):
+class TaskHead(nn.Module):
+    """A BERT with a linear layer for a task on top; the two are stored together. Its subclasses are the tasks.
+
+    files    the class of Hugging Face's that reads its files, and that class's name of the layer
+    pooled   whether the layer reads the pooled [CLS], and not the tokens' vectors
+    classes  the layer's outputs where the task fixes them, None where the constructor is told
+    """
+    files: ClassVar[tuple[str, str]]
+    pooled: ClassVar[bool] = False
+    classes: ClassVar[int | None] = None
+
+    @classmethod
+    def from_pretrained(cls, name: str | Path) -> TaskHead:
+        """The fine-tuned BERT in a folder in Hugging Face's format, or of that name on its hub; eval mode.
+
+        The number of classes is the layer's in the file. Raises HubError, a ValueError, for the file of another task, and
+        as `BERT.from_pretrained` does.
+        """
+        return pretrained_bert.load_head(cls, BERT, name)
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Write config.json and model.safetensors as Hugging Face's class for this task reads them."""
+        pretrained_bert.save_head(self, folder)
+
+
+class SequenceClassifier(TaskHead):
     """Logits of a class for the whole input, (B, classes), from the pooled [CLS]. Slides: "Fine-tuning".
 
     >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> SequenceClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
     torch.Size([1, 3])
     """
+    files, pooled = ("BertForSequenceClassification", "classifier"), True
 
     def __init__(self, bert: BERT, classes: int):
         super().__init__()
@@ -266,13 +292,14 @@ class SequenceClassifier(nn.Module):
         return self.head(self.dropout(self.bert(tokens, token_types, mask).sentence))
 
 
-class TokenClassifier(nn.Module):
+class TokenClassifier(TaskHead):
     """Logits of a class for every token, (B, T, classes): tagging, named entities.
 
     >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> TokenClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
     torch.Size([1, 4, 3])
     """
+    files = ("BertForTokenClassification", "classifier")
 
     def __init__(self, bert: BERT, classes: int):
         super().__init__()
@@ -289,7 +316,7 @@ class TokenClassifier(nn.Module):
         return self.head(self.dropout(self.bert(tokens, token_types, mask).tokens))
 
 
-class QuestionAnswering(nn.Module):
+class QuestionAnswering(TaskHead):
     """Logits of where an answer starts and where it ends, (B, T) each, as for SQuAD; minus infinity at padding.
 
     >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
@@ -297,6 +324,7 @@ class QuestionAnswering(nn.Module):
     >>> QuestionAnswering(bert).span(torch.tensor([[1, 5, 6, 2]])).shape
     torch.Size([1, 2])
     """
+    files, classes = ("BertForQuestionAnswering", "qa_outputs"), 2
 
     def __init__(self, bert: BERT):
         super().__init__()

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from course_lib.hub import HubError
 from course_lib.transformer._files import read
@@ -36,6 +36,34 @@ COPIES = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.wei
 def load(cls: type, name: str | Path) -> nn.Module:
     """BERT from a folder in the format of Hugging Face, or by its name; see `BERT.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
+    model, absent = _built(cls, config, tensors, where)
+    if absent:
+        warnings.warn(f"{where} lacks {listed(names[0] for names in absent.values())}: {listed(absent)} keep their first, "
+                      "random weights", stacklevel=3)
+    return model.eval()
+
+
+def load_head(cls: type, bert: type, name: str | Path) -> nn.Module:
+    """A BERT fine-tuned for a task; see `TaskHead.from_pretrained`. Raises HubError."""
+    config, tensors, where = read(name)
+    kind, layer = cls.files
+    kinds = config.get("architectures") or [kind]
+    if kind not in kinds:
+        raise HubError(f"{where}: architectures is {kinds}; expected {kind}, for a {cls.__name__}")
+    head = {part: tensors.pop(f"{layer}.{part}", None) for part in ("weight", "bias")}
+    if lacking := [f"{layer}.{part}" for part, t in head.items() if t is None]:
+        raise HubError(f"{where} lacks {listed(lacking)}; expected the file of a {kind}")
+    encoder, absent = _built(bert, config, tensors, where)
+    absent = {ours: names for ours, names in absent.items() if ours.startswith("pooler.") and cls.pooled}
+    if absent:
+        raise HubError(f"{where} lacks {listed(names[0] for names in absent.values())}, which a {cls.__name__} reads")
+    model = cls(encoder) if cls.classes is not None else cls(encoder, len(head["bias"]))
+    fill(model.head, head, where, {part: f"{layer}.{part}" for part in head}, {})
+    return model.eval()
+
+
+def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> tuple[nn.Module, dict[str, tuple[str, ...]]]:
+    """A BERT with these tensors, and the names, ours and the file's, of what the file lacks and may lack."""
     expect(where, config, "model_type", "bert")
     for key, value in (("position_embedding_type", "absolute"), ("is_decoder", False), ("add_cross_attention", False)):
         expect(where, {key: value} | config, key, value)
@@ -65,25 +93,41 @@ def load(cls: type, name: str | Path) -> nn.Module:
     state = model.state_dict()
     fill(model, found | {ours: state[ours] for ours in absent}, where,
          {ours: theirs[0] if len(theirs) == 1 else " + ".join(theirs) for ours, theirs in names.items()}, tensors)
-    if absent:
-        warnings.warn(f"{where} lacks {listed(names[ours][0] for ours in absent)}: {listed(absent)} keep their first, "
-                      "random weights", stacklevel=3)
-    return model.eval()
+    return model, {ours: names[ours] for ours in absent}
 
 
 def save(model: nn.Module, folder: str | Path) -> None:
     """Write config.json and model.safetensors as BertForPreTraining reads them."""
+    write(folder, _config(model, "BertForPreTraining"), _tensors(model))
+
+
+def save_head(model: nn.Module, folder: str | Path) -> None:
+    """Write config.json and model.safetensors as the Hugging Face class of the task reads them."""
+    kind, layer = model.files
+    labels = {str(k): f"LABEL_{k}" for k in range(model.head.out_features)}
+    tensors = {name: t for name, t in _tensors(model.bert).items()
+               if name.startswith("bert.") and (model.pooled or not name.startswith("bert.pooler."))}
+    tensors |= {f"{layer}.{part}": t for part, t in model.head.state_dict().items()}
+    write(folder, _config(model.bert, kind) | {"id2label": labels, "label2id": {v: int(k) for k, v in labels.items()}}, tensors)
+
+
+def _config(model: nn.Module, kind: str) -> dict:
+    """What config.json says of a BERT that is read as this class."""
     s = model.config
-    config = {
-        "architectures": ["BertForPreTraining"], "model_type": "bert", "vocab_size": s.vocab_size,
+    return {
+        "architectures": [kind], "model_type": "bert", "vocab_size": s.vocab_size,
         "max_position_embeddings": s.window, "num_hidden_layers": s.layers, "num_attention_heads": s.heads,
         "hidden_size": s.d_model, "intermediate_size": s.d_ff or 4 * s.d_model, "type_vocab_size": s.token_types,
         "hidden_act": {"gelu_tanh": "gelu_new"}.get(s.activation, s.activation), "hidden_dropout_prob": s.dropout,
         "attention_probs_dropout_prob": s.dropout, "layer_norm_eps": s.eps, "tie_word_embeddings": True}
+
+
+def _tensors(model: nn.Module) -> dict[str, Tensor]:
+    """The tensors of a BERT by the file's names."""
     state, tensors = model.state_dict(), {}
     for ours, theirs in _names(model).items():
         tensors |= dict(zip(theirs, state[ours].chunk(len(theirs))))
-    write(folder, config, tensors)
+    return tensors
 
 
 def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:

@@ -1,11 +1,16 @@
 """Against Hugging Face's transformers: BERT both ways, its losses, its heads for tasks."""
 from __future__ import annotations
 
+import json
+
 import pytest
 import torch
+from safetensors.torch import load_file
 
+from course_lib.hub import HubError
 from course_lib.transformer import pretrained_bert
 from course_lib.transformer.bert import BERT, PretrainingBatch, QuestionAnswering, SequenceClassifier, TokenClassifier
+from tests.support.hugging_face import store
 from tests.support.random import rng
 from tests.support.tensors import same
 from tests.transformer.bert_checks import MASK, TOKENS, TYPES
@@ -87,6 +92,66 @@ def test_the_same_heads(tmp_path, cls, head):
     ours.head.load_state_dict(model.classifier.state_dict())
     got, want = ours(TOKENS, TYPES, MASK), asked(model).logits
     same(got if got.dim() == 2 else got[MASK], want if got.dim() == 2 else want[MASK], 1e-5)
+
+
+# --- the files of a fine-tuned BERT ------------------------------------------------------------------------------------
+
+TASKS = {SequenceClassifier: "BertForSequenceClassification", TokenClassifier: "BertForTokenClassification",
+         QuestionAnswering: "BertForQuestionAnswering"}
+
+
+def outputs(model):
+    """Ours as theirs gives it: logits, or starts and ends, at real tokens where there is one for each."""
+    if isinstance(model, QuestionAnswering):
+        return [logits[MASK] for logits in model(TOKENS, TYPES, MASK)]
+    if isinstance(model, (SequenceClassifier, TokenClassifier)):
+        logits = model(TOKENS, TYPES, MASK)
+    else:
+        answer = asked(model)
+        if hasattr(answer, "start_logits"):
+            return [answer.start_logits[MASK], answer.end_logits[MASK]]
+        logits = answer.logits
+    return [logits if logits.dim() == 2 else logits[MASK]]
+
+
+@pytest.mark.parametrize("cls", TASKS, ids=lambda cls: cls.__name__)
+def test_a_fine_tuned_bert_and_the_way_back(tmp_path, cls):
+    options = {} if cls is QuestionAnswering else {"num_labels": 3}
+    model = theirs(TASKS[cls], **options)
+    model.save_pretrained(tmp_path / "theirs")
+    ours = cls.from_pretrained(tmp_path / "theirs")
+    assert isinstance(ours, cls) and not ours.training
+    same(outputs(ours), outputs(model), 1e-5)
+    ours.save_pretrained(tmp_path / "ours")
+    again, report = type(model).from_pretrained(tmp_path / "ours", output_loading_info=True)
+    assert not any(report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))
+    assert again.config.num_labels == model.config.num_labels
+    same(outputs(again.eval()), outputs(model), 1e-5)
+    same(outputs(cls.from_pretrained(tmp_path / "ours")), outputs(ours), 0)
+
+
+@pytest.mark.parametrize("cls, kind", [(cls, kind) for cls in TASKS for kind in TASKS.values() if kind != TASKS[cls]])
+def test_the_file_of_another_task_is_refused(tmp_path, cls, kind):
+    theirs(kind).save_pretrained(tmp_path)
+    with pytest.raises(HubError, match=rf"architectures is \['{kind}'\]; expected {TASKS[cls]}, for a {cls.__name__}"):
+        cls.from_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    del config["architectures"]                                     # then the tensors tell, as far as they can
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    if (cls, kind) != (TokenClassifier, TASKS[SequenceClassifier]):                 # has all that it reads
+        with pytest.raises(HubError, match="lacks (classifier|qa_outputs|bert.pooler)"):
+            cls.from_pretrained(tmp_path)
+
+
+def test_a_head_that_is_missing_or_misshapen_is_named(tmp_path):
+    theirs("BertForPreTraining").save_pretrained(tmp_path)
+    with pytest.raises(HubError, match="architectures is .*BertForPreTraining"):
+        TokenClassifier.from_pretrained(tmp_path)
+    SequenceClassifier(BERT(dict(vocab_size=11, window=16, layers=1, heads=3, d_model=12)), 3).save_pretrained(tmp_path)
+    tensors, config = load_file(tmp_path / "model.safetensors"), json.loads((tmp_path / "config.json").read_text())
+    store(tmp_path, tensors | {"classifier.weight": torch.zeros(3, 11)}, config)
+    with pytest.raises(HubError, match=r"classifier.weight gives weight the shape \(3, 11\); by config.json it is \(3, 12\)"):
+        SequenceClassifier.from_pretrained(tmp_path)
 
 
 def test_the_same_spans(tmp_path):
