@@ -1,7 +1,7 @@
 """The first code cell of every chapter, written in one place; `nb.py` puts it there and keeps it fresh.
 
-On Colab it installs the library if that is missing, by the ranges of pyproject.toml, which Colab's own torch satisfies:
-pip leaves it alone. Elsewhere it does nothing. Its one line of output names a version and a device, and so is the one
+On Colab it installs the library if that is missing, from the repository's address or, in a copy without one, from a wheel
+that was uploaded; by the ranges of pyproject.toml, which Colab's own torch satisfies: pip leaves it alone. Elsewhere it does nothing. Its one line of output names a version and a device, and so is the one
 output that is not compared when the notebooks are tested.
 """
 from __future__ import annotations
@@ -31,8 +31,13 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 print(f"course_lib {{course_lib.__version__}} on {{device}}")"""
 
 INSTALL = '%pip install --quiet "course-lib @ git+{url}@{branch}"'
-NO_ADDRESS = """raise ModuleNotFoundError("This copy of the course has no address yet: "
-                              "upload the folder course_lib beside the notebook")"""
+NO_ADDRESS = """from pathlib import Path
+    wheels = sorted(map(str, Path().glob("course_lib-*.whl")))
+    if not wheels:
+        raise ModuleNotFoundError("This copy of the course has no address yet: run "
+                                  "`pip wheel --no-deps .` in its folder, upload "
+                                  "course_lib-*.whl, and run this cell again")
+    %pip install --quiet {wheels[-1]}"""
 
 
 def text(repository: dict) -> str:

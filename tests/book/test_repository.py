@@ -243,9 +243,14 @@ def test_setup_cell_elsewhere_says_what_to_do(monkeypatch):
         execute(setup_cell.text(REPOSITORY), monkeypatch, installed=False, on_colab=False)
 
 
-def test_setup_cell_without_an_address_says_so(monkeypatch):
-    with pytest.raises(ModuleNotFoundError, match="no address yet"):
+def test_setup_cell_without_an_address_says_what_to_upload_and_installs_it(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="no address yet: run `pip wheel --no-deps .` .* upload course_lib-"):
         execute(setup_cell.text({"url": ""}), monkeypatch, installed=False, on_colab=True)
+    for version in ("0.1.0", "0.2.0"):
+        (tmp_path / f"course_lib-{version}-py3-none-any.whl").write_bytes(b"")
+    asked = execute(setup_cell.text({"url": ""}), monkeypatch, installed=False, on_colab=True)
+    assert asked == ["install --quiet course_lib-0.2.0-py3-none-any.whl"]
 
 
 def test_what_an_install_changed_is_seen():
