@@ -16,7 +16,9 @@ from course_lib.records import FILE  # noqa: E402
 from tools.results_page import read  # noqa: E402
 
 SHOWN = (
+    "independent-caltech-silhouettes",                               # chapter 03
     "nade-binarized-mnist",                                          # chapter 04
+    "nade-caltech-silhouettes",                                      # chapter 04
     "rnade-red-wine",                                                # chapter 05
     "made-digits",                                                   # chapter 06
     "made-binarized-mnist-8000",                                     # chapter 06

@@ -69,6 +69,10 @@ RUNS: dict[str, Run] = {run.name: run for run in (
             {"epochs": 60, "batch_size": 50, "lr": 0.005, "schedule": "cosine"},
             weights="fvsbn-caltech-silhouettes"),
     )),
+    Run("independent-caltech-silhouettes", "caltech101_silhouettes", (
+        Row("independent pixels", markov_chain, recipes.by_counting, {"n": 784, "m": 0},
+            candidates=ALPHAS),
+    )),
     Run("nltcs", "nltcs", (
         *(Row(f"Markov chain of order {m}" if m else "independent variables", markov_chain, recipes.by_counting,
               {"n": 16, "m": m}, candidates=ALPHAS) for m in (0, 1, 2, 3, 5, 7, 10)),
