@@ -16,7 +16,8 @@ FILE = Path(__file__).parent / "records.json"
 def read(name: str) -> dict[str, Any]:
     """One record: its `unit`, its `note`, the `command` that made it, `rows` and `papers`.
 
-    Each of `rows` has the model, its parameters and its test figure (`mean`, `standard_error`, `over`); each of
+    Each of `rows` has the model, its parameters and its test figure (`mean`, `standard_error`, `over`), or in a record
+    of speed, `speed-...`, the contender as the model and its `seconds`; each of
     `papers` the model, the value, the authors, the address of the text in which the value was read (`source`) and, if
     that is not the authors' own, whose text it is (`by`). Raises ValueError for a record that is not there.
     """

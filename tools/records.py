@@ -37,6 +37,7 @@ SHOWN = (
     "translation-multi30k",                                          # chapter 15
     "gpt-tiny-shakespeare",                                          # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16
+    "speed-gpt-cache",                                               # chapter 16
     "bert-english",                                                  # chapter 18
     "bert-ewt",                                                      # chapter 18
     "bert-sst2",                                                     # chapter 18
@@ -55,6 +56,11 @@ def copy(records: list[dict], papers: dict[str, Any]) -> str:
     shown = {}
     for name in SHOWN:
         record = by_name[name]
+        if record["kind"] == "speed":
+            rows = [{"model": each["name"], "seconds": each["seconds"]} for each in record["contenders"]]
+            shown[name] = {"unit": record["clock"], "note": f"{record['title']}. {record['text']}",
+                           "command": record["command"], "rows": rows, "papers": []}
+            continue
         rows = [{key: row[key] for key in ("model", "parameters", "test")} for row in record["rows"]]
         beside = [{key: figure[key] for key in ("model", "value", "authors", "source", "by") if key in figure}
                   for figure in papers["figure"] if figure["data"] == record["data"]["name"] and "value" in figure]

@@ -10,9 +10,10 @@ import torch.nn.functional as F
 from torch import nn
 
 from benchmarks.speed.comparison import Comparison, peer
+from course_lib.autoregressive import AutoregressiveModel
 from course_lib.decoding import greedy
 from course_lib.transformer.bert import BERT, PretrainingBatch
-from course_lib.transformer.gpt import GPT
+from course_lib.transformer.gpt import GPT, GPTConfig
 from course_lib.transformer.positions import SinusoidalPositions
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
@@ -86,6 +87,30 @@ def gpt_greedy(batch: int) -> Callable[[], Comparison]:
             calls, fast="course_lib", slow=PEER, at_least=1.6)
 
     return comparison
+
+
+class Recomputes(GPT):
+    """GPT that reads everything again for every token: the view that the base class derives from `conditionals`."""
+
+    start, predict = AutoregressiveModel.start, AutoregressiveModel.predict
+    update, select = AutoregressiveModel.update, AutoregressiveModel.select
+
+
+def gpt_cache() -> Comparison:
+    """Six layers, six heads, width 192, window 256: what the cache saves, for a short text and for a full window."""
+    torch.manual_seed(0)
+    config = GPTConfig(vocab_size=65, window=256, layers=6, heads=6, d_model=192, bos_id=0)
+    ours, again = GPT(config).eval(), Recomputes(config).eval()
+    again.load_state_dict(ours.state_dict())
+    calls = {"course_lib": lambda: greedy(ours, 256).tokens, "recomputed": lambda: greedy(again, 256).tokens,
+             "course_lib, 64 tokens": lambda: greedy(ours, 64).tokens,
+             "recomputed, 64 tokens": lambda: greedy(again, 64).tokens}
+    if not torch.equal(calls["course_lib, 64 tokens"](), calls["recomputed, 64 tokens"]()):
+        raise AssertionError("the two write different tokens: there is nothing to compare")
+    return Comparison(
+        "GPT, 6 layers, width 192: 256 tokens with and without a cache",
+        "Greedy, batch 1, after the start token. Same weights, same tokens; the peer reads all of them again for each.",
+        calls, fast="course_lib", slow="recomputed", at_least=2.0)
 
 
 # --- BERT ------------------------------------------------------------------------------------------------------------
@@ -194,6 +219,7 @@ COMPARISONS = {
     "speed-gpt-step": gpt_step,
     "speed-gpt-greedy-1": gpt_greedy(1),
     "speed-gpt-greedy-8": gpt_greedy(8),
+    "speed-gpt-cache": gpt_cache,
     "speed-bert-step": bert_step,
     "speed-translation-step": translation_step,
     "speed-translation-greedy": translation_greedy,

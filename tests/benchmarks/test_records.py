@@ -127,7 +127,8 @@ def test_the_targets_of_this_stage_are_asked_for():
     assert {name: r["target"]["at_least"] for name, r in SPEEDS.items()} == {
         "speed-fvsbn-sampling": 100, "speed-nade-step": 1 / 0.75, "speed-nade-sampling": 1, "speed-made-sampling-500": 25,
         "speed-made-sampling-8000": 100, "speed-made-step": 1, "speed-gpt-step": 1, "speed-gpt-greedy-1": 1.6,
-        "speed-gpt-greedy-8": 1.6, "speed-bert-step": 2.2, "speed-translation-step": 1.1, "speed-translation-greedy": 1,
+        "speed-gpt-greedy-8": 1.6, "speed-gpt-cache": 2, "speed-bert-step": 2.2, "speed-translation-step": 1.1,
+        "speed-translation-greedy": 1,
         "speed-lstm-step": round(1 / 1.6, 4), "speed-gru-step": round(1 / 1.25, 4), "speed-pixelcnn-sampling": 50,
         "speed-gated-pixelcnn-sampling": 100}
 
