@@ -24,6 +24,7 @@ def run(path: Path) -> None:
     """All cells, with random images of 28 x 28 pixels for binarized MNIST, and one epoch in the place of many."""
     import matplotlib
     import torch
+    from IPython.core.inputtransformer2 import TransformerManager
 
     import course_lib.data
     import course_lib.training
@@ -43,7 +44,8 @@ def run(path: Path) -> None:
     course_lib.training.fit = lambda *args, **options: fit(*args, **{**options, "epochs": 1})
     matplotlib.use("agg")
     names: dict = {}
-    for number, source in enumerate(switched(path)):
+    as_python = TransformerManager().transform_cell              # the set-up cell has a line that is IPython's
+    for number, source in enumerate(map(as_python, switched(path))):
         exec(compile(source, f"{path.stem}, code cell {number}", "exec"), names)
     if not asked:
         sys.exit(f"{path.stem} never loaded the data that its constant names")

@@ -130,11 +130,11 @@ def _(question, passages, share):
 
 @wrong("planted_passages: as the page has it", called="as_given")
 def _(question, passages, share):
-    def longest_run(passage):
+    def longest_piece(passage):
         pieces = [n for n in range(len(question) + 1) if passage[:n] == question[:n]]
         return max(pieces)
 
-    return [longest_run(passage) > share * len(passage) for passage in passages]
+    return [longest_piece(passage) > share * len(passage) for passage in passages]
 
 
 @wrong("planted_passages: the boundary alone mended", called="from_the_start")
