@@ -1,14 +1,16 @@
-"""Exercises that grade themselves: `check`, `hint`, `solution` and `gap` in a notebook, `evaluate` from Python,
-`python -m course_lib.grading` for classes. One definition of each exercise stands behind them all.
+"""Exercises that grade themselves: `check`, `hint`, `solution`, `gap`, `progress` and `next_exercise` in a notebook,
+`evaluate` from Python, `python -m course_lib.grading` for classes. One definition of each exercise stands behind them all.
 
 The package itself holds the references, in the open: `check` and `evaluate` are for learning. Marks for credit come
 from the command line, which runs each answer in a sandbox that does not hold them.
 """
 from importlib import import_module
 
-__all__ = ["EXERCISES", "Exercise", "Report", "check", "evaluate", "gap", "hint", "score", "solution"]
+__all__ = ["EXERCISES", "Exercise", "Report", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score",
+           "solution"]
 _HOMES = {"EXERCISES": "bank", "Exercise": "exercise.exercise", "Report": "judge.report", "check": "learner",
-          "evaluate": "judge.judge", "gap": "learner", "hint": "learner", "score": "open_questions", "solution": "learner"}
+          "evaluate": "judge.judge", "gap": "learner", "hint": "learner", "next_exercise": "standing",
+          "progress": "standing", "score": "open_questions", "solution": "learner"}
 
 
 def __getattr__(name):

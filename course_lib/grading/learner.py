@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
-from course_lib.grading import kept
+from course_lib.grading import kept, standing
 from course_lib.grading.bank import get
 from course_lib.grading.judge.hints import heading, in_order, unseen
 from course_lib.grading.judge.judge import evaluate
@@ -22,7 +22,7 @@ _last: dict[str, Report] = {}              # what its last check said
 
 
 def check(answer: str | Callable, seed: int | None = None) -> None:
-    """Judge your answer and print what came out.
+    """Judge your answer, print what came out, and keep it for `progress`.
 
     answer: the exercise's id, then your function is found by that name where you call; or the function itself.
     seed: draws the inputs; a message about a wrong answer names the one that was used.
@@ -38,6 +38,10 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         return
     _last[name] = evaluate(name, fn, seed)
     print(wrapped(_last[name]))
+    try:
+        standing.record(_last[name])
+    except (OSError, ValueError) as problem:
+        print(textwrap.fill(f"This is not in your progress: {problem}", WIDTH))
 
 
 def defined(name: str, frame) -> Callable | None:

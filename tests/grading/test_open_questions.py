@@ -112,10 +112,11 @@ def test_rows_that_are_none_are_left_out_and_a_broken_file_is_never_written_over
         assert (folder / kept.FILE).read_text() == broken
 
 
-@pytest.mark.parametrize("name, value", [("COURSE_PROGRESS", "off"), ("PYTEST_CURRENT_TEST", "a test")])
+@pytest.mark.parametrize("name, value", [("COURSE_PROGRESS", "off"), ("PYTEST_CURRENT_TEST", "a test"),
+                                         ("PYTEST_VERSION", "9")])
 def test_nothing_is_kept_where_that_is_said_or_while_tests_run(tmp_path, monkeypatch, name, value):
-    monkeypatch.delenv("PYTEST_CURRENT_TEST", raising=False)
-    monkeypatch.delenv("COURSE_PROGRESS", raising=False)
+    for one in ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "COURSE_PROGRESS"):
+        monkeypatch.delenv(one, raising=False)
     kept.keep("scores", "a", 1, tmp_path)
     assert kept.read(tmp_path) == {"scores": {"a": 1}}
     monkeypatch.setenv(name, value)

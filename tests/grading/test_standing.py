@@ -1,0 +1,216 @@
+"""progress and next_exercise: what check keeps, what is told of it, and that nothing of it is lost."""
+from __future__ import annotations
+
+import inspect
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+
+import pytest
+
+from course_lib.grading import EXERCISES, check, kept, next_exercise, progress, standing
+from course_lib.grading.bank import CHAPTERS
+from course_lib.grading.judge.report import STATES, Report
+from tests.conftest import ROOT
+
+NAME = "fvsbn_conditionals"
+right = EXERCISES[NAME].solve
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kept, "keeps", lambda: True)
+    return tmp_path
+
+
+def reported(name, state, earned, misconception=None):
+    return Report(name, state, earned, EXERCISES[name].possible, misconception)
+
+
+def said(capsys, call, *args):
+    capsys.readouterr()
+    call(*args)
+    return capsys.readouterr().out
+
+
+def solve(*names):
+    for name in names:
+        standing.record(reported(name, "right", EXERCISES[name].possible))
+
+
+def test_a_check_leaves_a_line_and_a_later_failure_takes_nothing_away(folder, capsys):
+    def fvsbn_conditionals(x, W, c):
+        raise NotImplementedError
+
+    check(fvsbn_conditionals)
+    assert kept.read() == {}                                         # nothing was tried
+
+    def fvsbn_conditionals(x, W, c):                                 # noqa: F811
+        return right(x, W, c).detach()
+
+    check(fvsbn_conditionals)
+    line = kept.read()["exercises"][NAME]
+    assert (line["state"], line["tries"]) == ("wrong_gradient", 1) and 0 < line["best"] == line["earned"] < 6
+
+    def fvsbn_conditionals(x, W, c):                                 # noqa: F811
+        return right(x, W, c)
+
+    check(fvsbn_conditionals)
+    assert "■ fvsbn_conditionals          6 of  6, 2 tries\n" in said(capsys, progress, 3)
+
+    def fvsbn_conditionals(x, W, c):                                 # noqa: F811
+        return 0
+
+    check(fvsbn_conditionals)
+    line = kept.read()["exercises"][NAME]
+    assert (line["earned"], line["best"], line["tries"]) == (0, 6, 3)
+    assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, "03")
+
+
+def test_all_chapters_in_one_picture(folder, capsys):
+    solve(NAME)
+    standing.record(reported("fvsbn_sample", "wrong_value", 2))
+    standing.record(reported("train_fvsbn", "error", 0))
+    out = said(capsys, progress)
+    rows = out.splitlines()
+    chapter = CHAPTERS[2].EXERCISES
+    assert len(rows) == len(CHAPTERS) + 2 and max(map(len, rows)) <= standing.WIDTH
+    assert rows[2].startswith("03 fvsbn ") and "■◩" in rows[2]
+    assert f" 1 of {len(chapter):2}    8 of {sum(one.possible for one in chapter):3} points" in rows[2]
+    assert f"1 of {len(EXERCISES)}    8 of {sum(one.possible for one in EXERCISES.values())} points" in rows[-2]
+    assert rows[0].count("·") == len(CHAPTERS[0].EXERCISES) and rows[-1] == standing.LEGEND
+
+
+def test_every_exercise_has_a_line_in_its_chapter(folder, capsys):
+    longest = max(EXERCISES, key=len)
+    for _ in range(12):
+        standing.record(reported(longest, max(STATES, key=lambda one: len(STATES[one]) * (one not in standing.NO_TRY)), 0))
+    shown = "".join(said(capsys, progress, number) for number in range(1, len(CHAPTERS) + 1))
+    assert all(f"· {name} " in shown for name in EXERCISES if name != longest) and f"□ {longest} " in shown
+    assert max(map(len, shown.splitlines())) <= standing.WIDTH
+
+
+@pytest.mark.parametrize("chapter", [0, 21, "x", "attention"])
+def test_a_chapter_that_there_is_not(folder, chapter):
+    with pytest.raises(ValueError, match=r"chapter is .*; it is 1 to 20, or None for all"):
+        progress(chapter)
+
+
+def test_an_exercise_whose_checks_changed_is_told_so_and_has_no_points(folder, capsys, monkeypatch):
+    solve(NAME)
+    monkeypatch.setattr(type(EXERCISES[NAME]), "version", property(lambda self: "another"))
+    assert "◇ fvsbn_conditionals          0 of  6, 1 try; right\n" in said(capsys, progress, 3)
+    assert "You had solved it; its checks have changed since." in said(capsys, next_exercise)
+    standing.record(reported(NAME, "wrong_value", 2))
+    assert "◇ fvsbn_conditionals          2 of  6, 2 tries; wrong value\n" in said(capsys, progress, 3)
+    solve(NAME)
+    assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, 3)
+
+
+def test_what_to_do_next(folder, capsys):
+    first = [one.id for one in CHAPTERS[0].EXERCISES]
+    easiest = min(CHAPTERS[0].EXERCISES, key=lambda one: one.difficulty)
+    assert said(capsys, next_exercise).startswith(f"{easiest.id}: {easiest.title}\nChapter 01, difficulty 1 ")
+
+    exercise = EXERCISES[NAME]
+    name, sentence = next(iter(exercise.misconceptions.items()))
+    for tries in range(1, standing.STUCK):                           # begun: go on with it, and what was wrong
+        standing.record(reported(NAME, "wrong_value", 2, name))
+        head, _, why = said(capsys, next_exercise).split("\n", 2)
+        assert head == f"{NAME}: {exercise.title}"
+        assert " ".join(why.split()) == f"You have 2 of its 6 points. The last check said: {sentence}"
+        assert kept.read()["exercises"][NAME]["tries"] == tries
+    standing.record(reported(NAME, "wrong_value", 2, name))           # the fifth time: another of that chapter, easiest first
+    other = min((one for one in CHAPTERS[2].EXERCISES if one.id != NAME), key=lambda one: one.difficulty)
+    out = " ".join(said(capsys, next_exercise).split())
+    assert out.startswith(f"{other.id}: ") and f'{NAME} has taken 5 tries: hint("{NAME}")' in out
+
+    solve(*(one.id for one in CHAPTERS[2].EXERCISES))                 # the chapter is done: the next one
+    easiest = min(CHAPTERS[3].EXERCISES, key=lambda one: one.difficulty)
+    assert said(capsys, next_exercise).startswith(f"{easiest.id}: ")
+    solve(*(one.id for chapter in CHAPTERS[3:] for one in chapter.EXERCISES))
+    assert said(capsys, next_exercise).partition(":")[0] in first     # what was left out
+    solve(*first, *(one.id for one in CHAPTERS[1].EXERCISES))
+    assert said(capsys, next_exercise) == f"All {len(EXERCISES)} exercises are solved.\n"
+
+
+def test_where_all_that_is_open_has_taken_five_tries_one_of_them_is_named(folder, capsys):
+    solve(*(name for name in EXERCISES if name != NAME))
+    for _ in range(standing.STUCK):
+        standing.record(reported(NAME, "wrong_value", 2))
+    assert said(capsys, next_exercise).startswith(f"{NAME}: ")
+
+
+@pytest.mark.parametrize("line", [None, 3, "right", [], {}, {"tries": "many"}, {"misconception": [], "version": 1, "best": None},
+                                  {"best": True, "possible": {}, "date": 5, "state": []}])
+def test_a_line_that_is_none_counts_as_none(folder, line, capsys):
+    (folder / kept.FILE).write_text(json.dumps({"exercises": {NAME: line, "no_such_exercise": 1}}))
+    progress()
+    assert "· fvsbn_conditionals          0 of  6\n" in said(capsys, progress, 3)
+    next_exercise()
+    solve(NAME)
+    assert kept.read()["exercises"][NAME]["tries"] == 1 and kept.read()["exercises"]["no_such_exercise"] == 1
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"exercises": []}'])
+def test_a_file_that_cannot_be_read_is_left_alone_and_the_verdict_stands(folder, text, capsys):
+    (folder / kept.FILE).write_text(text)
+
+    def fvsbn_conditionals(x, W, c):
+        return right(x, W, c)
+
+    out = said(capsys, check, fvsbn_conditionals)
+    assert "fvsbn_conditionals: right (6 of 6 points)" in out
+    assert "This is not in your progress: " in out and kept.FILE in out
+    assert (folder / kept.FILE).read_text() == text
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything can be written to")
+def test_a_folder_that_cannot_be_written(folder, capsys):
+    folder.chmod(0o500)
+    assert "This is not in your progress: " in said(capsys, check, right)
+
+
+def add(folder, times):
+    kept.keeps = lambda: True
+    for _ in range(times):
+        kept.change("exercises", NAME, lambda old: (old or 0) + 1, folder)
+
+
+def test_two_notebooks_at_once_lose_nothing(tmp_path):
+    several = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    processes = [several.Process(target=add, args=(tmp_path, 40)) for _ in range(3)]
+    [one.start() for one in processes]
+    [one.join() for one in processes]
+    assert kept.read(tmp_path) == {"exercises": {NAME: 120}}
+
+
+@pytest.mark.parametrize("environment, kept_there", [({}, True), ({"COURSE_PROGRESS": "off"}, False),
+                                                     ({"PYTEST_VERSION": "9"}, False), ({"PYTEST_CURRENT_TEST": "a"}, False)])
+def test_it_is_kept_outside_of_tests_only(tmp_path, environment, kept_there):
+    code = ("from course_lib.grading import check, progress\n"
+            "def bernoulli_chain_loglik(*args):\n    return 0\n"
+            "check('bernoulli_chain_loglik')\nprogress(1)\n")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COURSE_"))}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False,
+                          env={**clean, "PYTHONPATH": str(ROOT), **environment})
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / kept.FILE).exists() == kept_there
+    assert ("□ bernoulli_chain_loglik" in done.stdout) == kept_there
+
+
+def test_the_page_that_says_what_is_kept_shows_calls_that_work(folder, capsys):
+    text = (ROOT / "book" / "what-is-judged.md").read_text("utf-8")
+    code = text.partition("## What is kept")[2].partition("```python")[2].partition("```")[0]
+    exec(code, {})
+    out = capsys.readouterr().out
+    assert out.count(standing.LEGEND) == 2 and "Chapter 01, difficulty" in out
+    for name in kept_lines():
+        assert name in inspect.getsource(standing.record)
+
+
+def kept_lines():
+    return ("state", "earned", "best", "tries", "date")
