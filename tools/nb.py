@@ -37,7 +37,7 @@ UNSTABLE = [
     (re.compile(r"(?<= at )0x[0-9a-f]{6,}"), "0x..."),
     (re.compile(r"(?<![\w.])/(?:[^\s/:'\"<>]+/)*(?=(?:course_lib|site-packages|python3\.\d+)/)"), ""),
 ]
-ENVIRONMENT = {"TQDM_DISABLE": "1", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
+ENVIRONMENT = {"TQDM_DISABLE": "1", "PYTHONHASHSEED": "0", "COURSE_PROGRESS": "off", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
                "CUDA_VISIBLE_DEVICES": "",
                "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
 
