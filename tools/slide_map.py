@@ -38,7 +38,8 @@ DECKS = {
 CHAPTERS = {number: c["title"] for number, c in chapters().items()}
 FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
 PRACTICE = re.compile(r"demo:( #[a-z0-9-]+)+(; exercise:( [A-Za-z0-9_]+)+)?|exercise:( [A-Za-z0-9_]+)+")
-ADDED = {"03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}, "04": {"prove-it"}}               # by the course
+ADDED = {"01": {"part-one-pixels", "part-two-text"}, "04": {"prove-it"},                           # by the course
+         "03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}
 
 
 @dataclass(frozen=True)

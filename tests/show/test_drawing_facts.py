@@ -12,11 +12,12 @@ from course_lib import hub
 from course_lib.basics import MLP
 from course_lib.data.toy_stories import ADJECTIVES, SUBJECTS
 from course_lib.data.toy_translation import to_ids, translate, vocabularies
-from course_lib.density import FVSBN, MADE, NADE
+from course_lib.density import FVSBN, MADE, NADE, Tabular
 from course_lib.pixels import CausalConv2d, GatedPixelCNN, MaskedConv2d, PixelCNN
 from course_lib.recurrent import LSTMCell, RecurrentLM
 from course_lib.show.architectures import (
     bert,
+    dropped_arrows,
     encoder_decoder,
     gpt,
     made,
@@ -70,6 +71,15 @@ def test_the_perceptron_has_the_numbers_and_shapes_of_the_model():
 
 
 # --- density ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_dropped_arrows_are_those_of_the_tables():
+    said = re.findall(r"(\d+) numbers", texts("dropped_arrows"))
+    tables = [Tabular(4, parents) for parents in dropped_arrows.GRAPHS.values()]
+    assert said == [str(sum(p.numel() for p in table.parameters())) for table in tables]
+    kept = sum(len(table.parents(i)) for table in tables for i in range(4))
+    svg = drawing("dropped_arrows").svg
+    assert svg.count('cd-line cd-flow') == kept == 12 and svg.count('cd-cross') == 4 * 6 - kept
 
 
 def test_fvsbn_has_a_weight_for_each_parameter_that_the_mask_leaves():
