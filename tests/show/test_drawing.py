@@ -14,9 +14,9 @@ from course_lib.show.architectures import _labels, make, sources
 from course_lib.show.architectures._canvas import Canvas
 from course_lib.show.drawing import FOLDER, SVG, drawing, drawings
 
-NAMES = ["bert", "birnn_cloze", "dropped_arrows", "encoder_decoder", "fvsbn", "gated_pixelcnn", "gpt", "look_back", "lstm", "made",
-         "mlp", "nade", "objectives", "pixelcnn", "pixeldefend", "query_key_value", "retrieval_augmented", "rnn", "skip_gram",
-         "transformer_block"]
+NAMES = ["bert", "birnn_cloze", "decoder_block", "dropped_arrows", "encoder_decoder", "fvsbn", "gated_pixelcnn", "gpt",
+         "look_back", "lstm", "made", "mlp", "nade", "objectives", "pixelcnn", "pixeldefend", "query_key_value",
+         "retrieval_augmented", "rnn", "skip_gram", "transformer_block"]
 
 
 def test_each_source_has_its_file_and_each_file_its_source():
@@ -31,7 +31,7 @@ def test_the_stored_file_is_what_the_source_makes(name):
 
 
 @pytest.mark.parametrize("wrong, told", [("nda", "nade"), ("GPT-2", "gpt"), ("encoder-decoder", "encoder_decoder"),
-                                         ("block", "transformer_block"), ("xyz", "drawings of bert, birnn_cloze, dropped_arrows")])
+                                         ("block", "transformer_block"), ("xyz", "drawings of bert, birnn_cloze, decoder_block")])
 def test_an_unknown_name_is_answered_with_the_nearest(wrong, told):
     with pytest.raises(ValueError, match=f"name is {wrong!r}; .*{told}"):
         drawing(wrong)
@@ -95,6 +95,7 @@ SAYS = {"bert": ["[MASK]", "[CLS]", "segment", "position", "without a causal mas
         "dropped_arrows": ["every later one", "x_1 to x_2", "pixel above", "keeps none", "crossed out"],
         "encoder_decoder": ["cross-attention", "causal mask", "shifted", "tied", "keys and values"],
         "birnn_cloze": ["gap", "forward network", "backward network", "No line comes from the gap"],
+        "decoder_block": ["three sums", "causal mask", "cross-attention", "queries come from u", "encoder's output"],
         "fvsbn": ["alpha_0^i", "sigma", "none is used twice", "Nobody reads x_4"],
         "gated_pixelcnn": ["vertical stack", "horizontal stack", "rows above", "mask A in the first layer", "leaves out"],
         "gpt": ["causal mask", "residual stream", "tied", "shifted by one"],

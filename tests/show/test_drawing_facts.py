@@ -17,6 +17,7 @@ from course_lib.pixels import CausalConv2d, GatedPixelCNN, MaskedConv2d, PixelCN
 from course_lib.recurrent import LSTMCell, RecurrentLM
 from course_lib.show.architectures import (
     bert,
+    decoder_block,
     dropped_arrows,
     encoder_decoder,
     gpt,
@@ -31,7 +32,7 @@ from course_lib.show.drawing import SVG, drawing
 from course_lib.transformer import GPTConfig
 from course_lib.transformer.attention import attention_weights
 from course_lib.transformer.bert import BERT, BERTConfig
-from course_lib.transformer.blocks import TransformerBlock
+from course_lib.transformer.blocks import DecoderBlock, TransformerBlock
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
@@ -199,6 +200,25 @@ def test_the_shapes_of_a_block_are_those_of_its_layers():
     with torch.no_grad():                                            # the equation at the foot is the library's
         u = x + block.attention(block.residual1.norm(x))
         assert torch.allclose(block(x), u + block.feed_forward(block.residual2.norm(u)), atol=1e-6)
+
+
+def test_a_decoder_block_has_its_shapes_masks_and_equations():
+    d = decoder_block
+    assert (d.T, d.S) == (len(encoder_decoder.TARGET), len(encoder_decoder.SOURCE))
+    block = DecoderBlock(d.D, d.HEADS, d.D_FF)
+    h, m = torch.randn(1, d.T, d.D), torch.randn(1, d.S, d.D)
+    met = []
+    block.feed_forward.widen.register_forward_hook(lambda layer, given, out: met.append(tuple(out.shape)))
+    z = block(h, m)
+    assert shapes("decoder_block") == {tuple(h.shape), tuple(m.shape), tuple(z.shape), *met, (d.T, d.T), (d.T, d.S)}
+    assert block.cross_attention.weights(h, m).shape[-2:] == (d.T, d.S)
+    assert len(signs("decoder_block", "plus")) == 3 and signs("decoder_block", "layer").count("layer norm") == 3
+    with torch.no_grad():                                            # the equations at the foot are the library's
+        u = block.residual1.norm(h + block.attention(h, causal=True))
+        w = block.residual2.norm(u + block.cross_attention(u, m))
+        assert torch.allclose(z, block.residual3.norm(w + block.feed_forward(w)), atol=1e-6)
+    near = torch.autograd.functional.jacobian(lambda h: block(h, m)[0, :, 0], h).abs().sum((1, 3)) > 0
+    assert torch.equal(near, torch.ones(d.T, d.T).tril().bool())     # the mask that is drawn
 
 
 def test_the_encoder_decoder_translates_the_sentence_of_the_chapter():
