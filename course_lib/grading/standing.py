@@ -33,7 +33,7 @@ def record(report: Report) -> None:
     exercise = get(report.exercise)
 
     def changed(old: Any) -> dict[str, Any]:
-        before = line_of(exercise, old)
+        before = kept_line(exercise, old)
         return {"state": report.state, "misconception": report.misconception, "earned": report.earned,
                 "best": max(report.earned, before["best"]), "possible": report.possible, "tries": before["tries"] + 1,
                 "version": exercise.version, "solved_before": before["solved_before"],
@@ -42,7 +42,7 @@ def record(report: Report) -> None:
     kept.change(SECTION, exercise.id, changed)
 
 
-def line_of(exercise: Exercise, found: Any) -> dict[str, Any]:
+def kept_line(exercise: Exercise, found: Any) -> dict[str, Any]:
     """What is kept of an exercise, as the exercise is now: points of another version do not count; that it was solved is
     remembered. What does not read as such a line counts as none."""
     line = {"state": "not_attempted", "earned": 0, "best": 0, "tries": 0, "version": "", "solved_before": False, "date": ""}
@@ -71,7 +71,7 @@ def lines(folder: Path | str = ".") -> dict[str, dict[str, Any]]:
     """Every exercise's id and its line, in the course's order."""
     found = kept.read(folder).get(SECTION)
     found = found if isinstance(found, dict) else {}
-    return {exercise.id: line_of(exercise, found.get(exercise.id)) for exercise in of_all()}
+    return {exercise.id: kept_line(exercise, found.get(exercise.id)) for exercise in of_all()}
 
 
 def of_all() -> Iterable[Exercise]:
