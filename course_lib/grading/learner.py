@@ -15,8 +15,8 @@ from course_lib.grading.judge.hints import heading, in_order, unseen
 from course_lib.grading.judge.judge import evaluate
 from course_lib.grading.judge.report import Report
 from course_lib.grading.sandbox.inside.outcome import is_number
+from course_lib.grading.standing import WIDTH
 
-WIDTH = 80
 _given: dict[str, list[int]] = {}          # the hints of each exercise that were given
 _last: dict[str, Report] = {}              # what its last check said
 

@@ -89,7 +89,7 @@ def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None
     if chapter is None:
         print("\n".join(overview(done)))
         return
-    number = f"{int(chapter):02d}" if str(chapter).isdigit() else str(chapter)
+    number = f"{int(chapter):02d}" if str(chapter).isdecimal() else str(chapter)
     asked = [one for one in of_all() if one.chapter == number]
     if not asked:
         raise ValueError(f"chapter is {chapter!r}; it is 1 to {len(CHAPTERS)}, or None for all")

@@ -1,7 +1,6 @@
 """progress and next_exercise: what check keeps, what is told of it, and that nothing of it is lost."""
 from __future__ import annotations
 
-import inspect
 import json
 import multiprocessing
 import os
@@ -9,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from filelock import FileLock
 
 from course_lib.grading import EXERCISES, check, kept, next_exercise, progress, standing
 from course_lib.grading.bank import CHAPTERS
@@ -53,6 +53,7 @@ def test_a_check_leaves_a_line_and_a_later_failure_takes_nothing_away(folder, ca
 
     check(fvsbn_conditionals)
     line = kept.read()["exercises"][NAME]
+    assert set(line) == {"state", "misconception", "earned", "best", "possible", "tries", "version", "solved_before", "date"}
     assert (line["state"], line["tries"]) == ("wrong_gradient", 1) and 0 < line["best"] == line["earned"] < 6
 
     def fvsbn_conditionals(x, W, c):                                 # noqa: F811
@@ -93,7 +94,7 @@ def test_every_exercise_has_a_line_in_its_chapter(folder, capsys):
     assert max(map(len, shown.splitlines())) <= standing.WIDTH
 
 
-@pytest.mark.parametrize("chapter", [0, 21, "x", "attention"])
+@pytest.mark.parametrize("chapter", [0, 21, -1, "x", "attention", "\N{SUPERSCRIPT TWO}"])
 def test_a_chapter_that_there_is_not(folder, chapter):
     with pytest.raises(ValueError, match=r"chapter is .*; it is 1 to 20, or None for all"):
         progress(chapter)
@@ -174,6 +175,18 @@ def test_a_folder_that_cannot_be_written(folder, capsys):
     assert "This is not in your progress: " in said(capsys, check, right)
 
 
+def test_a_notebook_that_holds_the_file_too_long_is_not_waited_for(folder, monkeypatch, capsys):
+    monkeypatch.setattr(kept, "WAIT", 0.1)
+
+    def fvsbn_conditionals(x, W, c):
+        return right(x, W, c)
+
+    with FileLock(f"{kept.FILE}.lock"):
+        out = said(capsys, check, fvsbn_conditionals)
+    assert "fvsbn_conditionals: right (6 of 6 points)" in out and "This is not in your progress: " in out
+    assert kept.read() == {}
+
+
 def add(folder, times):
     kept.keeps = lambda: True
     for _ in range(times):
@@ -208,9 +221,3 @@ def test_the_page_that_says_what_is_kept_shows_calls_that_work(folder, capsys):
     exec(code, {})
     out = capsys.readouterr().out
     assert out.count(standing.LEGEND) == 2 and "Chapter 01, difficulty" in out
-    for name in kept_lines():
-        assert name in inspect.getsource(standing.record)
-
-
-def kept_lines():
-    return ("state", "earned", "best", "tries", "date")
