@@ -33,8 +33,8 @@ _HOMES = {
     "recurrent": ("AttentiveLM", "RecurrentLM", "Seq2Seq"),
     "pixels": ("DiagonalBiLSTM", "GatedPixelCNN", "ImageClassifier", "PixelCNN", "RowLSTM"),
     "words": ("BiLM", "NeuralLM", "WordVectors"),
-    "transformer": ("BERT", "BERTConfig", "GPT", "GPTConfig", "Transformer", "TransformerConfig", "attention",
-                    "causal_mask"),
+    "transformer": ("BERT", "BERTConfig", "GPT", "GPTConfig", "RotaryGPT", "RotaryGPTConfig", "Transformer",
+                    "TransformerConfig", "attention", "causal_mask"),
     "transformer.denoising": ("BART", "BARTConfig", "ELECTRA", "T5", "T5Config", "XLNet"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -24,7 +24,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from course_lib.checked import at_work, check_first, is_at_work
+from course_lib.checked import at_work, check_first, check_tensor, check_whole, is_at_work
 from course_lib.conditional import Bernoulli, Conditional, at
 from course_lib.former import refuse_hooks
 
@@ -140,6 +140,7 @@ class AutoregressiveModel(nn.Module):
         The model is in eval mode while it draws; its mode is restored.
         """
         n = self.length_for(length)
+        check_whole("num", num, "a number of rows")
         if num < 1:
             raise ValueError(f"num is {num}; at least one sample must be asked for")
         given, known = self.check_given(num, n, given, known)
@@ -195,6 +196,7 @@ class AutoregressiveModel(nn.Module):
 
     def check_input(self, x: Tensor, context: Context | None = None) -> Tensor:
         """x (B, n) as the family wants it, or a ValueError that says what is wrong with it or with the context."""
+        check_tensor("x", x)
         if x.dim() != 2:
             raise ValueError(f"x has shape {tuple(x.shape)}; this model takes (B, n), images flattened")
         if len(x) == 0:
@@ -231,7 +233,9 @@ class AutoregressiveModel(nn.Module):
 
     def length_for(self, length: int | None = None) -> int:
         """The number of variables: the model's own, or `length` where it has none. Raises a ValueError if neither
-        settles it, or if the two differ."""
+        settles it, or if the two differ; a TypeError for what is no number, such as a prompt."""
+        if length is not None:
+            check_whole("length", length, "a number of variables: a prompt is the argument context")
         if self.n is None and (length is None or length < 1):
             raise ValueError(f"length is {length}; {type(self).__name__} has no fixed number of variables, "
                              "expected a positive length")

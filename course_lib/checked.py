@@ -1,31 +1,89 @@
-"""Input is checked once: by the first of a model's methods that is called, whoever wrote it, and not by those it calls."""
+"""Input is checked once: by the first of a model's methods that is called, whoever wrote it, and not by those it calls.
+
+A check of shapes costs nothing. A check of values reads them, which a graph cannot do (`torch.compile`,
+`torch.export`) and for which a GPU is waited for. Within `unchecked` no value is read: that is for data that were checked before.
+"""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import numbers
+import threading
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Callable
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
-_models_at_work: ContextVar[tuple[nn.Module, ...]] = ContextVar("models whose input was checked", default=())
+
+class _Here(threading.local):
+    """Of this thread; torch.compile can read it, which a ContextVar is not."""
+
+    models: tuple[nn.Module, ...] = ()                               # whose input was checked
+    values: bool = True                                              # whether they are looked at
+
+
+_here = _Here()
+
+
+@contextmanager
+def unchecked():
+    """Inside, in this thread, models trust the values they are given; shapes and dtypes are checked as ever.
+
+    What is no value of the variable then gives an error of torch's, or an answer that means nothing: check the data
+    before, as `fit` does.
+
+    >>> from course_lib.density import FVSBN
+    >>> with unchecked():                            # a Bernoulli variable takes 0 or 1
+    ...     FVSBN(4).log_prob(torch.full((1, 4), 7))
+    tensor([-2.7726], grad_fn=<...>)
+    """
+    before, _here.values = _here.values, False
+    try:
+        yield
+    finally:
+        _here.values = before
+
+
+def values_checked() -> bool:
+    """Whether values are looked at: everywhere but within `unchecked`."""
+    return _here.values
+
+
+def check_whole(name: str, value: object, expected: str) -> None:
+    """TypeError unless the argument called `name` is a whole number; `expected` says what it counts."""
+    if not isinstance(value, numbers.Integral):
+        got = f"{value!r}" if isinstance(value, numbers.Number) else "a tensor" if isinstance(value, Tensor) else \
+            f"of type {type(value).__name__}"
+        raise TypeError(f"{name} is {got}; expected {expected}")
+
+
+def check_tensor(name: str, value: object) -> None:
+    """TypeError unless the argument called `name` is a tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"{name} is of type {type(value).__name__}; expected a tensor: torch.as_tensor makes one of numbers")
+
+
+def full(mask: Tensor) -> bool:
+    """Whether a mask is known to be True everywhere. It is not looked at in a graph, nor on a GPU within `unchecked`."""
+    look = _here.values or mask.device.type == "cpu"
+    return look and not torch.compiler.is_compiling() and bool(mask.all())
 
 
 @contextmanager
 def at_work(model: nn.Module):
     """Inside, nothing that the model calls of itself is checked again."""
-    token = _models_at_work.set((*_models_at_work.get(), model))
+    before, _here.models = _here.models, (*_here.models, model)
     try:
         yield
     finally:
-        _models_at_work.reset(token)
+        _here.models = before
 
 
 def is_at_work(model: nn.Module) -> bool:
     """Whether the input of this model was checked by a call that this one lies within."""
-    return any(other is model for other in _models_at_work.get())
+    return any(other is model for other in _here.models)
 
 
 def checked(method: Callable) -> Callable:

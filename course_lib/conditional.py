@@ -11,6 +11,7 @@ the log scales. A family also says how a network reads a value that is known: `e
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -20,6 +21,8 @@ from torch import Tensor
 from torch.distributions import Bernoulli as BernoulliDistribution
 from torch.distributions import Categorical as CategoricalDistribution
 from torch.distributions import Distribution, MixtureSameFamily, Normal, constraints
+
+from course_lib.checked import values_checked
 
 
 class Conditional:
@@ -90,7 +93,7 @@ class Bernoulli(Conditional):
         return BernoulliDistribution(logits=raw, validate_args=False)
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
-        _refuse(x, ~((x == 0) | (x == 1)), name, "a Bernoulli variable takes 0 or 1")
+        _refuse(x, lambda: ~((x == 0) | (x == 1)), name, "a Bernoulli variable takes 0 or 1")
         return x.to(dtype or torch.get_default_dtype())
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
@@ -181,7 +184,7 @@ class MixtureOfGaussians(Conditional):
                                  validate_args=False)
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
-        _refuse(x, ~torch.isfinite(x), name, "a continuous variable takes finite numbers")
+        _refuse(x, lambda: ~torch.isfinite(x), name, "a continuous variable takes finite numbers")
         return x.to(dtype or torch.get_default_dtype())
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
@@ -332,12 +335,12 @@ def _finite(probs: Tensor) -> Tensor:
 
 def _integers(x: Tensor, name: str, levels: int, what: str) -> Tensor:
     value = x.long()                                                 # uint8 cannot be compared with 256
-    _refuse(x, (value != x) | (value < 0) | (value >= levels), name,
+    _refuse(x, lambda: (value != x) | (value < 0) | (value >= levels), name,
             f"{what} with {levels} values takes 0..{levels - 1}")
     return value
 
 
-def _refuse(x: Tensor, bad: Tensor, name: str, needed: str) -> None:
-    if bad.any():
-        where = bad.nonzero()[0].tolist()
+def _refuse(x: Tensor, bad: Callable[[], Tensor], name: str, needed: str) -> None:
+    if values_checked() and (wrong := bad()).any():
+        where = wrong.nonzero()[0].tolist()
         raise ValueError(f"{name} holds {x[tuple(where)].item():.6g} at {where}; {needed}")

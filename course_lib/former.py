@@ -1,13 +1,16 @@
 """Names that changed with version 0.2, and what to write instead: one table for imports, arguments, files and notebooks.
 
 An import of a former module raises an ImportError that says where its contents are; a call with a former argument a
-TypeError that says what to write; stored weights under a former name, class or argument load as they did.
+TypeError that says what to write; stored weights under a former name, class or argument load as they did. A name that left
+a module which is still there can be imported from it, with a warning.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
+import warnings
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Callable
@@ -47,6 +50,10 @@ TEXT = {                                                             # what `cou
                             "spelling_nats"),
     "course_lib.transformer": ("join_segments",),
 }
+MOVED = {                                                            # a name that left its module -> where it is
+    f"course_lib.transformer.bert.{name}": "course_lib.transformer.task_heads"
+    for name in ("QuestionAnswering", "SequenceClassifier", "TaskHead", "TokenClassifier")
+} | {"course_lib.transformer.gpt.left_pad": "course_lib.tokenizers"}
 NAMES = {                                                            # former name of a class or function -> its name
     "EncoderBlock": "TransformerBlock",
     "Factorised": "Factorized",
@@ -82,6 +89,8 @@ def today(name: str) -> str | None:
     """The dotted name of what took the place of `name`, a module or something in one; None where nothing did."""
     if name in MODULES:
         return MODULES[name]
+    if name in MOVED:
+        return f"{MOVED[name]}.{name.rpartition('.')[2]}"
     module, _, member = name.rpartition(".")
     if name == "course_lib.data.load":
         return "course_lib.data.load_data"
@@ -140,11 +149,22 @@ def attribute_of(module: str, name: str) -> AttributeError:
     return AttributeError(f"module {module!r} has no attribute {name!r}{now}")
 
 
+def moved(module: str, name: str) -> Any:
+    """What left the module for another one, with a DeprecationWarning that says where it is; AttributeError for any other
+    name."""
+    home = MOVED.get(f"{module}.{name}")
+    if home is None:
+        raise attribute_of(module, name)
+    warnings.warn(f"{module}.{name} is {home}.{name} since version 0.2", DeprecationWarning, stacklevel=3)
+    return getattr(importlib.import_module(home), name)
+
+
 def lacking(module: str, name: str) -> ImportError | AttributeError:
-    """The same for a package that had the former name: then an ImportError, for `from module import name` would replace
+    """The same for a module that had the former name: then an ImportError, for `from module import name` would replace
     the sentence of an AttributeError by its own."""
-    if name in NAMES:
-        return ImportError(f"{name} is {NAMES[name]} since version 0.2: from {module} import {NAMES[name]}", name=name)
+    now = (today(f"{module}.{name}") or "").rpartition(".")[2]
+    if now and (name in NAMES or now != name):
+        return ImportError(f"{name} is {now} since version 0.2: from {module} import {now}", name=name)
     return attribute_of(module, name)
 
 

@@ -28,6 +28,7 @@ from course_lib.files import sha256, write_atomically
 
 WEIGHTS = Path(__file__).parent / "weights"
 FORMAT = "course_lib model 1"
+PRINTED = 12                                                         # entries of a list that a card prints one by one
 
 MODULES = {                                                          # class name -> the module that has it
     "Tabular": "course_lib.density.tabular",
@@ -54,10 +55,13 @@ MODULES = {                                                          # class nam
     "WordVectors": "course_lib.words.vectors",
     "BiLM": "course_lib.words.elmo",
     "GPT": "course_lib.transformer.gpt",
+    "RotaryGPT": "course_lib.transformer.rotary_gpt",
     "BERT": "course_lib.transformer.bert",
-    "SequenceClassifier": "course_lib.transformer.bert",
-    "TokenClassifier": "course_lib.transformer.bert",
-    "QuestionAnswering": "course_lib.transformer.bert",
+    "SequenceClassifier": "course_lib.transformer.task_heads",
+    "TokenClassifier": "course_lib.transformer.task_heads",
+    "QuestionAnswering": "course_lib.transformer.task_heads",
+    "MultipleChoice": "course_lib.transformer.task_heads",
+    "GPTClassifier": "course_lib.transformer.task_heads",
     "Transformer": "course_lib.transformer.transformer",
     "BART": "course_lib.transformer.denoising.bart",
     "T5": "course_lib.transformer.denoising.t5",
@@ -331,6 +335,14 @@ def _brief(value: Any) -> str:
 
 
 def _table(rows: dict[str, Any]) -> str:
-    cells = {key: f"{value:.6g}" if isinstance(value, float) else str(value) for key, value in rows.items()}
-    lines = [f"| {key} | {text.replace('|', chr(92) + '|')} |" for key, text in cells.items()]
+    lines = [f"| {key} | {_cell(value).replace('|', chr(92) + '|')} |" for key, value in rows.items()]
     return "\n".join(["| | |", "|---|---|", *lines])
+
+
+def _cell(value: Any) -> str:
+    """What a card prints of a value: a dict entry by entry, a long list by its length and its first entries."""
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {_cell(part)}" for key, part in value.items())
+    if isinstance(value, (list, tuple)) and len(value) > PRINTED:
+        return f"{len(value):,} entries, {', '.join(map(repr, value[:3]))} ...; all of them are in the JSON file"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -78,7 +78,7 @@ class Value:
             raise TypeError(f"the exponent is a {type(exponent).__name__}; expected a number. "
                             "For a ** b with two values write (b * a.log()).exp()")
         if self.data < 0 and exponent != int(exponent) or self.data == 0 and exponent < 0:
-            raise ValueError(f"{self.data:g} ** {exponent:g} is no real number")
+            raise ValueError(f"{self.data:g} ** {exponent:g} is not a real number")
         return _node(f"** {exponent:g}", self.data ** exponent, (self,), lambda g, y, a: (_power_rule(g, a, exponent),))
 
     def exp(self) -> Value:
@@ -178,7 +178,7 @@ def _apply(operation: str, *arguments: Value | Number) -> Value:
     compute, rule = OPERATIONS[operation]
     parents = tuple(each if isinstance(each, Value) else Value(each) for each in arguments)
     if operation == "/" and parents[1].data == 0:
-        raise ValueError(f"{parents[0].data:g} / 0 is no number")
+        raise ValueError(f"{parents[0].data:g} / 0 is not a number")
     return _node(operation, compute(*(parent.data for parent in parents)), parents, rule)
 
 

@@ -22,6 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.autoregressive import Context, select_rows
+from course_lib.checked import check_whole
 from course_lib.contract import probes as probe
 from course_lib.contract.probes import TooLarge, Unusable
 from course_lib.contract.statistics import Test, chi_square, p_value, uniform_tests
@@ -70,6 +71,8 @@ def _asks_for(*names: str) -> Callable:
         def call(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                  seed: int = 0) -> Result:
             probe.require(model, "n", "conditional", "log_prob", "randomize", *names)
+            if length is not None:
+                check_whole("length", length, "a number of variables")
             try:
                 return check(model, length=length, context=context, seed=seed)
             except (NotImplementedError, Unusable):                  # these say what to do

@@ -14,6 +14,7 @@ from course_lib.data.binarize import binarize
 from course_lib.data.download import DataError
 from course_lib.data.loaders import Splits, read
 from course_lib.data.registry import REGISTRY, find
+from course_lib.former import lacking
 
 __all__ = ["DataError", "Splits", "available", "binarize", "describe", "load_data"]
 
@@ -21,9 +22,9 @@ __all__ = ["DataError", "Splits", "available", "binarize", "describe", "load_dat
 def load_data(name: str, **options) -> Splits:
     """The data set called `name`, in three parts.
 
-    options: split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; fold=0 to 9 and
-    standardize=False for the tables "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing"; source and
-    target, "de", "en" or "fr", for "multi30k"; the others take none.
+    options: split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; side=16 or
+    8 for "cifar10_small"; fold=0 to 9 and standardize=False for the tables "red_wine", "white_wine", "parkinsons",
+    "ionosphere", "boston_housing"; source and target, "de", "en" or "fr", for "multi30k"; the others take none.
 
     Raises ValueError for an unknown name or option, DataError if a file is damaged or cannot be had.
     """
@@ -60,3 +61,7 @@ def describe(name: str) -> str:
         rows.append(("or", f"{file.path} in COURSE_DATA, {file.size:,} bytes, {file.hash}"))
     rows += [("licence", entry.licence), ("cite", f"{entry.citation} [{entry.key}]")]
     return "\n".join(f"{left:10}{right}" for left, right in rows)
+
+
+def __getattr__(name: str):
+    raise lacking(__name__, name)

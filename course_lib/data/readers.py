@@ -1,4 +1,4 @@
-"""Readers of the few stable formats: idx, npz, text of 0 and 1, tables, mat, plain text. Nothing is unpickled.
+"""Readers of the few stable formats: idx, npz, png, text of 0 and 1, tables, mat, plain text. Nothing is unpickled.
 
 Each returns numpy arrays or str, and raises DataError, naming the file, if the content does not fit the format.
 """
@@ -50,6 +50,19 @@ def read_npz(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
             return [arrays[key] for key in keys]
     except DAMAGE as error:
         raise DataError(f"{path.name} is not a readable npz file of plain arrays: {error}") from None
+
+
+def read_png(path: Path, height: int, width: int) -> np.ndarray:
+    """A png file of 8-bit colours: uint8 (height, width, 3)."""
+    from matplotlib.image import imread  # here: slow to import, and only one set needs it
+
+    try:
+        picture = imread(path, format="png")                         # float32, each level divided by 255
+    except DAMAGE as error:
+        raise DataError(f"{path.name} is not a whole png file: {error}") from None
+    if picture.shape != (height, width, 3) or picture.dtype != np.float32:
+        raise DataError(f"{path.name} is a picture of shape {picture.shape}; expected ({height}, {width}, 3)")
+    return (255 * picture).round().astype(np.uint8)
 
 
 def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:

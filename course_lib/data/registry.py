@@ -7,59 +7,9 @@ Where COURSE_DATA may hold a re-packed file instead of the originals, that file 
 from __future__ import annotations
 
 import difflib
-import re
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-
-@dataclass(frozen=True)
-class File:
-    """One file: `path` below COURSE_DATA and below the cache, its size in bytes, hash and public addresses.
-
-    hash is "sha256:..." or, where only that is published, "md5:...". No addresses: it is read from COURSE_DATA only.
-    known_from says where the hash comes from when it is not simply the hash of the public download.
-    Raises ValueError if the hash is missing or malformed.
-    """
-
-    path: str
-    size: int | None
-    hash: str
-    urls: tuple[str, ...] = ()
-    known_from: str = ""
-
-    def __post_init__(self):
-        if not re.fullmatch(r"sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", self.hash or ""):
-            raise ValueError(
-                f"{self.path} has hash {self.hash!r}; it needs sha256:... or md5:... in lower-case hexadecimal. "
-                "A file that cannot be verified is not loaded."
-            )
-
-    @property
-    def name(self) -> str:
-        """The name of the file without its folder."""
-        return self.path.rsplit("/", 1)[-1]
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One data set. `options` maps each keyword that load_data() takes to its allowed values, the default first."""
-
-    name: str
-    title: str
-    shape: str
-    protocol: str
-    licence: str
-    citation: str
-    key: str  # of the citation in the book's bibliography
-    files: tuple[File, ...] = ()
-    packed: tuple[File, ...] = ()  # re-packed contents of `files`, read from COURSE_DATA only
-    options: dict[str, tuple] = field(default_factory=dict)
-
-    def file(self, name: str) -> File:
-        """The file or packed file called `name`. Raises KeyError if there is none."""
-        for file in (*self.packed, *self.files):
-            if file.name == name:
-                return file
-        raise KeyError(f"{self.name} has no file {name}")
+from course_lib.data.entry import Entry, File
 
 
 def _mirrored(folder: str, homes: tuple[str, ...], rows: dict[str, tuple[int, str]], **more) -> tuple[File, ...]:
@@ -85,6 +35,14 @@ DENSITY = (
 THREE_BENCHMARKS = (
     "Fixed binarisation, binarisation anew at each epoch and thresholding are three benchmarks: never compare across."
 )
+
+CONVNETJS = tuple(f"{home}/39afa8cd5e4cfb5771dc8a1f51bc56aa080f0b51/demo/cifar10/" for home in (  # gone since then
+    GITHUB + "karpathy/convnetjs", "https://github.com/karpathy/convnetjs/raw"))
+CIFAR10 = _mirrored("cifar10_small", CONVNETJS, {                    # a thousand training images each, in their order
+    "cifar10_batch_0.png": (2318456, "0614720d69293a033786d5fe2924c4e9a9b48874f19ca4627c4662a864ee9f2d"),
+    "cifar10_batch_1.png": (2326379, "2927e26ea68602e34a7424826b76b7336ce36b8f6bcc2e9fce0c05568ff6b4c1"),
+    "cifar10_batch_2.png": (2312906, "0b2759e307bb405bb1a6531f8a0f557eaec46d7546050612fdb836f0fa60eae0"),
+    "cifar10_batch_3.png": (2328590, "a4530ff15c83886058a97c352f53f38be07d191de8f410e998e91786b5900a26")})
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 TEN_FOLDS = (
@@ -202,6 +160,23 @@ _ENTRIES = (
                  known_from="md5 published in google-deepmind/dm_nevis; neither size nor sha256 is known"),
         ),
         options={"split": ("own", "official")},
+    ),
+    Entry(
+        name="cifar10_small",
+        title="The first 4,000 training images of CIFAR-10, in colour",
+        shape="uint8 (3000, 3072) / (500, 3072) / (500, 3072), 0 to 255; the red plane first, then green, then blue",
+        protocol="The first 4,000 of the 50,000 training images, in the order of their file: 3,000 train, 500 validate, 500 "
+        "test. Not comparable with papers, which train on all and test on the 10,000 test images. side=16 or side=8 "
+        "gives smaller images: the mean of a square of pixels, rounded. Bits per dimension of different sizes cannot be "
+        "compared.",
+        licence="none stated by the source",
+        citation="Krizhevsky 2009, Learning multiple layers of features from tiny images",
+        key="krizhevsky2009",
+        files=CIFAR10,
+        packed=tuple(replace(file, path=f"cifar10_small/cifar10_train_{first:05}.png", urls=(),
+                             known_from="the same bytes under a name that says which images they are")
+                     for first, file in zip(range(0, 4000, 1000), CIFAR10)),
+        options={"side": (32, 16, 8)},
     ),
     Entry(
         name="nltcs",

@@ -32,7 +32,8 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
     Where fewer sequences exist than were asked for, the rest score minus infinity.
     Slides: "Beam search", "Practical points". Paper: Wu et al. 2016 for the exponent.
     """
-    n, V, B, k = *sizes(model, length, eos_id), batch_of(context, batch), beams
+    n, V = sizes(model, length, eos_id)
+    B, k = batch_of(context, batch), beams
     if not 1 <= num_return <= beams:
         raise ValueError(f"num_return is {num_return} and beams {beams}; expected 1 <= num_return <= beams")
     if not math.isfinite(length_penalty):

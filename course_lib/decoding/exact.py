@@ -24,7 +24,8 @@ def exhaustive(model: nn.Module, length: int | None = None, context: Any = None,
 
     Raises ValueError for a batch of more than one row, or more than 65536 prefixes at once.
     """
-    n, V, B = *sizes(model, length, eos_id), batch_of(context, None)
+    n, V = sizes(model, length, eos_id)
+    B = batch_of(context, None)
     if B != 1:
         raise ValueError(f"context has {B} rows; exhaustive search takes one")
     device = device_of(model)

@@ -45,8 +45,6 @@ def log_probs(model: nn.Module, distribution: Distribution) -> Float[Tensor, "B 
 def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int, int]:
     """Number of variables and of the values each takes, after a look at what was asked for."""
     name = type(model).__name__
-    if isinstance(length, Tensor):
-        raise TypeError("length is a tensor; expected a number of variables: a prompt is the argument context")
     if not hasattr(model, "predict"):
         raise TypeError(f"{name} has no predict; what is decoded gives one variable at a time")
     V = model.conditional.num_values

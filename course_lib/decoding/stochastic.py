@@ -24,7 +24,8 @@ def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = 
     so whatever is not among the k best prefixes cannot lead to one of the k best sequences. One beam is ancestral
     sampling. `score` is G. Slides: "combine beam and random walk". Paper: Kool, van Hoof and Welling 2019.
     """
-    n, V, B, k = *sizes(model, length, eos_id), batch_of(context, batch), beams
+    n, V = sizes(model, length, eos_id)
+    B, k = batch_of(context, batch), beams
     if k < 1:
         raise ValueError(f"beams is {k}; expected at least 1")
     device = device_of(model)

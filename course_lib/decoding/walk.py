@@ -37,7 +37,8 @@ def sample(model: nn.Module, length: int | None = None, context: Any = None, bat
     distribution, `log_prob` that under the model. Slides: "Other inference methods".
     """
     _check_reshape(temperature, top_k, top_p)
-    n, V, batch, device = *sizes(model, length, eos_id), batch_of(context, batch), device_of(model)
+    n, V = sizes(model, length, eos_id)
+    batch, device = batch_of(context, batch), device_of(model)
     u = uniforms(batch, n, 1, generator, device)
     family, scores = Categorical(V), []
 

@@ -3,11 +3,15 @@
 Each is an anywidget: a Python file, a script and a style sheet of its name, after common.js and explorables.css.
 """
 
+from course_lib.explorables.alignment import Alignment
+from course_lib.explorables.attacked_digit import AttackedDigit
 from course_lib.explorables.attention_heads import AttentionHeads
+from course_lib.explorables.bert_attention import BertAttention
 from course_lib.explorables.bert_masking import MaskingForBert
 from course_lib.explorables.cache_steps import CacheSteps
 from course_lib.explorables.chain_rule import ChainRule
 from course_lib.explorables.computation_graph import ComputationGraph
+from course_lib.explorables.corruptions import Corruptions
 from course_lib.explorables.decoding_tree import DecodingTree
 from course_lib.explorables.drawn_digit import DrawnDigit
 from course_lib.explorables.loss_surface import LossSurface
@@ -15,10 +19,15 @@ from course_lib.explorables.lstm_letters import LstmLetters
 from course_lib.explorables.made_masks import MadeMasks
 from course_lib.explorables.mask_editor import MaskEditor
 from course_lib.explorables.nade_pixels import NadePixels
+from course_lib.explorables.next_word import NextWord
 from course_lib.explorables.receptive_field import ReceptiveField
 from course_lib.explorables.sinusoids import Sinusoids
 from course_lib.explorables.timeline import Timeline
+from course_lib.explorables.translator import Translator
+from course_lib.explorables.typed_document import TypedDocument
+from course_lib.explorables.word_map import WordMap
 
-__all__ = ["AttentionHeads", "CacheSteps", "ChainRule", "ComputationGraph", "DecodingTree", "DrawnDigit",
-           "LossSurface", "LstmLetters", "MadeMasks", "MaskEditor", "MaskingForBert", "NadePixels", "ReceptiveField",
-           "Sinusoids", "Timeline"]
+__all__ = ["Alignment", "AttackedDigit", "AttentionHeads", "BertAttention", "CacheSteps", "ChainRule",
+           "ComputationGraph", "Corruptions", "DecodingTree", "DrawnDigit", "LossSurface", "LstmLetters", "MadeMasks",
+           "MaskEditor", "MaskingForBert", "NadePixels", "NextWord", "ReceptiveField", "Sinusoids", "Timeline",
+           "Translator", "TypedDocument", "WordMap"]

@@ -197,12 +197,12 @@ function render({ model, el }) {
     h("div", { className: "cl-ah-words", role: "group", "aria-label": "Words of the text" }, ...choices),
     h("div", { className: "cl-buttons" }, longer, shorter, all),
     h("div", { className: "cl-ah-cols" },
-      h("div", {}, h("h4", {}, "All heads, each with the mean entropy of its rows in nats"),
+      h("div", {}, h("h4", {}, "All heads, with mean entropy in nats"),
         ...small.map((row, l) => h("div", { className: "cl-ah-layer", role: "group", "aria-label": `layer ${l + 1}` },
           h("span", {}, `layer ${l + 1}`),
-          ...row.map(({ large, box }) => h("div", {}, large, h("label", {}, box, "on")))))),
-      h("div", {}, title, scrollable("Weights of one head", matrix))),
-    h("h4", {}, "Which word comes next?"), scrollable("Predictions", predicted),
-    h("p", { className: "cl-help" }, HELP), told, live), show, next);
+          ...row.map(({ large, box }) => h("div", {}, large, h("label", {}, box, "on"))))), told, live),
+      h("div", {}, h("h4", {}, "Which word comes next?"), scrollable("Predictions", predicted))),
+    h("div", {}, title, scrollable("Weights of one head", matrix)),
+    h("p", { className: "cl-help" }, HELP)), show, next);
 }
 export default { render };

@@ -102,6 +102,7 @@ class AttentionHeads(Explorable):
     def __init__(self, model=None, words: Sequence[str] | None = None, examples: Sequence[str] = (), **traits):
         if (model is None) != (words is None):
             raise ValueError("model and words belong together; pass both or neither")
+        first = [0, 3] if model is None else [0, 0]          # ours has its finder of the subject there: chapter 13
         if model is None:
             from course_lib import hub
             vocabulary = toy_agreement.vocabulary()
@@ -116,7 +117,7 @@ class AttentionHeads(Explorable):
         sizes = {"layers": c.layers, "heads": c.heads, "width": c.d_model, "hidden": c.d_ff or 4 * c.d_model,
                  "window": c.window, "eps": c.eps, "start": c.bos_id}
         super().__init__(**{"weights": packed, "sizes": sizes, "words": list(words), "examples": texts,
-                            "text_ids": texts[0], "off": [], "shown": [0, 0],
+                            "text_ids": texts[0], "off": [], "shown": first,
                             "alt": f"{c.layers * c.heads} attention heads of a small language model", **traits})
 
     @property

@@ -1,7 +1,7 @@
 /* The chain rule on three binary variables. The functions above render() compute every number that is shown;
    chain_rule.py has the same functions and is their reference. Variables and orders are 0-based here, 1-based on the
    page. Row r of the table is x = (r >> 2, r >> 1 & 1, r & 1). */
-import { button, columnHead, dropdown, h, legendKey, numbered, on, refused, scrollable, showChoice, sum, tie,
+import { button, columnHead, dropdown, h, legendKey, numbered, on, refused, scrollable, showChoice, sum, svg, tie,
   xorshift } from "./common.js";
 
 const ROWS = Array.from({ length: 8 }, (_, r) => [r >> 2, r >> 1 & 1, r & 1]);
@@ -94,6 +94,32 @@ function maths(text) {
   const out = h("span", { className: "cl-maths" });
   for (const t of text.split(/(x_\d)/)) out.append(...(/^x_\d$/.test(t) ? [h("i", {}, "x"), h("sub", {}, t[2])] : [t]));
   return out;
+}
+
+/* The graph of the model: a circle for each variable, in the order of drawing, and an arrow from each of its parents,
+   dotted when it is dropped. An arrow leads from place j to place k; its head is a triangle. */
+const CENTRES = [28, 110, 192];
+const ARROWS = [
+  { j: 0, k: 1, line: "M46 58H86", head: "93,58 85,53.5 85,62.5" },
+  { j: 1, k: 2, line: "M128 58H168", head: "175,58 167,53.5 167,62.5" },
+  { j: 0, k: 2, line: "M39.5 45Q110 2 174 41.5", head: "180.5,45.5 175.5,37.4 170.8,45.2" },
+];
+function graph() {
+  const labels = CENTRES.map(() => [svg("tspan", { "font-style": "italic" }), svg("tspan", { dy: 4, "font-size": 10 })]);
+  const arrows = ARROWS.map(({ line, head }) => svg("g", {}, svg("path", { d: line }), svg("polygon", { points: head })));
+  const node = svg("svg", { class: "cl-graph", viewBox: "0 18 220 59", role: "img" }, ...arrows,
+    ...CENTRES.flatMap((x, k) => [svg("circle", { cx: x, cy: 58, r: 17 }),
+      svg("text", { x, y: 62, "text-anchor": "middle" }, ...labels[k])]));
+  return { node, show(s) {
+    labels.forEach(([x, i], k) => { x.textContent = "x"; i.textContent = s.order[k] + 1; });
+    const said = ARROWS.map(({ j, k }, a) => {
+      const from = s.order[j] + 1, to = s.order[k] + 1, kept = hasArrow(s.dropped, s.order[j], s.order[k]);
+      arrows[a].setAttribute("class", kept ? "" : "cl-gone");
+      arrows[a].setAttribute("data-arrow", `${from}-${to}`);
+      return `x${from} to x${to}${kept ? "" : " dropped"}`;
+    });
+    node.setAttribute("aria-label", `Graph. Arrows: ${said.join(", ")}.`);
+  } };
 }
 
 /* One conditional: a slider and a number to type in, or only a number where a dropped parent leaves nothing to set. */
@@ -210,7 +236,7 @@ function render({ model, el }) {
     });
   }
 
-  const table = h("table"), total = h("output", { "data-sum": "" });
+  const table = h("table"), drawing = graph(), total = h("output", { "data-sum": "" });
   const cost = h("p"), trace = h("p", { className: "cl-trace" });
   const take = num => () => change({ drawn: Math.min(MAX_DRAWN, state().drawn + num) }, ({ s, q, n }) => {
     const gap = Math.max(...q.map((v, r) => Math.abs(v - n[r] / s.drawn))).toFixed(3);
@@ -227,6 +253,7 @@ function render({ model, el }) {
     order.value = s.order.join("");
     const match = presets.findIndex(t => t.joint.every((v, r) => Math.abs(v - got.p[r]) < 1e-9));
     showChoice(preset, match);
+    drawing.show(s);
     rows.forEach(r => r.show(got.c[r.at]));
     blocks.forEach((b, k) => { b.cost.textContent = parents(s, k).length < k ? `Costs ${nats(each[k])}.` : ""; });
     fillTable(table, got, n);
@@ -242,7 +269,8 @@ function render({ model, el }) {
   }
 
   return mount(el, h("div", {},
-    h("div", { className: "cl-top" }, h("label", {}, "Joint", preset), h("label", {}, "Order of drawing", order)),
+    h("div", { className: "cl-top" }, h("label", {}, "Joint", preset), h("label", {}, "Order of drawing", order),
+      drawing.node),
     h("div", { className: "cl-cols" },
       h("div", { className: "cl-factors" }, ...blocks.map(b => b.node)),
       h("div", { className: "cl-result" }, scrollable("Joint table and samples", table),

@@ -22,6 +22,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.draws import uniforms
 
 ORDERS = list(itertools.permutations(range(3)))
 MAX_DRAWN = 10_000
@@ -87,18 +88,6 @@ def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Coll
     return torch.stack(lost)
 
 
-def uniforms(seed: int, num: int) -> list[float]:
-    """Numbers in (0, 1) by xorshift with 32 bits (Marsaglia, 2003): the same in Python and in the browser."""
-    state = (seed * 2654435769) % 2**32 or 1                         # spreads small seeds; 0 is a fixed point
-    out = []
-    for _ in range(num):
-        state ^= (state << 13) % 2**32
-        state ^= state >> 17
-        state ^= (state << 5) % 2**32
-        out.append(state / 2**32)
-    return out
-
-
 def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, seed: int = 1) -> Int[Tensor, "num 3"]:
     r"""Draw one variable after the other by inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1."""
     table, u = conditionals.tolist(), iter(uniforms(seed, 3 * num))
@@ -150,7 +139,7 @@ class ChainRule(Explorable):
     """
 
     _esm = script("chain_rule")
-    _css = style()
+    _css = style("chain_rule")
     conditionals = traitlets.List(traitlets.Float()).tag(sync=True)
     order = traitlets.List(traitlets.Int(), [0, 1, 2]).tag(sync=True)
     dropped = traitlets.List(traitlets.List(traitlets.Int())).tag(sync=True)
@@ -200,12 +189,19 @@ class ChainRule(Explorable):
 
     def text(self) -> str:
         p, q = self.joint.flatten().tolist(), self.model.flatten().tolist()
-        lines = ["Interactive figure: the chain rule on three binary variables.", "x1 x2 x3  probability"]
+        lines = ["Interactive figure: the chain rule on three binary variables.", self._arrows(), "x1 x2 x3  probability"]
         lines += [f" {r >> 2}  {r >> 1 & 1}  {r & 1}  {q[r]:.6f}" for r in range(8)]
         lines.append(f"sum       {math.fsum(q):.6f}")
         if self.dropped:
             lines.append(f"KL to the joint without dropped parents, of sum {math.fsum(p):.6f}: {self.cost:.4f} nats")
         return "\n".join(lines)
+
+    def _arrows(self) -> str:
+        """The graph in words."""
+        gone = {frozenset(pair) for pair in self.dropped}
+        said = [f"x{j + 1} to x{k + 1}{' dropped' if {j, k} in gone else ''}"
+                for j, k in itertools.combinations(self.order, 2)]
+        return f"Arrows: {', '.join(said)}."
 
     def _table(self) -> Float[Tensor, " 7"]:
         return torch.tensor(self.conditionals, dtype=torch.float64)

@@ -19,8 +19,8 @@ from torch import Tensor
 from course_lib.decoding import log_probs, reshape
 from course_lib.decoding.prefix_tree import PrefixTree, State
 from course_lib.explorables.base import Explorable, script, style
-from course_lib.explorables.chain_rule import uniforms
 from course_lib.explorables.decoding_trees import Offer, offers
+from course_lib.explorables.draws import uniforms
 
 STRATEGIES = ("greedy", "beam search", "sampling")
 WIDEST, MOST_SEQUENCES = 5, 24

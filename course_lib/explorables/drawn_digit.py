@@ -17,7 +17,7 @@ from torch import Tensor
 
 from course_lib.conditional import Bernoulli
 from course_lib.explorables.base import STATIC, Explorable, script, style
-from course_lib.explorables.chain_rule import uniforms
+from course_lib.explorables.draws import uniforms
 from course_lib.pixels import ImageModel
 
 WEIGHTS = {"PixelCNN": "pixelcnn-drawn-digits", "gated PixelCNN": "gated-drawn-digits"}

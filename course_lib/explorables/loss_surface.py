@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from course_lib.basics import SGD, Adam, AdamW, Momentum
 from course_lib.explorables.base import Explorable, script, style
-from course_lib.explorables.chain_rule import uniforms
+from course_lib.explorables.draws import uniforms
 
 DECAY, NOISE, FAR, LONGEST = 0.1, 0.3, 1e6, 100
 RATES = (0.003, 0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.19, 0.25, 0.35, 0.5, 0.7, 1.0, 1.4, 2.0)

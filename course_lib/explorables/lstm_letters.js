@@ -90,7 +90,17 @@ function render({ model, el }) {
   const chart = svg("svg", { class: "cl-ll-chart", height: 264, role: "img" });
   on(chart, "click", e => set({ letter: Math.max(0, Math.min(state().typed.length + 1,
     Math.floor((e.clientX - chart.getBoundingClientRect().left) / STEP))) }));
-  const likely = h("ol", { className: "cl-ll-likely" });
+  /* A likely letter is a button: the text goes on with it after the letter that is looked at; what stood there goes. */
+  function type(letter) {
+    const s = state(), typed = s.typed.slice(0, Math.max(0, at(s) + 1 - BEFORE.length)) + letter;
+    if (typed.length > LONGEST) return say(`The text has ${LONGEST} letters, and no room for another.`);
+    field.setAttribute("aria-invalid", "false");
+    set({ typed, letter: typed.length + 1 });
+  }
+  const likely = Array.from({ length: 5 }, () => ({ button: button("", e => type(e.currentTarget.value)),
+    bar: h("span", { className: "cl-bar cl-prob" }), p: h("span", {}) }));
+  const list = h("ol", { className: "cl-ll-likely" }, ...likely.map(one =>
+    h("li", {}, one.button, h("span", { className: "cl-track" }, one.bar), one.p)));
   const text = (x, y, content, kind = "") => svg("text", { x, y, class: kind }, content);
   function draw(s, all) {
     const letters = read(s), T = letters.length, t = at(s), width = STEP * T, x = k => STEP * (k + 0.5), k = s.cell;
@@ -118,9 +128,15 @@ function render({ model, el }) {
       ...["f", "i", "o"].map(g => text(0, ROWS[g][0] + 16, `${g} 0–1`)), text(0, 242, "h"),
         text(0, 258, "±1", "cl-ll-small"));
     const p = softmax(all[t].logits), best = [...p.keys()].sort((a, b) => p[b] - p[a]).slice(0, 5);
-    likely.replaceChildren(...best.map(v => h("li", { "data-p": p[v] }, h("span", {}, glyph(symbols[v])),
-      h("span", { className: "cl-track" }, h("span", { className: "cl-bar cl-prob", style: `width:${100 * p[v]}%` })),
-        p[v].toFixed(2))));
+    best.forEach((v, j) => {
+      const one = likely[j];
+      list.children[j].dataset.p = p[v];
+      one.button.value = symbols[v];
+      one.button.textContent = glyph(symbols[v]);
+      one.button.setAttribute("aria-label", `go on with ${named(symbols[v])}, probability ${p[v].toFixed(2)}`);
+      one.bar.style.width = `${100 * p[v]}%`;
+      one.p.textContent = p[v].toFixed(2);
+    });
     const strongest = Math.max(...all[t].c.map(Math.abs));
     cells.forEach((cell, j) => {
       const v = all[t].c[j];
@@ -156,7 +172,7 @@ function render({ model, el }) {
     h("div", { className: "cl-top" }, h("label", {}, "Gates of this cell", held),
       h("label", { className: "cl-ll-slider" }, "Letter", slider)),
     h("div", { className: "cl-ll-row" }, labels, region, h("div", { className: "cl-ll-next" }, h("span", {},
-      "next letter"), likely)),
+      "next letter"), list)),
     live, h("p", { className: "cl-note" }, note)), show, story);
   say(story(show()));
   region.scrollLeft = region.scrollWidth;

@@ -4,10 +4,11 @@
 import { button, columnHead, dropdown, h, on, svg, tie, xorshift } from "./common.js";
 
 export const positions = order => order.map((_, i) => order.indexOf(i) + 1);
-export function masksOf(order, degrees) {
+/* With a leak the output takes equal degrees too. */
+export function masksOf(order, degrees, leak = false) {
   const position = positions(order), below = [position, ...degrees];
   const hidden = degrees.map((row, l) => row.map(m => below[l].map(b => m >= b)));
-  return [...hidden, position.map(m => below[degrees.length].map(b => m > b))];
+  return [...hidden, position.map(m => below[degrees.length].map(b => leak ? m >= b : m > b))];
 }
 /* reach[i][j]: a path leads from input j to output i. */
 export function reach(masks) {
@@ -46,16 +47,21 @@ export function draw(seed, n, widths) {
 }
 
 /* ---- the page ---- */
-const TRAITS = ["order", "degrees", "output", "seed"];
+const TRAITS = ["order", "degrees", "output", "seed", "leak"];
 const STEP = 64, RISE = 84, RADIUS = 17;                             // pixels of the drawing
 const names = list => list.length ? list.map(i => `x${i + 1}`).join(", ") : "nothing";
 const factor = (order, i) => {
   const before = order.slice(0, order.indexOf(i)).sort((a, b) => a - b);
   return `p(x${i + 1}${before.length ? " | " + names(before) : ""})`;
 };
+/* What check_causal says: it names the first factor that reads itself, variables counted from 0. */
+const itself = reads => reads.findIndex((row, i) => row[i]);
+export const verdict = reads => itself(reads) < 0 ? "No factor reads itself: the contract finds nothing."
+  : `The contract, which counts from 0: factor ${itself(reads)} reads x_${itself(reads)}, `
+    + "which is the variable that it predicts.";
 /* Everything the page shows of a state. */
 function results(state) {
-  const masks = masksOf(state.order, state.degrees), reads = reach(masks), dead = idle(masks);
+  const masks = masksOf(state.order, state.degrees, state.leak), reads = reach(masks), dead = idle(masks);
   const lit = state.output < 0 ? null : [...used(masks, state.output), state.order.map((_, i) => i === state.output)];
   return { state, masks, reads, dead, lit, rows: [positions(state.order), ...state.degrees, positions(state.order)] };
 }
@@ -65,7 +71,9 @@ function render({ model, el }) {
   const { live, state, change, mount } = tie(model, TRAITS,
     "Set the degree of a hidden unit: click it, or focus it and press an arrow key. "
     + "Point at an output to see its paths.");
-  const summary = ({ state: { order }, reads, dead }) => {
+  const summary = ({ state: { order, leak }, reads, dead }) => {
+    if (leak) return `The output takes equal degrees. ${verdict(reads)}`
+      + (itself(reads) < 0 ? "" : " It may copy its input: the loss falls below what a distribution can have.");
     const lost = order.flatMap((i, k) => order.slice(0, k).filter(j => !reads[i][j])).length;
     const idleUnits = dead.flat().filter(Boolean).length;
     return (lost ? `${lost} of the allowed dependences ${lost > 1 ? "have" : "has"} no path. `
@@ -141,7 +149,8 @@ function render({ model, el }) {
     net.style.maxWidth = `${1.35 * W}px`;
     const lines = masks.flatMap((mask, l) => mask.flatMap((row, k) => row.flatMap((may, j) => may ? [svg("line", {
       x1: x(l, j), y1: y(l), x2: x(l + 1, k), y2: y(l + 1), "data-edge": `${l} ${k} ${j}`,
-      class: lit && lit[l + 1][k] ? "cl-mm-lit" : "" })] : [])));
+      class: (lit && lit[l + 1][k] ? "cl-mm-lit" : "")
+        + (l === masks.length - 1 && rows[l + 1][k] === rows[l][j] ? " cl-mm-leak" : "") })] : [])));
     lines.sort((a, b) => a.getAttribute("class").length - b.getAttribute("class").length);
     const keep = new Set(), groups = rows.flatMap((row, l) => row.map((m, k) => {
       const kind = l === 0 ? "input" : l === rows.length - 1 ? "output" : "hidden", key = `${kind} ${l} ${k}`;
@@ -173,15 +182,21 @@ function render({ model, el }) {
     if (groups.some(g => g.parentNode !== net)) net.append(...groups);           // all: Tab goes from below upwards
   }
 
+  const leaks = on(h("input", { type: "checkbox", "data-leak": "" }), "change", () => {
+    const now = state(), first = itself(reach(masksOf(now.order, now.degrees, true)));       // its path is shown
+    change({ leak: leaks.checked, ...(leaks.checked && first >= 0 ? { output: first } : {}) }, got =>
+      leaks.checked ? summary(got) : `The output takes smaller degrees only, as it must. ${summary(got)}`);
+  });
   const table = h("table", { className: "cl-mm-table" }), sentences = h("ul", { className: "cl-mm-list" });
   const sorted = h("input", { type: "checkbox" });
   on(sorted, "change", () => show());
   function drawTable({ state: now, reads }) {
     const listed = sorted.checked ? now.order : now.order.map((_, i) => i);
     const cell = (i, j) => {
-      const may = now.order.indexOf(j) < now.order.indexOf(i), kind = reads[i][j] ? "reads" : may ? "lost" : "never";
+      const may = now.order.indexOf(j) < now.order.indexOf(i);
+      const kind = reads[i][j] ? (may ? "reads" : "leak") : may ? "lost" : "never";
       return h("td", { className: `cl-mm-${kind}`, "data-cell": `${i} ${j}`, "data-kind": kind },
-        { reads: "●", lost: "○", never: "·" }[kind]);
+        { reads: "●", leak: "✗", lost: "○", never: "·" }[kind]);
     };
     table.replaceChildren(h("caption", {}, "Who reads whom: the pattern of the Jacobian"),
       h("thead", {}, h("tr", {}, columnHead("factor"), ...listed.map(j => columnHead(`x${j + 1}`)))),
@@ -192,6 +207,7 @@ function render({ model, el }) {
   }
   function show() {
     const now = state(), got = results(now);
+    leaks.checked = now.leak;
     variables.value = now.order.length;
     layers.value = now.degrees.length;
     width.value = now.degrees[0].length;
@@ -212,10 +228,12 @@ function render({ model, el }) {
 
   return mount(el, h("div", {},
     h("div", { className: "cl-top" }, h("label", {}, "Variables", variables), h("label", {}, "Hidden layers", layers),
-      h("label", {}, "Units in a layer", width), again), order,
+      h("label", {}, "Units in a layer", width), again,
+      h("label", {}, leaks, "plant a fault: into the output, equal degrees pass too (≥ for >)")), order,
     h("div", { className: "cl-mm-cols" }, net,
       h("div", {}, table, h("p", { className: "cl-legend" }, h("span", {}, "● reads"),
-        h("span", {}, "○ may read, but no path is left"), h("span", {}, "· must not read")),
+        h("span", {}, "○ may read, but no path is left"), h("span", {}, "· must not read"),
+        h("span", {}, "✗ must not, and does")),
         h("label", { className: "cl-mm-check" }, sorted, "list in the order of drawing"), sentences)),
     h("p", { className: "cl-note" }, "Circles hold degrees. A dashed circle is a dead unit: no path joins it to an "
       + "input, or to an output."),

@@ -17,16 +17,20 @@ from torch import Tensor
 
 from course_lib.density.made import made_masks
 from course_lib.explorables.base import Explorable, script, style
-from course_lib.explorables.chain_rule import uniforms
+from course_lib.explorables.draws import uniforms
 from course_lib.show.masks import idle
 
 SMALLEST, LARGEST, WIDEST = 3, 5, 6
 
 
-def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]]) -> list[Bool[Tensor, "_ _"]]:
-    """The mask of each layer of connections, from the input on; order[k] is the variable drawn k-th."""
+def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool = False) -> list[Bool[Tensor, "_ _"]]:
+    r"""The mask of each layer of connections, from the input on; order[k] is the variable drawn k-th.
+
+    With `leak` the output takes equal degrees too, $m_i \ge m_j$: the diagonal of the order is open.
+    """
     position = torch.tensor(order).argsort() + 1
-    return made_masks(position, *(torch.tensor(row) for row in degrees))
+    masks = made_masks(position, *(torch.tensor(row) for row in degrees))
+    return [*masks[:-1], position[:, None] >= torch.tensor(degrees[-1])] if leak else masks
 
 
 def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
@@ -61,6 +65,7 @@ class MadeMasks(Explorable):
     degrees  of the hidden units, a list for each of one or two layers, one to six units each; 1 to n
     output   the output whose paths are shown, from 0; -1 for none
     seed     of the degrees that the page draws next
+    leak     whether the output takes equal degrees too: the fault that the contract names
 
     Raises ValueError for what is no order, and for degrees outside 1 to n.
 
@@ -74,6 +79,7 @@ class MadeMasks(Explorable):
     degrees = traitlets.List(traitlets.List(traitlets.Int()), [[1, 2, 2, 1], [1, 2, 1, 2]]).tag(sync=True)
     output = traitlets.Int(2).tag(sync=True)
     seed = traitlets.Int(1).tag(sync=True)
+    leak = traitlets.Bool(False).tag(sync=True)
 
     def __init__(self, **traits):
         super().__init__(**{"alt": "The masks of a small MADE", **traits})
@@ -81,7 +87,7 @@ class MadeMasks(Explorable):
     @property
     def masks(self) -> list[Bool[Tensor, "_ _"]]:
         """The masks that the figure draws."""
-        return masks_of(self.order, self.degrees)
+        return masks_of(self.order, self.degrees, self.leak)
 
     @property
     def reads(self) -> Bool[Tensor, "n n"]:
@@ -93,6 +99,14 @@ class MadeMasks(Explorable):
         """For each hidden layer, the units that no path joins to an input, or to an output."""
         return [row.nonzero().flatten().tolist() for row in idle(self.masks)]
 
+    @property
+    def verdict(self) -> str:
+        """What `check_causal` says of the first factor that reads itself."""
+        own = self.reads.diagonal().nonzero().flatten().tolist()
+        return ("The contract, which counts from 0: "
+                f"factor {own[0]} reads x_{own[0]}, which is the variable that it predicts." if own
+                else "No factor reads itself: the contract finds nothing.")
+
     def text(self) -> str:
         lines = ["Interactive figure: the masks of a small MADE.",
                  "Order of drawing: " + ", ".join(f"x{i + 1}" for i in self.order) + "."]
@@ -102,6 +116,8 @@ class MadeMasks(Explorable):
         for i, row in enumerate(self.reads.tolist()):
             names = ", ".join(f"x{j + 1}" for j, on in enumerate(row) if on)
             lines.append(f"The factor of x{i + 1} reads {names or 'nothing'}.")
+        if self.leak:
+            lines.append(f"The output takes equal degrees too. {self.verdict}")
         return "\n".join(lines)
 
     @traitlets.validate("order")

@@ -20,7 +20,7 @@ from torch import Tensor
 from course_lib.conditional import Bernoulli
 from course_lib.density.nade import NADE
 from course_lib.explorables.base import Explorable, script, style
-from course_lib.explorables.chain_rule import uniforms
+from course_lib.explorables.draws import uniforms
 
 LIMIT = 100_000                                                      # bytes of weights that a page may carry
 OPEN = -1                                                            # a pixel that nobody has set

@@ -32,8 +32,9 @@ const W = 640, H = 130, EDGE = 12;
 const five = v => (Math.abs(v) < 5e-6 ? 0 : v).toFixed(5);
 const signed = v => (v > 0 ? "+" : v < 0 ? "−" : "") + Math.abs(v);
 
-/* The sine and the cosine of one pair along the sentence, a dot at every word, a line at k and one at k + o. */
-function wave(plot, s, omega) {
+/* The sine and the cosine of one pair along the sentence, a dot at every word, a line at k and one at k + o; behind them
+   the sines of all other pairs, from the shortest wave to the longest. */
+function wave(plot, s, omega, all) {
   const last = s.words.length - 1, x = k => EDGE + k / last * (W - 2 * EDGE), y = v => H / 2 - v * (H / 2 - EDGE);
   const curve = f => Array.from({ length: 241 }, (_, t) =>
     `${t ? "L" : "M"}${x(last * t / 240).toFixed(1)} ${y(f(omega * last * t / 240)).toFixed(1)}`).join("");
@@ -41,6 +42,8 @@ function wave(plot, s, omega) {
   plot.replaceChildren(
     svg("line", { class: "cl-zero", x1: 0, x2: W, y1: H / 2, y2: H / 2 }),
     upright(s.position, "cl-now"), upright(s.position + s.offset, "cl-then"),
+    ...all.filter(w => w !== omega).map(w => svg("path",
+      { class: "cl-others", "data-omega": w, d: curve(v => Math.sin(w / omega * v)) })),
     svg("path", { class: "cl-sin", d: curve(Math.sin) }), svg("path", { class: "cl-cos", d: curve(Math.cos) }),
     ...s.words.flatMap((_, k) => [
       svg("circle", { class: "cl-sin-dot", cx: x(k), cy: y(Math.sin(omega * k)), r: 5 }),
@@ -116,7 +119,7 @@ function render({ model, el }) {
     offset.value = s.offset;
     offset.setAttribute("aria-valuetext", `${signed(s.offset)}, ${s.words[other]}`);
     reached.textContent = `${signed(s.offset)}: ${s.words[other]}`;
-    wave(plot, s, omega);
+    wave(plot, s, omega, all);
     [...clocks.children].forEach((b, i) => {
       b.setAttribute("aria-pressed", String(i === s.pair));
       b.firstChild.replaceChildren(clock(s, all[i]));
@@ -152,6 +155,7 @@ function render({ model, el }) {
     h("div", { className: "cl-top" }, h("label", {}, "Width", width), h("label", {}, "Base", base)), words,
     h("div", { className: "cl-row" }, h("label", {}, "Offset", offset), reached),
     plot, h("p", { className: "cl-legend" }, legendKey("key-sin", "sine"), legendKey("key-cos", "cosine"),
+      legendKey("key-others", "the sines of the other clocks"),
       legendKey("key-now", "the word"), legendKey("key-then", "the word at the offset")),
     clocks, reading, turn, whole, scrollable("Inner products", table), live), show, place,
   s => s.pair < s.width / 2 && [s.position, s.position + s.offset].every(k => k in s.words));     // else more is to come

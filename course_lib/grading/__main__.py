@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import sys
 import textwrap
 from importlib import import_module
 
-OPEN = ("The package itself holds the references, where anybody with a copy can read them: what is graded is whether the "
-        "code does the task. Marks for credit need --require-isolation, so that no answer runs where they can be read.")
+from course_lib.grading.classroom import outputs
+
 GRADE = """\
 whose file is it:
   the first folder below what the paths have in common, or the file's name where there is none; the name that Moodle
@@ -19,6 +17,16 @@ whose file is it:
 what counts:
   each exercise of a student once. Of several answers to one the one with the most points counts, of these the first by
   the name of its file; a note tells of the others. --out is a log and has every file; all else is made of what counts.
+
+marks:
+  --rules class.toml has deadlines, late days and the penalty of a day, --marks marks.toml what was decided for
+  somebody, with the reason. When a file was handed in: `_attempt_2026-11-20-23-58-00` in its name, else its entry in
+  the archive that was named, else the date of the file. What came in time, or later with its penalty: what gives more
+  counts. --since FILE says which marks changed since an earlier --json, and why.
+
+beyond one machine:
+  --shard I/N in each of N jobs, each with a log of its own, then `merge LOG LOG ...`: the same files as of one run. Or
+  --dask tcp://scheduler:8786: the workers of that cluster judge. Either way all machines see the same folder.
 
 what is asked for:
   --chapter or --exercises. Without them a notebook is judged as the chapter in its metadata, else in its name
@@ -39,22 +47,25 @@ exit status:
   0 all graded; 1 something could not be graded, and is a row that says so; 2 the command is wrong (a path, the roster,
   an id), and nothing was graded; 130 stopped, and the same command with the same --out goes on.
 
-""" + textwrap.fill(OPEN, 118)
+""" + textwrap.fill(outputs.OPEN, 118)
 MAKERS = {"build": "generate the exercises from the solutions",
           "release": "write a bundle for students, and one of the solutions",
           "export": "write the exercises for nbgrader, Gradescope or otter"}
+OTHERS = {"merge": "put the runs of grade --shard together",
+          "similar": "answers of a class that look alike, side by side; no proof of anything"}
+HOMES = {**dict.fromkeys(MAKERS, "notebooks"), **dict.fromkeys(OTHERS, "classroom")}
 
 
 def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
-    if argv and argv[0] in MAKERS and argv[1:] != []:
+    if argv and argv[0] in HOMES and argv[1:] != []:
         return run_maker(argv[0], argv[1:])
     args = parser().parse_args(argv)
     return args.run(args)
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="python -m course_lib.grading", description=__doc__.split(": ", 1)[1], epilog=OPEN)
+    top = argparse.ArgumentParser(prog="python -m course_lib.grading", description=__doc__.split(": ", 1)[1], epilog=outputs.OPEN)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     grade = verbs.add_parser("grade", help="grade notebooks", epilog=GRADE,
@@ -73,28 +84,27 @@ def parser() -> argparse.ArgumentParser:
     grade.add_argument("--seed", type=natural, help="draws the inputs of all checks; a random one if not given")
     grade.add_argument("--jobs", type=positive, default=1, help="judges at work at the same time")
     grade.add_argument("--shard", type=shard, default=(1, 1), metavar="I/N",
-                       help="grade every N-th student, from the I-th (1 to N)")
+                       help="grade every N-th student, from the I-th (1 to N); merge puts the logs together")
+    grade.add_argument("--dask", metavar="ADDRESS", help="judge on a cluster of dask.distributed, tcp://scheduler:8786, whose machines "
+                                                         "see the same folder; pip install \"course-lib[cluster]\"")
     grade.add_argument("--out", metavar="FILE", help="the log of the run, a JSON line for each file; run again to go on where "
                                                      "it ended")
-    grade.add_argument("--csv", metavar="FILE", help="the marks as a table for a spreadsheet, a row for each student")
-    grade.add_argument("--json", metavar="FILE", help="the marks as JSON, an object for each student")
-    grade.add_argument("--gradescope", metavar="DIR", help="results.json in Gradescope's format, a folder for each student")
-    grade.add_argument("--html", metavar="DIR", help="a page for each student")
+    outputs.add_arguments(grade)
 
     listing = verbs.add_parser("list", help="list the exercises")
     listing.set_defaults(run=run_list)
     show = verbs.add_parser("show", help="show one exercise")
     show.set_defaults(run=run_show)
     show.add_argument("id", metavar="ID")
-    for verb, text in MAKERS.items():
+    for verb, text in {**OTHERS, **MAKERS}.items():
         verbs.add_parser(verb, help=text, add_help=False).set_defaults(run=lambda args: run_maker(args.verb, []))
     return top
 
 
 def run_maker(verb: str, rest: list[str]) -> int:
     """A verb whose arguments and work are in a module of its own, imported when it is asked for."""
-    module = import_module(f"course_lib.grading.notebooks.{verb}")
-    own = argparse.ArgumentParser(prog=f"python -m course_lib.grading {verb}", description=MAKERS[verb])
+    module = import_module(f"course_lib.grading.{HOMES[verb]}.{verb}")
+    own = argparse.ArgumentParser(prog=f"python -m course_lib.grading {verb}", description={**MAKERS, **OTHERS}[verb])
     module.add_arguments(own)
     return module.run(own.parse_args(rest))
 
@@ -126,8 +136,10 @@ def run_grade(args) -> int:
         if args.require_isolation and not (args.chapter or args.exercises):
             raise ValueError("--require-isolation is for marks, and marks do not depend on what a file calls itself: say what is "
                              "asked for, with --chapter NN or --exercises ID,ID")
-        workers = [Worker(args.require_isolation) for _ in range(args.jobs)]   # before torch is imported here: they import it
+        here = 0 if args.dask else args.jobs
+        workers = [Worker(args.require_isolation) for _ in range(here)]    # before torch is imported here: they import it
         from course_lib.grading.classroom.roster import read_roster
+        from course_lib.grading.classroom.run import grade_class
 
         return grade_class(args, workers, read_roster(args.roster) if args.roster else None)
     except (NoSandbox, OSError, KeyError, ValueError, RuntimeError) as problem:
@@ -139,127 +151,6 @@ def run_grade(args) -> int:
     finally:
         for worker in workers:
             worker.close()
-
-
-def grade_class(args, workers: list, roster) -> int:
-    import torch
-    from tqdm import tqdm
-
-    from course_lib.grading.classroom import asked, classroom
-    from course_lib.grading.classroom.intake import Submission, collect
-    from course_lib.grading.classroom.judges import grade_all
-    from course_lib.grading.classroom.once import COPIES, by_student
-    from course_lib.grading.classroom.tables import exercises_of, for_terminal
-
-    torch.set_num_threads(1)
-    wanted = asked.of_chapters(args.chapter) if args.chapter else asked.of_ids(args.exercises) if args.exercises else None
-    handed = collect(args.paths, roster)
-    for path in handed.passed_over:
-        print(f"Passed over, no notebook: {path}", file=sys.stderr)
-    for item in handed.by_beginning:
-        print(f"By the beginning of its name, {item.student}'s: {item.path}", file=sys.stderr)
-    if args.require_isolation:
-        workers[0].wait_ready()                          # refuses here, before anything is graded
-    ledger = classroom.Ledger(args.out)
-    seed = args.seed
-    if seed is None:                                     # a run that goes on keeps the one it began with
-        seed = next((record.seed for record in ledger.done.values()), int.from_bytes(os.urandom(4), "big"))
-    present = list(dict.fromkeys(item.student for item in handed.submissions))
-    here = set(classroom.share(present, args.shard))     # all files of a student are in one shard: they count together
-    mine = [item for item in handed.submissions if item.student in here]
-    known = {item: record for item in mine
-             if (record := ledger.find(item, wanted, args.require_isolation)) is not None}
-    failed: dict[Submission, str] = {}
-    stopped = False
-    with tqdm(total=len(mine), initial=len(known), unit="notebook", desc="grading") as bar:
-        todo = [item for item in mine if item not in known]
-        spare = workers[max(1, len(todo)):]
-        for worker in spare:
-            worker.close()
-        try:
-            for item, record in grade_all(todo, seed, workers[:max(1, len(todo))], exercises=wanted):
-                if isinstance(record, str):
-                    failed[item] = record
-                else:
-                    known[item] = record
-                    ledger.add(record, item.path)
-                bar.update()
-        except KeyboardInterrupt:                        # what is done is written, and what is not is named
-            stopped = True
-    failed |= {item: "the run was stopped before it" for item in mine if item not in known and item not in failed}
-    usual = [one.id for one in wanted] if wanted else exercises_of(list(known.values()))
-    records = []
-    for item in mine:
-        own = usual if wanted else [one.id for one in asked.of_name(item.path)] or usual
-        records.append(classroom.not_graded(item, failed[item], own, seed) if item in failed
-                       else classroom.of_the_set(known[item], own))
-    for student in classroom.share([one for one in roster.students if one not in present] if roster else [], args.shard):
-        record = classroom.absent(student, usual, seed)
-        if not stopped:
-            ledger.add(record, "")
-        records.append(record)
-    ledger.close()
-    records = by_student(records)
-    write(args, records)
-    print(for_terminal(records))
-    strangers = sorted(set(present) - set(roster.students)) if roster else []
-    if strangers:
-        print(f"Not on the roster: {', '.join(strangers)}.", file=sys.stderr)
-    for item, reason in failed.items():
-        print(f"Not graded: {item.path}: {reason}", file=sys.stderr)
-    for record in records:
-        for note in record.notes:
-            if note.startswith(COPIES):
-                print(f"{record.student}: {note}", file=sys.stderr)
-    about_isolation(records, workers)
-    if stopped:
-        raise KeyboardInterrupt
-    return 1 if failed else 0
-
-
-def about_isolation(records, workers) -> None:
-    """Say what the marks are worth."""
-    weak = sorted({level for record in records for level in record.isolation.split("; ")} - {"bubblewrap", ""})
-    if weak:
-        why = next((worker.why for worker in workers if worker.why), "")
-        print(f"Graded without isolation (level: {', '.join(weak)}){'; ' + why if why else ''}. This is for your own "
-              "machine and your own code, not for marks.", file=sys.stderr)
-    print(OPEN, file=sys.stderr)
-
-
-def write(args, records) -> None:
-    """The files that were asked for."""
-    from pathlib import Path
-
-    from course_lib.grading.classroom.gradescope import results
-    from course_lib.grading.classroom.page import page
-    from course_lib.grading.classroom.tables import for_spreadsheet
-
-    if args.csv:
-        put(Path(args.csv), for_spreadsheet(records))
-    if args.json:
-        put(Path(args.json), json.dumps([record.to_dict() for record in records], indent=1) + "\n")
-    for record in records:
-        if args.html:
-            put(Path(args.html, file_name(record.student) + ".html"), page(record))
-        if args.gradescope:
-            put(Path(args.gradescope, file_name(record.student), "results.json"), json.dumps(results(record), indent=1))
-
-
-def put(path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8", errors="backslashreplace")
-
-
-def file_name(student: str) -> str:
-    """A name that no file system minds, and that no two students share."""
-    import hashlib
-    import re
-
-    plain = re.sub(r"[^A-Za-z0-9._@-]", "_", student).strip(".")[:80]
-    if plain and plain == student and not re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain) and plain == plain.lower():
-        return plain
-    return f"{plain or 'student'}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
 
 
 def run_list(args) -> int:

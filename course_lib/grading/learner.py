@@ -84,7 +84,7 @@ def solution(exercise_id: str) -> None:
 def gap(prediction: Any, measured: Any, name: str | None = None) -> None:
     """Print what you predicted beside what was measured, and how far apart they are.
 
-    Both are numbers, texts, or several of them; an empty prediction ("", (), 0 or None) is none yet. With a `name`, your
+    Both are numbers, texts, or several of them; an empty prediction ("", () or None) is none yet. With a `name`, your
     first prediction is kept beside the notebook, and shown again where you change it.
 
     >>> gap(20, 94.1)
@@ -102,8 +102,8 @@ def gap(prediction: Any, measured: Any, name: str | None = None) -> None:
 
 
 def none_yet(prediction: Any) -> bool:
-    """Whether nothing is predicted: an empty text, list or number."""
-    return not isinstance(prediction, bool) and not prediction
+    """Whether nothing is predicted: None, an empty text or an empty list. 0 is a prediction."""
+    return not isinstance(prediction, bool) and not is_number(prediction) and not prediction
 
 
 def compared(prediction: Any, measured: Any) -> str:

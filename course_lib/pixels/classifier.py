@@ -6,6 +6,7 @@ from typing import Sequence
 
 import torch
 import torch.nn.functional as F
+from einops import rearrange
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
 
@@ -56,7 +57,7 @@ class ImageClassifier(nn.Module):
         if len(x) and not (0 <= x.min() and x.max() <= self.levels - 1):
             raise ValueError(f"x holds levels from {x.min():g} to {x.max():g}; this network takes 0..{self.levels - 1}")
         first, second, third = self.convolutions
-        h = x.to(first.weight.dtype).view(-1, 1, H, W) / (self.levels - 1)
+        h = rearrange(x.to(first.weight.dtype), "B (h w) -> B 1 h w", h=H) / (self.levels - 1)
         h = F.relu(second(F.relu(first(h))))
         h = F.max_pool2d(h, 2)                                       # (B, b, H/2, W/2)
         h = F.relu(third(h))

@@ -162,6 +162,7 @@ class GatedPixelCNN(ImageModel):
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
         """x_i is known now: a colour of the present pixel; after the last one comes the next pixel, or the next row."""
         self.variable_at(state.k)
+        x_i = self.check_value(x_i, len(state.pixel))
         (C, _, W), k = self.shape, state.k + 1
         pixel = state.pixel.clone()
         pixel[:, state.k % C] = x_i.to(pixel.dtype)

@@ -6,11 +6,13 @@ import functools
 from typing import Sequence
 
 import torch
+from einops import rearrange
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from course_lib.autoregressive import AutoregressiveModel
+from course_lib.autoregressive import AutoregressiveModel, State
+from course_lib.checked import is_at_work
 from course_lib.conditional import Conditional, DiscretizedLogistic, DiscretizedLogisticMixture
 from course_lib.pixels.masks import MaskedConv2d, group_of, kernel_mask, widened
 
@@ -44,7 +46,7 @@ class ImageModel(AutoregressiveModel):
         if len(shape) != 3 or min(shape) < 1:
             raise ValueError(f"shape is {list(shape)}; expected (channels, height, width) or (height, width)")
         C, H, W = shape
-        super().__init__(C * H * W, conditional, torch.arange(C * H * W).view(C, H * W).T.flatten())
+        super().__init__(C * H * W, conditional, rearrange(torch.arange(C * H * W), "(C p) -> (p C)", C=C))
         if colors not in ("masks", "chain"):
             raise ValueError(f"colors is {colors!r}; expected 'masks' or 'chain'")
         if colors == "chain" and not isinstance(self.conditional, DiscretizedLogisticMixture):
@@ -68,7 +70,7 @@ class ImageModel(AutoregressiveModel):
     # what a network reads, and what its numbers mean
     def image(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B C H W"]:
         """x as images, its levels 0..K-1 on [-1, 1], so that no level looks like the zeros around the image."""
-        return self.scaled(x).view(-1, *self.shape)
+        return rearrange(self.scaled(x), "B (C h w) -> B C h w", C=self.shape[0], h=self.shape[1])
 
     def scaled(self, x: Tensor) -> Tensor:
         """Levels 0..K-1 on [-1, 1]; a continuous value as it is."""
@@ -77,11 +79,11 @@ class ImageModel(AutoregressiveModel):
 
     def family(self, raw: Float[Tensor, "B outputs H W"], x: Shaped[Tensor, "B n"]) -> Distribution:
         """The factors, batch shape (B, n), from the raw parameters of all pixels."""
-        B, (C, H, W) = len(raw), self.shape
+        B, (C, H, _) = len(raw), self.shape
         if self.colors == "chain":
-            each = self.chained(raw.movedim(1, -1), x.view(B, C, H, W).movedim(1, -1))             # (B, H, W, C, 3, k)
-            return self.conditional(each.movedim(3, 1).flatten(1, 3))
-        each = raw.view(B, C, -1, H * W).transpose(2, 3)             # (B, C, H W, P): colour by colour
+            each = self.chained(rearrange(raw, "B P h w -> B h w P"), rearrange(x, "B (C h w) -> B h w C", C=C, h=H))
+            return self.conditional(rearrange(each, "B h w C three k -> B (C h w) three k"))
+        each = rearrange(raw, "B (C P) h w -> B (C h w) P", C=C)     # colour by colour
         return self.conditional(each.reshape(B, self.n, *self.conditional.parameter_shape))
 
     def chained(self, raw: Float[Tensor, "... outputs"], x: Int[Tensor, "... C"]) -> Float[Tensor, "... C 3 k"]:
@@ -111,6 +113,22 @@ class ImageModel(AutoregressiveModel):
         if self.colors == "chain":
             return self.conditional(self.chained(raw, pixel)[:, c])
         return self.conditional(raw.view(len(raw), self.shape[0], *self.conditional.parameter_shape)[:, c])
+
+    # one variable at a time: sampling
+    def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
+        """The state once the next variable is known to be x_i. Raises ValueError unless it is a value of the family for
+        each row of the state."""
+        return super().update(state, self.check_value(x_i, len(state.x)))
+
+    def check_value(self, x_i: Shaped[Tensor, "B"], batch: int) -> Shaped[Tensor, "B"]:
+        """x_i as the family wants it, for a state of `batch` rows. Within `sample`, which drew it, nothing is looked at."""
+        if is_at_work(self):
+            return x_i
+        shape = tuple(x_i.shape) if isinstance(x_i, Tensor) else None
+        if shape != (batch,):
+            raise ValueError(f"x_i {f'is {x_i!r}' if shape is None else f'has shape {shape}'}; expected a tensor of shape "
+                             f"({batch},), a value for each row of the state")
+        return self.conditional.check(x_i, "x_i", self.like().dtype)
 
     # classes
     def label(self, context: Tensor | None) -> Int[Tensor, "B"] | None:
@@ -161,7 +179,7 @@ class ImageModel(AutoregressiveModel):
     def initialize(self, x: Shaped[Tensor, "N n"]) -> ImageModel:
         """Start from the colours of x, all pixels alike: the last bias is set so, its weights made small. Returns self."""
         C, last = self.shape[0], self.head[-1]
-        each = self.check_input(x).view(len(x), C, -1).transpose(1, 2).reshape(-1, C)              # (N H W, C)
+        each = rearrange(self.check_input(x), "N (C p) -> (N p) C", C=C)
         marginal = self.conditional.marginal(each).to(last.bias.dtype)                             # (C, P)
         if self.colors == "chain":
             zeros, k = torch.zeros_like(last.bias), self.conditional.k

@@ -124,6 +124,7 @@ class PixelCNN(ImageModel):
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
         """x_i is known now: a colour of the present pixel, after the last of which the next pixel is the present one."""
         self.variable_at(state.k)
+        x_i = self.check_value(x_i, len(state.pixel))
         c, k = state.k % self.shape[0], state.k + 1
         pixel = state.pixel.clone()
         pixel[:, c] = x_i.to(pixel.dtype)

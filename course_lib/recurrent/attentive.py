@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from course_lib.recurrent.language_model import RecurrentLM
-from course_lib.recurrent.layers import Memory
+from course_lib.recurrent.layers import Memory, check_next
 from course_lib.recurrent.scores import context_of, make_score, weights_of
 from course_lib.tokenizers.batching import Padded
 
@@ -95,7 +95,8 @@ class AttentiveLM(RecurrentLM):
     @torch.no_grad()
     def update(self, state: Past, x_i: Tensor) -> Past:
         """One token more: one step of each layer, and one look at all states before."""
-        h, memory = self.layers(self.embedded(x_i[:, None].long()), state.memory)           # (B, 1, H)
+        x_i = check_next(self, x_i, len(state.logits))
+        h, memory = self.layers(self.embedded(x_i[:, None]), state.memory)                  # (B, 1, H)
         seen = F.pad(state.seen, (0, 1), value=True)
         return self._past(memory, torch.cat([state.states, h], dim=1), seen)
 

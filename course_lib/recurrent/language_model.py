@@ -12,7 +12,7 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
-from course_lib.recurrent.layers import Memory, Recurrent
+from course_lib.recurrent.layers import Memory, Recurrent, check_next
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 
 
@@ -159,7 +159,8 @@ class RecurrentLM(AutoregressiveModel):
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
         """One token more, one step of each layer: O(H^2), however long the text is."""
-        memory = self.layers(self.embedded(x_i[:, None].long()), state.memory)[1]
+        x_i = check_next(self, x_i, len(state.logits))
+        memory = self.layers(self.embedded(x_i[:, None]), state.memory)[1]
         return State(memory, self.scores(memory[-1][0]))
 
     # --- input -------------------------------------------------------------------------------------------------------

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int, Shaped
+from jaxtyping import Float, Int, Integer, Shaped
 from torch import Tensor, nn
 
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.checked import is_at_work
 from course_lib.recurrent._through_time import lstm_steps
 from course_lib.recurrent.cells import CELLS, Cell, LSTMCell, State
 
@@ -177,6 +179,15 @@ def in_our_order(cell: Cell, rows: Tensor) -> Tensor:
         return rows
     i, f, g, o = rows.chunk(4)
     return torch.cat([i, f, o, g])
+
+
+def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[Tensor, "B"]:
+    """The tokens that `update` is told, one for each row of the state, or a ValueError. What `sample` drew is trusted."""
+    if is_at_work(model):
+        return x_i.long()
+    if tuple(x_i.shape) != (batch,):
+        raise ValueError(f"x_i has shape {tuple(x_i.shape)}; expected ({batch},), a token for each row of the state")
+    return model.conditional.check(x_i, "x_i")
 
 
 def check_lengths(lengths: Tensor, x: Tensor) -> Int[Tensor, "B"]:

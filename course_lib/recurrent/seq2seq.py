@@ -16,7 +16,7 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
-from course_lib.recurrent.layers import Memory, Recurrent
+from course_lib.recurrent.layers import Memory, Recurrent, check_next
 from course_lib.recurrent.scores import context_of, make_score, weights_of
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.training.losses import cross_entropy
@@ -213,7 +213,7 @@ class Seq2Seq(AutoregressiveModel):
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
         """One token more: one step of the decoder, one look at the source."""
-        x_i = x_i.long().to(state.over.device)
+        x_i = check_next(self, x_i, len(state.over)).to(state.over.device)
         return self._step(state._replace(over=state.over | (x_i == self.eos_id)), x_i)
 
     def _step(self, state: State, tokens: Integer[Tensor, "B"]) -> State:

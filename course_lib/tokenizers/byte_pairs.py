@@ -1,4 +1,9 @@
-"""Byte-pair encoding over bytes, as GPT-2 has it: no text is unknown, frequent pieces are one symbol."""
+"""Byte-pair encoding over bytes, as GPT-2 has it: no text is unknown, frequent pieces are one symbol.
+
+This is to be read, and learns from a few megabytes of text. For more, the library `tokenizers` learns in Rust
+(`ByteLevelBPETokenizer().train(...)`, then `save_model(folder)`); `BytePairTokenizer.from_files` reads its vocab.json and
+merges.txt, and gives the same ids.
+"""
 from __future__ import annotations
 
 import json

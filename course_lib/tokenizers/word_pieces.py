@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -94,16 +94,27 @@ class WordPieceTokenizer(Tokenizer):
     @staticmethod
     def _words(text: str, lower: bool) -> list[str]:
         """The words and the signs of a text, as BERT cuts it before it looks into the vocabulary."""
-        spaced = []
-        for c in text:
-            if c in "\0\ufffd" or _is_control(c):
-                continue
-            spaced.append(f" {c} " if any(low <= ord(c) <= high for low, high in CJK) else c)
-        text = "".join(spaced)
-        if lower:
-            text = "".join(c.lower() for c in text)        # one by one: no form of a letter hangs on the next
-            text = "".join(c for c in unicodedata.normalize("NFD", text) if unicodedata.category(c) != "Mn")
-        return "".join(f" {c} " if _is_punctuation(c) else c for c in text).split()
+        text = text.translate(_SPACED)
+        if lower:                                          # letter by letter: no form of one hangs on the next
+            text = unicodedata.normalize("NFD", text.translate(_LOWER)).translate(_BARE)
+        return text.translate(_APART).split()
+
+
+class _Letters(dict):
+    """What becomes of a letter, for `str.translate`: asked once for each letter that a text has."""
+
+    def __init__(self, becomes: Callable[[str], str]):
+        super().__init__()
+        self.becomes = becomes
+
+    def __missing__(self, code: int) -> str:
+        return self.setdefault(code, self.becomes(chr(code)))
+
+
+def _spaced(c: str) -> str:
+    if c in "\0\ufffd" or _is_control(c):
+        return ""
+    return f" {c} " if any(low <= ord(c) <= high for low, high in CJK) else c
 
 
 def _is_control(c: str) -> bool:
@@ -114,3 +125,8 @@ def _is_punctuation(c: str) -> bool:
     """Unicode's punctuation, and every other sign of ASCII that is no letter, digit or space."""
     ascii_sign = "!" <= c <= "~" and not c.isalnum()
     return ascii_sign or unicodedata.category(c).startswith("P")
+
+
+_SPACED, _LOWER = _Letters(_spaced), _Letters(str.lower)
+_BARE = _Letters(lambda c: "" if unicodedata.category(c) == "Mn" else c)                       # without accents
+_APART = _Letters(lambda c: f" {c} " if _is_punctuation(c) else c)

@@ -18,7 +18,7 @@ from tqdm import tqdm
 from course_lib.autoregressive import evaluating
 from course_lib.training.checkpoint import describe
 from course_lib.training.history import History, Report
-from course_lib.training.objective import Data, check_data, count, log_prob, objective, take
+from course_lib.training.objective import Data, check_data, checked_once, count, log_prob, objective, take
 from course_lib.training.processes import Processes
 from course_lib.training.run import Run
 from course_lib.training.schedules import make_schedule
@@ -42,7 +42,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     train, valid  (N, ...), or a pair of tensors with the same N, passed on as log_prob(x, context); one of a pair may be
                   a pair itself, as tokens and their mask. They stay where they are, in their own dtype; each batch is
                   moved to the model's device. Or a DataLoader that gives such tensors batch by batch, in its own order,
-                  of its own size; it has to know its length
+                  of its own size; it has to know its length. The values of tensors are checked once, before the first
+                  step, where the model's class says how: see `checked.unchecked`
     batch_size    rows that one step averages over, over all processes; the last batch of an epoch may be shorter
     weight_decay  on parameters of two or more dimensions: never on biases and gains
     optimizer     one over the model's parameters, in place of AdamW; lr, betas and weight_decay are its own then. A
@@ -100,6 +101,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                      "device": processes.device.type, **({} if lengths is None else {"by_length": True})}
     run = Run(model, optimizer, processes, Path(checkpoint) if checkpoint is not None else None, source.generator)
     run.resume(configuration, train, valid, epochs)
+    trusted = checked_once(model, train, processes.device)           # from here on no batch is looked at for its values
+    trusted_valid = checked_once(model, valid, processes.device, scored=True)
 
     tell = callback if callback is not None and processes.first else lambda report: None
     hidden = {} if progress and processes.first else {"disable": True}             # unset, TQDM_DISABLE is heard
@@ -107,7 +110,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     with bar, _training(model), _rates_of(optimizer) as rates:
         while run.epoch <= epochs and not run.out_of(patience):
             for data, rows in source.epoch(run.epoch, run.batch):
-                loss, weight = _add_gradients(model, data, rows, accumulate, bf16, processes)
+                with trusted():
+                    loss, weight = _add_gradients(model, data, rows, accumulate, bf16, processes)
                 if not math.isfinite(loss):
                     raise FloatingPointError(f"the training loss is {loss} {run}. {run.last_good()}")
                 _clip(model, clip, run)
@@ -121,7 +125,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                     tell(run.report(loss, steps))
                     if checkpoint_every and run.step % checkpoint_every == 0:
                         run.save()
-            run.close_epoch(None if valid is None else _validate(model, valid, batch_size, processes))
+            with trusted_valid():
+                run.close_epoch(None if valid is None else _validate(model, valid, batch_size, processes))
             bar.set_postfix_str(str(run.history), refresh=False)
             run.save()
             tell(run.report(loss, steps))
@@ -129,7 +134,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
 
 
 def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: int, bf16: bool,
-              processes: Processes) -> tuple[float, float]:
+                   processes: Processes) -> tuple[float, float]:
     """Leave in .grad the gradient of the mean loss over these rows, and return that mean and its weight.
 
     Pieces and processes each have a mean m_k and a weight w_k, and the mean over all is sum w_k m_k / sum w_k. The

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import torch
 from jaxtyping import Float, Int, Shaped
 from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from course_lib.checked import unchecked
 
 Data = Tensor | Sequence[Tensor | Sequence[Tensor]]                  # (N, ...), or several such that share N
 POOL = 50                                                            # batches whose rows are sorted by length together
+ROWS = 1024                                                          # that are checked at once
 
 
 def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
@@ -42,6 +46,32 @@ def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
         raise ValueError(f"log_prob of {type(model).__name__} gave shape {tuple(value.shape)}; expected ({len(x)},), "
                          "one number a row, the sum over its variables")
     return value if value.dtype in (torch.float32, torch.float64) else value.float()
+
+
+@torch.no_grad()
+def checked_once(model: nn.Module, data: Data | DataLoader | None, device: torch.device,
+                 scored: bool = False) -> Callable[[], AbstractContextManager]:
+    """Check all rows now, and return `unchecked` for the batches to come; a context that changes nothing where they have to
+    be checked as they come: those of a DataLoader, or of a model with a `loss` that does not come with a `check_batch`.
+
+    scored  the data are given to `log_prob`, whatever loss the model has, as those for validation are
+    """
+    check = _check_of(model, scored)
+    if check is None or data is None or isinstance(data, DataLoader):
+        return nullcontext
+    for rows in torch.arange(count(data)).split(ROWS):
+        check(take(data, rows, device))
+    return unchecked
+
+
+def _check_of(model: nn.Module, scored: bool) -> Callable[[Data], object] | None:
+    """What raises for a batch as the training would, None where nothing is known to."""
+    if (scored or not hasattr(model, "loss")) and hasattr(model, "log_prob"):
+        check_input = getattr(model, "check_input", None)
+        return check_input and (lambda batch: check_input(*(batch if isinstance(batch, tuple) else (batch,))))
+    line = [next((i for i, cls in enumerate(type(model).__mro__) if name in vars(cls)), None)
+            for name in ("check_batch", "loss")]
+    return model.check_batch if None not in line and line[0] <= line[1] else None    # of that loss, not of a former one
 
 
 def epoch_order(num: int, seed: int, epoch: int) -> Int[Tensor, "..."]:

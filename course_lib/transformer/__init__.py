@@ -11,14 +11,7 @@ from course_lib.transformer.attention import (
     fused_attention,
     padding_mask,
 )
-from course_lib.transformer.bert import (
-    BERT,
-    BERTConfig,
-    PretrainingBatch,
-    QuestionAnswering,
-    SequenceClassifier,
-    TokenClassifier,
-)
+from course_lib.transformer.bert import BERT, BERTConfig, PretrainingBatch
 from course_lib.transformer.blocks import (
     DecoderBlock,
     FeedForward,
@@ -39,12 +32,22 @@ from course_lib.transformer.positions import (
     rotary,
     sinusoidal,
 )
+from course_lib.transformer.rotary_attention import RollingCache, RotaryAttention
+from course_lib.transformer.rotary_gpt import RotaryGPT, RotaryGPTConfig
 from course_lib.transformer.segments import join_segments
+from course_lib.transformer.task_heads import (
+    GPTClassifier,
+    MultipleChoice,
+    QuestionAnswering,
+    SequenceClassifier,
+    TokenClassifier,
+)
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 __all__ = ["BERT", "BERTConfig", "CombinedPositions", "DecoderBlock", "TransformerBlock", "FeedForward", "GPT",
-           "GPTConfig", "KVCache", "LayerNorm", "LearnedPositions", "MultiHeadAttention", "OneHotPositions",
-           "PretrainingBatch", "QuestionAnswering", "Residual", "SeparatePositions", "SequenceClassifier",
+           "GPTClassifier", "GPTConfig", "KVCache", "LayerNorm", "LearnedPositions", "MultiHeadAttention", "MultipleChoice", "OneHotPositions",
+           "PretrainingBatch", "QuestionAnswering", "Residual", "RollingCache", "RotaryAttention", "RotaryGPT",
+           "RotaryGPTConfig", "SeparatePositions", "SequenceClassifier",
            "SinusoidalPositions", "TokenClassifier", "Transformer", "TransformerConfig", "attention_weights",
            "causal_mask", "combine_masks", "fused_attention", "join_segments", "layer_norm", "left_pad", "mask_tokens",
            "padding_mask", "rotary", "sentence_pairs", "sinusoidal", "transformer_function"]

@@ -13,7 +13,7 @@ def drop(x: Tensor, p: float | int) -> Tensor:
     p is the probability of dropping, as in torch; one deck of the slides calls by p the probability of keeping. On a
     CPU the time goes into random numbers, so four components share one of 64 bits, and p is rounded to 1/65536.
     """
-    if p == 0 or x.device.type != "cpu":
+    if p == 0 or x.device.type != "cpu" or torch.compiler.is_compiling():            # a graph has kernels of its own
         return F.dropout(x, p)
     dropped = round(65536 * p)                                       # of the 65536 values of 16 bits
     bits = torch.empty(x.numel() // 4 + 1, dtype=torch.int64).random_(-2 ** 63, None).view(torch.int16)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -24,7 +27,8 @@ FORMS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin
 def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     """config.json, the tensors by the file's names, and where they are, for messages. Raises HubError.
 
-    name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once
+    name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once: by huggingface_hub where it is
+          installed, with its cache, token and mirror. "gpt2@main" names a revision: a branch, a tag or a commit
     """
     folder = Path(name)
     if not folder.is_dir():
@@ -68,14 +72,13 @@ def _parts(file: Path) -> list[Path]:
 
 def _download(name: str) -> Path:
     """The files of a model on the hub, in the cache. HubError if they cannot be had; nothing is left of a first try then."""
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name) or ".." in name:
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", name) or ".." in name:
         raise HubError(f"{name!r} is not a folder, and no id of the Hugging Face hub, such as 'gpt2'")
+    if (package := _hugging_face()) is not None:
+        return _by_hugging_face(package, name)
     folder = cache() / "huggingface" / name.replace("/", "--")
     try:
-        _retrieve(name, "config.json", folder)
-        form = next((form for form in FORMS if _retrieve(name, form, folder, may_lack=form != FORMS[-1])), FORMS[-1])
-        for file in _parts(folder / form):
-            _retrieve(name, file.name, folder)
+        _all_files(lambda file, may_lack: folder / file if _retrieve(name, file, folder, may_lack) else None)
     except HubError:
         with contextlib.suppress(OSError):                   # it holds what came before: the next try goes on from there
             folder.rmdir()
@@ -83,17 +86,60 @@ def _download(name: str) -> Path:
     return folder
 
 
+def _all_files(had: Callable[[str, bool], Path | None]) -> None:
+    """Have config.json, the weights in the first form that there is, and each of their parts.
+
+    had  a file's path by its name; the second argument says whether the hub may lack it, with None for an answer
+    """
+    had("config.json", False)
+    found = next(path for form in FORMS if (path := had(form, form != FORMS[-1])) is not None)
+    for file in _parts(found):
+        had(file.name, False)
+
+
+def _hugging_face() -> ModuleType | None:
+    """The package huggingface_hub; None where it is not installed."""
+    try:
+        import huggingface_hub.errors
+    except ImportError:
+        return None
+    return huggingface_hub
+
+
+def _by_hugging_face(package: ModuleType, name: str) -> Path:
+    """The snapshot of a model in the cache of huggingface_hub. A file that did not arrive whole has no name there."""
+    model, _, revision = name.partition("@")
+
+    def had(file: str, may_lack: bool) -> Path | None:
+        try:
+            return Path(package.hf_hub_download(model, file, revision=revision or None,
+                                                endpoint=os.environ.get("HF_ENDPOINT") or None))
+        except Exception as error:                                   # those of its client too, httpx or requests
+            missing = isinstance(error, package.errors.EntryNotFoundError)
+            if may_lack and missing and not isinstance(error, package.errors.LocalEntryNotFoundError):
+                return None                                          # the hub answered, and has no such file
+            raise _not_had(name, f"{file} of {model}", error) from error
+
+    _all_files(had)
+    return had("config.json", False).parent
+
+
+def _not_had(name: str, what: str, error: Exception) -> HubError:
+    return HubError(f"{name!r} is not a folder, and {what} could not be had ({error}). Check the name and the network, or "
+                    "give a folder with config.json and model.safetensors")
+
+
 def _retrieve(name: str, file: str, folder: Path, may_lack: bool = False) -> bool:
     """Download one file, whole or not at all, unless it is there. False where the hub has no such file and `may_lack`."""
     import pooch  # here: what they take to import is only needed for a download
     import requests
 
-    url = f"{HUB}/{name}/resolve/main/{file}"
+    model, _, revision = name.partition("@")
+    url = f"{HUB}/{model}/resolve/{revision or 'main'}/{file}"
     try:
         pooch.retrieve(url, known_hash=None, fname=file, path=folder, progressbar=not file.endswith(".json"))
     except (requests.RequestException, OSError) as error:
         if may_lack and getattr(getattr(error, "response", None), "status_code", None) == 404:
             return False
-        raise HubError(f"{name!r} is not a folder, and {url} could not be had ({error}). Check the name and the "
-                       "network, or give a folder with config.json and model.safetensors") from error
+        raise _not_had(name, url, error) from error
     return True

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from course_lib.transformer.attention import KVCache, MultiHeadAttention
 from course_lib.transformer.blocks import ACTIVATIONS, FeedForward, LayerNorm, Residual, TransformerBlock
+from course_lib.transformer.rotary_attention import RotaryAttention
 
 
 def step(model: nn.Module, tokens: Integer[Tensor, "B S"], mask: Bool[Tensor, "B S"] | None,
@@ -33,6 +34,8 @@ def attended(attention: MultiHeadAttention, x: Float[Tensor, "B D"], attend: Boo
              cache: KVCache) -> Float[Tensor, "B D"]:
     """`attention(x, mask, causal=True, cache=cache)`: the last position may look at all that are cached."""
     qkv = linear(attention.qkv, x).view(len(x), 3, attention.heads, 1, -1).transpose(0, 1)   # (3, B, H, 1, K)
+    if type(attention) is RotaryAttention:
+        qkv = attention.turned(qkv, cache.length)
     k, v = cache.append(qkv[1:]).unbind()                                                    # (B, H, S, K) each
     heads = F.scaled_dot_product_attention(qkv[0], k, v, attend)                             # (B, H, 1, K)
     return linear(attention.out, heads.reshape(x.shape))
@@ -54,7 +57,7 @@ def normed(norm: LayerNorm, x: Tensor) -> Tensor:
     return torch.layer_norm(x, gamma.shape, gamma, norm.beta, norm.eps)
 
 
-UNFOLDED = {TransformerBlock, MultiHeadAttention, Residual, FeedForward, LayerNorm, nn.Linear}
+UNFOLDED = {TransformerBlock, MultiHeadAttention, RotaryAttention, Residual, FeedForward, LayerNorm, nn.Linear}
 
 
 def unfolds(model: nn.Module) -> bool:

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 
 from course_lib.transformer._dropout import drop
 
+LONG = 512                                                           # up to here a T x T mask takes no more time
+
 # --- the equation ----------------------------------------------------------------------------------------------------
 
 
@@ -55,11 +57,15 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
                     causal: bool = False) -> Float[Tensor, "... T E"]:
     """The same by torch's fused kernel, which never stores the T x S weights.
 
-    causal  add the causal mask, the queries being the last T of the S positions
+    causal  add the causal mask, the queries being the last T of the S positions. Where T = S, a mask of keys alone,
+            (..., 1, S) for padding, is not joined with it in long texts: no T x S mask is made
     """
     T, S = q.shape[-2], k.shape[-2]
     if causal and T == 1:                                            # the last position sees all
         causal = False
+    dropped_here = dropout > 0 and q.device.type == "cpu"            # no kernel drops weights there
+    if causal and mask is not None and T == S > LONG and mask.shape[-2:] == (1, S) and not dropped_here:
+        return _causal_past_padding(q, k, v, mask, dropout)
     if causal and (mask is not None or T != S):                      # the kernel knows the square causal mask alone
         mask, causal = combine_masks(causal_mask(T, S, q.device), mask), False
     reachable = None
@@ -67,11 +73,29 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
         check_mask(mask, (*q.shape[:-1], S))
         reachable = mask.any(dim=-1, keepdim=True)                   # (..., T, 1)
         mask = mask | ~reachable                                     # the kernel needs a key for every query
-    if dropout and q.device.type == "cpu":                           # no kernel drops weights there
+    if dropped_here:
         out = _with_dropout(q, k, v, causal_mask(T, device=q.device) if causal else mask, dropout)
     else:
         out = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
     return out if reachable is None else out.masked_fill(~reachable, 0)
+
+
+def _causal_past_padding(q: Tensor, k: Tensor, v: Tensor, seen: Bool[Tensor, "... 1 S"],
+                         dropout: float | int) -> Tensor:
+    r"""The causal kernel, and in the keys what a mask of keys says: $[q, 1]\,[k_j, b_j]^\top = q k_j^\top + b_j$.
+
+    With $b_j$ = 0 for a key that may be seen, and else so low that its weight is exactly zero, no T x T mask is needed.
+    The width K + 1 is filled up with zeros to a multiple of 8, as kernels on a GPU want it.
+    """
+    check_mask(seen, (*q.shape[:-1], k.shape[-2]))
+    (K, E), seen = (q.shape[-1], v.shape[-1]), seen.mT               # (..., S, 1)
+    width = -(-max(K + 1, E) // 8) * 8
+    low = torch.finfo(k.dtype).min / 2                               # finite: a row may have nothing else
+    b = k.new_zeros(seen.shape).masked_fill(~seen, low).expand(*k.shape[:-1], 1)
+    q = F.pad(F.pad(q, (0, 1), value=1.0), (0, width - K - 1))       # (..., T, width)
+    k = F.pad(torch.cat([k, b], dim=-1), (0, width - K - 1))
+    out = F.scaled_dot_product_attention(q, k, F.pad(v, (0, width - E)), None, dropout, True, scale=K ** -0.5)
+    return out[..., :E].masked_fill(seen.cumsum(dim=-2) == 0, 0)     # nothing to attend to, up to there
 
 
 def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Bool[Tensor, "... #T #S"] | None,
@@ -153,6 +177,7 @@ class KVCache:
     def __init__(self, room: int = 64):
         self.length, self.room = 0, max(1, room)
         self.kv: Tensor | None = None                                # (2, B, H, room, K), `length` of the room filled
+        self.spare: list[Tensor] = []                                # the room of a copy that is gone; copies share it
 
     def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
         """Write T new positions; return all S of them so far, as a view."""
@@ -170,10 +195,23 @@ class KVCache:
         """A copy with these rows of the batch, all of them if None, and the first `length` positions."""
         copy = KVCache(self.room)
         copy.length = self.length if length is None else length
+        copy.spare = self.spare
         filled = self.kv[:, :, :, :copy.length]
-        copy.kv = self.kv.new_empty(2, filled.shape[1] if rows is None else len(rows), *self.kv.shape[2:])
-        copy.kv[:, :, :, :copy.length] = filled if rows is None else filled[:, rows]
+        copy.kv = self._new_room(2, filled.shape[1] if rows is None else len(rows), *self.kv.shape[2:])
+        room = copy.kv[:, :, :, :copy.length]
+        room.copy_(filled) if rows is None else torch.index_select(filled, 1, rows, out=room)         # in one pass
         return copy
+
+    def _new_room(self, *shape: int) -> Tensor:
+        """That of a copy that is gone, if it fits: beams copy at every step, and fresh memory costs as much as the copy."""
+        kv = self.spare.pop() if self.spare else None
+        if kv is None or tuple(kv.shape) != shape or kv.is_inference() != torch.is_inference_mode_enabled():
+            return self.kv.new_empty(shape)
+        return kv
+
+    def __del__(self):
+        if self.kv is not None:
+            self.spare[:] = [self.kv]
 
 
 # --- several heads ---------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +12,8 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.former import renamed
+from course_lib.checked import full, values_checked
+from course_lib.former import moved, renamed
 from course_lib.tokenizers.batching import tokens_and_mask
 from course_lib.transformer import pretrained_bert
 from course_lib.transformer._dropout import drop
@@ -20,8 +21,7 @@ from course_lib.transformer.blocks import ACTIVATIONS, LayerNorm, TransformerBlo
 from course_lib.transformer.corruption import Corrupted, Pair, mask_tokens, sentence_pairs
 from course_lib.transformer.positions import LearnedPositions
 
-__all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "QuestionAnswering",
-           "SequenceClassifier", "TaskHead", "TokenClassifier", "mask_tokens", "sentence_pairs"]
+__all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "mask_tokens", "sentence_pairs"]
 
 
 @renamed(vocabulary="vocab_size")
@@ -34,6 +34,7 @@ class BERTConfig:
     token_types  kinds of segment: 0 for the first sentence, 1 for the second
     d_ff         hidden width of the feed-forward networks; 4 d_model if None
     dropout      probability of dropping, for embeddings, layers and attention weights
+    tied         the table of token embeddings is the output layer of the masked language model too
 
     >>> BERTConfig(vocab_size=30522).heads
     12
@@ -49,6 +50,7 @@ class BERTConfig:
     dropout: float | int = 0.1
     activation: str = "gelu"
     eps: float | int = 1e-12
+    tied: bool = True
 
     def __post_init__(self):
         for name in ("vocab_size", "window", "layers", "heads", "d_model", "token_types"):
@@ -109,8 +111,8 @@ class BERT(nn.Module):
 
     def __init__(self, config: BERTConfig | dict):
         super().__init__()
-        settings = config if isinstance(config, BERTConfig) else BERTConfig(**config)
-        self.config, c, D = settings, settings, settings.d_model
+        self.config = c = config if isinstance(config, BERTConfig) else BERTConfig(**config)
+        D = c.d_model
         self.tokens = nn.Embedding(c.vocab_size, D)                  # E
         self.positions = LearnedPositions(c.window, D)               # P
         self.types = nn.Embedding(c.token_types, D)                  # S
@@ -125,7 +127,7 @@ class BERT(nn.Module):
             if p.dim() == 2:
                 nn.init.normal_(p, 0, 0.02)
         for module in self.modules():
-            if isinstance(module, nn.Linear):
+            if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
 
     extra_repr = AutoregressiveModel.extra_repr                      # print(model) says its configuration
@@ -152,7 +154,7 @@ class BERT(nn.Module):
         x = x + (self.types.weight[0] if token_types is None else self.types(token_types))
         x = self.norm(x)
         x = drop(x, self.config.dropout) if self.training else x
-        attend = None if mask is None or mask.all() else mask[:, None, :]            # (B, 1, T), for every query
+        attend = None if mask is None or full(mask) else mask[:, None, :]            # (B, 1, T), for every query
         states = [x]
         for block in self.blocks:
             x = block(x, attend)
@@ -172,7 +174,7 @@ class BERT(nn.Module):
         The head over V tokens runs on the chosen positions alone, a seventh of all. Slides: equation (10).
         """
         batch = PretrainingBatch(*batch)
-        if not batch.chosen.any():
+        if values_checked() and not batch.chosen.any():
             raise ValueError("chosen is False everywhere; there is nothing to predict")
         encoded = self(batch.tokens, batch.token_types, batch.mask)
         logits = self.mlm(encoded.tokens[batch.chosen], self.tokens.weight)          # (N, V)
@@ -180,6 +182,12 @@ class BERT(nn.Module):
         if batch.next is not None:
             loss = loss + F.cross_entropy(self.nsp(encoded.sentence), (~batch.next.bool()).long())
         return loss, len(logits)
+
+    def check_batch(self, batch: PretrainingBatch | tuple) -> None:
+        """Raises the ValueError that `loss` would raise for what it is to read."""
+        given = PretrainingBatch(*batch)
+        tokens, mask = tokens_and_mask((given.tokens, given.mask), self.config.vocab_size)
+        self._check(tokens, given.token_types, mask)
 
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor, token_types: Tensor | None = None,
@@ -204,11 +212,11 @@ class BERT(nn.Module):
                              f"{self.config.window}, the window")
         for name, value, many in (("tokens", tokens, self.config.vocab_size),
                                   ("token_types", token_types, self.config.token_types)):
-            if value is not None and (value.min() < 0 or value.max() >= many):
+            if values_checked() and value is not None and (value.min() < 0 or value.max() >= many):
                 raise ValueError(f"{name} reach from {value.min()} to {value.max()}; expected 0..{many - 1}")
         if token_types is not None and token_types.shape != tokens.shape:
             raise ValueError(f"token_types has shape {tuple(token_types.shape)}; expected {tuple(tokens.shape)}")
-        if mask is not None and not mask[:, 0].all():
+        if values_checked() and mask is not None and not mask[:, 0].all():
             raise ValueError("mask is False at the first place of a row; [CLS] stands there, and padding on the right: "
                              "pad(texts, value)")
 
@@ -227,143 +235,21 @@ class BERT(nn.Module):
 
 
 class MaskedLanguageHead(nn.Module):
-    r"""$\mathrm{LN}(\phi(h W + b))\, E^\top + c$, with the token embeddings E, which are passed in."""
+    r"""$\mathrm{LN}(\phi(h W + b))\, E^\top + c$, with the token embeddings E, which are passed in, or, where they are not
+    tied, with a table of its own."""
 
     def __init__(self, c: BERTConfig):
         super().__init__()
         self.transform = nn.Linear(c.d_model, c.d_model)             # W, b
         self.norm = LayerNorm(c.d_model, c.eps)
+        self.table = None if c.tied else nn.Linear(c.d_model, c.vocab_size, bias=False)
         self.bias = nn.Parameter(torch.zeros(c.vocab_size))          # c
         self.activation = c.activation
 
     def forward(self, hidden: Float[Tensor, "... D"], embeddings: Float[Tensor, "V D"]) -> Float[Tensor, "... V"]:
-        return F.linear(self.norm(ACTIVATIONS[self.activation](self.transform(hidden))), embeddings, self.bias)
+        table = embeddings if self.table is None else self.table.weight
+        return F.linear(self.norm(ACTIVATIONS[self.activation](self.transform(hidden))), table, self.bias)
 
 
-# --- heads for tasks -------------------------------------------------------------------------------------------------
-
-
-class TaskHead(nn.Module):
-    """A BERT with a linear layer for a task on top; the two are stored together. Its subclasses are the tasks.
-
-    files    the class of Hugging Face's that reads its files, and that class's name of the layer
-    pooled   whether the layer reads the pooled [CLS], and not the tokens' vectors
-    classes  the layer's outputs where the task fixes them, None where the constructor is told
-    """
-    files: ClassVar[tuple[str, str]]
-    pooled: ClassVar[bool] = False
-    classes: ClassVar[int | None] = None
-
-    @classmethod
-    def from_pretrained(cls, name: str | Path) -> TaskHead:
-        """The fine-tuned BERT in a folder in Hugging Face's format, or of that name on its hub; eval mode.
-
-        The number of classes is the layer's in the file. Raises HubError, a ValueError, for the file of another task, and
-        as `BERT.from_pretrained` does.
-        """
-        return pretrained_bert.load_head(cls, BERT, name)
-
-    def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json and model.safetensors as Hugging Face's class for this task reads them."""
-        pretrained_bert.save_head(self, folder)
-
-
-class SequenceClassifier(TaskHead):
-    """Logits of a class for the whole input, (B, classes), from the pooled [CLS]. Slides: "Fine-tuning".
-
-    >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
-    >>> SequenceClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
-    torch.Size([1, 3])
-    """
-    files, pooled = ("BertForSequenceClassification", "classifier"), True
-
-    def __init__(self, bert: BERT, classes: int):
-        super().__init__()
-        self.bert, self.dropout = bert, nn.Dropout(bert.config.dropout)
-        self.head = _head(bert, classes)
-
-    @property
-    def config(self) -> dict:
-        """The constructor's arguments."""
-        return {"bert": self.bert, "classes": self.head.out_features}
-
-    def forward(self, tokens: Tensor, token_types: Tensor | None = None,
-                mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B classes"]:
-        return self.head(self.dropout(self.bert(tokens, token_types, mask).sentence))
-
-
-class TokenClassifier(TaskHead):
-    """Logits of a class for every token, (B, T, classes): tagging, named entities.
-
-    >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
-    >>> TokenClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
-    torch.Size([1, 4, 3])
-    """
-    files = ("BertForTokenClassification", "classifier")
-
-    def __init__(self, bert: BERT, classes: int):
-        super().__init__()
-        self.bert, self.dropout = bert, nn.Dropout(bert.config.dropout)
-        self.head = _head(bert, classes)
-
-    @property
-    def config(self) -> dict:
-        """The constructor's arguments."""
-        return {"bert": self.bert, "classes": self.head.out_features}
-
-    def forward(self, tokens: Tensor, token_types: Tensor | None = None,
-                mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T classes"]:
-        return self.head(self.dropout(self.bert(tokens, token_types, mask).tokens))
-
-
-class QuestionAnswering(TaskHead):
-    """Logits of where an answer starts and where it ends, (B, T) each, as for SQuAD; minus infinity at padding.
-
-    >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
-    >>> # first and last token of the answer
-    >>> QuestionAnswering(bert).span(torch.tensor([[1, 5, 6, 2]])).shape
-    torch.Size([1, 2])
-    """
-    files, classes = ("BertForQuestionAnswering", "qa_outputs"), 2
-
-    def __init__(self, bert: BERT):
-        super().__init__()
-        self.bert, self.head = bert, _head(bert, 2)
-
-    @property
-    def config(self) -> dict:
-        """The constructor's arguments."""
-        return {"bert": self.bert}
-
-    def forward(self, tokens: Tensor, token_types: Tensor | None = None,
-                mask: Bool[Tensor, "B T"] | None = None) -> tuple[Float[Tensor, "B T"], Float[Tensor, "B T"]]:
-        logits = self.head(self.bert(tokens, token_types, mask).tokens)              # (B, T, 2)
-        if mask is not None:
-            logits = logits.masked_fill(~mask[..., None], -torch.inf)
-        start, end = logits.unbind(dim=-1)
-        return start, end
-
-    def span(self, tokens: Tensor, token_types: Tensor | None = None, mask: Bool[Tensor, "B T"] | None = None,
-             allowed: Bool[Tensor, "B T"] | None = None, longest: int = 30) -> Integer[Tensor, "B 2"]:
-        """First and last token of the best answer: the pair with the largest sum of logits, in order.
-
-        allowed  (B, T), True where an answer may lie: the passage, not the question
-        longest  the answer's greatest length in tokens
-        """
-        start, end = self(tokens, token_types, mask)
-        if allowed is not None:
-            start, end = (logits.masked_fill(~allowed, -torch.inf) for logits in (start, end))
-        T = start.shape[1]
-        ordered = torch.ones(T, T, dtype=torch.bool, device=start.device).triu().tril(longest - 1)
-        score = (start[:, :, None] + end[:, None, :]).masked_fill(~ordered, -torch.inf)  # (B, T, T)
-        best = score.flatten(1).argmax(dim=1)
-        return torch.stack([best // T, best % T], dim=1)
-
-
-def _head(bert: BERT, classes: int) -> nn.Linear:
-    if classes < 1:
-        raise ValueError(f"classes is {classes}; expected at least 1")
-    head = nn.Linear(bert.config.d_model, classes)
-    nn.init.normal_(head.weight, 0, 0.02)
-    nn.init.zeros_(head.bias)
-    return head
+def __getattr__(name: str):
+    return moved(__name__, name)

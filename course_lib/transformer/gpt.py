@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
+from course_lib.checked import full, values_checked
 from course_lib.conditional import Categorical
-from course_lib.former import renamed
+from course_lib.former import moved, renamed
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.transformer import pretrained
 from course_lib.transformer._dropout import drop
@@ -124,6 +125,11 @@ class GPT(AutoregressiveModel):
             x = block(x, attend, causal=True, cache=cache)       # (B, T, D)
         return self.norm(x)
 
+    def hidden(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T D"]:
+        """The vector of each position before the output layer, normalised; arguments and errors as of a call."""
+        tokens, mask = self._read((tokens, mask))
+        return self._hidden(self._check_tokens(tokens), mask)
+
     def _embedded(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
         """E[x] + P, `past` tokens being cached. With a mask, only real tokens take up places."""
@@ -156,6 +162,10 @@ class GPT(AutoregressiveModel):
             counted = mask[:, 1:] & mask[:, :-1]
             logits, target = logits[counted], target[counted]
         return F.cross_entropy(logits.flatten(0, -2), target.flatten()), target.numel()
+
+    def check_batch(self, batch: Padded) -> None:
+        """Raises the ValueError that `loss` would raise for these tokens."""
+        self._check_tokens(self._read(batch)[0], extra=1)
 
     # --- the distribution: every factor at once ----------------------------------------------------------------------
 
@@ -242,13 +252,13 @@ class GPT(AutoregressiveModel):
             return torch.full((batch, 1), self.bos_id, device=device), None
         if tokens.dim() != 2 or len(tokens) != batch:
             raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
-        if mask is None and (tokens == -1).any():
+        if mask is None and values_checked() and (tokens == -1).any():
             raise ValueError("context holds -1; prompts of unequal lengths are a pair since version 0.2, tokens and a "
                              "mask, True for real ones: context=left_pad(prompts)")
         tokens = self._check_tokens(tokens.to(device), "context")
-        if mask is None or mask.all():
+        if mask is None or full(mask):
             return tokens, None
-        if (mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all():
+        if values_checked() and ((mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all()):
             raise ValueError("the mask of context has a row without tokens, or False right of a token; shorter prompts "
                              'are filled up on the left, as pad(prompts, 0, side="left") does')
         return tokens, mask.to(device)
@@ -288,3 +298,7 @@ class State(NamedTuple):
     mask: Tensor | None                                              # (B, L): False where a short prompt has no token
     caches: tuple[KVCache, ...] | None                               # one a layer; None once the window is full
     logits: Tensor                                                   # (B, V), of the next token
+
+
+def __getattr__(name: str):
+    return moved(__name__, name)

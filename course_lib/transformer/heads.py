@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import torch
 from einops import rearrange
 from torch import Tensor
 
+from course_lib.transformer.attention import MultiHeadAttention
 from course_lib.transformer.bert import BERT
 from course_lib.transformer.gpt import GPT
 
@@ -29,13 +30,26 @@ def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[
             raise ValueError(f"heads holds ({layer}, {head}); this model has layers 0 to {last}, each with heads 0 to "
                              f"{most}")
         silent.setdefault(layer, set()).add(head)
-    hooks = [model.blocks[layer].attention.out.register_forward_pre_hook(_without(own, most + 1))
-             for layer, own in silent.items()]
+    with ExitStack() as stack:
+        for layer, own in silent.items():
+            stack.enter_context(silenced(model.blocks[layer].attention, own))
+        yield
+
+
+@contextmanager
+def silenced(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[None]:
+    r"""The same for one layer of any model: within the `with`, the output of these of its heads is zero.
+
+    Raises ValueError for a head that there is not.
+    """
+    silent, most = set(heads), attention.heads - 1
+    if not all(0 <= head <= most for head in silent):
+        raise ValueError(f"heads holds {sorted(silent)}; this layer has heads 0 to {most}")
+    hook = attention.out.register_forward_pre_hook(_without(silent, most + 1))
     try:
         yield
     finally:
-        for hook in hooks:
-            hook.remove()
+        hook.remove()
 
 
 def _without(silent: set[int], count: int):

@@ -14,6 +14,8 @@ from einops import rearrange
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_lib.checked import values_checked
+
 # --- sinusoids -------------------------------------------------------------------------------------------------------
 
 
@@ -120,7 +122,8 @@ class Positions(nn.Module):
         elif tuple(positions.shape) not in (x.shape[1:2], x.shape[:2]):
             raise ValueError(f"positions have shape {tuple(positions.shape)}; expected ({x.shape[1]},), the same for "
                              f"all rows, or {tuple(x.shape[:2])}")
-        if positions.numel() and (positions.min() < 0 or self.window is not None and positions.max() >= self.window):
+        if values_checked() and positions.numel() and (positions.min() < 0 or self.window is not None
+                                                       and positions.max() >= self.window):
             raise ValueError(f"positions reach from {positions.min()} to {positions.max()}; expected 0 and more"
                              + ("" if self.window is None else f", below {self.window}, the length of the table"))
         return positions
@@ -156,7 +159,7 @@ class SinusoidalPositions(Positions):
 
     def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
         positions, D = self.resolve(x, positions), x.shape[-1]
-        if positions.dim() == 1:
+        if positions.dim() == 1 or torch.compiler.is_compiling():    # how many different ones there are is no shape
             return self.factor * x + sinusoidal(positions, D, self.base, x.dtype)
         different, place = positions.unique(return_inverse=True)     # rows share most: the sines of each one once
         return self.factor * x + sinusoidal(different, D, self.base, x.dtype)[place]

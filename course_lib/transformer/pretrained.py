@@ -34,6 +34,7 @@ GPT_BLOCK = {
 }
 GPT_AROUND = {"tokens.weight": "wte.weight", "positions.table.weight": "wpe.weight", "norm.gamma": "ln_f.weight",
               "norm.beta": "ln_f.bias", "head.weight": "lm_head.weight"}
+GPT_CLASSIFIER = "GPT2ForSequenceClassification"
 GPT_BUFFERS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 
 
@@ -42,7 +43,30 @@ GPT_BUFFERS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 
 def load_gpt(cls: type, name: str | Path) -> nn.Module:
     """GPT-2 from a folder in the format of Hugging Face, or by its name; see `GPT.from_pretrained`. Raises HubError."""
+    return _gpt(cls, *read(name)).eval()
+
+
+def load_gpt_classifier(cls: type, gpt: type, name: str | Path) -> nn.Module:
+    """A GPT-2 fine-tuned for classes of texts; see `GPTClassifier.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
+    kinds = config.get("architectures") or [GPT_CLASSIFIER]
+    if GPT_CLASSIFIER not in kinds:
+        raise HubError(f"{where}: architectures is {kinds}; expected {GPT_CLASSIFIER}, for a {cls.__name__}")
+    score = tensors.pop("score.weight", None)
+    if score is None:
+        raise HubError(f"{where} lacks score.weight; expected the file of a {GPT_CLASSIFIER}")
+    body = _gpt(gpt, config | {"tie_word_embeddings": True}, tensors, where)       # the file has no output layer
+    pad = config.get("pad_token_id")
+    try:
+        model = cls(body, len(score), pad)
+    except ValueError as error:
+        raise HubError(f"{where}: config.json describes a {cls.__name__} that cannot be built: {error}") from error
+    fill(model.head, {"weight": score}, where, {"weight": "score.weight"}, {})
+    return model.eval()
+
+
+def _gpt(cls: type, config: dict[str, Any], tensors: dict[str, Tensor], where: str) -> nn.Module:
+    """A GPT with these tensors."""
     expect(where, config, "model_type", "gpt2")
     for key, value in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False),
                        ("add_cross_attention", False)):
@@ -70,22 +94,43 @@ def load_gpt(cls: type, name: str | Path) -> nn.Module:
     names = _gpt_names(model)
     fill(model, {ours: _turned(theirs, tensors.pop(theirs)) for ours, theirs in names.items() if theirs in tensors},
          where, names, unexpected=tensors)
-    return model.eval()
+    return model
 
 
 def save_gpt(model: nn.Module, folder: str | Path) -> None:
     """Write config.json and model.safetensors as GPT2LMHeadModel reads them."""
+    write(folder, _gpt_config(model, "GPT2LMHeadModel"), _gpt_tensors(model))
+
+
+def save_gpt_classifier(model: nn.Module, folder: str | Path) -> None:
+    """Write config.json and model.safetensors as GPT2ForSequenceClassification reads them."""
+    config = _gpt_config(model.gpt, GPT_CLASSIFIER) | labels(model.head.out_features)
+    tensors = {name: t for name, t in _gpt_tensors(model.gpt).items() if name != "lm_head.weight"}
+    write(folder, config | {"pad_token_id": model.pad_id}, tensors | {"score.weight": model.head.weight})
+
+
+def labels(classes: int) -> dict[str, dict[str, Any]]:
+    """What config.json says of classes without names."""
+    names = {str(k): f"LABEL_{k}" for k in range(classes)}
+    return {"id2label": names, "label2id": {name: int(k) for k, name in names.items()}}
+
+
+def _gpt_config(model: nn.Module, kind: str) -> dict[str, Any]:
+    """What config.json says of a GPT that is read as this class."""
     s = model.config
-    config = {
-        "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "vocab_size": s.vocab_size,
+    return {
+        "architectures": [kind], "model_type": "gpt2", "vocab_size": s.vocab_size,
         "n_positions": s.window, "n_ctx": s.window, "n_embd": s.d_model, "n_layer": s.layers, "n_head": s.heads,
         "n_inner": s.d_ff, "activation_function": {"gelu_tanh": "gelu_new"}.get(s.activation, s.activation),
         "resid_pdrop": s.dropout, "embd_pdrop": s.dropout, "attn_pdrop": s.dropout, "layer_norm_epsilon": s.eps,
         "tie_word_embeddings": s.tied, "bos_token_id": s.bos_id, "eos_token_id": s.bos_id}
+
+
+def _gpt_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """The tensors of a GPT by the file's names."""
     state = model.state_dict()
-    tensors = {theirs if theirs == "lm_head.weight" else f"transformer.{theirs}": _turned(theirs, state[ours])
-               for ours, theirs in _gpt_names(model).items()}
-    write(folder, config, tensors)
+    return {theirs if theirs == "lm_head.weight" else f"transformer.{theirs}": _turned(theirs, state[ours])
+            for ours, theirs in _gpt_names(model).items()}
 
 
 def _bos(where: str, config: dict[str, Any]) -> int | None:
@@ -94,7 +139,7 @@ def _bos(where: str, config: dict[str, Any]) -> int | None:
     if bos is None or 0 <= bos < size:
         return bos
     warnings.warn(f"{where}: bos_token_id is {bos}, and the vocabulary has 0..{size - 1}: this GPT gets no bos token, and its "
-                  "samples need a prompt", stacklevel=4)
+                  "samples need a prompt", stacklevel=5)
     return None
 
 
@@ -155,7 +200,7 @@ def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) ->
     if len(set(drops.values())) > 1:
         said = ", ".join(f"{key} {value}" for key, value in drops.items())
         warnings.warn(f"{where}: {said}; a model here has one dropout for all and trains on with {drops[first]}. Its outputs in "
-                      "eval are not concerned", stacklevel=4)
+                      "eval are not concerned", stacklevel=5)
     return drops[first]
 
 

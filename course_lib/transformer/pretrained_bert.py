@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from course_lib.hub import HubError
 from course_lib.transformer._files import read
-from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, listed, one_dropout, write
+from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, labels, listed, one_dropout, write
 
 # ours -> Hugging Face's
 BLOCK = {
@@ -26,11 +26,13 @@ BLOCK = {
 AROUND = {"tokens": "bert.embeddings.word_embeddings", "positions.table": "bert.embeddings.position_embeddings",
           "types": "bert.embeddings.token_type_embeddings", "norm": "bert.embeddings.LayerNorm",
           "pooler": "bert.pooler.dense", "mlm.transform": "cls.predictions.transform.dense",
-          "mlm.norm": "cls.predictions.transform.LayerNorm", "mlm": "cls.predictions", "nsp": "cls.seq_relationship"}
+          "mlm.norm": "cls.predictions.transform.LayerNorm", "mlm.table": "cls.predictions.decoder",
+          "mlm": "cls.predictions", "nsp": "cls.seq_relationship"}
 PROJECTIONS = ("query", "key", "value")                              # one below the other in ours
 HEADS = ("pooler.", "mlm.", "nsp.")                                  # what a file may lack
 COPIES = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
           "cls.predictions.decoder.bias": "cls.predictions.bias"}    # tied, and written out by some
+UNTIED = {"cls.predictions.bias": "cls.predictions.decoder.bias"}     # the first is not read then, in theirs
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
@@ -76,13 +78,19 @@ def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> t
             layers=config["num_hidden_layers"], heads=config["num_attention_heads"], d_model=config["hidden_size"],
             d_ff=config["intermediate_size"], token_types=config.get("type_vocab_size", 2),
             dropout=one_dropout(where, config, "hidden_dropout_prob", "attention_probs_dropout_prob"),
-            activation=ACTIVATIONS[activation], eps=config.get("layer_norm_eps", 1e-12)))
+            activation=ACTIVATIONS[activation], eps=config.get("layer_norm_eps", 1e-12),
+            tied=config.get("tie_word_embeddings", True)))
     except KeyError as error:
         raise HubError(f"{where}: config.json lacks {error}") from None
     except ValueError as error:
         raise HubError(f"{where}: config.json describes a BERT that cannot be built: {error}") from error
     tensors = {_modern(key): t for key, t in tensors.items() if not key.endswith("embeddings.position_ids")}
-    drop_copies(tensors, COPIES, where)
+    if model.config.tied:
+        drop_copies(tensors, COPIES, where)
+    else:
+        for unread, read_one in UNTIED.items():
+            if read_one in tensors:
+                tensors[unread] = tensors.pop(read_one)
     names = _names(model)
     found = {}
     for ours, theirs in names.items():
@@ -104,11 +112,10 @@ def save(model: nn.Module, folder: str | Path) -> None:
 def save_head(model: nn.Module, folder: str | Path) -> None:
     """Write config.json and model.safetensors as the Hugging Face class of the task reads them."""
     kind, layer = model.files
-    labels = {str(k): f"LABEL_{k}" for k in range(model.head.out_features)}
     tensors = {name: t for name, t in _tensors(model.bert).items()
                if name.startswith("bert.") and (model.pooled or not name.startswith("bert.pooler."))}
     tensors |= {f"{layer}.{part}": t for part, t in model.head.state_dict().items()}
-    write(folder, _config(model.bert, kind) | {"id2label": labels, "label2id": {v: int(k) for k, v in labels.items()}}, tensors)
+    write(folder, _config(model.bert, kind) | labels(model.head.out_features), tensors)
 
 
 def _config(model: nn.Module, kind: str) -> dict:
@@ -119,7 +126,7 @@ def _config(model: nn.Module, kind: str) -> dict:
         "max_position_embeddings": s.window, "num_hidden_layers": s.layers, "num_attention_heads": s.heads,
         "hidden_size": s.d_model, "intermediate_size": s.d_ff or 4 * s.d_model, "type_vocab_size": s.token_types,
         "hidden_act": {"gelu_tanh": "gelu_new"}.get(s.activation, s.activation), "hidden_dropout_prob": s.dropout,
-        "attention_probs_dropout_prob": s.dropout, "layer_norm_eps": s.eps, "tie_word_embeddings": True}
+        "attention_probs_dropout_prob": s.dropout, "layer_norm_eps": s.eps, "tie_word_embeddings": s.tied}
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:
@@ -127,6 +134,8 @@ def _tensors(model: nn.Module) -> dict[str, Tensor]:
     state, tensors = model.state_dict(), {}
     for ours, theirs in _names(model).items():
         tensors |= dict(zip(theirs, state[ours].chunk(len(theirs))))
+    if not model.config.tied:
+        tensors |= {read_one: tensors[unread].clone() for unread, read_one in UNTIED.items()}     # files share no memory
     return tensors
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel, select_rows
+from course_lib.checked import values_checked
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.training.losses import cross_entropy
@@ -72,6 +73,7 @@ class Past(NamedTuple):
     length: int                                                      # tokens read, the first of them bos
     caches: tuple[KVCache, ...]                                      # of the target, one a layer
     memory: tuple[KeysValues, ...]                                   # of the source, one a layer
+    source: Integer[Tensor, "B"]                                     # which one each row translates
     seen: Bool[Tensor, "B 1 S"]                                      # True where the source has a token
     over: Bool[Tensor, "B"]                                          # True where the target has ended
     logits: Float[Tensor, "B V"]                                     # of the next token
@@ -163,7 +165,8 @@ class Transformer(AutoregressiveModel):
         projected = tuple(block.cross_attention.keys_values(memory) for block in self.decoder)
         first = torch.full((batch, 1), self.bos_id, device=memory.device)
         over = torch.zeros(batch, dtype=torch.bool, device=memory.device)
-        return self._step(first, Past(0, caches, projected, seen, over, memory))
+        source = torch.arange(batch, device=memory.device)
+        return self._step(first, Past(0, caches, projected, source, seen, over, memory))
 
     def predict(self, state: Past) -> Distribution:
         return self.conditional(state.logits)
@@ -177,7 +180,9 @@ class Transformer(AutoregressiveModel):
         return self._step(x_i[:, None], state._replace(over=state.over | (x_i == self.eos_id)))
 
     def select(self, state: Past, rows: Tensor) -> Past:
-        caches = tuple(cache.select(rows, state.length) for cache in state.caches)
+        caches, source = tuple(cache.select(rows, state.length) for cache in state.caches), state.source[rows]
+        if torch.equal(source, state.source):                        # beams of one source exchanged: theirs stays in place
+            return state._replace(caches=caches, over=state.over[rows], logits=state.logits[rows])
         return select_rows(state._replace(caches=()), rows)._replace(caches=caches)
 
     def _step(self, tokens: Integer[Tensor, "B 1"], past: Past) -> Past:
@@ -258,6 +263,13 @@ class Transformer(AutoregressiveModel):
             elif name.endswith("bias"):
                 p.zero_()
 
+    def check_batch(self, batch: tuple[Padded, Padded]) -> None:
+        """Raises the ValueError that `loss` would raise for the tokens of these pairs."""
+        source, target = batch
+        source = self._read(source, "source")
+        self.check_context(source, len(source[0]))
+        self.conditional.check(self._read(target, "target")[0], "target")
+
     # --- input -------------------------------------------------------------------------------------------------------
 
     def check_context(self, context: Padded, batch: int) -> None:
@@ -265,7 +277,7 @@ class Transformer(AutoregressiveModel):
         if tokens.dim() != 2 or len(tokens) != batch or tokens.shape[1] == 0 or tokens.is_floating_point():
             raise ValueError(f"context has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected the tokens "
                              f"of the source (B, S) with B = {batch}, integers")
-        if tokens.min() < 0 or tokens.max() >= self.config.source:
+        if values_checked() and (tokens.min() < 0 or tokens.max() >= self.config.source):
             raise ValueError(f"context holds {tokens.min()} to {tokens.max()}; the source has tokens "
                              f"0..{self.config.source - 1}")
 

@@ -12,8 +12,9 @@ from jaxtyping import Float, Integer
 from torch import Tensor
 
 from course_lib.autoregressive import evaluating
+from course_lib.tokenizers import WordPieceTokenizer
 from course_lib.tokenizers.batching import pad
-from course_lib.transformer import GPT
+from course_lib.transformer import BERT, GPT
 
 
 def write_prompt(question: str, examples: Sequence[tuple[str, str]] = (), instruction: str = "",
@@ -59,3 +60,39 @@ def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[
     each = log_p.gather(2, tokens[:, 1:, None])[..., 0][:, P - 1:]               # of each option's tokens, (K, O)
     total = each.masked_fill(~real[:, P:], 0).sum(dim=1)
     return total / real[:, P:].sum(dim=1) if per_token else total
+
+
+@torch.no_grad()
+def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], names: Sequence[str],
+               mask: str = "[MASK]") -> Float[Tensor, "N K"]:
+    r"""$\ln p(\text{name} \mid \text{text})$ of each name in the gap of each text: how a frozen BERT chooses among answers.
+
+    texts  each with `mask` in it once
+    names  each one piece of the tokenizer, since a gap is one piece wide
+
+    Raises ValueError for a text without one gap, for one that does not fit into the window, and for a name in pieces.
+    """
+    words, ids = tokenizer.vocabulary, []
+    for name in names:
+        if len(tokenizer.encode(name)) != 1:
+            raise ValueError(f"names has {name!r}, {len(tokenizer.encode(name))} pieces; expected names of one piece")
+        ids.append(int(tokenizer.encode(name)))
+    if not texts or not ids:
+        raise ValueError(f"texts has {len(texts)} texts and names {len(ids)}; expected at least one of each")
+    rows = []
+    for text in texts:
+        sides = text.split(mask)
+        if len(sides) != 2:
+            raise ValueError(f"texts has a text with {len(sides) - 1} gaps, {text[:40]!r}; expected one {mask} in each")
+        before, after = (tokenizer.encode(side).tolist() for side in sides)
+        rows.append([words.bos_id, *before, words.id(mask), *after, words.eos_id])
+        if len(rows[-1]) > bert.config.window:
+            raise ValueError(f"texts has a text of {len(rows[-1])} pieces; expected at most {bert.config.window}, its two signs "
+                             "included")
+    tokens, real = pad(rows, words.pad_id)
+    gaps, found = torch.tensor([len(tokenizer.encode(text.split(mask)[0])) + 1 for text in texts]), []
+    with evaluating(bert):
+        for some, own, gap in zip(tokens.split(100), real.split(100), gaps.split(100)):
+            logits, _ = bert.pretraining_logits(some, mask=own)
+            found.append(logits[torch.arange(len(some)), gap].log_softmax(dim=-1)[:, ids])
+    return torch.cat(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -55,18 +57,23 @@ class GloVe(nn.Module):
         return (weight(counts, maximum, power) * error**2).sum()
 
     def fit_counts(self, counts: Tensor, *, updates: int = 600, lr: float = 0.3, maximum: float = 100.0,
-                   power: float = 0.75) -> list[float]:
-        """Adagrad on all pairs of the sparse or dense table at once; returns the loss of each update, summed over pairs."""
+                   power: float = 0.75, after_update: Callable[[int, float], None] | None = None) -> list[float]:
+        """Adagrad on all pairs of the sparse or dense table at once; returns the loss of each update, summed.
+
+        after_update  called with the number of updates done and the loss before the last of them
+        """
         if tuple(counts.shape) != (len(self.word), len(self.word)):
             raise ValueError(f"counts has shape {tuple(counts.shape)}; this model has {len(self.word)} words")
         sparse = counts.coalesce() if counts.is_sparse else counts.to_sparse()
         (i, j), x = sparse.indices(), sparse.values()
         optimizer = torch.optim.Adagrad(self.parameters(), lr)
         losses = []
-        for _ in range(updates):
+        for number in range(updates):
             loss = self.loss(i, j, x, maximum, power)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             losses.append(loss.item())
+            if after_update:
+                after_update(number + 1, losses[-1])
         return losses

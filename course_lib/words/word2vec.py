@@ -167,6 +167,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
           after_epoch: Callable[[int, float], None] | None = None) -> list[float]:
     """Adam, its rate falling in a line to 0 over the run; returns the mean loss of each epoch.
 
+    model        trained where it is; each batch is moved there
     negatives    drawn words a true pair, from counts ** power, never the target
     threshold    of `kept_in_subsampling`: each epoch leaves out frequent words anew; None keeps all
     after_epoch  called with the number of epochs done and the loss
@@ -182,6 +183,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
     generator = torch.Generator().manual_seed(seed)
     noise = NoiseSampler(corpus.counts, power)
     kept = None if threshold is None else kept_in_subsampling(corpus.counts, threshold)
+    device = model.centre.weight.device
     optimizer = torch.optim.Adam(model.parameters(), lr)
     losses = []
     for epoch in range(epochs):
@@ -195,7 +197,8 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
         total = 0.0
         for number, (given, target) in enumerate(batches):
             optimizer.param_groups[0]["lr"] = lr * (1 - (epoch + number / len(batches)) / epochs)
-            loss = model.loss(given, target, noise.draw(target, negatives, generator))
+            drawn = noise.draw(target, negatives, generator)
+            loss = model.loss(*(part.to(device) for part in (given, target, drawn)))
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()

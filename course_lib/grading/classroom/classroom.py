@@ -112,6 +112,13 @@ class Ledger:
         self.file.flush()
         os.fsync(self.file.fileno())
 
+    def note(self, line: dict) -> None:
+        """Write a line about the run itself, which no submission is found by."""
+        if self.file is not None:
+            self.file.write(json.dumps(line).encode() + b"\n")
+            self.file.flush()
+            os.fsync(self.file.fileno())
+
     def close(self) -> None:
         """Let go of the file."""
         if self.file is not None:

@@ -4,16 +4,19 @@ Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-fo
 """
 from __future__ import annotations
 
+from course_lib.grading.classroom.marking import Mark, decimal
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.judge.report import Report
 
 
-def results(record: Graded) -> dict:
-    """The results of one student, as the object that results.json holds."""
+def results(record: Graded, mark: Mark | None = None) -> dict:
+    """The results of one student, as the object that results.json holds. With a mark that is the score, and the tests keep the
+    points that the grader gave."""
+    said = [*record.notes, *(mark.why if mark else ())]
     return {
-        "score": float(record.earned),
+        "score": float(decimal(mark.total)) if mark else float(record.earned),
         "execution_time": round(record.seconds, 3),
-        "output": "\n".join(record.notes) or "Each exercise was judged on its own; see below.",
+        "output": "\n".join(said) or "Each exercise was judged on its own; see below.",
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",

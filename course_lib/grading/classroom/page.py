@@ -8,6 +8,7 @@ from html import escape
 from pathlib import Path
 
 from course_lib.grading.bank import EXERCISES
+from course_lib.grading.classroom.marking import Mark, decimal
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.judge.report import STATES, Report
 
@@ -27,25 +28,37 @@ pre { background: var(--soft); border: 1px solid var(--line); padding: .8rem; ov
 """
 
 
-def page(record: Graded) -> str:
-    """The whole page of one student, as HTML."""
-    title = f"{escape(record.student)}: {record.earned} of {record.possible} points"
+def page(record: Graded, mark: Mark | None = None) -> str:
+    """The whole page of one student, as HTML; with the mark, if there is one, and why it is so."""
+    title = f"{record.student}: {record.earned} of {record.possible} points"
+    parts = "".join(exercise_part(report, record.code.get(report.exercise, "")) for report in record.reports)
+    return document(title, about(record) + (about_mark(mark) if mark else "") + parts)
+
+
+def document(title: str, body: str, style: str = "") -> str:
+    """A whole HTML page: the title, which is text, as its head, and the body, which is HTML."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{STYLE}</style>
+<title>{escape(title)}</title>
+<style>{STYLE}{style}</style>
 </head>
 <body>
 <main>
-<h1>{title}</h1>
-{about(record)}{"".join(exercise_part(report, record.code.get(report.exercise, "")) for report in record.reports)}</main>
+<h1>{escape(title)}</h1>
+{body}</main>
 </body>
 </html>
 """
+
+
+def header(*names: str) -> str:
+    """The row of names above a table, and what opens its rows, as HTML."""
+    cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    return f"<thead><tr>{cells}</tr></thead>\n<tbody>\n"
 
 
 def about(record: Graded) -> str:
@@ -58,13 +71,18 @@ def about(record: Graded) -> str:
     return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes])
 
 
+def about_mark(mark: Mark) -> str:
+    """The HTML of a mark: what it is, and each sentence on lateness and on what was decided."""
+    reasons = "".join(f"<li>{escape(one)}</li>\n" for one in mark.why)
+    return f"<p>Mark: <strong>{decimal(mark.total):g}</strong></p>\n" + (f"<ul>\n{reasons}</ul>\n" if reasons else "")
+
+
 def exercise_part(report: Report, code: str) -> str:
     """The HTML of one exercise: its checks as a table, what was seen, and the learner's code."""
     title = EXERCISES[report.exercise].title if report.exercise in EXERCISES else report.exercise
     rows = "".join(f"<tr><td>{escape(check.name)}</td><td>{outcome(check.passed)}</td>"
                    f"<td>{check.earned} of {check.possible}</td></tr>\n" for check in report.checks)
-    table = ("<table>\n<thead><tr><th scope=\"col\">Check</th><th scope=\"col\">Outcome</th><th scope=\"col\">Points</th>"
-             f"</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n") if rows else ""
+    table = f"<table>\n{header('Check', 'Outcome', 'Points')}{rows}</tbody>\n</table>\n" if rows else ""
     feedback = f'<p class="feedback">{escape(report.message)}</p>\n' if report.message else ""
     feedback += f"<pre>{escape(report.shown)}</pre>\n" if report.shown else ""
     answer = (f'<h3>Your code</h3>\n<pre tabindex="0" role="region" aria-label="Your code for {escape(report.exercise)}">'

@@ -4,8 +4,9 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from course_lib.grading.classroom.marking import Mark, decimal
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.judge.report import STATES
 
@@ -41,14 +42,15 @@ def cut(text: str) -> str:
     return text if len(text) <= WIDTH else text[:WIDTH - 3] + "..."
 
 
-def for_spreadsheet(records: Sequence[Graded]) -> str:
-    """CSV: a row for each student, with the points, the state and the misconception of each exercise."""
+def for_spreadsheet(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None) -> str:
+    """CSV: a row for each student, with the points, the state and the misconception of each exercise; at the end the mark,
+    if there are any, with the days late and the reasons."""
     names = exercises_of(records)
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
                      *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
-                     "notes"])
+                     "notes", *(("mark", "late days", "why") if marks else ())])
     for record in records:
         by_name = {report.exercise: report for report in record.reports}
         cells = [record.student, record.file, record.sha256, record.isolation, record.seed, record.earned,
@@ -56,7 +58,11 @@ def for_spreadsheet(records: Sequence[Graded]) -> str:
         for name in names:
             report = by_name.get(name)
             cells += [report.earned, report.possible, report.state, report.misconception or ""] if report else [""] * 4
-        writer.writerow([harmless(cell) for cell in [*cells, " ".join(record.notes)]])
+        cells.append(" ".join(record.notes))
+        if marks:
+            mark = marks[record.student]
+            cells += [decimal(mark.total), mark.late, "; ".join(mark.why)]
+        writer.writerow([harmless(cell) for cell in cells])
     return buffer.getvalue()
 
 

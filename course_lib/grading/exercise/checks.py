@@ -1,7 +1,7 @@
 """The kinds of checks. Each draws its inputs from a generator and compares data with data."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ from torch import Tensor
 from course_lib.grading.exercise.facts import fact
 from course_lib.grading.exercise.places import counted
 from course_lib.grading.sandbox.inside.local import OVERWRITTEN, Local
-from course_lib.grading.sandbox.inside.outcome import Outcome, described, is_number, plain, same
+from course_lib.grading.sandbox.inside.outcome import Outcome, described, is_number, same
 
 Call = Callable[..., Outcome]        # call(args, wrt=(), weight=None)
 
@@ -60,19 +60,29 @@ class Check:
     atol: float = 1e-5
     shown: Callable[[torch.Generator], list[tuple]] | None = None
 
+    def drawn(self, exercise, generator: torch.Generator) -> list[tuple]:
+        """The cases that this generator gives."""
+        return self.cases(generator)
+
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
         """Every case answered by the reference and by the learner. Raises Stop at the first without a value."""
         found = []
-        for args in self.cases(generator):
+        for args in self.drawn(exercise, generator):
             outcome = call(args)
             if outcome.kind != "value":
                 raise Stop(outcome, args)
-            found.append(Record(args, plain(exercise.solve(*args)), outcome, exercise.named(args)))
+            found.append(Record(args, exercise.expected(*args), outcome, exercise.named(args)))
         return found
 
     def fault(self, record: Record) -> Fault | None:
         """What is wrong with this record, or None."""
         raise NotImplementedError
+
+    def fault_kind(self, record: Record) -> tuple[str, str] | None:
+        """What two faults must have in common to be the same: the state and, of a wrong shape or type, which it is. None if
+        there is no fault."""
+        fault = self.fault(record)
+        return fault and (fault.state, fault.message if fault.state == "wrong_shape" else "")
 
     def alike(self, record: Record, outcome: Outcome) -> bool:
         """Whether another function's outcome on the record's case is the learner's."""
@@ -85,6 +95,14 @@ class Compare(Check):
 
     def fault(self, record: Record) -> Fault | None:
         return shape_fault(record.outcome.value, record.expected) or self.value_fault(record)
+
+    def fault_kind(self, record: Record) -> tuple[str, str] | None:
+        if type(self).value_fault is not Compare.value_fault:        # another idea of a right value
+            return super().fault_kind(record)
+        if fault := shape_fault(record.outcome.value, record.expected):
+            return fault.state, fault.message
+        # as of `fault`, but what a wrong value is told is not written
+        return None if same(record.outcome.value, record.expected, self.rtol, self.atol) else ("wrong_value", "")
 
     def value_fault(self, record: Record) -> Fault | None:
         """What is wrong with the value, or None if it is the expected one within the tolerances."""
@@ -101,15 +119,20 @@ class Gradient(Check):
 
     def records(self, exercise, call: Call, generator: torch.Generator) -> list[Record]:
         found = []
-        for args in self.cases(generator):
-            shape = plain(exercise.solve(*args)).shape
+        for args in self.drawn(exercise, generator):
+            shape = exercise.expected(*args).shape
             weight = torch.randn(shape, generator=generator, dtype=torch.float64)
-            expected = Local(exercise.solve).call(args, self.wrt, weight)
+            weight = weight / largest(self.expected(exercise, args, weight))
+            expected = self.expected(exercise, args, weight)
             outcome = call(args, wrt=self.wrt, weight=weight)
             if outcome.kind not in ("value", "no_gradient"):
                 raise Stop(outcome, args)
-            found.append(Record((*args, weight), expected.gradients, outcome, exercise.names))
+            found.append(Record((*args, weight), expected, outcome, exercise.names))
         return found
+
+    def expected(self, exercise, args: tuple, weight: Tensor) -> dict[int, Tensor]:
+        """The reference's gradients of sum(weight * result), by argument number."""
+        return Local(exercise.solve).call(args, self.wrt, weight).gradients
 
     def fault(self, record: Record) -> Fault | None:
         if record.outcome.kind == "no_gradient" and OVERWRITTEN in record.outcome.detail:
@@ -133,9 +156,17 @@ class Gradient(Check):
         return outcome.kind == "value" and same(record.outcome.gradients, outcome.gradients, self.rtol, self.atol)
 
 
+def largest(gradients: Mapping[Any, Tensor | None]) -> float:
+    """The largest entry of all gradients, 1 if there is none but 0. A weighting that is divided by it asks for gradients of
+    size 1: rounding is a share of the largest term and the tolerance a number, which now is one share of large and small."""
+    return max((float(one.abs().max()) for one in gradients.values() if one is not None and one.numel()), default=0.0) or 1.0
+
+
 @dataclass
 class Slopes(Compare):
     """The gradients that a class gives, by name: of its parameters, and "0", "1" ... of what a method is given."""
+
+    fault_kind = Check.fault_kind
 
     def fault(self, record: Record) -> Fault | None:
         got, right = record.outcome.value, record.expected

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from course_lib.grading.exercise.checks import Check, Compare, Gradient, Property, Slopes, Unchanged
+from course_lib.grading.exercise.checks import Check, Compare, Gradient, Property, Slopes, Unchanged, largest
 from course_lib.grading.exercise.version import code
 from course_lib.grading.sandbox.inside.models import Ask
 from course_lib.grading.sandbox.inside.outcome import fresh, plain
@@ -118,6 +118,10 @@ class Exercise:
         """What the reference answers; with `bugs`, what somebody with these misconceptions would."""
         return self.function(*map(fresh, args), bugs=frozenset(bugs))
 
+    def expected(self, *args: Any) -> Any:
+        """What the reference answers, as plain data that belongs to nobody else."""
+        return plain(self.solve(*args))
+
     @property
     def rules(self) -> str:
         """The two rules that stand above every exercise: what may be used, and whether gradients are judged."""
@@ -174,8 +178,10 @@ class Exercise:
         return self
 
     def weights_for(self, args: tuple, generator: torch.Generator) -> torch.Tensor:
-        """Normal numbers of the shape that the reference answers with."""
-        return torch.randn(plain(self.solve(*args)).shape, generator=generator)
+        """Normal numbers of the shape that the reference answers with, times a factor: its largest gradient is 1."""
+        what, config, weights, *x = args
+        drawn = torch.randn(self.expected(*args).shape, generator=generator)
+        return drawn / largest(self.expected("slopes", config, weights, what, drawn, *x))
 
     def property(self, name: str, points: int = 1):
         """Decorate `judge(run, generator, solve)`, which returns None, or a `Fault`; `run(*args)` calls the learner's

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.exercise.checks import Call, Check, Compare, Fault, Gradient, Property, Record
+from course_lib.grading.exercise.checks import Call, Check, Compare, Gradient, Property, Record
 from course_lib.grading.sandbox.inside.local import Local
 from course_lib.grading.sandbox.inside.outcome import Outcome, is_number, same
 
@@ -35,7 +35,8 @@ def misconceptions(exercise, check: Check, records: list[Record], call: Call, se
 
 def narrow(exercise, check, records, candidates, call, seed) -> tuple[str, ...] | None:
     """The one candidate that fits `records` and, if several do, fresh ones; () if several still do; None if none."""
-    fitting = [bugs for bugs in candidates if fits(exercise, check, records, bugs) and
+    kinds = list(map(check.fault_kind, records))
+    fitting = [bugs for bugs in candidates if fits(exercise, check, records, kinds, bugs) and
                (len(bugs) == 1 or independent(exercise, check, records, bugs))]
     if not fitting:
         return None
@@ -47,31 +48,28 @@ def narrow(exercise, check, records, candidates, call, seed) -> tuple[str, ...] 
             fresh = check.records(exercise, call, exercise.generator(seed, f"{check.name}, again {turn}"))
         except Exception:               # it stopped here: another reason than the first
             return ()
-        fitting = [bugs for bugs in fitting if fits(exercise, check, fresh, bugs, wrong=False)]
+        kinds = list(map(check.fault_kind, fresh))
+        fitting = [bugs for bugs in fitting if fits(exercise, check, fresh, kinds, bugs, wrong=False)]
     return fitting[0] if len(fitting) == 1 else ()
 
 
-def fits(exercise, check: Check, records: list[Record], bugs: tuple[str, ...], wrong: bool = True) -> bool:
-    """Whether the twin with `bugs` gives the learner's outcome on every record and, with `wrong`, a fault in one that
-    tells something."""
+def fits(exercise, check: Check, records: list[Record], kinds: list[tuple[str, str] | None], bugs: tuple[str, ...],
+         wrong: bool = True) -> bool:
+    """Whether the twin with `bugs` gives the learner's outcome on every record, with the same kind of fault, and, with `wrong`,
+    a fault in one that tells something."""
     twin, faults = twin_of(exercise, bugs), []
-    for record in records:
+    for record, mine in zip(records, kinds, strict=True):
         try:
             outcome = asked(twin, check, record)
         except Exception:
             return False
         if not check.alike(record, outcome):
             return False
-        mine, its = check.fault(record), check.fault(with_outcome(record, outcome))
-        if kind(mine) != kind(its):
+        its = check.fault_kind(with_outcome(record, outcome))
+        if its != mine:
             return False
         faults += [record] if its else []
     return not wrong or bool(faults) and tells(exercise, check, records, faults, bugs)
-
-
-def kind(fault: Fault | None) -> tuple[str, str] | None:
-    """What two faults must have in common to be the same: the state and, of a wrong shape or type, which it is."""
-    return fault and (fault.state, fault.message if fault.state == "wrong_shape" else "")
 
 
 def with_outcome(record: Record, outcome: Outcome) -> Record:
@@ -148,7 +146,7 @@ def refuted(exercise, failed: Check, bugs: tuple[str, ...], call: Call, seed: in
             continue
         for record, outcome in zip(records, outcomes, strict=True):
             stopped = outcome.kind not in ("value", "no_gradient")
-            if check.fault(record) is None and (stopped or check.fault(with_outcome(record, outcome))):
+            if check.fault_kind(record) is None and (stopped or check.fault_kind(with_outcome(record, outcome))):
                 return True
     return False
 

@@ -32,25 +32,29 @@ WHY = {
 }
 
 
-def evaluate(exercise_id: str, fn: Callable, seed: int | None = None) -> Report:
+def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: bool = True) -> Report:
     """Judge `fn` as an answer to the exercise, in this process: for learning, never for credit.
 
     Where a class is asked for, `fn` is that class, or a function that is asked as `models.Ask` is. The inputs are drawn
-    from `seed`; a new one each time if None. Raises KeyError for an unknown exercise and TypeError if `fn` cannot be
-    called.
+    from `seed`; a new one each time if None. Without `explain` the report has the verdict alone, in a fraction of the time:
+    no misconception is looked for, and no case to show. Raises KeyError for an unknown exercise and TypeError if `fn` cannot be
+    called or `seed` is no whole number.
     """
     exercise = get(exercise_id)
     if not callable(fn):
         raise TypeError(f"fn is {type(fn).__name__}; evaluate judges a function")
+    if seed is not None and not isinstance(seed, int):
+        raise TypeError(f"seed is of type {type(seed).__name__}; expected a whole number. To judge a function: check(function)")
     if exercise.trains:
         import torch._dynamo  # noqa: F401               the first optimizer imports it, for seconds that are not the answer's
     answers = Ask(fn) if exercise.of_class and isinstance(fn, type) else fn
-    return judge(exercise, kept_to_the_ground(fn, Local(answers, exercise.deadline, exercise.forbid).call), seed)
+    return judge(exercise, kept_to_the_ground(fn, Local(answers, exercise.deadline, exercise.forbid).call), seed,
+                 explain)
 
 
-def judge(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = None) -> Report:
-    """The verdict on whatever answers `call(args, wrt=(), weight=None)`. An answer that reaches what the exercise
-    forbids earns nothing, whatever was right before."""
+def judge(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = None, explain: bool = True) -> Report:
+    """The verdict on whatever answers `call(args, wrt=(), weight=None)` and, with `explain`, why it is so. An answer that
+    reaches what the exercise forbids earns nothing, whatever was right before."""
     seed = int.from_bytes(os.urandom(4), "big") if seed is None else seed
     results: list[CheckResult] = []
     for check in exercise.checks:
@@ -75,6 +79,8 @@ def judge(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = N
             results.append(CheckResult(f"{check.name}: type and shape", shaped, 0, 0))
         results.append(CheckResult(check.name, fault is None if shaped else None, 0 if fault else check.points,
                                    check.points, fault.message if fault else ""))
+        if fault and not explain:
+            return report_of(exercise, results, seed, fault)
         if fault:
             slow = time.monotonic() - began > PATIENCE
             return report_of(exercise, results, seed, with_misconception(exercise, check, records, fault, call, seed),

@@ -8,7 +8,7 @@ import keyword
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 
@@ -54,14 +54,19 @@ def add_arguments(parser) -> None:
                         help="the notebooks with the answers (default: solutions)")
     parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR",
                         help="where the outputs of the exercises are stored (default: exercises)")
+    parser.add_argument("--chapter", type=lambda text: text.split(","), metavar="NN,NN",
+                        help="only the notebooks of these chapters, for a release week by week (default: all)")
     parser.add_argument("--force", action="store_true", help="write over files that are there")
 
 
 def run(args) -> int:
     """The command `release`; returns its exit status."""
     try:
+        if not args.solutions.is_dir():
+            raise FormError(f"There is no folder {args.solutions} here: release hands out the notebooks of a clone of the "
+                            "course. Run it in one, or name its folder by --solutions.")
         pages = build.sources(args.solutions)
-        student, teacher = bundles(pages, args.exercises)
+        student, teacher = bundles(of_chapters(pages, args.chapter), args.exercises)
         leaks = leaked(pages.values(), student.items())
         there = [folder for folder in (args.to / "student", args.to / "solutions")
                  if folder.exists() and any(folder.iterdir())]
@@ -106,6 +111,18 @@ def bundles(pages: dict[Path, dict], exercises: Path) -> tuple[dict[str, str], d
         bundle["README.md"] = text.format(notebooks=lists[folder])
         bundle["requirements.txt"] = requirements(requirement)
     return student, teacher
+
+
+def of_chapters(pages: dict[Path, dict], chapters: Sequence[str] | None) -> dict[Path, dict]:
+    """The notebooks of these chapters ("13", or "3" for "03"), all if none is named. Raises FormError for one that
+    there is not."""
+    if not chapters:
+        return pages
+    wanted = {one.strip().zfill(2) for one in chapters}
+    if missing := sorted(wanted - {form.chapter(path) for path in pages}):
+        raise FormError(f"there is no notebook of chapter {', '.join(missing)}; those with exercises are "
+                        f"{', '.join(sorted(form.chapter(path) for path in pages))}")
+    return {path: page for path, page in pages.items() if form.chapter(path) in wanted}
 
 
 def alone(nb: dict, stem: str) -> dict:

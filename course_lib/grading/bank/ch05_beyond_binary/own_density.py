@@ -133,20 +133,21 @@ def own_density(bugs):
 
 
 def units(generator, low: float, high: float) -> dict[str, list[float]]:
-    """A shift of the size of some deviations, and two scales of which one is at least 1.5 times the other."""
+    """A shift of the size of a deviation, and two scales of which one is at least 1.5 times the other."""
     scale = [float(uniform(generator, low=low, high=high / 1.5))]
     scale.append(scale[0] * float(uniform(generator, low=1.5, high=2.0)))
     if integer(generator, 0, 1):
         scale.reverse()
-    return {"shift": [s * float(uniform(generator, low=1.5, high=3.0)) * (-1) ** integer(generator, 0, 1) for s in scale],
+    return {"shift": [s * float(uniform(generator, low=0.8, high=1.6)) * (-1) ** integer(generator, 0, 1) for s in scale],
             "scale": scale}
 
 
 def model(generator, k: int, hidden: int, low: float, high: float) -> tuple[dict, dict[str, Tensor]]:
     parameters = {"first": normal(generator, 3, k), "W": normal(generator, hidden), "c": normal(generator, hidden),
                   "V": normal(generator, 3, k, hidden, scale=hidden ** -0.5), "b": normal(generator, 3, k)}
-    for name in ("first", "b"):
-        parameters[name][2] -= 0.5
+    for name in ("first", "b"):                            # deviations near 1: no term of a gradient swamps the others
+        parameters[name][2] *= 0.3
+    parameters["V"][2] *= 0.3
     return {"hidden": hidden, "k": k, **units(generator, low, high)}, parameters
 
 

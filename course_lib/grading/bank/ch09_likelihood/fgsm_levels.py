@@ -50,8 +50,14 @@ def fgsm_levels_reference(x, y, W, b, eps, levels, bugs=frozenset()):
 
 def images_to_attack(generator):
     """Several sizes and budgets; pixels at both ends of the range, and one that the classifier does not read."""
-    found = []
-    for eps, levels, classes in ((2, 17, 3), (integer(generator, 3, 4), 9, 4), (1, 256, 5)):
+    found = [attacked(generator, *each) for each in ((2, 17, 3), (integer(generator, 3, 4), 9, 4), (1, 256, 5))]
+    x, y, W, b, _, levels = found[0]
+    return [*found, (x, y, W, b, 0, levels)]
+
+
+def attacked(generator, eps: int, levels: int, classes: int) -> tuple:
+    """Drawn until the sign of no gradient hangs on the last digits, but for that of the pixel that is not read."""
+    while True:
         B, n = integer(generator, 5, 6), integer(generator, 11, 13)
         x = torch.randint(levels, (B, n), generator=generator)
         x[:, :4] = levels - 1
@@ -60,9 +66,10 @@ def images_to_attack(generator):
         W[:, n - 1] = 0                                                        # gradient 0
         y = torch.randint(classes, (B,), generator=generator)
         y[:2] = torch.tensor([0, classes - 1])
-        found.append((x, y, W, normal(generator, classes), eps, levels))
-    x, y, W, b, _, levels = found[0]
-    return [*found, (x, y, W, b, 0, levels)]
+        b = normal(generator, classes)
+        p = (x.double() / (levels - 1) @ W.double().T + b.double()).softmax(dim=1)
+        if (((p - torch.eye(classes)[y]) @ W.double())[:, :-1].abs() > 1e-4).all():
+            return x, y, W, b, eps, levels
 
 
 exercise.compare("values", images_to_attack, points=5)

@@ -161,8 +161,18 @@ def cache_cases(generator):
         kinds = [kinds[j] for j in torch.randperm(len(kinds), generator=generator).tolist()]
         n = integer(generator, 9, 11)
         V = n + 2
-        found.append((*cache_functions(generator, kinds, V, n), V, n))
+        while not (functions := cache_functions(generator, kinds, V, n)) or hidden(*functions, kinds, n):
+            pass
+        found.append((*functions, V, n))
     return found
+
+
+def hidden(full, candidates, kinds: list[str], n: int) -> bool:
+    """Is there a broken candidate of which plain texts of n tokens show less than a hundredth?"""
+    plain = [(text, P) for text in (list(range(n)), [0] * n, [i % 2 for i in range(n)]) for P in (1, 2, n // 2)]
+    right = torch.cat([full(text)[P - 1:] for text, P in plain]).softmax(-1)
+    gaps = [(torch.cat([each(text, P) for text, P in plain]).softmax(-1) - right).abs().sum(-1).max() for each in candidates]
+    return any(kind in BROKEN and gap < 0.01 for kind, gap in zip(kinds, gaps, strict=True))
 
 
 exercise.checks.append(Findings(

@@ -168,7 +168,36 @@ def within(generator):
 
 
 def past(generator):
-    return [written(generator, P, 8, 4, temperature) for P, temperature in ((2, 1.0), (6, 0.7))]
+    """Drawn until whoever reads other tokens of a long text writes others."""
+    found = []
+    for P, temperature in ((2, 1.0), (6, 0.7)):
+        while not all(told_apart(case := written(generator, P, 8, 4, temperature))):
+            pass
+        found.append(case)
+    return found
+
+
+def told_apart(case: tuple) -> list[bool]:
+    """Is the text another where a step reads all but the oldest token of the window, or begins anew with each window?"""
+    _, config, weights, *rest = case
+    right = own_gpt(frozenset())(**config)
+    others = [own_gpt({"window_short"})(**config), begun_anew()(**config)]
+    for model in (right, *others):
+        model.load_state_dict(weights)
+    return [not torch.equal(model.generate(*rest), right.generate(*rest)) for model in others]
+
+
+def begun_anew() -> type:
+    class BegunAnew(own_gpt(frozenset())):
+        @torch.no_grad()
+        def generate(self, prompt, u, temperature=1.0):
+            text = prompt.long()
+            for t in range(u.shape[1]):
+                seen = text[:, (text.shape[1] - 1) // self.window * self.window:]
+                text = torch.cat([text, self.drawn(self(seen)[:, -1], u[:, t], temperature)[:, None]], dim=1)
+            return text[:, prompt.shape[1]:]
+
+    return BegunAnew
 
 
 exercise.compare("forward is the library's", logits, points=4)

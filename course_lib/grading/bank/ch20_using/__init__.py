@@ -1,4 +1,4 @@
-"""Chapter 20: BM25, a probe beside its control, and planted passages."""
-from course_lib.grading.bank.ch20_using import bm25, planted_passages, probe_and_control
+"""Chapter 20: BM25, a probe beside its control, planted passages, scores of answers, and examples in a prompt."""
+from course_lib.grading.bank.ch20_using import answer_scores, bm25, few_shot_prompt, planted_passages, probe_and_control
 
-EXERCISES = [each.exercise for each in (bm25, probe_and_control, planted_passages)]
+EXERCISES = [each.exercise for each in (bm25, probe_and_control, planted_passages, answer_scores, few_shot_prompt)]

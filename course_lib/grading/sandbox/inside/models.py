@@ -68,7 +68,7 @@ class Ask:
     def _facts(self, model: AutoregressiveModel, length: int) -> dict[str, Any]:
         """n and the order as the model has them, the family and its numbers, the parents of each of `length` variables."""
         if not isinstance(model, AutoregressiveModel):
-            raise TypeError(f"{type(model).__name__} is no AutoregressiveModel: let its class inherit from it")
+            raise TypeError(f"{type(model).__name__} is not an AutoregressiveModel: let its class inherit from it")
         if not hasattr(model, "conditional"):
             raise TypeError(f"{type(model).__name__} has no conditional: call super().__init__(n) in its constructor")
         return {"n": model.n, "order": None if model.order is None else model.order.tolist(),
@@ -174,7 +174,7 @@ class Kept:
 def filled(model: nn.Module, weights: dict[str, Tensor] | None) -> nn.Module:
     """The module with these parameters, those that it has and no others; None leaves them as they were made."""
     if not isinstance(model, nn.Module):
-        raise TypeError(f"{type(model).__name__} is no module of torch's: let its class inherit from nn.Module, or from "
+        raise TypeError(f"{type(model).__name__} is not a module of torch's: let its class inherit from nn.Module, or from "
                         "AutoregressiveModel where the exercise says so")
     if weights is None:
         return model

@@ -1,0 +1,137 @@
+r"""Two small translators side by side, one vector against attention: which words each step of the decoder looks at.
+
+Both are the `Seq2Seq` of chapter 12 with 10 hidden units and token vectors of width 8, trained alike on the toy
+language; they run in the page, from weights in half precision. `written` steps through the library's model in float64
+and is the reference for every number.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import NamedTuple
+
+import torch
+import traitlets
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.data import toy_translation as language
+from course_lib.explorables.base import STATIC, Explorable, script, style
+from course_lib.explorables.translator import LONGEST, grammar
+from course_lib.recurrent import Seq2Seq
+
+NETWORKS = {"alignment-one-vector": None, "alignment-attention": "additive"}             # weights: score
+LABELS = ("one vector", "attention")
+START = "the small dog does not find the white mountain"
+
+
+class Written(NamedTuple):
+    """What a network writes, and from what."""
+
+    ids: list[int]                                                   # up to the end symbol
+    p: Float[Tensor, "T V"]                                          # of each next word, given those before
+    weights: Float[Tensor, "T S"]                                    # on the words of the source
+
+
+@torch.no_grad()
+def written(model: Seq2Seq, source: list[int]) -> Written:
+    """The likeliest word each time, one step of the decoder after the other."""
+    state, ids, p, weights = model.start(1, torch.tensor([source])), [], [], []
+    while not ids or ids[-1] != model.eos_id and len(ids) < LONGEST:
+        p.append(model.predict(state).probs[0])
+        weights.append(state.weights[0].double())
+        ids.append(int(p[-1].argmax()))
+        state = model.update(state, torch.tensor([ids[-1]]))
+    return Written(ids, torch.stack(p), torch.stack(weights))
+
+
+def parameters(model: Seq2Seq) -> list[Tensor]:
+    """In the order in which the page reads them."""
+    cells = [*model.encoder.cells, *model.decoder.cells]
+    score = () if model.score is None else (model.score.W, model.score.U, model.score.v)
+    return [model.source.weight, model.target.weight, *(p for c in cells for p in (c.W_x, c.W_h, c.b, c.b_hn)),
+            model.bridge.weight, model.bridge.bias, *score, model.readout[0].weight, model.readout[0].bias, model.head.bias]
+
+
+def pack(model: Seq2Seq) -> str:
+    """All parameters, row by row, little-endian half precision in base64."""
+    flat = torch.cat([p.detach().flatten() for p in parameters(model)])
+    return base64.b64encode(flat.half().numpy().astype("<f2").tobytes()).decode("ascii")
+
+
+class Alignment(Explorable):
+    """A sentence of the toy language translated word by word, with one vector and with attention, both networks live.
+
+    sentence  English of the grammar of `course_lib.data.toy_translation`
+    place     the word of the translation with attention that is looked at, from 0
+
+    Raises ValueError for other sentences and for a place below 0; a place past the end is the last.
+
+    >>> print(Alignment(sentence="I love music").text().splitlines()[-1])
+    word 1, adoro, looks most at love: 0.79
+    """
+
+    _esm = script("translator_model", "alignment")
+    _css = style("alignment")
+    weights = traitlets.List(traitlets.Unicode()).tag(sync=True)     # of one vector, of attention
+    sizes = traitlets.Dict().tag(sync=True)
+    grammar = traitlets.Dict().tag(sync=True)
+    measured = traitlets.Dict().tag(sync=True)                       # words: for each network, right of how many
+    sentence = traitlets.Unicode(START).tag(sync=True)
+    place = traitlets.Int(0).tag(sync=True)
+
+    def __init__(self, **traits):
+        from course_lib import hub
+        self._models = [hub.load(STATIC / "weights" / name).double().eval() for name in NETWORKS]
+        self._words, c = language.vocabularies(), self._models[0].config
+        self._cards = [hub.card(STATIC / "weights" / name) for name in NETWORKS]
+        super().__init__(**{
+            "weights": [pack(model) for model in self._models], "grammar": grammar(),
+            "sizes": {"source": c["source"], "target": c["target"], "hidden": c["hidden"], "embedding": c["embedding"]},
+            "measured": {words: [self.right(k, words) for k in (0, 1)] for words in self._lengths},
+            "alt": "One sentence, translated with one vector and with attention", **traits})
+
+    @property
+    def _lengths(self) -> dict[str, int]:
+        """How many of the 400 sentences have so many Italian words."""
+        return self._cards[0].results["sentences by words"]
+
+    @property
+    def seeds(self) -> list[list[dict]]:
+        """Of each network: what the three trainings got right of 400 new sentences."""
+        return [card.results["right of 400"] for card in self._cards]
+
+    def right(self, network: int, words: str) -> list[int]:
+        """Sentences of so many Italian words that a network gets right, fewest and most of three trainings, and of how many."""
+        found = [seed["by length"][list(self._lengths).index(words)] for seed in self.seeds[network]]
+        return [min(found), max(found), self._lengths[words]]
+
+    @property
+    def ids(self) -> list[int]:
+        """The source, as ids."""
+        return [self._words[0].id(word) for word in self.sentence.split()]
+
+    @property
+    def result(self) -> list[Written]:
+        """What both networks write."""
+        return [written(model, self.ids) for model in self._models]
+
+    def text(self) -> str:
+        found, pair = self.result, language.translate(self.sentence)
+        lines = ["Interactive figure: a sentence translated with one vector and with attention.",
+                 f"English: {self.sentence}", f"Italian of the grammar: {' '.join(pair.target)}"]
+        lines += [f"{label}: {language.to_text(torch.tensor(w.ids))}" for label, w in zip(LABELS, found)]
+        t = min(self.place, len(found[1].ids) - 1)
+        row, word = found[1].weights[t], self._words[1].symbol(found[1].ids[t])
+        return "\n".join([*lines, f"word {t + 1}, {word}, looks most at {pair.source[int(row.argmax())]}: {row.max():.2f}"])
+
+    @traitlets.validate("sentence")
+    def _valid_sentence(self, proposal):
+        language.translate(proposal["value"])
+        return proposal["value"]
+
+    @traitlets.validate("place")
+    def _valid_place(self, proposal):
+        if proposal["value"] < 0:
+            raise ValueError(f"place is {proposal['value']}; expected 0 or more")
+        return proposal["value"]

@@ -1,0 +1,179 @@
+r"""Digits under attack: what the classifier reads, what the density makes of each pixel, and the repair.
+
+Nothing is computed in the page. `everything` attacks, scores and repairs with the library's own functions and the two
+networks of chapter 9; the page holds its numbers as float32. Pixels are counted from 0 here, row by row; rows and
+columns from 1 on the page.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import cache
+from typing import NamedTuple
+
+import torch
+import traitlets
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from course_lib.explorables.base import Explorable, script, style
+from course_lib.pixels import fgsm, pgd, purify, rank_p_values, sign_noise
+
+CLASSIFIER, DENSITY, LEVELS, LARGEST = "classifier-grey-digits", "gated-pixelcnn-grey-digits", 17, 3
+SHOWN, TARGET, SHARED, ALARM = (0, 1, 3, 4, 5, 6, 7, 9), 8, 50, 0.05
+ATTACKS = ("PGD", "FGSM", f"PGD, towards {TARGET}", f"FGSM, towards {TARGET}", "random signs")
+SIGNS = "0123456789abcdefg"                                          # a level each
+
+
+class Seen(NamedTuple):
+    """An image of n pixels, and what the two networks say of it."""
+
+    x: Int[Tensor, " n"]
+    log_p: Float[Tensor, " n"]                                       # of each pixel, given those before it
+    classes: Float[Tensor, " ten"]                                   # p(class | image)
+    p: float                                                         # its p-value by rank
+
+    @property
+    def read(self) -> int:
+        """The likeliest class."""
+        return int(self.classes.argmax())
+
+
+class Pair(NamedTuple):
+    """An image, and what the repair makes of it."""
+
+    image: Seen
+    repaired: Seen
+
+
+class Everything(NamedTuple):
+    """What the figure can show. Attacks as in ATTACKS; [..., 0] is eps = 1."""
+
+    calibration: Float[Tensor, " N"]                                 # log p of the images that were set aside
+    clean: list[Pair]                                                # of each digit in SHOWN
+    changed: list[list[list[Pair]]]                                  # [digit][attack][eps - 1]
+    shares: list[list[list[int]]]                                    # [attack][eps]: right, flagged, repaired and right
+
+
+@cache
+@torch.no_grad()
+def everything() -> Everything:
+    """Every attack at every eps: on the first test image of each digit in SHOWN, and on the first SHARED test images.
+
+    The repair may change as many levels as the attack. Random signs are drawn from seed 0.
+    """
+    from course_lib import hub
+    from course_lib.data import load_data
+
+    digits = load_data("digits", grey=True)
+    x, y = digits.test.long(), digits.labels["test"]
+    first, chosen = len(SHOWN), [int((y == digit).nonzero()[0]) for digit in SHOWN]
+    x, y = torch.cat([x[chosen], x[:SHARED]]), torch.cat([y[chosen], y[:SHARED]])
+    classifier, density = hub.load(CLASSIFIER).double(), hub.load(DENSITY).double()
+    calibration, generator = density.log_prob(digits.valid), torch.Generator().manual_seed(0)
+
+    def attacked(name: str, eps: int) -> Int[Tensor, "B n"]:
+        if name == "random signs":
+            return sign_noise(x, eps, LEVELS, generator)
+        attack, targeted = (fgsm if name.startswith("FGSM") else pgd), "towards" in name
+        wanted = torch.full_like(y, TARGET) if targeted else y
+        return attack(classifier, x, wanted, eps, LEVELS, targeted=targeted)
+
+    def seen(images: Int[Tensor, "B n"]) -> list[Seen]:
+        each = density.conditionals(images).log_prob(images)         # (B, n)
+        p = rank_p_values(each.sum(dim=1), calibration)
+        classes = classifier(images).softmax(dim=1)
+        return [Seen(image, log_p, c, value.item()) for image, log_p, c, value in zip(images, each, classes, p)]
+
+    def pairs(images: Int[Tensor, "B n"], eps: int) -> list[Pair]:
+        return [Pair(*both) for both in zip(seen(images), seen(purify(density, images, eps)), strict=True)]
+
+    def share(found: list[Pair]) -> list[int]:
+        counted = [[image.read == k, image.p <= ALARM, repaired.read == k]
+                   for (image, repaired), k in zip(found[first:], y[first:].tolist(), strict=True)]
+        return [sum(column) for column in zip(*counted)]
+
+    clean = pairs(x, 0)
+    by_eps = []
+    for eps in range(1, LARGEST + 1):                                # all attacks of an eps in one batch
+        found = pairs(torch.cat([attacked(name, eps) for name in ATTACKS]), eps)
+        by_eps.append([found[k:k + len(x)] for k in range(0, len(found), len(x))])
+    by_attack = list(zip(*by_eps))                                   # [attack][eps - 1][image]
+    return Everything(calibration, clean[:first],
+                      [[[found[k] for found in each] for each in by_attack] for k in range(first)],
+                      [[share(clean), *map(share, each)] for each in by_attack])
+
+
+def pack(values: Float[Tensor, "..."]) -> str:
+    """Little-endian float32 in base64."""
+    return base64.b64encode(values.flatten().float().numpy().astype("<f4").tobytes()).decode("ascii")
+
+
+def _packed(pair: Pair) -> dict[str, object]:
+    """What the page reads of an image and of its repair, of which it shows no single pixel's log p."""
+    image, repaired = ({"x": "".join(SIGNS[v] for v in seen.x.tolist()), "classes": pack(seen.classes),
+                        "p": round(seen.p, 6)} for seen in pair)
+    total = round(pair.repaired.log_p.sum().item(), 6)
+    return {**image, "log_p": pack(pair.image.log_p), "repaired": {**repaired, "total": total}}
+
+
+class AttackedDigit(Explorable):
+    """Digits of 17 grey levels under attack: classes, log p of every pixel, the p-value by rank, and the repair.
+
+    digit   which of the images, from 0: SHOWN says the digits
+    attack  which of ATTACKS, from 0
+    eps     largest change of a pixel, in levels, 0 to 3
+    pixel   the one that is looked at
+
+    Raises ValueError for what is not there.
+
+    >>> print(AttackedDigit().text().splitlines()[-2])
+    It is read as 9, p = 0.90; log p is -231.5 nats, p-value 0.003, flagged.
+    """
+
+    _esm = script("attacked_digit")
+    _css = style("drawn_digit", "attacked_digit")
+    digits = traitlets.List().tag(sync=True)                         # of each: its name, unchanged, and by attack
+    attacks = traitlets.List(list(ATTACKS)).tag(sync=True)
+    calibration = traitlets.Unicode().tag(sync=True)
+    shares = traitlets.List().tag(sync=True)
+    of = traitlets.Int(SHARED).tag(sync=True)
+    digit = traitlets.Int(3).tag(sync=True)
+    attack = traitlets.Int(0).tag(sync=True)
+    eps = traitlets.Int(2).tag(sync=True)
+    pixel = traitlets.Int(56).tag(sync=True)
+
+    def __init__(self, **traits):
+        found = everything()
+        digits = [{"name": name, "clean": _packed(clean), "changed": [[*map(_packed, by_eps)] for by_eps in by_attack]}
+                  for name, clean, by_attack in zip(SHOWN, found.clean, found.changed, strict=True)]
+        super().__init__(**{"digits": digits, "calibration": pack(found.calibration), "shares": found.shares,
+                            "alt": "A digit under attack: its classes, its likelihood by pixel, its repair", **traits})
+
+    @property
+    def result(self) -> Pair:
+        """What the figure shows now."""
+        found = everything()
+        return found.changed[self.digit][self.attack][self.eps - 1] if self.eps else found.clean[self.digit]
+
+    def text(self) -> str:
+        image, repaired = self.result
+        bound = f"{ATTACKS[self.attack]}, at most {self.eps} level{'s' * (self.eps != 1)} a pixel"
+        rows = ["".join(SIGNS[v] for v in line) for line in image.x.view(8, 8).tolist()]
+        return "\n".join([f"Interactive figure: a {SHOWN[self.digit]}, {bound if self.eps else 'unchanged'}. Levels 0 "
+                          "(paper) to 9, a to g (ink).", *rows, f"It is read as {said(image)}.",
+                          f"After the repair it is read as {said(repaired)}."])
+
+    @traitlets.validate("digit", "attack", "eps", "pixel")
+    def _valid(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        high = {"digit": len(SHOWN) - 1, "attack": len(ATTACKS) - 1, "eps": LARGEST, "pixel": 63}[name]
+        if not 0 <= value <= high:
+            raise ValueError(f"{name} is {value}; expected 0 to {high}")
+        return value
+
+
+def said(seen: Seen) -> str:
+    """Class, likelihood and alarm in words."""
+    return (f"{seen.read}, p = {seen.classes.max():.2f}; log p is {seen.log_p.sum():.1f} nats, p-value {seen.p:.3f}, "
+            f"{'flagged' if seen.p <= ALARM else 'not flagged'}")

@@ -1,0 +1,15 @@
+"""Random numbers that Python and the browser both compute: what an explorable draws is what a test draws."""
+
+from __future__ import annotations
+
+
+def uniforms(seed: int, num: int) -> list[float]:
+    """Numbers in (0, 1) by xorshift with 32 bits (Marsaglia, 2003): the same in Python and in the browser."""
+    state = (seed * 2654435769) % 2**32 or 1                         # spreads small seeds; 0 is a fixed point
+    out = []
+    for _ in range(num):
+        state ^= (state << 13) % 2**32
+        state ^= state >> 17
+        state ^= (state << 5) % 2**32
+        out.append(state / 2**32)
+    return out

@@ -1,0 +1,204 @@
+r"""The next word after two beginnings, one setting for both: what temperature, top-k and top-p leave of each.
+
+`after` applies `course_lib.decoding.reshape` and is the reference for every number that `next_word.js` shows. The
+probabilities are those of a model of words, all of them: the tail is there, and what is shown sums to 1.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import traitlets
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from course_lib.conditional import Categorical
+from course_lib.counting import NGram
+from course_lib.data.corpus import load_prose
+from course_lib.decoding import log_probs, reshape
+from course_lib.explorables.base import Explorable, script, style
+from course_lib.explorables.decoding_tree import stated_uniforms
+from course_lib.tokenizers import WordTokenizer
+
+CONTEXTS = ("in the", "the old", "at the", "he", "she could", "of the")     # the first two are shown first
+CUTS = ("none", "top-k", "top-p", "both")
+MOST_SYMBOLS, MOST_CONTEXTS, MOST_DRAWS = 2000, 8, 40
+
+
+class Setting(NamedTuple):
+    """What the reader chooses. `cut` says which of top_k and top_p are used, `late` puts the temperature after them."""
+
+    cut: str = "top-k"
+    temperature: float = 1.0
+    top_k: int = 5
+    top_p: float = 0.6
+    late: bool = False
+
+
+class After(NamedTuple):
+    """A distribution after a setting."""
+
+    log_p: Float[Tensor, " V"]                                       # normalised; -inf for what is cut
+    kept: Bool[Tensor, " V"]
+    mass: float                                                      # of the kept, in the distribution that was cut
+
+
+def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
+    """`reshape` with this setting: temperature, top-k, top-p; or top-k, top-p, temperature if it is late."""
+    k = setting.top_k if setting.cut in ("top-k", "both") else None
+    p = setting.top_p if setting.cut in ("top-p", "both") else None
+    if setting.late:
+        cut = reshape(log_p, 1, k, p)
+        changed, whole = reshape(cut, setting.temperature), log_p.log_softmax(dim=-1)
+        kept = cut > -torch.inf
+    else:
+        changed, whole = reshape(log_p, setting.temperature, k, p), reshape(log_p, setting.temperature)
+        kept = changed > -torch.inf
+    return After(changed, kept, whole.exp()[kept].sum().item())
+
+
+def ranked(log_p: Float[Tensor, " V"]) -> list[int]:
+    """The symbols from the likeliest down; of those that tie the higher number first, as it is the one that top-p keeps."""
+    return log_p.sort(stable=True).indices.flip(0).tolist()
+
+
+def spelt(symbol: str) -> str:
+    """A symbol as the page writes it: signs in quotes, a space and a new line as signs.
+
+    >>> [spelt(symbol) for symbol in (" sea", ".", " ")]
+    ['sea', '“.”', '␣']
+    """
+    text = symbol.strip()
+    if not text:
+        return "⏎" if symbol == "\n" else "␣"
+    return text if any(c.isalnum() for c in text) else f"“{text}”"
+
+
+@lru_cache(maxsize=1)
+def prose_model() -> tuple[NGram, WordTokenizer]:
+    """The n-gram of chapter 17, which looks two words back, and its words: the course's own prose, in lower case."""
+    sentences = re.findall(r"\S[^.?!]*[.?!]", load_prose("train").lower())
+    words = WordTokenizer.fit("\n".join(sentences), unk="<unk>", bos="<s>", eos="</s>")
+    model = NGram(n=3, vocab_size=len(words.vocabulary), bos_id=words.vocabulary.bos_id, smoothing="kneser-ney")
+    model.fit_counts([words.encode(sentence, eos=True) for sentence in sentences])
+    return model, words
+
+
+class NextWord(Explorable):
+    """The words after two beginnings, sorted, and what one setting keeps of both.
+
+    contexts     beginnings to choose from, 2 to 8; `model` and `words` are a language model and its tokenizer, chapter
+                 17's n-gram if there is none
+    left, right  which of them stand side by side, from 0
+    cut          "none", "top-k", "top-p" or "both"
+    temperature  0 to 2         top_k  1 to the number of symbols       top_p  0 < p <= 1
+    late         True puts the temperature after the cuts, where the library does not have it
+    draws        words that have been drawn, 0 to 40                    seed   of the draws, from 0
+
+    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
+
+    >>> print(NextWord().text().splitlines()[1])
+    after “in the”: keeps 5 of 1,229 words, which hold 0.136 of the mass
+    """
+
+    _esm = script("decoding_search", "next_word")
+    _css = style("next_word")
+    contexts = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    symbols = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    tables = traitlets.List(traitlets.Unicode()).tag(sync=True)      # ln p of every symbol, float32 in base64
+    left = traitlets.Int(0).tag(sync=True)
+    right = traitlets.Int(1).tag(sync=True)
+    cut = traitlets.Unicode("top-k").tag(sync=True)
+    temperature = traitlets.Float(1.0).tag(sync=True)
+    top_k = traitlets.Int(5).tag(sync=True)
+    top_p = traitlets.Float(0.6).tag(sync=True)
+    late = traitlets.Bool(False).tag(sync=True)
+    draws = traitlets.Int(10).tag(sync=True)
+    seed = traitlets.Int(1).tag(sync=True)
+
+    def __init__(self, contexts: Sequence[str] = CONTEXTS, model: nn.Module | None = None, words: Any = None, **traits):
+        if isinstance(contexts, str) or not 2 <= len(contexts) <= MOST_CONTEXTS:
+            raise ValueError(f"contexts is {contexts!r}; expected a list of 2 to {MOST_CONTEXTS} beginnings")
+        if (model is None) != (words is None):
+            raise ValueError("model and words belong together: a language model and its tokenizer")
+        model, words = prose_model() if model is None else (model, words)
+        symbols = list(words.vocabulary.symbols)
+        if len(symbols) > MOST_SYMBOLS:
+            raise ValueError(f"words has {len(symbols)} symbols; at most {MOST_SYMBOLS} fit into the figure")
+        rows = []
+        with torch.no_grad():
+            for text in contexts:
+                if len(prompt := words.encode(text)) == 0:
+                    raise ValueError(f"contexts holds {text!r}, which has no symbol")
+                rows.append(log_probs(model, model.predict(model.start(1, prompt[None])))[0].float().numpy())
+        self._rows = [torch.from_numpy(row.astype(np.float64)) for row in rows]
+        super().__init__(**{"contexts": list(contexts), "symbols": symbols,
+                            "tables": [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in rows],
+                            "alt": "The next word after two beginnings, under one setting", **traits})
+
+    @property
+    def setting(self) -> Setting:
+        """What the controls say, as one tuple."""
+        return Setting(*(getattr(self, name) for name in Setting._fields))
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """The two beginnings that stand side by side."""
+        return self.left, self.right
+
+    def log_p(self, i: int) -> Float[Tensor, " V"]:
+        """ln p of every symbol after beginning i, float64."""
+        return self._rows[i]
+
+    def after(self, i: int) -> After:
+        """What the setting leaves after beginning i."""
+        return after(self.log_p(i), self.setting)
+
+    def drawn(self, i: int) -> list[int]:
+        """The symbols drawn after beginning i, by inverse CDF from numbers that all beginnings share."""
+        changed = self.after(i).log_p
+        u = torch.tensor(stated_uniforms(self.seed, self.draws), dtype=torch.float64)
+        family = Categorical(len(changed))
+        return family.draw(family(changed.expand(len(u), -1)), u[:, None]).tolist()
+
+    def text(self) -> str:
+        s, names = self.setting, self.symbols
+        used = [f"top-k {s.top_k}"] if s.cut in ("top-k", "both") else []
+        used += [f"top-p {s.top_p:g}"] if s.cut in ("top-p", "both") else []
+        heat = [f"temperature {s.temperature:g}"]
+        order = ", then ".join(used + heat if s.late else heat + used)
+        lines = [f"Interactive figure: the next word after two beginnings; {order}."]
+        for i in self.shown:
+            found, possible = self.after(i), int((self.log_p(i) > -math.inf).sum())
+            lines.append(f"after “{self.contexts[i]}”: keeps {int(found.kept.sum()):,} of {possible:,} words, "
+                         f"which hold {found.mass:.3f} of the mass")
+            p, q = self.log_p(i).exp(), found.log_p.exp()
+            lines.append("  " + ", ".join(f"{spelt(names[v])} {p[v]:.3f} becomes {q[v]:.3f}"
+                                          for v in ranked(self.log_p(i))[:5]))
+            if self.draws:
+                lines.append("  drawn: " + ", ".join(spelt(names[v]) for v in self.drawn(i)))
+        return "\n".join(lines)
+
+    @traitlets.validate("left", "right", "cut", "temperature", "top_k", "top_p", "draws", "seed")
+    def _valid(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        fits, needed = {
+            "left": (lambda v: 0 <= v < len(self._rows), f"a number from 0 to {len(self._rows) - 1}"),
+            "right": (lambda v: 0 <= v < len(self._rows), f"a number from 0 to {len(self._rows) - 1}"),
+            "cut": (lambda v: v in CUTS, " or ".join(map(repr, CUTS))),
+            "temperature": (lambda v: 0 <= v <= 2, "a number from 0 to 2"),
+            "top_k": (lambda v: 1 <= v <= len(self._rows[0]), f"a number from 1 to {len(self._rows[0])}"),
+            "top_p": (lambda v: 0 < v <= 1, "0 < top_p <= 1"),
+            "draws": (lambda v: 0 <= v <= MOST_DRAWS, f"a number from 0 to {MOST_DRAWS}"),
+            "seed": (lambda v: v >= 0, "a number from 0 on"),
+        }[name]
+        if not fits(value):
+            raise ValueError(f"{name} is {value!r}; expected {needed}")
+        return value

@@ -1,0 +1,281 @@
+r"""A whole encoder-decoder transformer in the page: the reader composes a sentence, opens boxes, switches heads off.
+
+Two networks of 14,616 parameters translate the toy English of chapter 15. The page runs both. `run` computes the same
+by the equations, in float64, and is the reference for every number that `translator.js` shows; the weights travel in
+half precision, and both compute from these. A head is a pair of its part, "encoder", "decoder" or "cross",
+and its number, from 0 here and from 1 on the page. A head that is off puts out zeros.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+import torch
+import traitlets
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.data import toy_translation as language
+from course_lib.explorables.base import STATIC, Explorable, script, style
+from course_lib.transformer.attention import MultiHeadAttention, attention_weights, causal_mask
+from course_lib.transformer.blocks import FeedForward, LayerNorm
+from course_lib.transformer.heads import silenced
+from course_lib.transformer.positions import sinusoidal
+from course_lib.transformer.transformer import Transformer
+
+NETWORKS = ("translator-plain", "translator-dropped")
+MEASURED = STATIC / "weights" / "translator-heads.json"
+LIMIT = 100_000                                                      # characters that a page carries of both networks
+PARTS = ("encoder", "decoder", "cross")
+HEADS = tuple((part, head) for part in PARTS for head in range(3))
+STEPS = ("q", "k", "v", "scores", "weights", "out")
+LONGEST = 11                                                         # words that are written, the end token among them
+BOXES = ("encoder.x", "decoder.x", "encoder.m", "decoder.last", "decoder.logits", "decoder.p",
+         *(f"{part}.{name}" for part in PARTS for name in ("normed", "mixed", "sum")),
+         *(f"{part}.{head}.{step}" for part, head in HEADS for step in STEPS),
+         *(f"{part}.{name}" for part in ("ffn1", "ffn2") for name in ("normed", "hidden", "out", "sum")))
+START = "the red car sees the white cat"
+
+
+# --- the model -------------------------------------------------------------------------------------------------------
+
+
+def attention_of(model: Transformer) -> dict[str, MultiHeadAttention]:
+    """The three layers with heads of a transformer with one block on each side, by the names of the parts."""
+    (reads,), (writes,) = model.encoder, model.decoder
+    return {"encoder": reads.attention, "decoder": writes.attention, "cross": writes.cross_attention}
+
+
+@contextmanager
+def heads_off(model: Transformer, off: Iterable[Sequence]) -> Iterator[None]:
+    """Within the `with`, these heads of the library's model put out zeros."""
+    with ExitStack() as stack:
+        for part, layer in attention_of(model).items():
+            stack.enter_context(silenced(layer, [head for each, head in off if each == part]))
+        yield
+
+
+def _layers(model: Transformer) -> tuple[dict[str, LayerNorm], dict[str, FeedForward]]:
+    """The norm before each part, and the two networks."""
+    (reads,), (writes,) = model.encoder, model.decoder
+    norms = {"encoder": reads.residual1.norm, "ffn1": reads.residual2.norm, "decoder": writes.residual1.norm,
+             "cross": writes.residual2.norm, "ffn2": writes.residual3.norm}
+    return norms, {"ffn1": reads.feed_forward, "ffn2": writes.feed_forward}
+
+
+@torch.no_grad()
+def run(model: Transformer, source: Sequence[int], target: Sequence[int],
+        off: Iterable[Sequence] = ()) -> dict[str, Float[Tensor, "_ _"]]:
+    """The values of all BOXES, a row for each word that a side reads, when the decoder reads `target`, bos first.
+
+    Scores that the causal mask hides are minus infinity. Equations (15.3), (15.5) and (15.7), the norms inside.
+    """
+    found: dict[str, Tensor] = {}
+    norms, networks = _layers(model)
+    off = {(part, head) for part, head in off}
+
+    def embed(table: Tensor, ids: Sequence[int]) -> Tensor:
+        D = table.shape[1]
+        return math.sqrt(D) * table[list(ids)] + sinusoidal(len(ids), D, dtype=table.dtype)
+
+    def attend(part: str, x: Tensor, memory: Tensor | None = None) -> Tensor:
+        layer = attention_of(model)[part]
+        y = found[f"{part}.normed"] = norms[part](x)                 # (T, D)
+        read, outs = y if memory is None else memory, []
+        parts = zip((y, read, read), layer.qkv.weight.chunk(3), layer.qkv.bias.chunk(3))
+        q, k, v = (torch.stack((z @ W.T + b).chunk(layer.heads, dim=-1)) for z, W, b in parts)        # (H, T, K)
+        mask = causal_mask(len(x)) if part == "decoder" else torch.ones(len(y), len(read)).bool()
+        for h in range(layer.heads):
+            scores = (q[h] @ k[h].T / math.sqrt(q.shape[-1])).masked_fill(~mask, -math.inf)
+            weights = attention_weights(q[h], k[h], mask)
+            outs.append(weights @ v[h] * ((part, h) not in off))
+            for step, value in zip(STEPS, (q[h], k[h], v[h], scores, weights, outs[-1])):
+                found[f"{part}.{h}.{step}"] = value
+        found[f"{part}.mixed"] = layer.out(torch.cat(outs, dim=-1))
+        found[f"{part}.sum"] = x + found[f"{part}.mixed"]
+        return found[f"{part}.sum"]
+
+    def feed(part: str, x: Tensor) -> Tensor:
+        y = found[f"{part}.normed"] = norms[part](x)
+        found[f"{part}.hidden"] = networks[part].widen(y).relu()
+        found[f"{part}.out"] = networks[part].narrow(found[f"{part}.hidden"])
+        found[f"{part}.sum"] = x + found[f"{part}.out"]
+        return found[f"{part}.sum"]
+
+    found["encoder.x"] = embed(model.source.weight, source)
+    m = found["encoder.m"] = model.encoder_norm(feed("ffn1", attend("encoder", found["encoder.x"])))
+    found["decoder.x"] = embed(model.target.weight, target)
+    z = feed("ffn2", attend("cross", attend("decoder", found["decoder.x"]), m))
+    found["decoder.last"] = model.decoder_norm(z)
+    found["decoder.logits"] = found["decoder.last"] @ model.target.weight.T
+    found["decoder.p"] = found["decoder.logits"].softmax(dim=-1)
+    return found
+
+
+def translated(model: Transformer, source: Sequence[int], off: Iterable[Sequence] = ()) -> tuple[list[int], list[int]]:
+    """What the decoder reads, bos first, and what it writes: the likeliest word each time, up to the end token."""
+    read: list[int] = [model.bos_id]
+    while True:
+        best = int(run(model, source, read, off)["decoder.p"][-1].argmax())
+        if best == model.eos_id or len(read) == LONGEST:
+            return read, [*read[1:], best]
+        read.append(best)
+
+
+def parameters(model: Transformer) -> list[Tensor]:
+    """In the order in which the page reads them."""
+    norms, networks = _layers(model)
+    found = [model.source.weight, model.target.weight]
+
+    def norm(layer: LayerNorm) -> None:
+        found.extend([layer.gamma, layer.beta])
+
+    for part in ("encoder", "ffn1", "", "decoder", "cross", "ffn2"):
+        if not part:
+            norm(model.encoder_norm)
+            continue
+        norm(norms[part])
+        layers = ((networks[part].widen, networks[part].narrow) if part in networks
+                  else (attention_of(model)[part].qkv, attention_of(model)[part].out))
+        for layer in layers:
+            found.extend([layer.weight, layer.bias])
+    norm(model.decoder_norm)
+    return found
+
+
+def pack(model: Transformer) -> str:
+    """All parameters one after another, each row by row, little-endian half precision in base64."""
+    flat = torch.cat([p.detach().flatten() for p in parameters(model)])
+    return base64.b64encode(flat.half().numpy().astype("<f2").tobytes()).decode("ascii")
+
+
+def grammar() -> dict:
+    """The toy language as a page needs it: its words in the order of their ids, and what each is in Italian."""
+    english, italian = ([words.symbol(i) for i in range(len(words))] for words in language.vocabularies())
+    return {"english": english, "italian": italian, "pronouns": language.PRONOUNS,
+            **{name: {word: list(pair) for word, pair in table.items()} for name, table in
+               (("verbs", language.VERBS), ("nouns", language.NOUNS), ("adjectives", language.ADJECTIVES),
+                ("pastimes", language.PASTIMES))}}
+
+
+def setting(off: Iterable[Sequence]) -> int:
+    """A choice of heads as a number of nine bits: bit k is 1 where head k of HEADS is off."""
+    return sum(1 << HEADS.index((part, head)) for part, head in {tuple(pair) for pair in off})
+
+
+# --- the figure ------------------------------------------------------------------------------------------------------
+
+
+class Translator(Explorable):
+    """Two small transformers on a sentence that the reader composes; every box opens, every head can be switched off.
+
+    sentence  English of the grammar of `course_lib.data.toy_translation`
+    network   the one that is drawn: 0, trained as it is, or 1, trained with heads dropped
+    off       heads whose output is zero, in both: pairs such as ["cross", 0]
+    shown     the box that is open, one of BOXES
+    place     the number that is taken apart: its row and its column
+
+    Raises ValueError for other sentences and for what is not there. The measured shares are those of `python -m
+    benchmarks.translators heads`.
+
+    >>> print(Translator(off=[]).text().splitlines()[1])
+    English: the red car sees the white cat
+    """
+
+    _esm = script("translator_model", "translator")
+    _css = style("translator")
+    weights = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    sizes = traitlets.Dict().tag(sync=True)
+    grammar = traitlets.Dict().tag(sync=True)
+    measured = traitlets.Dict().tag(sync=True)
+    sentence = traitlets.Unicode(START).tag(sync=True)
+    network = traitlets.Int(0).tag(sync=True)
+    off = traitlets.List(traitlets.List()).tag(sync=True)
+    shown = traitlets.Unicode().tag(sync=True)
+    place = traitlets.List(traitlets.Int()).tag(sync=True)
+
+    def __init__(self, **traits):
+        from course_lib import hub
+        models = [hub.load(STATIC / "weights" / name) for name in NETWORKS]
+        packed, measured = [pack(model) for model in models], json.loads(MEASURED.read_text("utf-8"))
+        size = sum(map(len, packed)) + len(json.dumps(measured))
+        if size > LIMIT:
+            raise ValueError(f"the two networks take {size:,} characters; a page carries at most {LIMIT:,}")
+        self._models, c = [model.double().eval() for model in models], models[0].config
+        self._words = language.vocabularies()
+        super().__init__(**{
+            "weights": packed, "measured": measured, "grammar": grammar(),
+            "sizes": {"source": c.source, "target": c.target, "width": c.d_model, "heads": c.heads, "hidden": c.d_ff},
+            "off": [["cross", 2]], "shown": "cross.2.weights", "place": [1, 2],
+            "alt": "An encoder-decoder transformer that translates, all of its numbers", **traits})
+
+    @property
+    def ids(self) -> list[int]:
+        """The source, as ids."""
+        return [self._words[0].id(word) for word in self.sentence.split()]
+
+    def says(self, network: int, off: Iterable[Sequence] = ()) -> str:
+        """What a network writes without these heads."""
+        return language.to_text(torch.tensor(translated(self._models[network], self.ids, off)[1]))
+
+    @property
+    def result(self) -> dict[str, Float[Tensor, "_ _"]]:
+        """All values of the network that is drawn, as the figure shows it now."""
+        model = self._models[self.network]
+        return run(model, self.ids, translated(model, self.ids, self.off)[0], self.off)
+
+    @property
+    def seeds(self) -> list[list[dict]]:
+        """Of each network and each seed that it was trained from: sentences right, with all heads and one head off."""
+        from course_lib import hub
+        found = f"right of {self.measured['sentences']}"
+        return [hub.card(STATIC / "weights" / name).results[found] for name in NETWORKS]
+
+    def right(self, network: int, off: Iterable[Sequence] = ()) -> int:
+        """How many of the measured sentences a network translates as the grammar does, without these heads."""
+        return self.measured["networks"][network]["right"][setting(off)]
+
+    def text(self) -> str:
+        silent = ", ".join(f"{part} {head + 1}" for part, head in self.off) or "none"
+        lines = ["Interactive figure: two encoder-decoder transformers of three heads a layer translate a sentence.",
+                 f"English: {self.sentence}", f"Heads switched off: {silent}"]
+        for network, name in enumerate(("trained as it is", "trained with heads dropped")):
+            lines.append(f"{name}: {self.says(network, self.off)} (right {self.right(network, self.off)} of "
+                         f"{self.measured['sentences']}; with all heads: {self.says(network)}, right "
+                         f"{self.right(network)})")
+        value = self.result[self.shown]
+        i, j = (min(at, size - 1) for at, size in zip(self.place, value.shape))
+        lines.append(f"{self.shown}, {value.shape[0]} x {value.shape[1]} numbers; row {i + 1}, column {j + 1}: "
+                     f"{value[i, j]:.4f}")
+        return "\n".join(lines)
+
+    @traitlets.validate("sentence")
+    def _valid_sentence(self, proposal):
+        language.translate(proposal["value"])
+        return proposal["value"]
+
+    @traitlets.validate("network", "shown")
+    def _valid_choice(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        if name == "network" and value not in (0, 1):
+            raise ValueError(f"network is {value}; expected 0 or 1")
+        if name == "shown" and value not in BOXES:
+            raise ValueError(f"shown is {value!r}; expected one of {', '.join(BOXES)}")
+        return value
+
+    @traitlets.validate("off")
+    def _valid_heads(self, proposal):
+        for pair in proposal["value"]:
+            if tuple(pair) not in HEADS:
+                raise ValueError(f"off holds {list(pair)}; expected pairs of {', '.join(map(repr, PARTS))} and 0 to 2")
+        return proposal["value"]
+
+    @traitlets.validate("place")
+    def _valid_place(self, proposal):
+        if len(proposal["value"]) != 2 or min(proposal["value"]) < 0:
+            raise ValueError(f"place is {proposal['value']}; expected a row and a column, from 0")
+        return proposal["value"]

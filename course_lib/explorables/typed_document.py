@@ -1,0 +1,115 @@
+r"""A document that the reader types, weighed word by word against six short ones: counts, tf, df, idf and their product.
+
+The page computes what `count_words`, `inverse_document_frequency` and `weigh` compute; `weighed` calls these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+import traitlets
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.explorables.base import Explorable, script, style
+from course_lib.tokenizers import Vocabulary
+from course_lib.words import count_words, inverse_document_frequency, weigh
+
+DOCUMENTS = ("the film is slow and the story is old", "the story of a queen and a film of the sea",
+             "the sea is cold and the boat is old", "a boat on the sea in the evening",
+             "bread and cheese on the table in the evening", "the baker is at the table with the bread")
+START = "the bread and the sea, the bread and the moon"
+SIGNS = ".,:;?!\"'()"
+LONGEST = 200                                                        # characters that may be typed
+
+
+class Weighed(NamedTuple):
+    """A document, word by word, the words in the order of their first use."""
+
+    words: list[str]
+    counts: Float[Tensor, " W"]
+    tf: Float[Tensor, " W"]                                          # counts by the length of the document
+    df: Float[Tensor, " W"]                                          # documents of the collection that hold the word
+    idf: Float[Tensor, " W"]                                         # NaN for a word that none of them holds
+    weights: Float[Tensor, " W"]                                     # tf idf, NaN likewise
+    cosines: Float[Tensor, " N"]                                     # with each document, all weighed; 0 without weights
+
+
+def words_of(text: str) -> list[str]:
+    """In small letters, without the signs at their ends.
+
+    >>> words_of("The sea, the 'moon'.")
+    ['the', 'sea', 'the', 'moon']
+    """
+    return [word for word in (each.strip(SIGNS).lower() for each in text.split()) if word]
+
+
+def weighed(text: str, documents: Sequence[str], added: int = 1) -> Weighed:
+    r"""What is typed against the documents. `added` is the number that (10.1) adds to $\ln \frac{N + 1}{df + 1}$: 1, or 0."""
+    docs, typed = [words_of(doc) for doc in documents], words_of(text)
+    vocabulary = Vocabulary.of(word for doc in docs for word in doc)
+    counts = count_words(docs, vocabulary).double()                  # (N, V)
+    idf = inverse_document_frequency(counts) - 1 + added             # (V,)
+    row = count_words([typed], vocabulary).double()
+    lengths = torch.tensor([len(typed)])                             # words without a column count too
+    mine, theirs = weigh(row, lengths, idf)[0], weigh(counts, idf=idf)
+    norms = theirs.norm(dim=1) * mine.norm()
+    cosines = torch.where(norms > 0, theirs @ mine / norms.clamp(min=1e-300), 0)
+    words = list(dict.fromkeys(typed))
+    columns = torch.tensor([vocabulary.id(word) if word in vocabulary else -1 for word in words], dtype=torch.long)
+    number = torch.tensor([float(typed.count(word)) for word in words], dtype=torch.float64)
+
+    def of(values: Tensor, missing: float) -> Tensor:
+        return torch.where(columns >= 0, values[columns], missing)
+
+    return Weighed(words, number, number / max(len(typed), 1), of((counts > 0).sum(dim=0).double(), 0.0),
+                   of(idf, torch.nan), of(mine, torch.nan), cosines)
+
+
+class TypedDocument(Explorable):
+    """A document that the reader types, its TF-IDF against a small fixed collection, and the nearest document.
+
+    typed  up to 200 characters
+    added  1, as in (10.1), or 0: what is added to the logarithm
+
+    Raises ValueError for a longer text and another number.
+
+    >>> print(TypedDocument().text().splitlines()[1])
+    the: count 4, tf 0.400, in 6 of 6 documents, idf 1.000, weight 0.400
+    """
+
+    _esm = script("typed_document")
+    _css = style("typed_document")
+    documents = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    typed = traitlets.Unicode(START).tag(sync=True)
+    added = traitlets.Int(1).tag(sync=True)
+
+    def __init__(self, **traits):
+        super().__init__(**{"documents": list(DOCUMENTS), "alt": "A document, weighed word by word", **traits})
+
+    @property
+    def result(self) -> Weighed:
+        """What the figure shows."""
+        return weighed(self.typed, self.documents, self.added)
+
+    def text(self) -> str:
+        w, N = self.result, len(self.documents)
+        lines = [f"Interactive figure: {self.typed!r}, weighed against {N} documents."]
+        for i in w.weights.nan_to_num(-1).sort(descending=True, stable=True).indices.tolist():
+            known = f"idf {w.idf[i]:.3f}, weight {w.weights[i]:.3f}" if w.df[i] else "so it has no column"
+            lines.append(f"{w.words[i]}: count {w.counts[i]:.0f}, tf {w.tf[i]:.3f}, in {w.df[i]:.0f} of {N} documents, {known}")
+        if w.cosines.max() > 0:
+            best = int(w.cosines.argmax())
+            lines.append(f"nearest document, cosine {w.cosines[best]:.2f}: {self.documents[best]}")
+        return "\n".join(lines)
+
+    @traitlets.validate("typed", "added")
+    def _valid(self, proposal):
+        name, value = proposal["trait"].name, proposal["value"]
+        if name == "typed" and len(value) > LONGEST:
+            raise ValueError(f"typed has {len(value)} characters; expected at most {LONGEST}")
+        if name == "added" and value not in (0, 1):
+            raise ValueError(f"added is {value}; expected 0 or 1")
+        return value

@@ -1,0 +1,120 @@
+r"""Attention with rotary positions, and keys and values of the last positions alone."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
+from course_lib.transformer.positions import rotary
+
+
+class RotaryAttention(MultiHeadAttention):
+    r"""Multi-head self-attention whose queries and keys are turned by where they stand, each head by itself: `rotary`.
+
+    A key is turned once, at its own position, and cached so: the product with a later query depends on their distance.
+
+    base  of the angles; the other arguments as in `MultiHeadAttention`. The width of a head must be even
+
+    Source: Su et al. 2021, "RoFormer".
+
+    >>> attend, x = RotaryAttention(d_model=8, heads=2), torch.randn(1, 1, 8)
+    >>> attend(x.repeat(1, 5, 1)).shape
+    torch.Size([1, 5, 8])
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout: float | int = 0.0, bias: bool = True,
+                 base: float | int = 10000.0):
+        super().__init__(d_model, heads, dropout, bias)
+        if d_model // heads % 2:
+            raise ValueError(f"d_model is {d_model} and heads {heads}: the width of a head is {d_model // heads}; "
+                             "expected an even one, whose pairs can be turned")
+        self.base = base
+
+    def _project(self, x: Tensor, memory: Tensor | KeysValues | None,
+                 cache: KVCache | None) -> tuple[Tensor, Tensor, Tensor]:
+        if memory is not None:
+            raise ValueError("memory was given; rotary positions are for self-attention")
+        qkv = torch.stack(super()._project(x, None, None))           # (3, B, H, T, K)
+        qkv = self.turned(qkv, 0 if cache is None else cache.length)
+        return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
+
+    def turned(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
+        """Queries and keys at the T positions after `past` others; the values as they are."""
+        places = torch.arange(past, past + qkv.shape[3], device=qkv.device)
+        return torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])
+
+
+class RollingCache(KVCache):
+    """Keys and values of the last `window` positions: each new one pushes out the oldest.
+
+    `length` counts all positions that were appended, so that the next one stands there. Room is kept for about twice
+    the window; when it is full, what can still be seen moves to the front of a new room.
+
+    >>> cache = RollingCache(window=4)
+    >>> cache.append(torch.zeros(2, 1, 1, 3, 8)).shape   # three positions, 1 head of width 8
+    torch.Size([2, 1, 1, 3, 8])
+    >>> for _ in range(5):
+    ...     seen = cache.append(torch.zeros(2, 1, 1, 1, 8))
+    >>> seen.shape, cache.length
+    (torch.Size([2, 1, 1, 4, 8]), 8)
+    """
+
+    def __init__(self, window: int, room: int = 64):
+        super().__init__(room)
+        if window < 1:
+            raise ValueError(f"window is {window}; expected at least 1 position")
+        self.window, self.first = window, 0                          # first: position of the oldest one in the room
+
+    @classmethod
+    def of(cls, cache: KVCache, window: int) -> RollingCache:
+        """One that goes on from a cache of at most `window` positions, in its room."""
+        rolling = cls(window, cache.room)
+        rolling.kv, rolling.length, cache.kv = cache.kv, cache.length, None
+        return rolling
+
+    @property
+    def full(self) -> bool:
+        """Whether the next position needs new room."""
+        return self.kv is not None and self.length - self.first == self.room
+
+    def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
+        """Write T new positions; return the last `window`, or all where there are fewer, as a view.
+
+        Raises ValueError where several positions at once go past the window: the first of them would see other keys
+        than the last.
+        """
+        T = kv.shape[3]
+        if T > 1 and self.length + T > self.window:
+            raise ValueError(f"kv has {T} positions after {self.length}; past the window of {self.window} expected one "
+                             "at a time")
+        if self.kv is None:
+            self.room = max(self.room, T)
+            self.kv = kv.new_empty(*kv.shape[:3], self.room, kv.shape[4])
+        elif self.length - self.first + T > self.room:
+            moved = self.select(more=T)
+            self.kv, self.first, self.room = moved.kv, moved.first, moved.room
+        self.kv.narrow(3, self.length - self.first, T).copy_(kv)
+        self.length += T
+        seen = min(self.length, self.window)
+        return self.kv.narrow(3, self.length - self.first - seen, seen)
+
+    def select(self, rows: Tensor | None = None, length: int | None = None, more: int = 1) -> RollingCache:
+        """A copy with these rows, all of them if None, after the first `length` positions, and room for `more`.
+
+        What the next position cannot see is left out. Raises ValueError where the room no longer holds what it can see.
+        """
+        copy = RollingCache(self.window)
+        copy.length = self.length if length is None else length
+        kept = min(copy.length, self.window - 1)
+        copy.first = copy.length - kept
+        if copy.first < self.first:
+            raise ValueError(f"length is {length}; positions before {self.first} were dropped, and {copy.first} could "
+                             "be seen")
+        old = self.kv.narrow(3, copy.first - self.first, kept)       # (2, B, H, kept, K)
+        copy.room = 2 * (kept + more)
+        copy.kv = old.new_empty(2, old.shape[1] if rows is None else len(rows), old.shape[2], copy.room, old.shape[4])
+        room = copy.kv.narrow(3, 0, kept)
+        room.copy_(old) if rows is None else torch.index_select(old, 1, rows, out=room)
+        return copy
