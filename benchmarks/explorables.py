@@ -3,6 +3,7 @@
     python -m benchmarks.explorables digits        two networks of chapter 8, on the digits: seconds
     python -m benchmarks.explorables letters       the LSTM of chapter 7, on tiny Shakespeare: minutes
     python -m benchmarks.explorables cells         what its cells follow, measured and written on its card
+    python -m benchmarks.explorables alignment     two encoder-decoders of chapter 12, three seeds each: minutes
 
 The files lie with the figures, not with the weights that the hub names: no figure of a table comes from them.
 """
@@ -15,12 +16,16 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks.translators import parts
 from course_lib import hub
 from course_lib.data import REGISTRY, load_data
+from course_lib.data.toy_translation import Pair, alignment_score, to_ids, to_text, vocabularies
+from course_lib.decoding import greedy
+from course_lib.explorables.alignment import NETWORKS
 from course_lib.explorables.base import STATIC
 from course_lib.explorables.lstm_letters import WEIGHTS, run
 from course_lib.pixels import GatedPixelCNN, PixelCNN
-from course_lib.recurrent import Carried, RecurrentLM, nats_of_text, streams
+from course_lib.recurrent import Carried, RecurrentLM, Seq2Seq, nats_of_text, streams
 from course_lib.tokenizers import CharTokenizer
 from course_lib.training import evaluate, fit
 
@@ -29,6 +34,8 @@ DIGITS = {"epochs": 25, "batch_size": 50, "lr": 0.01, "weight_decay": 0.1, "sche
 LETTERS = {"epochs": 12, "lr": 0.008, "betas": [0.9, 0.99], "clip": 1.0, "schedule": "cosine", "warmup": 100,
            "patience": 12}
 STREAMS, PIECE = 64, 64
+TRANSLATORS = {"epochs": 12, "batch_size": 50, "lr": 0.015, "schedule": "cosine", "clip": 1.0}
+ARTICLES = ("il", "la", "le")
 READ = 30_000                                                        # letters of each part that the cells are judged on
 
 
@@ -119,8 +126,51 @@ def cells(folder: Path = FOLDER) -> None:
     hub.save(model.float(), folder, WEIGHTS, about, dtype=torch.float16)
 
 
+def right_by_length(model: Seq2Seq, pairs: list[Pair]) -> dict[int, list[int]]:
+    """For each number of Italian words: how many sentences greedy search gets right, and of how many."""
+    source, target = to_ids(pairs)
+    said = greedy(model, length=target.shape[1], context=source, eos_id=model.eos_id).tokens
+    found: dict[int, list[int]] = {}
+    for row, pair in zip(said, pairs):
+        count = found.setdefault(len(pair.target), [0, 0])
+        count[0] += to_text(row) == " ".join(pair.target)
+        count[1] += 1
+    return dict(sorted(found.items()))
+
+
+def alignment(folder: Path = FOLDER) -> None:
+    """Two small GRU translators of the toy language, one vector and attention; the best of three seeds on validation."""
+    train, valid, test = parts()
+    (source, target), sizes = to_ids(train), [len(words) for words in vocabularies()]
+    for name, score in NETWORKS.items():
+        best, seeds = None, []
+        for seed in range(3):
+            torch.manual_seed(seed)
+            model = Seq2Seq(*sizes, 10, score, "after", embedding=8, tied=True)
+            history = fit(model, (source, target), lengths=(target != model.pad_id).sum(dim=1), seed=seed,
+                          progress=False, **TRANSLATORS)
+            model = model.half().float().eval()
+            by_length = right_by_length(model, test)
+            valid_right = sum(right for right, _ in right_by_length(model, valid).values())
+            looks = list(model.attention_weights(*to_ids(test)))
+            seeds.append({"seed": seed, "valid": valid_right, "test": sum(right for right, _ in by_length.values()),
+                          "by length": [right for right, _ in by_length.values()],
+                          "aligned": round(alignment_score(looks, test, ARTICLES), 3)})
+            print(f"{name}: {sum(p.numel() for p in model.parameters()):,} parameters, {sum(history.seconds):.0f} s, "
+                  f"{seeds[-1]}", flush=True)
+            if best is None or valid_right > best[0]:
+                best = valid_right, seed, model
+        about = hub.Card(
+            f"GRU encoder-decoder, hidden 10, embedding 8, {'one vector' if score is None else score + ' attention'}",
+            "toy_translation", "MIT, as the code that draws it", "a grammar of this course, "
+            "course_lib.data.toy_translation", {**TRANSLATORS, "pairs": len(train), "seed": best[1]},
+            {"right of 400": seeds, "sentences by words": {str(k): num for k, (_, num) in by_length.items()}},
+            "For the figure of chapter 12. Half precision. Made by `python -m benchmarks.explorables alignment`.")
+        hub.save(best[2], folder, name, about, dtype=torch.float16)
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("which", choices=["digits", "letters", "cells"])
+    parser.add_argument("which", choices=["digits", "letters", "cells", "alignment"])
     torch.set_num_threads(1)
-    {"digits": digits, "letters": letters, "cells": cells}[parser.parse_args().which]()
+    {"digits": digits, "letters": letters, "cells": cells, "alignment": alignment}[parser.parse_args().which]()

@@ -3,6 +3,7 @@
     python -m benchmarks.reproduce                    what there is, and what is recorded of it
     python -m benchmarks.reproduce NAME [NAME ...]
     python -m benchmarks.reproduce --all
+    python -m benchmarks.reproduce --judge NAME       train nothing: judge the record by what is asked for now
 
 `sheets` is a name too: it renews the few real images that ship with the package.
 """
@@ -27,13 +28,14 @@ def main(arguments: list[str] | None = None) -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--all", action="store_true", help="every run, and the sheets")
+    parser.add_argument("--judge", action="store_true", help="train nothing: judge what is recorded by what is asked for now")
     parser.add_argument("--device", help="where to train: a GPU if there is one")
     parser.add_argument("--threads", type=int, help="threads of the processor")
     parser.add_argument("--results", type=Path, default=store.RESULTS, help="folder for the records")
     parser.add_argument("--weights", type=Path, default=hub.WEIGHTS, help="folder for the trained weights")
     chosen = parser.parse_args(arguments)
     names = [*RUNS, "sheets"] if chosen.all else chosen.names
-    unknown = [name for name in names if name not in RUNS and name != "sheets"]
+    unknown = [name for name in names if name not in RUNS and (name != "sheets" or chosen.judge)]
     if unknown:
         parser.error(f"no run is called {', '.join(unknown)}; there are: {', '.join([*RUNS, 'sheets'])}")
     if not names:
@@ -43,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
         torch.set_num_threads(chosen.threads)
     for name in names:
         try:
-            if name == "sheets":
+            if chosen.judge:
+                record.judge_again(RUNS[name], chosen.results)
+            elif name == "sheets":
                 sheets.make()
             else:
                 record.reproduce(RUNS[name], chosen.results, chosen.weights, device=chosen.device)

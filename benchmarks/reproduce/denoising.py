@@ -1,4 +1,4 @@
-"""Runs on stories of a grammar: pre-training by several objectives at equal seconds, and noises undone one by one."""
+"""A run on stories of a grammar: pre-training by several objectives at equal seconds, then few labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from benchmarks.reproduce.recipes import Job, Repeats, Trained
 from benchmarks.reproduce.run import Row, Run
 from course_lib.data import Splits
 from course_lib.data.toy_stories import SUBJECTS, stories
-from course_lib.decoding import greedy
 from course_lib.tokenizers import pad
 from course_lib.transformer import (
     BERT,
@@ -30,17 +29,17 @@ from course_lib.transformer import (
     PretrainingBatch,
     Transformer,
     TransformerConfig,
+    join_segments,
     mask_tokens,
 )
 from course_lib.transformer.denoising import (
     ELECTRA,
     StaticMasking,
-    document_rotation,
+    XLNet,
     sentence_permutation,
     span_corruption,
+    split_sentences,
     text_infilling,
-    token_deletion,
-    token_masking,
 )
 
 SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[MASK]", ".", *(f"<{i}>" for i in range(12)))
@@ -52,13 +51,13 @@ INFO = {"protocol": "Stories drawn independently; a full stop after each sentenc
 
 
 @cache
-def draw() -> Splits:
+def draw(stories_to_read: int = 3000) -> Splits:
     """3,000 stories of two sentences to read; 400 and 1,000 single sentences with their subject, to score."""
     def one(num: int, seed: int, sentences: int) -> list[str]:
         made = stories(num, torch.Generator().manual_seed(seed), sentences)
         return [f"{s.subject}\t{' . '.join(map(str, s.sentences))} ." for s in made]
 
-    return Splits("toy_stories", train=one(3000, 0, 2), valid=one(400, 98, 1), test=one(1000, 99, 1), info=INFO)
+    return Splits("toy_stories", train=one(3000, 0, 2)[:stories_to_read], valid=one(400, 98, 1), test=one(1000, 99, 1), info=INFO)
 
 
 class Part(NamedTuple):
@@ -114,8 +113,9 @@ def larger(model: nn.Module) -> nn.Module:
     return model
 
 
-def pair_model(width: int = 32, decoder_layers: int = 1) -> Transformer:
-    return Transformer(TransformerConfig(len(symbols()), len(symbols()), PAD, CLS, SEP, d_model=width, heads=2, d_ff=4 * width,
+def pair_model(width: int = 32, decoder_layers: int = 1, vocab: int | None = None) -> Transformer:
+    vocab = vocab or len(symbols())
+    return Transformer(TransformerConfig(vocab, vocab, PAD, CLS, SEP, d_model=width, heads=2, d_ff=4 * width,
                                          encoder_layers=2, decoder_layers=decoder_layers, dropout=0.0, norm="pre", tied="all"))
 
 
@@ -132,6 +132,37 @@ def masked(train: Part, seed: int, static: bool = False):
         read = fixed(rows) if fixed else mask_tokens(train.tokens[rows], mask=train.real[rows], generator=g, **options)
         return model.loss(PretrainingBatch(read.tokens, torch.zeros_like(read.tokens), train.real[rows], read.chosen,
                                            train.tokens[rows]))[0]
+
+    return model, loss
+
+
+def paired(train: Part, seed: int):
+    """BERT's pairs: with probability 1/2 the second sentence is another story's, and whether it follows is told."""
+    model, g = bert(), torch.Generator().manual_seed(seed)
+    options = dict(mask_id=MASK, vocab_size=len(symbols()), special=[i for i in range(len(SPECIAL)) if i != END])
+    firsts, seconds = zip(*(split_sentences(tokens[real][1:-1], END) for tokens, real in zip(train.tokens, train.real)))
+
+    def loss(rows: Tensor, step: int) -> Tensor:
+        other = torch.randint(len(firsts), rows.shape, generator=g)
+        second = torch.where(torch.rand(rows.shape, generator=g) < 0.5, rows, other)
+        joined = [join_segments(firsts[i], seconds[j], CLS, SEP) for i, j in zip(rows.tolist(), second.tolist())]
+        (tokens, real), (types, _) = (pad(side, 0) for side in zip(*joined))
+        read = mask_tokens(tokens, mask=real, generator=g, **options)
+        return model.loss(PretrainingBatch(read.tokens, types, real, read.chosen, tokens, second == rows))[0]
+
+    return model, loss
+
+
+def in_orders(train: Part, seed: int):
+    """XLNet: each word from those before it in an order that is drawn for every batch; its texts have one length."""
+    model, g, lengths = XLNet(len(symbols()), train.tokens.shape[1]), torch.Generator().manual_seed(seed), train.real.sum(dim=1)
+
+    def loss(rows: Tensor, step: int) -> Tensor:
+        n = int(lengths[rows[0]])                                    # drawn as often as there are texts of it
+        same = (lengths == n).nonzero()[:, 0]
+        x = train.tokens[same[torch.randint(len(same), rows.shape, generator=g)]]
+        order = torch.cat([torch.randperm(n, generator=g), torch.arange(n, model.n)])            # what fills up is told last
+        return -model.reordered(order).conditionals(x).log_prob(x)[:, 1:n - 1].mean()            # [CLS] and [SEP] are not asked for
 
     return model, loss
 
@@ -193,6 +224,8 @@ OBJECTIVES: dict[str, tuple[Start, int]] = {                         # what star
     "next word": (causal, 550),
     "infilling and permutation (BART)": (lambda train, seed: in_pairs(train, seed, infilled), 380),
     "spans (T5)": (lambda train, seed: in_pairs(train, seed, spans), 500),
+    "words in any order (XLNet)": (in_orders, 260),
+    "masked words, next sentence": (paired, 520),                    # as often as the masked words: equal tokens
 }
 
 
@@ -214,7 +247,7 @@ PRETRAINED: dict[tuple, nn.Module] = {}                              # one for a
 
 
 def pretrained(objective: str | None, lr: float, seed: int, train: Part) -> nn.Module:
-    key = objective, lr, seed
+    key = objective, lr, seed, len(train.tokens)
     if key not in PRETRAINED:
         torch.manual_seed(seed)
         if objective is None:
@@ -233,6 +266,11 @@ def states(model: nn.Module, tokens: Tensor, real: Tensor) -> Float[Tensor, "B T
         return model.encode((tokens, real))[0]
     if isinstance(model, GPT):
         return model._hidden(tokens, real)
+    if isinstance(model, XLNet):                                     # its contents, each with the whole text before it
+        h = model.tokens(tokens) + model.positions.weight[:tokens.shape[1]]
+        for block in model.blocks:
+            h = block.residual2(block.residual1(h, lambda y: block.attention(y, y, mask=real[:, None])), block.feed_forward)
+        return h
     return (model.discriminator if isinstance(model, ELECTRA) else model)(tokens, mask=real).tokens
 
 
@@ -297,89 +335,36 @@ def subjects_right(models: Repeats, part: Part) -> dict[str, Any]:
     return of_seeds(each, len(part.subject))
 
 
-# --- one noise after another -----------------------------------------------------------------------------------------
+# --- the table -------------------------------------------------------------------------------------------------------
 
-NOISES: dict[str, Callable[[Tensor, torch.Generator], Tensor]] = {
-    "words masked": lambda text, g: token_masking(text, MASK, 0.15, g),
-    "words deleted": lambda text, g: token_deletion(text, 0.15, g),
-    "spans infilled": lambda text, g: text_infilling(text, MASK, 0.3, 3.0, g),
-    "sentences permuted": lambda text, g: sentence_permutation(text, END, g),
-    "text rotated": lambda text, g: document_rotation(text, g),
-}
+LABELS, FEW = (8, 32), 200                                           # labelled sentences; stories where they are few
 
 
-class Restorer(nn.Module):
-    """An encoder-decoder, and the noise that it is asked about."""
-
-    def __init__(self, model: nn.Module, noise: str):
-        super().__init__()
-        self.model, self.noise = model, noise
+def counting(labels: int) -> Row:
+    return Row(f"words counted, {labels} labels", Counted, by_counting_words, {}, {"labels": labels, "seeds": 1},
+               tuple({"C": C} for C in (1, 10, 100)), subjects_right, final={"seeds": 5})
 
 
-@cache
-def restoring(seed: int, updates: int) -> Transformer:
-    """Trained on all five noises, one a text, drawn anew in every batch."""
-    torch.manual_seed(seed)
-    model, g, train = pair_model(64, 2), torch.Generator().manual_seed(seed), coded(draw().train)
-    texts, end = [tokens[real][1:-1] for tokens, real in zip(train.tokens, train.real)], torch.tensor([SEP])
-    names = list(NOISES)
-
-    def loss(rows: Tensor, step: int) -> Tensor:
-        which = torch.randint(len(names), (len(rows),), generator=g).tolist()
-        read = [torch.cat([NOISES[names[k]](texts[i], g), end]) for i, k in zip(rows.tolist(), which)]
-        return model.loss((pad(read, PAD), pad([torch.cat([texts[i], end]) for i in rows.tolist()], PAD)))[0]
-
-    train_by(model, loss, len(texts), updates, 3e-3, seed)
-    return model.eval()
+def arms(labels: int, *objectives: str | None) -> tuple[Row, ...]:
+    return tuple(Row(f"{objective or 'from scratch'}, {labels} labels", Classifier, by_objective, {},
+                     {"objective": objective, "labels": labels, "seeds": 1,
+                      "updates": OBJECTIVES[objective][1] if objective else 0},
+                     tuple({"lr": lr, "steps": steps} for lr in ((2e-3, 5e-3) if objective else (0.0,)) for steps in (80, 200)),
+                     subjects_right, final={"seeds": 5}) for objective in objectives)
 
 
-def by_restoring(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
-    began = time.perf_counter()
-    models = Repeats(Restorer(restoring(seed, settings["updates"]), settings["noise"]) for seed in range(settings["seeds"]))
-    return Trained(models, time.perf_counter() - began)
-
-
-@torch.no_grad()
-def restored(models: Repeats, lines: list[str]) -> dict[str, Any]:
-    """Per cent of stories given back word for word."""
-    part, each, end = coded(lines), [], torch.tensor([SEP])
-    texts = [tokens[real][1:-1] for tokens, real in zip(part.tokens, part.real)]
-    for seed, model in enumerate(models):
-        g = torch.Generator().manual_seed(500 + seed)
-        read = [NOISES[model.noise](text, g) for text in texts]
-        out = greedy(model.model, length=24, context=pad([torch.cat([r, end]) for r in read], PAD), eos_id=SEP)
-        right = [torch.equal(row[:n - 1], text) for row, n, text in zip(out.tokens, out.length.tolist(), texts)]
-        each.append(100 * sum(right) / len(right))
-    return of_seeds(each, len(texts))
-
-
-@cache
-def draw_stories() -> Splits:
-    """The stories of `draw`, and others of two sentences to score."""
-    def one(num: int, seed: int) -> list[str]:
-        return [f"{s.subject}\t{' . '.join(map(str, s.sentences))} ." for s in stories(num, torch.Generator().manual_seed(seed), 2)]
-
-    return Splits("toy_stories", train=draw().train, valid=one(400, 96), test=one(500, 97), info=INFO)
-
-
-LABELS = (8, 32)
 RUNS: dict[str, Run] = {run.name: run for run in (
     Run("objectives-stories", "toy_stories", tuple(
-        row for labels in LABELS for row in (
-            Row(f"words counted, {labels} labels", Counted, by_counting_words, {}, {"labels": labels, "seeds": 1},
-                tuple({"C": C} for C in (1, 10, 100)), subjects_right, final={"seeds": 5}),
-            *(Row(f"{objective or 'from scratch'}, {labels} labels", Classifier, by_objective, {},
-                  {"objective": objective, "labels": labels, "seeds": 1,
-                   "updates": OBJECTIVES[objective][1] if objective else 0},
-                  tuple({"lr": lr, "steps": steps} for lr in ((2e-3, 5e-3) if objective else (0.0,)) for steps in (80, 200)),
-                  subjects_right, final={"seeds": 5}) for objective in (None, *OBJECTIVES)))),
+        row for labels in LABELS for row in (counting(labels), *arms(labels, None, *OBJECTIVES))),
         draw=draw, prepare=as_tokens, unit="% of subjects told right", best=max,
         note="Two layers of width 32 pre-trained on 3,000 stories of two sentences, each objective with as many updates as take "
-             "8 CPU-seconds on one core, then all of it trained on a few labelled sentences. Mean ± standard error over five "
-             "seeds, each with its own pre-training and its own labels; rate and steps by 400 other sentences and the first seed."),
-    Run("noises-stories", "toy_stories", tuple(
-        Row(noise, Restorer, by_restoring, {}, {"noise": noise, "updates": 1000, "seeds": 3}, measure=restored) for noise in NOISES),
-        draw=draw_stories, unit="% of stories restored word for word", best=max,
-        note="One encoder-decoder, two layers of width 64 on each side, trained on all five noises of BART, one a story; each noise "
-             "scored apart on 500 new stories of two sentences. Mean ± standard error over three seeds."),
+             "8 CPU-seconds on one core (with the next sentence as many as without), then all of it trained on a few labelled "
+             "sentences. Mean ± standard error over five seeds, each with its own pre-training and its own labels; rate and steps "
+             "by 400 other sentences and the first seed."),
+    Run("masks-stories", "toy_stories", tuple(
+        row for labels in LABELS for row in (counting(labels), *arms(labels, None, "masked words", "masked words, static"))),
+        draw=lambda: draw(FEW), prepare=as_tokens, unit="% of subjects told right", best=max,
+        note=f"The masks alone, where texts are few: as in objectives-stories, as many updates, but pre-trained on {FEW} of its "
+             "stories. Mean ± standard error over five seeds, each with its own pre-training and its own labels; rate and steps by "
+             "400 other sentences and the first seed."),
 )}

@@ -142,9 +142,13 @@ def translate(model: Transformer, part: Sentences) -> list[str]:
 
 
 def bleu_of_tokens(model: Transformer, part: Sentences) -> dict[str, float | str]:
+    """What `bleu_of` says of the greedy translations."""
+    return bleu_of(translate(model, part), part.texts)
+
+
+def bleu_of(said: list[str], texts: list[str]) -> dict[str, float | str]:
     """BLEU of lower-cased tokens, its standard error over resampled sentences, and the 13a figure of the plain text."""
-    said, texts = translate(model, part), part.texts
-    cut = [[" ".join(re.findall(r"\w+|[^\w\s]", text)) for text in side] for side in (said, texts)]
+    cut = [words_of(side) for side in (said, texts)]
     whole = bleu(cut[0], [[text] for text in cut[1]], tokenize="none")
     generator, scores = torch.Generator().manual_seed(0), []
     for _ in range(100):
@@ -153,6 +157,11 @@ def bleu_of_tokens(model: Transformer, part: Sentences) -> dict[str, float | str
     plain = bleu(said, [[text] for text in texts], lowercase=True)
     return {"mean": round(whole.score, 2), "standard_error": round(statistics.stdev(scores), 2), "over": len(said),
             "signature": whole.signature, "plain_13a": round(plain.score, 2), "plain_signature": plain.signature}
+
+
+def words_of(texts: list[str]) -> list[str]:
+    """Words and signs apart, a space between two."""
+    return [" ".join(re.findall(r"\w+|[^\w\s]", text)) for text in texts]
 
 
 # --- the table -------------------------------------------------------------------------------------------------------
@@ -181,7 +190,7 @@ RUNS: dict[str, Run] = {run.name: run for run in (
         Row("GPT, 4 layers, width 128, trained longer", character_gpt, by_steps,
             {"vocab_size": 65, "layers": 4, "heads": 4, "d_model": 128, "window": LONG["window"], "dropout": 0.1},
             {"epochs": 1, "batch_size": LONG["batch"], "lr": 2.5e-3, "betas": [0.9, 0.99], "weight_decay": 0.1, "clip": 1.0,
-             "schedule": "cosine", "warmup": 100},
+             "schedule": "cosine", "warmup": 100, "bf16": True},
             measure=nats_a_character, target=Target(1.59, aim=1.49), weights="gpt-tiny-shakespeare-long"),
     ), prepare=overlapping, unit="nats a character",
         note="6,000 steps of 32 windows of 128 characters. Each character is scored once, from 73 to 127 characters before it: "

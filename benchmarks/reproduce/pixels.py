@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from typing import Any
 
 import torch
@@ -14,22 +15,53 @@ from benchmarks.reproduce.run import Row, Run, Target, over
 from course_lib.density import FVSBN, MADE, NADE
 from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, PixelCNN, RowLSTM
 from course_lib.training import evaluate, fit
+from course_lib.training.history import Report
 
 
 def by_seeds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
-    """A model a seed, each with the weights of its best epoch on the validation set. What can start from the data does."""
+    """A model a seed, each with the weights of its best epoch on the validation set. What can start from the data does.
+
+    channels_last  among the settings: the channels of a pixel side by side in memory while it trains
+    """
     settings = {"patience": settings["epochs"], **settings}
+    layout = torch.channels_last if settings.pop("channels_last", False) else torch.contiguous_format
     models, done = Repeats(), []
     for seed in range(settings.pop("seeds")):
         torch.manual_seed(seed)
         model = row.model(**row.arguments).to(job.device)
         if hasattr(model, "initialize"):
             model.initialize(job.splits.train.to(job.device))
+        model.to(memory_format=layout)
         done.append(fit(model, job.splits.train, job.splits.valid, seed=seed, device=job.device,
                         checkpoint=job.checkpoints / f"{name}-{seed}.safetensors", progress=False, **settings))
-        models.append(model)
+        models.append(model.to(memory_format=torch.contiguous_format))
     return Trained(models, sum(sum(one.seconds) for one in done), max(one.epochs for one in done),
                    round(statistics.median(one.best_epoch for one in done)))
+
+
+def by_seconds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """As `by_seeds`, watched: of each seed the epochs as [CPU seconds so far, nats of the validation images].
+
+    The seconds are those of training and of validation. Nothing is kept of a killed run: its seconds would be lost.
+    """
+    models, done, curves = Repeats(), [], []
+    for seed in range(settings.pop("seeds")):
+        torch.manual_seed(seed)
+        model = row.model(**row.arguments).to(job.device)
+        if hasattr(model, "initialize"):
+            model.initialize(job.splits.train.to(job.device))
+        began, curve = time.process_time(), []
+
+        def watch(report: Report, began: float = began, curve: list = curve) -> None:
+            if report.valid is not None:
+                curve.append([round(time.process_time() - began, 2), round(report.valid, 4)])
+
+        done.append(fit(model, job.splits.train, job.splits.valid, seed=seed, device=job.device, callback=watch,
+                        progress=False, **{"patience": settings["epochs"], **settings}))
+        models.append(model)
+        curves.append(curve)
+    return Trained(models, sum(sum(one.seconds) for one in done), max(one.epochs for one in done),
+                   round(statistics.median(one.best_epoch for one in done)), curves)
 
 
 def by_channels_last(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -79,6 +111,20 @@ RUNS: dict[str, Run] = {run.name: run for run in (
     ), options=DIGITS, note="The mean of three seeds; after ± the standard error over the images, of the first seed. The weight "
                             "decay is chosen on the validation images by the first seed; FVSBN, MADE and NADE have that of "
                             "their own runs."),
+    Run("pixels-digits-seconds", "digits", tuple(
+        Row(f"{label}, by the second", kind, by_seconds, {**SHAPE, **size}, {**SMALL, **THREE, **settings},
+            measure=nats_over_seeds)
+        for label, kind, size, settings in (
+            ("PixelCNN", PixelCNN, {"depth": 3, "inner": 16}, {"epochs": 30, "lr": 0.01, "weight_decay": 0.1}),
+            ("gated PixelCNN", GatedPixelCNN, {"depth": 3, "dropout": 0.2},
+             {"epochs": 20, "lr": 0.005, "weight_decay": 0.1}),
+            ("Row LSTM", RowLSTM, {"depth": 1, "dropout": 0.2}, {"epochs": 20, "lr": 0.01, "weight_decay": 1.0}),
+            ("Diagonal BiLSTM", DiagonalBiLSTM, {"depth": 1, "dropout": 0.2},
+             {"epochs": 10, "lr": 0.01, "weight_decay": 0.3}),
+        )
+    ), options=DIGITS, note="By the second: the record holds, for each seed and epoch, the CPU seconds so far and the nats "
+                            "of the validation images. The weight decays are those that were best on validation with more "
+                            "epochs."),
     Run("pixelcnn-binarized-mnist", "binarized_mnist", (
         Row("PixelCNN", PixelCNN, by_channels_last, {"shape": [28, 28], "width": 32, "depth": 7, "first": 7, "inner": 32},
             {**LARGE, "epochs": 30}, target=Target(87.5, aim=84.5), weights="pixelcnn-binarized-mnist"),

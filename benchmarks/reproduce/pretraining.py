@@ -22,8 +22,9 @@ from course_lib.tokenizers import WordPieceTokenizer
 from course_lib.tokenizers.batching import pad
 from course_lib.training import fit
 from course_lib.training.objective import POOL
-from course_lib.transformer.bert import BERT, BERTConfig, PretrainingBatch, SequenceClassifier, mask_tokens
+from course_lib.transformer.bert import BERT, BERTConfig, PretrainingBatch, mask_tokens
 from course_lib.transformer.segments import join_segments
+from course_lib.transformer.task_heads import SequenceClassifier
 
 PIECES, WINDOW = 4000, 84                                            # symbols; the longest input, in tokens
 HELD_OUT = 500                                                       # labelled sentences by which a rate is chosen

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 class Trained:
     """A model, the epochs it took (None where there are none), the best of them, and the seconds.
 
-    curve  where it was watched: what it had read, and a figure on the validation set
+    curve  where it was watched: what it had read, and a figure on the validation set; of several seeds a list each
     """
 
     model: nn.Module
     seconds: float
     epochs: int | None = None
     best_epoch: int | None = None
-    curve: list[list[float]] | None = None
+    curve: list | None = None
 
 
 class Repeats(nn.ModuleList):

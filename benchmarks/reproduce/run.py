@@ -36,6 +36,7 @@ class Row:
     model       its class, built with `arguments`
     recipe      how it is trained, told `settings`
     candidates  settings tried on top of those; the candidate with the best figure on the validation set is kept
+    choose      measures the candidates, where `measure` is slow or coarse; the run's `best` says which is the better one
     final       settings of the candidate that was kept, which is trained once more with them
     measure     measure(model, part) -> mean, standard error, and what it is taken over
     weights     the name under which the package ships it, in half precision
@@ -51,6 +52,7 @@ class Row:
     target: Target | None = None
     weights: str | None = None
     final: dict[str, Any] = field(default_factory=dict)
+    choose: Callable[..., dict[str, float]] | None = None
 
 
 @dataclass(frozen=True)

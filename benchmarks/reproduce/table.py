@@ -10,11 +10,22 @@ from benchmarks.reproduce import (
     bert_english,
     bert_tags,
     bottleneck,
+    clothes,
+    cloze,
+    colours,
+    conditional,
+    copying,
     denoising,
     density,
+    depth,
     detection,
+    disentangled,
     elmo,
+    elmo_tags,
+    habits,
     language,
+    looking_back,
+    noises,
     pixels,
     pretraining,
     recipes,
@@ -92,5 +103,7 @@ RUNS: dict[str, Run] = {run.name: run for run in (
         for n, name in enumerate(("unigram", "bigram", "trigram", "4-gram", "5-gram", "6-gram", "7-gram"), start=1)
     ), prepare=text.characters, unit="bits per character", note="An n-gram sees the n - 1 characters before the next one."),
 )}
-RUNS |= (density.RUNS | recurrent.RUNS | pixels.RUNS | detection.RUNS | language.RUNS | bottleneck.RUNS | pretraining.RUNS
-         | bag_of_words.RUNS | agreement.RUNS | elmo.RUNS | bert_english.RUNS | tagging.RUNS | bert_tags.RUNS | denoising.RUNS)
+RUNS |= (density.RUNS | recurrent.RUNS | pixels.RUNS | detection.RUNS | clothes.RUNS | colours.RUNS | language.RUNS
+         | habits.RUNS | bottleneck.RUNS | looking_back.RUNS | pretraining.RUNS | bag_of_words.RUNS | agreement.RUNS | elmo.RUNS
+         | bert_english.RUNS | tagging.RUNS | bert_tags.RUNS | elmo_tags.RUNS | denoising.RUNS | noises.RUNS | conditional.RUNS
+         | disentangled.RUNS | depth.RUNS | cloze.RUNS | copying.RUNS)

@@ -2,6 +2,8 @@
 
     python -m benchmarks.speed                 every comparison
     python -m benchmarks.speed NAME [NAME ...]
+
+A comparison whose peer is in no package index is skipped, and said, unless the folder PEERS holds it.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any
 import torch
 
 from benchmarks import store
+from benchmarks.speed.comparison import NoPeer
 from benchmarks.speed.comparisons import COMPARISONS
 from benchmarks.speed.timing import extra_memory, interleaved, ratio, summary
 
@@ -51,7 +54,11 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.rounds < 2:
         parser.error(f"--rounds is {chosen.rounds}; at least 2 are needed for a median and quartiles")
     for name in chosen.names or COMPARISONS:
-        record = measure(name, chosen.rounds, chosen.results)
+        try:
+            record = measure(name, chosen.rounds, chosen.results)
+        except NoPeer as error:
+            print(f"{name}: skipped, {error}")
+            continue
         print(f"{name}: {record['title']}")
         for c in record["contenders"]:
             print(f"    {c['seconds'] * 1e3:10.2f} ms  {c['extra_mebibytes']:7.1f} MiB  {c['name']}")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 
 
@@ -32,3 +35,19 @@ def peer(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(f"{name.partition('.')[0]} is not installed; it is one of the peers in requirements-bench.txt: "
                                   "make bench") from error
+
+
+class NoPeer(LookupError):
+    """A peer that is in no package index is not at hand."""
+
+
+def peer_from_source(repository: str, file: str) -> ModuleType:
+    """A file of a repository that lies in the folder PEERS. Raises NoPeer where there is none."""
+    folder = os.environ.get("PEERS")
+    path = Path(folder or "", repository, file)
+    if not folder or not path.is_file():
+        raise NoPeer(f"PEERS is {folder!r}; expected a folder that holds {repository}/{file} (see benchmarks/speed/from_source.py)")
+    spec = importlib.util.spec_from_file_location(f"peer_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -1,12 +1,14 @@
-"""Pixel networks: what it saves to keep the maps of the pixels that are drawn."""
+"""Pixel networks: what it saves to keep the maps of the pixels that are drawn, and what one log-likelihood costs."""
 
 from __future__ import annotations
+
+import functools
 
 import torch
 
 from benchmarks.speed.comparison import Comparison
 from benchmarks.speed.density import full_passes
-from course_lib.pixels import GatedPixelCNN, PixelCNN
+from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, PixelCNN, RowLSTM
 
 NUM, SIDE, PART = 16, 28, 28                                         # PART: as many full passes are timed, of SIDE * SIDE
 
@@ -32,7 +34,32 @@ def sampling(cls: type, at_least: float, **sizes: int):
     return comparison
 
 
+NETWORKS = {                                                         # the sizes that are trained on the digits
+    "PixelCNN": (PixelCNN, {"depth": 3, "inner": 16}),
+    "gated PixelCNN": (GatedPixelCNN, {"depth": 3}),
+    "Row LSTM": (RowLSTM, {"depth": 1}),
+    "Diagonal BiLSTM": (DiagonalBiLSTM, {"depth": 1}),
+}
+
+
+def scoring() -> Comparison:
+    """Sixteen images, by one `log_prob` of each network, for images of three sizes."""
+    contenders = {}
+    for side in (8, 16, 28):
+        x = torch.randint(2, (NUM, side * side), generator=torch.Generator().manual_seed(0))
+        for name, (kind, sizes) in NETWORKS.items():
+            torch.manual_seed(0)
+            model = kind((side, side), width=32, first=5, **sizes).eval()
+            contenders[f"{name}, {side} x {side}"] = torch.no_grad()(functools.partial(model.log_prob, x))
+    return Comparison(
+        f"One log-likelihood of {NUM} images, by the side of the image",
+        "PixelCNN of 3 blocks, 32 channels, 16 within a block; gated PixelCNN of 3 layers of 32; Row LSTM and Diagonal BiLSTM "
+        "of one layer of 32; the first kernel is 5 wide in each. No gradient.",
+        contenders, fast="PixelCNN, 28 x 28", slow="Diagonal BiLSTM, 28 x 28", at_least=2.0)
+
+
 COMPARISONS = {                                                      # the sizes that are trained on binarized MNIST
     "speed-pixelcnn-sampling": sampling(PixelCNN, 50.0, width=32, depth=7, inner=32),
     "speed-gated-pixelcnn-sampling": sampling(GatedPixelCNN, 100.0, width=32, depth=5),
+    "speed-pixels-scoring": scoring,
 }

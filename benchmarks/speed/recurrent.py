@@ -1,4 +1,5 @@
-"""Recurrent cells beside torch's own, on the same weights."""
+"""Recurrent cells beside torch's own, on the same weights; a recurrent layer beside attention, and beside a
+convolution over text; drawing with a state beside full passes."""
 
 from __future__ import annotations
 
@@ -6,10 +7,14 @@ import torch
 from torch import nn
 
 from benchmarks.speed.comparison import Comparison
-from course_lib.recurrent import Recurrent
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.recurrent import Recurrent, RecurrentLM
+from course_lib.transformer import GPT, GPTConfig
+from course_lib.words import TextConv
 
 ROWS, STEPS, HIDDEN = 32, 64, 256
-AT_MOST = {"LSTM": 1.6, "GRU": 1.25}                                 # times what torch takes
+AT_MOST = {"RNN": 1.25, "LSTM": 1.6, "GRU": 1.25}                    # times what torch takes
+KERNEL = 5                                                           # words that an output of the convolution reads
 
 
 def cell_step(kind: str):
@@ -43,4 +48,98 @@ def cell_step(kind: str):
     return comparison
 
 
-COMPARISONS = {"speed-lstm-step": cell_step("LSTM"), "speed-gru-step": cell_step("GRU")}
+def text_convolution() -> Comparison:
+    """Forward and backward pass of one layer over the vectors of a text: a convolution, and a GRU as wide."""
+    torch.manual_seed(0)
+    convolution, gru = nn.Conv1d(HIDDEN, HIDDEN, KERNEL, padding=KERNEL // 2), nn.GRU(HIDDEN, HIDDEN, batch_first=True)
+    ours = TextConv(HIDDEN, KERNEL)
+    ours.load_state_dict({"W": convolution.weight.permute(2, 0, 1), "b": convolution.bias})
+    cells = Recurrent.from_torch(gru)
+    x = torch.randn(ROWS, STEPS, HIDDEN, generator=torch.Generator().manual_seed(0)).requires_grad_()
+
+    def step(module: nn.Module, layer):
+        def call() -> torch.Tensor:
+            module.zero_grad(set_to_none=True)
+            x.grad = None
+            outputs = layer(x)
+            outputs.square().mean().backward()
+            return outputs.detach()
+
+        return call
+
+    calls = {"course_lib": step(ours, ours), "torch.nn.Conv1d": step(convolution, lambda z: convolution(z.mT).mT),
+             "course_lib, GRU": step(cells, lambda z: cells(z)[0]), "torch.nn.GRU": step(gru, lambda z: gru(z)[0])}
+    for one, other in (("course_lib", "torch.nn.Conv1d"), ("course_lib, GRU", "torch.nn.GRU")):
+        torch.testing.assert_close(calls[one](), calls[other]())
+    return Comparison(
+        f"A convolution over text, kernel {KERNEL}, {HIDDEN} wide: forward and backward",
+        f"One layer over {ROWS} texts of {STEPS} words. The convolution does all places of a text at once and reads {KERNEL} words "
+        "for each; the GRU, as wide, goes from word to word and reads all before. They are different layers: only their time is "
+        "compared.", calls, fast="course_lib", slow="torch.nn.GRU", at_least=1.5)
+
+
+LENGTHS = (64, 256, 1024, 4096)                                      # of the texts that a GRU and attention read
+
+
+def reading() -> Comparison:
+    """One pass over longer and longer texts: a GRU goes from token to token, a block of attention does all at once."""
+    torch.manual_seed(0)
+    gru = RecurrentLM(9, 64, "gru").eval()
+    block = GPT(GPTConfig(vocab_size=9, window=max(LENGTHS), layers=1, heads=1, d_model=64)).eval()
+    generator = torch.Generator().manual_seed(0)
+    texts = {n: torch.randint(9, (1, n), generator=generator) for n in LENGTHS}
+
+    def reads(model: nn.Module, n: int):
+        @torch.no_grad()
+        def call() -> torch.Tensor:
+            return model(texts[n])
+
+        return call
+
+    def name(model: str, n: int) -> str:
+        return model if n == 1024 else f"{model}, {n} tokens"
+
+    lengths = (1024, *(n for n in LENGTHS if n != 1024))
+    calls = {name(label, n): reads(model, n) for n in lengths
+             for label, model in (("course_lib", block), ("course_lib, GRU", gru))}
+    if {tuple(call().shape) for call in calls.values()} != {(1, n, 9) for n in LENGTHS}:
+        raise AssertionError("a pass does not give logits for every token")
+    return Comparison(
+        "One block of attention and a GRU, 64 wide: a pass over 1,024 tokens",
+        "One text, forward pass. They are different models: only their time is compared, and how it grows with the "
+        "text. The GRU takes as many steps in a row as there are tokens; the block, called course_lib, does all tokens "
+        "in one, and each reads all before it.",
+        calls, fast="course_lib", slow="course_lib, GRU", at_least=2.0)
+
+
+class Rereads(RecurrentLM):
+    """The same network without a state of its own: the base class reads all letters so far anew for each."""
+
+    start, predict, update = (getattr(AutoregressiveModel, name) for name in ("start", "predict", "update"))
+
+
+def drawing() -> Comparison:
+    """64 letters from a GRU: a step for each, or a pass over all letters before it for each."""
+    torch.manual_seed(0)
+    size = {"vocab_size": 65, "hidden": HIDDEN, "cell": "gru", "embedding": 64, "bos_id": 0}
+    ours, again = RecurrentLM(**size).eval(), Rereads(**size).eval()
+    again.load_state_dict(ours.state_dict())
+
+    def draws(model: RecurrentLM, length: int):
+        return lambda: model.sample(1, length=length, generator=torch.Generator().manual_seed(0))
+
+    calls = {"course_lib": draws(ours, 64), "full passes": draws(again, 64),
+             "course_lib, 16 letters": draws(ours, 16), "full passes, 16 letters": draws(again, 16)}
+    if not torch.equal(calls["course_lib, 16 letters"](), calls["full passes, 16 letters"]()):
+        raise AssertionError("the two draw different letters: there is nothing to compare")
+    return Comparison(
+        f"GRU, {HIDDEN} hidden: drawing 64 letters with its state and without",
+        "Same weights, same letters. With the state a letter is one step; without it, all letters so far are read "
+        "again for each.",
+        calls, fast="course_lib", slow="full passes", at_least=5.0)
+
+
+COMPARISONS = {"speed-rnn-step": cell_step("RNN"), "speed-lstm-step": cell_step("LSTM"),
+               "speed-gru-step": cell_step("GRU"),
+               "speed-text-convolution": text_convolution, "speed-recurrent-reading": reading,
+               "speed-recurrent-drawing": drawing}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from unittest.mock import patch
 
 import torch
 import torch.nn.functional as F
@@ -12,9 +13,11 @@ from torch import nn
 from benchmarks.speed.comparison import Comparison, peer
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.decoding import greedy
+from course_lib.transformer import attention
 from course_lib.transformer.bert import BERT, PretrainingBatch
 from course_lib.transformer.gpt import GPT, GPTConfig
 from course_lib.transformer.positions import SinusoidalPositions
+from course_lib.transformer.rotary_gpt import RotaryGPT
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 PAD, BOS, EOS = 0, 1, 2
@@ -89,6 +92,33 @@ def gpt_greedy(batch: int) -> Callable[[], Comparison]:
     return comparison
 
 
+def gpt_padding() -> Comparison:
+    """Two layers, four heads, width 128: long texts of unequal length, with and without a mask of all pairs."""
+    torch.manual_seed(0)
+    hf = peer("transformers")
+    theirs = hf.GPT2LMHeadModel(hf.GPT2Config(
+        vocab_size=65, n_positions=2048, n_embd=128, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=64,
+        attn_implementation="sdpa")).eval()
+    ours, tokens = as_ours(GPT, theirs).eval(), numbers(0, 65, 4, 2048)
+    real = torch.arange(2048) < torch.tensor([2048, 1800, 1400, 1024])[:, None]
+
+    def of_all_pairs() -> torch.Tensor:
+        with patch.object(attention, "LONG", tokens.shape[1]):
+            return ours(tokens, real)
+
+    calls = {"course_lib": lambda: ours(tokens, real), "course_lib, one mask of all pairs": of_all_pairs,
+             "course_lib, nothing hidden": lambda: ours(tokens),
+             PEER: lambda: theirs(tokens, attention_mask=real.long(), use_cache=False).logits}
+    calls = {name: torch.no_grad()(call) for name, call in calls.items()}
+    for name in ("course_lib, one mask of all pairs", PEER):
+        torch.testing.assert_close(calls["course_lib"]()[real], calls[name]()[real], atol=1e-4, rtol=0)
+    return Comparison(
+        "GPT, 2 layers, width 128: 4 texts of 1024 to 2048 tokens",
+        "A forward pass over rows that are filled up on the right, from the same weights. The peer joins the padding with the "
+        "causal mask, a number for each pair of positions; `course_lib` has one number more in each key.",
+        calls, fast="course_lib", slow=PEER, at_least=1.5)
+
+
 class Recomputes(GPT):
     """GPT that reads everything again for every token: the view that the base class derives from `conditionals`."""
 
@@ -111,6 +141,25 @@ def gpt_cache() -> Comparison:
         "GPT, 6 layers, width 192: 256 tokens with and without a cache",
         "Greedy, batch 1, after the start token. Same weights, same tokens; the peer reads all of them again for each.",
         calls, fast="course_lib", slow="recomputed", at_least=2.0)
+
+
+def gpt_rolling() -> Comparison:
+    """Six layers, six heads, width 192, window 128: 64 tokens after a full window, reading it anew or dropping the oldest."""
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 65, "window": 128, "layers": 6, "heads": 6, "d_model": 192}
+    anew, rolling = RotaryGPT(sizes).eval(), RotaryGPT({**sizes, "rolling": True}).eval()
+    rolling.load_state_dict(anew.state_dict())
+    full, half = numbers(0, 65, 1, 128), numbers(0, 65, 1, 64)
+    calls = {"course_lib": lambda: greedy(rolling, 64, context=full).tokens,
+             "course_lib, the window anew for each": lambda: greedy(anew, 64, context=full).tokens,
+             "course_lib, within the window": lambda: greedy(anew, 64, context=half).tokens}
+    if not torch.equal(calls["course_lib, within the window"](), greedy(rolling, 64, context=half).tokens):
+        raise AssertionError("within the window the two write different tokens: there is nothing to compare")
+    return Comparison(
+        "GPT with rotary positions, 6 layers, width 192: 64 tokens past the window",
+        "Greedy, batch 1, after 128 tokens, which fill the window; the last contender writes after 64. What rolls is "
+        "sliding-window attention: with more than one layer not the same probabilities as reading the last 128 tokens anew.",
+        calls, fast="course_lib", slow="course_lib, the window anew for each", at_least=4.0)
 
 
 # --- BERT ------------------------------------------------------------------------------------------------------------
@@ -197,14 +246,20 @@ def translation_step() -> Comparison:
         fast="course_lib", slow="torch.nn.Transformer", at_least=1.1)
 
 
-def translation_greedy() -> Comparison:
-    torch.manual_seed(0)
-    hf, source = peer("transformers"), pairs()[0][:8]
-    theirs = hf.MarianMTModel(hf.MarianConfig(
+def marian() -> nn.Module:
+    """Hugging Face's encoder-decoder of the same sizes."""
+    hf = peer("transformers")
+    return hf.MarianMTModel(hf.MarianConfig(
         vocab_size=WORDS, d_model=256, encoder_layers=3, decoder_layers=3, encoder_attention_heads=4,
         decoder_attention_heads=4, encoder_ffn_dim=1024, decoder_ffn_dim=1024, max_position_embeddings=64, pad_token_id=PAD,
         bos_token_id=BOS, eos_token_id=EOS, decoder_start_token_id=BOS, forced_eos_token_id=None, dropout=0.0,
         scale_embedding=True, share_encoder_decoder_embeddings=True)).eval()
+
+
+def translation_greedy() -> Comparison:
+    torch.manual_seed(0)
+    source = pairs()[0][:8]
+    theirs = marian()
     ours = ours_for_translation().eval()
     options = {"max_new_tokens": LENGTH, "min_new_tokens": LENGTH, "do_sample": False, "num_beams": 1}
     calls = {"course_lib": lambda: greedy(ours, LENGTH, context=source).tokens,
@@ -219,7 +274,9 @@ COMPARISONS = {
     "speed-gpt-step": gpt_step,
     "speed-gpt-greedy-1": gpt_greedy(1),
     "speed-gpt-greedy-8": gpt_greedy(8),
+    "speed-gpt-padding": gpt_padding,
     "speed-gpt-cache": gpt_cache,
+    "speed-gpt-rolling": gpt_rolling,
     "speed-bert-step": bert_step,
     "speed-translation-step": translation_step,
     "speed-translation-greedy": translation_greedy,

@@ -1,0 +1,104 @@
+"""Steps of training beside programs that are in no package index: karpathy's pytorch-made and nanoGPT.
+
+PEERS names a folder in which their repositories lie, each under its own name:
+
+    git clone https://github.com/karpathy/nanoGPT && git clone https://github.com/karpathy/pytorch-made
+    PEERS=$PWD make bench NAME="speed-made-step-500 speed-gpt-step-nanogpt speed-gpt-step-nanogpt-bf16"
+
+Without it these comparisons are left out, and it is said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from einops import rearrange
+from torch import nn
+
+from benchmarks.speed.comparison import Comparison, peer, peer_from_source
+from benchmarks.speed.density import BATCH, N, batch
+from benchmarks.speed.transformers import as_ours, numbers
+from course_lib.checked import unchecked
+from course_lib.density import MADE
+from course_lib.transformer.gpt import GPT
+
+TRANSPOSED = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")   # in GPT-2's files
+
+
+def as_in_fit(model: nn.Module, loss: Callable[[], torch.Tensor], bf16: bool = False) -> Callable[[], torch.Tensor]:
+    """A step as `fit` takes it: its data were checked before, and AdamW is one kernel."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+
+    def call() -> torch.Tensor:
+        optimizer.zero_grad(set_to_none=True)
+        with unchecked(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+            value = loss()
+        value.backward()
+        optimizer.step()
+        return value.detach()
+
+    return call
+
+
+def made_step() -> Comparison:
+    """MADE with one hidden layer of 500, from pytorch-made's weights and masks."""
+    torch.manual_seed(0)
+    theirs = peer_from_source("pytorch-made", "made.py").MADE(N, [500], N, natural_ordering=True)
+    ours, x = MADE(N, (500,)), batch()
+    pairs = list(zip(ours.layers, (layer for layer in theirs.net if isinstance(layer, nn.Linear)), strict=True))
+    for mine, other in pairs:
+        mine.load_state_dict(other.state_dict())                     # weights, bias, mask: their degrees are drawn otherwise
+    calls = {"course_lib": as_in_fit(ours, lambda: -ours.log_prob(x).mean()),
+             "pytorch-made": as_in_fit(theirs, lambda: F.binary_cross_entropy_with_logits(theirs(x), x, reduction="sum") / BATCH)}
+    same(calls, 1e-3)
+    return Comparison(
+        "MADE, 500 hidden: a training step beside pytorch-made",
+        f"{BATCH} images of 28 x 28, AdamW in one kernel included, from the same weights and masks; values unchecked, as in `fit`.",
+        calls, fast="course_lib", slow="pytorch-made", at_least=1.0)
+
+
+def gpt_step(bf16: bool) -> Callable[[], Comparison]:
+    """The GPT of the other comparisons with nanoGPT's exact GELU, from nanoGPT's weights."""
+    def comparison() -> Comparison:
+        torch.manual_seed(0)
+        nano = peer_from_source("nanoGPT", "model.py")
+        theirs = nano.GPT(nano.GPTConfig(block_size=128, vocab_size=65, n_layer=6, n_head=6, n_embd=192, dropout=0.0, bias=True))
+        ours = as_ours(GPT, in_hugging_faces_form(theirs))
+        tokens = numbers(0, 65, 16, 128)
+        given, target = tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
+        calls = {"course_lib": as_in_fit(ours, lambda: ours.loss(tokens)[0], bf16),
+                 "nanoGPT": as_in_fit(theirs, lambda: theirs(given, target)[1], bf16)}
+        same(calls, 0.05 if bf16 else 1e-4)
+        return Comparison(
+            "GPT, 6 layers, width 192: a training step beside nanoGPT" + (", in bfloat16" if bf16 else ""),
+            "16 rows of 128 tokens, AdamW in one kernel included, from the same weights, with the exact GELU on both sides; values "
+            "unchecked, as in `fit`." + (" Both under bfloat16 autocast." if bf16 else ""),
+            calls, fast="course_lib", slow="nanoGPT", at_least=1.0)
+
+    return comparison
+
+
+def in_hugging_faces_form(theirs: nn.Module) -> nn.Module:
+    """nanoGPT's network with its weights in the class whose files this package reads; there matrices are (in, out)."""
+    hf, c = peer("transformers"), theirs.config
+    model = hf.GPT2LMHeadModel(hf.GPT2Config(
+        vocab_size=c.vocab_size, n_positions=c.block_size, n_embd=c.n_embd, n_layer=c.n_layer, n_head=c.n_head,
+        resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, activation_function="gelu", bos_token_id=0, eos_token_id=64))
+    model.load_state_dict({name: rearrange(value, "o i -> i o") if name.endswith(TRANSPOSED) else value
+                           for name, value in theirs.state_dict().items()})
+    return model
+
+
+def same(calls: dict[str, Callable[[], torch.Tensor]], tolerance: float) -> None:
+    """Raises AssertionError where the contenders' losses differ: at the first step and, from their own gradients, at the third."""
+    for _ in range(3):
+        torch.testing.assert_close(*(call() for call in calls.values()), atol=tolerance, rtol=0)
+
+
+COMPARISONS = {
+    "speed-made-step-500": made_step,
+    "speed-gpt-step-nanogpt": gpt_step(bf16=False),
+    "speed-gpt-step-nanogpt-bf16": gpt_step(bf16=True),
+}
