@@ -2,6 +2,8 @@
 (() => {
   "use strict";
   const CHAPTER = 1000, GLOSSARY = 30, LIBRARY = -20;    // added to what Sphinx gives: at most some hundred
+  // Read from a folder, a page may not fetch another one: the results then come without their lines.
+  if (window.location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
   const stemmer = new Stemmer();
   const asked = (new URLSearchParams(window.location.search).get("q") ?? "").toLowerCase()
     .split(/[^\p{L}\p{N}_]+/u).filter(Boolean).map(word => stemmer.stemWord(word));

@@ -19,7 +19,7 @@ from sphinx.util import logging
 
 log = logging.getLogger(__name__)
 
-MATHJAX = "vendor/mathjax/tex-mml-chtml.js"
+MATHJAX = "vendor/mathjax/course-tex-chtml.js"
 BUTTONS = ("use_repository_button", "use_issues_button", "use_edit_page_button", "use_source_button")
 
 
@@ -81,6 +81,7 @@ def local_mathjax(app, config) -> None:
     if (static / MATHJAX).exists():
         config.html_static_path.append(str(static))
         config.mathjax_path = MATHJAX
+        (config.mathjax3_config or {}).get("options", {}).pop("enableMenu", None)    # this one has no menu to switch off
 
 
 def scripts_once(app, pagename, templatename, context, doctree) -> None:

@@ -1,0 +1,101 @@
+"""What a site needs where it has an address: canonical addresses, social cards, a map for search engines, a page for what is
+not there. Without an address (`html: baseurl` in _config.yml, or BOOK_SITE_URL) there is none of it.
+
+A description stands in every page that has a paragraph.
+"""
+from __future__ import annotations
+
+import html
+import os
+import re
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from docutils import nodes
+
+LENGTH = 200                                                 # what a result of a search shows of a description
+MISSING = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>There is no such page: {title}</title>
+<style>
+body {{ margin: 4rem auto; max-width: 34rem; padding: 0 1.5rem; font: 1rem/1.6 system-ui, sans-serif;
+  color: #222832; background: #fff; }}
+a {{ color: #176de8; }}
+@media (prefers-color-scheme: dark) {{ body {{ color: #ced6dd; background: #14181e; }} a {{ color: #7aa8f5; }} }}
+</style>
+</head>
+<body>
+<main>
+<h1>There is no such page</h1>
+<p>The address may be that of a former edition. What the book has now:</p>
+<ul>
+<li><a href="{root}{front}">{title}</a></li>
+<li><a href="{root}search.html">Search</a></li>
+<li><a href="{root}genindex.html">The index of the library</a></li>
+</ul>
+</main>
+</body>
+</html>
+"""
+
+
+def site_address(app, config) -> None:
+    """The site's address ends with a slash; the environment comes before the configuration."""
+    url = os.environ.get("BOOK_SITE_URL") or config.html_baseurl or ""
+    config.html_baseurl = url.rstrip("/") + "/" if url.startswith(("http://", "https://")) else ""
+
+
+def description(doctree) -> str:
+    """The first paragraph of a page that is a sentence, cut at a word."""
+    for node in doctree.findall(nodes.paragraph):
+        text = " ".join("".join(part for part in node.findall(nodes.Text)).split())
+        if len(text) < 30 or "course-times" in node["classes"] or next(iter(node.findall(nodes.math)), None):
+            continue
+        if len(text) <= LENGTH:
+            return text
+        return text[:LENGTH].rsplit(" ", 1)[0].rstrip(",;:.") + " ..."
+    return ""
+
+
+def head(app, pagename, templatename, context, doctree) -> None:
+    """Description and social card of a page."""
+    if doctree is None:
+        return
+    said, url = description(doctree), app.config.html_baseurl
+    own = next((node.get("content", "") for node in doctree.findall(nodes.meta) if node.get("name") == "description"), "")
+    tags = {} if own or not said else {"name=\"description\"": said}
+    if url:
+        title = html.unescape(context.get("title", "").strip()) if context.get("title") else app.config.html_title
+        tags.update({'property="og:type"': "article", 'property="og:site_name"': app.config.project,
+                     'property="og:title"': nodes.unescape(title),
+                     'property="og:url"': f"{url}{app.builder.get_target_uri(pagename)}",
+                     'property="og:description"': own or said, 'name="twitter:card"': "summary"})
+        if picture := re.search(r'src="[./]*(_images/[^"]+\.png)"', context.get("body") or ""):
+            tags['property="og:image"'] = url + picture[1]
+    lines = [f'<meta {name} content="{html.escape(text, quote=True)}" />' for name, text in tags.items() if text]
+    context["metatags"] = context.get("metatags", "") + "\n".join(lines) + "\n" * bool(lines)
+
+
+def whole(app, exception) -> None:
+    """sitemap.xml and 404.html."""
+    if exception is not None or app.builder.format != "html" or not app.config.html_baseurl:
+        return
+    url, out = app.config.html_baseurl, Path(app.outdir)
+    places = [url + app.builder.get_target_uri(name) for name in sorted(app.env.found_docs)]
+    (out / "sitemap.xml").write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+        + "".join(f"<url><loc>{escape(place)}</loc></url>\n" for place in places) + "</urlset>\n", "utf-8", newline="\n")
+    page = MISSING.format(root=url, front=app.builder.get_target_uri(app.config.root_doc),
+                          title=html.escape(app.config.project))
+    (out / "404.html").write_text(page, "utf-8", newline="\n")
+
+
+def setup(app):
+    app.connect("config-inited", site_address, priority=10)
+    app.connect("html-page-context", head)
+    app.connect("build-finished", whole)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
