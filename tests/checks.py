@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import threading
 
 import numpy as np
 import torch
@@ -9,6 +10,25 @@ import torch.nn.functional as F
 
 from tests.support.loops import gaussians_by_scipy, logistics_by_scipy
 from tests.support.random import normal
+
+
+def is_off_inside_alone(checked):
+    """`unchecked`: within it, also after an inner one, after an error no more, and in this thread only."""
+    mask, seen = torch.ones(2, dtype=torch.bool), []
+    with checked.unchecked():
+        with checked.unchecked():
+            assert not checked.values_checked()
+        assert not checked.values_checked()
+        other = threading.Thread(target=lambda: seen.append(checked.values_checked()))
+        other.start()
+        other.join()
+        assert checked.full(mask) and not checked.full(mask.to("meta"))         # of a device that would be waited for
+    try:
+        with checked.unchecked():
+            raise KeyError
+    except KeyError:
+        pass
+    assert checked.values_checked() and seen == [True] and checked.full(mask) and not checked.full(~mask)
 
 
 def is_the_softmax(family):

@@ -22,9 +22,9 @@ from tests.support.offline import netblock  # noqa: E402
 netblock.install()
 
 # Shapes in the signatures of the library are checked in every call of every test.
-from jaxtyping import install_import_hook  # noqa: E402
+from tests.support import signatures  # noqa: E402
 
-CHECKED = install_import_hook("course_lib", "beartype.beartype")
+signatures.install("course_lib")
 
 
 def pytest_configure(config):

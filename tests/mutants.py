@@ -5,7 +5,7 @@ import torch
 from torch.distributions import Categorical as CategoricalDistribution
 from torch.distributions import MixtureSameFamily
 
-from course_lib import autoregressive, conditional
+from course_lib import autoregressive, checked, conditional
 from course_lib.conditional import Categorical, MixtureOfGaussians
 from course_lib.contract import check_causal, check_normalized, check_samples, check_views_agree
 from course_lib.density import fvsbn
@@ -65,6 +65,13 @@ def logistics(m):
 
 
 MUTANTS: list[Mutant] = [
+    # values that are not looked at
+    *faults(checked, None, family.is_off_inside_alone,
+        ("the checks are back after an inner context", "        _here.values = before", "        _here.values = True"),
+        ("the checks are off for all threads", "class _Here(threading.local):", "class _Here:"),
+        ("a GPU is waited for", 'look = _here.values or mask.device.type == "cpu"', "look = True",
+         RuntimeError, NotImplementedError)),
+
     # an order against its inverse
     *faults(A, by_the_base, check_views_agree,
             ("sampling walks through the inverse order", "int(self.order[k])", "int(self.order.argsort()[k])"),
@@ -214,15 +221,15 @@ def epsilon_added():
 
 @built(MUTANTS, "weights without log_softmax: the mixture does not integrate to one", lambda: MixtureOfGaussians(3),
        family.is_scipys)
-def unnormalised_weights():
+def unnormalized_weights():
     class Distribution(MixtureSameFamily):
         def log_prob(self, x):
             return torch.logsumexp(self.raw_logits + self.component_distribution.log_prob(x[..., None]), -1)
 
-    class Unnormalised(MixtureOfGaussians):
+    class Unnormalized(MixtureOfGaussians):
         def __call__(self, raw):
             right = super().__call__(raw)
             made = Distribution(right.mixture_distribution, right.component_distribution, validate_args=False)
             made.raw_logits = raw[..., 0, :]
             return made
-    return Unnormalised(3)
+    return Unnormalized(3)

@@ -114,7 +114,7 @@ def test_mixture_of_gaussians_has_the_gradient_of_the_formula():
 
 
 @pytest.mark.parametrize("levels", [2, 3, 16, 256])
-def test_discretised_logistic_is_scipys(levels):
+def test_discretized_logistic_is_scipys(levels):
     family = DiscretizedLogisticMixture(3, levels)
     raw = normal(40, 3, 3)
     raw[:, 2] -= 1.5
@@ -122,7 +122,7 @@ def test_discretised_logistic_is_scipys(levels):
     np.testing.assert_allclose(ours, logistics_by_scipy(raw.numpy(), levels), rtol=1e-6, atol=1e-9)
 
 
-def test_discretised_logistic_has_the_gradient_of_the_formula():
+def test_discretized_logistic_has_the_gradient_of_the_formula():
     family = DiscretizedLogisticMixture(2, 8)
     raw, x = normal(60, 3, 2), torch.arange(60) % 8
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.support.imports import imports_of, python_files
+from tools import hashes
 
 # Where a package is imported under another name than the one by which it is installed.
 INSTALLED_AS = {"IPython": "ipython", "axe_playwright_python": "axe-playwright-python", "sklearn": "scikit-learn",
@@ -95,6 +96,11 @@ def test_what_the_course_imports_is_pinned(folder):
     assert undeclared(ROOT / folder, set().union(*(pinned(ROOT / name) for name in PINNED[folder]))) == []
 
 
+def test_every_pin_has_its_hashes():
+    assert hashes.missing(hashes.PINS, hashes.HASHED) == [], "stale: run python tools/hashes.py"
+    assert len(hashes.pins(hashes.PINS)) > 150
+
+
 # --- and as it must not be -------------------------------------------------------------------------------------------
 
 
@@ -131,3 +137,13 @@ def test_lists_include_lists(tmp_path):
     (tmp_path / "all.txt").write_text("# all\n-r book.txt\ntorch==2.13.0\n")
     (tmp_path / "book.txt").write_text("PyYAML==6.0.3\nsphinx_design==0.8.0\n")
     assert pinned(tmp_path / "all.txt") == {"torch", "pyyaml", "sphinx-design"}
+
+
+def test_a_pin_without_its_hash_is_found(tmp_path):
+    (tmp_path / "book.txt").write_text("PyYAML==6.0.3\nsphinx_design==0.8.0\n")
+    (tmp_path / "all.txt").write_text("# all\n-r book.txt\ntorch==2.13.0\neinops==0.8.2\n")
+    hashed = tmp_path / "hashed.txt"
+    digest = f" \\\n    --hash=sha256:{64 * '0'}\n"
+    hashed.write_text(f"# from all\neinops==0.8.1{digest}pyyaml==6.0.3\nsphinx-design==0.8.0{digest}")
+    assert hashes.missing(tmp_path / "all.txt", hashed) == [
+        "torch is not there; expected 2.13.0", "einops is 0.8.1; expected 0.8.2", "pyyaml==6.0.3 has no hash"]

@@ -65,6 +65,8 @@ def test_a_former_name_at_the_door_says_the_new_one(name):
     ("from course_lib.transformer import Translation", "from course_lib.transformer import Transformer as Translation"),
     ("from course_lib.transformer.translation import TranslationConfig",
      "from course_lib.transformer.transformer import TransformerConfig as TranslationConfig"),
+    ("from course_lib.transformer.bert import BERT, TaskHead",
+     "from course_lib.transformer.bert import BERT\nfrom course_lib.transformer.task_heads import TaskHead"),
     ("from course_lib.data import load", "from course_lib.data import load_data as load"),
     ("from course_lib.contract import check_normalised", "from course_lib.contract import check_normalized as check_normalised"),
     ("from course_lib.density import NADE", "from course_lib.density import NADE"),
@@ -77,6 +79,28 @@ def test_a_notebook_from_before_is_read_with_todays_names(before, after):
         if node.module.startswith("course_lib"):
             home = importlib.import_module(node.module)
             assert all(hasattr(home, one.name) for one in node.names)
+
+
+@pytest.mark.parametrize("name", former.MOVED)
+def test_what_left_its_module_is_found_there_with_a_warning(name):
+    module, _, member = name.rpartition(".")
+    with pytest.warns(DeprecationWarning, match=f"^{name} is {former.MOVED[name]}.{member} since version 0.2$"):
+        found = {}
+        exec(f"from {module} import {member}", found)
+    assert found[member] is getattr(importlib.import_module(former.MOVED[name]), member)
+    with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'Nothing'"):
+        _ = importlib.import_module(module).Nothing
+
+
+@pytest.mark.parametrize("module, before, after", [
+    ("data", "load", "load_data"), ("transformer.blocks", "EncoderBlock", "TransformerBlock"),
+    ("density.tabular", "Factorised", "Factorized"), ("transformer", "Translation", "Transformer"),
+])
+def test_a_former_name_asked_of_its_module_says_the_new_one(module, before, after):
+    with pytest.raises(ImportError, match=f"^{before} is {after} since version 0.2: from course_lib.{module} import {after}$"):
+        exec(f"from course_lib.{module} import {before}", {})
+    with pytest.raises(AttributeError, match=f"module 'course_lib.{module}' has no attribute 'Nothing'"):
+        _ = importlib.import_module(f"course_lib.{module}").Nothing
 
 
 @pytest.mark.parametrize("before, after", former.WEIGHTS.items())

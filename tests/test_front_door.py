@@ -60,7 +60,7 @@ def test_every_room_is_there_by_its_name():
 
 
 def test_every_model_and_family_of_the_hub_is_at_the_door_or_a_part_of_one_that_is():
-    parts = {"SequenceClassifier", "TokenClassifier", "QuestionAnswering"}           # heads of a BERT
+    parts = {"SequenceClassifier", "TokenClassifier", "QuestionAnswering", "MultipleChoice", "GPTClassifier"}
     assert set(hub.MODULES) - parts <= set(course_lib.__all__)
 
 
@@ -134,7 +134,7 @@ def test_a_model_of_ones_own_without_a_config_says_its_variables():
 def test_a_model_can_be_called(name):
     model, batch = zoo.make(name), zoo.inputs(name)
     out = model(*batch)
-    if name in ("GPT", "RecurrentLM", "AttentiveLM"):                # the logits of the next token
+    if name in ("GPT", "RotaryGPT", "RecurrentLM", "AttentiveLM"):                # the logits of the next token
         assert out.shape == (3, 4, 5)
     elif name == "Mixture":
         assert torch.equal(out, model.log_prob(*batch))

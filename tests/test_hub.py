@@ -134,6 +134,15 @@ def test_the_card_says_what_one_must_know(tmp_path):
         assert said in page
 
 
+def test_a_card_counts_what_is_too_long_to_print():
+    """A vocabulary of 4,000 pieces once stood in a cell of the page."""
+    training = {"betas": [0.9, 0.99], "tokenizer": {"symbols": ["|", *map(str, range(3999))], "lower": True}}
+    page = hub.Card(**{**vars(CARD), "training": training}).markdown("tied")
+    assert "| betas | [0.9, 0.99] |" in page
+    assert "| tokenizer | symbols: 4,000 entries, '\\|', '0', '1' ...; all of them are in the JSON file; lower: True |" in page
+    assert max(map(len, page.splitlines())) < 200
+
+
 @pytest.mark.parametrize("missing", ["model", "data", "licence", "citation"])
 def test_no_weights_without_a_card_that_names_the_data_and_their_licence(tmp_path, missing):
     card = hub.Card(**{**vars(CARD), missing: " "})
@@ -179,6 +188,7 @@ def test_shipped_weights_load_and_their_cards_are_those_of_the_description():
         assert all(t.isfinite().all() for t in model.parameters()), name
         assert card.licence.strip() and card.data.strip() and card.citation.strip() and card.results, name
         assert (hub.WEIGHTS / f"{name}.md").read_text(encoding="utf-8") == card.markdown(name), name
+        assert len(card.markdown(name)) < 4000, f"{name}.md is too long to be read"
     stems = {path.stem for path in hub.WEIGHTS.glob("*.*") if path.suffix in (".safetensors", ".md", ".json")}
     assert stems == set(hub.available())
 

@@ -76,10 +76,10 @@ def test_a_network_of_values_takes_the_steps_of_torch():
 
 @pytest.mark.parametrize("wrong, sentence", [
     (lambda: Value(0.0).log(), "log of 0; expected a positive number"),
-    (lambda: Value(-1.0) ** 0.5, r"-1 \*\* 0.5 is no real number"),
-    (lambda: Value(0.0) ** -1, r"0 \*\* -1 is no real number"),
-    (lambda: 1 / Value(0.0), "1 / 0 is no number"),
-    (lambda: Value(2.0) / 0, "2 / 0 is no number"),
+    (lambda: Value(-1.0) ** 0.5, r"-1 \*\* 0.5 is not a real number"),
+    (lambda: Value(0.0) ** -1, r"0 \*\* -1 is not a real number"),
+    (lambda: 1 / Value(0.0), "1 / 0 is not a number"),
+    (lambda: Value(2.0) / 0, "2 / 0 is not a number"),
 ])
 def test_no_number_comes_of_it(wrong, sentence):
     with pytest.raises(ValueError, match=sentence):

@@ -6,6 +6,7 @@ import math
 import pytest
 import torch
 
+from benchmarks import store
 from benchmarks.reproduce import bert_english, elmo, record
 from benchmarks.reproduce.recipes import Job
 from benchmarks.reproduce.run import Row, Run
@@ -147,3 +148,23 @@ def test_the_record_holds_the_curve_and_the_loss_falls(parts, tmp_path):
     assert "curve" not in record.carry_out(
         Row("pairs", NGram, bert_english.by_ngram, {"n": 2}, {"smoothing": "add", "alpha": 0.1}, measure=bert_english.nats_a_piece),
         Run("small", "english", ()), job(parts, tmp_path / "run"), tmp_path)
+
+
+def test_what_chapter_18_says_of_gpt_and_bert_by_place():
+    rows = {row["model"]: row["test"] for name in ("bert-english", "bert-english-twin") for row in store.read()[name]["rows"]}
+    gpt, bert = (rows[f"{name}, embeddings from word vectors"] for name in ("GPT", "BERT"))
+    apart = [one - other for one, other in zip(gpt["by place"], bert["by place"])]
+    assert min(apart) > 1 and max(apart) == apart[0] and min(apart) == apart[-1]
+    assert rows["bigram"]["mean"] - gpt["mean"] > 10 * gpt["standard_error"] and gpt["over"] == bert["over"]
+
+
+def test_what_chapter_18_says_of_the_curve():
+    """It starts at the unigram, is below the bigram within two of eleven readings, and gains less in the other nine."""
+    rows = {row["model"]: row for row in store.read()["bert-english"]["rows"]}
+    read = rows["BERT, embeddings from word vectors"]
+    curve, whole = dict(read["curve"]), read["curve"][-1][0]
+    first = {pieces: nats for pieces, nats in curve.items() if pieces <= 2 / 11 * whole}
+    assert abs(read["curve"][0][1] - rows["unigram"]["test"]["mean"]) < 0.1
+    assert min(first.values()) < rows["bigram"]["test"]["mean"] - 0.1
+    assert min(first.values()) - read["curve"][-1][1] < read["curve"][0][1] - min(first.values())
+    assert read["test"]["mean"] < read["test"]["hidden"]

@@ -1,10 +1,13 @@
 """Tags from few sentences, made small: rows of words, what each arm sees, what is counted, and a further network in the table."""
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
 
+from benchmarks import store
 from benchmarks.reproduce import bert_english, bert_tags, record
 from benchmarks.reproduce.english import Tagged
 from benchmarks.reproduce.recipes import Job, free_parameters
@@ -145,9 +148,9 @@ def test_labels_of_other_sentences_are_not_read():
     assert np.array_equal(*told)
 
 
-def test_both_ways_of_fine_tuning_have_the_same_sentences_updates_and_heads(tmp_path, bert, monkeypatch):
-    """With the stored weights equal to the fresh ones, both ways end alike."""
-    rows = [bert_tags.tuned(label, first, 10) for label, first in (("scratch", False), ("pre-trained", True))]
+def test_every_start_of_fine_tuning_has_the_same_sentences_updates_and_heads(tmp_path, bert, monkeypatch):
+    """With the stored weights equal to the fresh ones, all of them end alike."""
+    rows = [bert_tags.tuned(start, 10) for start in bert_tags.STARTS]
     small = {"updates": 12, "warmup": 2}
     models = []
     for k, row in enumerate(rows):
@@ -155,8 +158,8 @@ def test_both_ways_of_fine_tuning_have_the_same_sentences_updates_and_heads(tmp_
         entry, job = carried_out(row, tmp_path / str(k) if (tmp_path / str(k)).mkdir() is None else tmp_path)
         models.append(job.models[row.label])
         assert len(entry["test"]["seeds"]) == 2 and entry["settings"]["lr"] in (1e-3, 1e-2)
-    for p, q in zip(models[0].parameters(), models[1].parameters()):
-        assert torch.equal(p, q)
+    for others in zip(*(model.parameters() for model in models), strict=True):
+        assert len(others) == 3 and all(torch.equal(others[0], q) for q in others[1:])
     assert models[0][0].whole.bert.config.dropout == 0.1
     assert not torch.equal(models[0][0].whole.bert.tokens.weight, bert.tokens.weight)            # every weight is trained
 
@@ -167,3 +170,37 @@ def test_elmo_enters_the_table_as_a_row(tmp_path, monkeypatch):
     entry, job = carried_out(bert_tags.probe("ELMo", 10, "frozen, two LSTMs"), tmp_path)
     assert entry["model"] == "frozen, two LSTMs, 10 sentences" and entry["test"]["mean"] > 60
     assert job.splits.describe("ELMo")(job.splits.test).shape == (120, 3 * 2 * 8)
+
+
+SIZES = (10, 50, 200, 1000)
+
+
+def recorded(name: str, way: str) -> list[dict]:
+    """The rows of one way in a record, by the number of tagged sentences."""
+    rows = {row["model"]: row for row in store.read()[name]["rows"]}
+    return [rows[f"{way}, {n:,} sentences"] for n in SIZES]
+
+
+def clearly_above(better: dict, worse: dict) -> bool:
+    return better["mean"] - worse["mean"] > 2 * math.hypot(better["standard_error"], worse["standard_error"])
+
+
+def test_what_the_chapter_says_of_fine_tuning_holds_in_the_records():
+    """Frozen ahead up to 200 sentences and fine-tuned at 1,000, each by more than two errors; the start counts, at every size."""
+    frozen, tuned, vectors, nothing = ([row["test"] for row in recorded(*way)] for way in (
+        ("bert-ewt", "frozen, pre-trained"), ("bert-ewt-tuned", "fine-tuned, pre-trained"),
+        ("bert-ewt-tuned", "fine-tuned, before its first update"), ("bert-ewt-tuned", "fine-tuned, untrained")))
+    for k, (better, worse) in enumerate([(frozen, tuned)] * 3 + [(tuned, frozen)]):
+        assert clearly_above(better[k], worse[k])
+    for k in range(4):
+        assert clearly_above(tuned[k], vectors[k]) and clearly_above(vectors[k], nothing[k])
+    assert clearly_above(tuned[3], recorded("bert-ewt", "hand features")[3]["test"])
+
+
+def test_every_start_chose_among_three_rates_mostly_the_middle_one():
+    rows = store.read()["bert-ewt-tuned"]["rows"]
+    rates = [sorted(one["lr"] for one in row["candidates"]) for row in rows]
+    assert len(rows) == 12 and all(each == rates[0] for each in rates) and len(rates[0]) == 3
+    assert sum(row["settings"]["lr"] == rates[0][1] for row in rows) == 10
+    for row in rows:
+        assert row["settings"]["lr"] == max(row["candidates"], key=lambda one: one["valid"])["lr"]

@@ -5,6 +5,7 @@ import json
 import math
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -18,6 +19,7 @@ from course_lib import data, hub
 from course_lib.density import FVSBN, Mixture, Tabular
 from course_lib.density.tabular import all_states
 from course_lib.training import evaluate
+from course_lib.training import run as clock
 
 pytestmark = pytest.mark.slow
 
@@ -83,6 +85,16 @@ def test_the_target_is_judged_by_the_test_figure(small):
     assert record.judge(None, 1.0) is None
 
 
+def test_a_record_is_judged_again_by_what_is_asked_now_and_keeps_its_figures(small, tmp_path):
+    store.write(small[1], tmp_path)
+    rows = (replace(SMALL.rows[0], target=None), replace(SMALL.rows[1], target=Target(at_least=0.5)), *SMALL.rows[2:])
+    again = record.judge_again(replace(SMALL, rows=rows), tmp_path)
+    assert again == store.read(tmp_path)["small"]
+    assert [entry["target"] for entry in again["rows"]] == [
+        None, {"at_least": 0.5, "reached": True, "aim": None, "aim_reached": None}, None, None]
+    assert [{**entry, "target": None} for entry in again["rows"]] == [{**entry, "target": None} for entry in small[1]["rows"]]
+
+
 def without_time(entry):
     return {key: value for key, value in entry.items() if "seconds" not in key}
 
@@ -98,19 +110,22 @@ def test_the_record_is_whole_json_and_a_second_run_gives_the_same_figures(small,
 
 
 def test_a_killed_run_goes_on_where_it_was(small, tmp_path, monkeypatch):
-    fits = []
+    """Its clock runs a thousand times as fast, so that the few milliseconds of its trainings are seconds that can be lost."""
+    spent = []
 
     def fit_and_die(model, *parts, **settings):
-        fits.append(settings["checkpoint"])
         history = recipes_fit(model, *parts, **settings)
-        if len(fits) == 2:
+        spent.append(sum(history.seconds))
+        if len(spent) == 2:
             raise KeyboardInterrupt
         return history
 
     recipes_fit = recipes.fit
-    monkeypatch.setattr(recipes, "fit", fit_and_die)
-    with pytest.raises(KeyboardInterrupt):
-        record.reproduce(SMALL, tmp_path, tmp_path, tmp_path / "scratch", "cpu", say=lambda line: None)
+    with monkeypatch.context() as patch:
+        patch.setattr(recipes, "fit", fit_and_die)
+        patch.setattr(clock, "time", SimpleNamespace(perf_counter=lambda: 1000 * time.perf_counter()))
+        with pytest.raises(KeyboardInterrupt):
+            record.reproduce(SMALL, tmp_path, tmp_path, tmp_path / "scratch", "cpu", say=lambda line: None)
     assert not list(tmp_path.glob("*.json"))                          # no record of half a run
     kept = sorted(path.name for path in (tmp_path / "scratch" / "small").glob("*.safetensors"))
     assert kept == ["fvsbn-0.safetensors", "fvsbn-1.safetensors"]
@@ -118,7 +133,8 @@ def test_a_killed_run_goes_on_where_it_was(small, tmp_path, monkeypatch):
     for old, new in zip(small[1]["rows"], resumed["rows"]):
         assert without_time(old) == without_time(new)
     trained = resumed["rows"][0]
-    assert trained["seconds"] > 0 and trained["cpu_seconds"] is None          # spent by a process that is gone
+    assert trained["seconds"] > 1 and trained["seconds"] == pytest.approx(sum(spent), abs=0.06)
+    assert trained["cpu_seconds"] is None                             # it was spent by a process that is gone
 
 
 @pytest.mark.parametrize("seconds, resumed, known", [(0.2, False, True), (0.2, True, False), (1000.0, False, False)])

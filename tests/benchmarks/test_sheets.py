@@ -19,15 +19,26 @@ def test_a_sheet_holds_sixteen_different_binary_images(name):
     assert f"`{name}.npz`" in readme
 
 
+@pytest.mark.parametrize("name", make.GREY)
+def test_a_grey_sheet_holds_sixteen_different_images_of_sixteen_levels(name):
+    x = sheets.sheet(name)
+    assert x.shape == (16, 196) and x.dtype == torch.uint8 and (x.min(), x.max()) == (0, 15)
+    assert len({tuple(row) for row in x.tolist()}) == 16
+    assert f"`{name}.npz`" in (sheets.SHEETS / "README.md").read_text(encoding="utf-8")
+    assert (sheets.SHEETS / f"{name}.npz").stat().st_size < 4000
+
+
 def test_an_unknown_sheet_is_refused_with_those_there_are():
-    with pytest.raises(ValueError, match="name is 'digits'; there is a sheet of: binarized_mnist, caltech101_silhouettes"):
+    with pytest.raises(ValueError, match="name is 'digits'; there is a sheet of: binarized_mnist, caltech101_silhouettes, "
+                                         "fashion_mnist, mnist"):
         sheets.sheet("digits")
 
 
 @pytest.mark.data
 def test_the_sheets_are_what_the_command_makes_from_the_test_sets(tmp_path, capsys):
     make.make(tmp_path)
-    for name in make.SETS:
+    for name in (*make.SETS, *make.GREY):
         assert (tmp_path / f"{name}.npz").read_bytes() == (sheets.SHEETS / f"{name}.npz").read_bytes()
-        test = {tuple(row) for row in data.load_data(name).test.tolist()}
-        assert all(tuple(row) in test for row in sheets.sheet(name).tolist())
+        if name in make.SETS:
+            test = {tuple(row) for row in data.load_data(name).test.tolist()}
+            assert all(tuple(row) in test for row in sheets.sheet(name).tolist())

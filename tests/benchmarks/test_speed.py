@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.speed import density, timing, transformers
-from benchmarks.speed.__main__ import measure
-from benchmarks.speed.comparison import Comparison, peer
+from benchmarks.speed import density, from_source, timing, transformers
+from benchmarks.speed.__main__ import main, measure
+from benchmarks.speed.comparison import Comparison, peer, peer_from_source
 from benchmarks.speed.comparisons import COMPARISONS
 from course_lib.density import FVSBN
 
@@ -105,13 +105,63 @@ def test_a_peer_that_is_missing_is_named_with_what_to_do():
         peer("no_such_flows.transforms")
 
 
+@pytest.mark.parametrize("name", from_source.COMPARISONS)
+def test_without_its_folder_a_peer_is_skipped_and_said(name, monkeypatch, capsys, tmp_path):
+    for folder in (None, str(tmp_path)):
+        monkeypatch.delenv("PEERS", raising=False)
+        if folder:
+            monkeypatch.setenv("PEERS", folder)
+        assert main([name, "--results", str(tmp_path / "results")]) == 0
+        assert f"{name}: skipped, PEERS is {folder!r}; expected a folder that holds" in capsys.readouterr().out
+    assert not (tmp_path / "results").exists()
+
+
+MASKED = """
+import torch
+from torch import nn
+
+class MaskedLinear(nn.Linear):
+    def __init__(self, inputs, outputs):
+        super().__init__(inputs, outputs)
+        self.register_buffer("mask", torch.ones(outputs, inputs))
+
+    def forward(self, x):
+        return x @ (SLIP * self.mask * self.weight).T + self.bias
+
+class MADE(nn.Module):
+    def __init__(self, inputs, hidden, outputs, natural_ordering):
+        super().__init__()
+        self.net = nn.Sequential(MaskedLinear(inputs, hidden[0]), nn.ReLU(), MaskedLinear(hidden[0], outputs))
+        degree = torch.arange(hidden[0]) % (inputs - 1)
+        self.net[0].mask.copy_(degree[:, None] >= torch.arange(inputs))
+        self.net[2].mask.copy_(torch.arange(outputs)[:, None] > degree)
+
+    def forward(self, x):
+        return self.net(x)
+"""
+
+
+@pytest.mark.parametrize("slip, same", [("1.0", True), ("1.01", False)])
+def test_a_peer_from_source_gets_the_same_weights_or_is_no_contender(slip, same, monkeypatch, tmp_path):
+    (tmp_path / "pytorch-made").mkdir()
+    (tmp_path / "pytorch-made" / "made.py").write_text(MASKED.replace("SLIP", slip))
+    monkeypatch.setenv("PEERS", str(tmp_path))
+    assert peer_from_source("pytorch-made", "made.py").MADE.__name__ == "MADE"
+    if same:
+        assert set(from_source.made_step().contenders) == {"course_lib", "pytorch-made"}
+    else:
+        with pytest.raises(AssertionError):
+            from_source.made_step()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in COMPARISONS if name != "speed-made-step"])     # its peers are an extra
+@pytest.mark.parametrize("name", [name for name in COMPARISONS if name != "speed-made-step" and name not in from_source.COMPARISONS])
 def test_contenders_are_built_and_do_the_same(name):
-    """Each comparison checks by itself that its contenders give the same, where they can."""
+    """Each comparison checks by itself that its contenders give the same, where they can. Other peers are extras."""
     comparison = COMPARISONS[name]()
     assert {comparison.fast, comparison.slow} <= set(comparison.contenders)
-    assert next(iter(comparison.contenders)) == comparison.fast == "course_lib" or comparison.fast in ("sample", "conditionals")
+    assert (next(iter(comparison.contenders)) == comparison.fast == "course_lib"
+            or comparison.fast in ("sample", "conditionals", "PixelCNN, 28 x 28"))
     assert set(comparison.parts) <= set(comparison.contenders)
 
 

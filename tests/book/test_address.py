@@ -2,9 +2,12 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import tomllib
 
 import pytest
+import yaml
 
 from book._ext import course_book
 from tests.conftest import ROOT
@@ -16,7 +19,7 @@ HOME = "https://git.example/someone/course"
 @pytest.fixture
 def fork(tmp_path):
     """The files that know the address, of two chapters."""
-    for name in ("_config.yml", "README.md", "book/chapters.toml", "book/03-fvsbn.ipynb", "exercises/03-fvsbn.ipynb",
+    for name in ("_config.yml", "README.md", "CITATION.cff", "pyproject.toml", "book/chapters.toml", "book/03-fvsbn.ipynb", "exercises/03-fvsbn.ipynb",
                  "solutions/04-nade.ipynb"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
@@ -30,7 +33,7 @@ def test_every_place_of_this_repository_agrees(capsys):
 def test_the_address_is_written_everywhere(fork, capsys):
     before = {path.name: path.read_text("utf-8") for path in (fork / "_config.yml", fork / "book/03-fvsbn.ipynb")}
     assert address.main(["https://github.com/someone/course.git", "--branch", "autumn"], fork) == 0
-    assert "4 other files" in capsys.readouterr().out
+    assert "6 other files" in capsys.readouterr().out
     assert setup_cell.repository(fork) == {"url": "https://github.com/someone/course", "path_to_book": "", "branch": "autumn"}
     for path in fork.glob("*/*.ipynb"):
         cells = json.loads(path.read_text("utf-8"))["cells"]
@@ -38,10 +41,28 @@ def test_the_address_is_written_everywhere(fork, capsys):
         assert len(asked) == 1 and "course-lib @ git+https://github.com/someone/course@autumn" in asked[0], path
     assert "github/someone/course/blob/autumn/book/03-fvsbn.ipynb" in (fork / "README.md").read_text("utf-8")
     config, chapter = ((fork / name).read_text("utf-8").splitlines() for name in ("_config.yml", "book/03-fvsbn.ipynb"))
+    said = yaml.safe_load((fork / "CITATION.cff").read_text("utf-8"))
+    assert said["repository-code"] == "https://github.com/someone/course" and said["authors"] == [{"name": "From the chain rule to BERT"}]
+    project = tomllib.loads((fork / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["urls"] == {"Repository": "https://github.com/someone/course"} and "authors" not in project
     assert sum(a != b for a, b in zip(config, before["_config.yml"].splitlines(), strict=True)) == 2
     outputs = [cell.get("outputs") for cell in json.loads("\n".join(chapter))["cells"]]
     assert outputs == [cell.get("outputs") for cell in json.loads(before["03-fvsbn.ipynb"])["cells"]]
     assert address.main([], fork) == 0
+
+
+def test_names_stand_where_an_index_and_a_citation_look_for_them(fork):
+    config = fork / "_config.yml"
+    config.write_text(re.sub(r'(?m)^author: ""', 'author: "Ada Lovelace, José Núñez"', config.read_text("utf-8")), "utf-8")
+    before = (fork / "pyproject.toml").read_text("utf-8")
+    assert address.stale(fork) == ["CITATION.cff", "pyproject.toml"] == address.stale(fork, write=True) and not address.stale(fork)
+    people = [{"name": "Ada Lovelace"}, {"name": "José Núñez"}]
+    assert yaml.safe_load((fork / "CITATION.cff").read_text("utf-8"))["authors"] == people
+    after = (fork / "pyproject.toml").read_text("utf-8")
+    assert tomllib.loads(after)["project"]["authors"] == people and "urls" not in tomllib.loads(after)["project"]
+    config.write_text(config.read_text("utf-8").replace("Ada Lovelace, José Núñez", ""), "utf-8")
+    address.stale(fork, write=True)
+    assert (fork / "pyproject.toml").read_text("utf-8") == before
 
 
 def test_a_place_with_another_address_is_named(fork, capsys):

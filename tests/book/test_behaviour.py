@@ -4,12 +4,13 @@ from __future__ import annotations
 import pytest
 
 from book._ext import course_book
+from tests.book.figures import of_notebook
 from tests.book.test_pages import PAGES
 from tests.conftest import ROOT
 from tools import nb_form, setup_cell, slides
 from tools.site_check import Page
 
-NOTEBOOKS = [path for path in PAGES if (ROOT / path).with_suffix(".ipynb").exists()]
+NOTEBOOKS = [path for path in PAGES if of_notebook(path)]
 CHROME = [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article", ".prev-next-footer"]
 
 

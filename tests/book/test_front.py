@@ -164,8 +164,8 @@ def test_a_script_element_is_not_ended_by_what_it_holds():
 def test_the_figure_answers_the_keyboard_without_a_network(visit, width):
     """Lets the model draw what is not set, then draw anew, by keys alone."""
     with visit(INTRO, width=width) as page:
-        assert page.locator(".afm-view:not(.afm-note)").count() == 1
-        figure = page.locator(".course-explorable")
+        assert page.locator(".afm-view:not(.afm-note)").count() == 2
+        figure = page.locator(".course-explorable").filter(has=page.get_by_role("button", name="draw the rest"))
         start = figure.inner_text()
         figure.get_by_role("button", name="draw the rest").focus()
         page.keyboard.press("Enter")
@@ -174,7 +174,19 @@ def test_the_figure_answers_the_keyboard_without_a_network(visit, width):
         assert drawn != start
         page.keyboard.press("Tab")
         page.keyboard.press("Enter")                                 # "sample again"
-        page.wait_for_function("before => document.querySelector('.course-explorable').innerText !== before", arg=drawn)
+        page.wait_for_function("before => document.querySelectorAll('.course-explorable')[1].innerText !== before", arg=drawn)
+        assert page.faults == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_transformer_answers_the_keyboard_without_a_network(visit, width):
+    """One head of cross-attention is off, and a word is wrong; switched on again, it is not."""
+    with visit(INTRO, width=width) as page:
+        said = page.locator(".course-explorable [data-says='0']")
+        assert said.inner_text().startswith("la montagna rossa")
+        page.locator("[data-head='cross,2']").focus()
+        page.keyboard.press("Space")
+        assert said.inner_text() == "la macchina rossa vede il gatto bianco"
         assert page.faults == []
 
 

@@ -1,4 +1,4 @@
-"""Where a chapter says "full size, on a GPU: ...", its cells run with what stands there, on images of 28 x 28 pixels."""
+"""Where a chapter says "full size, on a GPU: ...", its cells run with what stands there: two steps, and images of 28 x 28 pixels."""
 from __future__ import annotations
 
 import subprocess
@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from tests.conftest import ROOT
-from tests.support.full_size import switched
+from tests.support.full_size import switched, unread
 
 CHAPTERS = [path for path in sorted((ROOT / "book").glob("*.ipynb")) if switched(path)]
 
@@ -19,7 +19,8 @@ def run(path) -> subprocess.CompletedProcess:
 
 
 def test_the_chapters_that_promise_it_are_found():
-    assert {"03-fvsbn", "04-nade"} <= {path.stem for path in CHAPTERS}
+    numbers = {path.stem[:2] for path in CHAPTERS}
+    assert numbers == {"03", "04", "05", "06", "07", "08", "09", "10", "11", "12", "15", "16", "18", "19", "20"}
 
 
 @pytest.mark.slow
@@ -48,4 +49,21 @@ def test_a_constant_that_nothing_reads_is_found(tmp_path):
     cells = ['DATA = "digits"      # full size, on a GPU: "binarized_mnist"']
     nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
     nbformat.write(nb, str(tmp_path / "chapter.ipynb"))
+    assert "reads nowhere: DATA" in run(tmp_path / "chapter.ipynb").stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["binarized_mnist", "tiny_shakespeare"])
+def test_data_that_are_not_loaded_by_their_constant_are_found(tmp_path, name):
+    cells = [f'DATA = "digits"      # full size, on a GPU: "{name}"\nprint(DATA)']
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    nbformat.write(nb, str(tmp_path / "chapter.ipynb"))
     assert "never loaded the data" in run(tmp_path / "chapter.ipynb").stderr
+
+
+def test_time_is_short_and_sizes_are_full(tmp_path):
+    cells = ["WIDTH, STEPS = 24, 100    # full size, on a GPU: 512, 10**5\nprint(WIDTH)", "x = WIDTH"]
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
+    nbformat.write(nb, str(tmp_path / "chapter.ipynb"))
+    assert switched(tmp_path / "chapter.ipynb")[0].splitlines()[0] == "WIDTH, STEPS = 512, 2"
+    assert unread(tmp_path / "chapter.ipynb") == ["STEPS"]

@@ -40,7 +40,7 @@ def test_a_table_that_is_stale_or_missing_is_noticed(monkeypatch):
     page = moving.PAGE.read_text("utf-8")
     monkeypatch.setitem(former.NAMES, "Before", "After")
     assert "| `Before` | `After` |" in moving.filled(page) and moving.filled(page) != page
-    with pytest.raises(ValueError, match="has the tables modules, text, names, arguments; expected"):
+    with pytest.raises(ValueError, match="has the tables modules, text, moved, names, arguments; expected"):
         moving.filled(page.replace("<!-- weights:begin -->", ""))
 
 

@@ -26,7 +26,7 @@ def name(path):
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_notebook_is_in_normal_form(path):
     nb = read(path)
-    text = tool.dumps(tool.normalise(nb, path.stem, setup_cell.repository(ROOT)))
+    text = tool.dumps(tool.normalize(nb, path.stem, setup_cell.repository(ROOT)))
     assert text == path.read_text("utf-8"), f"run: make notebooks NB={path.relative_to(ROOT)}"
 
 
@@ -76,7 +76,7 @@ def good(tmp_path):
     (tmp_path / "intro.md").write_text("# Start")
     for cell in nb.cells[1:]:
         cell.execution_count = 1
-    tool.normalise(nb, "chapter", REPOSITORY)
+    tool.normalize(nb, "chapter", REPOSITORY)
     nb.cells[1].execution_count = 1
     return nb, tmp_path / "chapter.ipynb"
 
@@ -148,8 +148,8 @@ def test_public_symbols_are_those_of_the_source(tmp_path):
 
 def test_normal_form_is_a_fixed_point(good):
     nb, path = good
-    once = tool.dumps(tool.normalise(nb, path.stem, REPOSITORY))
-    assert tool.dumps(tool.normalise(nbformat.reads(once, 4), path.stem, REPOSITORY)) == once
+    once = tool.dumps(tool.normalize(nb, path.stem, REPOSITORY))
+    assert tool.dumps(tool.normalize(nbformat.reads(once, 4), path.stem, REPOSITORY)) == once
 
 
 def test_normal_form_forgets_the_run(good):
@@ -161,7 +161,7 @@ def test_normal_form_forgets_the_run(good):
     other.cells[2].update(execution_count=7, id="ffff")
     other.cells[2].metadata["execution"] = {"iopub.execute_input": "2026-01-01T00:00:00Z"}
     other.metadata["language_info"] = {"name": "python", "version": "3.12.1"}
-    first, second = (tool.dumps(tool.normalise(run, path.stem, REPOSITORY)) for run in (nb, other))
+    first, second = (tool.dumps(tool.normalize(run, path.stem, REPOSITORY)) for run in (nb, other))
     assert first == second
 
 
@@ -175,7 +175,7 @@ def widget_notebook(first, second, stray):
 
 
 def test_widgets_are_numbered_by_use_and_strays_dropped():
-    texts = [tool.dumps(tool.normalise(widget_notebook(*(letter * 32 for letter in letters)), "chapter"))
+    texts = [tool.dumps(tool.normalize(widget_notebook(*(letter * 32 for letter in letters)), "chapter"))
              for letters in ("abc", "fed")]
     assert texts[0] == texts[1]
     nb = nbformat.reads(texts[0], 4)

@@ -53,10 +53,28 @@ def test_differ(a, b):
     assert not agree(a, b) and not agree(b, a)
 
 
-def test_budget_of_a_notebook():
-    assert over_budget({"cpu": CPU_SECONDS - 1, "peak": MEBIBYTES - 1}) == ""
-    assert "CPU-seconds" in over_budget({"cpu": CPU_SECONDS + 1, "peak": 100})
-    assert "memory" in over_budget({"cpu": 1, "peak": MEBIBYTES + 1})
+def test_budget_of_a_notebook(monkeypatch, tmp_path):
+    monkeypatch.delenv("COURSE_MEASURE_AGAIN", raising=False)
+    path = tmp_path / "a.ipynb"
+    assert over_budget({"cpu": CPU_SECONDS - 1, "peak": MEBIBYTES - 1}, path) == ""
+    assert "CPU-seconds" in over_budget({"cpu": CPU_SECONDS + 1, "peak": 100}, path)
+    assert "memory" in over_budget({"cpu": 1, "peak": MEBIBYTES + 1}, path)
+
+
+def test_what_took_too_long_beside_others_is_written_down_to_be_run_alone(monkeypatch, tmp_path):
+    again, path = tmp_path / "again.txt", tmp_path / "a.ipynb"
+    monkeypatch.setenv("COURSE_MEASURE_AGAIN", str(again))
+    assert over_budget({"cpu": CPU_SECONDS - 1, "peak": 100}, path) == "" and not again.exists()
+    assert "memory" in over_budget({"cpu": CPU_SECONDS + 1, "peak": MEBIBYTES + 1}, path) and not again.exists()
+    assert "CPU-seconds" in over_budget({"cpu": 1.6 * CPU_SECONDS, "peak": 100}, path) and not again.exists()
+    assert over_budget({"cpu": CPU_SECONDS + 1, "peak": 100}, path) == "" and again.read_text("utf-8") == f"{path}\n"
+
+
+def test_make_runs_alone_what_is_written_down_and_puts_nothing_off_there():
+    lines = subprocess.run(["make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    beside, alone = (line for line in lines if "-m pytest" in line)
+    assert "COURSE_MEASURE_AGAIN=" in beside and " -n " in beside
+    assert "again.txt" in alone and "COURSE_MEASURE_AGAIN" not in alone and " -n " not in alone and "--nbval " in alone
 
 
 def notebook(path, *cells):

@@ -1,9 +1,11 @@
 """The built site, read from its files: every fault is one line. Each check is tried on a page with that fault."""
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from tools.site_check import Site
+from tools.site_check import Site, sent
 
 
 def test_site_has_no_faults(site):
@@ -13,7 +15,7 @@ def test_site_has_no_faults(site):
 
 def test_mathjax_is_part_of_the_site(site):
     """Without it the book was built where no Node and no npm registry could be had, and asks a public server."""
-    assert (site / "_static/vendor/mathjax/tex-mml-chtml.js").exists(), \
+    assert (site / "_static/vendor/mathjax/course-tex-chtml.js").exists(), \
         "MathJax is not part of the site: install Node (with npm), or let pip reach its index, and run make book again"
 
 
@@ -22,7 +24,7 @@ def test_nothing_strange_is_published(site):
     assert {path.name for path in site.iterdir()} <= {
         "book", "exercises", "solutions", "_static", "_images", "_sources", "_modules", "_downloads", "_sphinx_design_static",
         "index.html", "genindex.html", "py-modindex.html", "search.html", "searchindex.js", "objects.inv",
-        ".buildinfo", ".nojekyll"}
+        ".buildinfo", ".nojekyll", "sitemap.xml", "404.html"}
 
 
 def test_every_module_of_the_library_has_its_page(site):
@@ -78,6 +80,18 @@ def test_good_page_has_no_fault(small_site):
     link = '<link rel="canonical" href="https://book.example/">'
     (small_site / "a.html").write_text(GOOD + code + state + view + link)
     assert Site(small_site).problems() == []
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.js"])
+def test_a_heavy_page_is_found_and_text_counts_as_it_is_sent(small_site, name):
+    """Noise stays as it is when it is compressed, a repeated text does not."""
+    tag = f'<img src="{name}" alt="Noise">' if name.endswith("png") else f'<script src="{name}"></script>'
+    (small_site / "a.html").write_text(GOOD.replace("</article>", tag + "</article>"))
+    for data, found in ((random.Random(0).randbytes(1_500_000), 1), (b"x" * 1_500_000, int(name.endswith("png")))):
+        (small_site / name).write_bytes(data)
+        sent.cache_clear()
+        problems = Site(small_site).problems()
+        assert len(problems) == found and all("a.html: weighs 1,5" in each for each in problems), problems
 
 
 @pytest.mark.parametrize("fault", PLANTED)

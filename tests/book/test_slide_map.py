@@ -85,8 +85,12 @@ def test_all_twenty_chapters_have_rows(rows):
     ("practice", "", "practice is empty"),
     ("practice", "exercise: no_such_function", "has no exercise no_such_function"),
     ("practice", "exercise: bigram_bits", "has no exercise bigram_bits"),
-    ("practice", "try it", "expected 'demo: #section ...; exercise: id ...'"),
+    ("practice", "try it", "expected 'demo: #section ...; exercise: id ...; question: words'"),
     ("practice", "demo: #training", "no row claims the exercise find_leaks"),
+    ("practice", "demo: #training", "fvsbn: neither an exercise nor a question of 03-fvsbn.ipynb practises it"),
+    ("practice", "demo: #training; question: zebras at night", "0 questions of 03-fvsbn.ipynb have the words that it names; expected 1"),
+    ("practice", "demo: #training; question: a", "questions of 03-fvsbn.ipynb have the words that it names; expected 1"),
+    ("practice", "; question: a", "expected 'demo: #section ...; exercise: id ...; question: words'"),
     ("id", "fvsbn-again", "the exercise find_leaks does not name this point"),
 ])
 def test_a_row_that_points_nowhere_is_reported(rows, field, value, complaint):

@@ -43,7 +43,7 @@ def test_figures():
     others = {one.id: (check.rtol, check.atol) for one in EXERCISES.values() for check in one.checks
               if not isinstance(check, Property) and (check.rtol, check.atol) != (1e-4, 1e-5)}
     assert others.pop("generation_work") == (1e-9, 0.1)                        # counts: the nearest whole number
-    more, less = ("stable_log_softmax", "attention"), ("dropped_parent_cost", "noam_lr")
+    more, less = ("stable_log_softmax", "attention", "lsa"), ("dropped_parent_cost", "noam_lr")
     assert all(max(others.pop(one)) <= 1e-3 for one in more) and all(others.pop(one)[1] < 1e-5 for one in less) and not others
     for group in (more, less):
         assert f"(`{'`, `'.join(group)}`)" in PAGE

@@ -1,4 +1,4 @@
-"""The host of the interactive figures: every one is drawn without a kernel, and the rest say what they need."""
+"""The host of the interactive figures: each is drawn without a kernel, which test_pages looks at, and the rest say what they need."""
 from __future__ import annotations
 
 import json
@@ -6,28 +6,12 @@ import json
 import pytest
 
 from tests.book.conftest import visitor
+from tests.book.figures import VIEW, undrawn, views
 from tests.book.test_behaviour import NOTEBOOKS
 from tests.conftest import ROOT
 from tests.support.site_server import serve
 
-VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
-
-
-def views(path) -> list[dict]:
-    """The interactive figures that a notebook stores."""
-    notebook = json.loads((ROOT / path).with_suffix(".ipynb").read_text("utf-8"))
-    outputs = [out for cell in notebook["cells"] for out in cell.get("outputs", ())]
-    return [out["data"][VIEW] for out in outputs if VIEW in out.get("data", {})]
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS)
-def test_every_figure_is_drawn(visit, path):
-    with visit(path) as page:
-        drawn = page.locator(".afm-view:not(.afm-note)")
-        assert drawn.count() == len(views(path))
-        assert all(box["height"] > 20 for box in map(lambda i: drawn.nth(i).bounding_box(), range(drawn.count())))
-        assert page.faults == []
 
 
 def test_the_book_has_an_interactive_figure():
@@ -100,6 +84,13 @@ def test_links_to_notebooks_become_links_to_pages(hosted):
 def test_other_views_say_what_they_need(hosted):
     for i in (3, 4):
         assert "needs a running kernel" in hosted.locator(f"#at-{i}").inner_text()
+
+
+def test_what_is_not_drawn_is_counted(hosted):
+    assert undrawn(hosted, 3) == []
+    assert undrawn(hosted, 4) == ["3 interactive figures are drawn; the notebook stores 4"]
+    hosted.evaluate("document.querySelector('#at-0 .afm-view').style = 'height: 9px; overflow: hidden; padding: 0; border: 0'")
+    assert undrawn(hosted, 3) == ["figure 1 is drawn 9 pixels high"]
 
 
 def test_a_figure_that_fails_says_so_and_stops_no_other(hosted):

@@ -1,22 +1,10 @@
-"""Nothing is wider than its box. The pages of the course are measured in test_pages, where they are open anyway."""
+"""The measures of what is wider than its box. Pages are measured in test_pages and test_built_pages, where they are open anyway."""
 from __future__ import annotations
 
 import pytest
 
-from tests.book.conftest import pages_of, settle
-from tests.book.test_pages import PAGES, show  # noqa: F401  (a fixture)
-from tests.book.widths import SCREENS, cut_off
-
-
-def test_nothing_is_wider_than_its_box_on_pages_of_the_builder(visit, address, site):
-    found = []
-    with visit("search.html", width=SCREENS[0]) as page:
-        for path in sorted(set(pages_of(site)) - set(PAGES) - {"index.html"}):
-            page.goto(address + path, wait_until="load")
-            settle(page)
-            found += [f"{path}: {fault}" for fault in cut_off(page)]
-    assert not found, "\n".join(found)
-
+from tests.book.test_pages import show  # noqa: F401  (a fixture)
+from tests.book.widths import cut_off
 
 # Each measure is tried on a page with the fault it looks for.
 

@@ -10,7 +10,7 @@ import pytest
 
 from course_lib.data import DataError, download
 from course_lib.data.download import fetch
-from course_lib.data.registry import File
+from course_lib.data.entry import File
 
 pytestmark = pytest.mark.slow
 

@@ -6,6 +6,7 @@ import hashlib
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from scipy.io import loadmat
 from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits
@@ -165,6 +166,18 @@ def test_caltech_silhouettes_on_a_split_of_ones_own(course_data):
     down, across = (spread(planes.sum((0, other))) for other in (2, 1))
     assert across > 1.5 * down
     assert splits.train.view(-1, 28, 28)[:, [0, 0, -1, -1], [0, -1, 0, -1]].float().mean() < 0.1
+
+
+@pytest.mark.data
+def test_small_colour_images_are_those_of_the_files(course_data):
+    splits = load_data("cifar10_small")
+    check_images(splits, (3000, 500, 500), 3072, 255, labels=False)
+    assert splits.info["comparable_with_papers"] is False
+    file = "cifar10_train_03000.png"
+    line = np.asarray(Image.open(course_data / "cifar10_small" / file))[499]        # the last image of valid
+    np.testing.assert_array_equal(splits.valid[-1].view(3, 1024).T.numpy(), line)
+    first, same = (REGISTRY["cifar10_small"].file(name) for name in ("cifar10_batch_3.png", file))
+    assert (first.hash, first.size) == (same.hash, same.size)         # the public file has another name
 
 
 @pytest.mark.data

@@ -9,7 +9,8 @@ import pytest
 import scipy.io
 
 from course_lib.data import DataError
-from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_table, read_text
+from course_lib.data.readers import read_binary_text, read_idx, read_mat, read_npz, read_png, read_table, read_text
+from tests.support.png import png
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -55,6 +56,27 @@ def test_idx_that_does_not_fit_its_header(tmp_path, images, raw, message):
     path.write_bytes(gzip.compress(raw(images)))
     with pytest.raises(DataError, match=message):
         read_idx(path)
+
+
+def test_png(tmp_path):
+    every = np.arange(3 * 256, dtype=np.uint16).astype(np.uint8).reshape(3, 256, 1).repeat(3, axis=2)
+    every[..., 1] = every[..., 1] // 2
+    (tmp_path / "a.png").write_bytes(png(every))
+    assert read_png(tmp_path / "a.png", 3, 256).dtype == np.uint8
+    np.testing.assert_array_equal(read_png(tmp_path / "a.png", 3, 256), every)
+
+
+@pytest.mark.parametrize("raw, message", [
+    (lambda x: png(x)[:-30], "a.png is not a whole png file"),
+    (lambda x: png(x)[:5], "a.png is not a whole png file"),
+    (lambda x: b"no picture", "a.png is not a whole png file"),
+    (lambda x: png(x[:4]), r"a.png is a picture of shape \(4, 3, 3\); expected \(5, 3, 3\)"),
+    (lambda x: png(x[..., 0]), r"a.png is a picture of shape \(5, 3\); expected \(5, 3, 3\)"),
+])
+def test_png_that_is_cut_or_another_picture(tmp_path, images, raw, message):
+    (tmp_path / "a.png").write_bytes(raw(images[..., :3]))
+    with pytest.raises(DataError, match=message):
+        read_png(tmp_path / "a.png", 5, 3)
 
 
 def test_binary_text(tmp_path, rows):

@@ -15,11 +15,13 @@ import torch
 
 from course_lib.data import DataError, available, describe, load_data
 from course_lib.data.__main__ import main
+from course_lib.data.entry import File
 from course_lib.data.loaders import LOADERS, _permutation
-from course_lib.data.registry import REGISTRY, File
+from course_lib.data.registry import REGISTRY
+from tests.support.png import png
 
-NAMES = ["digits", "mnist", "binarized_mnist", "fashion_mnist", "caltech101_silhouettes", "nltcs", "plants",
-         "tiny_shakespeare", "names", "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing",
+NAMES = ["digits", "mnist", "binarized_mnist", "fashion_mnist", "caltech101_silhouettes", "cifar10_small",
+         "nltcs", "plants", "tiny_shakespeare", "names", "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing",
          "multi30k", "sst2", "cola"]
 TABLES = NAMES[-8:-3]
 
@@ -76,7 +78,7 @@ def test_describe_says_what_where_whose_and_how(name):
         assert file.path in text and file.hash in text and all(url in text for url in file.urls)
 
 
-def test_the_three_binarisations_are_told_apart():
+def test_the_three_binarizations_are_told_apart():
     for name in ("mnist", "binarized_mnist"):
         assert "three benchmarks" in REGISTRY[name].protocol
 
@@ -147,6 +149,28 @@ def test_the_official_silhouettes_are_upright_with_the_object_as_one(server, cac
     assert server.asked == [name]
 
 
+def test_small_colour_images_are_planes_and_are_made_smaller_by_means(server, cache, row, replaced):
+    """From the public files; the planes one after another, and a smaller pixel the mean of a square, rounded."""
+    g = np.random.default_rng(2)
+    drawn = [g.integers(0, 256, (5, 32, 32, 3)).astype(np.uint8) for _ in range(4)]
+    drawn[0][0, :4, :4, 0] = np.array([[3, 4] * 2] * 4)              # mean 3.5: a level of 4
+    bodies = [png(np.concatenate([x, np.zeros((995, 32, 32, 3), np.uint8)]).reshape(1000, 1024, 3)) for x in drawn]
+    files = [row(f"cifar10_small/{k}.png", body, server.serve(str(k), body)) for k, body in enumerate(bodies)]
+    replaced("cifar10_small", files=tuple(files))
+    splits, small = load_data("cifar10_small"), load_data("cifar10_small", side=8)
+    for part, at, images in (("train", 1000, drawn[1]), ("train", 2000, drawn[2]), ("valid", 0, drawn[3])):
+        for k, image in enumerate(images):
+            got = getattr(splits, part)[at + k]
+            np.testing.assert_array_equal(got.view(3, 32, 32).numpy(), np.moveaxis(image, 2, 0))
+            mean = image.astype(float).reshape(8, 4, 8, 4, 3).mean(axis=(1, 3))
+            np.testing.assert_array_equal(getattr(small, part)[at + k].view(3, 8, 8).numpy(),
+                                          np.moveaxis(np.floor(mean + 0.5), 2, 0))
+    assert small.train[0, 0] == 4 and small.info["image_shape"] == (3, 8, 8) and small.labels is None
+    assert [len(small.train), len(small.valid), len(small.test)] == [3000, 500, 500]
+    with pytest.raises(ValueError, match="side is 4; for cifar10_small it must be one of 32, 16, 8"):
+        load_data("cifar10_small", side=4)
+
+
 def test_names_are_distinct_and_none_is_in_two_parts(server, cache, row, replaced):
     lines = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst"]
     text = "\n".join(lines + lines[:40]).encode()
@@ -169,7 +193,7 @@ def test_text_is_cut_in_order(server, cache, row, replaced):
     ("red_wine", range(11), 12, ";", True), ("parkinsons", (*range(3, 6), *range(7, 10), *range(12, 16), *range(17, 22)),
                                              22, ",", True),
     ("ionosphere", range(2, 34), 34, ",", False), ("boston_housing", (0, 1, 2, 4, 5, 6, 7, 10, 12, 13), 14, None, False)])
-def test_tables_are_cut_in_ten_folds_and_standardised_by_their_training_rows(server, cache, row, replaced, monkeypatch,
+def test_tables_are_cut_in_ten_folds_and_standardized_by_their_training_rows(server, cache, row, replaced, monkeypatch,
                                                                             name, kept, width, separator, header):
     """In ten folds each row tests once and validates once; the test fold is an outlier that train must not see."""
     monkeypatch.setitem(LOADERS, name, functools.partial(LOADERS[name].func, **{**LOADERS[name].keywords, "rows": 43}))

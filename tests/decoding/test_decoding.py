@@ -78,8 +78,8 @@ def test_exhaustive_search_finds_all_there_is():
     same(found.log_prob.exp().sum(), torch.tensor(1.0).double())
     rows = {tuple(t[:n]) for t, n in zip(found.tokens[0].tolist(), found.length[0].tolist())}
     assert len(rows) == 15 and all((2 not in row[:-1]) and (row[-1] == 2 or len(row) == 3) for row in rows)
-    normalised = exhaustive(tree, 3, eos_id=2, num_return=99, length_penalty=0.7)
-    same(normalised.score, normalised.log_prob / normalised.length ** 0.7, 1e-6)
+    normalized = exhaustive(tree, 3, eos_id=2, num_return=99, length_penalty=0.7)
+    same(normalized.score, normalized.log_prob / normalized.length ** 0.7, 1e-6)
 
 
 def test_the_exponent_decides_between_short_and_long():

@@ -51,14 +51,14 @@ def trained(m):
     """Fits an FVSBN to a source."""
     def fit(p):
         net, x = m.FVSBN(3).double(), check.all_states(3)
-        optimiser = torch.optim.LBFGS(net.parameters(), max_iter=50)
+        optimizer = torch.optim.LBFGS(net.parameters(), max_iter=50)
 
         def loss():
-            optimiser.zero_grad()
+            optimizer.zero_grad()
             value = -(p * net.log_prob(x)).sum()
             value.backward()
             return value
-        optimiser.step(loss)
+        optimizer.step(loss)
         return net.log_prob
     return fit
 

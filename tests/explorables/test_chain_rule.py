@@ -19,8 +19,8 @@ from course_lib.explorables.chain_rule import (
     kl,
     project,
     sample,
-    uniforms,
 )
+from course_lib.explorables.draws import uniforms
 
 STATES = list(itertools.product((0, 1), repeat=3))
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -182,8 +182,11 @@ def test_what_is_stored_is_small_stable_and_has_words():
     text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
     assert " 1  1  1  0.268225" in text and "sum       1.000000" in text
     assert len(json.dumps(w.get_state()).encode()) <= 100_000
+    assert "Arrows: x1 to x2, x1 to x3, x2 to x3." in text
     w.dropped = [[0, 2]]
-    assert "0.0976 nats" in w.text()
+    assert "0.0976 nats" in w.text() and "Arrows: x1 to x2, x1 to x3 dropped, x2 to x3." in w.text()
+    w.order = [2, 0, 1]
+    assert "Arrows: x3 to x1 dropped, x3 to x2, x1 to x2." in w.text()
 
 
 @pytest.mark.parametrize("make, message", [

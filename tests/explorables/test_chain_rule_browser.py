@@ -107,6 +107,33 @@ def test_the_page_shows_what_python_computes(show):
         assert first[0] * first[1] * first[2] == pytest.approx(q[5].item(), abs=3e-4)
 
 
+def arrows(page) -> dict[str, bool]:
+    """Each arrow of the graph, and whether it is drawn as a line of dots."""
+    return page.evaluate("""() => Object.fromEntries([...document.querySelectorAll(".cl-graph [data-arrow]")].map(g => [g.dataset.arrow,
+      getComputedStyle(g.querySelector("path")).strokeDasharray !== "none"]))""")
+
+
+def test_the_graph_has_an_arrow_for_each_parent_and_dots_for_a_dropped_one(show):
+    page = show(ChainRule(dropped=[[0, 2]]))
+    graph = page.locator(".cl-graph")
+    assert arrows(page) == {"1-2": False, "2-3": False, "1-3": True}
+    assert graph.get_attribute("aria-label") == "Graph. Arrows: x1 to x2, x2 to x3, x1 to x3 dropped."
+    assert graph.locator("text").all_text_contents() == ["x1", "x2", "x3"]
+    page.get_by_label("x3 reads x1").check()
+    page.get_by_label("x2 reads x1").uncheck()
+    assert arrows(page) == {"1-2": True, "2-3": False, "1-3": False}
+    page.locator("select").nth(1).select_option("201")
+    assert arrows(page) == {"3-1": False, "1-2": True, "3-2": False}, "no arrow between x1 and x2, in either direction"
+    assert graph.locator("text").all_text_contents() == ["x3", "x1", "x2"], "in the order of drawing"
+    centres = page.evaluate("""() => [...document.querySelectorAll(".cl-graph circle")].map(c => +c.getAttribute("cx"))""")
+    ends = page.evaluate("""() => [...document.querySelectorAll(".cl-graph g")].map(g => {
+      const tip = g.querySelector("polygon").points[0], line = g.querySelector("path");
+      return [line.getPointAtLength(0), tip].map(({ x, y }) => [x, y]) })""")
+    for (start, tip), (j, k) in zip(ends, [(0, 1), (1, 2), (0, 2)]):
+        for (x, y), at in ((start, centres[j]), (tip, centres[k])):
+            assert 16 < ((x - at) ** 2 + (y - 58) ** 2) ** 0.5 < 20, "from the edge of one circle to that of the other"
+
+
 def test_by_keyboard_alone(show):
     """Tab from control to control; arrows move a slider; a space drops an arrow and draws; letters choose an order."""
     page = show(ChainRule(joint=[0.125] * 8))

@@ -8,7 +8,7 @@ import pytest
 
 from course_lib import explorables
 from course_lib.explorables.base import CSS, STATIC, Explorable, script, style
-from course_lib.explorables.chain_rule import uniforms
+from course_lib.explorables.draws import uniforms
 from tests.explorables.conftest import ROOT
 from tools.nb import STATE
 

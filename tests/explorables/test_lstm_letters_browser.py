@@ -15,7 +15,7 @@ def shown(page) -> dict:
     return page.evaluate("""() => {
       const all = (s, f) => [...document.querySelectorAll(s)].map(f);
       return { c: all("[data-c]", e => +e.dataset.c), p: all("[data-p]", e => +e.dataset.p),
-               next: all(".cl-ll-likely li > span:first-child", e => e.textContent),
+               next: all(".cl-ll-likely button", e => e.textContent),
                letters: all(".cl-ll-letter", e => e.textContent).join(""),
                gates: document.querySelectorAll(".cl-ll-gate").length,
                pressed: all(".cl-ll-cells [aria-pressed=true]", e => +e.textContent),
@@ -92,6 +92,44 @@ def test_by_typing_and_mouse(show):
     page.locator("textarea").fill("")
     w.typed, w.letter = "", 1
     agrees(page, w)
+
+
+def test_a_likely_letter_is_a_button_that_goes_on_from_the_letter_looked_at(show):
+    page, w = show(LstmLetters()), LstmLetters()
+    label = "document.activeElement.getAttribute('aria-label')"
+
+    def likeliest(rank):
+        logits = w.result.logits[min(w.letter, len(w.typed) + 1)]
+        return w.symbols[logits.argsort(descending=True)[rank]]
+
+    page.locator(".cl-ll-likely button").nth(1).click()              # at the end: the second likeliest is added
+    w.typed += likeliest(1)
+    w.letter = len(w.typed) + 1
+    agrees(page, w)
+    assert page.locator("textarea").input_value() == w.typed
+    for _ in range(2):                                               # by keyboard, and the focus stays on the first
+        page.locator(".cl-ll-likely button").first.focus()
+        page.keyboard.press("Enter")
+        w.typed += likeliest(0)
+        w.letter = len(w.typed) + 1
+        agrees(page, w)
+        assert page.evaluate(label).startswith("go on with ")
+    page.get_by_role("slider").fill("4")                             # after the third letter typed: what followed goes
+    w.letter = 4
+    agrees(page, w)
+    page.locator(".cl-ll-likely button").first.click()
+    w.typed = w.typed[:3] + likeliest(0)
+    w.letter = 5
+    agrees(page, w)
+    page.get_by_role("slider").fill("0")                             # after the first line end: before the text
+    w.letter = 0
+    agrees(page, w)
+    page.locator(".cl-ll-likely button").first.click()
+    w.typed, w.letter = likeliest(0), 2
+    agrees(page, w)
+    page.locator("textarea").fill("a" * 160)
+    page.locator(".cl-ll-likely button").first.click()
+    assert "no room for another" in shown(page)["live"] and len(page.locator("textarea").input_value()) == 160
 
 
 def test_by_keyboard_alone(show):

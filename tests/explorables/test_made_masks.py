@@ -7,6 +7,7 @@ import json
 import pytest
 import torch
 
+from course_lib.contract import ContractError, check_causal
 from course_lib.density import MADE
 from course_lib.explorables.made_masks import MadeMasks, draw, masks_of, reach, used
 
@@ -55,6 +56,21 @@ def test_the_slides_network_in_words():
     assert "Order of drawing: x2, x3, x1." in text
     assert "The factor of x1 reads x2, x3." in text and "The factor of x2 reads nothing." in text
     assert "The factor of x3 reads x2." in text and "dead" not in text
+
+
+@pytest.mark.parametrize("order, degrees", [([1, 2, 0], [[1, 2, 2, 1], [1, 2, 1, 2]]), ([2, 0, 3, 1], [[1, 2, 3, 3]]),
+                                            ([0, 1, 2], [[1, 1]])])
+def test_with_a_leak_the_contract_says_what_the_figure_says(order, degrees):
+    """A MADE with these masks, asked by the library's own contract."""
+    w = MadeMasks(order=order, degrees=degrees, leak=True)
+    model = MADE(len(order), [len(row) for row in degrees], order=order)
+    model._connect([torch.tensor(row) for row in degrees])
+    model.layers[-1].mask.copy_(w.masks[-1])
+    assert all(torch.equal(mask, layer.mask.bool()) for mask, layer in zip(w.masks, model.layers, strict=True))
+    with pytest.raises(ContractError) as said:
+        check_causal(model)
+    assert w.verdict.removeprefix("The contract, which counts from 0: ").rstrip(".") == str(said.value).split(":")[0]
+    assert w.verdict in w.text() and "contract" not in MadeMasks(order=order, degrees=degrees).text()
 
 
 def test_degrees_are_drawn_as_made_draws_them():

@@ -108,6 +108,25 @@ def test_by_mouse(show):
     assert len(shown(page)["factors"]) == 3
 
 
+def test_the_planted_fault_shows_its_path_and_what_the_contract_says(show):
+    """By keyboard; the masks, the pattern and the sentence are those of the reference."""
+    w = MadeMasks(output=-1)
+    page = show(w)
+    assert shown(page)["live"].startswith("Set the degree") and page.locator("[data-kind=leak], .cl-mm-leak").count() == 0
+    page.get_by_label("plant a fault").focus()
+    page.keyboard.press("Space")
+    w.leak = True
+    own = [f"{i} {i}" for i in range(3) if w.reads[i, i]]
+    w.output = int(own[0][0])
+    got, want = shown(page), expected(w)
+    want["reads"] = sorted(set(want["reads"]) - set(own))
+    assert {key: got[key] for key in want} == want
+    assert page.eval_on_selector_all("[data-kind=leak]", "all => all.map(e => e.dataset.cell)") == own
+    assert page.locator(".cl-mm-leak.cl-mm-lit").count() > 0 and w.verdict in got["live"] and "loss falls" in got["live"]
+    page.keyboard.press("Space")
+    assert "as it must" in shown(page)["live"] and page.locator("[data-kind=leak]").count() == 0
+
+
 def test_by_keyboard_alone(show):
     page = show(MadeMasks())
     label = "document.activeElement.getAttribute('aria-label')"

@@ -14,7 +14,7 @@ from course_lib.conditional import Categorical
 from course_lib.data import load_data
 from course_lib.density import FVSBN, NADE
 from course_lib.explorables import NadePixels
-from course_lib.explorables.chain_rule import uniforms
+from course_lib.explorables.draws import uniforms
 from course_lib.explorables.nade_pixels import OPEN, halves, run
 
 SPIRAL = [4, 8, 0, 5, 2, 7, 1, 3, 6]                                 # not its own inverse

@@ -9,6 +9,8 @@ import pytest
 
 from course_lib.explorables import Timeline
 from course_lib.explorables.timeline import KINDS, NOW, SYSTEMS, axis_position
+from tests.conftest import ROOT
+from tools.slide_map import titles
 
 DATES = {"markov": 1913, "shannon": 1948, "osgood": 1957, "switzer": 1965, "jelinek": 1976, "lsa": 1990, "brown": 1992,
          "bengio": 2003, "lda": 2003, "collobert": 2008, "rnnlm": 2010, "word2vec": 2013, "transformer": 2017,
@@ -46,6 +48,34 @@ def test_what_is_stored_is_small_stable_and_lists_every_system():
     for s in SYSTEMS:
         assert f"{s['year']} {s['label']}" in text and s["idea"] in text
     assert len(json.dumps(w.get_state()).encode()) <= 100_000
+
+
+STATE = "application/vnd.jupyter.widget-state+json"
+MODELS = json.loads((ROOT / "book/01-chain-rule.ipynb").read_text("utf-8"))["metadata"]["widgets"][STATE]["state"].values()
+LINKS, = (model["state"]["existing"] for model in MODELS if model["state"].get("_anywidget_id", "").endswith(".Timeline"))
+
+
+def unreachable(address: str) -> str:
+    """What is missing at the end of a link of chapter 01: "" where file and section are there."""
+    name, _, anchor = address.partition("#")
+    path = ROOT / "book" / name
+    if not path.is_file():
+        return f"there is no {name}"
+    return "" if not anchor or anchor in titles(path) else f"{name} has no section #{anchor}"
+
+
+@pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s["id"])
+def test_each_system_of_chapter_01_leads_to_something_that_is_there(system):
+    """The link that the figure takes: the system's own before that of its chapter."""
+    address = LINKS.get(system["id"], LINKS.get(system["chapter"]))
+    assert address, f"{system['label']} leads nowhere: chapter 01 names neither it nor chapter {system['chapter']}"
+    assert unreachable(address) == ""
+
+
+def test_a_link_to_nothing_is_seen():
+    assert unreachable("01-chain-rule.ipynb") == "" and unreachable("01-chain-rule.ipynb#shannon-reads-further-back") == ""
+    assert unreachable("30-none.ipynb") == "there is no 30-none.ipynb"
+    assert unreachable("01-chain-rule.ipynb#eliza") == "01-chain-rule.ipynb has no section #eliza"
 
 
 @pytest.mark.parametrize("arguments, message", [

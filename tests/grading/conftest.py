@@ -4,6 +4,14 @@ from __future__ import annotations
 import pytest
 
 from course_lib.grading.sandbox.sandbox import Worker
+from tests.support.once import compared_with_once
+
+
+@pytest.fixture(scope="module")
+def once():
+    """In the tests of a file, what answers are compared with is computed once."""
+    with compared_with_once():
+        yield
 
 
 @pytest.fixture(scope="session")

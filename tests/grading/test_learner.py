@@ -143,7 +143,8 @@ def test_every_hint_is_a_condition_and_each_is_given_once(capsys, fresh):
 
 
 @pytest.mark.parametrize("prediction, measured, says", [
-    ("", 3, "nothing yet"), ((), (2000, 16000), "nothing yet"), (0.0, 94.1, "nothing yet"),
+    ("", 3, "nothing yet"), ((), (2000, 16000), "nothing yet"), (None, 94.1, "nothing yet"),
+    (0, 0, "You predicted 0; measured: 0. That is what was measured, within 2 %."), (0.0, 94.1, "You predicted 0; measured: 94.1. Your prediction is off by -94.1."),
     (20, 94.1, "You predicted 20; measured: 94.1. Your prediction is too small by a factor of 4.7."),
     (94, torch.tensor(94.1), "That is what was measured, within 2 %."), (0.5, -0.5, "off by +1"), (1.2, 1.0, "off by +0.2"),
     ((16000, 2000), (2000, 16000), "That is what was measured"), ((1000, 16000), (2000, 16000), "too small by a factor of 2"),

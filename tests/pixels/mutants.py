@@ -51,7 +51,25 @@ def masked_levels():
 
 CENTRE = "(of[0][:, None] > of[1] if kind"
 GROUPS = "return torch.arange(channels) // (channels // groups)"
+NARROW = "y = run(self.masked, torch.relu(run(self.down, torch.relu(h))))"
+TOLD = "return self.row_of(image, self.rows_above(shifted, label, whole), label, whole)"
+TOLD_BACK = """v, h = shifted, image
+        for number, layer in enumerate(self.layers):
+            v, down = layer.above(v, label, whole)
+            y = layer.beside(h, down, label, whole)
+            h = h + y if number else y
+            v = v + h
+        for layer in self.head:
+            h = layer(torch.relu(h))
+        return h"""
 DOWN = "shifted = F.pad(image, (0, 0, 1, -1))                        # row r holds row r - 1"
+
+
+
+def normalized(how):
+    """A block of PixelCNN that normalises the maps z, (B, channels, H, W), before its masked convolution."""
+    return f"z = run(self.down, torch.relu(h)); y = run(self.masked, torch.relu({how}))"
+
 
 MUTANTS: list[Mutant] = [
     # masks
@@ -68,6 +86,14 @@ MUTANTS: list[Mutant] = [
     # PixelCNN
     *faults(pixelcnn, grey, check_causal,
             ("mask B in the first layer: a pixel sees itself", 'width, first, "A"', 'width, first, "B"')),
+    *faults(pixelcnn, grey, check_causal,
+            ("normalised over height and width: the mean of a map holds the pixels to come", NARROW,
+             normalized("nn.functional.layer_norm(z, z.shape[2:])")),
+            ("normalised by groups of channels, over height and width too", NARROW,
+             normalized("nn.functional.group_norm(z, 2)"))),
+    *faults(pixelcnn, colours, check_causal,
+            ("normalised over all channels of a pixel: red reads blue in their mean", NARROW,
+             normalized("nn.functional.layer_norm(z.movedim(1, -1), z.shape[1:2]).movedim(-1, 1)"))),
     *faults(images, colours, check_causal,
             ("mask A once more at the end: the colours of the pixel are lost, and only the loss is worse",
              'MaskedConv2d(width, outputs, 1, "B", groups)', 'MaskedConv2d(width, outputs, 1, "A", groups)'),
@@ -96,14 +122,15 @@ MUTANTS: list[Mutant] = [
              "weights = weights + component.log_prob(x[..., c, None])", "pass"), seen_from=pixelcnn),
     *faults(images, colours, check_views_agree,
             ("the layout is taken for the order: all red first",
-             "torch.arange(C * H * W).view(C, H * W).T.flatten()", "torch.arange(C * H * W)"), seen_from=pixelcnn),
+             'rearrange(torch.arange(C * H * W), "(C p) -> (p C)", C=C)', "torch.arange(C * H * W)"), seen_from=pixelcnn),
 
     # two stacks
     *faults(gated, stacks, check_causal,
             ("the vertical stack is not shifted: it shows a row to itself", DOWN, "shifted = image"),
             ("shifted by two rows: the row above is lost", DOWN, "shifted = F.pad(image, (0, 0, 2, -2))"),
             ("a residual around mask A", "h = h + y if number else y                               #",
-             "h = h + y                               #")),
+             "h = h + y                               #"),
+            ("the horizontal stack feeds the vertical one, whose kernels read to the right of a pixel", TOLD, TOLD_BACK)),
     *faults(gated, coloured_stacks, check_causal,
             ("the halves of the gate have half of the groups each", "groups, above=False, copies=2)",
              "groups, above=False, copies=1)")),

@@ -8,10 +8,12 @@ import torch
 
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.contract import check_all, check_causal, check_normalized, check_views_agree
-from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, ImageModel, PixelCNN, RowLSTM
+from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, ImageModel, PixelCNN, RowLSTM, pixelcnn
 from course_lib.pixels.pixelrnn import lstm
 from course_lib.training import fit
+from tests.mutation import plant
 from tests.pixels import checks as check
+from tests.pixels.mutants import NARROW, colours, grey, normalized
 from tests.support.random import drawn, normal, rng, rows
 
 CONVOLUTIONS, RECURRENT = [PixelCNN, GatedPixelCNN], [RowLSTM, DiagonalBiLSTM]
@@ -69,6 +71,14 @@ def test_a_class_moves_every_factor_and_the_views_agree(kind):
 @pytest.mark.parametrize("kind", MODELS)
 def test_continuous_pixels(kind):
     check_causal(kind((2, 3), 4, 1, 3, conditional=MixtureOfGaussians(2)))
+
+
+def test_the_channels_of_one_pixel_may_be_normalized_within_a_colour():
+    """What leaks is the mean over pixels, or over the groups of colours; see the mutants."""
+    of_pixel = "nn.functional.layer_norm(z.movedim(1, -1), z.shape[1:2]).movedim(-1, 1)"
+    check_causal(grey(plant(pixelcnn, NARROW, normalized(of_pixel))))
+    of_colour = "nn.functional.layer_norm(z.unflatten(1, (3, -1)).movedim(2, -1), (z.shape[1] // 3,))"
+    check_causal(colours(plant(pixelcnn, NARROW, normalized(f"{of_colour}.movedim(-1, 2).flatten(1, 2)"))))
 
 
 # --- receptive fields ------------------------------------------------------------------------------------------------
@@ -151,6 +161,42 @@ def test_a_state_can_be_continued_in_two_ways(kind):
     with pytest.raises(ValueError, match="all 9 variables are known; there is no next one to predict"):
         for _ in range(6):
             state = model.update(state, torch.zeros(2).double())
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_a_value_that_does_not_fit_the_state_is_named(kind):
+    """An argument of another length than the batch, and a value that is none of the family's, as for x."""
+    model = kind((2, 2), 4, 1, 3)
+    state = model.start(2)
+    for x_i, has in ((torch.zeros(3), "(3,)"), (torch.zeros(1), "(1,)")):
+        with pytest.raises(ValueError, match=re.escape(f"x_i has shape {has}; expected a tensor of shape (2,), a value for each "
+                                                       "row of the state")):
+            model.update(state, x_i)
+    for x_i, value, at in ((torch.tensor([1.0, 7.0]), "7", 1), (torch.tensor([0.5, 1.0]), "0.5", 0), (torch.tensor([2, 1]), "2", 0)):
+        with pytest.raises(ValueError, match=re.escape(f"x_i holds {value} at [{at}]; a Bernoulli variable takes 0 or 1")):
+            model.update(state, x_i)
+    softmax = kind((2, 2), 4, 1, 3, conditional=Categorical(4))
+    with pytest.raises(ValueError, match=re.escape("x_i holds 4 at [1]; a categorical variable with 4 values takes 0..3")):
+        softmax.update(softmax.start(2), torch.tensor([3, 4]))
+    for whole in (torch.tensor([1, 0]), torch.tensor([True, False]), torch.tensor([1, 0], dtype=torch.uint8)):
+        logits = model.predict(model.update(state, whole)).logits
+        assert torch.equal(logits, model.predict(model.update(state, torch.tensor([1.0, 0.0]))).logits)
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_sampling_does_not_look_at_what_it_drew(kind, monkeypatch):
+    model = drawn(kind((2, 2), 4, 1, 3))
+    monkeypatch.setattr(type(model.conditional), "check", checks_of_a_start(type(model.conditional).check))
+    assert model.sample(3, generator=rng()).shape == (3, 4)
+
+
+def checks_of_a_start(check):
+    """`check` of a family, which fails where it is asked about a variable's value."""
+    def call(self, x, name="x", dtype=None):
+        assert name != "x_i", "each drawn value is read once more"
+        return check(self, x, name, dtype)
+
+    return call
 
 
 # --- the parts -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """The recurrent language model: the contract, its memory, prompts, its start, the slide's 'hello', streams."""
 from __future__ import annotations
 
+import re
+
 import pytest
 import torch
 from torch import nn
@@ -8,7 +10,7 @@ from torch import nn
 from course_lib import hub
 from course_lib.contract import check_all
 from course_lib.decoding import beam_search, exhaustive, greedy
-from course_lib.recurrent import Carried, RecurrentLM, nats_of_text, streams
+from course_lib.recurrent import AttentiveLM, Carried, RecurrentLM, Seq2Seq, nats_of_text, streams
 from course_lib.recurrent import truncated as truncated_module
 from course_lib.transformer import left_pad
 from tests.recurrent import checks as check
@@ -81,6 +83,23 @@ def test_sampling_is_the_parallel_pass():
         nats = nats - model.predict(state).log_prob(x[:, k])
         state = model.update(state, x[:, k])
     same(nats, -model.log_prob(x))
+
+
+@pytest.mark.parametrize("make, context", [
+    (lambda: RecurrentLM(5, 4, "gru", bos_id=0), None), (lambda: AttentiveLM(5, 4, "gru", bos_id=0), None),
+    (lambda: Seq2Seq(6, 5, 4, pad_id=0, bos_id=1, eos_id=2), torch.tensor([[3, 4, 2], [4, 2, 0]])),
+], ids=["recurrent", "attentive", "seq2seq"])
+def test_a_token_that_cannot_follow_is_refused(make, context):
+    model = make().eval()
+    state = model.start(2, context)
+    with pytest.raises(ValueError, match=r"x_i holds 9 at \[1\]; a categorical variable with 5 values takes 0\.\.4"):
+        model.update(state, torch.tensor([3, 9]))
+    with untyped():
+        for x_i in (torch.tensor([3, 4, 3]), torch.tensor([3]), torch.tensor([[3, 4]])):
+            said = re.escape(f"x_i has shape {tuple(x_i.shape)}; expected (2,), a token for each row")
+            with pytest.raises(ValueError, match=said):
+                model.update(state, x_i)
+    assert model.predict(model.update(state, torch.tensor([3, 4]))).batch_shape == (2,)
 
 
 def test_decoding_works_as_for_every_model():

@@ -14,9 +14,9 @@ from course_lib.show.architectures import _labels, make, sources
 from course_lib.show.architectures._canvas import Canvas
 from course_lib.show.drawing import FOLDER, SVG, drawing, drawings
 
-NAMES = ["bert", "birnn_cloze", "decoder_block", "dropped_arrows", "encoder_decoder", "fvsbn", "gated_pixelcnn", "gpt",
-         "look_back", "lstm", "made", "mlp", "nade", "objectives", "pixelcnn", "pixeldefend", "query_key_value",
-         "retrieval_augmented", "rnn", "skip_gram", "transformer_block"]
+NAMES = ["attentive_lm", "bert", "birnn_cloze", "decoder_block", "dropped_arrows", "encoder_decoder", "fvsbn",
+         "gated_pixelcnn", "gpt", "lda", "look_back", "lstm", "made", "mlp", "nade", "objectives", "pixelcnn",
+         "pixeldefend", "query_key_value", "retrieval_augmented", "rnn", "skip_gram", "transformer_block"]
 
 
 def test_each_source_has_its_file_and_each_file_its_source():
@@ -31,7 +31,7 @@ def test_the_stored_file_is_what_the_source_makes(name):
 
 
 @pytest.mark.parametrize("wrong, told", [("nda", "nade"), ("GPT-2", "gpt"), ("encoder-decoder", "encoder_decoder"),
-                                         ("block", "transformer_block"), ("xyz", "drawings of bert, birnn_cloze, decoder_block")])
+                                         ("block", "transformer_block"), ("xyz", "drawings of attentive_lm, bert")])
 def test_an_unknown_name_is_answered_with_the_nearest(wrong, told):
     with pytest.raises(ValueError, match=f"name is {wrong!r}; .*{told}"):
         drawing(wrong)
@@ -91,7 +91,8 @@ def test_the_faults_of_a_file_are_found(old, new, fault):
 
 # --- the text alternative --------------------------------------------------------------------------------------------
 
-SAYS = {"bert": ["[MASK]", "[CLS]", "segment", "position", "without a causal mask", "tied"],
+SAYS = {"attentive_lm": ["not with itself", "sum to one", "[h_4; c_4]", "W_cy", "Without attention"],
+        "bert": ["[MASK]", "[CLS]", "segment", "position", "without a causal mask", "tied"],
         "dropped_arrows": ["every later one", "x_1 to x_2", "pixel above", "keeps none", "crossed out"],
         "encoder_decoder": ["cross-attention", "causal mask", "shifted", "tied", "keys and values"],
         "birnn_cloze": ["gap", "forward network", "backward network", "No line comes from the gap"],
@@ -99,6 +100,7 @@ SAYS = {"bert": ["[MASK]", "[CLS]", "segment", "position", "without a causal mas
         "fvsbn": ["alpha_0^i", "sigma", "none is used twice", "Nobody reads x_4"],
         "gated_pixelcnn": ["vertical stack", "horizontal stack", "rows above", "mask A in the first layer", "leaves out"],
         "gpt": ["causal mask", "residual stream", "tied", "shifted by one"],
+        "lda": ["Dirichlet", "topic z is drawn from theta", "phi_z", "once a document", "only w is seen"],
         "look_back": ["reads both ways", "h_{t-1}", "sum to one", "context vector c_t", "Without attention"],
         "lstm": ["forget gate", "multiplied by f_t", "No matrix and no tanh", "output gate"],
         "made": ["degree", "crossed out", "p(x_3 | x_2)", "Nothing leaves x_1"],

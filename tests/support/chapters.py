@@ -1,6 +1,7 @@
 """What the tests add to nbval: numbers with a tolerance, cells in their order, and the cost of each notebook."""
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tools import nb
 
 CPU_SECONDS = 60.0
 MEBIBYTES = 2048.0
+NEIGHBOURS = 1.5                      # what runs beside a notebook never made it this many times as long
 
 
 def install():
@@ -38,7 +40,7 @@ def install():
             cost = kernel_cost(self.parent.kernel.km.provisioner.process.pid)
             cost["wall"] = self.parent.wall
             self.user_properties.append(("chapter", {"name": f"{self.parent.path.parent.name}/{self.parent.path.name}", **cost}))
-            if complaint := over_budget(cost):
+            if complaint := over_budget(cost, self.parent.path):
                 self.raise_cell_error(complaint)
 
     IPyNbFile.setup, IPyNbCell.runtest, IPyNbCell.sanitize = start_kernel, run_and_measure, compare_with_tolerance
@@ -58,13 +60,23 @@ def kernel_cost(pid: int) -> dict[str, float]:
     return {"cpu": seconds, "peak": peak}
 
 
-def over_budget(cost: dict[str, float]) -> str:
-    """The sentence that fails a notebook which takes too long or too much memory; empty if it does not."""
-    if cost["cpu"] > CPU_SECONDS:
-        return f"the notebook took {cost['cpu']:.0f} CPU-seconds; it has {CPU_SECONDS:.0f}"
+def over_budget(cost: dict[str, float], path: Path) -> str:
+    """The sentence that fails a notebook which takes too long or too much memory; empty if it does not.
+
+    The seconds are those of a machine that does nothing else, and tests on the other core add to them. So where
+    COURSE_MEASURE_AGAIN names a file, what took too long beside others is written into it, to be run once more alone:
+    `make test` does that after the tests, and then nothing is put off.
+    """
+    again = os.environ.get("COURSE_MEASURE_AGAIN")
     if cost["peak"] > MEBIBYTES:
         return f"the notebook took {cost['peak']:.0f} MiB of memory; it has {MEBIBYTES:.0f}"
-    return ""
+    if cost["cpu"] <= CPU_SECONDS:
+        return ""
+    if again and cost["cpu"] <= NEIGHBOURS * CPU_SECONDS:
+        with open(again, "a", encoding="utf-8") as file:
+            file.write(f"{path}\n")
+        return ""
+    return f"the notebook took {cost['cpu']:.0f} CPU-seconds; it has {CPU_SECONDS:.0f}"
 
 
 def in_order(items: list) -> list:

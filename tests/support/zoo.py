@@ -24,7 +24,9 @@ from course_lib.transformer import (
     BERT,
     GPT,
     BERTConfig,
+    GPTClassifier,
     GPTConfig,
+    MultipleChoice,
     QuestionAnswering,
     SequenceClassifier,
     TokenClassifier,
@@ -32,6 +34,7 @@ from course_lib.transformer import (
     TransformerConfig,
 )
 from course_lib.transformer.denoising import BART, ELECTRA, T5, XLNet
+from course_lib.transformer.rotary_gpt import RotaryGPT, RotaryGPTConfig
 from course_lib.words import BiLM, WordVectors
 
 ORDER = [2, 0, 3, 1]
@@ -72,10 +75,13 @@ MAKE = {                                                             # class -> 
     "Seq2Seq": lambda: Seq2Seq(5, 5, 4, "additive", tied=True, embedding=3),
     "BiLM": lambda: BiLM(5, 4, layers=1, dropout=0.25),
     "GPT": lambda: GPT(GPTConfig(5, window=8, bos_id=0, tied=False, **SIZE)),
+    "RotaryGPT": lambda: RotaryGPT(RotaryGPTConfig(5, window=8, bos_id=0, base=100.0, rolling=True, **SIZE)),
     "BERT": bert,
     "SequenceClassifier": lambda: SequenceClassifier(bert(), 3),
     "TokenClassifier": lambda: TokenClassifier(bert(), 3),
     "QuestionAnswering": lambda: QuestionAnswering(bert()),
+    "MultipleChoice": lambda: MultipleChoice(bert()),
+    "GPTClassifier": lambda: GPTClassifier(GPT(GPTConfig(5, window=8, bos_id=0, tied=False, **SIZE)), 3, pad_id=1),
     "Transformer": lambda: Transformer(TransformerConfig(5, 5, 0, 1, 2, d_model=4, heads=2, d_ff=6, encoder_layers=1,
                                                          decoder_layers=1, tied="all")),
     "BART": lambda: BART(dict(source=5, target=5, pad_id=0, bos_id=2, eos_id=2, d_model=4, heads=2, d_ff=6, encoder_layers=1,
@@ -106,4 +112,6 @@ def inputs(name: str) -> tuple[Tensor, ...]:
     if name in ("CPT", "Logistic", "Neural"):
         return (torch.randint(2, (3, 2), generator=generator).float(),)
     rows = torch.randint(2, (3, 4), generator=generator)
+    if name == "MultipleChoice":
+        return (torch.stack([rows, 1 - rows], dim=1),)
     return (rows + 3, rows + 3) if name in ("Seq2Seq", "Transformer", "BART", "T5") else (rows,)

@@ -41,6 +41,17 @@ def test_the_same_ids_as_hugging_faces_tokenizers(published, published_files, pr
         assert published.encode(text).tolist() == theirs.encode(text).ids, repr(text)
 
 
+def test_what_the_library_in_rust_has_learned_is_read(prose, tmp_path):
+    peers = pytest.importorskip("tokenizers")
+    theirs = peers.ByteLevelBPETokenizer()
+    theirs.train_from_iterator([prose], vocab_size=600, min_frequency=1, show_progress=False)
+    theirs.save_model(str(tmp_path))
+    ours = BytePairTokenizer.from_files(tmp_path / "vocab.json", tmp_path / "merges.txt", eos=None)
+    assert len(ours.vocabulary) == 600
+    for text in [*odd_texts(), *prose.split("\n\n")]:
+        assert ours.encode(text).tolist() == theirs.encode(text).ids, repr(text)
+
+
 def test_nothing_is_lost_by_byte_pairs(byte_pairs, prose):
     assert len(byte_pairs.vocabulary) == 400 and len(byte_symbols()) == len(set(byte_symbols())) == 256
     for text in [*odd_texts(), prose]:

@@ -73,3 +73,32 @@ def decays_matrices_alone(loop):
     loop.fit(model, torch.zeros(4, 1), epochs=1, batch_size=4, lr=0.1, weight_decay=0.5, progress=False)
     same(model.matrix.data, torch.full((2, 2), 0.95), 1e-6)
     assert (model.bias == 1).all()
+
+
+# --- what is looked at before the first step ---------------------------------------------------------------------------
+
+
+def looks_at_every_row_of_what_it_knows(module):
+    """`checked_once`: a wrong value in the last row is found, and a loss is judged by its own check alone."""
+    class Strict(torch.nn.Module):
+        def loss(self, batch):
+            return batch.sum()
+
+        def check_batch(self, batch):
+            if (batch < 0).any():
+                raise ValueError("below 0")
+
+    class Other(Strict):
+        def loss(self, batch):
+            return -batch.sum()
+
+    rows, before, module.ROWS = torch.tensor([1.0] * 9 + [-1.0]), module.ROWS, 4
+    try:
+        module.checked_once(Strict(), rows, rows.device)
+        raise AssertionError("the last row was not looked at")
+    except ValueError as error:
+        assert str(error) == "below 0"
+    finally:
+        module.ROWS = before
+    assert module.checked_once(Strict(), rows[:9], rows.device) is module.unchecked
+    assert module.checked_once(Other(), rows, rows.device) is module.nullcontext

@@ -81,6 +81,27 @@ def drops_under_masks(fused_attention):
             same(a, b)
 
 
+def is_causal_past_padding(module, long=0):
+    """Keys hidden on the left, on the right, in the middle, by head, all of them; values wider than keys."""
+    before, module.LONG = module.LONG, long
+    try:
+        q, k, v = (normal(3, 2, 6, n, seed=n, grad=True) for n in (4, 5, 9))
+        k = k[..., :4]
+        hidden = torch.ones(3, 1, 1, 6, dtype=torch.bool)
+        hidden[0, ..., :2] = hidden[1, ..., 4:] = hidden[2, ..., 1:3] = False
+        heads = hidden.repeat(1, 2, 1, 1)
+        heads[0, 1] = False                                          # no key at all
+        for mask in (hidden, heads, hidden[0, 0]):
+            both = (mask & causal_mask(6)).expand(3, 2, 6, 6)
+            got = module.fused_attention(q, k, v, mask, causal=True)
+            same(got.detach(), attention_by_loops(*(t.detach() for t in (q, k, v)), both))
+            want = module.attention(q, k, v, both)                   # its gradients are those of finite differences
+            for a, b in zip(gradients(got, (q, k, v)), gradients(want, (q, k, v))):
+                same(a, b)
+    finally:
+        module.LONG = before
+
+
 def drops_independently(drop):
     """Each component by itself, at its place modulo four as elsewhere; the mean stays, and so does the gradient's."""
     torch.manual_seed(0)
@@ -186,6 +207,31 @@ def continues_from_its_cache(thing):
              ours(torch.cat([x[[1, 1, 0]], more], dim=1), causal=True)[:, -1:])
         same(ours(more[:2], causal=True, cache=cut), ours(torch.cat([x[:, :4], more[:2]], dim=1), causal=True)[:, -1:])
     assert cache.length == 9, "the cache that was selected from changed"
+
+
+def copies_into_what_is_gone(thing):
+    """A copy may take the room of one that is gone, and of none that is there."""
+    kv, rows = normal(2, 3, 1, 4, 2), torch.tensor([2, 0, 1])
+    first = thing.KVCache(8)
+    first.append(kv)
+    kept, gone = first.select(rows), first.select()
+    room = gone.kv                                                   # held: fresh memory cannot fall on the same address
+    del gone
+    third, fourth = kept.select(rows), first.select(torch.tensor([0, 0, 1]))
+    assert third.kv is room, "the room of the copy that is gone was not used again"
+    for cache, want in ((first, kv), (kept, kv[:, rows]), (third, kv[:, rows][:, rows]), (fourth, kv[:, [0, 0, 1]])):
+        same(cache.kv[:, :, :, :4], want)
+    more = normal(2, 3, 1, 9, 2, seed=1)
+    same(third.append(more), torch.cat([kv[:, rows][:, rows], more], dim=3))      # into a larger room
+    del kept, third
+    fourth = first.select(rows)                                      # that is no room for the others
+    assert fourth.kv.shape == first.kv.shape and torch.equal(fourth.kv[:, :, :, :4], kv[:, rows])
+    first.spare.clear()
+    with torch.inference_mode():
+        fifth = first.select()
+    del fifth
+    first.select().append(kv)                                        # torch refuses what inference mode has made
+    same(first.kv[:, :, :, :4], kv)
 
 
 # --- positions -------------------------------------------------------------------------------------------------------

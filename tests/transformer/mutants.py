@@ -12,12 +12,16 @@ from course_lib.transformer import blocks as blocks_module
 from course_lib.transformer import corruption as corruption_module
 from course_lib.transformer import gpt as gpt_module
 from course_lib.transformer import positions as positions_module
+from course_lib.transformer import rotary_attention as rotary_module
+from course_lib.transformer import rotary_gpt as rotary_gpt_module
+from course_lib.transformer import task_heads as task_heads_module
 from course_lib.transformer import transformer as transformer_module
 from tests.mutation import faults
-from tests.transformer import bert_checks, padding_checks, transformer_checks
+from tests.transformer import bert_checks, padding_checks, rotary_checks, task_head_checks, transformer_checks
 from tests.transformer import checks as check
 
 A, P, B, G, T = attention_module, positions_module, blocks_module, gpt_module, transformer_module
+RA, RG = rotary_module, rotary_gpt_module
 SPLIT = 'rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads, K=self.d_model // self.heads)'
 TARGET = 'target = self.conditional.check(target, "target")'
 SOFTMAX = "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)"
@@ -64,6 +68,12 @@ MUTANTS = [
          "drop(weights, 1 - dropout if dropout else 0.0) @ v")),
     *faults(dropout_module, "attention", check.drops_weights,
         ("what is kept is not rescaled", ".mul_(65536 / (65536 - dropped))", ""), seen_from=A),
+    *faults(A, None, check.is_causal_past_padding,
+        ("the column for padding counts in the scale", "dropout, True, scale=K ** -0.5)", "dropout, True)"),
+        ("padding is read where the causal kernel runs", "masked_fill(~seen, low)", "masked_fill(~seen, 0)"),
+        ("what is padding is read, and nothing else", "masked_fill(~seen, low)", "masked_fill(seen, low)"),
+        ("before the first token the mean of padding", ".masked_fill(seen.cumsum(dim=-2) == 0, 0)", ""),
+        ("the queries of padding are silent, though they have keys", "seen.cumsum(dim=-2) == 0, 0", "~seen, 0")),
     *faults(dropout_module, "drop", check.drops_independently,
         ("one random number for four components", "bits[:x.numel()].view(x.shape)",
          "bits[::4].repeat_interleave(4)[:x.numel()].view(x.shape)"),
@@ -95,12 +105,18 @@ MUTANTS = [
     *faults(A, "MultiHeadAttention", check.drops_in_training_alone,
         ("dropout goes on in eval mode", "self.dropout if self.training else 0.0", "self.dropout"),
         ("dropout on attention weights forgotten", "self.dropout if self.training else 0.0", "0.0")),
+    *faults(A, None, check.copies_into_what_is_gone,
+        ("every copy in memory of its own", "            self.spare[:] = [self.kv]", "            self.spare[:] = []"),
+        ("a room is given away twice", "self.spare.pop() if self.spare", "self.spare[-1] if self.spare"),
+        ("a room of another size", "kv is None or tuple(kv.shape) != shape or", "kv is None or"),
+        ("what inference mode has made is written to outside of it",
+         " or kv.is_inference() != torch.is_inference_mode_enabled()", "", RuntimeError)),
     *faults(A, None, check.continues_from_its_cache,
         ("the positions of a chunk in another order", ".copy_(kv)", ".copy_(kv.roll(1, dims=3))"),
         ("what was cached is lost when the room grows", "if old is not None:", "if False:"),
         ("new positions written over the first ones", "self.kv.narrow(3, start, T)", "self.kv.narrow(3, 0, T)"),
-        ("rows of the cache are not reordered", "filled if rows is None else filled[:, rows]",
-         "filled if rows is None else filled[:, :1]"),
+        ("rows of the cache are not reordered", "torch.index_select(filled, 1, rows, out=room)",
+         "torch.index_select(filled, 1, rows.sort().values, out=room)"),
         ("the cache shared with the one it was selected from",
          "copy.length = self.length if length is None else length",
          "copy.length = self.length = self.length if length is None else length")),
@@ -241,6 +257,31 @@ MUTANTS = [
         ("the corrupted token is the target", "batch.targets[batch.chosen]", "batch.tokens[batch.chosen]"),
         ("next and not next exchanged", "(~batch.next.bool()).long()", "batch.next.long()"),
         ("the head without its norm", "F.linear(self.norm(ACTIVATIONS", "F.linear((ACTIVATIONS")),
+    *faults(task_heads_module, None, task_head_checks.reads_what_its_task_is_about,
+        ("the classifier of a text reads [CLS] without the pooler", "mask).sentence))", "mask).tokens[:, 0]))"),
+        ("the tagger gives every token the answer of the whole text",
+         "self.head(self.dropout(self.bert(tokens, token_types, mask).tokens))",
+         "self.head(self.dropout(self.bert(tokens, token_types, mask).sentence))[:, None].expand(*tokens.shape, -1)"),
+        ("start and end exchanged", "start, end = logits.unbind(dim=-1)", "end, start = logits.unbind(dim=-1)"),
+        ("an answer may lie in the padding", "logits = logits.masked_fill(~mask[..., None], -torch.inf)", "pass")),
+    *faults(task_heads_module, None, task_head_checks.gives_each_choice_a_number,
+        ("texts and rows exchanged", ".sentence)).view(tokens.shape[:2])",
+         ".sentence)).view(tokens.shape[1], tokens.shape[0]).T"),
+        ("the padding of the texts is read", "in (tokens, token_types, mask)]", "in (tokens, token_types, None)]"),
+        ("all texts are first sentences", "in (tokens, token_types, mask)]", "in (tokens, None, mask)]")),
+    *faults(task_heads_module, None, task_head_checks.reads_the_last_token,
+        ("the last place of a row, padding or not", "(place * real).argmax(dim=1)",
+         "(place + 0 * real).argmax(dim=1)"),
+        ("the first token, as [CLS] is", "(place * real).argmax(dim=1)", "0 * (place * real).argmax(dim=1)"),
+        ("the number of tokens for the place of the last one", "last = (place * real).argmax(dim=1)",
+         "last = real.sum(dim=1) - 1"),
+        ("pad_id is forgotten", "tokens != (-1 if self.pad_id is None else self.pad_id)", "tokens != -1")),
+    *faults(task_heads_module, None, task_head_checks.finds_the_best_span,
+        ("the end may come before the start", ".triu().tril(longest - 1)", ".tril(longest - 1)"),
+        ("an answer one token too long", ".tril(longest - 1)", ".tril(longest)"),
+        ("the best start and the best end, each by itself", "best = score.flatten(1).argmax(dim=1)",
+         "best = start.argmax(dim=1) * T + end.argmax(dim=1)"),
+        ("the answer may lie in the question", "if allowed is not None:", "if False:")),
     *faults(corruption_module, "mask_tokens", bert_checks.masks_as_the_paper,
         ("special tokens are chosen too", "chosen = ordinary[inside] & (u < rate)", "chosen = u < rate"),
         ("padding is chosen too", "chosen &= mask", "pass"),
@@ -261,6 +302,34 @@ MUTANTS = [
          "everything[(begin + len(document)) % len(everything)]"),
         ("pairs do not overlap: every second sentence is never first", "zip(document[:-1], document[1:])",
          "zip(document[:-1:2], document[1::2])")),
+
+    # rotary positions and a past that rolls
+    *faults(RA, None, rotary_checks.turns_queries_and_keys,
+        ("the values are turned too", "torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])",
+         "rotary(qkv, places, self.base)"),
+        ("keys alone are turned", "torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])",
+         "torch.cat([qkv[:1], rotary(qkv[1:2], places, self.base), qkv[2:]])"),
+        ("after cached keys positions begin anew", "0 if cache is None else cache.length", "0"),
+        ("the base is forgotten", "places, self.base)", "places)")),
+    *faults(RA, None, rotary_checks.keeps_the_last,
+        ("a window of one position more", "seen = min(self.length, self.window)", "seen = min(self.length, self.window + 1)",
+         RuntimeError),
+        ("the last key that may be seen is dropped with the others", "kept = min(copy.length, self.window - 1)",
+         "kept = min(copy.length, self.window - 2)", RuntimeError),
+        ("the newest are dropped, not the oldest", "copy.first = copy.length - kept", "copy.first = self.first"),
+        ("a state that is gone gives something", "if copy.first < self.first:", "if False:", IndexError)),
+    *faults(RG, None, rotary_checks.rolls_as_a_sliding_window,
+        ("read anew, whatever was asked", "if not self.config.rolling:\n            return super().update(state, x_i)",
+         "if True:\n            return super().update(state, x_i)", ValueError),
+        ("the same room for two futures", "if caches[0].length != known or caches[0].full:", "if False:"),
+        ("a step masks the first columns of a long text", "mask[:, -self.window:]", "mask[:, :self.window]")),
+    *faults(RA, None, rotary_checks.rolls_as_a_sliding_window,
+        ("the prompt's keys are lost", "rolling.kv, rolling.length, cache.kv = cache.kv,",
+         "rolling.kv, rolling.length, cache.kv = 0 * cache.kv,"), seen_from=RG),
+    *faults(step_module, None, rotary_checks.rolls_as_a_sliding_window,
+        ("a step turns nothing", "if type(attention) is RotaryAttention:", "if False:"),
+        ("a step turns by the room, not by the place", "attention.turned(qkv, cache.length)",
+         "attention.turned(qkv, cache.length - cache.first)"), seen_from=RG),
 
     # the encoder-decoder
     *faults(T, None, transformer_checks.keeps_the_contract_past_the_end,
@@ -285,6 +354,14 @@ MUTANTS = [
         ("two continuations of one target write to one cache", "if state.caches[0].length != state.length:",
          "if False:"),
         ("step by step the source's padding is read", "memory_mask=past.seen, cache=cache", "cache=cache")),
+    *faults(T, None, transformer_checks.selects_rows_with_their_sources,
+        ("rows of another source keep the source of those before", "if torch.equal(source, state.source):", "if True:",
+         ValueError),
+        ("which source a row has is not kept", "return select_rows(state._replace(caches=()), rows)._replace(caches=caches)",
+         "return select_rows(state._replace(caches=()), rows)._replace(caches=caches, source=state.source)",
+         IndexError),
+        ("the logits of the rows stay where they were", "over=state.over[rows], logits=state.logits[rows])",
+         "over=state.over[rows])")),
     *faults(T, None, transformer_checks.loss_is_the_mean_over_real_tokens,
         ("padding is in the mean of the training loss", TARGET,
          f"{TARGET}\n        real = target >= 0"),
@@ -308,7 +385,7 @@ MUTANTS = [
          "tokens != c.pad_id")),
     *faults(G, None, padding_checks.starts_after_prompts_of_unequal_length,
         ("the mask of the prompts is forgotten", "return tokens, mask.to(device)", "return tokens, None"),
-        ("prompts are never of unequal length", "if mask is None or mask.all():", "if True:")),
+        ("prompts are never of unequal length", "if mask is None or full(mask):", "if True:")),
     *faults(decoding_module, lambda m: {**padding_checks.DECODING, "greedy": m.greedy},
         padding_checks.decodes_each_prompt_as_by_itself,
         ("a pair taken for a batch of two", "len(context[0] if isinstance(context, tuple) else context)",

@@ -5,6 +5,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from course_lib.transformer import attention as module
 from course_lib.transformer.attention import (
@@ -91,6 +93,36 @@ def test_causal_by_the_kernel_is_the_causal_mask(T, S):
     same(fused_attention(q, k, v, pad, causal=True), attention(q, k, v, pad & causal_mask(T, S)))
 
 
+def test_padding_under_the_causal_kernel_is_the_mask_of_both():
+    check.is_causal_past_padding(module)
+
+
+def test_in_long_texts_no_mask_of_all_pairs_arises():
+    """No tensor, forward or backward, has as many elements as there are pairs of positions; the result is the same."""
+    T = module.LONG + 8
+    q, k, v = (normal(2, 1, T, 4, seed=s).float().requires_grad_() for s in range(3))
+    pad = torch.ones(2, 1, 1, T, dtype=torch.bool)
+    pad[0, ..., :100] = pad[1, ..., -200:] = False
+    with Largest() as largest:
+        out = fused_attention(q, k, v, pad, causal=True)
+        out.sum().backward()
+    assert largest.size < T * T / 10
+    with Largest() as largest:
+        same(out, attention(q, k, v, pad & causal_mask(T)), 1e-5)
+    assert largest.size >= T * T
+
+
+class Largest(TorchDispatchMode):
+    """Elements of the largest tensor that an operation gives."""
+
+    size = 0
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        out = operation(*args, **(kwargs or {}))
+        self.size = max(self.size, *(t.numel() for t in tree_leaves(out) if isinstance(t, torch.Tensor)), 0)
+        return out
+
+
 def test_the_scale_keeps_scores_at_unit_variance():
     """Without it the softmax of a wide head is nearly one-hot."""
     q, k = normal(4000, 1, 256), normal(4000, 8, 256, seed=1)
@@ -149,6 +181,10 @@ def test_drops_in_training_alone():
 
 def test_continues_from_its_cache():
     check.continues_from_its_cache(module)
+
+
+def test_copies_of_a_cache_share_no_room():
+    check.copies_into_what_is_gone(module)
 
 
 def test_a_query_with_no_key_gets_the_bias_alone():

@@ -1,4 +1,4 @@
-"""BERT: what it reads and what it does not, its losses and heads, its files; and what it is trained to undo."""
+"""BERT: what it reads and what it does not, its losses, its files; and what it is trained to undo."""
 from __future__ import annotations
 
 import warnings
@@ -14,14 +14,11 @@ from course_lib.transformer.bert import (
     BERT,
     BERTConfig,
     PretrainingBatch,
-    QuestionAnswering,
-    SequenceClassifier,
-    TokenClassifier,
     mask_tokens,
     sentence_pairs,
 )
 from tests.support.hugging_face import saved, store
-from tests.support.random import redrawn, rng
+from tests.support.random import rng
 from tests.support.tensors import same
 from tests.support.types import untyped
 from tests.transformer import bert_checks as check
@@ -71,44 +68,20 @@ def test_attention_weights():
     assert not any(block.attention._forward_pre_hooks for block in model.blocks)
 
 
-def test_heads():
-    bert = small_bert()
-    sentence, tagger, span = (redrawn(head) for head in (SequenceClassifier(bert, 3), TokenClassifier(bert, 4),
-                                                       QuestionAnswering(bert)))
-    encoded = bert(TOKENS, TYPES, MASK)
-    same(sentence(TOKENS, TYPES, MASK), sentence.head(encoded.sentence))
-    same(tagger(TOKENS, TYPES, MASK), tagger.head(encoded.tokens))
-    start, end = span(TOKENS, TYPES, MASK)
-    same(torch.stack([start, end], -1)[MASK], span.head(encoded.tokens)[MASK])
-    assert (start[~MASK] == -torch.inf).all() and (end[~MASK] == -torch.inf).all()
-
-
-def test_the_best_span_is_in_order_in_the_passage_and_not_too_long():
-    model = redrawn(QuestionAnswering(small_bert()), seed=3)
-    allowed = torch.tensor([[0, 0, 1, 1, 1, 1, 1, 0]]).bool().expand(3, 8) & MASK
-    start, end = (logits.detach() for logits in model(TOKENS, TYPES, MASK))
-    for longest in (1, 2, 30):
-        found = model.span(TOKENS, TYPES, MASK, allowed, longest)
-        for b in range(3):
-            pairs = [(float(start[b, i] + end[b, j]), i, j) for i in range(8) for j in range(i, min(8, i + longest))
-                     if allowed[b, i] and allowed[b, j]]
-            assert found[b].tolist() == list(max(pairs)[1:])
-
-
 @pytest.mark.slow
 def test_learns_to_fill_in():
     """A period of three tokens: what is hidden can be told from either side."""
     torch.manual_seed(0)
     model = BERT(BERTConfig(vocab_size=8, window=12, layers=2, heads=2, d_model=16, dropout=0))
     rows = torch.randint(1, 7, (64, 3)).repeat(1, 4)
-    optimiser = torch.optim.Adam(model.parameters(), 3e-3)
+    optimizer = torch.optim.Adam(model.parameters(), 3e-3)
     for step in range(200):
         read, chosen = mask_tokens(rows, 7, 8, special=[0], generator=rng(step))
         batch = PretrainingBatch(read, torch.zeros_like(rows), torch.ones_like(rows).bool(), chosen, rows)
         loss, _count = model.loss(batch)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     assert loss < 0.7
 
 
@@ -254,7 +227,6 @@ B = small_bert()
     (lambda: B.loss(PretrainingBatch(TOKENS, TYPES, MASK, MASK & False, TOKENS)), "chosen is False everywhere"),
     (lambda: BERTConfig(5, layers=0), "layers is 0; expected at least 1"),
     (lambda: BERT(BERTConfig(5, heads=5, d_model=12)), "d_model is 12, which 5 heads"),
-    (lambda: SequenceClassifier(B, 0), "classes is 0"),
     (lambda: mask_tokens(TOKENS, 1, 11, rate=0.0), "rate is 0.0"),
     (lambda: mask_tokens(TOKENS, 1, 11, shares=(0.8, 0.1, 0.2)), "shares that sum to one"),
     (lambda: mask_tokens(TOKENS, 1, 4), "tokens reach from .*; this vocabulary has 0..3"),

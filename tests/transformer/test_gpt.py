@@ -135,12 +135,12 @@ def test_learns_what_comes_next():
     model = GPT(GPTConfig(vocab_size=5, window=12, layers=1, heads=2, d_model=16, bos_id=0))
     start = torch.randint(5, (64, 3))
     rows = start.repeat(1, 4)
-    optimiser = torch.optim.Adam(model.parameters(), 1e-2)
+    optimizer = torch.optim.Adam(model.parameters(), 1e-2)
     for _ in range(150):
         loss, _ = model.loss(rows)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
     assert -model.log_prob(rows[:, 3:], rows[:, :3]).mean() / 9 < 0.2
 
 

@@ -148,6 +148,7 @@ def hub(tmp_path, monkeypatch):
     server.folder, server.asked = tmp_path / "served", []
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setattr(_files, "HUB", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setattr(_files, "_hugging_face", lambda: None)       # its way is tested in test_hub_download.py
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
     yield server
     server.shutdown()
@@ -225,6 +226,7 @@ def test_damaged_and_missing_files(tmp_path):
 
 def test_without_a_network_a_hub_id_says_what_to_do(tmp_path, monkeypatch, no_network):
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
+    monkeypatch.setattr(_files, "_hugging_face", lambda: None)
     with pytest.raises(HubError, match="could not be had .* give a folder with config.json"):
         GPT.from_pretrained("gpt2")
     assert no_network and not list(tmp_path.rglob("*.safetensors"))

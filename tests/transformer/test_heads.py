@@ -1,11 +1,13 @@
 """Heads switched off: their part of the output is gone, nothing else, and it is back afterwards."""
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 
-from course_lib.transformer import BERT, GPT, BERTConfig, GPTConfig
-from course_lib.transformer.heads import switched_off
+from course_lib.transformer import BERT, GPT, BERTConfig, GPTConfig, MultiHeadAttention
+from course_lib.transformer.heads import silenced, switched_off
 
 
 def gpt() -> GPT:
@@ -66,3 +68,21 @@ def test_a_head_that_there_is_not_is_named_and_nothing_stays_behind(pair):
         with switched_off(model, [(0, 0), pair]):
             pass
     assert not any(block.attention.out._forward_pre_hooks for block in model.blocks)
+
+
+def test_of_one_layer_of_any_model():
+    """A layer alone, self-attention and cross-attention: the same as zeros in the columns of W^O."""
+    torch.manual_seed(0)
+    layer, x, memory = MultiHeadAttention(12, 3).double(), torch.randn(2, 5, 12).double(), torch.randn(2, 4, 12).double()
+    other = copy.deepcopy(layer)
+    with torch.no_grad():
+        other.out.weight[:, 4:8] = 0
+    before = layer(x), layer(x, memory)
+    with silenced(layer, [1, 1]):
+        torch.testing.assert_close(layer(x), other(x), rtol=0, atol=1e-12)
+        torch.testing.assert_close(layer(x, memory), other(x, memory), rtol=0, atol=1e-12)
+    assert torch.equal(layer(x), before[0]) and torch.equal(layer(x, memory), before[1])
+    with silenced(layer, []):
+        assert torch.equal(layer(x), before[0])
+    with pytest.raises(ValueError, match=r"heads holds \[0, 3\]; this layer has heads 0 to 2"), silenced(layer, [3, 0]):
+        pass

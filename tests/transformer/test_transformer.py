@@ -64,6 +64,7 @@ def test_step_by_step_is_the_full_pass(norm):
 
 @pytest.mark.parametrize("proof", [
     check.scores_up_to_the_end, check.keeps_the_contract_past_the_end, check.steps_as_the_full_pass,
+    check.selects_rows_with_their_sources,
     check.loss_is_the_mean_over_real_tokens])
 def test_targets_end(proof):
     proof(transformer)

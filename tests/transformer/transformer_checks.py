@@ -85,3 +85,18 @@ def loss_is_the_mean_over_real_tokens(module):
             hidden = plain._decode(torch.tensor([[BOS, *target[:-1]]]), *plain.encode(torch.tensor([source])))
             spread = spread - plain._logits(hidden).log_softmax(-1).mean(-1).sum()
         same(smooth.loss(batch)[0], 0.8 * loss + 0.2 * spread / count)
+
+
+def selects_rows_with_their_sources(module):
+    """Beams of one source are exchanged, or rows of another source come with it: each goes on as by itself."""
+    model = redrawn(small(module)).eval()
+    first = torch.tensor([5, 6, 7, 8, 9, 10])
+    beams = model.update(model.select(model.start(3, SOURCE), torch.arange(6) // 2), first)          # two for each source
+    for rows in ([1, 0, 2, 2, 5, 4], [2, 0, 5, 5, 1, 1], [4, 1], [0, 1, 2, 3, 4, 5]):
+        rows, state = torch.tensor(rows), model.select(beams, torch.tensor(rows))
+        second = torch.arange(len(rows)) + 3
+        target = torch.stack([first[rows], second, second], dim=1)
+        whole = model.conditionals(target, SOURCE[rows // 2]).logits
+        same(model.predict(state).logits, whole[:, 1])
+        again = model.select(model.update(state, second), torch.arange(len(rows)))
+        same(model.predict(again).logits, whole[:, 2])

@@ -10,6 +10,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score, matthews_corrcoef
 
+from course_lib.tokenizers import WordPieceTokenizer
 from course_lib.transformer import BERT, GPT, BERTConfig, GPTConfig
 from tests.support.random import normal, redrawn, rng
 from tests.support.tensors import same
@@ -189,6 +190,32 @@ def scores_are_log_probabilities(option_scores):
         wanted = torch.stack([model.log_prob(option[None], prompt[None])[0] / (len(option) if per_token else 1)
                               for option in options])
         same(option_scores(model, prompt, options, per_token), wanted.detach())
+
+
+GAPS = ["the cat sat on [MASK] .", "[MASK] sat", "the [MASK]"]
+
+
+def pieces():
+    return WordPieceTokenizer.fit("the cat sat on the mat . a dog sat", size=40)
+
+
+def small_bert():
+    """With dropout, in training mode."""
+    torch.manual_seed(0)
+    return BERT(BERTConfig(len(pieces().vocabulary), window=24, layers=1, heads=2, d_model=8, dropout=0.5)).train()
+
+
+@torch.no_grad()
+def gaps_are_those_of_each_text_alone(gap_scores):
+    bert, tokenizer, words = small_bert(), pieces(), pieces().vocabulary
+    names = [name for name in ("the", "cat", "sat", "t", "d") if len(tokenizer.encode(name)) == 1]
+    assert len(names) > 1
+    got = gap_scores(bert, tokenizer, GAPS, names)
+    for text, row in zip(GAPS, got):
+        left, right = (tokenizer.encode(side).tolist() for side in text.split("[MASK]"))
+        tokens = torch.tensor([[words.bos_id, *left, words.id("[MASK]"), *right, words.eos_id]])
+        log_p = bert.eval().pretraining_logits(tokens)[0][0, len(left) + 1].log_softmax(dim=-1)
+        same(row, log_p[[tokenizer.encode(name).item() for name in names]])
 
 
 def answers_alone_count(AnswerLoss):

@@ -90,6 +90,22 @@ def test_glove_fits_and_its_biases_are_near_log_counts():
     assert model.vectors.shape == (7, 7)
 
 
+def test_glove_is_told_of_after_each_update():
+    table, seen, vectors = cooccurrences(check.corpus(40)[0], 2), [], []
+    torch.manual_seed(0)
+    model = GloVe(7, 3)
+
+    def told(*row):
+        seen.append(row)
+        vectors.append(model.vectors)
+
+    losses = model.fit_counts(table, updates=4, after_update=told)
+    assert seen == list(enumerate(losses, 1)) and torch.equal(vectors[-1], model.vectors)
+    torch.manual_seed(0)
+    shorter = GloVe(7, 3)
+    assert shorter.fit_counts(table, updates=2) == losses[:2] and torch.equal(shorter.vectors, vectors[1])
+
+
 def test_topics_are_found_and_held_out_words_judge_them():
     g, words = rng(0), list("abcdefgh")
     topics = torch.zeros(2, 8)

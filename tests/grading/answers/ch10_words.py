@@ -120,3 +120,68 @@ def _(sentences, num_words):
 @wrong("train_vectors: random numbers", called="no_text")
 def _(sentences, num_words):
     return torch.randn(num_words, 24, generator=torch.Generator().manual_seed(0))
+
+
+@right("lsa: from the eigenvectors, every axis turned round")
+def _(weights, k, queries):
+    values, V = torch.linalg.eigh(weights.double().T @ weights.double())
+    V = -V[:, values.argsort(descending=True)[:k]]
+    s = values.sort(descending=True).values[:k].clamp(min=0).sqrt()
+    return (weights.double() @ V).float(), (V * s).float(), (queries.double() @ V).float()
+
+
+@right("lsa: every second axis turned round")
+def _(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights, full_matrices=False)
+    turn = torch.tensor([(-1.0) ** j for j in range(k)])
+    V = vt[:k].T * turn
+    return u[:, :k] * turn * s[:k], V * s[:k], queries @ V
+
+
+@wrong("lsa: the rows of V for a column each", called=None)
+def _(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights, full_matrices=False)
+    return u[:, :k] * s[:k], vt[:k] * s[:k, None], queries @ vt[:k].T
+
+
+@wrong("lsa: folded in", called="query_divided")
+def _(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights, full_matrices=False)
+    return u[:, :k] * s[:k], vt[:k].T * s[:k], queries @ vt[:k].T / s[:k]
+
+
+@wrong("lsa: zeros")
+def _(weights, k, queries):
+    return torch.zeros(len(weights), k), torch.zeros(weights.shape[1], k), torch.zeros(len(queries), k)
+
+
+@right("glove_loss: a double loop")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    total = 0 * (w.sum() + w_tilde.sum() + b.sum() + b_tilde.sum())
+    for i, row in enumerate(counts.tolist()):
+        for j, x in enumerate(row):
+            if x > 0:
+                total = total + min(1, (x / maximum) ** 0.75) * (w[i] @ w_tilde[j] + b[i] + b_tilde[j] - math.log(x)) ** 2
+    return total
+
+
+@right("glove_loss: the pairs that were seen")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    i, j = counts.nonzero(as_tuple=True)
+    x = counts[i, j]
+    off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - x.log()
+    return ((x / maximum).clamp(max=1) ** 0.75 * off * off).sum()
+
+
+@wrong("glove_loss: zero")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    return 0 * w.sum()
+
+
+@wrong("glove_loss: the mean over the pairs that were seen", called="mean")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    i, j = counts.nonzero(as_tuple=True)
+    x = counts[i, j]
+    off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - x.log()
+    terms = (x / maximum).clamp(max=1) ** 0.75 * off * off
+    return terms.sum() / max(len(x), 1)

@@ -34,6 +34,54 @@ def _(W, order):
     return W.reshape(len(W), len(order), -1)[:, order].reshape(len(W), -1).abs()
 
 
+@right("words_read: forward from every word")
+def _(length, gap, kernels, dilations):
+    places = []
+    for start in range(length):
+        reached = {start} - {gap}
+        for kernel, d in zip(kernels, dilations):
+            reached = {i for i in range(length) if any(i + j * d in reached for j in range(-(kernel // 2), kernel // 2 + 1))}
+        if gap in reached:
+            places.append(start)
+    return places
+
+
+@right("words_read: by gradients of real layers")
+def _(length, gap, kernels, dilations):
+    x = torch.ones(1, 1, length, dtype=torch.double, requires_grad=True)
+    h = x
+    for kernel, d in zip(kernels, dilations):
+        weights = torch.ones(1, 1, kernel, dtype=torch.double)
+        h = torch.nn.functional.conv1d(h, weights, padding=kernel // 2 * d, dilation=d)
+    (slope,) = torch.autograd.grad(h[0, 0, gap], x)
+    return [place for place in slope[0, 0].nonzero()[:, 0].tolist() if place != gap]
+
+
+@wrong("words_read: nothing is read")
+def _(length, gap, kernels, dilations):
+    return []
+
+
+@wrong("words_read: all within the sum of the reaches", called="all_between")
+def _(length, gap, kernels, dilations):
+    reach = sum(kernel // 2 * d for kernel, d in zip(kernels, dilations))
+    return [i for i in range(max(0, gap - reach), min(length, gap + reach + 1)) if i != gap]
+
+
+@wrong("words_read: each layer reads the words themselves")
+def _(length, gap, kernels, dilations):
+    read = {gap + j * d for kernel, d in zip(kernels, dilations) for j in range(-(kernel // 2), kernel // 2 + 1)}
+    return sorted(i for i in read if 0 <= i < length and i != gap)
+
+
+@wrong("words_read: places counted from 1", called="from_one")
+def _(length, gap, kernels, dilations):
+    read = {gap}
+    for kernel, d in reversed(list(zip(kernels, dilations))):
+        read = {i + j * d for i in read for j in range(-(kernel // 2), kernel // 2 + 1) if 0 <= i + j * d < length}
+    return sorted(i + 1 for i in read if i != gap)
+
+
 @right("gap_states: a place at a time")
 def _(ahead, back, start, end):
     B, T, H = ahead.shape

@@ -606,3 +606,54 @@ def _(source, target, words):
 @wrong("train_translator: a rate of one")
 def _(source, target, words):
     return in_batches(source, target, words, lambda parameters: adam(parameters, 1.0), 20).state_dict()
+
+
+@right("clipped_step: sums over tokens, divided at the end")
+def _(grads, counts, c):
+    whole = [torch.stack([count * grad for count, grad in zip(counts, parts)]).sum(0) / sum(counts) for parts in zip(*grads)]
+    norm = torch.cat([grad.flatten() for grad in whole]).norm()
+    return [grad * (c / norm).clamp(max=1) for grad in whole], norm.item()
+
+
+@right("clipped_step: torch's own clipping")
+def _(grads, counts, c):
+    weights = torch.tensor(counts) / sum(counts)
+    held = [nn.Parameter(torch.zeros_like(grad)) for grad in grads[0]]
+    for k, parameter in enumerate(held):
+        parameter.grad = torch.einsum("m,m...->...", weights, torch.stack([part[k] for part in grads]))
+    norm = nn.utils.clip_grad_norm_(held, c)
+    return [parameter.grad for parameter in held], float(norm)
+
+
+@wrong("clipped_step: the mean over parts, by torch.stack", called="plain_mean")
+def _(grads, counts, c):
+    whole = [torch.stack(parts).mean(0) for parts in zip(*grads)]
+    norm = math.sqrt(sum(grad.square().sum().item() for grad in whole))
+    return [grad * min(1.0, c / norm) for grad in whole], norm
+
+
+@wrong("clipped_step: the norm of the norms of the parts")
+def _(grads, counts, c):
+    total = sum(counts)
+    whole = [sum(count / total * grad for count, grad in zip(counts, parts)) for parts in zip(*grads)]
+    norm = sum(math.sqrt(grad.square().sum().item()) for grad in whole)
+    return [grad * min(1.0, c / norm) for grad in whole], norm
+
+
+@wrong("clipped_step: half the limit for each of two parameters")
+def _(grads, counts, c):
+    total = sum(counts)
+    whole = [sum(count / total * grad for count, grad in zip(counts, parts)) for parts in zip(*grads)]
+    norm = math.sqrt(sum(grad.square().sum().item() for grad in whole))
+    return [grad * min(1.0, c / len(whole) / max(1e-9, grad.norm().item())) for grad in whole], norm
+
+
+@wrong("clipped_step: in place, in the first batch")
+def _(grads, counts, c):
+    total = sum(counts)
+    for parts in zip(*grads):
+        parts[0].mul_(counts[0] / total)
+        for count, grad in zip(counts[1:], parts[1:]):
+            parts[0].add_(grad, alpha=count / total)
+    norm = math.sqrt(sum(grad.square().sum().item() for grad in grads[0]))
+    return [grad * min(1.0, c / norm) for grad in grads[0]], norm

@@ -437,3 +437,51 @@ class Untied(Written):
     def __init__(self, vocab_size, window, layers, heads, d_model, d_ff, bos_id):
         super().__init__(vocab_size, window, layers, heads, d_model, d_ff, bos_id)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
+
+
+@right("left_padded: by loops")
+def _(prompts, pad):
+    P = max(map(len, prompts))
+    tokens, positions, mask = [], [], []
+    for prompt in prompts:
+        empty = P - len(prompt)
+        tokens.append([pad] * empty + prompt)
+        positions.append([0] * empty + list(range(len(prompt))))
+        mask.append([[empty <= s <= t for s in range(P)] for t in range(P)])
+    return torch.tensor(tokens), torch.tensor(positions), torch.tensor(mask)
+
+
+@right("left_padded: pad_sequence and flips")
+def _(prompts, pad):
+    rows = torch.nn.utils.rnn.pad_sequence([torch.tensor(prompt[::-1]) for prompt in prompts], True, pad).flip(1)
+    columns = torch.arange(rows.shape[1])
+    first = rows.shape[1] - torch.tensor([len(prompt) for prompt in prompts])[:, None]
+    positions = (columns - first).clamp(min=0)
+    may = (columns[None, :] <= columns[:, None]) & (columns >= first)[:, None, :] & (columns >= first)[:, :, None]
+    return rows, positions, may
+
+
+@wrong("left_padded: a causal mask and nothing else", called="padding_seen")
+def _(prompts, pad):
+    P = max(map(len, prompts))
+    tokens = torch.tensor([[pad] * (P - len(prompt)) + prompt for prompt in prompts])
+    positions = torch.tensor([[0] * (P - len(prompt)) + list(range(len(prompt))) for prompt in prompts])
+    real = torch.tensor([[False] * (P - len(prompt)) + [True] * len(prompt) for prompt in prompts])
+    return tokens, positions, torch.ones(P, P).tril().bool() & real[:, :, None]
+
+
+@wrong("left_padded: one mask for the batch")
+def _(prompts, pad):
+    P = max(map(len, prompts))
+    tokens = torch.tensor([[pad] * (P - len(prompt)) + prompt for prompt in prompts])
+    positions = torch.tensor([[0] * (P - len(prompt)) + list(range(len(prompt))) for prompt in prompts])
+    return tokens, positions, torch.ones(P, P).tril().bool().expand(len(prompts), P, P)
+
+
+@wrong("left_padded: positions of padding are the largest")
+def _(prompts, pad):
+    P = max(map(len, prompts))
+    tokens = torch.tensor([[pad] * (P - len(prompt)) + prompt for prompt in prompts])
+    real = torch.tensor([[False] * (P - len(prompt)) + [True] * len(prompt) for prompt in prompts])
+    positions = torch.where(real, real.cumsum(1) - 1, P - 1)
+    return tokens, positions, torch.ones(P, P).tril().bool() & real[:, None] & real[:, :, None]

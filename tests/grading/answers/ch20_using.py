@@ -1,7 +1,10 @@
 """Answers to the exercises of chapter 20."""
 from __future__ import annotations
 
+import itertools
 import math
+import re
+import string
 from collections import Counter
 
 import torch
@@ -158,3 +161,116 @@ def _(question, passages, share):
 @wrong("planted_passages: whoever ends with a question's word")
 def _(question, passages, share):
     return [passage[-1] in question for passage in passages]
+
+
+def _bare(text):
+    text = text.lower().translate(str.maketrans("", "", string.punctuation))
+    return re.sub(r"\b(a|an|the)\b", " ", text).split()
+
+
+def _shared(mine, true):
+    left, shared = list(true), 0
+    for word in mine:
+        if word in left:
+            left.remove(word)
+            shared += 1
+    return shared
+
+
+@right("answer_scores: from precision and recall, as the official script")
+def _(said, truths):
+    def f1(mine, true):
+        if not mine or not true:
+            return 1.0 if mine == true else 0.0
+        same = _shared(mine, true)
+        if not same:
+            return 0.0
+        precision, recall = same / len(mine), same / len(true)
+        return 2 * precision * recall / (precision + recall)
+
+    exact = [any(_bare(answer) == _bare(truth) for truth in each) for answer, each in zip(said, truths)]
+    overlap = [max(f1(_bare(answer), _bare(truth)) for truth in each) for answer, each in zip(said, truths)]
+    return 100.0 * sum(exact) / len(said), 100.0 * sum(overlap) / len(said)
+
+
+@right("answer_scores: sorted words, pair by pair")
+def _(said, truths):
+    def words(text):
+        kept = []
+        for word in text.lower().split():
+            word = word.translate({ord(sign): None for sign in string.punctuation})
+            kept += [word] if word and word not in {"a", "an", "the"} else []
+        return kept
+
+    exact, overlap = [], []
+    for answer, each in zip(said, truths):
+        mine, found = words(answer), []
+        for true in map(words, each):
+            shared = sum(min(mine.count(word), true.count(word)) for word in set(mine))
+            found.append((float(mine == true), 2 * shared / (len(mine) + len(true)) if mine or true else 1.0))
+        exact.append(max(found)[0])
+        overlap.append(max(score for _, score in found))
+    return 100 * math.fsum(exact) / len(said), 100 * math.fsum(overlap) / len(said)
+
+
+@wrong("answer_scores: zeros")
+def _(said, truths):
+    return 0.0, 0.0
+
+
+@wrong("answer_scores: exact match twice")
+def _(said, truths):
+    exact = 100.0 * sum(_bare(answer) in [_bare(truth) for truth in each] for answer, each in zip(said, truths)) / len(said)
+    return exact, exact
+
+
+@wrong("answer_scores: all words of all answers together")
+def _(said, truths):
+    exact = sum(_bare(answer) in [_bare(truth) for truth in each] for answer, each in zip(said, truths))
+    chosen = [(_bare(answer), max((_bare(truth) for truth in each), key=lambda true, answer=answer: _shared(_bare(answer), true)))
+              for answer, each in zip(said, truths)]
+    words = sum(len(mine) + len(true) for mine, true in chosen)
+    return 100.0 * exact / len(said), 200.0 * sum(_shared(*pair) for pair in chosen) / max(words, 1)
+
+
+@right("few_shot_prompt: the largest number that fits, tried from above")
+def _(examples, question, k, room, window):
+    same = " ".join(question).casefold()
+    left = [(asked, answer) for asked, answer in examples if " ".join(asked).casefold() != same]
+    for number in range(min(k, len(left)), -1, -1):
+        words = []
+        for asked, answer in left[:number]:
+            words += asked + ["answer:"] + answer + ["|"]
+        words += question + ["answer:"]
+        if len(words) + room <= window:
+            return words
+
+
+@right("few_shot_prompt: by running totals of the lengths")
+def _(examples, question, k, room, window):
+    blocks = [[*asked, "answer:", *answer, "|"] for asked, answer in examples
+              if [w.upper() for w in asked] != [w.upper() for w in question]][:k]
+    ends = itertools.accumulate(map(len, blocks))
+    fitting = sum(end + len(question) + 1 <= window - room for end in ends)
+    return [*itertools.chain(*blocks[:fitting]), *question, "answer:"]
+
+
+@wrong("few_shot_prompt: the question alone")
+def _(examples, question, k, room, window):
+    return [*question, "answer:"]
+
+
+@wrong("few_shot_prompt: what is too long is cut off behind")
+def _(examples, question, k, room, window):
+    words = [w for asked, answer in examples[:k] for w in [*asked, "answer:", *answer, "|"]]
+    return [*words, *question, "answer:"][:window - room]
+
+
+@wrong("few_shot_prompt: an example that shares a word with the question is left out")
+def _(examples, question, k, room, window):
+    words, end = [], [*question, "answer:"]
+    for asked, answer in [e for e in examples if not {w.lower() for w in e[0]} & {w.lower() for w in question}][:k]:
+        if len(words) + len(asked) + len(answer) + 2 + len(end) > window - room:
+            break
+        words += [*asked, "answer:", *answer, "|"]
+    return words + end

@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 from tests.grading.answers import CALLED, RIGHT, WRONG
 from tools import seeds
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 
 TWINS = [(id, name) for id, exercise in EXERCISES.items() for name in exercise.misconceptions]
 MANY = range(10)
@@ -22,9 +22,9 @@ POINTS = {line.split("\t")[0] for line in (ROOT / "book" / "slide-map.tsv").read
 
 
 def seeds_of(id, seeds):
-    """These seeds, or the first two of them for a class, which takes a proof of the contract and a training, and for a translator,
-    which takes two trainings of seconds. The table has more."""
-    return seeds[:2] if EXERCISES[id].of_class or id == "train_translator" else seeds
+    """These seeds, or the first two of them for a class, which takes a proof of the contract and a training, and for a translator
+    and a BERT, which take several trainings of seconds. The table has more."""
+    return seeds[:2] if EXERCISES[id].of_class or id in ("train_translator", "fine_tune_bert") else seeds
 
 
 def stub(*args):

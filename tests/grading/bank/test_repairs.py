@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.grading import EXERCISES, evaluate
+from course_lib.grading.bank.ch17_decoding import generate_beam
 from course_lib.grading.notebooks import form
 from tests.conftest import ROOT
 from tools import seeds
@@ -101,3 +102,43 @@ def test_the_translator_that_is_given_is_the_librarys():
     source, before = source[:20], bank.shifted(target[:20])
     assert (source == 0).any()
     assert torch.allclose(given(source, before), bank.predicted(librarys, source, before), atol=1e-5)
+
+
+def test_a_search_that_prunes_nothing_is_given_up_by_its_paths_and_not_by_the_clock():
+    """This twin is tried on every wrong answer to generate_beam, sentences of hundreds of words included."""
+    asked = []
+
+    def next_probs(path):
+        asked.append(len(path))
+        return {"a": 0.5, "b": 0.5}
+
+    with pytest.raises(MemoryError, match="1024 paths"):
+        generate_beam.generate_beam_reference(next_probs, ["<s>"], 3, 400, bugs={"not_pruned"})
+    assert len(asked) < 2 * generate_beam.MOST and max(asked) < 12
+
+
+def test_the_encoder_that_is_given_is_the_librarys():
+    from course_lib.grading.bank.ch18_bert import _few_labels as bank
+
+    stored = json.loads((ROOT / "course_lib" / "grading" / "solutions.json").read_text("utf-8"))["fine_tune_bert"]["source"]
+    space = {"torch": torch, "F": F, "nn": nn}
+    exec(stored, space)
+    body, (tokens, _), *_ = bank.drawn(torch.Generator().manual_seed(0))
+    given, librarys = space["Encoder"](), bank.Classifier()
+    given.load_state_dict(body)
+    librarys.load_state_dict({**body, **{f"head.{name}": one for name, one in librarys.head.named_parameters()}})
+    assert (tokens == 0).any()
+    assert torch.allclose(librarys.head(given(tokens)[:, 0]), librarys(tokens), atol=1e-5)
+
+
+def test_few_labels_name_half_of_the_words_and_the_sentences_to_be_told_the_other_half():
+    from course_lib.grading.bank.ch18_bert import _few_labels as bank
+
+    _, train, valid, new = bank.drawn(torch.Generator().manual_seed(1))
+    words = [{*one[0].flatten().tolist()} - {*range(bank.FIRST)} for one in (train, valid, new)]
+    assert not words[0] & (words[1] | words[2]) and words[1] <= words[2]
+    assert [len(one[0]) for one in (train, valid, new)] == [bank.TRAIN, bank.VALID, bank.NEW]
+    assert len(words[0]) > 0.4 * (bank.V - bank.FIRST) and (new[1].bincount(minlength=bank.CLASSES) > 60).all()
+    assert (new[0][:, 0] == bank.CLS).all() and ((new[0] == bank.SEP).sum(1) == 2).all()
+    ends = (new[0] != bank.PAD).sum(1)
+    assert all((row[:end] != bank.PAD).all() for row, end in zip(new[0], ends.tolist()))

@@ -118,7 +118,7 @@ def test_shards_cover_the_class_and_the_roster_once(folder, grade):
     for i in (1, 2, 3):
         assert grade(folder / "class", "--roster", folder / "roster.txt", "--shard", f"{i}/3", "--out",
                      folder / f"{i}.jsonl").code == 0
-    found = [line["student"] for i in (1, 2, 3) for line in lines(folder / f"{i}.jsonl")]
+    found = [line["student"] for i in (1, 2, 3) for line in lines(folder / f"{i}.jsonl") if "student" in line]
     assert sorted(found) == ["ada", "bo", "cy", "di", "eve"]
 
 
@@ -192,6 +192,45 @@ def test_a_wrong_command_is_explained(args, words, capsys):
     with pytest.raises(SystemExit) as problem:
         __main__.main(args)
     assert problem.value.code == 2 and words in capsys.readouterr().err
+
+
+def test_deadlines_exceptions_and_what_changed(folder, grade):
+    """Ada in time, Bo a day late; then Bo has an excuse, and Ada hands in half of it."""
+    pytest.importorskip("tomllib")
+    for name, when in (("ada", 1_800_000_000), ("bo", 1_800_000_000 + 90_000)):
+        os.utime(folder / "class" / name / "hw.ipynb", (when, when))
+    save(folder / "class.toml", '[deadlines]\n"01" = 2027-01-15T08:00:00Z\n[late]\npenalty = 10\n')       # 1_800_000_000
+    args = (folder / "class/ada", folder / "class/bo", "--rules", folder / "class.toml", "--json", folder / "marks.json", "--seed", 1)
+    assert grade(*args, "--csv", folder / "a.csv").code == 0
+    assert {name: (row["earned"], row["mark"]) for name, row in table(folder / "a.csv").items()} == {"ada": ("11", "11"), "bo": ("11", "8.8")}
+    save(folder / "marks.toml", '[[mark]]\nstudent = "bo"\nchapter = "01"\ndeadline = 2027-01-20T08:00:00Z\nreason = "ill"\n')
+    save(folder / "class/ada/hw.ipynb", notebook(LOGLIK))
+    found = grade(*args, "--marks", folder / "marks.toml", "--since", folder / "marks.json", "--changes", folder / "changes.csv")
+    with open(folder / "changes.csv", newline="") as file:
+        rows = [(row["student"], row["what"], row["old"], row["new"]) for row in csv.DictReader(file)]
+    assert rows == [("ada", "conditional_table", "5", "0"), ("ada", "mark", "11", "6"), ("bo", "mark", "8.8", "11")]
+    assert "bo: mark 8.8 -> 11: chapter 01: deadline 2027-01-20 08:00 +0000 (ill)" in found.err
+
+
+def test_what_the_log_knows_is_late_by_whatever_way_its_file_is_named(folder, grade, monkeypatch):
+    """The first run names the folder from here, the second from the root: the same place, the same record, the same time."""
+    pytest.importorskip("tomllib")
+    save(folder / "class.toml", '[deadlines]\n"01" = 2000-01-01T00:00:00Z\n[late]\npenalty = 100\n')
+    monkeypatch.chdir(folder)
+    assert grade("class/ada", "--out", folder / "out.jsonl").code == 0
+    monkeypatch.setattr(judges, "grade_file", lambda *_: pytest.fail("graded again"))
+    assert grade(folder / "class/ada", "--out", folder / "out.jsonl", "--rules", "class.toml", "--csv", folder / "a.csv").code == 0
+    [row] = table(folder / "a.csv").values()
+    assert (row["earned"], row["mark"]) == ("11", "0") and row["file"] == str(folder / "class/ada/hw.ipynb")
+
+
+@pytest.mark.parametrize("option, text, words", [
+    ("--rules", "[deadlines]\n", "has no deadline"), ("--marks", "[[mark]]\nstudent = 'ada'\nadd = 1\n", "has no reason"),
+    ("--since", "{}", "holds no marks"), ("--changes", "", "needs --since")])
+def test_a_rule_that_is_wrong_stops_it_before_anything_is_graded(folder, grade, monkeypatch, option, text, words):
+    monkeypatch.setattr(judges, "grade_file", lambda *_: pytest.fail("graded"))
+    found = grade(folder / "class", option, save(folder / "rules", text), "--out", folder / "out.jsonl")
+    assert found.code == 2 and words in found.err and not (folder / "out.jsonl").exists()
 
 
 def test_an_exercise_that_does_not_exist_is_explained(folder, grade):

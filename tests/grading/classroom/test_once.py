@@ -79,3 +79,5 @@ def test_what_is_asked_for():
         of_chapters(["99"])
     with pytest.raises(KeyError, match="did you mean find_leaks"):
         of_ids(["find_leak"])
+    with pytest.raises(KeyError, match="there is no exercise '04'; those of chapter 04 are nade_loglik, "):
+        of_ids(["find_leaks", "04"])

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from course_lib.grading.__main__ import file_name
 from course_lib.grading.classroom.gradescope import results
+from course_lib.grading.classroom.outputs import file_name
 from course_lib.grading.classroom.page import page
 from course_lib.grading.classroom.submission import Graded, printable
 from course_lib.grading.classroom.tables import for_spreadsheet, for_terminal

@@ -189,3 +189,13 @@ def test_a_wrong_type_is_not_taken_for_a_twin_with_right_values():
     exercise = made(complex_=("Your values are right, but they are integers.", lambda x, y, result: result.long()))
     report = run(exercise, lambda x, y: (x.exp() + y).to(torch.complex64))
     assert report.misconception is None and report.state == "wrong_shape" and "complex" in report.message
+
+
+@pytest.mark.parametrize("id, wrong", [("fvsbn_conditionals", True), ("OwnTrigram", True), ("fvsbn_sample", False)])
+def test_without_an_explanation_the_verdict_is_the_same(id, wrong):
+    exercise = EXERCISES[id]
+    bugs = list(exercise.misconceptions)[:1] if wrong else []
+    whole, short = (evaluate(id, lambda *args: exercise.solve(*args, bugs=bugs), 1, explain=explain) for explain in (True, False))
+    assert (whole.state == "right") is not wrong and bool(whole.misconception) is wrong
+    assert (short.state, short.earned, short.seed, len(short.checks)) == (whole.state, whole.earned, whole.seed, len(whole.checks))
+    assert short.misconception is None and not short.shown

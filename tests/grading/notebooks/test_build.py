@@ -153,7 +153,7 @@ def test_built_notebooks_are_in_the_normal_form_of_the_book(course):
     for path in [*course.solutions.glob("*.ipynb"), *course.exercises.glob("*.ipynb")]:
         nb = nbformat.read(path, 4)
         nbformat.validate(nb)
-        assert tool.dumps(tool.normalise(nb, path.stem)) == path.read_text()
+        assert tool.dumps(tool.normalize(nb, path.stem)) == path.read_text()
 
 
 def test_outputs_are_written_as_the_book_writes_them(course):
@@ -169,7 +169,7 @@ def test_outputs_are_written_as_the_book_writes_them(course):
                            nbformat.v4.new_output("stream", name="stdout", text="x\ny\n")]
     path.write_text(nbformat.writes(nb))
     mine = form.dumps(form.normal(form.read(path), path.stem))
-    assert mine == tool.dumps(tool.normalise(nb, path.stem))
+    assert mine == tool.dumps(tool.normalize(nb, path.stem))
     path.write_text(mine)
     assert form.dumps(form.normal(form.read(path), path.stem)) == mine
 

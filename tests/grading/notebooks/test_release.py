@@ -142,6 +142,13 @@ def test_nothing_is_written_over_without_force(course, capsys):
     assert release.run(course) == 0 and mine.read_text() != "{}"
 
 
+def test_outside_of_a_clone_it_says_where_to_run(course, capsys, tmp_path):
+    course.solutions = tmp_path / "nowhere"
+    assert release.run(course) == 1 and not course.to.exists()
+    assert capsys.readouterr().err == (f"There is no folder {tmp_path / 'nowhere'} here: release hands out the notebooks of a clone "
+                                       "of the course. Run it in one, or name its folder by --solutions.\n")
+
+
 def test_a_notebook_that_is_not_in_form_stops_the_release(course, capsys):
     made_up.change(course.solutions / "03-made-up.ipynb", lambda nb: nb["cells"].remove(made_up.of(nb, "check")))
     assert release.run(course) == 1 and not course.to.exists()
@@ -169,3 +176,23 @@ def test_the_course_itself_leaks_nothing():
     student, _ = release.bundles(pages, ROOT / "exercises")
     assert release.leaked(pages.values(), student.items()) == []
     assert len(list(release.secrets(pages.values()))) > 40
+
+
+def test_a_week_s_release_holds_that_chapter_alone(course, capsys):
+    course.chapter = ["3", "13"]
+    assert release.run(course) == 0
+    student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
+    assert sorted(student) == ["README.md", "exercises/03-made-up.ipynb", "exercises/13-made-up.ipynb", "requirements.txt"]
+    assert sorted(name for name in teacher if "/" in name) == ["solutions/03-made-up.ipynb", "solutions/13-made-up.ipynb"]
+    assert "13-made-up" in student["README.md"] and "04-made-up" not in student["README.md"]
+    course.chapter, course.to = ["99"], course.to / "other"
+    assert release.run(course) == 1 and "there is no notebook of chapter 99" in capsys.readouterr().err and not course.to.exists()
+
+
+def test_a_week_s_release_is_compared_with_the_solutions_of_all_weeks(course, capsys):
+    """A line of chapter 04's solution in the text of chapter 03 stops it."""
+    later = of_chapter("04")[0].id
+    made_up.change(next(course.solutions.glob("03-*.ipynb")), lambda nb: made_up.of(nb, "task").update(
+        source=made_up.of(nb, "task")["source"] + f"\n\ntotal_{later} = x + 1"))
+    course.chapter = ["03"]
+    assert release.run(course) == 1 and f"total_{later}" in capsys.readouterr().err

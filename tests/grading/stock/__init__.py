@@ -4,7 +4,8 @@ messages.
 A file a chapter, each with a list STOCK. An entry says what is wrong in a learner's words, so what a good message has
 to name: a property, an axis, a side, a factor, a step forgotten. Entries fall alternately into two halves: the `open`
 one is for mending the messages, the `sealed` one for measuring them afterwards. The entries of chapters 02 and 07 to 12,
-and of three exercises of 15, are of those who wrote the checks: they say that messages are there, not how well unforeseen faults are told.
+of three exercises of 15 and of one of 18 are of those who wrote the checks: they say that messages are there, not how well
+unforeseen faults are told.
 """
 from __future__ import annotations
 

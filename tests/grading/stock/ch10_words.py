@@ -78,4 +78,37 @@ def train_vectors(sentences, num_words):
                 X[word, other] += 1
     return X[:, :40]
 """),
+    wrong("lsa", "words and documents have the roots of the singular values", "open", """
+import torch
+
+def lsa(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights, full_matrices=False)
+    u, s, v = u[:, :k], s[:k].sqrt(), vt[:k].T
+    return u * s, v * s, queries @ v
+"""),
+    wrong("lsa", "the axes come from the covariance of the words", "sealed", """
+import torch
+
+def lsa(weights, k, queries):
+    centred = weights - weights.mean(0, keepdim=True)
+    u, s, vt = torch.linalg.svd(centred, full_matrices=False)
+    return u[:, :k] * s[:k], vt[:k].T * s[:k], queries @ vt[:k].T
+"""),
+    wrong("glove_loss", "every pair weighs the same", "open", """
+import torch
+
+def glove_loss(counts, w, w_tilde, b, b_tilde, maximum):
+    i, j = counts.nonzero(as_tuple=True)
+    off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - counts[i, j].log()
+    return off.square().sum()
+"""),
+    wrong("glove_loss", "the weight of a frequent pair goes on above 1", "sealed", """
+import torch
+
+def glove_loss(counts, w, w_tilde, b, b_tilde, maximum):
+    i, j = counts.nonzero(as_tuple=True)
+    x = counts[i, j]
+    off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - x.log()
+    return ((x / maximum) ** 0.75 * off ** 2).sum()
+"""),
 ]

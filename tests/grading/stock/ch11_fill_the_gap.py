@@ -20,6 +20,21 @@ def permuted_window(W, order):
     columns = [d * len(order) + k for d in range(D) for k in order]
     return W[:, columns]
 """),
+    wrong("words_read", "the kernel's reach is taken as kernel, not kernel // 2", "open", """
+def words_read(length, gap, kernels, dilations):
+    read = {gap}
+    for kernel, d in zip(reversed(kernels), reversed(dilations)):
+        read = {i + j * d for i in read for j in range(-kernel, kernel + 1) if 0 <= i + j * d < length}
+    return sorted(read - {gap})
+"""),
+    wrong("words_read", "only the farthest places of each layer are followed, the middle of the kernel is left out", "sealed", """
+def words_read(length, gap, kernels, dilations):
+    read = {gap}
+    for kernel, d in zip(reversed(kernels), reversed(dilations)):
+        k = kernel // 2
+        read = {i + j * d for i in read for j in range(-k, k + 1) if j != 0 and 0 <= i + j * d < length}
+    return sorted(read - {gap})
+"""),
     wrong("gap_states", "at the left edge the forward state is that after word 0", "open", """
 import torch
 

@@ -239,4 +239,17 @@ def clipped_ngrams(hypothesis, references, n):
     mine, theirs = grams(hypothesis), sum((grams(r) for r in references), Counter())
     return sum((mine & theirs).values()), sum(mine.values())
 """),
+    wrong("clipped_step", "the parts are added as if each were a sum already", "open", """
+def clipped_step(grads, counts, c):
+    whole = [sum(parts) for parts in zip(*grads)]
+    norm = sum(float((g ** 2).sum()) for g in whole) ** 0.5
+    return [g * min(1.0, c / norm) for g in whole], norm
+"""),
+    wrong("clipped_step", "each parameter is cut to the length by itself", "sealed", """
+def clipped_step(grads, counts, c):
+    n = sum(counts)
+    whole = [sum(k / n * g for k, g in zip(counts, parts)) for parts in zip(*grads)]
+    norm = sum(float((g ** 2).sum()) for g in whole) ** 0.5
+    return [g if g.norm() <= c else g * c / g.norm() for g in whole], norm
+"""),
 ]

@@ -177,4 +177,26 @@ def find_broken_caches(full, candidates, V, n):
                     broken.add(k)
     return sorted(broken)
 """),
+    wrong("left_padded", "positions are those of the columns", "open", """
+import torch
+
+def left_padded(prompts, pad):
+    P = max(len(p) for p in prompts)
+    tokens = torch.tensor([[pad] * (P - len(p)) + p for p in prompts])
+    real = torch.tensor([[False] * (P - len(p)) + [True] * len(p) for p in prompts])
+    positions = torch.arange(P).repeat(len(prompts), 1)
+    return tokens, positions, torch.ones(P, P).tril().bool() & real[:, None] & real[:, :, None]
+"""),
+    wrong("left_padded", "what has the number of padding is padding", "sealed", """
+import torch
+
+def left_padded(prompts, pad):
+    P = max(len(p) for p in prompts)
+    tokens = torch.full((len(prompts), P), pad)
+    for row, p in zip(tokens, prompts):
+        row[P - len(p):] = torch.tensor(p)
+    real = tokens != pad
+    positions = (real.cumsum(1) - 1) * real
+    return tokens, positions, torch.ones(P, P).tril().bool() & real[:, None] & real[:, :, None]
+"""),
 ]

@@ -1,7 +1,19 @@
 """Wrong answers to the exercises on BERT."""
 from __future__ import annotations
 
+from course_lib.grading.notebooks import form
+from tests.conftest import ROOT
 from tests.grading.stock import wrong
+
+
+def given(exercise: str) -> str:
+    """What the cell of an exercise gives: its lines before the function that is asked for."""
+    cells = form.read(ROOT / "exercises" / "18-bert.ipynb")["cells"]
+    [cell] = [one for one in cells if form.exercise(one) == exercise and form.role(one) == "answer"]
+    return "import torch\nimport torch.nn.functional as F\nfrom torch import nn\n\n" + cell["source"].partition(f"def {exercise}(")[0]
+
+
+ENCODER = given("fine_tune_bert")
 
 STOCK = [
     wrong("bert_segments", "the first [SEP] is put into segment 1", "open", """
@@ -228,5 +240,111 @@ def find_masker_fault(masker, tokens, special, mask_id):
     if abs(chosen[:, ordinary].float().mean() - 0.15) > 0.005:
         return "rate"
     return "shares" if abs((inputs[chosen] == mask_id).float().mean() - 0.8) > 0.02 else "none"
+"""),
+    wrong("best_span", "start and end are chosen each for itself", "open", """
+import torch
+
+def best_span(start, end, passage, longest):
+    i = start.masked_fill(~passage, -1e9).argmax(1)
+    j = end.masked_fill(~passage, -1e9).argmax(1)
+    return torch.stack([i, j], dim=1)
+"""),
+    wrong("best_span", "an answer may be one token too long", "sealed", """
+import torch
+
+def best_span(start, end, passage, longest):
+    found = []
+    for s, e, inside in zip(start, end, passage):
+        places = inside.nonzero().flatten().tolist()
+        pairs = [(i, j) for i in places for j in places if i <= j <= i + longest]
+        found.append(max(pairs, key=lambda pair: s[pair[0]] + e[pair[1]]))
+    return torch.tensor(found)
+"""),
+    wrong("fine_tune_bert", "the encoder is called under no_grad: only the head learns", "open", ENCODER + """
+def fine_tune_bert(body, train, valid, steps):
+    enc, head = Encoder(), nn.Linear(32, 4)
+    enc.load_state_dict(body)
+    opt = torch.optim.Adam(list(enc.parameters()) + list(head.parameters()), lr=2e-3)
+    best, out = None, None
+    for i in range(steps + 1):
+        if i % 10 == 0:
+            with torch.no_grad():
+                v = F.cross_entropy(head(enc(valid[0])[:, 0]), valid[1]).item()
+            if best is None or v < best:
+                best = v
+                out = {k: t.clone() for k, t in enc.state_dict().items()}
+                out["head.weight"] = head.weight.detach().clone()
+                out["head.bias"] = head.bias.detach().clone()
+        if i == steps:
+            return out
+        b = torch.randint(len(train[0]), (16,))
+        with torch.no_grad():
+            h = enc(train[0][b])[:, 0]
+        loss = F.cross_entropy(head(h), train[1][b])
+        opt.zero_grad(); loss.backward(); opt.step()
+"""),
+    wrong("fine_tune_bert", "the best weights are kept without a copy, so training goes on in them", "sealed", ENCODER + """
+def fine_tune_bert(body, train, valid, steps):
+    enc, head = Encoder(), nn.Linear(32, 4)
+    enc.load_state_dict(body)
+    params = list(enc.parameters()) + list(head.parameters())
+    opt = torch.optim.AdamW(params, lr=2e-3)
+    best = 1e9
+    for i in range(steps + 1):
+        if i % 10 == 0:
+            with torch.no_grad():
+                v = F.cross_entropy(head(enc(valid[0])[:, 0]), valid[1]).item()
+            if v < best:
+                best = v
+                result = dict(enc.state_dict(), **{"head.weight": head.weight, "head.bias": head.bias})
+        if i == steps:
+            break
+        b = torch.randint(len(train[0]), (16,))
+        opt.zero_grad()
+        F.cross_entropy(head(enc(train[0][b])[:, 0]), train[1][b]).backward()
+        opt.step()
+    return result
+"""),
+    wrong("fine_tune_bert", "every second step is on validation rows, so that no label is wasted", "open", ENCODER + """
+def fine_tune_bert(body, train, valid, steps):
+    m = nn.ModuleDict({"e": Encoder(), "head": nn.Linear(32, 4)})
+    m["e"].load_state_dict(body)
+    opt = torch.optim.Adam(m.parameters(), lr=3e-3)
+    def weights():
+        w = {k: t.clone() for k, t in m["e"].state_dict().items()}
+        w.update({"head." + k: t.clone() for k, t in m["head"].state_dict().items()})
+        return w
+    def loss(x, y):
+        return F.cross_entropy(m["head"](m["e"](x)[:, 0]), y)
+    best, keep = loss(*valid).item(), weights()
+    for i in range(1, steps + 1):
+        x, y = train if i % 2 else valid
+        b = torch.randperm(len(x))[:16]
+        opt.zero_grad(); loss(x[b], y[b]).backward(); opt.step()
+        if i % 10 == 0 and loss(*valid).item() < best:
+            best, keep = loss(*valid).item(), weights()
+    return keep
+"""),
+    wrong("fine_tune_bert", "a head that ends in a softmax, and cross-entropy of it", "sealed", ENCODER + """
+def fine_tune_bert(body, train, valid, steps):
+    enc = Encoder()
+    enc.load_state_dict(body)
+    head = nn.Linear(32, 4)
+    classify = lambda x: torch.softmax(head(enc(x)[:, 0]), dim=-1)
+    opt = torch.optim.AdamW([*enc.parameters(), *head.parameters()], lr=3e-3)
+    ce, best = nn.CrossEntropyLoss(), float("inf")
+    for i in range(steps + 1):
+        if i % 10 == 0:
+            v = ce(classify(valid[0]), valid[1]).item()
+            if v < best:
+                best = v
+                kept = {k: t.clone() for k, t in enc.state_dict().items()}
+                kept["head.weight"], kept["head.bias"] = head.weight.data.clone(), head.bias.data.clone()
+        if i < steps:
+            b = torch.randperm(len(train[0]))[:16]
+            opt.zero_grad()
+            ce(classify(train[0][b]), train[1][b]).backward()
+            opt.step()
+    return kept
 """),
 ]

@@ -85,4 +85,67 @@ def planted_passages(question, passages, share):
         found.append(best >= share * len(question))
     return found
 """),
+    wrong("answer_scores", "the truth may be longer than what was said, and is right all the same", "open", """
+import string
+from collections import Counter
+
+def answer_scores(said, truths):
+    def words(text):
+        kept = "".join(c for c in text.lower() if c not in string.punctuation)
+        return [w for w in kept.split() if w not in ("a", "an", "the")]
+    exact, best = 0, 0.0
+    for answer, each in zip(said, truths):
+        mine, scores = words(answer), []
+        for truth in each:
+            true = words(truth)
+            shared = sum((Counter(mine) & Counter(true)).values())
+            scores.append(2 * shared / (len(mine) + len(true)) if mine and true else float(mine == true))
+        exact += any(mine == words(truth)[:len(mine)] for truth in each)
+        best += max(scores)
+    return 100 * exact / len(said), 100 * best / len(said)
+"""),
+    wrong("answer_scores", "the F1 of letters", "sealed", """
+import string
+from collections import Counter
+
+def answer_scores(said, truths):
+    def words(text):
+        kept = "".join(c for c in text.lower() if c not in string.punctuation)
+        return [w for w in kept.split() if w not in ("a", "an", "the")]
+    exact, best = 0, 0.0
+    for answer, each in zip(said, truths):
+        mine, scores = words(answer), []
+        for truth in each:
+            true = words(truth)
+            a, b = "".join(mine), "".join(true)
+            scores.append(2 * sum((Counter(a) & Counter(b)).values()) / (len(a) + len(b)) if a and b else float(a == b))
+        exact += mine in [words(truth) for truth in each]
+        best += max(scores)
+    return 100 * exact / len(said), 100 * best / len(said)
+"""),
+    wrong("few_shot_prompt", "the words answer: and | are not counted", "open", """
+def few_shot_prompt(examples, question, k, room, window):
+    lower = lambda words: [w.lower() for w in words]
+    honest = [(a, b) for a, b in examples if lower(a) != lower(question)][:k]
+    used, prompt = len(question), []
+    for asked, answer in honest:
+        used += len(asked) + len(answer)
+        if used > window - room:
+            break
+        prompt += [*asked, "answer:", *answer, "|"]
+    return [*prompt, *question, "answer:"]
+"""),
+    wrong("few_shot_prompt", "the shortest examples first", "sealed", """
+def few_shot_prompt(examples, question, k, room, window):
+    lower = lambda words: [w.lower() for w in words]
+    honest = [(a, b) for a, b in examples if lower(a) != lower(question)]
+    honest = sorted(honest, key=lambda pair: len(pair[0]) + len(pair[1]))[:k]
+    prompt, end = [], [*question, "answer:"]
+    for asked, answer in honest:
+        longer = prompt + [*asked, "answer:", *answer, "|"]
+        if len(longer) + len(end) > window - room:
+            break
+        prompt = longer
+    return prompt + end
+"""),
 ]

@@ -1,0 +1,51 @@
+"""The copy that a site without solutions is built from: nothing of them is in it, and what is left is whole."""
+import json
+import re
+
+import pytest
+import yaml
+
+from course_lib.grading.notebooks import build, release
+from tests.conftest import ROOT
+from tools import without_solutions
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    to = tmp_path_factory.mktemp("copy") / "course"
+    without_solutions.copied(ROOT, to)
+    return to
+
+
+def pages(part):
+    """Every page of a table of contents."""
+    if isinstance(part, dict):
+        part = [part.get("root"), part.get("file"), *(each for each in part.values() if isinstance(each, list))]
+    return [part] if isinstance(part, str) else [page for each in part or () for page in pages(each)]
+
+
+def test_the_contents_lose_the_solutions_and_nothing_else(copy):
+    before, after = (pages(yaml.safe_load((root / "_toc.yml").read_text("utf-8"))) for root in (ROOT, copy))
+    assert after == [page for page in before if not page.startswith("solutions/")] and len(after) < len(before)
+    for page in after:
+        assert any((copy / f"{page}{ending}").exists() for ending in (".md", ".ipynb")), page
+    assert "sections: []" not in (copy / "_toc.yml").read_text("utf-8")
+
+
+def test_no_page_leads_to_a_solution(copy):
+    assert not (copy / "solutions").exists() and not (copy / "course_lib/grading/solutions.json").exists()
+    for path in [*copy.glob("book/**/*.md"), *copy.glob("book/*.ipynb"), *copy.glob("exercises/*.ipynb")]:
+        assert not re.search(r"\]\([^)]*solutions/", path.read_text("utf-8")), path.name
+
+
+def test_no_line_of_a_solution_is_in_an_exercise(copy):
+    path = next(copy.glob("exercises/13-*.ipynb"))
+    [solution] = [page for name, page in build.sources(ROOT / "solutions").items() if name.name == path.name]
+    assert release.leaked([solution], [(path.name, path.read_text("utf-8"))]) == []
+
+
+def test_an_exercise_keeps_all_other_cells(copy):
+    for path in sorted((ROOT / "exercises").glob("*.ipynb")):
+        before, after = (json.loads((root / "exercises" / path.name).read_text("utf-8"))["cells"] for root in (ROOT, copy))
+        links = [cell for cell in before if without_solutions.role(cell) == "solution-link"]
+        assert links and after == [cell for cell in before if cell not in links]

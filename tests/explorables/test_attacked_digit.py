@@ -1,0 +1,149 @@
+"""The attacked digit: its numbers against literal loops, its size, its words, bad input."""
+from __future__ import annotations
+
+import base64
+import json
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+
+from course_lib import hub
+from course_lib.data import load_data
+from course_lib.explorables import AttackedDigit
+from course_lib.explorables.attacked_digit import ATTACKS, CLASSIFIER, DENSITY, SHARED, SHOWN, everything, pack
+
+CLOSE = {"rtol": 0, "atol": 1e-5}
+
+
+@pytest.fixture(scope="module")
+def networks():
+    return hub.load(CLASSIFIER).double().eval(), hub.load(DENSITY).double().eval()
+
+
+@pytest.fixture(scope="module")
+def first():
+    """The first test image of each digit, found by a loop."""
+    digits = load_data("digits", grey=True)
+    found = {}
+    for image, label in zip(digits.test.long(), digits.labels["test"].tolist()):
+        found.setdefault(label, image)
+    return torch.stack([found[digit] for digit in SHOWN])
+
+
+def test_one_step_is_the_sign_of_the_gradient(networks, first):
+    classifier, _ = networks
+    for name, wanted, up in (("FGSM", torch.tensor(SHOWN), 1), ("FGSM, towards 8", torch.full((len(SHOWN),), 8), -1)):
+        x = first.double().requires_grad_()
+        F.nll_loss(classifier(x).log_softmax(dim=1), wanted, reduction="sum").backward()
+        for eps in (1, 2, 3):
+            want = (first + up * eps * x.grad.sign()).clamp(0, 16).long()
+            got = [by_attack[ATTACKS.index(name)][eps - 1].image.x for by_attack in everything().changed]
+            assert torch.equal(torch.stack(got), want)
+
+
+def test_every_change_stays_in_its_box_and_the_unchanged_image_is_the_test_image(first):
+    found = everything()
+    assert torch.equal(torch.stack([pair.image.x for pair in found.clean]), first)
+    for clean, by_attack in zip(found.clean, found.changed, strict=True):
+        assert torch.equal(clean.repaired.x, clean.image.x), "within 0 levels nothing can be repaired"
+        for by_eps in by_attack:
+            for eps, (image, repaired) in enumerate(by_eps, start=1):
+                assert (image.x - clean.image.x).abs().max() == eps and (repaired.x - image.x).abs().max() <= eps
+                assert 0 <= min(image.x.min(), repaired.x.min()) and max(image.x.max(), repaired.x.max()) <= 16
+
+
+@torch.no_grad()
+def test_pixels_classes_ranks_and_the_repair_are_those_of_whole_passes(networks):
+    """One attacked image by a literal loop: each pixel from a pass over the image, the greedy repair from 64 passes."""
+    classifier, density = networks
+    image, repaired = everything().changed[3][0][1]
+    probs = density.conditionals(image.x[None]).probs[0]             # (64, 17)
+    for i, level in enumerate(image.x.tolist()):
+        assert image.log_p[i].item() == pytest.approx(probs[i, level].log().item(), abs=1e-9)
+    aside = density.log_prob(load_data("digits", grey=True).valid).tolist()
+    now = image.x.clone()
+    for i in range(64):
+        probs = density.conditionals(now[None]).probs[0, i]
+        around = range(max(0, int(image.x[i]) - 2), min(16, int(image.x[i]) + 2) + 1)
+        now[i] = max(around, key=lambda v: probs[v].item())
+    assert torch.equal(now, repaired.x) and not torch.equal(now, image.x)
+    for seen in (image, repaired):
+        logits = classifier(seen.x[None])[0]
+        torch.testing.assert_close(seen.classes, logits.exp() / logits.exp().sum(), rtol=0, atol=1e-12)
+        lower = sum(s <= seen.log_p.sum().item() for s in aside)
+        assert seen.p == pytest.approx((1 + lower) / 351)
+
+
+def test_shares_are_those_of_the_first_test_images(networks):
+    classifier, _ = networks
+    digits = load_data("digits", grey=True)
+    x, y = digits.test[:SHARED].long(), digits.labels["test"][:SHARED]
+    right = int((classifier.classify(x) == y).sum())
+    for by_eps in everything().shares:
+        assert by_eps[0] == [right, by_eps[0][1], right] and len(by_eps) == 4
+    got = {name: by_eps[2] for name, by_eps in zip(ATTACKS, everything().shares, strict=True)}
+    assert got["PGD"][0] <= got["FGSM"][0] < got["random signs"][0], "read right, at two levels"
+    assert all(flagged == SHARED for _, flagged, _ in got.values()), "the alarm sees random signs too"
+    assert got["PGD"][2] > got["PGD"][0], "the repair helps"
+
+
+def unpacked(text: str) -> torch.Tensor:
+    return torch.from_numpy(np.frombuffer(base64.b64decode(text), "<f4").copy()).double()
+
+
+def test_the_page_holds_these_numbers_and_few_bytes():
+    w, found = AttackedDigit(), everything()
+    for sent, clean, by_attack in zip(w.digits, found.clean, found.changed, strict=True):
+        states = [(sent["clean"], clean), *((one, pair) for ours, theirs in zip(sent["changed"], by_attack, strict=True)
+                                            for one, pair in zip(ours, theirs, strict=True))]
+        for one, (image, repaired) in states:
+            torch.testing.assert_close(unpacked(one["log_p"]), image.log_p, **CLOSE)
+            assert one["repaired"]["total"] == pytest.approx(repaired.log_p.sum().item(), abs=1e-5)
+            for part, seen in ((one, image), (one["repaired"], repaired)):
+                assert [int(sign, 17) for sign in part["x"]] == seen.x.tolist()
+                torch.testing.assert_close(unpacked(part["classes"]), seen.classes, **CLOSE)
+                assert part["p"] == pytest.approx(seen.p, abs=1e-6)
+    assert len(json.dumps({k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
+
+
+def test_it_has_words():
+    w = AttackedDigit()
+    assert repr(w) == "AttackedDigit()"
+    lines = w.text().splitlines()
+    assert lines[0].startswith("Interactive figure: a 4, PGD, at most 2 levels a pixel.") and len(lines) == 11
+    assert [int(v, 17) for v in "".join(lines[1:9])] == w.result.image.x.tolist()
+    assert lines[9].startswith("It is read as 9, p = 0.") and lines[9].endswith(", flagged.")
+    assert lines[10].startswith("After the repair it is read as 4, p = ") and lines[10].endswith(", not flagged.")
+    w.eps = 0
+    assert w.text().splitlines()[0].startswith("Interactive figure: a 4, unchanged.")
+    assert w.text().splitlines()[9].startswith("It is read as 4, p = ")
+    w.eps = 1
+    assert "at most 1 level a pixel" in w.text()
+
+
+@pytest.mark.parametrize("trait, value, message", [
+    ("digit", 8, "digit is 8; expected 0 to 7"), ("attack", 5, "attack is 5; expected 0 to 4"),
+    ("eps", 4, "eps is 4; expected 0 to 3"), ("pixel", -1, "pixel is -1; expected 0 to 63")])
+def test_bad_input_is_named(trait, value, message):
+    with pytest.raises(ValueError, match=message):
+        AttackedDigit(**{trait: value})
+
+
+def test_numbers_travel_as_float32():
+    assert base64.b64decode(pack(torch.tensor([1.0, -2.0], dtype=torch.float64))) == np.array([1, -2], "<f4").tobytes()
+
+
+def test_paper_costs_more_than_seven_tenths_of_the_nats_and_the_repair_silences_the_alarm():
+    """What chapter 9 says, over all digits and changes of the figure."""
+    for clean, by_attack in zip(everything().clean, everything().changed, strict=True):
+        paper = clean.image.x == 0
+        assert 25 <= paper.sum() <= 39
+        for image, repaired in (pair for by_eps in by_attack for pair in by_eps):
+            lost = clean.image.log_p - image.log_p
+            assert lost[paper].sum() > 0.7 * lost.sum() > 0
+            assert image.p <= 0.05 < repaired.p
+    misread = [pair.repaired.read != digit for digit, by_attack in zip(SHOWN, everything().changed, strict=True)
+               for by_eps in by_attack for pair in by_eps]
+    assert any(misread)

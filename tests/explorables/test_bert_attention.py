@@ -1,0 +1,167 @@
+"""Attention in a BERT: its maps and costs against layers written out, what the page carries, and what its text says."""
+from __future__ import annotations
+
+import base64
+import json
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from course_lib import hub
+from course_lib.explorables import BertAttention, NadePixels
+from course_lib.explorables.bert_attention import SENTENCES, costs, largest, maps, pack, twin
+from course_lib.tokenizers import WordPieceTokenizer
+from course_lib.transformer import BERT, BERTConfig
+
+TEXT = "low lower lowest slow slower slowest"
+
+
+def tokenizer() -> WordPieceTokenizer:
+    return WordPieceTokenizer.fit(TEXT, size=30)
+
+
+def small(**changes) -> BERT:
+    torch.manual_seed(3)
+    bert = BERT(BERTConfig(**{"vocab_size": len(tokenizer().vocabulary), "window": 12, "layers": 3, "heads": 2, "d_model": 8,
+                              "d_ff": 12, **changes}))
+    with torch.no_grad():
+        for p in bert.parameters():
+            p.add_(0.4 * torch.randn(p.shape))
+    return bert.double().eval()
+
+
+@pytest.fixture(scope="module")
+def english() -> BertAttention:
+    return BertAttention()
+
+
+def read(bert: BERT, tokens: torch.Tensor, off=()) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """The stack for one text, head by head: weights of every layer (H, T, T), and the last vectors (T, D)."""
+    x = bert.norm(bert.tokens.weight[tokens] + bert.positions.table.weight[:len(tokens)] + bert.types.weight[0])
+    found, K = [], bert.config.d_model // bert.config.heads
+    for layer, block in enumerate(bert.blocks):
+        q, k, v = block.attention.qkv(x).chunk(3, dim=-1)
+        rows, joined = [], []
+        for h in range(bert.config.heads):
+            own = slice(h * K, (h + 1) * K)
+            scores = torch.tensor([[(a @ b).item() / math.sqrt(K) for b in k[:, own]] for a in q[:, own]], dtype=x.dtype)
+            rows.append(scores.exp() / scores.exp().sum(dim=1, keepdim=True))
+            joined.append(torch.zeros_like(v[:, own]) if (layer, h) in off else rows[-1] @ v[:, own])
+        found.append(torch.stack(rows))
+        x = block.residual1.norm(x + block.attention.out(torch.cat(joined, dim=-1)))
+        x = block.residual2.norm(x + block.feed_forward(x))
+    return found, x
+
+
+@torch.no_grad()
+def test_maps_are_the_softmax_of_queries_and_keys_in_steps():
+    bert, tokens = small(), torch.tensor([2, 7, 9, 11, 3])
+    found = maps(bert, tokens)
+    torch.testing.assert_close(found, torch.stack(read(bert, tokens)[0]), rtol=0, atol=0.5001e-4)
+    assert torch.equal((found * 10_000).round() / 10_000, found)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("off", [(), ((1, 0),), ((0, 1), (2, 0))])
+def test_costs_hide_one_word_after_the_other(off):
+    bert, tokens, mask = small(), torch.tensor([2, 7, 9, 11, 3]), 4
+    wanted = []
+    for at in range(1, 4):
+        hidden = tokens.clone()
+        hidden[at] = mask
+        logits = bert.mlm(read(bert, hidden, off)[1][at], bert.tokens.weight)
+        wanted.append((logits.exp().sum().log() - logits[tokens[at]]).item())
+    torch.testing.assert_close(costs(bert, tokens, mask, off), torch.tensor(wanted, dtype=torch.float64), rtol=0, atol=1e-10)
+
+
+def test_largest_are_in_order_and_ties_go_by_row():
+    weights = torch.tensor([[0.2, 0.8, 0.0], [0.5, 0.0, 0.5], [0.1, 0.8, 0.1]])
+    assert [(i, j) for i, j, _ in largest(weights, 4)] == [(0, 1), (2, 1), (1, 0), (1, 2)]
+    assert largest(weights, 1)[0][2] == pytest.approx(0.8)
+
+
+def test_the_twin_has_other_weights_as_wide_as_training_began_with():
+    bert = hub.load("bert-english")
+    fresh = twin(bert)
+    assert fresh.config == bert.config and not torch.equal(fresh.tokens.weight, bert.tokens.weight)
+    assert fresh.blocks[0].attention.qkv.weight.std().item() == pytest.approx(0.06, rel=0.05)
+    assert torch.equal(twin(bert).tokens.weight, fresh.tokens.weight)
+
+
+def test_the_page_carries_the_maps_in_steps():
+    w = BertAttention(small(), tokenizer(), ["slow lower"])
+    counts = np.frombuffer(base64.b64decode(w.texts[0]["trained"]), "<u2").reshape(3, 2, 6, 6)
+    expected = maps(small(), tokenizer().encode("slow lower", bos=True, eos=True))
+    assert np.array_equal(counts, (expected * 10_000).round().numpy())
+    assert pack(expected) == w.texts[0]["trained"] != w.texts[0]["untrained"]
+    assert len(w.texts[0]["untrained"]) == 4 * -(-2 * 3 * 2 * 6**2 // 3)
+    assert w.texts[0]["pieces"] == ["[CLS]", *tokenizer().split("slow lower"), "[SEP]"]
+    torch.testing.assert_close(torch.tensor(w.texts[0]["costs"][2], dtype=torch.float64),
+                               costs(small(), w._ids[0], 4, [(0, 1)]), rtol=0, atol=0.5001e-4)
+
+
+def test_it_opens_on_a_sharp_head_that_is_hardly_missed(english):
+    """The figure's point, untouched: the largest weights of its layer, and next to nothing lost without the head."""
+    w = english
+    sharp = torch.tensor([[w.sharpness_of(layer, head) for head in range(4)] for layer in range(2)])
+    rows = [max(row) for k in range(len(SENTENCES)) for row in w._maps[k][1][1, 0].tolist()]
+    assert w.sharpness_of(1, 0, untrained=True) == pytest.approx(sum(rows) / len(rows), abs=1e-12)
+    assert sharp[1, 0] > 1.5 * sum(rows) / len(rows)
+    worth = torch.tensor([[w.cost_of(layer, head) for head in range(4)] for layer in range(2)])
+    assert w.shown == [1, int(sharp[1].argmax())]
+    assert largest(w.weights)[0][:2] == (8, 9) and w.texts[0]["pieces"][8:10] == ["new", "york"]
+    assert w.weights[8, 9] > 0.8 and worth[1, 0] < 0.1 < 1 < worth.max()
+    assert int(worth.argmax()) == 1, "head 2 of layer 1, which looks at the next word, is missed most"
+    assert all(w._maps[k][1].max() < 0.6 for k in range(len(SENTENCES))), "the twin looks everywhere"
+
+
+def test_the_text_says_the_three_largest_and_what_the_head_is_worth(english):
+    w = english
+    with_it, without = w._costs[3][0], w._costs[3][1 + 1]
+    try:
+        w.sentence, w.shown, w.word, w.side = 3, [0, 1], 4, "looked at"
+        text = w.text().splitlines()
+        pieces, map_ = w.texts[3]["pieces"], w._maps[3][0][0, 1]
+        assert text[0].endswith("Layer 1, head 2: the man who sold the car paid his wife .")
+        found = sorted(((map_[i, j].item(), -i, -j) for i in range(12) for j in range(12)), reverse=True)[:3]
+        assert text[1] == "The three largest: " + "; ".join(f"{pieces[-i]} looks at {pieces[-j]} {a:.2f}" for a, i, j in found)
+        first = int(map_[:, 4].argmax())
+        assert text[2].startswith(f"sold is looked at by {pieces[first]} {map_[first, 4]:.2f}, ")
+        assert text[3].startswith(f"A hidden word costs {with_it.mean():.2f} nats in this sentence, {without.mean():.2f} with")
+        w.untrained = True
+        assert "a BERT that has read nothing" in w.text()
+        torch.testing.assert_close(w.weights, w._maps[3][1][0, 1])
+    finally:
+        w.sentence, w.shown, w.word, w.side, w.untrained = 0, [1, 0], 8, "looks", False
+
+
+def test_a_shorter_sentence_moves_the_word_that_it_lacks():
+    w = BertAttention(small(), tokenizer(), ["slow lower", "low"], word=5)
+    w.sentence = 1
+    assert w.word == len(w.texts[1]["pieces"]) - 1 < 5
+
+
+def test_what_is_stored_is_small_and_has_words(english):
+    assert repr(english) == "BertAttention()"
+    bundle = english._repr_mimebundle_()
+    assert "new looks at york 0.88" in (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
+    state = {k: v for k, v in english.get_state().items() if k not in ("_esm", "_css")}
+    assert len(json.dumps(state).encode()) <= 120_000
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: BertAttention(small()), "model and tokenizer belong together"),
+    (lambda: BertAttention(NadePixels, tokenizer()), "the figure needs a BERT"),
+    (lambda: BertAttention(small(), tokenizer(), []), "expected a list of at least one text"),
+    (lambda: BertAttention(small(), tokenizer(), "low"), "expected a list of at least one text"),
+    (lambda: BertAttention(small(), tokenizer(), ["low"] * 2000), "a page carries at most 300,000"),
+    (lambda: BertAttention(small(), tokenizer(), ["low"], sentence=1), "sentence is 1; expected 0 to 0"),
+    (lambda: BertAttention(small(), tokenizer(), ["low"], word=4), "word is 4; expected 0 to 3"),
+    (lambda: BertAttention(small(), tokenizer(), ["low"], shown=[3, 0]), r"shown is \[3, 0\]; this model has layers 0 to 2"),
+    (lambda: BertAttention(small(), tokenizer(), ["low"], side="up"), "side is 'up'; expected 'looks' or 'looked at'"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

@@ -1,0 +1,180 @@
+"""One text under every objective: the figure against the package's own functions, number by number, and in shares."""
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import scipy.stats
+import torch
+
+from course_lib.explorables import Corruptions
+from course_lib.explorables.corruptions import (
+    END,
+    MASK,
+    MOST,
+    NAMES,
+    OBJECTIVES,
+    READINGS,
+    RIGHT,
+    SENTINELS,
+    SHARES,
+    TEXTS,
+    VOCABULARY,
+    cut,
+    half_even,
+    numbers_of,
+    task,
+)
+from course_lib.transformer.corruption import mask_tokens
+from course_lib.transformer.denoising import (
+    document_rotation,
+    gap_sentences,
+    order_masks,
+    replace,
+    restore,
+    sentence_permutation,
+    span_corruption,
+    split_sentences,
+    text_infilling,
+    token_deletion,
+    token_masking,
+)
+
+OWN = ["cats purr", "one .", ". . . .", "a b a b a b a b a b a b a b a b a b a b a b a b"]
+SIGNS = [MASK, *SENTINELS]
+
+
+def by_the_library(name: str, paper: int, words: list[str], numbers, share: int, monkeypatch) -> tuple:
+    """What is read and told, and the places with a loss, by the package's functions, which draw from `numbers`."""
+    known = [*SIGNS, *dict.fromkeys([*VOCABULARY, *words])]
+    ids = {token: i for i, token in enumerate(known)}
+    text, T, rate = torch.tensor([ids[t] for t in words]), len(words), (share or paper) / 100
+    one = lambda: next(numbers)                                                          # noqa: E731
+    some = lambda shape: torch.tensor([one() for _ in range(math.prod(shape))], dtype=torch.float64).view(shape)  # noqa: E731
+    with monkeypatch.context() as patch:
+        patch.setattr(torch, "rand", lambda shape, **_: some(shape))
+        patch.setattr(torch, "randint", lambda high, shape, **_: (some(shape) * high).long())
+        patch.setattr(torch, "randperm", lambda n, **_: some((n,)).argsort())
+        patch.setattr(torch, "poisson", lambda mean, **_: torch.tensor(scipy.stats.poisson.ppf(one(), mean.item())))
+        if name in ("BERT", "RoBERTa", "ELECTRA"):
+            if name == "ELECTRA":
+                u, f, r = some((3, T))
+                draws, chosen = torch.tensor([ids[t] for t in known[len(SIGNS):]])[(r * (len(known) - len(SIGNS))).long()], u < rate
+                read = replace(text, chosen, torch.where(f < RIGHT, text, draws))
+                return words_of(known, read.tokens), [str(int(one)) for one in read.replaced], list(range(T))
+            read, chosen = mask_tokens(text[None], ids[MASK], len(known), [ids[s] for s in SENTINELS], rate=rate)
+            return words_of(known, read[0]), words_of(known, text[chosen[0]]), chosen[0].nonzero()[:, 0].tolist()
+        if name == "T5":
+            pair = span_corruption(text, [ids[s] for s in SENTINELS], rate, 3.0)
+            assert torch.equal(restore(*pair, [ids[s] for s in SENTINELS]), text)
+            return words_of(known, pair.read), words_of(known, pair.target), []
+        read = {"BART: masked": lambda: token_masking(text, ids[MASK], rate), "BART: deleted": lambda: token_deletion(text, rate),
+                "BART: infilled": lambda: text_infilling(text, ids[MASK], rate, 3.0),
+                "BART: permuted": lambda: sentence_permutation(text, ids[END]) if END in ids else text,
+                "BART: rotated": lambda: document_rotation(text)}[name]()
+        return words_of(known, read), words, []
+
+
+def words_of(known: list[str], tokens) -> list[str]:
+    return [known[i] for i in tokens.tolist()]
+
+
+@pytest.mark.parametrize("objective", [i for i, name in enumerate(NAMES) if name not in ("XLNet", "Pegasus")],
+                         ids=lambda i: NAMES[i])
+def test_what_is_drawn_is_what_the_package_draws_from_the_same_numbers(objective, monkeypatch):
+    name, paper, _ = OBJECTIVES[objective]
+    seen = set()
+    for text in [*TEXTS, *OWN]:
+        words = cut(text)
+        for seed in range(6):
+            for share in SHARES:
+                found = task(objective, words, seed, 1 + seed % 3, share)
+                numbers = numbers_of(objective, seed, 1 + seed % 3)
+                assert (found.reads, found.tells, found.at) == by_the_library(name, paper, words, numbers, share, monkeypatch)
+                assert found.losses == (len(found.at) or len(found.tells))
+                seen.add(" ".join(found.reads))
+    assert len(seen) > 12, "the draws differ"
+
+
+def test_xlnet_tells_each_word_from_those_that_its_masks_let_it_read():
+    words = cut(TEXTS[0])
+    for seed in range(20):
+        found = task(NAMES.index("XLNet"), words, seed)
+        order = [found.turn.index(k + 1) for k in range(len(words))]
+        query = order_masks(order)[1]
+        turn = torch.tensor(found.turn)
+        assert torch.equal(query, turn[None] < turn[:, None])
+        assert found.reads == words and found.tells == [words[i] for i in order] and found.at == list(range(len(words)))
+
+
+def test_pegasus_takes_the_sentence_that_the_package_takes():
+    for text in [*TEXTS, "a b . c d e . b c f ."]:
+        ids = {token: i for i, token in enumerate(dict.fromkeys(cut(text)))}
+        parts = [part.tolist() for part in split_sentences(torch.tensor([ids[t] for t in cut(text)]), ids[END])]
+        gaps, found = gap_sentences(parts), task(NAMES.index("Pegasus"), cut(text), 0)
+        assert [ids[t] for t in found.tells] == gaps.target[0]
+        assert found.reads == [t for i, part in enumerate(parts)
+                               for t in ([MASK] if i in gaps.chosen else [list(ids)[k] for k in part])]
+    assert task(NAMES.index("Pegasus"), cut("one sentence ."), 0) == (["one", "sentence", "."], [], [], [])
+
+
+def test_the_same_words_are_chosen_by_all_that_choose_words_and_only_berts_stay():
+    differ = 0
+    for seed in range(20):
+        for reading in (1, 2):
+            t = Corruptions(TEXTS[2], seed=seed, reading=reading, share=50).tasks
+            chosen = set(t["RoBERTa"].at)
+            assert {i for i, token in enumerate(t["BART: masked"].reads) if token == MASK} == chosen
+            assert t["BART: deleted"].reads == [w for i, w in enumerate(cut(TEXTS[2])) if i not in chosen]
+            assert {i for i, label in enumerate(t["ELECTRA"].tells) if label == "1"} <= chosen
+            if reading == 1:
+                first = t["BERT"]
+                assert t["RoBERTa"] == first
+            assert t["BERT"] == first
+            differ += t["RoBERTa"] != first
+    assert differ == 20
+
+
+def test_losses_for_a_hundred_tokens_are_those_expected():
+    """Drawn shares within four standard errors; the others exactly."""
+    w, T = Corruptions(TEXTS[1]), len(cut(TEXTS[1]))
+    for share in SHARES:
+        w.share = share
+        losses = w.losses
+        for name in ("BERT", "RoBERTa"):
+            p = (share or 15) / 100
+            assert abs(losses[name] / 100 - p) < 4 * math.sqrt(p * (1 - p) / (READINGS * T))
+        covered = half_even((share or 15) / 100 * T)
+        spans = max(1, half_even(covered / 3))
+        assert losses["T5"] == pytest.approx(100 * (covered + spans + 1) / T)
+        assert all(losses[name] == 100 for name in NAMES if name in ("ELECTRA", "XLNet") or name.startswith("BART"))
+        assert losses["Pegasus"] == pytest.approx(100 * 7 / T)
+
+
+def test_what_is_stored_is_small_and_has_words():
+    w = Corruptions()
+    assert repr(w) == "Corruptions()" and w.tasks["BERT"].tells == ["bakes", "bread", END]
+    bundle = w._repr_mimebundle_()
+    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
+    assert "BERT. Reads: the cook [M] warm bread . she sells the [M] . it rains [M] | tells: bakes bread . | losses: 3, " in text
+    assert "ELECTRA. Reads: the cook milk warm bread . she sells the bread . it rains slices | tells: 0 0 1 0" in text
+    assert "XLNet. Reads: the(" in text
+    assert len(json.dumps({k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: Corruptions("one"), "words has 1 tokens; expected 2 to 24"),
+    (lambda: Corruptions("a " * (MOST + 1)), "words has 25 tokens; expected 2 to 24"),
+    (lambda: Corruptions(["two words", "x"]), "words holds 'two words'; a word has 1 to 14 characters, no space"),
+    (lambda: Corruptions("a [M] b"), r"words holds '\[M\]'; .* none of the signs"),
+    (lambda: Corruptions("a <X>"), "words holds '<X>'"),
+    (lambda: Corruptions("a " + "b" * 15), "words holds 'b+'"),
+    (lambda: Corruptions(seed=-1), "seed is -1; expected 0 to 9999"),
+    (lambda: Corruptions(reading=0), "reading is 0; expected 1 to 100"),
+    (lambda: Corruptions(share=15), "share is 15; expected 0, 30, 50"),
+    (lambda: Corruptions(row=11), "row is 11; expected 0 to 10"),
+])
+def test_bad_input_is_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

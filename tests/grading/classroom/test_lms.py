@@ -1,0 +1,90 @@
+"""Marks on the way back into Moodle, Canvas and nbgrader: the platform's own columns as they were, and the marks in theirs."""
+import argparse
+import csv
+import io
+from fractions import Fraction
+
+import pytest
+
+from course_lib.grading.classroom.lms import canvas, check, moodle, nbgrader, read_sheet
+from course_lib.grading.classroom.marking import Mark
+from course_lib.grading.classroom.roster import read_roster
+from course_lib.grading.classroom.submission import Graded
+from course_lib.grading.judge.report import Report
+from tests.grading.classroom.test_intake import CANVAS, MOODLE, SHEET
+from tests.grading.submissions import save
+
+ONE, LEAKS = "bernoulli_chain_loglik", "find_leaks"
+WORKSHEET = ('Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed","Last modified (grade)",'
+             '"Feedback comments"\n'
+             '"Participant 501","Mo Lee",mo@uni.org,"Submitted for grading",,100.00,Yes,-,\n'
+             '"Participant 503",=cruz,zoe@uni.org,"No submission",,100.00,Yes,-,\n')
+
+
+def record(student, earned, possible=6):
+    return Graded(student, "a", reports=[Report(ONE, "right" if earned == possible else "wrong_value", earned, possible, None,
+                                               "<b>what a student wrote</b>")])
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def sheet(tmp_path, text):
+    return read_sheet(str(save(tmp_path / "roster.csv", text)))
+
+
+@pytest.mark.parametrize("text", [MOODLE, SHEET, CANVAS, WORKSHEET, "student;id\nada;1\nbo;2\n"])
+def test_a_sheet_names_the_students_that_the_roster_names(tmp_path, text):
+    found = sheet(tmp_path, text)
+    assert [one for one in found.students if one] == read_roster(str(tmp_path / "roster.csv")).students
+    assert len(found.rows) == len(found.students) == text.count("\n") - 1
+
+
+def test_moodles_worksheet_gets_grade_and_comments_on_its_scale(tmp_path):
+    text = moodle(sheet(tmp_path, WORKSHEET), [record("Mo Lee", 4), record("=cruz", 6)], {}, "x")
+    mo, cruz = rows(text)
+    assert mo["Grade"] == "66.67" and cruz["Grade"] == "100" and mo["Feedback comments"] == f"{ONE}: wrong value (4 of 6)"
+    before = rows(WORKSHEET)
+    for name in before[0]:
+        if name not in ("Grade", "Feedback comments"):
+            assert [mo[name], cruz[name]] == [row[name] for row in before]      # as they were, what looks like a formula too
+    assert "student wrote" not in text
+
+
+def test_moodles_participants_get_a_column(tmp_path):
+    found = rows(moodle(sheet(tmp_path, MOODLE), [record("Mo Lee (mo@uni.org)", 4), record("Zoë de la Cruz", 6)],
+                        {"Mo Lee (mo@uni.org)": Mark({ONE: Fraction(7, 2)})}, "Chapter 1"))
+    assert [(row["ID number"], row["Email address"], row["Chapter 1"]) for row in found] == [
+        ("77", "mo@uni.org", "3.5"), ("78", "mo.lee@uni.org", ""), ("79", "zoe@uni.org", "6")]
+
+
+def test_canvas_keeps_who_is_who_and_the_scale_of_the_assignment(tmp_path):
+    records = [record("Lee, Mo", 3), record("de la Cruz, Zoë", 6), record("O'Neil, Bo-Ann", 0)]
+    found = rows(canvas(sheet(tmp_path, CANVAS), records, {}, "hw"))
+    assert list(found[0]) == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw (123)"]
+    assert [row["hw (123)"] for row in found] == ["10", "5", "10", "0"] and found[0]["Student"] == "    Points Possible"
+    assert [row["ID"] for row in found[1:]] == ["7001", "7002", "7003"] and found[2]["Student"] == "de la Cruz, Zoë"
+    found = rows(canvas(sheet(tmp_path, CANVAS), records[:1], {}, "Chapter 1"))
+    assert list(found[0])[-1] == "Chapter 1" and [row["Chapter 1"] for row in found] == ["6", "3", "", ""]
+
+
+def test_nbgraders_columns():
+    both = Graded("ada", "a", reports=[Report(ONE, "right", 6, 6), Report(LEAKS, "wrong_value", 2, 5)])
+    mark = Mark({ONE: Fraction(3), LEAKS: Fraction(2)}, Fraction(1), 1, ("late",))
+    first, second = rows(nbgrader([both], {"ada": mark}))
+    assert (first["assignment"], first["student_id"], first["raw_score"], first["late_submission_penalty"], first["score"],
+            first["max_score"]) == ("01-chain-rule", "ada", "6", "3", "3", "6")
+    assert (second["assignment"], second["score"], second["max_score"]) == ("03-fvsbn", "3", "5")
+    assert [row["score"] for row in rows(nbgrader([both], {}))] == ["6", "2"]
+
+
+@pytest.mark.parametrize("option, text, words", [
+    ("moodle", None, "needs --roster"), ("canvas", None, "needs --roster"), ("moodle", "student\nada\n", "participants or its grading"),
+    ("canvas", MOODLE, "has First name, Surname"), ("moodle", "ada\nbo\n", "has no header")])
+def test_a_roster_of_another_kind_stops_it(tmp_path, option, text, words):
+    roster = str(save(tmp_path / "roster.csv", text)) if text else None
+    args = argparse.Namespace(**{"moodle": None, "canvas": None, "roster": roster, option: "out.csv"})
+    with pytest.raises(ValueError, match=f"--{option}|has no header") as problem:
+        check(args)
+    assert words in str(problem.value)

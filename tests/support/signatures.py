@@ -1,0 +1,101 @@
+"""The signatures of the library, checked in every call of every test, at a fraction of the cost of jaxtyping's own decorator.
+
+That one binds the arguments, checks them, and checks them again together with the result: a third of the time of tests
+that make small calls. Here each argument and the result is checked once, with the same checker, the axes of one call
+remembered for all of it. A function without annotations stays as it is.
+"""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from types import CodeType
+from typing import Any, get_type_hints
+
+import jaxtyping
+from beartype import beartype
+from beartype.roar import BeartypeCallHintViolation
+from jaxtyping import AnnotationError, TypeCheckError, config, install_import_hook
+
+AXES = jaxtyping.jaxtyped("context")                    # inside, an axis has one length
+KNOWN: dict[tuple[str, CodeType], tuple[Callable, Callable]] = {}     # of functions within functions, which are made again and again
+
+
+def install(package: str) -> None:
+    """Every function of the package that is imported from now on is `checked`."""
+    jaxtyping.jaxtyped = checked                        # which the hook writes above each of them
+    install_import_hook(package, "beartype.beartype")
+
+
+def checked(thing: Any = None, *, typechecker: Any = None) -> Any:
+    """The function, or the dataclass, whose calls are checked. `typechecker` is what the hook gives, and is beartype."""
+    if thing is None:
+        return checked
+    if isinstance(thing, type):
+        if is_dataclass(thing) and getattr(thing.__init__, "__globals__", {}).get("__name__") != __name__:
+            thing.__init__ = checked(thing.__init__)
+        return thing
+    if not thing.__annotations__:
+        return thing
+    known = thing.__module__, thing.__code__                # two modules may hold the same lines, of different classes
+    takes, gives = KNOWN.get(known) or KNOWN.setdefault(known, checks_of(thing))
+
+    @functools.wraps(thing)
+    def call(*args, **kwargs):
+        __tracebackhide__ = True
+        if config.jaxtyping_disable:
+            return thing(*args, **kwargs)
+        with AXES:
+            try:
+                takes(*args, **kwargs)
+            except Exception as error:
+                refuse(thing, error, args, kwargs)
+            result = thing(*args, **kwargs)
+            try:
+                gives(result)
+            except Exception as error:
+                refuse(thing, error, args, kwargs)
+            return result
+
+    return call
+
+
+def checks_of(function: Callable) -> tuple[Callable, Callable]:
+    """Two functions that do nothing but refuse: one the wrong arguments, one the wrong result."""
+    signature = inspect.signature(function)
+    bare = [one.replace(annotation=inspect.Parameter.empty, default=one.default if one.default is one.empty else None)
+            for one in signature.parameters.values()]
+    hints = {name: resolved(hint, function) for name, hint in function.__annotations__.items()}
+    result = hints.pop("return", Any)
+    scope: dict[str, Any] = {}
+    exec(f"def takes{signature.replace(parameters=bare, return_annotation=signature.empty)}: pass\n"
+         "def gives(result): pass", scope)
+    takes, gives = scope["takes"], scope["gives"]
+    takes.__defaults__, takes.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    takes.__annotations__, gives.__annotations__ = hints, {"result": result}
+    for one in (takes, gives):
+        one.__module__ = function.__module__
+    return beartype(takes), beartype(gives)
+
+
+def resolved(hint: Any, function: Callable) -> Any:
+    """The annotation that a text means where the function stands; Any where it means nothing there, a class of another
+    function for one."""
+    def of(value):
+        return value
+
+    of.__annotations__ = {"value": hint}
+    try:
+        return get_type_hints(of, function.__globals__, include_extras=True)["value"]
+    except Exception:
+        return Any
+
+
+def refuse(function: Callable, error: Exception, args: tuple, kwargs: dict[str, Any]) -> None:
+    """Raise what a wrong call deserves: TypeCheckError for a value, Python's own words for a number of arguments."""
+    if isinstance(error, BeartypeCallHintViolation):
+        raise TypeCheckError(f"{function.__module__}.{function.__qualname__}: {error}") from error
+    if not isinstance(error, AnnotationError):
+        inspect.signature(function).bind(*args, **kwargs)
+    raise error

@@ -1,0 +1,91 @@
+"""Rotary positions in a GPT, and generation past the window with a past that rolls."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib import hub
+from course_lib.contract import check_all
+from course_lib.decoding import beam_search, greedy
+from course_lib.transformer import (
+    RollingCache,
+    RotaryAttention,
+    RotaryGPT,
+    rotary_attention,
+    rotary_gpt,
+)
+from tests.support.types import untyped
+from tests.transformer import rotary_checks as check
+from tests.transformer.rotary_checks import small
+
+
+def test_contract():
+    line = str(check_all(small(rotary_gpt, vocab_size=3, layers=1, rolling=True), length=3))
+    assert "causal, normalised (sum of p over 27 states = 1.000000), both views agree" in line
+
+
+def test_queries_and_keys_are_turned():
+    check.turns_queries_and_keys(rotary_attention)
+
+
+def test_the_cache_keeps_the_last_positions():
+    check.keeps_the_last(rotary_attention)
+
+
+def test_rolling_is_sliding_window_attention():
+    check.rolls_as_a_sliding_window(rotary_gpt)
+
+
+def test_by_default_the_window_is_read_anew():
+    check.reads_anew_unless_told(rotary_gpt)
+
+
+def test_a_hook_waits_for_calls_and_changes_nothing():
+    """The step that leaves calls out, and the one that makes them."""
+    model, called = small(rotary_gpt, rolling=True), []
+    short = greedy(model, 12)
+    handle = model.blocks[1].attention.register_forward_hook(lambda *_: called.append(1))
+    assert torch.equal(greedy(model, 12).tokens, short.tokens) and len(called) == 12
+    handle.remove()
+
+
+def test_beams_roll():
+    """One beam is greedy search; of several the best has the probability of its own steps."""
+    model = small(rotary_gpt, rolling=True)
+    assert torch.equal(beam_search(model, 12, beams=1).tokens[:, 0], greedy(model, 12).tokens)
+    found = beam_search(model, 12, beams=3)
+    text = torch.cat([torch.tensor([0]), found.tokens[0, 0]])
+    with torch.no_grad():
+        log_p = check.sliding_window(model, text)
+    assert log_p[:-1].gather(1, text[1:, None]).sum().item() == pytest.approx(found.log_prob.item(), abs=1e-6)
+
+
+def test_positions_are_relative():
+    """Padding on either side, of any width, gives a row what it gets alone."""
+    model = small(rotary_gpt)
+    alone = model(torch.tensor([[5, 1, 2]]))[0]
+    for tokens, mask in (([0, 0, 5, 1, 2], [0, 0, 1, 1, 1]), ([5, 1, 2, 0, 0], [1, 1, 1, 0, 0])):
+        mask = torch.tensor([mask]).bool()
+        torch.testing.assert_close(model(torch.tensor([tokens]), mask)[mask], alone)
+
+
+def test_is_stored_and_loaded(tmp_path):
+    model, tokens = small(rotary_gpt, rolling=True), torch.tensor([[1, 2]])
+    hub.save(model, tmp_path, "one", hub.Card(*["words"] * 4))
+    again = hub.load(tmp_path / "one")
+    assert again.config == model.config and torch.equal(again(tokens), model(tokens))
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: RotaryAttention(9, 3), "the width of a head is 3; expected an even one"),
+    (lambda: RotaryAttention(8, 2)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "memory was given"),
+    (lambda: RollingCache(0), "window is 0"),
+    (lambda: RollingCache(3).append(torch.zeros(2, 1, 1, 4, 2)), "kv has 4 positions after 0; past the window of 3"),
+    (lambda: small(rotary_gpt)(torch.tensor([[1, 2, 3]]), torch.tensor([[1, 0, 1]]).bool()), "padding between tokens"),
+    (lambda: small(rotary_gpt)(torch.zeros(1, 6).long()), "the window of this GPT has 5"),
+    (lambda: RotaryGPT.from_pretrained("gpt2"), "gpt2 cannot be read as a RotaryGPT"),
+    (lambda: small(rotary_gpt).save_pretrained("x"), "a RotaryGPT has no place in GPT-2's format"),
+])
+def test_bad_input_is_named(make, message):
+    with untyped(), pytest.raises(ValueError, match=message):
+        make()

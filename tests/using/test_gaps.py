@@ -1,0 +1,28 @@
+"""Names in a gap, scored by a frozen BERT."""
+from __future__ import annotations
+
+import pytest
+import torch
+
+from course_lib.using import gap_scores
+from tests.using import checks as check
+
+
+def test_scores_are_those_of_each_text_alone():
+    check.gaps_are_those_of_each_text_alone(gap_scores)
+
+
+def test_weights_and_mode_stay():
+    bert = check.small_bert()
+    before = [p.clone() for p in bert.parameters()]
+    gap_scores(bert, check.pieces(), check.GAPS, ["t"])
+    assert bert.training and all(torch.equal(p, q) for p, q in zip(bert.parameters(), before))
+
+
+@pytest.mark.parametrize("texts, names, message", [
+    (["the cat"], ["a"], "a text with 0 gaps"), (["[MASK] [MASK]"], ["a"], "a text with 2 gaps"),
+    ([], ["a"], "0 texts"), (check.GAPS, [], "names 0"), (check.GAPS, ["a a"], "'a a', 2 pieces"),
+    (["[MASK] " + "the cat sat " * 20], ["a"], "expected at most 24")])
+def test_bad_input_is_named(texts, names, message):
+    with pytest.raises(ValueError, match=message):
+        gap_scores(check.small_bert(), check.pieces(), texts, names)
