@@ -11,7 +11,7 @@ NOTEBOOKS := $(wildcard book/*.ipynb exercises/*.ipynb solutions/*.ipynb)
 NBVAL := --nbval --nbval-current-env --nbval-cell-timeout 120
 PYTEST := $(VENV) -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-.PHONY: help book serve lab address test test-fast notebooks exercises seeds peers bench reproduce lint colab binder clean python venv venv-book
+.PHONY: help book serve pdf zip lab address test test-fast notebooks exercises seeds peers bench reproduce lint colab binder clean python venv venv-book
 
 help:   ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
@@ -24,6 +24,12 @@ serve:   ## show the built book on localhost [PORT=8000]
 	@test -f _build/html/index.html || $(MAKE) --no-print-directory book
 	@.venv-book/bin/python tools/make_book.py serve $(PORT)
 
+pdf: venv book   ## print the book to _build/from-the-chain-rule-to-bert.pdf (with Chromium)
+	@$(VENV) tools/print_book.py
+
+zip: book   ## the built book in one file, to be read without a network
+	@.venv-book/bin/python tools/make_book.py zip
+
 lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888]
 	@$(PYTHON) tools/make_venv.py .venv requirements.txt --package --also requirements-lab.txt
 	@.venv/bin/jupyter lab --ServerApp.root_dir="$(CURDIR)" --port=$(if $(filter file,$(origin PORT)),8888,$(PORT)) book/01-chain-rule.ipynb
@@ -32,7 +38,9 @@ address: venv   ## write the address of a fork into buttons, badges and set-up c
 	@$(VENV) tools/address.py $(if $(URL),"$(URL)" --branch "$(BRANCH)")
 
 test: venv book   ## everything: library, notebooks, pages in a browser
-	@COURSE_SITE_IS_BUILT=1 $(PYTEST) $(NBVAL) tests $(NOTEBOOKS)
+	@rm -f _build/again.txt
+	@COURSE_SITE_IS_BUILT=1 COURSE_MEASURE_AGAIN="$(CURDIR)/_build/again.txt" $(PYTEST) $(NBVAL) tests $(NOTEBOOKS)
+	@test ! -s _build/again.txt || xargs $(VENV) -m pytest $(NBVAL) < _build/again.txt     # too long beside others: now alone
 
 test-fast: venv   ## the part that takes less than two minutes
 	@$(PYTEST) -m "not slow and not site and not browser" tests

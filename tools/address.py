@@ -1,19 +1,22 @@
-"""The repository's address, in every place that needs it.
+"""The repository's address, and whose course it is, in every place that needs them.
 
     python tools/address.py https://github.com/someone/course [--branch main]     write it
     python tools/address.py                                                       say it, and what does not have it
 
-_config.yml holds it. From there the set-up cells of all notebooks take it (what Colab installs), and the launch badges of
-the README. The book's own buttons ask _config.yml when it is built; they leave Colab out where the cells say something else.
+_config.yml holds both: `repository`, and `author`, names with commas between them. From there the set-up cells of all
+notebooks take the address (what Colab installs), the launch badges of the README, CITATION.cff and pyproject.toml, the last
+two with the names. What is empty is left out. The book's own buttons ask _config.yml when it is built; they leave Colab out where the cells say something else.
 """
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import sys
 from pathlib import Path
 
 import nbformat
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -42,12 +45,46 @@ def written(text: str, url: str, branch: str) -> str:
     return text
 
 
+def people(root: Path) -> list[str]:
+    """Whose course it is, by _config.yml: none where nobody is named."""
+    named = yaml.safe_load((root / "_config.yml").read_text("utf-8")).get("author") or ""
+    return [name.strip() for name in named.split(",") if name.strip()]
+
+
+def citation(text: str, url: str, names: list[str]) -> str:
+    """The text of CITATION.cff with these names and this address. The format asks for an author: without a name the course."""
+    title = re.search(r'(?m)^title: "([^":]*)', text)[1]
+    authors = "".join(f"  - name: {json.dumps(name, ensure_ascii=False)}\n" for name in names or [title])
+    text = re.sub(r"(?m)^authors:\n(?:  .*\n)+", lambda _: f"authors:\n{authors}", text)
+    text = re.sub(r"(?m)^repository-code: .*\n", "", text)
+    return text + (f'repository-code: "{url}"\n' if url else "")
+
+
+def package(text: str, url: str, names: list[str]) -> str:
+    """The text of pyproject.toml with these names and this address, without a line for what is empty."""
+    text = re.sub(r"(?m)^authors = .*\n", "", text)
+    text = re.sub(r"(?m)^\[project\.urls\]\nRepository = .*\n\n", "", text)
+    if names:
+        listed = ", ".join(f"{{ name = {json.dumps(name, ensure_ascii=False)} }}" for name in names)
+        text = re.sub(r"(?m)^license = .*\n", lambda m: f"{m[0]}authors = [{listed}]\n", text, count=1)
+    section = f'[project.urls]\nRepository = "{url}"\n\n' if url else ""
+    return text.replace("[project.optional-dependencies]\n", f"{section}[project.optional-dependencies]\n", 1)
+
+
 def stale(root: Path, write: bool = False) -> list[str]:
-    """The notebooks and the page whose address is not the one of _config.yml, by name; rewritten if `write`."""
+    """The files whose address or names are not those of _config.yml; rewritten if `write`."""
     home, found = setup_cell.repository(root), []
+    for name, as_it_should_be in (("CITATION.cff", citation), ("pyproject.toml", package)):
+        path = root / name
+        old = path.read_text("utf-8")
+        new = as_it_should_be(old, home.get("url") or "", people(root))
+        if new != old:
+            found.append(name)
+            if write:
+                path.write_text(new, "utf-8")
     for path in sorted(path for folder in FOLDERS for path in (root / folder).glob("*.ipynb")):
         old = path.read_text("utf-8")
-        new = nb.dumps(nb.normalise(nbformat.reads(old, 4), path.stem, home))
+        new = nb.dumps(nb.normalize(nbformat.reads(old, 4), path.stem, home))
         if new != old:
             found.append(path.relative_to(root).as_posix())
             if write:

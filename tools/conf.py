@@ -30,6 +30,7 @@ suppress_warnings = ["myst.domains"]
 html_theme = "sphinx_book_theme"
 html_favicon = str(_root / _book["html"]["favicon"])
 html_sourcelink_suffix = ""
+html_baseurl = _book["html"]["baseurl"]
 _options = {**_sphinx["config"]}
 _repository = _book["repository"]
 html_theme_options = {

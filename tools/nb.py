@@ -49,7 +49,7 @@ def stable(text: str) -> str:
     return text
 
 
-def normalise(nb, stem: str, repository: dict | None = None):
+def normalize(nb, stem: str, repository: dict | None = None):
     """Put the notebook in normal form, in place. With a repository, refresh its set-up cell too."""
     if repository is not None:
         put_setup_cell(nb, repository)
@@ -192,13 +192,13 @@ def main(arguments=None) -> int:
             run(path, nb)
         if options.verb == "check":
             complaints = nb_form.problems(nb, path)
-            if dumps(normalise(nb, path.stem, repository)) != old:
+            if dumps(normalize(nb, path.stem, repository)) != old:
                 complaints.insert(0, f"not in normal form: run `python tools/nb.py norm {path}`")
             for complaint in complaints:
                 print(f"{path}: {complaint}")
             bad += len(complaints)
             continue
-        new = dumps(normalise(nb, path.stem, repository))
+        new = dumps(normalize(nb, path.stem, repository))
         if new != old:
             path.write_text(new, "utf-8")
             print("wrote", path)

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 WORDS_A_MINUTE, SECONDS_A_LINE, MINUTES_AN_EQUATION, MINUTES_A_FIGURE, STEP = 200, 6, 0.5, 0.5, 5
@@ -50,7 +51,12 @@ class Task:
 
 
 def cells(path: Path) -> list[dict]:
-    """The cells of a notebook, each with its source as one text."""
+    """The cells of a notebook, each with its source as one text. It is read again only if it has changed: many ask."""
+    return _cells(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _cells(path: Path, _: int) -> list[dict]:
     return [{**cell, "source": "".join(cell["source"])} for cell in json.loads(path.read_text("utf-8"))["cells"]]
 
 

@@ -24,30 +24,54 @@ SHOWN = (
     "made-binarized-mnist-8000",                                     # chapter 06
     "lstm-tiny-shakespeare",                                         # chapter 07
     "gru-tiny-shakespeare",                                          # chapter 07
+    "speed-rnn-step", "speed-lstm-step", "speed-gru-step",           # chapter 07
+    "speed-recurrent-reading", "speed-recurrent-drawing",            # chapter 07
+    "copying",                                                       # chapter 07
     "pixels-digits",                                                 # chapter 08
+    "pixels-digits-seconds",                                         # chapter 08
+    "colours-cifar10",                                               # chapter 08
+    "speed-pixels-scoring",                                          # chapter 08
     "attacks-digits",                                                # chapter 09
+    "clothes-and-digits",                                            # chapter 09
     "word-vectors",                                                  # chapter 10
     "word-documents",                                                # chapter 10
     "word-topics",                                                   # chapter 10
+    "word-settings",                                                 # chapter 10
+    "cloze-english",                                                 # chapter 11
     "multitask-ewt",                                                 # chapter 11
     "elmo-english",                                                  # chapter 11
-    "elmo-ewt",                                                      # chapter 11
+    "elmo-ewt", "elmo-ewt-tuned",                                    # chapter 11
+    "speed-text-convolution",                                        # chapter 11
+    "looking-back-tiny-shakespeare",                                 # chapter 12
     "seq2seq-multi30k",                                              # chapter 12
+    "gpt-agreement-seeds",                                           # chapter 13
+    "residual-depth",                                                # chapter 15
     "translation-multi30k-800",                                      # chapter 15
     "translation-multi30k",                                          # chapter 15
-    "gpt-tiny-shakespeare",                                          # chapter 16
+    "habits-multi30k",                                               # chapter 15
+    "gpt-tiny-shakespeare", "gpt-tiny-shakespeare-long",            # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16
     "speed-gpt-cache",                                               # chapter 16
-    "bert-english",                                                  # chapter 18
-    "bert-ewt",                                                      # chapter 18
-    "bert-sst2",                                                     # chapter 18
-    "bag-of-words-sst2",                                             # chapter 18
-    "objectives-stories",                                            # chapter 19
+    "bert-english", "bert-english-twin",                             # chapter 18
+    "bert-ewt", "bert-ewt-tuned",                                    # chapter 18
+    "using-reviews",                                                 # chapter 18
+    "objectives-stories", "masks-stories",                           # chapter 19
     "noises-stories",                                                # chapter 19
+    "conditional-stories",                                           # chapter 19
+    "deberta-terms",                                                 # chapter 19
+    "using-layers",                                                  # chapter 20
     "using-probing",                                                 # chapter 20
     "using-retrieval",                                               # chapter 20
+    "using-tuning",                                                  # chapter 20
+    "using-adaptation", "using-forgetting",                          # chapter 20
+    "using-few", "using-heads",                                      # chapter 20
     "using-answers",                                                 # chapter 20
 )
+
+CURVES = ("pixels-digits-seconds", "looking-back-tiny-shakespeare", "residual-depth",
+          "bert-english")                                            # whose curves a chapter reads
+CHOSEN = ("habits-multi30k", "lstm-tiny-shakespeare", "gru-tiny-shakespeare")  # whose settings a chapter reads
+CLOCKED = ("seq2seq-multi30k",)                                      # whose seconds by the clock a chapter reads
 
 
 def copy(records: list[dict], papers: dict[str, Any]) -> str:
@@ -61,7 +85,9 @@ def copy(records: list[dict], papers: dict[str, Any]) -> str:
             shown[name] = {"unit": record["clock"], "note": f"{record['title']}. {record['text']}",
                            "command": record["command"], "rows": rows, "papers": []}
             continue
-        rows = [{key: row[key] for key in ("model", "parameters", "test")} for row in record["rows"]]
+        kept = ("model", "parameters", "test", *(("curve",) if name in CURVES else ()),
+                *(("settings",) if name in CHOSEN else ()), *(("seconds",) if name in CLOCKED else ()))
+        rows = [{key: row[key] for key in kept if key in row or key != "curve"} for row in record["rows"]]      # counts have none
         beside = [{key: figure[key] for key in ("model", "value", "authors", "source", "by") if key in figure}
                   for figure in papers["figure"] if figure["data"] == record["data"]["name"] and "value" in figure]
         shown[name] = {key: record[key] for key in ("unit", "note", "command")} | {"rows": rows, "papers": beside}

@@ -44,13 +44,15 @@ WAITING = """\
 Runs that are written and tested on small data, and take more hours than anybody had for them so far. Each is one command, which
 goes on where it was if it is stopped; `--device cuda` takes it to a GPU."""
 WORDS = """\
-What the stored vectors of 10,000 English words are worth, and the topics of addresses (chapter 10). Lists of words are measured over
-the words that are among them; the intervals are at 95 %."""
+What the stored vectors of 10,000 English words are worth, and the topics of addresses (chapter 10); rows of symbols
+written backwards (chapter 12). Lists of words are measured over the words that are among them; intervals are at 95 %."""
 USING = """\
-What a trained model's layers hold, which passages are found, and what a passage in front of a reader is worth (chapter 20)."""
+What a trained model's layers hold, which passages are found, and what a passage in front of a reader is worth (chapter 20); what
+a stored BERT is worth on reviews (chapter 18)."""
 SPEED = """\
 CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. Ratios
-hold across machines better than times do. `make bench` measures all of it."""
+hold across machines better than times do. `make bench` measures all of it; pytorch-made and nanoGPT,
+which no package index has, where the folder PEERS holds their repositories."""
 
 
 def read(results: Path = RESULTS, papers: Path = PAPERS) -> tuple[list[dict], dict[str, Any]]:
@@ -202,10 +204,10 @@ def speed(record: dict) -> list[str]:
 def words(record: dict) -> list[str]:
     """The table of one record of chapters 10 and 20: a figure a row, or one for each list of words with how much of it is known."""
     lists = [] if "mean" in record["rows"][0]["test"] else list(record["rows"][0]["test"])
-    lines = [(row["model"], *(listed(row["test"][name]) for name in lists)) if lists else (row["model"], measured(row))
-             for row in record["rows"]]
+    lines = [(row["model"], *(listed(row["test"][name]) for name in lists)) if lists else
+             (row["model"], measured(row), asked(row) if "target" in row else "") for row in record["rows"]]
     environment = machine(record["environment"])
-    return [*filled(("model", *(lists or [record["unit"]])), lines), "", f"{record['unit']}. {record['note']}" if lists else record["note"], "", f"`{record['command']}` · seed {record['seed']} · {environment}"]
+    return [*filled(("model", *(lists or [record["unit"], "asked"])), lines), "", f"{record['unit']}. {record['note']}" if lists else record["note"], "", f"`{record['command']}` · seed {record['seed']} · {environment}"]
 
 
 def listed(found: dict) -> str:

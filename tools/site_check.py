@@ -1,4 +1,4 @@
-"""What is wrong with a built site, read from its files alone: links, anchors, assets, ids, alt text, maths, widgets.
+"""What is wrong with a built site, read from its files alone: links, anchors, assets, ids, alt text, maths, widgets, weight.
 
     python tools/site_check.py _build/html
 
@@ -7,12 +7,13 @@ Prints one line for each fault and fails if there is one.
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import re
 import sys
 import urllib.parse
 from collections import Counter
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from lxml import html
@@ -26,6 +27,8 @@ RAW = re.compile(
 FILE_NAME = re.compile(r"\S*\.(png|svg|jpe?g|gif)", re.I)
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
+HEAVY = 1_500_000                                                    # bytes of a page with all that it shows, as they are sent
+PACKED = {".png", ".jpg", ".gif", ".webp", ".woff", ".woff2"}        # no smaller when they are compressed
 
 
 class Page:
@@ -51,7 +54,7 @@ class Site:
 
     def problems(self) -> list[str]:
         """One sentence for each fault: the page, then what is wrong."""
-        checks = (self.dead_links, outside_assets, double_ids, alt_texts, raw_maths, widgets, reported)
+        checks = (self.dead_links, outside_assets, double_ids, alt_texts, raw_maths, widgets, reported, weight)
         found = []
         for path, page in self.pages.items():
             for check in checks:
@@ -126,6 +129,22 @@ def widgets(page: Page):
 def reported(page: Page):
     for tag in page.tree.find_class("problematic") + page.tree.find_class("system-message"):
         yield f"a fault that Sphinx wrote into the page: {' '.join(tag.text_content().split())[:80]}"
+
+
+def weight(page: Page):
+    """Compressed, as web hosts send text; pictures that come late are counted with the others."""
+    named = (urllib.parse.urlsplit(url) for tag, url in references(page)
+             if tag.tag != "a" and not set(tag.get("rel", "").split()) & NAMES_ONLY)
+    files = {(page.path.parent / urllib.parse.unquote(each.path)).resolve() for each in named if each.path and not each.scheme}
+    heavy = sum(sent(path) for path in {page.path, *files} if path.is_file())
+    if heavy > HEAVY:
+        yield f"weighs {heavy:,} bytes as it is sent; {HEAVY:,} are the most"
+
+
+@cache
+def sent(path: Path) -> int:
+    """Bytes of a file on their way, compressed with gzip where that makes it smaller."""
+    return path.stat().st_size if path.suffix in PACKED else len(gzip.compress(path.read_bytes(), compresslevel=6))
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@
     python tools/slide_map.py --check    fail if the page is stale or a row points to something that is not there
 
 In slide-map.tsv, one row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an
-anchor), the library's symbols, the tests and the practice ("demo: #section ...; exercise: id ..."). Several entries are
-separated by spaces. In slides.tsv, one row a slide: see tools/slides.py.
+anchor), the library's symbols, the tests and the practice ("demo: #section ...; exercise: id ...; question: words of it").
+Several entries are separated by spaces; the words are of one question of the chapter, and of no other.
+Every point is practised by an exercise or a question. In slides.tsv, one row a slide: see tools/slides.py.
 """
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +39,8 @@ DECKS = {
 }
 CHAPTERS = {number: c["title"] for number, c in chapters().items()}
 FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
-PRACTICE = re.compile(r"demo:( #[a-z0-9-]+)+(; exercise:( [A-Za-z0-9_]+)+)?|exercise:( [A-Za-z0-9_]+)+")
+PRACTICE = re.compile(r"(?!;)(demo:( #[a-z0-9-]+)+)?((^|; )exercise:( [A-Za-z0-9_]+)+)?((^|; )question: [^;\t]+)?")
+QUESTION = re.compile(r"<details><summary>(\d+)\. (.*?)</summary>", re.S)
 ADDED = {"01": {"part-one-pixels", "part-two-text"}, "04": {"prove-it"},                           # by the course
          "03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}
 
@@ -82,12 +85,15 @@ def link(heading: str) -> str:
     return re.sub(r"[^\w -]", "", re.sub(r"\$[^$]*\$", "", heading).strip().lower()).replace(" ", "-")
 
 
+def prose(path: Path) -> list[str]:
+    """The text cells of a notebook."""
+    return [cell["source"] for cell in reading.cells(path) if cell["cell_type"] == "markdown"]
+
+
 def tree(path: Path) -> list[tuple[str, list[str]]]:
     """Anchors of a notebook's sections (##), each with those below it (###), in order."""
-    cells = json.loads(path.read_text("utf-8"))["cells"]
-    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
     out: list[tuple[str, list[str]]] = []
-    for m in re.finditer(r"^(##|###) (.+)$", text, flags=re.M):
+    for m in re.finditer(r"^(##|###) (.+)$", "\n".join(prose(path)), flags=re.M):
         if m[1] == "##":
             out.append((slug(m[2]), []))
         else:
@@ -97,9 +103,7 @@ def tree(path: Path) -> list[tuple[str, list[str]]]:
 
 def headings(path: Path) -> list[str]:
     """The text of all sections of a notebook."""
-    cells = json.loads(path.read_text("utf-8"))["cells"]
-    return [m for c in cells if c["cell_type"] == "markdown"
-            for m in re.findall(r"^##+ (.+)$", "".join(c["source"]), flags=re.M)]
+    return [m for text in prose(path) for m in re.findall(r"^##+ (.+)$", text, flags=re.M)]
 
 
 def sections(path: Path) -> list[str]:
@@ -184,6 +188,7 @@ def _points(own: list[Point], path: Path | None) -> list[str]:
         tests = " ".join(f"`{t}`" for t in p.tests.split())
         practice = [f"[{titles(path).get(a, a)}]({path.name}#{a})" for a in demonstrations(p)]
         practice += [f"exercise {exercise(p, id)}" for id in exercises_of(p)]
+        practice += [f"[question {number}]({path.name}#check-yourself)" for number in asked(p, path)]
         out.append(f"| **{p.id}** {escaped(p.teaches)} | {p.decks} | {section(p) if p.done else 'to come'} | {symbols} | "
                    f"{tests} | {', '.join(practice)} |")
     return out
@@ -244,6 +249,26 @@ def exercises_of(p: Point) -> list[str]:
     return [id for part in re.findall(r"exercise: ([A-Za-z0-9_ ]+)", p.practice) for id in part.split()]
 
 
+def asked(p: Point, path: Path) -> list[int]:
+    """The numbers of the chapter's questions that have the words which the point names; one, if the table is right."""
+    words = re.search(r"question: ([^;]+)", p.practice)
+    if not words:
+        return []
+    return [number for number, text in questions(path) if plain(words[1]) in plain(text)]
+
+
+def questions(path: Path) -> list[tuple[int, str]]:
+    """The numbered questions that a chapter folds its answers under, each with its number."""
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    return [(int(number), question) for number, question in QUESTION.findall(text)]
+
+
+def plain(text: str) -> str:
+    """A text for comparing: in one line, small letters."""
+    return " ".join(text.lower().split())
+
+
 def _has_symbol(name: str) -> bool:
     module, _, attribute = name.rpartition(".")
     try:
@@ -257,15 +282,26 @@ def _has_test(node: str) -> bool:
     path = ROOT / "tests" / file
     if not path.is_file():
         return False
-    names = {n.name for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)}
-    return function in names
+    return function in _functions(path, path.stat().st_mtime_ns)
+
+
+@cache
+def _functions(path: Path, _: int) -> set[str]:
+    """The functions that a file of tests defines; read again only if it has changed."""
+    return {n.name for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)}
 
 
 def _practice_problems(p: Point, path: Path) -> list[str]:
     if p.practice and not PRACTICE.fullmatch(p.practice):
-        return [f"{p.id}: practice is {p.practice!r}; expected 'demo: #section ...; exercise: id ...', or one of the two"]
+        return [f"{p.id}: practice is {p.practice!r}; expected 'demo: #section ...; exercise: id ...; question: words', or some "
+                "of the three"]
     found = [f"{p.id}: {path.name} has no section #{a} to demonstrate it" for a in demonstrations(p)
              if a not in sections(path)]
+    numbers = asked(p, path)
+    if "question: " in p.practice and len(numbers) != 1:
+        found.append(f"{p.id}: {len(numbers)} questions of {path.name} have the words that it names; expected 1")
+    if not exercises_of(p) and not numbers:
+        found.append(f"{p.id}: neither an exercise nor a question of {path.name} practises it")
     from course_lib.grading import EXERCISES
 
     there = exercises(p.chapter)

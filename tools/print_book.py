@@ -1,0 +1,223 @@
+"""The book as one PDF, printed by Chromium from the built site: a cover, the contents with page numbers, every chapter in
+order, then symbols and words. The light theme; answers open; interactive figures as they stand before anybody touches them.
+
+    python tools/print_book.py [SITE [FILE]]        _build/html, and the PDF beside it
+"""
+from __future__ import annotations
+
+import html
+import os
+import re
+import sys
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import yaml
+from lxml import html as lxml_html
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.support.browser import NoBrowser, find, launched, on_system  # noqa: E402
+
+SITE = ROOT / "_build" / "html"
+NAME = "from-the-chain-rule-to-bert.pdf"
+LAST = ("book/notation", "book/formulas", "book/glossary")               # behind the chapters, where a book has them
+STATE = "application/vnd.jupyter.widget-state+json"
+WIDTH = 658                                                  # of the text in pixels: A4 between margins of 18 mm
+LEFT_OUT = ("headerlink", "course-mark", "course-progress", "course-practice", "copybtn", "prev-next-footer")
+PAGE = """<!DOCTYPE html>
+<html lang="en" data-theme="light" data-mode="light">
+<head>
+<meta charset="utf-8">
+<title>{title}</title>
+<link rel="stylesheet" href="{site}/_static/course.css">
+<style>
+html {{ color-scheme: light; font-size: 11pt; }}
+body {{ background: #fff; }}
+.bd-article {{ --course-measure: 100%; --course-code: 7.6pt; }}
+.print-part {{ break-before: page; }}
+.bd-article section h1 {{ display: block !important; }} /* the theme prints another title in its place */
+.print-cover {{ min-height: 22cm; display: flex; flex-direction: column; justify-content: center; }}
+.print-cover h1 {{ font-size: 34pt; }}
+.print-contents ol {{ list-style: none; padding: 0; }}
+.print-contents li {{ display: flex; justify-content: space-between; gap: 1em; padding: 0.2em 0; break-inside: avoid; }}
+.print-contents li span {{ min-width: 3em; text-align: right; }}
+.bd-article details.hide {{ display: none; }}
+.bd-article .afm-view, .bd-article .cell_output .output, .bd-article div.math {{ overflow: visible; }}
+pre, code {{ white-space: pre-wrap !important; overflow-wrap: anywhere; }}
+img {{ max-width: 100%; height: auto; }}
+</style>
+{states}
+<script>window.MathJax = {{options: {{processHtmlClass: "tex2jax_process|mathjax_process|math|output_area"}}}}</script>
+<script defer src="{site}/_static/vendor/mathjax/course-tex-chtml.js"></script>
+<script defer src="{site}/_static/afm-host.js"></script>
+</head>
+<body>
+<main class="bd-main"><div class="bd-content"><div class="bd-article-container"><article class="bd-article">
+<section class="print-cover"><h1>{title}</h1>{author}</section>
+<section class="print-part print-contents"><h2>Contents</h2><ol>
+{contents}
+</ol></section>
+{parts}
+</article></div></div></main>
+</body>
+</html>
+"""
+FOOT = '<div style="width:100%;text-align:center;font-size:8pt"><span class="pageNumber"></span></div>'
+# Folds open, but for code that only draws; pictures are there; what is wider than the sheet becomes smaller.
+READY = """async () => {
+    for (const fold of document.querySelectorAll('details')) fold.open = !fold.matches('.hide');
+    await window.MathJax?.startup?.promise;
+    await document.fonts.ready;
+    await Promise.all([...document.images].map(image => image.decode().catch(() => {})));
+}"""
+FIT = """() => {
+    const sheet = document.querySelector('article'), room = sheet.clientWidth, left = sheet.getBoundingClientRect().left;
+    const boxes = 'div.math, table, .afm-view, .cell_output .output, img, pre';
+    for (const box of document.querySelectorAll(boxes)) {
+        if (box.parentElement.closest('.afm-view')) continue;
+        const own = box.getBoundingClientRect(), offset = own.left - left;
+        const inside = box.matches('div.math') ? box.querySelector('mjx-container')?.scrollWidth ?? 0 : 0;
+        const wide = Math.max(own.width, box.scrollWidth, inside);
+        if (wide + offset > room + 1) box.style.zoom = Math.max(0.3, (room - offset) / wide);
+    }
+    return [...document.querySelectorAll(boxes)].filter(box => box.getBoundingClientRect().right > left + room + 2
+        && !box.parentElement.closest('.afm-view')).map(box => box.outerHTML.slice(0, 120));
+}"""
+
+
+def key(name: str) -> str:
+    """The name of a page within the one: book/04-nade -> book-04-nade."""
+    return name.replace("/", "-")
+
+
+def pages(site: Path) -> list[str]:
+    chapters = sorted(file.relative_to(site).with_suffix("").as_posix() for file in (site / "book").glob("[0-9][0-9]-*.html"))
+    return chapters + [name for name in LAST if (site / f"{name}.html").exists()]
+
+
+def article(site: Path, name: str, names: set[str], here: Path):
+    """The text of a page with its names made unique, its links led within the one page, and its state of figures."""
+    file = site / f"{name}.html"
+    tree = lxml_html.document_fromstring(file.read_bytes(), parser=lxml_html.HTMLParser(encoding="utf-8", huge_tree=True))
+    states = [lxml_html.tostring(tag, encoding="unicode", with_tail=False)
+              for tag in tree.iter("script") if tag.get("type") == STATE]
+    text = tree.find(".//article")
+    for kind in LEFT_OUT:
+        for tag in text.find_class(kind):
+            tag.drop_tree()
+    for tag in [tag for tag in text.iter("script") if tag.get("type") == STATE]:
+        tag.drop_tree()
+    for tag in text.iter():
+        if not isinstance(tag.tag, str):
+            continue
+        for attribute in ("id", "for", "aria-labelledby", "aria-describedby"):
+            if tag.get(attribute):
+                tag.set(attribute, " ".join(f"{key(name)}-{one}" for one in tag.get(attribute).split()))
+        tag.attrib.pop("loading", None)
+        if tag.get("src") and not urlsplit(tag.get("src")).scheme:
+            tag.set("src", relative((file.parent / unquote(tag.get("src"))).resolve(), here))
+        if tag.tag == "a" and tag.get("href") is not None:
+            lead(tag, file, site, name, names)
+    text.tag = "section"
+    text.set("class", "print-part")
+    text.set("id", key(name))
+    return text, states
+
+
+def lead(link, file: Path, site: Path, name: str, names: set[str]) -> None:
+    """A link to a page of the PDF leads there; one to another page of the site is text."""
+    parts = urlsplit(link.get("href"))
+    if parts.scheme:
+        return
+    target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+    other = target.relative_to(site).with_suffix("").as_posix() if site in target.parents else ""
+    if other in names:
+        link.set("href", f"#{key(other)}" + f"-{unquote(parts.fragment)}" * bool(parts.fragment))
+    else:
+        del link.attrib["href"]
+
+
+def relative(target: Path, here: Path) -> str:
+    return Path(os.path.relpath(target, here)).as_posix()
+
+
+def joined(site: Path, here: Path, numbers: dict[str, int] | None = None) -> str:
+    """The one page, to be written into the folder `here`."""
+    config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
+    names, parts, states, contents = pages(site), [], [], []
+    for name in names:
+        text, own = article(site, name, set(names), here)
+        title = " ".join("".join(text.find(".//h1").itertext()).split())
+        number = (numbers or {}).get(key(name), "")
+        contents.append(f'<li><a href="#{key(name)}">{html.escape(title)}</a><span>{number}</span></li>')
+        parts.append(lxml_html.tostring(text, encoding="unicode", with_tail=False))
+        states += own
+    return PAGE.format(title=config["title"], author=f"<p>{config['author']}</p>" if config["author"] else "", site=relative(site, here), states="\n".join(states),
+                       contents="\n".join(contents), parts="\n".join(parts))
+
+
+def numbers_of(pdf: bytes) -> dict[str, int]:
+    """On which page each named place of a PDF by Chromium stands."""
+    kids = {int(m[1]): [int(k) for k in re.findall(rb"(\d+) 0 R", m[2])] for m in re.finditer(
+        rb"(\d+) 0 obj\s*<<(?:(?!endobj).)*?/Type /Pages\b(?:(?!endobj).)*?/Kids \[([^\]]*)\]", pdf, re.S)}
+    kids |= {int(m[1]): [int(k) for k in re.findall(rb"(\d+) 0 R", m[2])] for m in re.finditer(
+        rb"(\d+) 0 obj\s*<<(?:(?!endobj).)*?/Kids \[([^\]]*)\](?:(?!endobj).)*?/Type /Pages\b", pdf, re.S)}
+    below = {kid for all_of in kids.values() for kid in all_of}
+
+    def leaves(node):
+        return [leaf for kid in kids[node] for leaf in leaves(kid)] if node in kids else [node]
+
+    order = [leaf for root in kids if root not in below for leaf in leaves(root)]
+    places = re.findall(rb"/([\w.-]+) \[(\d+) 0 R /XYZ", pdf)
+    return {name.decode(): order.index(int(page)) + 1 for name, page in places if int(page) in order}
+
+
+def printed(site: Path, target: Path, browser) -> list[str]:
+    """Print twice, the second time with the numbers of the pages; returns what is cut off."""
+    site, source = site.resolve(), target.with_suffix(".html").resolve()
+    numbers: dict[str, int] = {}
+    for _ in range(2):
+        source.write_text(joined(site, source.parent, numbers), "utf-8")
+        page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light")
+        page.set_default_timeout(600_000)
+        page.emulate_media(media="print", color_scheme="light")
+        page.goto(source.as_uri(), wait_until="load")
+        page.wait_for_function("document.documentElement.dataset.afm === 'ready'")
+        page.evaluate(READY)
+        cut = page.evaluate(FIT)
+        pdf = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "18mm"), outline=True,
+                       tagged=True, print_background=True, display_header_footer=True, header_template="<span></span>",
+                       footer_template=FOOT)
+        page.close()
+        numbers = numbers_of(pdf)
+    target.write_bytes(pdf)
+    source.unlink()
+    return cut
+
+
+def main(site: Path = SITE, target: Path | None = None) -> int:
+    if not (site / "index.html").exists():
+        print("There is no built book yet: run make book", file=sys.stderr)
+        return 1
+    target = target or site.parent / NAME
+    try:
+        path = on_system()
+        if path is None:
+            from playwright.sync_api import sync_playwright
+
+            with sync_playwright() as playwright:
+                path = find(playwright)
+    except NoBrowser as error:
+        print(str(error).replace("the tests of the built pages need", "printing the book needs"), file=sys.stderr)
+        return 1
+    with launched(path) as browser:
+        cut = printed(site, target, browser)
+    print(*(f"wider than the sheet: {part}" for part in cut), sep="\n", end="\n" * bool(cut), file=sys.stderr)
+    print(f"{target} has {target.stat().st_size / 2**20:.1f} MB")
+    return bool(cut)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(Path, sys.argv[1:3])))
