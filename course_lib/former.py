@@ -41,6 +41,23 @@ MODULES = {                                                          # former mo
     "course_lib.show_trees": "course_lib.show.trees",
     "course_lib.density.made_sampling": "course_lib.density.made",
     "course_lib.transformer.translation": "course_lib.transformer.transformer",
+    "course_lib.grading.evaluate": "course_lib.grading.judge.judge",
+    "course_lib.grading.notebook": "course_lib.grading.learner",
+    "course_lib.grading.notebooks.gradescope": "course_lib.grading.notebooks.gradescope_autograder",
+} | {
+    f"course_lib.grading.{name}": f"course_lib.grading.{room}.{name}" for room, names in {
+        "classroom": ("gradescope", "judges", "page", "submission", "tables"),
+        "exercise": ("checks", "facts"), "judge": ("diagnose", "report"), "reading": ("cells", "extract"),
+        "sandbox": ("bubblewrap", "remote"), "sandbox.inside": ("local", "outcome", "wire", "worker"),
+    }.items() for name in names
+} | {
+    f"course_lib.grading.bank.{name}": f"course_lib.grading.bank.{chapter}" for chapter, names in {
+        "ch01_chain_rule": ("chain_rule",), "ch03_fvsbn": ("fvsbn",), "ch04_nade": ("nade", "nade_training"),
+        "ch05_beyond_binary": ("beyond_binary", "improper", "mixture_training"), "ch06_made": ("made",),
+        "ch13_self_attention": ("attention", "heads"), "ch14_positions": ("positions",),
+        "ch15_transformer": ("transformer",), "ch16_gpt": ("gpt", "caches"), "ch17_decoding": ("decoding", "truncation"),
+        "ch18_bert": ("bert", "masking"),
+    }.items() for name in names
 }
 TEXT = {                                                             # what `course_lib.text` itself offered
     "course_lib.tokenizers": ("BytePairTokenizer", "CharTokenizer", "Tokenizer", "Vocabulary", "WordPieceTokenizer",
