@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from course_lib.grading.bank import CHAPTERS, EXERCISES, get, of_chapter
+from course_lib.grading.bank import EXERCISES, FOLDERS, get, of_chapter
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.reading.archives import without_suffix
 from course_lib.grading.reading.extract import Notebook
 
 # the number and the words of each chapter's notebook: {"13": ("13", "self", "attention")}
-NAMES = {words[0]: tuple(words) for module in CHAPTERS
-         for words in [module.__name__.rpartition(".ch")[2].split("_")]}
+NAMES = {words[0]: tuple(words) for folder in FOLDERS for words in [folder.removeprefix("ch").split("_")]}
 NOTHING = ("No exercise was found: neither the notebook's metadata nor its name says which chapter it is, and it defines no "
            "function of that name. --chapter decides.")
 
@@ -60,7 +59,7 @@ def of_file(notebook: Notebook | None, path: str | os.PathLike) -> tuple[list[Ex
     if notebook is None:
         return by_name, f"Judged as {chapters(by_name)}, by its name." if by_name else ""
     own = chapters_of(EXERCISES[one] for one in notebook.exercises if one in EXERCISES)
-    by_metadata = [one for one in EXERCISES.values() if one.chapter in own]
+    by_metadata = [one for number in sorted(own) for one in of_chapter(number)]
     if by_metadata and by_name and own != chapters_of(by_name):
         return by_metadata, (f"Judged as {chapters(by_metadata)}, as its metadata say; its name says {chapters(by_name)}. "
                              "--chapter decides.")
@@ -68,7 +67,8 @@ def of_file(notebook: Notebook | None, path: str | os.PathLike) -> tuple[list[Ex
         return by_metadata, f"Judged as {chapters(by_metadata)}, as its metadata say."
     if by_name:
         return by_name, f"Judged as {chapters(by_name)}, by its name."
-    defined = [one for one in EXERCISES.values() if one.id in set(notebook.names)]
+    known = chapters_of(EXERCISES[name] for name in notebook.names if name in EXERCISES)
+    defined = [one for number in sorted(known) for one in of_chapter(number) if one.id in set(notebook.names)]
     if defined:
         return defined, ("Neither its metadata nor its name tells the chapter: it was judged by what it defines. --chapter "
                          "decides.")
