@@ -199,5 +199,5 @@ def test_the_first_prediction_is_kept_and_shown_where_it_is_changed(capsys, tmp_
 def test_the_method_fit_is_no_shape_that_does_not_fit():
     """An error has the hint on errors, not that on a fit that ends too high."""
     assert fitting(EXERCISES["OwnNADE"], Report("OwnNADE", "error")) is None
-    number = fitting(EXERCISES["nade_sample"], Report("nade_sample", "wrong_shape"))
+    number = fitting(EXERCISES["nade_sample"], Report("nade_sample", "error"))
     assert "do not fit" in EXERCISES["nade_sample"].hints[number - 1].symptom
