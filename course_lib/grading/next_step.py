@@ -133,8 +133,8 @@ def further(opened: list[Exercise], stuck: set[str], done: Lines) -> tuple[Exerc
                     f"Chapter {first.chapter} builds on chapter {chapter}, in which you have solved nothing yet.")
     if not tried:
         return first, f"It is the easiest exercise of chapter {here}, where the course begins."
-    return first, (f"Of chapter {here}, where you are, it is the easiest that is open.",
-                   f"Chapter {first.chapter} comes next, and it is the easiest that is open there.",
+    return first, (f"Of chapter {here}, where you are, it comes next by difficulty.",
+                   f"Chapter {first.chapter} comes next, and there it is first by difficulty.",
                    "Of what you have left out, it comes first.")[turn(first)[0]]
 
 
