@@ -9,7 +9,7 @@ from importlib import import_module
 __all__ = ["EXERCISES", "Exercise", "Report", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score",
            "solution"]
 _HOMES = {"EXERCISES": "bank", "Exercise": "exercise.exercise", "Report": "judge.report", "check": "learner",
-          "evaluate": "judge.judge", "gap": "learner", "hint": "learner", "next_exercise": "standing",
+          "evaluate": "judge.judge", "gap": "learner", "hint": "learner", "next_exercise": "next_step",
           "progress": "standing", "score": "open_questions", "solution": "learner"}
 
 

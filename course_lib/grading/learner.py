@@ -40,8 +40,22 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
     print(wrapped(_last[name]))
     try:
         standing.record(_last[name])
+        if further := afterwards(_last[name]):
+            print(further)
     except (OSError, ValueError) as problem:
         print(textwrap.fill(f"This is not in your progress: {problem}", WIDTH))
+
+
+def afterwards(report: Report) -> str:
+    """Where to go on after a check that was kept: once the exercise is right, or when a mistake has its name or tries are many.
+    Else, and where nothing is kept, an empty text."""
+    if not kept.keeps() or report.state in standing.NO_TRY:
+        return ""
+    if report.state == "right":
+        return "next_exercise() says what is worth doing next."
+    line = standing.lines()[report.exercise]
+    helps = line["mistakes"] or line["tries"] >= standing.STUCK
+    return "next_exercise() says what may help with that." if helps else ""
 
 
 def defined(name: str, frame) -> Callable | None:

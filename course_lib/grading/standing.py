@@ -1,26 +1,29 @@
-"""What you have done, and what to do next: `check` keeps a line for each exercise; `progress` and `next_exercise` read them.
+"""What you have done: `check` keeps a line for each exercise; `progress` and `next_exercise` read them.
 
 A line holds what the last check said, the best points, and the tries. A check that finds nothing attempted is no try.
 """
 from __future__ import annotations
 
 import datetime
-import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from course_lib.grading import kept
+from course_lib.grading import before, kept
 from course_lib.grading.bank import CHAPTERS, get
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.judge.report import STATES, Report
+from course_lib.grading.shown import Shown, show
 
 SECTION = "exercises"
 WIDTH = 80
 STUCK = 5                                # tries of one exercise, without full points, after which another may help
 NO_TRY = ("not_attempted", "missing", "not_graded")
 SIGNS = {"solved": "■", "partly": "◩", "tried": "□", "changed": "◇", "new": "·"}
-LEGEND = "■ solved  ◩ some points  □ no points yet  ◇ changed since solved  · not begun"
+MEANING = {"solved": "solved", "partly": "some points", "tried": "no points yet", "changed": "changed since solved",
+           "new": "not begun"}
+LEGEND = "  ".join(f"{SIGNS[one]} {words}" for one, words in MEANING.items())
 
 
 def record(report: Report) -> None:
@@ -33,13 +36,22 @@ def record(report: Report) -> None:
     exercise = get(report.exercise)
 
     def changed(old: Any) -> dict[str, Any]:
-        before = kept_line(exercise, old)
-        return {"state": report.state, "misconception": report.misconception, "earned": report.earned,
-                "best": max(report.earned, before["best"]), "possible": report.possible, "tries": before["tries"] + 1,
-                "version": exercise.version, "solved_before": before["solved_before"],
+        was = kept_line(exercise, old)
+        return {**(old if isinstance(old, dict) else {}), "state": report.state, "misconception": report.misconception,
+                "mistakes": named(exercise, report), "earned": report.earned,
+                "best": max(report.earned, was["best"]), "possible": report.possible, "tries": was["tries"] + 1,
+                "version": exercise.version, "solved_before": was["solved_before"],
                 "date": datetime.datetime.now().isoformat(timespec="microseconds")}
 
     kept.change(SECTION, exercise.id, changed)
+
+
+def named(exercise: Exercise, report: Report) -> list[str]:
+    """The names of the mistakes that a report tells of: one, or two that explain the answer together."""
+    if report.misconception:
+        return [report.misconception]
+    told = report.message.split(" And: ")
+    return [name for name, sentence in exercise.misconceptions.items() if sentence in told]
 
 
 def kept_line(exercise: Exercise, found: Any) -> dict[str, Any]:
@@ -48,8 +60,9 @@ def kept_line(exercise: Exercise, found: Any) -> dict[str, Any]:
     line = {"state": "not_attempted", "earned": 0, "best": 0, "tries": 0, "version": "", "solved_before": False, "date": ""}
     found = found if isinstance(found, dict) else {}
     line.update({name: found[name] for name, value in line.items() if type(found.get(name)) is type(value)})
-    named = found.get("misconception")
-    line["misconception"] = named if isinstance(named, str) and named in exercise.misconceptions else None
+    names = found.get("mistakes")
+    names = [*names] if isinstance(names, list) else [found.get("misconception")]              # a line of before has the one name
+    line["mistakes"] = [one for one in names if isinstance(one, str) and one in exercise.misconceptions]
     if line["version"] != exercise.version:
         line["solved_before"] |= 0 < line["best"] == found.get("possible")
         line["earned"] = line["best"] = 0
@@ -80,22 +93,59 @@ def of_all() -> Iterable[Exercise]:
 
 
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
-    """Print how far you are: a row of signs for each chapter, or, for one chapter, a line for each of its exercises.
+    """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
+    and what the last check said; or, for one chapter, all of its exercises. A notebook gets a picture and a table.
 
     chapter: "13" or 13; None for all. folder: where `my-course.json` is, that of the notebook unless you say otherwise.
     Raises ValueError for a chapter that there is not, and for a file that cannot be read.
     """
     done = lines(folder)
     if chapter is None:
-        print("\n".join(overview(done)))
+        tried = [one for one in of_all() if done[one.id]["tries"]]
+        text = [*overview(done), *([""] if tried else []), *(in_words(one, done[one.id]) for one in tried)]
+        show(Shown("\n".join(text), lambda: as_picture(done) + (as_table(tried, done) if tried else "")))
         return
     number = f"{int(chapter):02d}" if str(chapter).isdecimal() else str(chapter)
     asked = [one for one in of_all() if one.chapter == number]
     if not asked:
         raise ValueError(f"chapter is {chapter!r}; it is 1 to {len(CHAPTERS)}, or None for all")
-    for one in asked:
-        print(in_words(one, done[one.id]))
-    print(LEGEND)
+    show(Shown("\n".join([*(in_words(one, done[one.id]) for one in asked), LEGEND]), lambda: as_table(asked, done)))
+
+
+def as_picture(done: dict[str, dict[str, Any]]) -> str:
+    """All chapters as an image, in HTML; matplotlib is imported for it, and only for it."""
+    from course_lib.grading import picture
+
+    rows = []
+    for chapter in CHAPTERS:
+        number = numbered(chapter)[0]
+        rows.append((f"{number}  {before.chapters().get(number, {}).get('title', numbered(chapter)[1])}",
+                     [standing(one, done[one.id]) for one in chapter.EXERCISES], in_sum(chapter.EXERCISES, done)))
+    rows.append(("all", (), in_sum([*of_all()], done)))
+    return picture.image(rows, MEANING)
+
+
+def as_table(some: Iterable[Exercise], done: dict[str, dict[str, Any]]) -> str:
+    """The exercises as a table in HTML: points, tries, and what the last check said."""
+    from course_lib.show.tables import table
+
+    rows = [[one.chapter, one.id, f"{SIGNS[standing(one, done[one.id])]} {MEANING[standing(one, done[one.id])]}",
+             f"{done[one.id]['best']} of {one.possible}", done[one.id]["tries"] or None,
+             STATES.get(done[one.id]["state"], done[one.id]["state"]) if done[one.id]["tries"] else None] for one in some]
+    return table(["chapter", "exercise", "", "points", "tries", "last check"], rows)._repr_html_()
+
+
+def in_sum(some: Sequence[Exercise], done: dict[str, dict[str, Any]]) -> str:
+    """How many are solved, and the points of all."""
+    solved = sum(standing(one, done[one.id]) == "solved" for one in some)
+    return (f"{solved} of {len(some)} solved, {sum(done[one.id]['best'] for one in some)} of "
+            f"{sum(one.possible for one in some)} points")
+
+
+def numbered(chapter: ModuleType) -> tuple[str, str]:
+    """The number and the name of a chapter of the bank: ("04", "nade")."""
+    number, _, name = chapter.__name__.rpartition(".")[2].removeprefix("ch").partition("_")
+    return number, name.replace("_", " ")
 
 
 def overview(done: dict[str, dict[str, Any]]) -> list[str]:
@@ -108,8 +158,8 @@ def overview(done: dict[str, dict[str, Any]]) -> list[str]:
         sums = [sum(standing(one, line) == "solved" for one, line in these), len(these),
                 sum(line["best"] for _, line in these), sum(one.possible for one, _ in these)]
         total = [a + b for a, b in zip(total, sums, strict=True)]
-        number, _, name = chapter.__name__.rpartition(".")[2].removeprefix("ch").partition("_")
-        said.append(f"{number} {name.replace('_', ' '):22} {signs:{most}}  {sums[0]:2} of {sums[1]:2}  "
+        number, name = numbered(chapter)
+        said.append(f"{number} {name:22} {signs:{most}}  {sums[0]:2} of {sums[1]:2}  "
                     f"{sums[2]:3} of {sums[3]:3} points")
     said.append(f"{'all':25} {'':{most}} {total[0]:3} of {total[1]:2}  {total[2]:3} of {total[3]:3} points")
     return [*said, LEGEND]
@@ -123,55 +173,4 @@ def in_words(exercise: Exercise, line: dict[str, Any]) -> str:
         said += f", {line['tries']} {'try' if line['tries'] == 1 else 'tries'}"
         if where != "solved":
             said += f"; {STATES.get(line['state'], line['state'])}"
-    return said
-
-
-def next_exercise(folder: Path | str = ".") -> None:
-    """Print which exercise is worth doing now, and why.
-
-    One that you have begun comes first, the latest of them, until it has taken five tries. Then the easiest that is open
-    in the chapter where you are; then the chapters after it, in their order, since each builds on those before; then
-    what you have left out.
-    """
-    done = lines(folder)
-    found = chosen(done)
-    if found is None:
-        print(f"All {len(done)} exercises are solved.")
-        return
-    exercise, why = found
-    print(f"{exercise.id}: {exercise.title}")
-    print(f"Chapter {exercise.chapter}, difficulty {exercise.difficulty} of 5, about {exercise.minutes} minutes, "
-          f"{exercise.possible} points.")
-    print(textwrap.fill(why, WIDTH))
-
-
-def chosen(done: dict[str, dict[str, Any]]) -> tuple[Exercise, str] | None:
-    """The exercise to do next, and the reason; None if all are solved."""
-    opened = [one for one in of_all() if standing(one, done[one.id]) != "solved"]
-    if not opened:
-        return None
-    latest = max(of_all(), key=lambda one: done[one.id]["date"])
-    here = latest.chapter if done[latest.id]["date"] else opened[0].chapter
-    begun = sorted((one for one in opened if done[one.id]["tries"]), key=lambda one: done[one.id]["date"])
-    stuck = [one for one in begun if done[one.id]["tries"] >= STUCK]
-    if begun and begun[-1] not in stuck:
-        return begun[-1], because(begun[-1], done[begun[-1].id])
-    fresh = [one for one in opened if one not in stuck] or opened
-    after = [one for one in fresh if one.chapter >= here] or fresh
-    one = min(after, key=lambda one: (one.chapter, one.difficulty))
-    if one in stuck:
-        return one, because(one, done[one.id])
-    why = "You have not begun it." if not done[one.id]["tries"] else because(one, done[one.id])
-    if stuck and begun[-1] in stuck and one.chapter == here:
-        why += f" {begun[-1].id} has taken {done[begun[-1].id]['tries']} tries: hint(\"{begun[-1].id}\"), or come back to it later."
-    return one, why
-
-
-def because(exercise: Exercise, line: dict[str, Any]) -> str:
-    """Where an exercise that was begun stands, and the mistake that the last check named."""
-    if line["solved_before"]:
-        return "You had solved it; its checks have changed since."
-    said = f"You have {line['best']} of its {exercise.possible} points."
-    if line["misconception"]:
-        said += f" The last check said: {exercise.misconceptions[line['misconception']]}"
     return said

@@ -1,8 +1,9 @@
-"""One worker for all tests of a file that judge submissions."""
+"""One worker for all tests of a file that judge submissions; a folder in which progress is kept."""
 from __future__ import annotations
 
 import pytest
 
+from course_lib.grading import kept
 from course_lib.grading.sandbox.sandbox import Worker
 from tests.support.once import compared_with_once
 
@@ -36,3 +37,11 @@ def sandboxed(worker):
     if worker.level != "bubblewrap":
         pytest.skip(f"needs bubblewrap's sandbox; here: {worker.why}")
     return worker
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to work in, where what `check` says is kept."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kept, "keeps", lambda: True)
+    return tmp_path

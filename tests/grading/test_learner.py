@@ -9,6 +9,8 @@ import torch
 
 from course_lib.grading import EXERCISES, check, evaluate, gap, hint, kept, learner, solution
 from course_lib.grading.exercise.checks import Compare
+from course_lib.grading.judge.hints import fitting
+from course_lib.grading.judge.report import Report
 from tests.conftest import ROOT
 
 
@@ -192,3 +194,10 @@ def test_the_first_prediction_is_kept_and_shown_where_it_is_changed(capsys, tmp_
     assert kept.read()["predictions"] == {"work": {"predicted": "20", "measured": "94.1"}}
     gap(20, 94.1)
     assert "Before" not in capsys.readouterr().out
+
+
+def test_the_method_fit_is_no_shape_that_does_not_fit():
+    """An error has the hint on errors, not that on a fit that ends too high."""
+    assert fitting(EXERCISES["OwnNADE"], Report("OwnNADE", "error")) is None
+    number = fitting(EXERCISES["nade_sample"], Report("nade_sample", "error"))
+    assert "do not fit" in EXERCISES["nade_sample"].hints[number - 1].symptom

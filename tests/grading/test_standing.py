@@ -1,4 +1,4 @@
-"""progress and next_exercise: what check keeps, what is told of it, and that nothing of it is lost."""
+"""progress: what check keeps, what is told of it, and that nothing of it is lost. next_exercise: tests/grading/test_next_step.py."""
 from __future__ import annotations
 
 import json
@@ -17,13 +17,6 @@ from tests.conftest import ROOT
 
 NAME = "fvsbn_conditionals"
 right = EXERCISES[NAME].solve
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kept, "keeps", lambda: True)
-    return tmp_path
 
 
 def reported(name, state, earned, misconception=None):
@@ -53,7 +46,7 @@ def test_a_check_leaves_a_line_and_a_later_failure_takes_nothing_away(folder, ca
 
     check(fvsbn_conditionals)
     line = kept.read()["exercises"][NAME]
-    assert set(line) == {"state", "misconception", "earned", "best", "possible", "tries", "version", "solved_before", "date"}
+    assert set(line) == {"state", "misconception", "mistakes", "earned", "best", "possible", "tries", "version", "solved_before", "date"}
     assert (line["state"], line["tries"]) == ("wrong_gradient", 1) and 0 < line["best"] == line["earned"] < 6
 
     def fvsbn_conditionals(x, W, c):                                 # noqa: F811
@@ -78,11 +71,17 @@ def test_all_chapters_in_one_picture(folder, capsys):
     out = said(capsys, progress)
     rows = out.splitlines()
     chapter = CHAPTERS[2].EXERCISES
-    assert len(rows) == len(CHAPTERS) + 2 and max(map(len, rows)) <= standing.WIDTH
+    assert len(rows) == len(CHAPTERS) + 2 + 1 + 3 and max(map(len, rows)) <= standing.WIDTH
     assert rows[2].startswith("03 fvsbn ") and "■◩" in rows[2]
     assert f" 1 of {len(chapter):2}    8 of {sum(one.possible for one in chapter):3} points" in rows[2]
-    assert f"1 of {len(EXERCISES)}    8 of {sum(one.possible for one in EXERCISES.values())} points" in rows[-2]
-    assert rows[0].count("·") == len(CHAPTERS[0].EXERCISES) and rows[-1] == standing.LEGEND
+    assert f"1 of {len(EXERCISES)}    8 of {sum(one.possible for one in EXERCISES.values())} points" in rows[-6]
+    assert rows[0].count("·") == len(CHAPTERS[0].EXERCISES) and rows[-5] == standing.LEGEND
+    assert rows[-4:] == ["", "■ fvsbn_conditionals          6 of  6, 1 try", "◩ fvsbn_sample                2 of  5, 1 try; wrong value",
+                         "□ train_fvsbn                 0 of  5, 1 try; stopped with an error"]
+
+
+def test_where_nothing_is_begun_there_is_the_overview_alone(folder, capsys):
+    assert said(capsys, progress).splitlines()[-1] == standing.LEGEND
 
 
 def test_every_exercise_has_a_line_in_its_chapter(folder, capsys):
@@ -111,38 +110,19 @@ def test_an_exercise_whose_checks_changed_is_told_so_and_has_no_points(folder, c
     assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, 3)
 
 
-def test_what_to_do_next(folder, capsys):
-    first = [one.id for one in CHAPTERS[0].EXERCISES]
-    easiest = min(CHAPTERS[0].EXERCISES, key=lambda one: one.difficulty)
-    assert said(capsys, next_exercise).startswith(f"{easiest.id}: {easiest.title}\nChapter 01, difficulty 1 ")
-
-    exercise = EXERCISES[NAME]
-    name, sentence = next(iter(exercise.misconceptions.items()))
-    for tries in range(1, standing.STUCK):                           # begun: go on with it, and what was wrong
-        standing.record(reported(NAME, "wrong_value", 2, name))
-        head, _, why = said(capsys, next_exercise).split("\n", 2)
-        assert head == f"{NAME}: {exercise.title}"
-        assert " ".join(why.split()) == f"You have 2 of its 6 points. The last check said: {sentence}"
-        assert kept.read()["exercises"][NAME]["tries"] == tries
-    standing.record(reported(NAME, "wrong_value", 2, name))           # the fifth time: another of that chapter, easiest first
-    other = min((one for one in CHAPTERS[2].EXERCISES if one.id != NAME), key=lambda one: one.difficulty)
-    out = " ".join(said(capsys, next_exercise).split())
-    assert out.startswith(f"{other.id}: ") and f'{NAME} has taken 5 tries: hint("{NAME}")' in out
-
-    solve(*(one.id for one in CHAPTERS[2].EXERCISES))                 # the chapter is done: the next one
-    easiest = min(CHAPTERS[3].EXERCISES, key=lambda one: one.difficulty)
-    assert said(capsys, next_exercise).startswith(f"{easiest.id}: ")
-    solve(*(one.id for chapter in CHAPTERS[3:] for one in chapter.EXERCISES))
-    assert said(capsys, next_exercise).partition(":")[0] in first     # what was left out
-    solve(*first, *(one.id for one in CHAPTERS[1].EXERCISES))
-    assert said(capsys, next_exercise) == f"All {len(EXERCISES)} exercises are solved.\n"
-
-
-def test_where_all_that_is_open_has_taken_five_tries_one_of_them_is_named(folder, capsys):
-    solve(*(name for name in EXERCISES if name != NAME))
-    for _ in range(standing.STUCK):
-        standing.record(reported(NAME, "wrong_value", 2))
+def test_a_line_of_before_and_what_a_later_version_adds_are_kept(folder, capsys):
+    """Another check of the same exercise takes nothing away that it does not know; a line without a date, and without that it was
+    solved before, is read."""
+    old = {"state": "wrong_value", "earned": 2, "best": 4, "possible": 6, "tries": 3, "version": EXERCISES[NAME].version, "new": [1]}
+    other = {"predictions": {"work": {"predicted": "20"}}, "of_later": {"a": 1}}
+    (folder / kept.FILE).write_text(json.dumps({"exercises": {NAME: old, "no_such_exercise": {"best": 3}}, **other}))
+    assert "◩ fvsbn_conditionals          4 of  6, 3 tries; wrong value\n" in said(capsys, progress, 3)
     assert said(capsys, next_exercise).startswith(f"{NAME}: ")
+    standing.record(reported(NAME, "wrong_value", 1))
+    found = kept.read()
+    assert found["exercises"][NAME] | {"date": ""} == {**old, "earned": 1, "tries": 4, "solved_before": False,
+                                                       "misconception": None, "mistakes": [], "date": ""}
+    assert found["exercises"]["no_such_exercise"] == {"best": 3} and {name: found[name] for name in other} == other
 
 
 @pytest.mark.parametrize("line", [None, 3, "right", [], {}, {"tries": "many"}, {"misconception": [], "version": 1, "best": None},

@@ -9,8 +9,8 @@ from course_lib.grading.judge.report import Report
 
 SEEN = [                        # what a report says, and the words of a symptom that goes with it
     (r"^(not_attempted|missing)\b", r"do not (know|see)|only have|have (functions|a loop)|a formula"),
-    (r"^wrong_shape|shape|size of tensor|dimension|broadcast", r"shape|type|\bax[ei]s\b|\bfit\b|transpose|strides"),
-    (r"^error", r"error|fail|complain|\bfit\b"),
+    (r"^wrong_shape|shape|size of tensor|dimension|broadcast", r"shape|type|\bax[ei]s\b|not fit|transpose|strides"),
+    (r"^error", r"error|fail|complain|not fit"),
     (r"^timeout", r"too long|slow"),
     (r"^changed_arguments|writes into", r"argument is changed"),
     (r"\bNaN\b|infin|overflow|underflow", r"\bNaN\b|infin|finite"),
@@ -34,12 +34,16 @@ COMMON = set("""your that this with from what where which does have into than th
 def in_order(exercise: Exercise, report: Report | None) -> list[int]:
     """The numbers of the hints (from 1), the one that fits the report first, the others as they are written."""
     numbers = list(range(1, len(exercise.hints) + 1))
-    if report is None or report.state == "right" or not numbers:
-        return numbers
+    first = fitting(exercise, report)
+    return numbers if first is None else [first, *(number for number in numbers if number != first)]
+
+
+def fitting(exercise: Exercise, report: Report | None) -> int | None:
+    """The number of the hint whose symptom is what the report saw; None if there is none, or nothing was seen."""
+    if report is None or report.state == "right" or not exercise.hints:
+        return None
     scores = [score(one, report) for one in exercise.hints]
-    best = max(scores)
-    first = numbers[scores.index(best)] if best >= 3 else 1
-    return [first, *(number for number in numbers if number != first)]
+    return scores.index(max(scores)) + 1 if max(scores) >= 3 else None
 
 
 def score(hint: Hint, report: Report) -> int:
