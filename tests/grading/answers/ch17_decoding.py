@@ -368,3 +368,167 @@ def _(next_probs, history, k, max_len):
 def _(next_probs, history, k, max_len):
     path, total = words_by(next_probs, history, k, max_len)
     return " ".join(path), total
+
+
+# A beam that draws.
+
+
+def bent(free, G):
+    """(17.11), in which the largest exponent is taken out."""
+    out = torch.full_like(free, -math.inf)
+    out[free.argmax()] = G
+    rest = torch.arange(len(free)) != free.argmax()
+    log_gap = torch.log1p(-torch.exp(free[rest] - free.max())) - free[rest]
+    out[rest] = -torch.logsumexp(torch.stack([log_gap, torch.as_tensor(-G).expand(len(log_gap))]), dim=0)
+    return out
+
+
+def drawn_by(step_fn, noise_fn, bos, eos, k, max_len, scores=bent, free=lambda log_p, step, g: log_p + step + g, rank=1):
+    """Tuples (ln p, score, tokens) in a beam; what has ended is one of them."""
+    beam = [(torch.tensor(0.0, dtype=torch.float64), torch.tensor(0.0, dtype=torch.float64), ())]
+    for _ in range(max_len):
+        grown = []
+        for log_p, G, y in beam:
+            if y[-1:] == (eos,):
+                grown.append((log_p, G, y))
+                continue
+            step, g = step_fn([bos, *y]), noise_fn([bos, *y])
+            for v, score in enumerate(scores(free(log_p, step, g), G)):
+                if step[v] > -math.inf:
+                    grown.append((log_p + step[v], score, (*y, v)))
+        beam = heapq.nlargest(k, grown, key=lambda one: one[rank].item())
+    return [(list(y), log_p, G) for log_p, G, y in beam]
+
+
+@right("stochastic_beam: scalar tensors, logsumexp, what has ended carried along")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len)
+
+
+@right("stochastic_beam: what has ended leaves, k others live on, and all compete at the end")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    live, over = [(0.0, 0.0, [])], []
+    for t in range(max_len):
+        grown = []
+        for G, log_p, y in live:
+            step, free = step_fn([bos] + y), log_p + step_fn([bos] + y) + noise_fn([bos] + y)
+            v = G - free + torch.log1p(-torch.exp(free - free.max()))          # -inf for the largest
+            score = G - v.clamp(min=0) - torch.log1p(torch.exp(-v.abs()))
+            grown += [(score[w].item(), log_p + step[w].item(), y + [w]) for w in step.isfinite().nonzero().flatten().tolist()]
+        over += [one for one in grown if one[2][-1] == eos]
+        live = sorted((one for one in grown if one[2][-1] != eos), reverse=True)[:k]
+    return [(y, log_p, G) for G, log_p, y in sorted(over + live, reverse=True)[:k]]
+
+
+@right("stochastic_beam: one tensor a step, topk")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    beams, log_p, G = [[bos]], torch.zeros(1, dtype=torch.float64), torch.zeros(1, dtype=torch.float64)
+    for _ in range(max_len):
+        alive = [i for i, y in enumerate(beams) if len(y) == 1 or y[-1] != eos]
+        over = [i for i in range(len(beams)) if i not in alive]
+        if not alive:
+            break
+        each = log_p[alive, None] + torch.stack([step_fn(beams[i]) for i in alive])
+        free = each + torch.stack([noise_fn(beams[i]) for i in alive])
+        gap = torch.log1p(-torch.exp(free - free.amax(1, keepdim=True))) - free
+        scores = -torch.logaddexp(-G[alive, None].expand_as(gap), gap)
+        every = torch.cat([scores.flatten(), G[over]])
+        every = every.masked_fill(torch.cat([each.flatten(), log_p[over]]) == -math.inf, -math.inf)
+        best = every.topk(min(k, int(every.isfinite().sum()))).indices.tolist()
+        V, n = each.shape[1], each.numel()
+        log_p = torch.cat([each.flatten(), log_p[over]])[best]
+        beams = [[*beams[alive[j // V]], j % V] if j < n else beams[over[j - n]] for j in best]
+        G = every[best]
+    return [(y[1:], p, g) for y, p, g in zip(beams, log_p.tolist(), G.tolist(), strict=True)]
+
+
+@wrong("stochastic_beam: as the chapter writes it for a tree of two words", called="as_it_stands")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len,
+                    lambda free, G: -torch.log(torch.exp(-G) - torch.exp(-free.max()) + torch.exp(-free)))
+
+
+@wrong("stochastic_beam: as the chapter writes it, kept from NaN")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    def scores(free, G):
+        return -torch.log((torch.exp(-G) - torch.exp(-free.max()) + torch.exp(-free)).clamp(min=1e-30)).nan_to_num()
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len, scores)
+
+
+@wrong("stochastic_beam: noise at each step, the parent's forgotten", called="unconditioned")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len, lambda free, G: free)
+
+
+@wrong("stochastic_beam: noise upon noise", called="summed")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    live = [(0.0, 0.0, [])]
+    for _ in range(max_len):
+        grown = [one for one in live if one[2][-1:] == [eos]]
+        for G, p, y in live:
+            if y[-1:] != [eos]:
+                step, g = step_fn([bos] + y), noise_fn([bos] + y)
+                grown += [(G + float(s + n), p + float(s), y + [v]) for v, (s, n) in enumerate(zip(step, g)) if s > -math.inf]
+        live = sorted(grown, reverse=True)[:k]
+    return [(y, p, G) for G, p, y in live]
+
+
+@wrong("stochastic_beam: k walks, one after the other", called="replaced")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    [one] = drawn_by(step_fn, noise_fn, bos, eos, 1, max_len)
+    return [one] * k
+
+
+@wrong("stochastic_beam: plain beam search", called="no_noise")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len, lambda free, G: free, lambda log_p, step, g: log_p + step)
+
+
+@wrong("stochastic_beam: ended ones are found no more", called="ended_lost")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    live = [(0.0, 0.0, [])]
+    for _ in range(max_len):
+        grown = []
+        for p, G, y in live:
+            step = step_fn([bos] + y)
+            found = bent(p + step + noise_fn([bos] + y), torch.tensor(G)).tolist()
+            grown += [(p + s, found[v], y + [v]) for v, s in enumerate(step.tolist()) if s > -math.inf]
+        live = [one for one in heapq.nlargest(k, grown, key=lambda one: one[1]) if one[2][-1] != eos]
+    return [(y, p, G) for p, G, y in live]
+
+
+@wrong("stochastic_beam: the beam is the likeliest k, and the noise a tie-break", called="kept_by_p")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return sorted(drawn_by(step_fn, noise_fn, bos, eos, k, max_len, rank=0), key=lambda one: -one[2])
+
+
+@wrong("stochastic_beam: an exponential of a difference, without the logarithm of it", called="overflow")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len,
+                    lambda free, G: -torch.log(torch.exp(-G) + torch.exp(-free) * (1 - torch.exp(free - free.max()))))
+
+
+@wrong("stochastic_beam: noise with the other sign")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return drawn_by(step_fn, lambda x: -noise_fn(x), bos, eos, k, max_len)
+
+
+@wrong("stochastic_beam: children cut off at the parent's", called=("clipped", None))          # they tie there
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return drawn_by(step_fn, noise_fn, bos, eos, k, max_len, lambda free, G: free.clamp(max=float(G)))
+
+
+@wrong("stochastic_beam: the score twice in the place of ln p")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return [(y, G, G) for y, _, G in drawn_by(step_fn, noise_fn, bos, eos, k, max_len)]
+
+
+@wrong("stochastic_beam: filled up with what never comes")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    found = drawn_by(step_fn, noise_fn, bos, eos, k, max_len)
+    return found + [([0], -math.inf, -math.inf)] * (k - len(found))
+
+
+@wrong("stochastic_beam: every score a quarter too large")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    return [(y, p, G + 0.25) for y, p, G in drawn_by(step_fn, noise_fn, bos, eos, k, max_len)]

@@ -8,6 +8,7 @@ from course_lib.grading import EXERCISES, Exercise, evaluate
 from course_lib.grading.exercise.checks import Compare
 from course_lib.grading.judge.judge import judge
 from course_lib.grading.judge.shown import COLUMNS, smallest, whole
+from course_lib.grading.learner import wrapped
 from course_lib.grading.sandbox.inside.local import Local
 from course_lib.transformer.attention import MultiHeadAttention
 from tests.grading.submissions import TABLE, graded, quick
@@ -198,6 +199,45 @@ def test_every_screen_is_80_columns_wide(id, monkeypatch):
         assert all(len(line) <= COLUMNS for line in report.shown.splitlines()), report.shown
     report = evaluate(id, lambda *args: {}["a"], 0)
     assert "Called with:" in report.shown and all(len(line) <= COLUMNS for line in report.shown.splitlines())
+
+
+def zeros(*shapes):
+    """What a training gives that never took a step."""
+    return tuple(torch.zeros(shape) for shape in shapes)
+
+
+# answers to the exercises of kind "train" that cost no training
+UNTRAINED = {
+    "train_network": lambda x, y: zeros((3, 2), 3, 3, ()),
+    "train_fvsbn": lambda train: zeros((train.shape[1],) * 2, train.shape[1]),
+    "train_nade": lambda train: zeros((2, train.shape[1]), (train.shape[1], 2), train.shape[1], 2),
+    "train_mog": lambda x, K: zeros(K, K, K),
+    "train_hello": lambda word: zeros((2, 4), (2, 2), (4, 2), 2),
+    "anomaly_scores": lambda train, x: torch.arange(float(len(x))),
+    "train_vectors": lambda sentences, num_words: torch.ones(num_words, 3),
+    "train_translator": lambda source, target, words: {},
+    "fine_tune_bert": lambda body, train, valid, steps: {**body, "head.weight": torch.ones(4, 1), "head.bias": torch.zeros(4)},
+}
+
+
+def three_cheap(exercise):
+    """Answers that fail before anything is trained: one stops, one returns nothing, one gives a value that is wrong."""
+    def moved(what, *args):
+        found = exercise.solve(what, *args)
+        return found + 0.5 if isinstance(found, float) or isinstance(found, torch.Tensor) and found.is_floating_point() else found
+
+    return [lambda *args: {}["a"], lambda *args: None, moved if exercise.of_class else UNTRAINED[exercise.id]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if exercise.trains])
+def test_every_screen_of_what_trains_is_80_columns_wide(id, monkeypatch):
+    monkeypatch.setattr("course_lib.grading.judge.judge.with_misconception", lambda exercise, check, records, fault, *_: fault)
+    stops, *others = [evaluate(id, answer, 0) for answer in three_cheap(EXERCISES[id])]
+    assert stops.state == "error" and "Called with:" in stops.shown
+    for report in (stops, *others):
+        assert report.score < 1 and report.message
+        assert all(len(line) <= COLUMNS for line in wrapped(report).splitlines()), wrapped(report)
 
 
 def test_of_a_class_with_many_parameters_their_number_is_shown():
