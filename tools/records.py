@@ -20,6 +20,7 @@ SHOWN = (
     "nade-binarized-mnist",                                          # chapter 04
     "nade-caltech-silhouettes",                                      # chapter 04
     "rnade-red-wine",                                                # chapter 05
+    "levels-digits", "levels-patches",                               # chapter 05
     "made-digits",                                                   # chapter 06
     "made-binarized-mnist-8000",                                     # chapter 06
     "lstm-tiny-shakespeare",                                         # chapter 07
