@@ -102,7 +102,7 @@ RUNS: dict[str, Run] = {run.name: run for run in (
         Row("discretised logistics", level_nade, by_seeds, {"n": 64, "family": "discretised logistics", "k": 3, "levels": 17},
             {**SETTINGS, "epochs": 12}, over("lr", RATES[1:4]), nats_over_seeds),
         Row(DENSITY, SpreadNADE, by_seeds, {"n": 64, "k": 5, "min_sigma": 0.05}, {**SETTINGS, "epochs": 12},
-            over("lr", RATES[1:4]), nats_over_seeds),
+            over("lr", RATES[:3]), nats_over_seeds),
         Row("RNADE, 16 draws", SpreadNADE, by_more_draws, {"n": 64, "k": 5, "min_sigma": 0.05}, measure=nats_of_draws),
     ), options=GREY, unit="nats, 17 levels",
         note="NADE with 50 hidden units and another last layer, trained for 12 epochs, the best of three rates for each, on "
