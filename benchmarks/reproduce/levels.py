@@ -90,7 +90,8 @@ def bits_a_pixel(models: Repeats, part: Int[Tensor, "N n"]) -> dict[str, Any]:
     held_out, trained = ([evaluate(model, x, batch_size=500)[0] / x.shape[1] / math.log(2) for model in models]
                          for x in (part, draw().train))
     error = statistics.stdev(held_out) / len(held_out) ** 0.5 if len(held_out) > 1 else 0.0
-    return {**of_seeds(held_out, len(part)), "standard_error": round(error, 4), "trained": [round(value, 2) for value in trained]}
+    return {"mean": round(statistics.mean(held_out), 4), "standard_error": round(error, 4), "over": len(part),
+            "seeds": [round(value, 4) for value in held_out], "trained": [round(value, 4) for value in trained]}
 
 
 RATES = (0.005, 0.01, 0.02, 0.04, 0.08)
