@@ -33,6 +33,7 @@ SHOWN = (
     "colours-cifar10",                                               # chapter 08
     "speed-pixels-scoring",                                          # chapter 08
     "attacks-digits",                                                # chapter 09
+    "writers-digits",                                                # chapter 09
     "clothes-and-digits",                                            # chapter 09
     "word-vectors",                                                  # chapter 10
     "word-documents",                                                # chapter 10
