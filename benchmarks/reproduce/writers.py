@@ -70,7 +70,7 @@ def ranked(models: Calibrated, part: Int[Tensor, "N n"]) -> dict[str, Any]:
     return {**nats_over_seeds(models, part), "p": found}
 
 
-def log_p(model: nn.Module, x: Int[Tensor, "N n"]) -> Float[Tensor, "N"]:
+def log_p(model: nn.Module, x: Int[Tensor, "B n"]) -> Float[Tensor, "B"]:
     """log p of each image, in float64 from there on."""
     return model.eval().log_prob(x).double().cpu()
 
