@@ -20,6 +20,7 @@ SHOWN = (
     "nade-binarized-mnist",                                          # chapter 04
     "nade-caltech-silhouettes",                                      # chapter 04
     "rnade-red-wine",                                                # chapter 05
+    "levels-digits", "levels-patches",                               # chapter 05
     "made-digits",                                                   # chapter 06
     "made-binarized-mnist-8000",                                     # chapter 06
     "lstm-tiny-shakespeare",                                         # chapter 07
@@ -32,6 +33,7 @@ SHOWN = (
     "colours-cifar10",                                               # chapter 08
     "speed-pixels-scoring",                                          # chapter 08
     "attacks-digits",                                                # chapter 09
+    "writers-digits",                                                # chapter 09
     "clothes-and-digits",                                            # chapter 09
     "word-vectors",                                                  # chapter 10
     "word-documents",                                                # chapter 10
