@@ -119,7 +119,8 @@ def nats_and_subjects(twins: Repeats, part: Asked) -> dict[str, Any]:
     there, nats = words_of(part.stories), [nats_by_word(twin.model, part.stories) for twin in twins.eval()]
 
     def of(some: slice) -> dict[str, Any]:
-        return of_seeds([each[:, some][there[:, some]].mean().item() for each in nats], int(there[:, some].sum()))
+        return of_seeds([each[:, some][there[:, some]].mean().item() for each in nats], int(there[:, some].sum()),
+                        digits=4)
 
     return {**of(slice(None)), "by place": {name: of(some) for name, some in PLACES.items()},
             "subjects": of_seeds([twin.subjects_right(part.sentences) for twin in twins], len(part.sentences.subject))}
@@ -143,8 +144,8 @@ def nats_counted(model: Often, part: Asked) -> dict[str, Any]:
     """The same by counts; the standard error is over words."""
     there, nats = words_of(part.stories), -model.log_p[part.stories.tokens]
     each = nats[there]
-    return {"mean": round(each.mean().item(), 2), "standard_error": round(each.std().item() / math.sqrt(len(each)), 3),
-            "over": len(each), "by place": {name: {"mean": round(nats[:, some][there[:, some]].mean().item(), 2)}
+    return {"mean": round(each.mean().item(), 4), "standard_error": round(each.std().item() / math.sqrt(len(each)), 4),
+            "over": len(each), "by place": {name: {"mean": round(nats[:, some][there[:, some]].mean().item(), 4)}
                                             for name, some in PLACES.items()}}
 
 
