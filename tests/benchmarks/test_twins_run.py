@@ -90,7 +90,7 @@ def test_counts_give_each_word_its_share(few):
 
 def test_both_get_the_same_training():
     _, gpt, bert = twins.RUNS["twins-stories"].rows
-    assert {**gpt.settings, "reader": "BERT"} == bert.settings and gpt.candidates == bert.candidates and gpt.final == bert.final
+    assert {**gpt.settings, "reader": "BERT"} == bert.settings and gpt.candidates == bert.candidates
     sizes = [sum(p.numel() for name, p in twins.STARTS[reader](None, 0)[0].named_parameters() if name.startswith("blocks."))
              for reader in twins.STARTS]
     assert sizes[0] == sizes[1] > 0
