@@ -8,6 +8,7 @@ import torch.nn.functional as F
 from benchmarks.reproduce import denoising, twins
 from benchmarks.reproduce.denoising import END, MASK, PAD, SEP
 from benchmarks.reproduce.recipes import Job
+from course_lib import records
 
 
 @pytest.fixture(scope="module")
@@ -94,3 +95,13 @@ def test_both_get_the_same_training():
     sizes = [sum(p.numel() for name, p in twins.STARTS[reader](None, 0)[0].named_parameters() if name.startswith("blocks."))
              for reader in twins.STARTS]
     assert sizes[0] == sizes[1] > 0
+
+
+def test_what_the_chapter_says_of_the_record():
+    """Both sides help most at the beginning and a little at the end; in the middle GPT leads; BERT's vectors lead seed by seed."""
+    counted, gpt, bert = (row["test"] for row in records.read("twins-stories")["rows"])
+    first, middle, last = ([a - b for a, b in zip(*(part["by place"][name]["seeds"] for part in (gpt, bert)))] for name in twins.PLACES)
+    assert len(first) == twins.SEEDS and min(first) > 0.6 and -0.1 < min(middle) and max(middle) < 0 and 0 < min(last) and max(last) < 0.2
+    assert all(each["mean"] > 3.9 for each in counted["by place"].values())
+    ahead = [b - g for g, b in zip(gpt["subjects"]["seeds"], bert["subjects"]["seeds"])]
+    assert all(1.5 < points < 3.5 for points in ahead) and gpt["subjects"]["standard_error"] > 5
