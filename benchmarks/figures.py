@@ -13,7 +13,7 @@ def standard_error(values: Sequence[float]) -> float:
     return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
 
 
-def of_seeds(values: Sequence[float], over: int) -> dict[str, Any]:
+def of_seeds(values: Sequence[float], over: int, digits: int = 2) -> dict[str, Any]:
     """Mean and standard error over seeds, of how many things each value is a mean, and each seed's own value."""
-    return {"mean": round(statistics.mean(values), 2), "standard_error": round(standard_error(values), 2), "over": over,
-            "seeds": [round(value, 2) for value in values]}
+    return {"mean": round(statistics.mean(values), digits), "standard_error": round(standard_error(values), digits), "over": over,
+            "seeds": [round(value, digits) for value in values]}

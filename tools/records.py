@@ -50,12 +50,14 @@ SHOWN = (
     "residual-depth",                                                # chapter 15
     "translation-multi30k-800",                                      # chapter 15
     "translation-multi30k",                                          # chapter 15
-    "habits-multi30k",                                               # chapter 15
+    "habits-small", "habits-multi30k",                               # chapter 15
+    "passive-to-active",                                             # chapter 15
     "gpt-tiny-shakespeare", "gpt-tiny-shakespeare-long",            # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16
     "speed-gpt-cache",                                               # chapter 16
     "bert-english", "bert-english-twin",                             # chapter 18
     "bert-ewt", "bert-ewt-tuned",                                    # chapter 18
+    "twins-stories",                                                 # chapter 18
     "using-reviews",                                                 # chapter 18
     "objectives-stories", "masks-stories",                           # chapter 19
     "noises-stories",                                                # chapter 19
@@ -72,7 +74,7 @@ SHOWN = (
 
 CURVES = ("pixels-digits-seconds", "looking-back-tiny-shakespeare", "residual-depth",
           "bert-english")                                            # whose curves a chapter reads
-CHOSEN = ("habits-multi30k", "lstm-tiny-shakespeare", "gru-tiny-shakespeare")  # whose settings a chapter reads
+CHOSEN = ("habits-small", "habits-multi30k", "lstm-tiny-shakespeare", "gru-tiny-shakespeare")  # whose settings a chapter reads
 CLOCKED = ("seq2seq-multi30k",)                                      # whose seconds by the clock a chapter reads
 
 

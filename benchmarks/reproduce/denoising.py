@@ -122,10 +122,10 @@ def pair_model(width: int = 32, decoder_layers: int = 1, vocab: int | None = Non
 Start = Callable[[Part, int], tuple[nn.Module, Callable[[Tensor, int], Tensor]]]
 
 
-def masked(train: Part, seed: int, static: bool = False):
-    """BERT's words, 15 % of them, drawn anew for every batch; or once."""
+def masked(train: Part, seed: int, static: bool = False, rate: float = 0.15):
+    """BERT's words, a share `rate` of them, drawn anew for every batch; or once."""
     model, g = bert(), torch.Generator().manual_seed(seed)
-    options = dict(mask_id=MASK, vocab_size=len(symbols()), special=[i for i in range(len(SPECIAL)) if i != END])
+    options = dict(mask_id=MASK, vocab_size=len(symbols()), special=[i for i in range(len(SPECIAL)) if i != END], rate=rate)
     fixed = StaticMasking(train.tokens, generator=g, mask=train.real, **options) if static else None
 
     def loss(rows: Tensor, step: int) -> Tensor:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import statistics
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from benchmarks.reproduce.recipes import Job, Trained
+from benchmarks.reproduce.recipes import Job, Repeats, Trained
 from benchmarks.reproduce.run import Row, Run, Target
 from benchmarks.reproduce.text import Parts, blocks, numbered
 from course_lib.data import Splits
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 WINDOW, BATCH, STEPS = 64, 12, 2000
 LONG = {"window": 128, "batch": 32, "steps": 6000}
+SEEDS = (0, 1, 2)
 SCORED = 55                                                          # the last characters of a long window, at most
 
 
@@ -69,6 +71,12 @@ def by_steps(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained
     return Trained(model, sum(history.seconds), history.epochs)
 
 
+def by_steps_and_seeds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
+    """The same windows in the order of each of SEEDS, from weights drawn by it; the first is the seed of what ships."""
+    runs = [by_steps(replace(job, seed=seed), row, settings, f"{name}-{seed}") for seed in SEEDS]
+    return Trained(Repeats([run.model for run in runs]), sum(run.seconds for run in runs), runs[0].epochs)
+
+
 def character_gpt(window: int = WINDOW, **size: int | float) -> GPT:
     return GPT(GPTConfig(window=window, **size))
 
@@ -78,6 +86,14 @@ def nats_a_character(model: nn.Module, part: tuple[Tensor, Tensor]) -> dict[str,
     mean, error = evaluate(model, part, batch_size=100)
     scored = part[0].shape[1]
     return {"mean": round(mean / scored, 4), "standard_error": round(error / scored, 4), "over": part[0].numel()}
+
+
+def nats_of_seeds(models: Repeats, part: tuple[Tensor, Tensor]) -> dict[str, Any]:
+    """The same over seeds: the mean, each seed's own, and their standard deviation. The error is that of the first seed."""
+    each = [nats_a_character(model, part) for model in models]
+    own = [one["mean"] for one in each]
+    return {**each[0], "mean": round(statistics.mean(own), 4), "seeds": own,
+            "deviation_over_seeds": round(statistics.stdev(own), 4)}
 
 
 # --- translation -----------------------------------------------------------------------------------------------------
@@ -177,15 +193,21 @@ def translation(epochs: int, dropout: float, warmup: int) -> Row:
 
 SAID = ("German to English, lower-cased, greedy. sacrebleu on tokens (tokenize none); the record has the 13a figure of the "
         "plain text too, which is another number. ")
+CHARACTERS = {"vocab_size": 65, "layers": 4, "heads": 4, "d_model": 128}
+CHARACTERS_SETTINGS = {"epochs": 1, "batch_size": BATCH, "lr": 2e-3, "betas": [0.9, 0.99], "weight_decay": 0.1, "clip": 1.0,
+                       "schedule": "cosine", "warmup": 100}
 RUNS: dict[str, Run] = {run.name: run for run in (
     Run("gpt-tiny-shakespeare", "tiny_shakespeare", (
-        Row("GPT, 4 layers, width 128", character_gpt, by_steps,
-            {"vocab_size": 65, "layers": 4, "heads": 4, "d_model": 128},
-            {"epochs": 1, "batch_size": BATCH, "lr": 2e-3, "betas": [0.9, 0.99], "weight_decay": 0.1, "clip": 1.0,
-             "schedule": "cosine", "warmup": 100},
+        Row("GPT, 4 layers, width 128", character_gpt, by_steps, CHARACTERS, CHARACTERS_SETTINGS,
             measure=nats_a_character, target=Target(1.88), weights="gpt-tiny-shakespeare"),
     ), prepare=windows, unit="nats a character",
         note="2,000 steps of 12 windows of 64 characters. Each character is scored from its own window alone."),
+    Run("gpt-tiny-shakespeare-seeds", "tiny_shakespeare", (
+        Row("GPT, 4 layers, width 128, three seeds", character_gpt, by_steps_and_seeds, CHARACTERS, CHARACTERS_SETTINGS,
+            measure=nats_of_seeds),
+    ), prepare=windows, unit="nats a character",
+        note="The recipe of gpt-tiny-shakespeare, three times anew; the seed draws the weights and the order of the windows. "
+             "After ± the standard error over windows, of the first seed; the record has each seed's own figure."),
     Run("gpt-tiny-shakespeare-long", "tiny_shakespeare", (
         Row("GPT, 4 layers, width 128, trained longer", character_gpt, by_steps,
             {"vocab_size": 65, "layers": 4, "heads": 4, "d_model": 128, "window": LONG["window"], "dropout": 0.1},

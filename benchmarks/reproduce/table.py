@@ -31,8 +31,11 @@ from benchmarks.reproduce import (
     pretraining,
     recipes,
     recurrent,
+    small_habits,
     tagging,
     text,
+    twins,
+    voices,
     writers,
 )
 from benchmarks.reproduce.run import Row, Run, Target, over
@@ -108,5 +111,5 @@ RUNS: dict[str, Run] = {run.name: run for run in (
 RUNS |= (density.RUNS | recurrent.RUNS | pixels.RUNS | detection.RUNS | clothes.RUNS | colours.RUNS | language.RUNS
          | habits.RUNS | bottleneck.RUNS | looking_back.RUNS | pretraining.RUNS | bag_of_words.RUNS | agreement.RUNS | elmo.RUNS
          | bert_english.RUNS | tagging.RUNS | bert_tags.RUNS | elmo_tags.RUNS | denoising.RUNS | noises.RUNS | conditional.RUNS
-         | disentangled.RUNS | depth.RUNS | cloze.RUNS | copying.RUNS
-         | levels.RUNS | writers.RUNS)
+         | disentangled.RUNS | depth.RUNS | cloze.RUNS | copying.RUNS | levels.RUNS | writers.RUNS | twins.RUNS
+         | small_habits.RUNS | voices.RUNS)

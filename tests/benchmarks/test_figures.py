@@ -15,6 +15,7 @@ def test_the_standard_error_is_that_of_scipy():
     assert of_seeds(values.tolist(), 400) == {
         "mean": round(values.mean(), 2), "standard_error": round(sem(values), 2), "over": 400,
         "seeds": [round(value, 2) for value in values]}
+    assert of_seeds(values.tolist(), 400, digits=4)["mean"] == round(values.mean(), 4)
 
 
 def test_the_steps_that_are_named_run_in_their_order(capsys):

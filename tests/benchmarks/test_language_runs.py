@@ -5,8 +5,9 @@ import pytest
 import torch
 
 from benchmarks.reproduce import language
+from benchmarks.reproduce.recipes import Job
 from benchmarks.reproduce.record import judge
-from benchmarks.reproduce.run import Target
+from benchmarks.reproduce.run import Row, Target
 from course_lib.data import Splits
 from course_lib.decoding.steps import Decoded
 from course_lib.training import bleu
@@ -37,6 +38,28 @@ def test_the_figure_of_a_gpt_is_its_loss_on_those_windows():
     measured = language.nats_a_character(model, language.consecutive(text))
     loss, count = model.loss(text.unfold(0, 65, 64))
     assert measured["mean"] == pytest.approx(loss.item(), abs=1e-4) and measured["over"] == count == 256
+
+
+def test_a_recipe_from_three_seeds(tmp_path):
+    """Each seed draws its own weights and order; the figure is the mean of three, each of them the figure of its model."""
+    text = torch.arange(400) % 7
+    parts = language.Parts(text.unfold(0, 65, 30), language.consecutive(text[:200]), language.consecutive(text[200:]), INFO)
+    row = Row("small", language.character_gpt, language.by_steps_and_seeds,
+              {"vocab_size": 7, "layers": 1, "heads": 2, "d_model": 8}, {"epochs": 1, "batch_size": 4, "lr": 0.01, "progress": False})
+    trained = language.by_steps_and_seeds(Job(parts, 0, torch.device("cpu"), tmp_path), row, row.settings, "small")
+    assert len(trained.model) == 3 and trained.epochs == 1
+    measured = language.nats_of_seeds(trained.model, parts.test)
+    own = [language.nats_a_character(model, parts.test)["mean"] for model in trained.model]
+    assert measured["seeds"] == own and len(set(own)) == 3
+    assert measured["mean"] == pytest.approx(sum(own) / 3, abs=1e-4)
+    assert measured["deviation_over_seeds"] == pytest.approx(torch.tensor(own).std().item(), abs=1e-4)
+    again = language.by_steps(Job(parts, 1, torch.device("cpu"), tmp_path / "again"), row, row.settings, "small")
+    assert language.nats_a_character(again.model, parts.test)["mean"] == own[1]
+
+
+def test_the_run_of_three_seeds_is_that_of_the_model_which_ships():
+    (ships,), (seeds,) = (language.RUNS[name].rows for name in ("gpt-tiny-shakespeare", "gpt-tiny-shakespeare-seeds"))
+    assert (ships.arguments, ships.settings, ships.model) == (seeds.arguments, seeds.settings, seeds.model)
 
 
 def test_pairs_come_back_from_their_numbers_and_bleu_is_of_words(monkeypatch):

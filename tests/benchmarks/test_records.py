@@ -11,7 +11,17 @@ import pytest
 from sklearn.datasets import load_digits
 
 from benchmarks import store
-from benchmarks.reproduce import agreement, copying, denoising, disentangled, english, levels, tagging
+from benchmarks.reproduce import (
+    agreement,
+    copying,
+    denoising,
+    disentangled,
+    english,
+    levels,
+    small_habits,
+    tagging,
+    voices,
+)
 from benchmarks.reproduce.record import describe_data
 from benchmarks.reproduce.table import RUNS
 from benchmarks.speed.comparisons import COMPARISONS
@@ -24,7 +34,8 @@ ROWS = [pytest.param(name, row, id=f"{name}: {row['model']}") for name, r in RES
 
 DRAWN = {"toy_agreement": agreement.INFO, "ud_english_ewt": tagging.INFO, "english": english.INFO,
          "toy_stories": denoising.INFO, "disentangled": disentangled.INFO, "copying": copying.INFO,
-         "flower_patches": levels.INFO}                              # what is not in the registry
+         "flower_patches": levels.INFO, "toy_translation": small_habits.INFO,
+         "toy_voice": voices.INFO}                                   # what is not in the registry
 
 
 # Runs that nobody has had the hours for yet. Nothing may be added here once it was recorded.
@@ -66,7 +77,7 @@ def test_a_result_says_what_it_was_measured_on_and_by_what_command(name):
     assert re.fullmatch(r"[0-9a-f]{64}", record["data"]["sha256"])
     assert record["data"]["comparable_with_papers"] is (
         run.data not in ("digits", "caltech101_silhouettes", "sst2", "toy_agreement", "ud_english_ewt", "english", "toy_stories", "disentangled",
-                         "fashion_mnist", "cifar10_small", "copying", "flower_patches"))
+                         "fashion_mnist", "cifar10_small", "copying", "flower_patches", "toy_translation", "toy_voice"))
 
 
 @pytest.mark.parametrize("name", [name for name, run in RUNS.items() if run.data == "digits"])
