@@ -3,7 +3,10 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical
 from tests.grading.answers.register import right, wrong
 
 
@@ -267,3 +270,205 @@ def _(word):
 def _(word):
     torch.manual_seed(3)
     return torch.randn(8, 4), torch.randn(8, 8), torch.randn(4, 8), torch.randn(8)
+
+
+class Reader(AutoregressiveModel):
+    """What the language models share: the parameters, both views out of `read`, and a training of another kind."""
+
+    gates, parts = 4, 2
+
+    def __init__(self, symbols, hidden, bos_id):
+        super().__init__(None, Categorical(symbols))
+        self.symbols, self.hidden, self.bos, s = symbols, hidden, bos_id, hidden ** -0.5
+        self.W_x = nn.Parameter(s * (2 * torch.rand(self.gates * hidden, symbols) - 1))
+        self.W_h = nn.Parameter(s * (2 * torch.rand(self.gates * hidden, hidden) - 1))
+        self.b = nn.Parameter(torch.zeros(self.gates * hidden))
+        self.head = nn.Linear(hidden, symbols)
+        if self.gates == 3:
+            self.b_hn = nn.Parameter(torch.zeros(hidden))
+        else:
+            self.b.data[hidden:2 * hidden].fill_(1)
+
+    def check_context(self, context, batch):
+        pass
+
+    def empty(self, rows):
+        return tuple(torch.zeros(rows, self.hidden, dtype=self.b.dtype) for _ in range(self.parts))
+
+    def cell(self, x, h, c):
+        """h and c once x, one-hot, is read; every gate by its own rows."""
+        W, H = torch.cat([self.W_x, self.W_h], 1), self.hidden
+        a = torch.cat([x, h], 1) @ W.T + self.b
+        i, f, o = (torch.sigmoid(a[:, k * H:(k + 1) * H]) for k in range(3))
+        c = f * c + i * torch.tanh(a[:, 3 * H:])
+        return o * torch.tanh(c), c
+
+    def shown(self, h, c=None):
+        return self.head(h)
+
+    def read(self, tokens, state=None):
+        state, said = state or self.empty(len(tokens)), []
+        for x in F.one_hot(tokens.long(), self.symbols).to(self.b.dtype).unbind(1):
+            state = self.cell(x, *state)
+            said.append(self.shown(*state))
+        return torch.stack(said, 1), state
+
+    def start(self, batch, context=None):
+        return self.read(torch.full((batch, 1), self.bos) if context is None else context)[1]
+
+    def predict(self, state):
+        return self.conditional(self.shown(*state))
+
+    def update(self, state, x_i):
+        return self.read(x_i.reshape(-1, 1), state)[1]
+
+    def conditionals(self, x, context=None):
+        state = self.start(len(x), context)
+        first = self.shown(*state)[:, None]
+        return self.conditional(torch.cat([first, self.read(x[:, :-1], state)[0]], 1) if x.shape[1] > 1 else first)
+
+    def fit(self, text):
+        """Windows from places drawn anew, each after a letter or two that only warm the state up."""
+        optimizer, steps = torch.optim.AdamW(self.parameters(), lr=0.03, weight_decay=0.0), 230
+        for k in range(steps):
+            optimizer.param_groups[0]["lr"] = 0.03 * min(1, (k + 1) / 20, 1.1 * (1 - k / steps))
+            at = torch.randint(len(text) - 21, (32, 1)) + torch.arange(21)
+            logits = self.read(text[at[:, :-1]])[0]
+            loss = F.cross_entropy(logits[:, 2:].flatten(0, 1), text[at[:, 3:]].flatten())
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.parameters(), 1.0)
+            optimizer.step()
+
+
+class Gated(Reader):
+    """The same with the GRU."""
+
+    gates, parts = 3, 1
+
+    def cell(self, x, h):
+        (xr, xz, xn), (hr, hz, hn) = (F.linear(x, self.W_x, self.b).chunk(3, 1), F.linear(h, self.W_h).chunk(3, 1))
+        r, z = 1 / (1 + (-xr - hr).exp()), 1 / (1 + (-xz - hz).exp())
+        new = torch.tanh(xn + r * hn + r * self.b_hn)
+        return (torch.lerp(new, h, z),)
+
+
+class Unfitted:
+    """Its training is nothing: the fault of those below shows before it."""
+
+    def fit(self, text):
+        pass
+
+
+@right("OwnRecurrent: an LSTM on one-hot vectors, windows drawn anew")
+class OneHot(Reader):
+    pass
+
+
+@right("OwnRecurrent: a GRU")
+class OwnGated(Gated):
+    pass
+
+
+@wrong("OwnRecurrent: the gates in torch's order", called="other_order")
+class TorchOrder(Unfitted, Reader):
+    def cell(self, x, h, c):
+        i, f, g, o = (x @ self.W_x.T + h @ self.W_h.T + self.b).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+
+
+@wrong("OwnRecurrent: the forget gate on the candidate", called="exchanged")
+class ForgetOnInput(Unfitted, Reader):
+    def cell(self, x, h, c):
+        i, f, o, g = (x @ self.W_x.T + h @ self.W_h.T + self.b).chunk(4, 1)
+        c = i.sigmoid() * c + f.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+
+
+@wrong("OwnRecurrent: head reads the memory", called="memory_shown")
+class MemoryShown(Unfitted, Reader):
+    def shown(self, h, c=None):
+        return self.head(c)
+
+
+@wrong("OwnRecurrent: the bias left out", called="no_bias")
+class NoBias(Unfitted, Reader):
+    def cell(self, x, h, c):
+        i, f, o, g = (x @ self.W_x.T + h @ self.W_h.T).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        return o.sigmoid() * c.tanh(), c
+
+
+@wrong("OwnRecurrent: the update gate the other way round", called="other_blend")
+class OtherBlend(Unfitted, Gated):
+    def cell(self, x, h):
+        r, z, n = (x @ self.W_x.T + self.b).chunk(3, 1)
+        hr, hz, hn = (h @ self.W_h.T).chunk(3, 1)
+        z = (z + hz).sigmoid()
+        return ((1 - z) * h + z * torch.tanh(n + (r + hr).sigmoid() * (hn + self.b_hn)),)
+
+
+@wrong("OwnRecurrent: a GRU without its second bias", called="no_b_hn")
+class OneBias(Unfitted, Gated):
+    def cell(self, x, h):
+        r, z, n = (x @ self.W_x.T + self.b).chunk(3, 1)
+        hr, hz, hn = (h @ self.W_h.T).chunk(3, 1)
+        z = (z + hz).sigmoid()
+        return (z * h + (1 - z) * torch.tanh(n + (r + hr).sigmoid() * hn),)
+
+
+@wrong("OwnRecurrent: a GRU without a reset gate")
+class NoReset(Unfitted, Gated):
+    def cell(self, x, h):
+        _, z, n = (x @ self.W_x.T + self.b).chunk(3, 1)
+        _, hz, hn = (h @ self.W_h.T).chunk(3, 1)
+        z = (z + hz).sigmoid()
+        return (z * h + (1 - z) * torch.tanh(n + hn + self.b_hn),)
+
+
+@wrong("OwnRecurrent: every window begins anew", called="state_ignored")
+class Anew(Unfitted, Gated):
+    def read(self, tokens, state=None):
+        return super().read(tokens)
+
+
+@wrong("OwnRecurrent: the present letter is read before it is predicted", called="peeks")
+class Peeks(Unfitted, Gated):
+    def conditionals(self, x, context=None):
+        return self.conditional(self.read(x, self.start(len(x), context))[0])
+
+
+@wrong("OwnRecurrent: update knows the last letter alone", called="update_forgets")
+class UpdateForgets(Unfitted, Reader):
+    def update(self, state, x_i):
+        return self.read(x_i[:, None])[1]
+
+
+@wrong("OwnRecurrent: update reads the letter twice")
+class ReadsTwice(Unfitted, Reader):
+    def update(self, state, x_i):
+        return self.read(x_i[:, None].expand(-1, 2), state)[1]
+
+
+@wrong("OwnRecurrent: a fit that does nothing")
+class FitsNothing(Unfitted, Gated):
+    pass
+
+
+@wrong("OwnRecurrent: the head alone is trained")
+class HeadAlone(Gated):
+    def fit(self, text):
+        with torch.no_grad():
+            rows = text[:4000].view(8, 500)
+            read, state = [], self.empty(8)
+            for x in F.one_hot(rows[:, :-1], self.symbols).float().unbind(1):
+                state = self.cell(x, *state)
+                read.append(state[0])
+        h, target = torch.stack(read, 1).flatten(0, 1), rows[:, 1:].flatten()
+        optimizer = torch.optim.Adam(self.head.parameters(), lr=0.05)
+        for _ in range(60):
+            loss = F.cross_entropy(self.head(h), target)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()

@@ -1,8 +1,12 @@
 """Answers to the exercises of chapter 09."""
 from __future__ import annotations
 
+import math
+import zlib
+
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from tests.grading.answers.register import right, wrong
 
@@ -131,3 +135,145 @@ def _(train, x):
 @wrong("anomaly_scores: random numbers")
 def _(train, x):
     return torch.rand(len(x), generator=torch.Generator().manual_seed(len(train)))
+
+
+class Detector(nn.Module):
+    """What the detectors share: a linear regression of each pixel on those before it, its errors Gaussian; p-values by search."""
+
+    def __init__(self, levels):
+        super().__init__()
+        self.levels = levels
+
+    def fit(self, train):
+        x, n = train.double() / self.levels, train.shape[1]
+        x = torch.cat([torch.ones(len(x), 1, dtype=x.dtype), x], 1)
+        gram, self.weights, self.widths = x.T @ x + 0.3 * torch.eye(n + 1, dtype=x.dtype), [], []
+        for i in range(1, n + 1):
+            w = torch.linalg.solve(gram[:i, :i], gram[:i, i])
+            self.weights.append(w)
+            self.widths.append(((x[:, i] - x[:, :i] @ w).square().mean() + 0.003).sqrt())
+        self.after(train)
+
+    def after(self, train):
+        self.known = self.log_prob(train).sort().values
+
+    def log_prob(self, x):
+        x = torch.cat([torch.ones(len(x), 1, dtype=torch.float64), x.double() / self.levels], 1)
+        total = torch.zeros(len(x), dtype=torch.float64)
+        for i, (w, width) in enumerate(zip(self.weights, self.widths), 1):
+            total += torch.distributions.Normal(x[:, :i] @ w, width).log_prob(x[:, i]) - math.log(self.levels)
+        return total
+
+    def score(self, x):
+        return (self.log_prob(x) - self.known[len(self.known) // 2]).abs()
+
+    def calibrate(self, images):
+        self.kept = self.score(images).sort().values
+
+    def p_values(self, x):
+        below = torch.searchsorted(self.kept, self.score(x))                   # strictly less strange
+        return (len(self.kept) - below + 1).double() / (len(self.kept) + 1)
+
+
+@right("OwnDetector: a chain of regressions, from the middle one on either side")
+class Chain(Detector):
+    pass
+
+
+@right("OwnDetector: the more unusual of two surprises, with pixels alone and together")
+class TwoSurprises(Detector):
+    def surprises(self, x):
+        return -torch.stack([self.log_prob(x), ((x - self.mean) / self.width).square().sum(1) * -0.5])
+
+    def after(self, train):
+        self.mean, self.width = train.double().mean(0), train.double().std(0) + 1
+        self.center = self.surprises(train).mean(1, keepdim=True)
+        self.scale = (self.surprises(train) - self.center).std(1, keepdim=True)
+
+    def score(self, x):
+        together, alone = (self.surprises(x) - self.center) / self.scale
+        return torch.maximum(together, alone.abs()).maximum(-together)
+
+
+@wrong("OwnDetector: minus log-likelihood, scaled", called="likelihood_alone")
+class LikelihoodAlone(Detector):
+    def score(self, x):
+        return 5 - self.log_prob(x) / 64
+
+
+@wrong("OwnDetector: ranks among the training images", called="on_training")
+class OnTraining(Detector):
+    def after(self, train):
+        super().after(train)
+        super().calibrate(train)
+
+    def calibrate(self, images):
+        pass
+
+
+@wrong("OwnDetector: the share that is at least as strange, 0 for none", called="zero_possible")
+class ZeroPossible(Detector):
+    def p_values(self, x):
+        return (self.kept >= self.score(x)[:, None]).double().mean(1)
+
+
+@wrong("OwnDetector: equal scores are not counted", called="ties_left_out")
+class Strict(Detector):
+    def p_values(self, x):
+        return (1 + (self.kept > self.score(x)[:, None]).sum(1)).double() / (len(self.kept) + 1)
+
+
+@wrong("OwnDetector: a high score gets a high p", called="low_is_strange")
+class HighPValue(Detector):
+    def p_values(self, x):
+        return (1 + (self.kept <= self.score(x)[:, None]).sum(1)).double() / (len(self.kept) + 1)
+
+
+@wrong("OwnDetector: a Gaussian through the calibration scores, no ranks")
+class NoRanks(Detector):
+    def p_values(self, x):
+        return 1 - torch.distributions.Normal(self.kept.mean(), self.kept.std()).cdf(self.score(x))
+
+
+@wrong("OwnDetector: the score is standardised by the calibration images", called="refits")
+class Standardised(Detector):
+    def score(self, x):
+        found = super().score(x)
+        return (found - self.kept.mean()) / self.kept.std() if hasattr(self, "kept") else found
+
+
+@wrong("OwnDetector: a table for every pixel, both sides", called=("pixels_alone", None))
+class Tables(Detector):
+    def fit(self, train):
+        counts = F.one_hot(train, self.levels).double().sum(0) + 0.5           # (64, levels)
+        self.table = (counts / counts.sum(1, keepdim=True)).log()
+        self.after(train)
+
+    def log_prob(self, x):
+        return self.table[torch.arange(x.shape[1]), x].sum(1)
+
+
+@wrong("OwnDetector: bytes of the compressed image")
+class Compressed(Detector):
+    def score(self, x):
+        sizes = [float(len(zlib.compress(bytes(row)))) for row in x.tolist()]
+        return torch.tensor(sizes) + 0.001 * x.double().mean(1)
+
+
+@wrong("OwnDetector: how far from the mean of the batch", called="of_the_batch")
+class OfTheBatch(Detector):
+    def score(self, x):
+        log_p = self.log_prob(x)
+        return (log_p - log_p.mean()).abs()
+
+
+@wrong("OwnDetector: no density, zeros")
+class Zeros(Detector):
+    def log_prob(self, x):
+        return torch.zeros(len(x))
+
+
+@wrong("OwnDetector: random scores")
+class AtRandom(Detector):
+    def score(self, x):
+        return torch.rand(len(x))
