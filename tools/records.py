@@ -28,6 +28,7 @@ SHOWN = (
     "speed-rnn-step", "speed-lstm-step", "speed-gru-step",           # chapter 07
     "speed-recurrent-reading", "speed-recurrent-drawing",            # chapter 07
     "copying",                                                       # chapter 07
+    "fvsbn-binarized-mnist", "pixelcnn-binarized-mnist",             # chapter 08
     "pixels-digits",                                                 # chapter 08
     "pixels-digits-seconds",                                         # chapter 08
     "colours-cifar10",                                               # chapter 08
@@ -53,6 +54,7 @@ SHOWN = (
     "habits-small", "habits-multi30k",                               # chapter 15
     "passive-to-active",                                             # chapter 15
     "gpt-tiny-shakespeare", "gpt-tiny-shakespeare-long",            # chapter 16
+    "gpt-tiny-shakespeare-seeds",                                    # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16
     "speed-gpt-cache",                                               # chapter 16
     "bert-english", "bert-english-twin",                             # chapter 18

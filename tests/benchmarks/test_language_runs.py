@@ -4,13 +4,14 @@ from __future__ import annotations
 import pytest
 import torch
 
+from benchmarks import store
 from benchmarks.reproduce import language
 from benchmarks.reproduce.recipes import Job
 from benchmarks.reproduce.record import judge
 from benchmarks.reproduce.run import Row, Target
 from course_lib.data import Splits
 from course_lib.decoding.steps import Decoded
-from course_lib.training import bleu
+from course_lib.training import bits, bleu
 from course_lib.transformer.gpt import GPT, GPTConfig
 
 INFO = {"licence": "x", "citation": "y", "comparable_with_papers": True}
@@ -60,6 +61,14 @@ def test_a_recipe_from_three_seeds(tmp_path):
 def test_the_run_of_three_seeds_is_that_of_the_model_which_ships():
     (ships,), (seeds,) = (language.RUNS[name].rows for name in ("gpt-tiny-shakespeare", "gpt-tiny-shakespeare-seeds"))
     assert (ships.arguments, ships.settings, ships.model) == (seeds.arguments, seeds.settings, seeds.model)
+
+
+def test_what_chapter_16_says_of_its_first_gpt_holds_for_every_seed():
+    """It loses to counts from the 4-gram on, passes the trigram, and its seeds differ by less than 0.05 bits."""
+    counted = {row["model"]: row["test"]["mean"] for row in store.read()["ngram-tiny-shakespeare"]["rows"]}
+    own = [bits(nats) for nats in store.read()["gpt-tiny-shakespeare-seeds"]["rows"][0]["test"]["seeds"]]
+    assert len(own) == 3 and all(counted["4-gram"] + 0.05 < each < counted["trigram"] - 0.05 for each in own)
+    assert max(own) - min(own) < 0.05
 
 
 def test_pairs_come_back_from_their_numbers_and_bleu_is_of_words(monkeypatch):

@@ -39,7 +39,7 @@ DRAWN = {"toy_agreement": agreement.INFO, "ud_english_ewt": tagging.INFO, "engli
 
 
 # Runs that nobody has had the hours for yet. Nothing may be added here once it was recorded.
-TO_COME = {"bert-english-chance", "made-binarized-mnist-32-masks", "pixelcnn-binarized-mnist"}
+TO_COME = {"bert-english-chance", "made-binarized-mnist-32-masks", "gated-pixelcnn-binarized-mnist"}
 
 
 def test_every_run_and_every_comparison_is_recorded_and_nothing_else():
@@ -136,7 +136,8 @@ def test_the_targets_of_this_stage_are_asked_for():
     assert not [name for name in asked if "digits" in name]           # what was asked was asked on another split
     assert (asked["nade-binarized-mnist"].at_most, asked["made-binarized-mnist-8000"].at_most) == (89.0, 88.4)
     assert asked["made-binarized-mnist-32-masks"].at_most == 87.0
-    assert (asked["pixelcnn-binarized-mnist"].at_most, asked["pixelcnn-binarized-mnist"].aim) == (87.5, 84.5)
+    for name in ("pixelcnn-binarized-mnist", "gated-pixelcnn-binarized-mnist"):
+        assert (asked[name].at_most, asked[name].aim) == (87.5, 84.5)
     assert asked["gpt-agreement"].at_most == 13.5
     assert {row.label: row.target.at_least for row in RUNS["bert-ewt"].rows if row.target} == {
         f"frozen, pre-trained, {labels} sentences": share for labels, share in (("50", 73), ("200", 78), ("1,000", 82))}
