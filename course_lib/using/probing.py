@@ -23,6 +23,7 @@ class LinearProbe(nn.Module):
     vectors  (N, D), frozen: nothing is passed back into the model that made them
     labels   (N,), 0..K-1
     C        the larger, the weaker the penalty
+    steps    of the minimization, at most: with a weak penalty it may need more
 
     >>> vectors = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]])
     >>> LinearProbe(vectors, torch.tensor([0, 0, 1, 1])).score(vectors, torch.tensor([0, 0, 1, 1]))
@@ -99,11 +100,12 @@ def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Gen
 
 
 def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor], kinds: tuple[Tensor, Tensor], C: float | int = 1.0,
-          generator: torch.Generator | None = None) -> Probed:
+          generator: torch.Generator | None = None, steps: int = 200) -> Probed:
     """Train one probe on the labels and one on control labels, and measure both on `test`.
 
     train, test  vectors (N, D) with labels (N,)
     kinds        the kind of each input of `train` and of `test`, which the control's labels hang on
+    C, steps     of each `LinearProbe`
 
     The control is measured on kinds that `train` has too: of others nobody could know the random label. nan if there is none.
     """
@@ -115,9 +117,9 @@ def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor], kinds: tupl
     seen = torch.isin(kinds[1], kinds[0])
     control = float("nan")
     if seen.any() and len(random[0].unique()) > 1:
-        control = LinearProbe(vectors, random[0], C).score(new[seen], random[1][seen])
+        control = LinearProbe(vectors, random[0], C, steps).score(new[seen], random[1][seen])
     commonest = labels.bincount().argmax()
-    return Probed(LinearProbe(vectors, labels, C).score(new, wanted), control,
+    return Probed(LinearProbe(vectors, labels, C, steps).score(new, wanted), control,
                   (wanted == commonest).double().mean().item())
 
 
