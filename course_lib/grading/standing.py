@@ -118,8 +118,8 @@ def as_picture(done: dict[str, dict[str, Any]]) -> str:
 
     rows = []
     for chapter in CHAPTERS:
-        number = numbered(chapter)[0]
-        rows.append((f"{number}  {before.chapters().get(number, {}).get('title', numbered(chapter)[1])}",
+        number = heading_of(chapter)[0]
+        rows.append((f"{number}  {before.chapters().get(number, {}).get('title', heading_of(chapter)[1])}",
                      [standing(one, done[one.id]) for one in chapter.EXERCISES], in_sum(chapter.EXERCISES, done)))
     rows.append(("all", (), in_sum([*of_all()], done)))
     return picture.image(rows, MEANING)
@@ -142,7 +142,7 @@ def in_sum(some: Sequence[Exercise], done: dict[str, dict[str, Any]]) -> str:
             f"{sum(one.possible for one in some)} points")
 
 
-def numbered(chapter: ModuleType) -> tuple[str, str]:
+def heading_of(chapter: ModuleType) -> tuple[str, str]:
     """The number and the name of a chapter of the bank: ("04", "nade")."""
     number, _, name = chapter.__name__.rpartition(".")[2].removeprefix("ch").partition("_")
     return number, name.replace("_", " ")
@@ -158,7 +158,7 @@ def overview(done: dict[str, dict[str, Any]]) -> list[str]:
         sums = [sum(standing(one, line) == "solved" for one, line in these), len(these),
                 sum(line["best"] for _, line in these), sum(one.possible for one, _ in these)]
         total = [a + b for a, b in zip(total, sums, strict=True)]
-        number, name = numbered(chapter)
+        number, name = heading_of(chapter)
         said.append(f"{number} {name:22} {signs:{most}}  {sums[0]:2} of {sums[1]:2}  "
                     f"{sums[2]:3} of {sums[3]:3} points")
     said.append(f"{'all':25} {'':{most}} {total[0]:3} of {total[1]:2}  {total[2]:3} of {total[3]:3} points")
