@@ -1,0 +1,26 @@
+"""The run of PixelCNN on 28 x 28: what chapter 08 says of the record."""
+from __future__ import annotations
+
+from benchmarks import store
+
+
+def row(name):
+    return store.read()[name]["rows"][0]
+
+
+def errors_apart(a, b):
+    """By how many standard errors of the difference a is lower than b, as if the images were drawn anew for each."""
+    a, b = a["test"], b["test"]
+    return (b["mean"] - a["mean"]) / (a["standard_error"] ** 2 + b["standard_error"] ** 2) ** 0.5
+
+
+def test_what_chapter_8_says_of_pixelcnn_on_mnist():
+    fvsbn, nade, made, pixelcnn = (row(f"{name}-binarized-mnist{size}") for name, size in (
+        ("fvsbn", ""), ("nade", ""), ("made", "-8000"), ("pixelcnn", "")))
+    assert errors_apart(pixelcnn, nade) > 2 and errors_apart(pixelcnn, fvsbn) > 20
+    assert 0.5 < errors_apart(made, pixelcnn) < 1.5                   # level: about one
+    assert pixelcnn["parameters"] < nade["parameters"] / 10 and pixelcnn["parameters"] < made["parameters"] / 100
+    assert pixelcnn["epochs"] == pixelcnn["best_epoch"] == 16 and 55 * 60 * 0.95 < pixelcnn["cpu_seconds"] < 65 * 60
+    assert pixelcnn["target"]["at_most"] == 87.5 and pixelcnn["target"]["reached"] is False
+    digits = {each["model"].split(",")[0]: each["test"]["mean"] for each in store.read()["pixels-digits"]["rows"]}
+    assert max(digits, key=digits.get) == "PixelCNN"
