@@ -236,7 +236,7 @@ class NoRanks(Detector):
 
 
 @wrong("OwnDetector: the score is standardised by the calibration images", called="refits")
-class Standardised(Detector):
+class Standardized(Detector):
     def score(self, x):
         found = super().score(x)
         return (found - self.kept.mean()) / self.kept.std() if hasattr(self, "kept") else found
