@@ -45,7 +45,7 @@ class Step:
                                        for part in said if part)])
 
     def _repr_html_(self) -> str:
-        parts = [self.head.replace("\n", ". "), self.why, self.mistake, self.hint]
+        parts = [self.head.replace("?\n", "? ").replace("\n", ". "), self.why, self.mistake, self.hint]
         html = [f"<p>{escape(part)}</p>" for part in parts if part]
         if self.read:
             html.append(f'<p>Read: <a href="../{escape(self.read.place)}">{escape(self.read.heading)}</a>, chapter '

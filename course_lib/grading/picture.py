@@ -51,7 +51,8 @@ def figure(rows: Sequence[Row], meaning: Mapping[str, str]) -> Figure:
 
 
 def square(ax: Axes, standing: str, x: float, y: float) -> None:
-    """The sign of one exercise, its middle at (x, y): full with a tick, half full, crossed, a rhombus, or a faint outline."""
+    """The sign of one exercise, its middle at (x, y): full with a tick, half full, with a stroke, a rhombus, or a faint
+    outline."""
     h = SIDE / 2
     left, right, top, bottom = x - h, x + h, y - h, y + h            # the axis of y goes down
     if standing == "changed":
