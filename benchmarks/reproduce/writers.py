@@ -82,5 +82,5 @@ RUNS: dict[str, Run] = {"writers-digits": Run(
             measure=ranked),
     ), options={"split": "writers", "grey": True}, unit="nats, 17 levels, the file's order",
     note="The file's own order, in which the parts were written by different people. The epoch is chosen on 150 of the training "
-         "images; the validation images stand aside, and the test images are ranked among them: the record has their p-values. "
+         "images; the validation images stand aside, and the test images are ranked among them: the record has how their p-values spread. "
          "Mean of three seeds; after ± the standard error over the images, of the first seed.")}
