@@ -17,3 +17,11 @@ def of_seeds(values: Sequence[float], over: int, digits: int = 2) -> dict[str, A
     """Mean and standard error over seeds, of how many things each value is a mean, and each seed's own value."""
     return {"mean": round(statistics.mean(values), digits), "standard_error": round(standard_error(values), digits), "over": over,
             "seeds": [round(value, digits) for value in values]}
+
+
+def of_trainings(each: Sequence[dict[str, Any]], digits: int = 4) -> dict[str, Any]:
+    """One figure of models that differ by their seeds, each with its error over rows: the mean over seeds, each seed's own, and
+    their standard deviation, None of one. The error is that over rows, of the first seed."""
+    own = [round(one["mean"], digits) for one in each]
+    return {**each[0], "mean": round(statistics.mean(own), digits), "seeds": own,
+            "deviation_over_seeds": round(statistics.stdev(own), digits) if len(own) > 1 else None}

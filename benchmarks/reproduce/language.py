@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
+from benchmarks.figures import of_trainings
 from benchmarks.reproduce.recipes import Job, Repeats, Trained
 from benchmarks.reproduce.run import Row, Run, Target
 from benchmarks.reproduce.text import Parts, blocks, numbered
@@ -90,10 +91,7 @@ def nats_a_character(model: nn.Module, part: tuple[Tensor, Tensor]) -> dict[str,
 
 def nats_of_seeds(models: Repeats, part: tuple[Tensor, Tensor]) -> dict[str, Any]:
     """The same over seeds: the mean, each seed's own, and their standard deviation. The error is that of the first seed."""
-    each = [nats_a_character(model, part) for model in models]
-    own = [one["mean"] for one in each]
-    return {**each[0], "mean": round(statistics.mean(own), 4), "seeds": own,
-            "deviation_over_seeds": round(statistics.stdev(own), 4)}
+    return of_trainings([nats_a_character(model, part) for model in models])
 
 
 # --- translation -----------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import statistics
 from functools import cache
 from typing import Any
 
@@ -89,9 +88,7 @@ def bits_a_pixel(models: Repeats, part: Int[Tensor, "N n"]) -> dict[str, Any]:
     """Bits per pixel over seeds, and on the patches that the models were trained on, `trained`."""
     held_out, trained = ([evaluate(model, x, batch_size=500)[0] / x.shape[1] / math.log(2) for model in models]
                          for x in (part, draw().train))
-    error = statistics.stdev(held_out) / len(held_out) ** 0.5 if len(held_out) > 1 else 0.0
-    return {"mean": round(statistics.mean(held_out), 4), "standard_error": round(error, 4), "over": len(part),
-            "seeds": [round(value, 4) for value in held_out], "trained": [round(value, 4) for value in trained]}
+    return {**of_seeds(held_out, len(part), digits=4), "trained": [round(value, 4) for value in trained]}
 
 
 RATES = (0.005, 0.01, 0.02, 0.04, 0.08)

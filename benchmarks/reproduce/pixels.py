@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.figures import of_trainings
 from benchmarks.reproduce.density import DIGITS
 from benchmarks.reproduce.recipes import Job, Repeats, Trained
 from benchmarks.reproduce.run import Row, Run, Target, over
@@ -80,9 +81,7 @@ def nats_over_seeds(models: Repeats, part: Tensor) -> dict[str, Any]:
     The standard error is that over rows, of the first seed, as in the other runs on these data.
     """
     each = [evaluate(model, part, batch_size=500) for model in models]
-    own = [round(mean, 4) for mean, _ in each]
-    return {"mean": round(statistics.mean(own), 4), "standard_error": round(each[0][1], 4), "over": len(part), "seeds": own,
-            "deviation_over_seeds": round(statistics.stdev(own), 4) if len(own) > 1 else None}
+    return of_trainings([{"mean": mean, "standard_error": round(error, 4), "over": len(part)} for mean, error in each])
 
 
 SMALL = {"batch_size": 50, "schedule": "cosine", "seeds": 1}

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import sem
 
 from benchmarks import steps, store
-from benchmarks.figures import of_seeds, standard_error
+from benchmarks.figures import of_seeds, of_trainings, standard_error
 
 
 def test_the_standard_error_is_that_of_scipy():
@@ -34,3 +34,10 @@ def test_a_record_names_the_command_that_made_it(monkeypatch):
     steps.record("benchmarks.example", "kind", "example-last", "%", [{"model": "m"}], "A note.", {"name": "data"})
     assert written[0]["command"] == "python -m benchmarks.example last" and written[0]["rows"] == [{"model": "m"}]
     assert {"name", "kind", "unit", "seed", "note", "data", "environment"} <= set(written[0])
+
+
+def test_trainings_have_the_error_over_rows_of_the_first_and_the_deviation_over_seeds():
+    each = [{"mean": mean, "standard_error": error, "over": 7} for mean, error in ((1.0, 0.5), (2.0, 0.6), (6.0, 0.7))]
+    assert of_trainings(each) == {"mean": 3.0, "standard_error": 0.5, "over": 7, "seeds": [1.0, 2.0, 6.0],
+                                          "deviation_over_seeds": 2.6458}
+    assert of_trainings(each[1:2]) == {**each[1], "seeds": [2.0], "deviation_over_seeds": None}
