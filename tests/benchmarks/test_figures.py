@@ -15,7 +15,9 @@ def test_the_standard_error_is_that_of_scipy():
     assert of_seeds(values.tolist(), 400) == {
         "mean": round(values.mean(), 2), "standard_error": round(sem(values), 2), "over": 400,
         "seeds": [round(value, 2) for value in values]}
-    assert of_seeds(values.tolist(), 400, digits=4)["mean"] == round(values.mean(), 4)
+    assert of_seeds(values.tolist(), 400, digits=4) == {
+        "mean": round(values.mean(), 4), "standard_error": round(sem(values), 4), "over": 400,
+        "seeds": [round(value, 4) for value in values]}
 
 
 def test_the_steps_that_are_named_run_in_their_order(capsys):

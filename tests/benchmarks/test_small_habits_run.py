@@ -39,7 +39,7 @@ def test_each_seed_has_pairs_of_its_own_and_a_rate_that_stays_without_warm_up(pa
     row = ROWS[label]
     small_habits.by_epochs(Job(parts, 0, torch.device("cpu"), tmp_path), row, {**row.settings, "lr": 0.1, "seeds": 3}, "x")
     assert [settings["seed"] for _, settings in seen] == [0, 1, 2] and {settings["schedule"] for _, settings in seen} == {schedule}
-    assert all(torch.equal(data[1], parts.train.target[300 * k:300 * (k + 1)]) for k, (data, _) in enumerate(seen))
+    assert all(all(torch.equal(a, b[300 * k:300 * (k + 1)]) for a, b in zip(data, parts.train, strict=True)) for k, (data, _) in enumerate(seen))
 
 
 def test_the_nats_do_not_see_padding_or_smoothing(parts):

@@ -81,6 +81,8 @@ def test_a_chapter_waits_for_each_that_it_needs(folder):
     solve(easiest("14"))
     assert step().exercise.id == easiest("02")
     assert step().why == "Chapter 15 builds on chapter 02, in which you have solved nothing yet."
+    solve(easiest("02"))
+    assert step().exercise.id == easiest("02", without=[easiest("02")])
     solve(*(one.id for one in of("02")))
     assert step().exercise.id == easiest("15")
 
@@ -153,7 +155,7 @@ def test_most_words_of_the_sentence_choose_the_section_and_the_hint():
     own = EXERCISES["OwnMultiHeadAttention"]
     assert before.section(own.misconceptions["not_masked"], own).heading == "Masks"
     assert before.section("", own).heading == "Several heads"
-    assert before.section("no word of it", *[]) is None
+    assert before.section("no word of it") is None
     hints = [before.hint_for(sentence, one) for one in EXERCISES.values() for sentence in one.misconceptions.values()]
     assert {type(one) for one in hints} == {int, type(None)}
     assert before.hint_for("", own) is None
@@ -167,7 +169,7 @@ def test_every_exercise_has_a_section_and_every_mistake_is_said_whole(folder):
         done[one.id] |= {"tries": 1, "state": "wrong_value", "mistakes": [name]}
         found = led_by(one, other, done)
         assert one.misconceptions[name] in found.mistake and found.why.count(". ") == 0
-        assert max(map(len, str(found).splitlines())) <= standing.WIDTH or found.read.place in str(found)
+        assert all(len(line) <= standing.WIDTH or found.read.place in line for line in str(found).splitlines())
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -71,7 +71,7 @@ MUTANTS = [
              "which % classes")),
     *faults(probing, "probe", check.tells_task_and_control,
             ("measured on what it was trained on, against new labels", "random[0], C, steps).score(new[seen], random[1][seen])",
-             "random[0], C).score(vectors, random[0].flip(0))"),
+             "random[0], C, steps).score(vectors, random[0].flip(0))"),
             ("the control has the task's labels", "LinearProbe(vectors, random[0], C, steps).score(new[seen], random[1][seen])",
              "LinearProbe(vectors, labels, C, steps).score(new, wanted)")),
 

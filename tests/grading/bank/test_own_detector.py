@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from course_lib.grading import EXERCISES, evaluate
+from course_lib.grading.bank.ch09_likelihood.anomaly_scores import digits
 from course_lib.grading.bank.ch09_likelihood.own_detector import (
     CALIBRATION,
     LEVELS,
@@ -80,6 +81,7 @@ def test_each_way_to_a_p_value_is_another_one():
 def test_the_three_sets_have_no_image_in_common_by_place():
     detector = asked(set(), 5)
     assert [len(part) for part in (detector.train, detector.calibration, detector.new)] == [900, CALIBRATION, 547]
+    assert sorted(torch.cat([detector.train, detector.calibration, detector.new]).tolist()) == sorted(digits().tolist())
 
 
 @pytest.mark.parametrize("bug, earned", [("minus_log", 0), ("of_the_batch", 2), ("refits", 2), ("ties_left_out", 6),
