@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -117,7 +118,7 @@ def judge_lines(questions, answers, require: bool) -> None:
             exercises = [EXERCISES[one] for one in asked["ids"]] if asked["ids"] else None
             found = grade_with(worker, Submission(asked["student"], asked["path"]), asked["seed"], Limits(), exercises)
             if isinstance(found, Graded):
-                here = os.uname().nodename
+                here = platform.node()
                 found.file = printable(asked["shown"])
                 found = found.to_dict() if found.sha256 == asked["digest"] else (
                     f"{here} sees another file at {asked['path']} than the machine that asked, or none: all need the "

@@ -140,16 +140,20 @@ def canvas(sheet: Sheet, records: Sequence[Graded], marks: Mapping[str, Mark], n
 
 def nbgrader(records: Sequence[Graded], marks: Mapping[str, Mark]) -> str:
     """The columns of `nbgrader export`: a row for each student and chapter. What is added to a mark stands with the
-    last."""
+    last; what is taken off and more than the last has, with those before it, so that the rows sum to the mark."""
     rows: list[list] = [list(NBGRADER)]
     for record in records:
         mark = marks.get(record.student)
         chapters = list(dict.fromkeys(EXERCISES[report.exercise].chapter for report in record.reports))
-        for chapter in chapters:
-            own = [report for report in record.reports if EXERCISES[report.exercise].chapter == chapter]
+        own_reports = [[report for report in record.reports if EXERCISES[report.exercise].chapter == chapter]
+                       for chapter in chapters]
+        scores = [sum((mark.points[report.exercise] if mark else Fraction(report.earned) for report in own), Fraction(0))
+                  for own in own_reports]
+        left = mark.added if mark else Fraction(0)
+        for k in reversed(range(len(scores))):
+            scores[k], left = max(Fraction(0), scores[k] + left), min(Fraction(0), scores[k] + left)
+        for chapter, own, score in zip(chapters, own_reports, scores, strict=True):
             raw = Fraction(sum(report.earned for report in own))
-            score = sum((mark.points[report.exercise] for report in own), Fraction(0)) if mark else raw
-            score = max(Fraction(0), score + mark.added) if mark and chapter == chapters[-1] else score
             line = {"assignment": "-".join(NAMES[chapter]), "student_id": harmless(record.student),
                     "raw_score": decimal(raw), "late_submission_penalty": decimal(max(Fraction(0), raw - score)),
                     "score": decimal(score), "max_score": sum(report.possible for report in own)}

@@ -10,6 +10,7 @@ The third is lost when files are copied or unpacked by a program that does not k
 """
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tarfile
@@ -82,7 +83,8 @@ def times(archive: str) -> dict[str, datetime]:
             with zipfile.ZipFile(archive) as inside:
                 for one in inside.infolist()[:archives.ENTRIES]:
                     if not one.is_dir():
-                        found[archives.proper(one.filename)] = datetime(*one.date_time)
+                        with contextlib.suppress(ValueError):        # without a date, or a proper name: it alone is left out
+                            found[archives.proper(one.filename)] = datetime(*one.date_time)
         else:
             with tarfile.open(archive) as inside:
                 for number, one in enumerate(inside):

@@ -77,6 +77,10 @@ def test_nbgraders_columns():
             first["max_score"]) == ("01-chain-rule", "ada", "6", "3", "3", "6")
     assert (second["assignment"], second["score"], second["max_score"]) == ("03-fvsbn", "3", "5")
     assert [row["score"] for row in rows(nbgrader([both], {}))] == ["6", "2"]
+    for added, scores in ((-1, ["3", "1"]), (-4, ["1", "0"]), (-9, ["0", "0"])):         # the rows sum to the mark
+        mark = Mark({ONE: Fraction(3), LEAKS: Fraction(2)}, Fraction(added), 0, ("taken off",))
+        found = [row["score"] for row in rows(nbgrader([both], {"ada": mark}))]
+        assert found == scores and sum(map(int, found)) == mark.total
 
 
 @pytest.mark.parametrize("option, text, words", [

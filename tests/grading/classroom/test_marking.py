@@ -18,7 +18,7 @@ from course_lib.grading.classroom.page import page
 from course_lib.grading.classroom.rules import Rules, read_marks, read_rules
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.classroom.tables import for_spreadsheet as marks_table
-from course_lib.grading.classroom.when import Clock, Handed
+from course_lib.grading.classroom.when import Clock, Handed, times
 from course_lib.grading.judge.report import Report
 from tests.grading.submissions import save
 
@@ -198,6 +198,13 @@ def test_when_a_file_was_handed_in(tmp_path):
     for path in (named, tmp_path / "class.zip/ada/hw.ipynb"):
         with pytest.raises(ValueError, match="names no zone"):
             Clock(str(path.parent if path == named else tmp_path / "class.zip")).handed_in(str(path))
+
+
+def test_an_entry_without_a_date_costs_no_other_its_time(tmp_path):
+    with zipfile.ZipFile(tmp_path / "class.zip", "w") as archive:
+        archive.writestr(zipfile.ZipInfo("ada/hw.ipynb", (1980, 0, 0, 0, 0, 0)), "x")
+        archive.writestr(zipfile.ZipInfo("bo/hw.ipynb", (2026, 11, 21, 8, 30, 2)), "x")
+    assert times(str(tmp_path / "class.zip")) == {"bo/hw.ipynb": datetime(2026, 11, 21, 8, 30, 2)}
 
 
 def test_every_report_has_the_mark_and_its_reasons():
