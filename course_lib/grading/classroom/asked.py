@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import re
+from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -31,6 +32,11 @@ def of_chapters(numbers: Sequence[str]) -> list[Exercise]:
 def of_ids(ids: Iterable[str]) -> list[Exercise]:
     """The exercises with these ids, each once. Raises KeyError, with the nearest names, for one that there is not."""
     return [get(one) for one in dict.fromkeys(one.strip() for one in ids)]
+
+
+def of_args(args: Namespace) -> list[Exercise] | None:
+    """What --chapter or --exercises ask for; None where neither is given."""
+    return of_chapters(args.chapter) if args.chapter else of_ids(args.exercises) if args.exercises else None
 
 
 def chapter_named(stem: str, whole: bool = False) -> str | None:

@@ -25,7 +25,7 @@ from course_lib.grading.exercise.exercise import Exercise
 def grade_class(args, workers: list, roster: Roster | None) -> int:
     """Grade what the command line names; returns the exit status."""
     torch.set_num_threads(1)
-    wanted = asked.of_chapters(args.chapter) if args.chapter else asked.of_ids(args.exercises) if args.exercises else None
+    wanted = asked.of_args(args)
     handed = collect(args.paths, roster)
     for path in handed.passed_over:
         print(f"Passed over, no notebook: {path}", file=sys.stderr)

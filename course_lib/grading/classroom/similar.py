@@ -48,7 +48,7 @@ def run(args) -> int:
             raise ValueError(f"--threshold is {args.threshold:g}; it is a share above 0, 1 at most")
         if args.common is not None and args.common < 2:
             raise ValueError(f"--common is {args.common}; it is 2 at least: two students make a pair")
-        wanted = asked.of_chapters(args.chapter) if args.chapter else asked.of_ids(args.exercises) if args.exercises else None
+        wanted = asked.of_args(args)
         handed = collect(args.paths, read_roster(args.roster) if args.roster else None)
         given = handed_out(args.given)
         people = answers_of(handed.submissions, wanted, given)
