@@ -28,7 +28,7 @@ SHOWN = (
     "speed-rnn-step", "speed-lstm-step", "speed-gru-step",           # chapter 07
     "speed-recurrent-reading", "speed-recurrent-drawing",            # chapter 07
     "copying",                                                       # chapter 07
-    "fvsbn-binarized-mnist", "pixelcnn-binarized-mnist",             # chapter 08
+    "fvsbn-binarized-mnist", "pixelcnn-binarized-mnist", "gated-pixelcnn-binarized-mnist",   # chapter 08
     "pixels-digits",                                                 # chapter 08
     "pixels-digits-seconds",                                         # chapter 08
     "colours-cifar10",                                               # chapter 08
@@ -57,7 +57,7 @@ SHOWN = (
     "gpt-tiny-shakespeare-seeds",                                    # chapter 16
     "ngram-tiny-shakespeare",                                        # chapter 16
     "speed-gpt-cache",                                               # chapter 16
-    "bert-english", "bert-english-twin",                             # chapter 18
+    "bert-english", "bert-english-twin", "bert-english-chance",      # chapter 18
     "bert-ewt", "bert-ewt-tuned",                                    # chapter 18
     "twins-stories",                                                 # chapter 18
     "using-reviews",                                                 # chapter 18

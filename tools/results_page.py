@@ -141,9 +141,10 @@ def how(record: dict) -> str:
 
 
 def machine(where: dict) -> str:
-    """Device, threads and version, from a record's environment."""
+    """Device, threads and version, from a record's environment; older ones do not say which instructions it has."""
     threads = f"{where['threads']} thread{'s' * (where['threads'] > 1)}"
-    return f"{where['device']}, {threads}, torch {where['torch'].split('+')[0]}"
+    with_ = f" with {where['instructions']}" if "instructions" in where else ""
+    return f"{where['device']}{with_}, {threads}, torch {where['torch'].split('+')[0]}"
 
 
 def measured(row: dict) -> str:
