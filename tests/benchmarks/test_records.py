@@ -58,7 +58,7 @@ def test_the_results_page_names_what_was_not_run_with_what_is_asked_of_it():
 
 
 def test_no_row_has_one_of_several():
-    labels = [row["model"] for record in RECORDS.values() for row in record["rows"] if "model" in row]
+    labels = [row["model"] for record in RESULTS.values() for row in record["rows"]]
     assert len(labels) > 100 and not [label for label in labels if re.search(r"\b1 [a-z]+s\b", label)]
 
 
