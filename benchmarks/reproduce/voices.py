@@ -119,7 +119,8 @@ def names_and_looks(models: Repeats, part: dict[int, list[Pair]]) -> dict[str, A
 SETTINGS = {"epochs": 5, "seeds": 3}
 RUNS: dict[str, Run] = {"passive-to-active": Run(
     "passive-to-active", "toy_voice", tuple(
-        Row(f"{many} adjectives", Activist, by_seeds, {}, {**SETTINGS, "adjectives": many}, measure=names_and_looks) for many in MANY),
+        Row(f"{many} adjective{'s' * (many != 1)}", Activist, by_seeds, {}, {**SETTINGS, "adjectives": many}, measure=names_and_looks)
+        for many in MANY),
     prepare=as_pairs, draw=draw, unit="% of names right", best=max,
     note=f"One block on each side, width 64, four heads, five times through 2,000 sentences with at most {MOST} adjectives; the name is the "
          f"first word to write and the last one to be read. Three seeds; {EACH} new sentences of each length. The record has whole sentences "

@@ -57,6 +57,11 @@ def test_the_results_page_names_what_was_not_run_with_what_is_asked_of_it():
         assert {float(number) for number in re.findall(r"[\d.]+", entry["asked"])} == wanted
 
 
+def test_no_row_has_one_of_several():
+    labels = [row["model"] for record in RESULTS.values() for row in record["rows"]]
+    assert len(labels) > 100 and not [label for label in labels if re.search(r"\b1 [a-z]+s\b", label)]
+
+
 @pytest.mark.parametrize("name", RECORDS)
 def test_the_environment_is_told_without_naming_a_machine(name):
     environment = RECORDS[name]["environment"]

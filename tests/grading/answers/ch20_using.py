@@ -8,7 +8,10 @@ import string
 from collections import Counter
 
 import torch
+import torch.nn.functional as F
+from torch import nn
 
+from course_lib.grading.bank.ch20_using.frozen_prompt import Reader
 from tests.grading.answers.register import right, wrong
 
 
@@ -274,3 +277,279 @@ def _(examples, question, k, room, window):
             break
         words += [*asked, "answer:", *answer, "|"]
     return words + end
+
+
+# A vector for each word.
+
+
+def spans(pieces, left_out=("[CLS]", "[SEP]", "[PAD]")):
+    """Where each word begins and where it ends, one past its last piece."""
+    found = []
+    for t, piece in enumerate(pieces):
+        if piece.startswith("##"):
+            found[-1] = (found[-1][0], t + 1)
+        elif piece not in left_out:
+            found.append((t, t + 1))
+    return found
+
+
+def joined(vectors, how):
+    """The layers' vectors of one word, (D,) each."""
+    return torch.cat(vectors) if how == "concat" else sum(vectors)
+
+
+@right("word_feature: a matrix that averages, all layers at once")
+def _(states, pieces, chosen, how):
+    of, N = [], 0
+    for piece in pieces:
+        N += piece not in ("[CLS]", "[SEP]", "[PAD]") and piece[:2] != "##"
+        of.append(-1 if piece in ("[CLS]", "[SEP]", "[PAD]") else N - 1)
+    share = (torch.tensor(of) == torch.arange(N)[:, None]).to(states.dtype)                   # (N, T)
+    means = torch.einsum("nt,ltd->nld", share / share.sum(dim=1, keepdim=True), states[chosen])
+    return means.flatten(1) if how == "concat" else means.sum(dim=1)
+
+
+@right("word_feature: the layers first, then the pieces by sums of runs")
+def _(states, pieces, chosen, how):
+    layers = [states[k] for k in chosen]
+    wide = torch.cat(layers, dim=-1) if how == "concat" else torch.stack(layers).sum(0)       # (T, width)
+    before = torch.cat([wide.new_zeros(1, wide.shape[1]), wide]).double().cumsum(0)
+    start, end = torch.tensor(spans(pieces)).T
+    return ((before[end] - before[start]) / (end - start)[:, None]).to(states.dtype)
+
+
+@right("word_feature: from the end, a word at a time, in numbers")
+def _(states, pieces, chosen, how):
+    rows, own = [], []
+    for t in reversed(range(len(pieces))):
+        if pieces[t] in {"[CLS]", "[SEP]", "[PAD]"}:
+            continue
+        own.append(t)
+        if not pieces[t].startswith("##"):
+            means = [[math.fsum(column) / len(own) for column in zip(*states[k][own].tolist())] for k in chosen]
+            rows.insert(0, list(itertools.chain(*means)) if how == "concat" else [sum(column) for column in zip(*means)])
+            own = []
+    return torch.tensor(rows)
+
+
+@wrong("word_feature: the place where each word begins", called="first_piece")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k][start] for k in chosen], how) for start, _ in spans(pieces)])
+
+
+@wrong("word_feature: index_add without a count", called="pieces_added")
+def _(states, pieces, chosen, how):
+    wide = torch.cat([states[k] for k in chosen], -1) if how == "concat" else states[chosen].sum(0)
+    number, places, words = -1, [], []
+    for t, piece in enumerate(pieces):
+        if piece in ("[CLS]", "[SEP]", "[PAD]"):
+            continue
+        number += not piece.startswith("##")
+        places.append(t)
+        words.append(number)
+    return wide.new_zeros(number + 1, wide.shape[1]).index_add(0, torch.tensor(words), wide[places])
+
+
+@wrong("word_feature: the first and the last piece are cut off", called="ends_alone")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k, 1 + a:1 + b].mean(0) for k in chosen], how) for a, b in spans(pieces[1:-1], ())])
+
+
+@wrong("word_feature: what stands in brackets is left out", called="no_unknown")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k, a:b].mean(0) for k in chosen], how) for a, b in spans(pieces) if pieces[a][0] != "["])
+
+
+@wrong("word_feature: the last four of the slide, as many as are chosen", called="last_ones")
+def _(states, pieces, chosen, how):
+    means = torch.stack([states[-len(chosen):, a:b].mean(1) for a, b in spans(pieces)])
+    return means.flatten(1) if how == "concat" else means.sum(1)
+
+
+@wrong("word_feature: stacked behind instead of before", called="alternating")
+def _(states, pieces, chosen, how):
+    found = torch.stack([torch.stack([states[k, a:b].mean(0) for k in chosen], -1) for a, b in spans(pieces)])
+    return found.flatten(1) if how == "concat" else found.sum(-1)
+
+
+@wrong("word_feature: a dict by the word", called="once")
+def _(states, pieces, chosen, how):
+    found = {}
+    for a, b in spans(pieces):
+        found.setdefault("".join(pieces[a:b]), joined([states[k, a:b].mean(0) for k in chosen], how))
+    return torch.stack(list(found.values()))
+
+
+@wrong("word_feature: the mean of the layers", called="layers_averaged")
+def _(states, pieces, chosen, how):
+    means = [states[chosen][:, a:b].mean(1) for a, b in spans(pieces)]
+    return torch.stack([one.flatten() if how == "concat" else one.mean(0) for one in means])
+
+
+@wrong("word_feature: all words, the vectors of the last layer", called="last_layer")
+def _(states, pieces, chosen, how):
+    last = torch.stack([states[-1, a:b].mean(0) for a, b in spans(pieces)])
+    return last.repeat(1, len(chosen)) if how == "concat" else last * len(chosen)
+
+
+@wrong("word_feature: every layer is added")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k, a:b].mean(0) for k in chosen], how) if how == "concat" else states[:, a:b].mean(1).sum(0)
+                        for a, b in spans(pieces)])
+
+
+@wrong("word_feature: the piece in the middle of a word")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k, (a + b) // 2] for k in chosen], how) for a, b in spans(pieces)])
+
+
+@wrong("word_feature: vectors of length one, as for cosines")
+def _(states, pieces, chosen, how):
+    found = torch.stack([joined([states[k, a:b].mean(0) for k in chosen], how) for a, b in spans(pieces)])
+    return F.normalize(found, dim=1)
+
+
+@wrong("word_feature: zeros")
+def _(states, pieces, chosen, how):
+    D = states.shape[-1]
+    return torch.zeros(len(spans(pieces)), D * len(chosen) if how == "concat" else D)
+
+
+# A prompt of vectors, which is all that is trained.
+
+
+class Prompted(nn.Module):
+    """A reader with a prompt, as the others below have it; they change a part."""
+
+    def __init__(self, body, num):
+        super().__init__()
+        self.reader = Reader()
+        self.reader.load_state_dict(body)
+        self.prompt = nn.Parameter(torch.empty(num, 16).uniform_(-0.1, 0.1))
+
+    def forward(self, x):
+        prompt = self.prompt[None].repeat(x.shape[0], 1, 1)
+        return self.reader(torch.cat((prompt, self.reader.tokens.weight[x]), 1))
+
+    def learned(self):
+        return [self.prompt]
+
+    def fit(self, x, y, steps):
+        optimizer = torch.optim.Adam(self.learned(), lr=0.1)
+        for _ in range(steps):
+            self.zero_grad()
+            F.cross_entropy(self(x), y).backward()
+            optimizer.step()
+
+
+@right("FrozenPrompt: the gradient of the prompt alone is asked for, with momentum by hand")
+class AskedAlone(Prompted):
+    def fit(self, x, y, steps):
+        speed = torch.zeros_like(self.prompt)
+        for _ in range(steps):
+            [slope] = torch.autograd.grad(-self(x).log_softmax(1)[torch.arange(len(x)), y].mean(), [self.prompt])
+            speed = 0.9 * speed + slope / slope.norm().clamp(min=1)
+            with torch.no_grad():
+                self.prompt -= 0.2 * speed
+
+
+@right("FrozenPrompt: words to begin with, small batches, gradients of the reader thrown away")
+class ThrownAway(Prompted):
+    def __init__(self, body, num):
+        super().__init__(body, num)
+        self.prompt.data = 0.3 * self.reader.tokens.weight[:num].detach().clone()
+
+    def fit(self, x, y, steps):
+        optimizer = torch.optim.AdamW(self.learned(), lr=0.1, weight_decay=0)
+        for step in range(steps):
+            rows = torch.randperm(len(x))[:20]
+            optimizer.zero_grad()
+            F.cross_entropy(self(x[rows]), y[rows]).backward()
+            optimizer.param_groups[0]["lr"] = 0.1 * (1 - step / steps)
+            optimizer.step()
+        self.zero_grad(set_to_none=True)
+
+
+@right("FrozenPrompt: parameters that want no gradient, under their own hook of no_grad for what is fixed")
+class NoGradForTheRest(Prompted):
+    def __init__(self, body, num):
+        super().__init__(body, num)
+        for one in self.reader.parameters():
+            one.requires_grad = False
+
+    def forward(self, x):
+        with torch.no_grad():
+            words = self.reader.tokens(x)
+        return self.reader(torch.cat([self.prompt.unsqueeze(0).expand(len(words), *self.prompt.shape), words], dim=-2))
+
+
+@wrong("FrozenPrompt: gradients everywhere, an optimizer over the prompt", called="not_frozen")
+class Everywhere(Prompted):
+    pass
+
+
+@wrong("FrozenPrompt: the gradients of the reader are set to zeros", called="not_frozen")
+class Zeros(Prompted):
+    def fit(self, x, y, steps):
+        super().fit(x, y, steps)
+        self.zero_grad(set_to_none=False)
+
+
+@wrong("FrozenPrompt: the table is trained along", called="trained_whole")
+class TableToo(Prompted):
+    def learned(self):
+        return [self.prompt, self.reader.tokens.weight]
+
+
+@wrong("FrozenPrompt: prompt behind the sign that asks", called="behind")
+class Behind(NoGradForTheRest):
+    def forward(self, x):
+        return self.reader(torch.cat([self.reader.tokens(x), self.prompt.expand(len(x), -1, -1)], 1))
+
+
+@wrong("FrozenPrompt: a reader of its own", called="fresh_reader")
+class Fresh(NoGradForTheRest):
+    def __init__(self, body, num):
+        super().__init__(Reader().state_dict(), num)
+
+
+@wrong("FrozenPrompt: the prompt is put back after training", called="stays")
+class PutBack(NoGradForTheRest):
+    def fit(self, x, y, steps):
+        before = self.prompt.detach().clone()
+        super().fit(x, y, steps)
+        self.prompt.data = before
+
+
+@wrong("FrozenPrompt: the sign of the step", called="uphill")
+class Uphill(NoGradForTheRest):
+    def fit(self, x, y, steps):
+        for _ in range(steps):
+            [slope] = torch.autograd.grad(F.cross_entropy(self(x), y), [self.prompt])
+            self.prompt.data += 0.1 * slope
+
+
+@wrong("FrozenPrompt: the prompt takes the place of the first words")
+class InPlaceOfWords(NoGradForTheRest):
+    def forward(self, x):
+        words = self.reader.tokens(x[:, min(len(self.prompt), x.shape[1] - 1):])
+        return self.reader(torch.cat([self.prompt.expand(len(x), -1, -1), words], 1))
+
+
+@wrong("FrozenPrompt: one update, whatever steps says")
+class Once(NoGradForTheRest):
+    def fit(self, x, y, steps):
+        super().fit(x, y, 1)
+
+
+@wrong("FrozenPrompt: the prompt is squeezed by tanh")
+class Squeezed(NoGradForTheRest):
+    def forward(self, x):
+        words = self.reader.tokens(x)
+        return self.reader(torch.cat([self.prompt.tanh().expand(len(x), -1, -1), words], 1))
+
+
+@wrong("FrozenPrompt: every row is answered as the commonest answer")
+class Commonest(NoGradForTheRest):
+    def forward(self, x):
+        return super().forward(x).mean(dim=0, keepdim=True).expand(len(x), -1)
