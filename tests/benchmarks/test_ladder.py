@@ -36,11 +36,11 @@ def test_the_four_sets_of_the_course_have_a_ladder(read):
 def test_a_new_record_is_a_new_rung_and_a_changed_one_moves(read, monkeypatch, capsys):
     records, papers = copy.deepcopy(read)
     new = copy.deepcopy(next(r for r in records if r["name"] == "nade-binarized-mnist"))
-    new["name"] = "gated-pixelcnn-binarized-mnist"
-    new["rows"][0].update(model="gated PixelCNN", test={"mean": 81.3, "standard_error": 0.2, "over": 10000})
+    new["name"] = "made-binarized-mnist-32-masks"
+    new["rows"][0].update(model="MADE, 32 masks", test={"mean": 81.3, "standard_error": 0.2, "over": 10000})
     pages = ladder.wanted([*records, new], papers)
-    assert "| gated PixelCNN | 81.30\u00a0±\u00a00.20 | measured here |" in pages[ladder.PAGE]
-    assert ">gated PixelCNN<" in pages[ladder.DRAWINGS / "ladder-binarized-mnist.svg"]
+    assert "| MADE, 32 masks | 81.30\u00a0±\u00a00.20 | measured here |" in pages[ladder.PAGE]
+    assert ">MADE, 32 masks<" in pages[ladder.DRAWINGS / "ladder-binarized-mnist.svg"]
     monkeypatch.setattr(ladder, "read", lambda: ([*records, new], papers))
     assert ladder.main(["--check"]) == 1
     err = capsys.readouterr().err
