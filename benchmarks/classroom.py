@@ -197,11 +197,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 def record(row: dict[str, Any], results: Path) -> None:
     """Put a class into the record, in the place of one of its size; those of other sizes stay, if of the same exercises."""
-    known = store.read(results).get(NAME, {"exercises": None, "rows": []})
-    others = [each for each in known["rows"] if each["students"] != row["students"] and known["exercises"] == list(ASKED)]
+    known = store.read(results).get(NAME, {"exercises": None, "classes": []})
+    others = [each for each in known["classes"] if each["students"] != row["students"] and known["exercises"] == list(ASKED)]
     rows = sorted([row, *others], key=lambda each: each["students"])
     torch.set_num_threads(1)                                         # as every judge has it
-    store.write({"name": NAME, "kind": "class", "exercises": list(ASKED), "rows": rows,
+    store.write({"name": NAME, "kind": "class", "exercises": list(ASKED), "classes": rows,
                  "command": f"python -m benchmarks.classroom {' '.join(str(each['students']) for each in rows)}",
                  "environment": store.environment(torch.device("cpu"))}, results)
 

@@ -20,7 +20,7 @@ KINDS = {"command": "the command", "judge": "a judge", "sandbox": "a sandbox"}
 
 def class_table(record: dict[str, Any]) -> list[str]:
     """Time and memory of each size of class, as lines of Markdown."""
-    rows, names = record["rows"], [f"`{name}`" for name in record["exercises"]]
+    rows, names = record["classes"], [f"`{name}`" for name in record["exercises"]]
     said = TEXT.format(names=f"{', '.join(names[:-1])} and {names[-1]}", jobs=rows[0]["jobs"])
     out = [said, "", "| students | right | seconds of the processors | a student | by the clock | at work | again, processors | "
            "again, clock |", "|---|---|---|---|---|---|---|---|"]

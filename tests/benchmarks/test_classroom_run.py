@@ -75,22 +75,22 @@ def test_a_small_class_is_graded_and_recorded(tmp_path, monkeypatch):
         pytest.skip("marks need bubblewrap")
     classroom.main(["4", "--jobs", "1", "--results", str(tmp_path)])
     record = json.loads((tmp_path / f"{classroom.NAME}.json").read_text())
-    row, = record["rows"]
+    row, = record["classes"]
     assert (row["students"], row["answers"]) == (4, 12) and sum(row["states"].values()) == 12
     assert row["again"]["cpu_seconds"] > 0 and row["cpu_seconds"] > 0
     monkeypatch.setattr(classroom, "grade", lambda students, jobs, folder: {**row, "students": students})
     classroom.main(["2", "4", "--results", str(tmp_path)])           # a size that is there is put in its place
     record = json.loads((tmp_path / f"{classroom.NAME}.json").read_text())
-    assert [each["students"] for each in record["rows"]] == [2, 4]
+    assert [each["students"] for each in record["classes"]] == [2, 4]
     assert record["command"] == "python -m benchmarks.classroom 2 4"
     monkeypatch.setattr(classroom, "ASKED", classroom.ASKED[:1])     # of other exercises: not beside those
     classroom.main(["3", "--results", str(tmp_path)])
     record = json.loads((tmp_path / f"{classroom.NAME}.json").read_text())
-    assert [each["students"] for each in record["rows"]] == [3]
+    assert [each["students"] for each in record["classes"]] == [3]
 
 
 def test_the_record_has_a_small_and_a_large_class_and_memory_that_does_not_grow():
-    rows = {row["students"]: row for row in RECORD["rows"]}
+    rows = {row["students"]: row for row in RECORD["classes"]}
     assert {60, 300} <= set(rows) and RECORD["exercises"] == list(classroom.ASKED)
     for row in rows.values():
         assert row["answers"] == 3 * row["students"] == sum(row["states"].values())
@@ -102,6 +102,6 @@ def test_the_record_has_a_small_and_a_large_class_and_memory_that_does_not_grow(
 
 def test_the_table_shows_every_class():
     lines = class_table.class_table(RECORD)
-    for row in RECORD["rows"]:
+    for row in RECORD["classes"]:
         assert len([line for line in lines if line.startswith(f"| {row['students']:,} |")]) == 2
     assert f"{RECORD['rows'][0]['cpu_seconds']:.0f}" in next(line for line in lines if line.startswith("| 60 |"))
