@@ -2,5 +2,6 @@
 
 reproduce   python -m benchmarks.reproduce NAME    trains, evaluates, records; --all for every name
 speed       python -m benchmarks.speed [NAME]      CPU time beside a peer, in one process on one thread
+classroom   python -m benchmarks.classroom 60    a made-up class, graded with a watch on time and memory
 store       the records in results/, one JSON file a name
 """

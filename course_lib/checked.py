@@ -65,10 +65,14 @@ def check_tensor(name: str, value: object) -> None:
         raise TypeError(f"{name} is of type {type(value).__name__}; expected a tensor: torch.as_tensor makes one of numbers")
 
 
+def may_look(tensor: Tensor) -> bool:
+    """Whether values may be looked at to save work: not in a graph, nor on a GPU within `unchecked`."""
+    return (_here.values or tensor.device.type == "cpu") and not torch.compiler.is_compiling()
+
+
 def full(mask: Tensor) -> bool:
-    """Whether a mask is known to be True everywhere. It is not looked at in a graph, nor on a GPU within `unchecked`."""
-    look = _here.values or mask.device.type == "cpu"
-    return look and not torch.compiler.is_compiling() and bool(mask.all())
+    """Whether a mask is known to be True everywhere: False where it may not be looked at."""
+    return may_look(mask) and bool(mask.all())
 
 
 @contextmanager

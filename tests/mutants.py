@@ -69,7 +69,7 @@ MUTANTS: list[Mutant] = [
     *faults(checked, None, family.is_off_inside_alone,
         ("the checks are back after an inner context", "        _here.values = before", "        _here.values = True"),
         ("the checks are off for all threads", "class _Here(threading.local):", "class _Here:"),
-        ("a GPU is waited for", 'look = _here.values or mask.device.type == "cpu"', "look = True",
+        ("a GPU is waited for", '(_here.values or tensor.device.type == "cpu")', "True",
          RuntimeError, NotImplementedError)),
 
     # an order against its inverse

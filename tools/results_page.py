@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
-from tools import error_bars  # noqa: E402
+from tools import class_table, error_bars  # noqa: E402
 
 RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"
 PAGE, README, DRAWINGS = ROOT / "book" / "results.md", ROOT / "README.md", ROOT / "book" / "drawings"
@@ -86,6 +86,9 @@ def page(records: list[dict], papers: dict[str, Any]) -> str:
         out += ["", "## Speed", "", SPEED]
         for record in speeds:
             out += ["", *speed(record)]
+    for record in (r for r in records if r["kind"] == "class"):
+        out += ["", "## A class, graded", "", *class_table.class_table(record), "",
+                f"`{record['command']}` · {machine(record['environment'])}"]
     return "\n".join(out) + "\n"
 
 
