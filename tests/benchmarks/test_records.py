@@ -153,7 +153,7 @@ def test_the_targets_of_this_stage_are_asked_for():
         "speed-recurrent-reading": 2, "speed-recurrent-drawing": 5, "speed-pixelcnn-sampling": 50,
         "speed-gated-pixelcnn-sampling": 100, "speed-pixels-scoring": 2, "speed-text-convolution": 1.5,
         "speed-gpt-padding": 1.5, "speed-gpt-rolling": 4, "speed-gpt-beams": 1, "speed-translation-beams": 1,
-        "speed-made-step-500": 1, "speed-gpt-step-nanogpt": 1, "speed-gpt-step-nanogpt-bf16": 1}
+        "speed-made-step-500": 1, "speed-pixelcnn-step": 1, "speed-gpt-step-nanogpt": 1, "speed-gpt-step-nanogpt-bf16": 1}
 
 
 def test_the_short_translation_stays_within_its_time():
