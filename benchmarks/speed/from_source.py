@@ -124,11 +124,11 @@ def with_weights_of(theirs: nn.Module, ours: PixelCNN) -> None:
         mine.bias.copy_(bias * other.bias)
 
     take(ours.first, theirs._input)
-    for l, (block, other) in enumerate(zip(ours.blocks, theirs._causal_layers, strict=True)):
+    for k, (block, other) in enumerate(zip(ours.blocks, theirs._causal_layers, strict=True)):
         _, down, _, masked, _, up = other._net
-        take(block.down, down, weight=2.0 ** l)
+        take(block.down, down, weight=2.0 ** k)
         take(block.masked, masked)
-        take(block.up, up, weight=0.5 ** (l + 1), bias=0.5 ** (l + 1))
+        take(block.up, up, weight=0.5 ** (k + 1), bias=0.5 ** (k + 1))
     _, first, _, last = theirs._head
     take(ours.head[0], first, weight=2.0 ** len(ours.blocks))
     take(ours.head[1], last)
