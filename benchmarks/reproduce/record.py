@@ -39,7 +39,7 @@ def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGH
     job = Job(run.prepare(splits), run.seed, device, checkpoints, resumed=any(checkpoints.iterdir()))
     rows = []
     for row in run.rows:
-        stored = recorded(row, before) if before else None
+        stored = recorded(row, before, kept=row.label not in only) if before else None
         if only and row.label not in only:
             rows.append(stored)
             continue
@@ -62,11 +62,14 @@ def judge_again(run: Run, results: Path = store.RESULTS) -> dict[str, Any]:
     return record
 
 
-def recorded(row: Row, record: dict[str, Any]) -> dict[str, Any]:
-    """The row's entry in a record, with the commit that it was measured at. Raises ValueError where there is none."""
+def recorded(row: Row, record: dict[str, Any], kept: bool) -> dict[str, Any] | None:
+    """The row's entry in a record, with the commit that it was measured at; None where there is none. One that is to be
+    `kept` has to be there: raises ValueError."""
     for entry in record["rows"]:
         if entry["model"] == row.label:
             return {"commit": record["environment"]["commit"], **entry}
+    if not kept:
+        return None
     raise ValueError(f"{record['name']} is recorded without {row.label!r}; expected a record of all rows but those in `only`")
 
 
