@@ -84,3 +84,14 @@ def test_every_network_gets_the_same_training():
     rows = as_many.RUNS["as-many"].rows[1:]
     assert [row.label for row in rows] == ["RNN", "LSTM", "GRU"]
     assert all(row.settings == as_many.SETTINGS and row.candidates == as_many.RATES for row in rows)
+
+
+def test_what_chapter_7_says_of_the_record():
+    bigram, rnn, lstm, gru = (row["test"] for row in store.read()["as-many"]["rows"])
+    assert bigram["seeds"] == bigram["seen"] == bigram["furthest"] == [0]
+    for trained in (rnn, lstm, gru):
+        assert trained["seen"] == [100] * 3 and trained["seeds"] == [0] * 3
+    assert min(lstm["furthest"]) >= 12 >= max(rnn["furthest"] + gru["furthest"])
+    for row in store.read()["as-many"]["rows"][1:]:                   # the smallest rate was as good as any
+        figures = {each["lr"]: each["valid"] for each in row["candidates"]}
+        assert figures[min(figures)] == max(figures.values()) and row["settings"]["updates"] == 1000
