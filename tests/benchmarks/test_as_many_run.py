@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from benchmarks import store
 from benchmarks.reproduce import as_many
 from benchmarks.reproduce.as_many import END, LIMIT, SEEN, TEST, VALID, A, B
 from benchmarks.reproduce.recipes import Job, Repeats
