@@ -27,8 +27,9 @@ SHOWN = (
     "gru-tiny-shakespeare",                                          # chapter 07
     "speed-rnn-step", "speed-lstm-step", "speed-gru-step",           # chapter 07
     "speed-recurrent-reading", "speed-recurrent-drawing",            # chapter 07
-    "copying",                                                       # chapter 07
-    "fvsbn-binarized-mnist", "pixelcnn-binarized-mnist", "gated-pixelcnn-binarized-mnist",   # chapter 08
+    "copying", "as-many",                                            # chapter 07
+    "fvsbn-binarized-mnist", "pixelcnn-binarized-mnist",             # chapter 08
+    "gated-pixelcnn-binarized-mnist",                                # chapter 08
     "pixels-digits",                                                 # chapter 08
     "pixels-digits-seconds",                                         # chapter 08
     "colours-cifar10",                                               # chapter 08

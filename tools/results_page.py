@@ -51,8 +51,8 @@ What a trained model's layers hold, which passages are found, and what a passage
 a stored BERT is worth on reviews (chapter 18)."""
 SPEED = """\
 CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. Ratios
-hold across machines better than times do. `make bench` measures all of it; pytorch-made and nanoGPT,
-which no package index has, where the folder PEERS holds their repositories."""
+hold across machines better than times do. `make bench` measures all of it; pytorch-made,
+pytorch-generative and nanoGPT, which no package index has, where the folder PEERS holds their repositories."""
 
 
 def read(results: Path = RESULTS, papers: Path = PAPERS) -> tuple[list[dict], dict[str, Any]]:

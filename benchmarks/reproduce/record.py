@@ -6,6 +6,7 @@ import hashlib
 import math
 import shutil
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,15 @@ SCRATCH = Path(__file__).parents[2] / "build" / "reproduce"
 
 
 def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGHTS, scratch: Path = SCRATCH,
-              device: str | torch.device | None = None, say=print) -> dict[str, Any]:
+              device: str | torch.device | None = None, say=print, only: Collection[str] = ()) -> dict[str, Any]:
     """Carry out `run`, write results/NAME.json and the weights, return the record.
 
     A run that was killed goes on where it was. The test set is looked at once a row, after the choice.
+
+    only  labels: these rows alone, where nothing but their choices has changed since the record. The other rows stay as
+          recorded, and a candidate of these whose figure is recorded is not trained again, where `final` trains what is chosen
     """
+    before = store.read(results)[run.name] if only else None
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     splits = run.draw() if run.draw else data.load_data(run.data, **run.options)
     checkpoints = scratch / run.name
@@ -34,7 +39,11 @@ def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGH
     job = Job(run.prepare(splits), run.seed, device, checkpoints, resumed=any(checkpoints.iterdir()))
     rows = []
     for row in run.rows:
-        rows.append(carry_out(row, run, job, weights))
+        stored = recorded(row, before, kept=row.label not in only) if before else None
+        if only and row.label not in only:
+            rows.append(stored)
+            continue
+        rows.append(carry_out(row, run, job, weights, stored))
         say(f"{run.name}: {row.label}: {summary(rows[-1], run.unit)}")
     record = {"name": run.name, "kind": "result", "command": f"python -m benchmarks.reproduce {run.name}",
               "unit": run.unit, "seed": run.seed, "note": run.note, "data": describe_data(splits, run.options),
@@ -53,20 +62,45 @@ def judge_again(run: Run, results: Path = store.RESULTS) -> dict[str, Any]:
     return record
 
 
-def carry_out(row: Row, run: Run, job: Job, weights: Path) -> dict[str, Any]:
-    """Train every candidate, keep the best on validation, measure it on test: one row of the record."""
+def recorded(row: Row, record: dict[str, Any], kept: bool) -> dict[str, Any] | None:
+    """The row's entry in a record, with the commit that it was measured at; None where there is none. One that is to be
+    `kept` has to be there: raises ValueError."""
+    for entry in record["rows"]:
+        if entry["model"] == row.label:
+            return {"commit": record["environment"]["commit"], **entry}
+    if not kept:
+        return None
+    raise ValueError(f"{record['name']} is recorded without {row.label!r}; expected a record of all rows but those in `only`")
+
+
+def candidates_of(before: dict[str, Any], row: Row) -> list[dict[str, Any]]:
+    """What a recorded row says of its candidates; nothing if other settings are fixed now, or if a candidate itself is kept."""
+    same = before["arguments"] == row.arguments and all(
+        before["settings"].get(key) == value for key, value in row.settings.items() if key not in row.final)
+    return before["candidates"] if same and row.final else []
+
+
+def carry_out(row: Row, run: Run, job: Job, weights: Path, before: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Train every candidate, keep the best on validation, measure it on test: one row of the record.
+
+    before  the row as it is recorded: a candidate whose figure it has is not trained again, if `final` trains what is chosen
+    """
     best: Trained | None = None
     figure, tried, seconds, cpu = math.nan, [], 0.0, 0.0
+    known = candidates_of(before, row) if before else []
     for k, candidate in enumerate(row.candidates):
-        trained, used = timed(job, row, {**row.settings, **candidate}, f"{slug(row.label)}-{k}")
-        valid = (row.choose or row.measure)(trained.model, job.splits.valid)
-        tried.append({**candidate, "valid": valid["mean"]})
-        seconds, cpu = seconds + trained.seconds, cpu + used
-        if best is None or run.best(valid["mean"], figure) != figure:
-            best, figure, chosen, name = trained, valid["mean"], {**row.settings, **candidate}, f"{slug(row.label)}-{k}"
+        name = f"{slug(row.label)}-{k}"
+        trained, valid = None, next((one["valid"] for one in known if one == {**candidate, "valid": one["valid"]}), None)
+        if valid is None:
+            trained, used = timed(job, row, {**row.settings, **candidate}, name)
+            valid = (row.choose or row.measure)(trained.model, job.splits.valid)["mean"]
+            seconds, cpu = seconds + trained.seconds, cpu + used
+        tried.append({**candidate, "valid": valid})
+        if k == 0 or run.best(valid, figure) != figure:
+            best, figure, chosen, kept = trained, valid, {**row.settings, **candidate}, name
     if row.final:
         chosen = {**chosen, **row.final}
-        best, used = timed(job, row, chosen, name)
+        best, used = timed(job, row, chosen, kept)
         seconds, cpu = seconds + best.seconds, cpu + used
     model = best.model
     if row.weights:                                                  # measured as it will be shipped

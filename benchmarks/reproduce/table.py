@@ -6,6 +6,7 @@ import torch
 
 from benchmarks.reproduce import (
     agreement,
+    as_many,
     bag_of_words,
     bert_english,
     bert_tags,
@@ -112,4 +113,4 @@ RUNS |= (density.RUNS | recurrent.RUNS | pixels.RUNS | detection.RUNS | clothes.
          | habits.RUNS | bottleneck.RUNS | looking_back.RUNS | pretraining.RUNS | bag_of_words.RUNS | agreement.RUNS | elmo.RUNS
          | bert_english.RUNS | tagging.RUNS | bert_tags.RUNS | elmo_tags.RUNS | denoising.RUNS | noises.RUNS | conditional.RUNS
          | disentangled.RUNS | depth.RUNS | cloze.RUNS | copying.RUNS | levels.RUNS | writers.RUNS | twins.RUNS
-         | small_habits.RUNS | voices.RUNS)
+         | small_habits.RUNS | voices.RUNS | as_many.RUNS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,11 +44,31 @@ class NoPeer(LookupError):
 
 def peer_from_source(repository: str, file: str) -> ModuleType:
     """A file of a repository that lies in the folder PEERS. Raises NoPeer where there is none."""
-    folder = os.environ.get("PEERS")
-    path = Path(folder or "", repository, file)
-    if not folder or not path.is_file():
-        raise NoPeer(f"PEERS is {folder!r}; expected a folder that holds {repository}/{file} (see benchmarks/speed/from_source.py)")
+    path = in_peers(repository, file)
     spec = importlib.util.spec_from_file_location(f"peer_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def peer_package(repository: str, name: str) -> ModuleType:
+    """A module of a package in such a repository, by its full name. Raises NoPeer where there is none.
+
+    The `__init__` files of the packages above it are not run: they import what this module does not need.
+    """
+    path = in_peers(repository, name.replace(".", "/") + ".py")
+    packages = name.split(".")[:-1]
+    for k in range(1, len(packages) + 1):
+        package = ModuleType(".".join(packages[:k]))
+        package.__path__ = [str(path.parents[len(packages) - k])]
+        sys.modules.setdefault(package.__name__, package)
+    return importlib.import_module(name)
+
+
+def in_peers(repository: str, file: str) -> Path:
+    """Where a file of a repository lies. Raises NoPeer, with what to do, where there is none."""
+    folder = os.environ.get("PEERS")
+    path = Path(folder or "", repository, file)
+    if not folder or not path.is_file():
+        raise NoPeer(f"PEERS is {folder!r}; expected a folder that holds {repository}/{file} (see benchmarks/speed/from_source.py)")
+    return path

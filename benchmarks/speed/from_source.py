@@ -1,9 +1,11 @@
-"""Steps of training beside programs that are in no package index: karpathy's pytorch-made and nanoGPT.
+"""Steps of training beside programs that are in no package index: karpathy's pytorch-made and nanoGPT, E. Hotaj's
+pytorch-generative.
 
 PEERS names a folder in which their repositories lie, each under its own name:
 
     git clone https://github.com/karpathy/nanoGPT && git clone https://github.com/karpathy/pytorch-made
-    PEERS=$PWD make bench NAME="speed-made-step-500 speed-gpt-step-nanogpt speed-gpt-step-nanogpt-bf16"
+    git clone https://github.com/EugenHotaj/pytorch-generative
+    PEERS=$PWD make bench NAME="speed-made-step-500 speed-gpt-step-nanogpt speed-gpt-step-nanogpt-bf16 speed-pixelcnn-step"
 
 Without it these comparisons are left out, and it is said so.
 """
@@ -17,11 +19,12 @@ import torch.nn.functional as F
 from einops import rearrange
 from torch import nn
 
-from benchmarks.speed.comparison import Comparison, peer, peer_from_source
+from benchmarks.speed.comparison import Comparison, peer, peer_from_source, peer_package
 from benchmarks.speed.density import BATCH, N, batch
 from benchmarks.speed.transformers import as_ours, numbers
 from course_lib.checked import unchecked
 from course_lib.density import MADE
+from course_lib.pixels import PixelCNN
 from course_lib.transformer.gpt import GPT
 
 TRANSPOSED = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")   # in GPT-2's files
@@ -91,14 +94,55 @@ def in_hugging_faces_form(theirs: nn.Module) -> nn.Module:
     return model
 
 
-def same(calls: dict[str, Callable[[], torch.Tensor]], tolerance: float) -> None:
-    """Raises AssertionError where the contenders' losses differ: at the first step and, from their own gradients, at the third."""
-    for _ in range(3):
+def pixelcnn_step() -> Comparison:
+    """PixelCNN at the size of pytorch-generative's own script, from its weights."""
+    torch.manual_seed(0)
+    theirs = peer_package("pytorch-generative", "pytorch_generative.models.autoregressive.pixel_cnn").PixelCNN(
+        n_residual=15, residual_channels=16, head_channels=32)
+    theirs._head[1].weight.data.mul_(0.5 ** 15)                      # what 15 blocks have doubled: else the loss is above 1e5
+    ours = PixelCNN((28, 28), width=32, depth=15, first=7, inner=16)
+    with_weights_of(theirs, ours)
+    x = batch()[:50]
+    image, target = ours.image(x), x.view(-1, 1, 28, 28)
+    calls = {"course_lib": as_in_fit(ours, lambda: -ours.log_prob(x).mean()),
+             "pytorch-generative": as_in_fit(
+                 theirs, lambda: F.binary_cross_entropy_with_logits(theirs(image), target, reduction="sum") / len(x))}
+    same(calls, 1e-2, steps=1)                                       # from then on Adam moves weights of another scale otherwise
+    return Comparison(
+        "PixelCNN, 15 blocks, width 32: a training step beside pytorch-generative",
+        f"{len(x)} images of 28 x 28, AdamW in one kernel included. The function is the same: pytorch-generative adds a block's input "
+        "twice, so that its maps double at each block, and the weights here are scaled for that. It keeps the rows of a kernel "
+        "that the mask hides, and sets them to 0 at each pass. Values unchecked, as in `fit`.",
+        calls, fast="course_lib", slow="pytorch-generative", at_least=1.0)
+
+
+@torch.no_grad()
+def with_weights_of(theirs: nn.Module, ours: PixelCNN) -> None:
+    """The same function in `ours`. A block of theirs takes h to 2h + f(h), so that their maps after l blocks are 2^l times ours."""
+    def take(mine: nn.Module, other: nn.Module, weight: float = 1.0, bias: float = 1.0) -> None:
+        mine.weight.copy_(weight * other.weight[:, :, :mine.weight.shape[2]])          # rows below the centre are hidden
+        mine.bias.copy_(bias * other.bias)
+
+    take(ours.first, theirs._input)
+    for k, (block, other) in enumerate(zip(ours.blocks, theirs._causal_layers, strict=True)):
+        _, down, _, masked, _, up = other._net
+        take(block.down, down, weight=2.0 ** k)
+        take(block.masked, masked)
+        take(block.up, up, weight=0.5 ** (k + 1), bias=0.5 ** (k + 1))
+    _, first, _, last = theirs._head
+    take(ours.head[0], first, weight=2.0 ** len(ours.blocks))
+    take(ours.head[1], last)
+
+
+def same(calls: dict[str, Callable[[], torch.Tensor]], tolerance: float, steps: int = 3) -> None:
+    """Raises AssertionError where the contenders' losses differ: at the first step and, from their own gradients, at the others."""
+    for _ in range(steps):
         torch.testing.assert_close(*(call() for call in calls.values()), atol=tolerance, rtol=0)
 
 
 COMPARISONS = {
     "speed-made-step-500": made_step,
+    "speed-pixelcnn-step": pixelcnn_step,
     "speed-gpt-step-nanogpt": gpt_step(bf16=False),
     "speed-gpt-step-nanogpt-bf16": gpt_step(bf16=True),
 }

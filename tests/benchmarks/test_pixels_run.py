@@ -24,3 +24,16 @@ def test_what_chapter_8_says_of_pixelcnn_on_mnist():
     assert pixelcnn["target"]["at_most"] == 87.5 and pixelcnn["target"]["reached"] is False
     digits = {each["model"].split(",")[0]: each["test"]["mean"] for each in store.read()["pixels-digits"]["rows"]}
     assert max(digits, key=digits.get) == "PixelCNN"
+
+
+def test_what_chapter_8_says_of_the_digits():
+    rows = {each["model"].split(",")[0]: each for each in store.read()["pixels-digits"]["rows"]}
+    test = {name: each["test"] for name, each in rows.items()}
+    order = ("NADE", "Diagonal BiLSTM", "MADE", "Row LSTM", "FVSBN", "gated PixelCNN", "PixelCNN")
+    assert sorted(test, key=lambda name: test[name]["mean"]) == list(order)
+    assert test["gated PixelCNN"]["mean"] - test["FVSBN"]["mean"] < test["gated PixelCNN"]["deviation_over_seeds"]     # level
+    assert test["PixelCNN"]["mean"] - test["FVSBN"]["mean"] > 2 * test["PixelCNN"]["deviation_over_seeds"]
+    assert 0.05 < test["Row LSTM"]["mean"] - test["MADE"]["mean"] < 0.15
+    assert min(each for one in test.values() for each in one["seeds"]) > 16.5
+    gated = rows["gated PixelCNN"]
+    assert gated["settings"]["weight_decay"] == min(each["weight_decay"] for each in gated["candidates"])

@@ -1,6 +1,7 @@
 """How speed is measured: in turns, by CPU time, between contenders that do the same."""
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 
@@ -152,6 +153,80 @@ def test_a_peer_from_source_gets_the_same_weights_or_is_no_contender(slip, same,
     else:
         with pytest.raises(AssertionError):
             from_source.made_step()
+
+
+MASKED_CONVOLUTIONS = """
+import torch
+from torch import nn
+
+from pytorch_generative.masked import Masked
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self._net = nn.Sequential(nn.ReLU(), nn.Conv2d(width, width // 2, 1), nn.ReLU(), Masked(width // 2, width // 2, 3, 1),
+                                  nn.ReLU(), nn.Conv2d(width // 2, width, 1))
+
+    def forward(self, x):
+        return x + self._net(x)
+
+class PixelCNN(nn.Module):
+    def __init__(self, n_residual, residual_channels, head_channels):
+        super().__init__()
+        width = 2 * residual_channels
+        self._input = Masked(1, width, 7, 0)
+        self._causal_layers = nn.ModuleList(Block(width) for _ in range(n_residual))
+        self._head = nn.Sequential(nn.ReLU(), nn.Conv2d(width, head_channels, 1), nn.ReLU(), nn.Conv2d(head_channels, 1, 1))
+
+    def forward(self, x):
+        x = self._input(x)
+        for layer in self._causal_layers:
+            x = x + layer(x)
+        return self._head(x)
+"""
+MASKED_CONVOLUTION = """
+import torch
+from torch import nn
+
+class Masked(nn.Conv2d):
+    def __init__(self, inputs, outputs, k, own):
+        super().__init__(inputs, outputs, k, padding=k // 2)
+        mask = torch.zeros(k, k)
+        mask[:k // 2] = mask[k // 2, :k // 2 + own] = 1
+        self.register_buffer("mask", SLIP)
+
+    def forward(self, x):
+        return self._conv_forward(x, self.weight * self.mask, self.bias)
+"""
+
+
+@pytest.fixture()
+def imported_anew():
+    def forget():
+        for name in [name for name in sys.modules if name.partition(".")[0] == "pytorch_generative"]:
+            del sys.modules[name]
+
+    forget()
+    yield
+    forget()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slip, same", [("mask", True), ("mask.T", False)])
+def test_a_package_from_source_gets_the_same_function_or_is_no_contender(slip, same, imported_anew, monkeypatch, tmp_path):
+    """The packages' own `__init__` are not run: they would need what nobody has here."""
+    top = tmp_path / "pytorch-generative" / "pytorch_generative"
+    (top / "models" / "autoregressive").mkdir(parents=True)
+    for folder in (top, top / "models"):
+        (folder / "__init__.py").write_text("import no_such_package")
+    (top / "masked.py").write_text(MASKED_CONVOLUTION.replace("SLIP", slip))
+    (top / "models" / "autoregressive" / "pixel_cnn.py").write_text(MASKED_CONVOLUTIONS)
+    monkeypatch.setenv("PEERS", str(tmp_path))
+    if same:
+        assert set(from_source.pixelcnn_step().contenders) == {"course_lib", "pytorch-generative"}
+    else:
+        with pytest.raises(AssertionError):
+            from_source.pixelcnn_step()
 
 
 @pytest.mark.slow

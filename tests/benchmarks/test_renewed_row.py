@@ -1,0 +1,77 @@
+"""A row of a record renewed alone: what is trained, what is kept, and what is refused."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from benchmarks.reproduce import __main__ as command
+from benchmarks.reproduce import recipes, record
+from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.table import markov_chain
+
+TRAINED = []
+
+
+def counted(job, row, settings, name):
+    TRAINED.append((row.label, settings["alpha"], settings["seeds"]))
+    return recipes.by_counting(job, row, {"alpha": settings["alpha"]}, name)
+
+
+def row(label, *alphas, **settings):
+    return Row(label, markov_chain, counted, {"n": 64, "m": 0}, {"seeds": 1, **settings}, over("alpha", alphas), final={"seeds": 3})
+
+
+OLD = Run("two", "digits", (row("one", 100.0, 1000.0), row("other", 1.0, 1000.0)))
+NEW = replace(OLD, rows=(row("one", 1.0, 100.0, 1000.0), row("other", 1.0, 1000.0, 0.5)))
+
+
+def carried_out(run, folder, **only):
+    TRAINED.clear()
+    return record.reproduce(run, folder, folder, folder / "scratch", "cpu", say=lambda line: None, **only)
+
+
+def test_new_choices_of_one_row_are_tried_and_the_rest_stays(tmp_path, monkeypatch):
+    monkeypatch.setattr(record.store, "environment", lambda device: {"commit": "a"})
+    before = carried_out(OLD, tmp_path)
+    monkeypatch.setattr(record.store, "environment", lambda device: {"commit": "b"})
+    after = carried_out(NEW, tmp_path, only=["one"])
+    assert TRAINED == [("one", 1.0, 1), ("one", 1.0, 3)]             # what is recorded of 100 and 1000 is not measured again
+    renewed, kept = after["rows"]
+    assert renewed["candidates"][1:] == before["rows"][0]["candidates"] and renewed["settings"]["alpha"] == 1.0
+    assert renewed["valid"]["mean"] < before["rows"][0]["valid"]["mean"] and "commit" not in renewed
+    assert kept == {"commit": "a", **before["rows"][1]} and after["environment"]["commit"] == "b"
+    monkeypatch.setattr(record.store, "environment", lambda device: {"commit": "c"})
+    again = carried_out(NEW, tmp_path, only=["other"])
+    assert TRAINED == [("other", 0.5, 1), ("other", again["rows"][1]["settings"]["alpha"], 3)]
+    assert again["rows"][0]["commit"] == "b"
+
+
+def test_a_recorded_choice_that_stays_the_best_is_trained_for_its_figure(tmp_path):
+    before = carried_out(OLD, tmp_path)
+    after = carried_out(replace(OLD, rows=(row("one", 1000.0, 100.0, 5000.0), OLD.rows[1])), tmp_path, only=["one"])
+    assert TRAINED == [("one", 5000.0, 1), ("one", 100.0, 3)] and after["rows"][0]["test"] == before["rows"][0]["test"]
+
+
+@pytest.mark.parametrize("changed", [row("one", 1.0, 100.0, smoothed=True), replace(row("one", 1.0, 100.0), final={})])
+def test_other_settings_or_a_candidate_that_is_kept_itself_are_trained_anew(tmp_path, changed):
+    carried_out(OLD, tmp_path)
+    carried_out(replace(OLD, rows=(changed, OLD.rows[1])), tmp_path, only=["one"])
+    assert [alpha for _, alpha, seeds in TRAINED if seeds == 1] == [1.0, 100.0]
+
+
+def test_a_row_that_was_never_recorded_cannot_be_kept(tmp_path):
+    carried_out(replace(OLD, rows=OLD.rows[:1]), tmp_path)
+    with pytest.raises(ValueError, match="two is recorded without 'other'; expected a record of all rows"):
+        carried_out(OLD, tmp_path, only=["one"])
+
+
+@pytest.mark.parametrize("arguments, said", [
+    (["--row", "RNN", "as-many", "copying"], "--row is given with as-many, copying; expected the name of one run"),
+    (["--row", "RNN"], "--row is given with no run"),
+    (["--row", "RNN", "--judge", "as-many"], "expected the name of one run, to be trained"),
+    (["--row", "rnn", "as-many"], "as-many has no row 'rnn'; there are: bigram, RNN, LSTM, GRU")])
+def test_what_does_not_name_rows_of_one_run_is_refused(capsys, arguments, said):
+    with pytest.raises(SystemExit) as stopped:
+        command.main(arguments)
+    assert stopped.value.code == 2 and said in capsys.readouterr().err
