@@ -94,6 +94,8 @@ def bernoulli_chain_loglik(x, p):
 def test_one_answer_takes_over_nothing_and_the_honest_ones_after_it_keep_their_marks(level):
     if level == "bubblewrap" and not shutil.which("bwrap"):
         pytest.skip("needs bubblewrap's sandbox")
+    if level == "limits" and os.getuid() == 0:           # promised only where Python lies open to all users
+        pytest.skip("for an ordinary user, who runs it in test_ordinary_user.py")
     with tempfile.TemporaryDirectory() as name:
         folder, out = Path(name), Path(name) / "out.jsonl"
         for student, cells in (("a", (LOGLIK, TABLE)), ("b", (REACH, TABLE)), ("c", (LOGLIK, TABLE))):
