@@ -40,7 +40,10 @@ what holds where:
   limits       Linux without that, macOS                    take more than its time, processor, memory (not on macOS),
                                                             file size; it can read what you can, and the network
   none         Windows                                      take more than its time; it can do what you can
-  Root or ordinary user: under limits, root gives each answer a user of its own, so it can read what others may.
+  Root or ordinary user: under limits, root gives each answer a user of its own, so it can read what others may; where
+  Python lies in a folder that is closed to others, the answer is root itself, and nothing holds.
+  Memory is that of each process. Under bubblewrap what all of an answer's hold together is looked at ten times a
+  second, and its files too; no control group is made: for more, start the command in one.
   Marks for credit need bubblewrap: --require-isolation refuses the rest, and the level is in every report.
 
 exit status:

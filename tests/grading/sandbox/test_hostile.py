@@ -33,7 +33,7 @@ ENDS = {
     "a matrix product without end": ("a = torch.randn(5000, 5000)\nwhile True: a = a @ a", "timeout", "No answer"),
     "memory bomb of torch": ("return torch.ones(10**11)", "memory", "more memory"),
     "memory bomb of Python": ("return [0] * 10**12", "memory", "more memory"),
-    "memory that grows": ("kept = []\nwhile True: kept.append(bytearray(100_000_000))", "memory", "more memory"),
+    "memory that grows": ("kept = []\nwhile True: kept.append(bytes(100_000_000))", "memory", "more memory"),
     "sys.exit": ("sys.exit(0)", "error", "SystemExit"),
     "os._exit": ("os._exit(3)", "error", "ended Python (exit code 3)"),
     "os._exit with success": ("os._exit(0)", "error", "ended Python (exit code 0)"),
@@ -339,6 +339,7 @@ WEIRD = [None, True, 2**62, float("nan"), "x", (), {None: None}, [(0, 1, 2)], ["
          (torch.full((9, 9), torch.nan), torch.ones(9)), torch.tensor(1.0), torch.tensor(1j), torch.empty(3, 0)]
 
 
+@pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_judge_has_a_verdict_on_whatever_comes_back(name):
     """As a forged reply could bring it, with gradients that are missing or of another shape."""

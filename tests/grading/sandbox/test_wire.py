@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from course_lib.grading.sandbox.inside import wire
+from course_lib.grading.sandbox.inside.local import OutOfTime, time_limit
 from course_lib.grading.sandbox.inside.outcome import same
 from course_lib.grading.sandbox.inside.wire import Broken, Channel, Endpoint, TooLarge, TooSlow
 
@@ -127,6 +128,46 @@ def test_silence_and_slow_senders_run_into_the_deadline(ends):
 def test_a_reader_that_does_not_read_runs_into_the_deadline(ends):
     with pytest.raises(TooSlow):
         Channel(ends[0]).send({}, [bytes(30_000_000)], time.monotonic() + 0.1)
+
+
+@pytest.mark.parametrize("size", [0, 1000, 3_000_000])
+def test_a_time_that_runs_out_in_the_middle_of_a_message_leaves_none_half_read(ends, size):
+    """The rest of it would be taken for the start of another."""
+    data, here = message({"reply": 1, "data": None}, bytes(size)), Channel(ends[0])
+
+    def halves():
+        ends[1].sendall(data[:4])
+        time.sleep(0.3)
+        ends[1].sendall(data[4:] + message({"reply": 2}))
+
+    thread = threading.Thread(target=halves, daemon=True)
+    with pytest.raises(OutOfTime), time_limit(0.1):
+        thread.start()
+        here.receive(soon())
+        while True:
+            time.sleep(0.01)
+    while here.receive(soon())[0]["reply"] != 2:
+        pass
+
+
+def test_nor_half_sent(ends):
+    here, there = Channel(ends[0]), Channel(ends[1])
+    found = []
+
+    def slowly():
+        time.sleep(0.3)
+        while "two" not in found:
+            found.append(there.receive(soon())[0]["ask"])
+
+    thread = threading.Thread(target=slowly, daemon=True)
+    with pytest.raises(OutOfTime), time_limit(0.1):
+        thread.start()
+        here.send({"ask": "one"}, [bytes(3_000_000)])    # more than the socket takes before anybody reads
+        while True:
+            time.sleep(0.01)
+    here.send({"ask": "two"}, [])
+    thread.join()
+    assert found[-1:] == ["two"]
 
 
 def serving(sock, **answers):

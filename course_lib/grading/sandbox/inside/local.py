@@ -105,8 +105,25 @@ def lacking(text: str) -> bool:
     return "not implemented for '" in text or "Could not run '" in text
 
 
+AGAIN = 0.01                    # seconds until the timer asks again
+held = threading.local()        # of the main thread: whether it is in a block that is not to be interrupted
+
+
+@contextmanager
+def undisturbed():
+    """The timer waits for the end of the block: of a message that is sent or read in part the rest is taken for another."""
+    before, held.now = getattr(held, "now", False), True
+    try:
+        yield
+    finally:
+        held.now = before
+
+
 def stop(seconds: float, *_) -> None:
     """What the timer calls."""
+    if getattr(held, "now", False):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+        return
     raise OutOfTime(f"no answer within {seconds:g} seconds")
 
 
