@@ -19,7 +19,7 @@ ROWS = seeds.rows()
 ANSWERS = [one for one in ROWS if not one.kind.endswith(seeds.UNTRAINED)]
 # At least so many seeds have the parts that do not train, where 200 are still to be judged: `tools/seeds.py --list` says which.
 FEWER = dict.fromkeys(("OwnTrigram", "OwnFVSBN", "OwnNADE", "OwnDensity", "OwnMADE", "MendedMADE", "OwnRecurrent", "OwnPixelCNN",
-                       "OwnDecoder", "OwnMultiHeadAttention", "OwnRotaryAttention", "OwnDecoderBlock", "OwnGPT", "OwnBERT"), 0)
+                       "OwnDecoder", "OwnMultiHeadAttention", "OwnDecoderBlock", "OwnGPT", "OwnBERT"), 0)
 
 
 def of(id: str, kind: str, fn, text: str = "", name: str = "made up") -> seeds.Answer:
