@@ -1,14 +1,15 @@
 """Whether a verdict hangs on its seed: every known answer judged over many seeds, the counts in tests/grading/seeds.tsv.
 
-    python tools/seeds.py                     what is stale or missing: 200 seeds an answer, 10 where it trains
+    python tools/seeds.py                     what is stale or missing: 200 seeds an answer, 10 where an exercise trains
     python tools/seeds.py 03 train_nade       of these chapters and exercises alone
     python tools/seeds.py --seeds 20          fewer; a later run goes on from there
-    python tools/seeds.py --list              what is stale, without running it
+    python tools/seeds.py --list              what is stale, without running it; of how many seeds each is
 
 Judged are the solution, the right answers in other words and the wrong ones of tests/grading/answers/, and the
 reference with each misconception. A row counts as long as its digest does: of the exercise's code, which draws the
 inputs, and of the answer's. What all exercises share (judge, kinds of checks) is not in it: three new seeds in the
-tests look after that. The file is written after every answer, so that a run that was stopped goes on.
+tests look after that. The file is written after every answer, and once a minute, so that a run that was stopped goes on.
+Where an exercise trains, its right answers have a row more, of 200 seeds: the parts that do not train, by themselves.
 Ends with 1 where a right answer failed or a wrong one passed.
 """
 from __future__ import annotations
@@ -33,14 +34,19 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 import torch  # noqa: E402
 
-from course_lib.grading import EXERCISES, evaluate  # noqa: E402
+from course_lib.grading import EXERCISES  # noqa: E402
+from course_lib.grading.exercise.checks import Check  # noqa: E402
 from course_lib.grading.exercise.exercise import Exercise  # noqa: E402
+from course_lib.grading.judge.judge import in_this_process, judge  # noqa: E402
 
 FILE = ROOT / "tests" / "grading" / "seeds.tsv"
 SEEDS, SEEDS_TRAINING = 200, 10
 SHOWN = 5                                   # seeds of surprising verdicts that a row keeps
 HEAD = ("exercise", "kind", "answer", "digest", "seeds", "passed", "surprising")
 RIGHT_KINDS = ("solution", "right")
+UNTRAINED = ", untrained"                   # ends the kind of a row that is of the parts that do not train
+FITS_FIRST = ("OwnDetector",)               # all parts of it ask for a trained model
+STORED_EVERY = 60.0                         # seconds, of an answer that takes longer
 IMPORTED = """                              # what the solutions' notebooks import
 import itertools, math, string
 from collections import Counter
@@ -54,7 +60,8 @@ from course_lib.conditional import Categorical, MixtureOfGaussians
 
 @dataclass(frozen=True)
 class Answer:
-    """One known answer: its exercise, what kind it is, its name, the function, and the text that it is made of."""
+    """One known answer: its exercise, or the parts of it that are judged, what kind it is, its name, the function, and the text
+    that it is made of."""
 
     exercise: Exercise
     kind: str                               # "solution", "right", "wrong", "misconception"
@@ -73,7 +80,12 @@ class Answer:
 
     @property
     def is_right(self) -> bool:
-        return self.kind in RIGHT_KINDS
+        return self.kind.removesuffix(UNTRAINED) in RIGHT_KINDS
+
+    @property
+    def trains(self) -> bool:
+        """Whether a verdict takes a training."""
+        return self.exercise.trains and not self.kind.endswith(UNTRAINED)
 
 
 @dataclass(frozen=True)
@@ -92,6 +104,23 @@ class Row:
 
 
 Table = dict[tuple[str, str, str], Row]
+
+
+def rows() -> list[Answer]:
+    """What has a row of the table: every known answer, and the right ones once more where parts of an exercise do not train."""
+    found = answers()
+    parts = {id: untrained(exercise) for id, exercise in EXERCISES.items()}
+    again = [replace(one, kind=one.kind + UNTRAINED, exercise=replace(one.exercise, checks=parts[one.exercise.id]))
+             for one in found if one.is_right and parts[one.exercise.id]]
+    place = {id: i for i, id in enumerate(EXERCISES)}
+    return sorted(found + again, key=lambda one: place[one.exercise.id])
+
+
+def untrained(exercise: Exercise) -> list[Check]:
+    """The parts of an exercise that trains which do not: of a class all but the last, which asks for `fit` if there is one."""
+    if not exercise.of_class or exercise.id in FITS_FIRST:
+        return []
+    return exercise.checks[:-1] if hasattr(exercise.model, "fit") else exercise.checks
 
 
 def answers() -> list[Answer]:
@@ -152,7 +181,7 @@ def passes(answer: Answer, seed: int) -> bool:
     torch.manual_seed(seed)                                          # for answers that draw on their own
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
         warnings.simplefilter("ignore")
-        state = evaluate(answer.exercise.id, answer.fn, seed, explain=False).state
+        state = judge(answer.exercise, in_this_process(answer.exercise, answer.fn), seed, explain=False).state
     if answer.is_right and state == "timeout":
         raise TimeoutError(f"{' '.join(answer.key)}: no answer in time with seed {seed}; is the machine busy? Run it again")
     return state == "right"
@@ -182,14 +211,18 @@ def write(table: Table, known: Iterable[Answer], path: Path = FILE) -> None:
 
 
 def wanted(answer: Answer, seeds: int, training: int) -> int:
-    return training if answer.exercise.trains else seeds
+    return training if answer.trains else seeds
 
 
 def stale(table: Table, known: Iterable[Answer], seeds: int = SEEDS, training: int = SEEDS_TRAINING) -> list[Answer]:
     """The answers without a row of their digest and as many seeds."""
-    none = Row("")
-    return [one for one in known if (row := table.get(one.key, none)).digest != one.digest
-            or row.seeds < wanted(one, seeds, training)]
+    return [one for one in known if held(table, one) < wanted(one, seeds, training)]
+
+
+def held(table: Table, answer: Answer) -> int:
+    """How many seeds the table has of an answer as it is."""
+    row = table.get(answer.key, Row(""))
+    return row.seeds if row.digest == answer.digest else 0
 
 
 def surprises(table: Table, known: Iterable[Answer]) -> list[str]:
@@ -210,8 +243,12 @@ def run(todo: list[Answer], known: list[Answer], seeds: int, training: int, path
         row, began = table.get(answer.key, Row("")), time.perf_counter()
         if row.digest != answer.digest:
             row = Row(answer.digest)
+        stored = began
         while row.seeds < wanted(answer, seeds, training):
             row = row.after(passes(answer, row.seeds), answer.is_right)
+            if time.perf_counter() - stored > STORED_EVERY:
+                table[answer.key], stored = row, time.perf_counter()
+                write(table, known, path)
         table[answer.key] = row
         write(table, known, path)
         print(f"{number} of {len(todo)}  {answer.exercise.id}, {answer.kind} {answer.name}: "
@@ -229,11 +266,13 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown := set(asked.only) - {part for e in EXERCISES.values() for part in (e.id, e.chapter)}:
         parser.error(f"no chapter and no exercise: {', '.join(sorted(unknown))}")
     torch.set_num_threads(1)
-    known = answers()
+    known = rows()
     chosen = [one for one in known if not asked.only or {one.exercise.id, one.exercise.chapter} & set(asked.only)]
     todo = stale(read(), chosen, asked.seeds, asked.training)
     if asked.list:
-        print("\n".join(" ".join(one.key) for one in todo) or "nothing is stale")
+        table = read()
+        print("\n".join(f"{' '.join(one.key)}: {held(table, one)} of {wanted(one, asked.seeds, asked.training)}" for one in todo)
+              or "nothing is stale")
         return 0
     found = surprises(run(todo, known, asked.seeds, asked.training), chosen)
     print("\n".join(found) or "every right answer passes, every wrong one fails")

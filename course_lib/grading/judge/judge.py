@@ -45,11 +45,15 @@ def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: b
         raise TypeError(f"fn is {type(fn).__name__}; evaluate judges a function")
     if seed is not None and not isinstance(seed, int):
         raise TypeError(f"seed is of type {type(seed).__name__}; expected a whole number. To judge a function: check(function)")
+    return judge(exercise, in_this_process(exercise, fn), seed, explain)
+
+
+def in_this_process(exercise: Exercise, fn: Callable) -> Callable[..., Outcome]:
+    """What `judge` calls to ask `fn`, a function or a class, right here."""
     if exercise.trains:
         import torch._dynamo  # noqa: F401               the first optimizer imports it, for seconds that are not the answer's
     answers = Ask(fn) if exercise.of_class and isinstance(fn, type) else fn
-    return judge(exercise, kept_to_the_ground(fn, Local(answers, exercise.deadline, exercise.forbid).call), seed,
-                 explain)
+    return kept_to_the_ground(fn, Local(answers, exercise.deadline, exercise.forbid).call)
 
 
 def judge(exercise: Exercise, call: Callable[..., Outcome], seed: int | None = None, explain: bool = True) -> Report:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,6 +23,7 @@ ROW = 18                        # entries of a list of tokens that are shown
 ROUNDS = 2                      # draws of the check's cases that are searched
 PATIENCE = 2.0                  # seconds after which no further case is tried
 LINES = 3                       # of a list
+ANSWERS = 8                     # of a function that is shown by what it answers
 WEIGHTS = 2                     # of a class, that are shown number by number
 
 
@@ -55,6 +56,8 @@ def kind(name: str, value: Any) -> str:
         return cut(f"{name} = {brief(value)}")
     if isinstance(value, Tensor):
         return f"{name}: {type_of(value)}, shape {tuple(value.shape)}"
+    if formula := getattr(value, "formula", None):       # of a function that the judge hands out
+        return cut(f"{name} = {formula}")
     if isinstance(value, list | tuple | dict) or callable(value):
         return f"{name}: {described(value)}"
     return f"{name}: a random generator"
@@ -156,7 +159,19 @@ def whole(name: str, value: Any, place: tuple[int, ...] | None = None, digits: i
         lines = textwrap.wrap(f"{name} = {text}", COLUMNS - 2, subsequent_indent="    ", break_long_words=True)
         lines = lines if len(lines) <= LINES else [*lines[:LINES - 1], "    ..."]
         return [f"  {line}" for line in lines]
+    rows = getattr(value, "rows", None)                  # of a function that the judge hands out: what it returns, by list
+    if rows and len(rows) <= ANSWERS:
+        return [f"  {name}, by what it is given:", *answered(rows, digits)]
     return [f"  {kind(name, value)}"]
+
+
+def answered(rows: Mapping[tuple[int, ...], Tensor], digits: int) -> list[str]:
+    """A line for each list of tokens: the numbers (V,) that a function returns for it."""
+    cells = [[number(one, digits) for one in row[:SIDE]] for row in rows.values()]
+    width = max(len(cell) for row in cells for cell in row) + 2
+    asked = [brief(list(key)) for key in rows]
+    return [cut(f"    {key:<{max(map(len, asked))}}" + "".join(f"{cell:>{width}}" for cell in row) + " ..." * (len(row) < len(full)))
+            for key, row, full in zip(asked, cells, rows.values(), strict=True)]
 
 
 def table(name: str, value: Tensor, place: tuple[int, ...] | None, digits: int, wrong: Tensor | None) -> list[str]:
@@ -212,7 +227,7 @@ def brief(value: Any, digits: int = 4) -> str:
     if isinstance(value, dict):
         parts = [f"{brief(key)}: {brief(part, digits)}" for key, part in list(value.items())[:20]]
         return "{" + ", ".join(parts) + (", ..." if len(value) > 20 else "") + "}"
-    if formula := getattr(value, "formula", None):       # of a function that the judge hands out
+    if formula := getattr(value, "formula", None):
         return str(formula)
     return str(value) if value is None or isinstance(value, bool | int) else described(value)
 

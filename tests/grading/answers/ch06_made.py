@@ -333,6 +333,12 @@ class MadeOtherDegrees(MadeBase):
         self.degree = self.degree.flip(0)
 
 
+@wrong("MendedMADE: outputs that see one variable further than themselves")
+class MadeOneFurther(MadeBase):
+    def masked(self):
+        return super().masked()[0], self.two.weight.masked_fill(self.position[:, None] + 1 < self.degree, 0)
+
+
 @wrong("MendedMADE: a rate a thousand times too small")
 class MadeTooSlow(MadeBase):
     def fit(self, x):

@@ -3,7 +3,9 @@ and with one of them left it is called by its name."""
 from __future__ import annotations
 
 import json
+import math
 import re
+from functools import partial
 
 import pytest
 import torch
@@ -11,9 +13,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.grading import EXERCISES, evaluate
+from course_lib.grading.bank.ch06_made import mended_made
 from course_lib.grading.bank.ch17_decoding import generate_beam
 from course_lib.grading.notebooks import form
 from tests.conftest import ROOT
+from tests.grading.answers import WRONG
 from tools import seeds
 
 pytestmark = pytest.mark.slow
@@ -80,6 +84,32 @@ def test_the_code_in_view_has_these_three_faults(id):
 def test_one_fault_that_is_left_is_found(id, left):
     report = evaluate(id, with_mended(id, set(MENDED[id]) - {left}), 0)
     assert report.score < 1 and (report.misconception == left or left == "slopes_add_up" and "After fit" in report.message)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_leak_shows_in_the_entropy_of_a_made_and_a_sound_one_of_other_degrees_has_none(seed):
+    leaks, sound = (WRONG[f"MendedMADE: {name}"] for name in ("outputs that see one variable further than themselves",
+                                                               "other degrees, a sound model all the same"))
+    report = evaluate("MendedMADE", leaks, seed)
+    said = re.search(r"Over all (\d+) states of (\d) variables, -sum p ln p of your log_prob is ([\d.]+) nats; the entropies of your "
+                     r"factors add up to ([\d.]+)\.", report.message)
+    assert report.misconception is None and report.earned == 0 and said, report.message
+    assert int(said[1]) == 2 ** int(said[2]) and abs(float(said[3]) - float(said[4])) > 1e-3
+    assert [one.passed for one in evaluate("MendedMADE", sound, seed).checks if one.possible][:2] == [True, False]
+
+
+def test_the_two_entropies_are_one_by_the_chain_rule_and_of_each_leak_they_are_not():
+    exercise = EXERCISES["MendedMADE"]
+    for seed in range(3):
+        with torch.no_grad():
+            config, weights = mended_made.with_leaks_in_sight(exercise.generator(seed, "entropy with given weights"))
+            log_p = exercise.expected("log_prob", config, weights, mended_made.states(config["n"])).double()
+            whole, parts = mended_made.entropies(exercise.solve, config, weights)
+            assert math.isclose(float(log_p.exp().sum()), 1, abs_tol=1e-5) and math.isclose(whole, parts, abs_tol=1e-5)
+            assert math.isclose(whole, float(torch.distributions.Categorical(log_p.exp()).entropy()), abs_tol=1e-5)
+            for leak in mended_made.LEAKS:
+                whole, parts = mended_made.entropies(partial(exercise.solve, bugs=[leak]), config, weights)
+                assert abs(whole - parts) > mended_made.OFF
 
 
 def test_the_page_and_the_answer_ask_for_the_same_methods():

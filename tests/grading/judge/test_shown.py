@@ -1,13 +1,16 @@
 """What a learner is shown: the line that stopped, with the shapes and the seed; the smallest case that fails."""
 from __future__ import annotations
 
+import math
+from functools import partial
+
 import pytest
 import torch
 
 from course_lib.grading import EXERCISES, Exercise, evaluate
 from course_lib.grading.exercise.checks import Compare
 from course_lib.grading.judge.judge import judge
-from course_lib.grading.judge.shown import COLUMNS, smallest, whole
+from course_lib.grading.judge.shown import ANSWERS, COLUMNS, kind, smallest, whole
 from course_lib.grading.learner import wrapped
 from course_lib.grading.sandbox.inside.local import Local
 from course_lib.transformer.attention import MultiHeadAttention
@@ -277,3 +280,32 @@ def test_of_functions_to_be_judged_the_case_says_what_they_are():
     assert "\n  blocks = [" in report.shown and "x + f(LN(x))" in report.shown and "LN over rows" in report.shown
     assert "a function" not in report.shown.split("\n  f:")[0] and "\n  expected = [" in report.shown
     assert all(len(line) <= COLUMNS for line in report.shown.splitlines())
+
+
+def test_a_function_that_is_handed_out_is_shown_by_its_formula_or_by_what_it_answers():
+    def asked(tokens):
+        return None
+
+    assert whole("layer", asked) == ["  layer: a function or module"]
+    asked.rows = {(0,): torch.tensor([-0.5, -1.25, 10.0]), (0, 2): torch.tensor([-12.125, 3.0, -0.0625])}
+    assert whole("step_fn", asked) == ["  step_fn, by what it is given:", "    [0]        -0.5    -1.25       10",
+                                       "    [0, 2]   -12.12        3  -0.0625"]
+    asked.rows = {(i,): torch.arange(40.0) + 1000 for i in range(ANSWERS)}
+    wide = whole("step_fn", asked)
+    assert all(line.endswith(" ...") and len(line) <= COLUMNS for line in wide[1:]) and len(wide) == ANSWERS + 1
+    asked.rows[(9, 9)] = torch.zeros(40)
+    assert whole("step_fn", asked) == ["  step_fn: a function or module"]
+    asked.formula = "softmax(scores) v"
+    assert whole("layer", asked) == ["  layer = softmax(scores) v"] == [f"  {kind('layer', asked)}"]
+
+
+@pytest.mark.parametrize("fault", ["kept_by_p", "ended_hold", "on_root", "unfinished_lost"])
+def test_of_a_beam_that_draws_a_tree_is_shown_with_its_numbers(fault):
+    exercise = EXERCISES["stochastic_beam"]
+    report = evaluate("stochastic_beam", partial(exercise.solve, bugs=[fault]), 1)
+    assert report.misconception == fault
+    lines = report.shown.splitlines()
+    tables = [lines.index(f"  {name}, by what it is given:") for name in ("step_fn", "noise_fn")]
+    assert tables == [1, 5] and lines[2].startswith("    [0] ") and max(map(len, lines)) <= COLUMNS
+    rows = [[float(one) for one in line.split("]")[1].split()] for line in lines[2:5]]
+    assert all(abs(sum(math.exp(one) for one in row) - 1) < 1e-3 for row in rows)

@@ -1,24 +1,31 @@
 """A MADE with three faults in view: one that the contract sees at once, one that it sees when weights change, one in the loop."""
 from __future__ import annotations
 
+import itertools
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.grading.bank.building import drawn_from, keeps_the_contract, reaches
+from course_lib.grading.bank.building import drawn_from, judged, keeps_the_contract, reaches
 from course_lib.grading.bank.ch03_fvsbn._shared import every_state
 from course_lib.grading.bank.draws import bits, integer, normal, uneven
+from course_lib.grading.exercise.checks import Fault, shape_fault
 from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.judge.proxy import Proxy
 
 exercise = Exercise(
     "MendedMADE", chapter="06", title="Three faults in a MADE",
     contract="The class as it stands above the cell, MendedMADE(n, hidden) with the layers one and two, has three faults. Mend "
-             "them, keep its parameters and the degrees of its units: log_prob, check_all, and a training to within 0.12 nats "
-             "of the source judge it.",
+             "them, keep its parameters and the degrees of its units: its entropy, log_prob, check_all, and a training to within "
+             "0.12 nats of the source judge it.",
     points=["made"], difficulty=3, minutes=35, kind="repair", deadline=20.0)
 
 GAP = 0.12                      # nats to the source
+OFF = 0.1                       # nats by which the two entropies of a drawn model with a leak differ, at least
+LEAKS = ("reads_itself", "masked_once", "inner_unmasked", "outer_unmasked")
 LEFT = ("reads_itself", "masked_once", "slopes_add_up")              # the three that stand in the code
 
 
@@ -88,7 +95,46 @@ def source(generator):
     return {"n": 6, "hidden": 80}, *drawn_from(generator, *every_state(generator, 6, 1.5), 4000)
 
 
-exercise.compare("log_prob with given weights", likelihoods, points=3)
+def entropies(run, config: dict, parameters: dict[str, Tensor]) -> tuple[float, float]:
+    """The entropy of a model from log_prob of every state, -sum p ln p, and the sum of those of its factors, each a mean
+    over what comes before. By the chain rule the two are the same, unless a factor sees what it may not."""
+    model = Proxy(run, run("make", config, parameters))
+    log_p = model.log_prob(states(config["n"])).double()                                             # (2^n,)
+    factors = model.conditionals(states(config["n"])).entropy().double().sum(1)
+    return float(-(log_p.exp() * log_p).sum()), float((log_p.exp() * factors).sum())
+
+
+def states(n: int) -> Tensor:
+    """All of n bits, (2^n, n)."""
+    return torch.tensor(list(itertools.product((0.0, 1.0), repeat=n)))
+
+
+def with_leaks_in_sight(generator) -> tuple[dict, dict[str, Tensor]]:
+    """A config, and weights with which every leak sets the two entropies apart."""
+    while True:
+        n, hidden = uneven(generator, (4, 5), (7, 9))
+        config, parameters = {"n": n, "hidden": hidden}, weights(generator, n, hidden)
+        both = [entropies(partial(exercise.solve, bugs=[leak]), config, parameters) for leak in LEAKS]
+        if all(abs(whole - parts) > OFF for whole, parts in both):
+            return config, parameters
+
+
+@judged(exercise, "entropy with given weights", 1, LEAKS)
+@torch.no_grad()
+def entropy(run, generator):
+    config, parameters = with_leaks_in_sight(generator)
+    asked = ("log_prob", config, parameters, states(config["n"]))
+    if fault := shape_fault(run(*asked), exercise.expected(*asked)):
+        return fault
+    whole, parts = entropies(run, config, parameters)
+    if abs(whole - parts) < 1e-3:
+        return None
+    return Fault(f"Over all {2 ** config['n']} states of {config['n']} variables, -sum p ln p of your log_prob is {whole:.3f} nats; the "
+                 f"entropies of your factors add up to {parts:.3f}. The chain rule makes them one number: a factor sees what it "
+                 "may not.")
+
+
+exercise.compare("log_prob with given weights", likelihoods, points=2)
 keeps_the_contract(exercise, lambda generator: {"n": 5, "hidden": integer(generator, 9, 12)}, points=2)
 reaches(exercise, f"within {GAP} nats of the source", 3, source, GAP, among=("slopes_add_up",))
 exercise.hint(

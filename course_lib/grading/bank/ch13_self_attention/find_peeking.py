@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from course_lib.grading.bank.draws import normal, uneven
-from course_lib.grading.bank.findings import Findings
+from course_lib.grading.bank.findings import Findings, counted, plainly
+from course_lib.grading.exercise.checks import Fault, Record
 from course_lib.grading.exercise.exercise import Exercise
 
 exercise = Exercise(
@@ -82,20 +84,61 @@ def suspect(generator: torch.Generator, T: int, d: int, kind: str, paths: list[t
             out[:, i, end] += gate * x[:, j, start]
         return out
 
+    layer.formula = FORMULAS[kind] + (f" + {counted(len(paths), 'path')} {OPENS}" if paths else "")
     return layer
 
 
+OPENS = "open for some inputs"
+FORMULAS = {                                             # what a learner is told of a layer that went wrong
+    "sound": "softmax(scores, masked) v",
+    "one too far": "softmax(scores, masked, one row one too far) v",
+    "softmax first": "(softmax(scores) * mask) v",
+}
+
+
 def peeking_cases(generator):
+    """From short sequences to long ones, so that the first that goes wrong is the smallest."""
     T, d = uneven(generator, (5, 6), (3, 4))
     hidden = [(0, 2, 1), (1, T - 1, -1), (2, 3, -1), (0, T - 1, 1)]
-    return [(suspect(generator, T, d, "sound"), T, d),
+    return [(suspect(generator, T - 2, d, "softmax first"), T - 2, d),
             (suspect(generator, T - 1, d, "sound", hidden[:1]), T - 1, d),
-            (suspect(generator, T, d, "one too far", hidden), T, d),
-            (suspect(generator, T - 2, d, "softmax first"), T - 2, d)]
+            (suspect(generator, T, d, "sound"), T, d),
+            (suspect(generator, T, d, "one too far", hidden), T, d)]
 
 
-exercise.checks.append(Findings(
-    "values", 5, peeking_cases, holder="One of the layers", noun="such pair", kind="pairs (i, j) of whole numbers",
+@dataclass
+class Peeking(Findings):
+    """As Findings; the message says of which layer, at which position something is missing, and which pair is too many, and why."""
+
+    def value_fault(self, record: Record) -> Fault | None:
+        fault, (layer, T, d) = super().value_fault(record), record.args
+        try:
+            got, right = ([plainly(one) for one in pairs] for pairs in (record.outcome.value, record.expected))
+        except TypeError:                                # it is told so
+            return fault
+        missed, extra = [one for one in right if one not in got], [one for one in got if one not in right]
+        if fault is None or not missed + extra:
+            return fault
+        first = "" if len(missed) == 1 else "the first "
+        lacks = [f"misses {'it' if len(right) == 1 else len(missed)}, {first}at position {missed[0][0]} of the result"] if missed else []
+        holds = [f"holds {extra[0]}{f' and {len(extra) - 1} more' * (len(extra) > 1)}, where {why(extra[0], T)}"] if extra else []
+        return Fault(f"The layer {layer.formula}, with T = {T} and d = {d}, has {counted(len(right), self.noun)}. Your list "
+                     f"{', and '.join(lacks + holds)}." + (f" {self.tip}" if missed and OPENS in layer.formula else ""))
+
+
+def why(pair: int | tuple, T: int) -> str:
+    """Why a pair does not belong into the list."""
+    if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(one, int) for one in pair):
+        return "two whole numbers are asked for"
+    if not all(0 <= one < T for one in pair):
+        return f"positions go from 0 to {T - 1}"
+    if pair[1] <= pair[0]:
+        return "the second position is not later than the first"
+    return f"position {pair[0]} of the result stays as it is, whatever stands at position {pair[1]}"
+
+
+exercise.checks.append(Peeking(
+    "values", 5, peeking_cases, noun="such pair", kind="pairs (i, j) of whole numbers",
     tip="Some paths are open for certain inputs only, and begin and end in a single feature."))
 exercise.hint(
     "What to do with a function that lets no gradient through.",

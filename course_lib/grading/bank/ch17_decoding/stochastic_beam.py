@@ -58,7 +58,8 @@ exercise = Exercise(
     with_bos="Your tokens begin with bos. Return what was generated, without it.",
     impossible="Your list holds sequences of probability 0. Where there are fewer than k sequences, return fewer.",
     as_it_stands="Some of your scores become NaN or infinite, or lose their digits: (17.11) as it stands subtracts numbers like e^40, "
-                 "between which the 1 of e^0 is lost. Take e^-free out of the last two terms, and use log1p and logaddexp.",
+                 "between which the 1 of e^0 is lost. Take the factor e^-(ln p + g) of the child out of the last two terms, and use "
+                 "log1p and logaddexp.",
     overflow="Some of your scores become infinite or NaN: where ln p is below -709, as after hundreds of tokens, e to the power of "
              "minus that overflows. Stay with logarithms: logaddexp, not exp and log.",
 )
@@ -150,11 +151,20 @@ def tree(generator) -> tuple:
     while True:
         V, max_len, k = 4, integer(generator, 3, 4), integer(generator, 2, 4)
         bos, eos = (0, 3) if integer(generator, 0, 1) else (2, 1)
-        beginnings, log_p = random_rows(generator, V, max_len, bos, eos, float(uniform(generator, low=0.5, high=1.5)))
-        noise = gumbels(generator, len(beginnings), V)
-        args = (*(steps(dict(zip(beginnings, rows, strict=True))) for rows in (log_p, noise)), bos, eos, k, max_len)
+        args = planted(generator, V, bos, eos, k, max_len)
         if clear(args):
             return args
+
+
+def planted(generator, V: int, bos: int, eos: int, k: int, max_len: int) -> tuple:
+    """The arguments of a tree that is drawn; of a small one with all rows, for showing."""
+    beginnings, log_p = random_rows(generator, V, max_len, bos, eos, float(uniform(generator, low=0.5, high=1.5)))
+    noise = gumbels(generator, len(beginnings), V)
+    tables = [dict(zip(beginnings, rows, strict=True)) for rows in (log_p, noise)]
+    found = list(map(steps, tables))
+    for function, table in zip(found, tables, strict=True):
+        function.rows = {beginning: row for beginning, row in table.items() if eos not in beginning}
+    return *found, bos, eos, k, max_len
 
 
 def trees(generator):
@@ -162,6 +172,12 @@ def trees(generator):
     found = telling(lambda: tree(generator), lambda *args, bugs=frozenset(): Apart(stochastic_beam_reference(*args, bugs=bugs)),
                     SHORT)
     return found + [tree(generator) for _ in range(2)]
+
+
+def small(generator):
+    """Trees of three tokens and two steps, and as many others: for showing, so that their tables can be read."""
+    drawn = [planted(generator, 3, 0, integer(generator, 1, 2), integer(generator, 2, 3), 2) for _ in range(30)]
+    return list(filter(clear, drawn)) + trees(generator)
 
 
 def few(generator):
@@ -243,7 +259,7 @@ def not_finite(beam) -> int | None:
     return next((i for i, (_, *two) in enumerate(beam) if not all(map(math.isfinite, two))), None)
 
 
-VALUES = Drawn("values", 5, trees)
+VALUES = Drawn("values", 5, trees, shown=small)
 exercise.checks.append(VALUES)
 exercise.checks.append(Drawn("fewer than k, and k = 1", 1, few))
 
@@ -272,8 +288,9 @@ exercise.hint(
     "and (17.11) for one beginning, and see on paper that the largest comes out as G.")
 exercise.hint(
     "The scores of improbable sequences are NaN or infinite.",
-    "e^-free - e^-Z = e^-free (1 - e^(free - Z)). The logarithm of that is log1p(-exp(free - Z)) - free, and (17.11) is minus "
-    "logaddexp of it and -G. For the largest child it is logaddexp(-inf, -G) = -G, as it should be.")
+    "Write free for ln p + g of a child, the G with a wave of step 2, and Z for the largest free of a beginning. Then e^-free - e^-Z "
+    "= e^-free (1 - e^(free - Z)). The logarithm of that is log1p(-exp(free - Z)) - free, and (17.11) is minus logaddexp of it and "
+    "-G. For the largest child it is logaddexp(-inf, -G) = -G, as it should be.")
 exercise.hint(
     "Your list is too long where few sequences exist.",
     "A token of log-probability -inf gets the score -inf. Leave such children out before you sort.")
