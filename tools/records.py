@@ -76,7 +76,7 @@ SHOWN = (
 )
 
 CURVES = ("pixels-digits-seconds", "looking-back-tiny-shakespeare", "residual-depth",
-          "bert-english")                                            # whose curves a chapter reads
+          "bert-english", "bert-english-chance")                     # whose curves a chapter reads
 CHOSEN = ("habits-small", "habits-multi30k", "lstm-tiny-shakespeare", "gru-tiny-shakespeare")  # whose settings a chapter reads
 CLOCKED = ("seq2seq-multi30k",)                                      # whose seconds by the clock a chapter reads
 
