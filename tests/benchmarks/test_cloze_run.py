@@ -1,11 +1,15 @@
 """Taylor's cloze as a run, made small: which words are gaps, that no model reads the word it is to restore, what is counted."""
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
 from torch import nn
 
-from benchmarks.reproduce import cloze
+from benchmarks.reproduce import cloze, cloze_networks
+from benchmarks.reproduce.recipes import Job, Repeats
+from benchmarks.reproduce.run import Row
 from course_lib.tokenizers import WordPieceTokenizer
 from course_lib.words import BiLM
 
@@ -26,6 +30,7 @@ def passage(monkeypatch) -> cloze.Passage:
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     monkeypatch.setattr(cloze, "PIECES", V)
+    monkeypatch.setattr(cloze_networks, "PIECES", V)
     monkeypatch.setattr(cloze, "is_word", lambda: torch.tensor([cloze.WORD.fullmatch(symbol) is not None for symbol in SYMBOLS]))
 
 
@@ -51,6 +56,7 @@ def fillers() -> dict[str, nn.Module]:
     torch.manual_seed(0)
     rows = TOKENIZER.encode(" ".join(SENTENCES)).view(1, -1)
     return {"trigram": cloze.ByCounts(3).fit_counts(rows), "both sides": cloze.ByCounts(2, both=True).fit_counts(rows),
+            "window": cloze.ByWindow(width=8, radius=2, hidden=8), "two GRUs": cloze.ByTwoRNNs(width=8, hidden=8),
             "ELMo, forward": elmo(False), "ELMo": elmo(True)}
 
 
@@ -62,7 +68,7 @@ def elmo(both: bool) -> nn.Module:
     return model.eval()
 
 
-@pytest.mark.parametrize("name", ["trigram", "both sides", "ELMo, forward", "ELMo"])
+@pytest.mark.parametrize("name", ["trigram", "both sides", "window", "two GRUs", "ELMo, forward", "ELMo"])
 def test_no_model_reads_the_word_and_each_reads_its_neighbours(passage, name):
     model = fillers()[name].eval()
     tokens, real = cloze.pad(passage.sentences, TOKENIZER.vocabulary.eos_id)
@@ -99,6 +105,42 @@ def test_elmo_subtracts_what_a_word_has_without_its_sentence(passage):
         after, before = model.model(own)
         expected = after[0, place - 1].log_softmax(0) + before[0, place + 1].log_softmax(0) - 0.5 * model.log_p
         torch.testing.assert_close(model.at(tokens, real, torch.tensor([row]), torch.tensor([place]))[0], expected)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_softmax_over_samples_is_at_rest_where_the_whole_one_is(monkeypatch, right):
+    """The gradient of the loss, every draw of two others weighed by its probability: 0 at log p, and at no other scores."""
+    p, q = torch.tensor([0.6, 0.3, 0.1]), torch.tensor([0.2, 0.3, 0.5])
+    monkeypatch.setattr(cloze_networks, "PIECES", 3)
+    monkeypatch.setattr(cloze_networks, "NOISE", 2)
+    model = cloze_networks.ByWindow(width=2, radius=1, hidden=2).double()
+    model.q = q.double()
+    nn.init.zeros_(model.scores.weight)
+    model.scores.bias.data = (p if right else (p * q).sqrt()).double().log()
+    for own, *others in itertools.product(range(3), repeat=3):
+        monkeypatch.setattr(torch, "multinomial", lambda *args, others=others, **named: torch.tensor(others))
+        (p[own] * q[others].prod() * model.loss(torch.tensor([[own]]))[0]).backward()
+    assert (float(model.scores.bias.grad.abs().max()) < 1e-7) is right
+
+
+def test_of_several_seeds_a_passage_has_their_mean(passage, tmp_path):
+    model = Repeats([Knows(True), Knows(False), Knows(False)])
+    found, one = cloze.restored(model, [passage, passage]), cloze.restored(Knows(True), [passage, passage])
+    assert found["mean"] == pytest.approx(one["mean"] / 3, abs=0.01) and "seeds" not in one
+    assert found["seeds"] == [one["mean"], 0, 0] and found["deviation_over_seeds"] == pytest.approx(one["mean"] / 3 ** 0.5, abs=0.01)
+
+
+def test_a_network_a_seed_of_the_size_and_the_rows_that_are_asked_for(tmp_path, monkeypatch):
+    read, rows = [], torch.arange(40).view(8, 5) % V
+    monkeypatch.setattr(cloze_networks, "fit", lambda model, given, **settings: read.append((given, settings)) or type("", (), {"seconds": [1.0]}))
+    job = Job(cloze.Parts(rows, [], [], {}), 0, torch.device("cpu"), tmp_path)
+    row = Row("window", cloze.ByWindow, cloze.by_seeds, {"width": 4, "hidden": 4})
+    trained = cloze.by_seeds(job, row, {"every": 4, "seeds": 2, "radius": 3, "lr": 0.1}, "window-0")
+    assert [model.radius for model in trained.model] == [3, 3] and trained.seconds == 2
+    assert all(torch.equal(given, rows[::4]) for given, _ in read)
+    assert [settings["seed"] for _, settings in read] == [0, 1] and read[0][1]["lr"] == 0.1
+    assert read[0][1]["checkpoint"] != read[1][1]["checkpoint"] and not torch.equal(*(one.scores.weight for one in trained.model))
+    assert trained.model[0].q.sum().item() == pytest.approx(1) and trained.model[0].q[0] > trained.model[0].q[V - 1]
 
 
 class Knows(nn.Module):
