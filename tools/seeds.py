@@ -45,7 +45,7 @@ SHOWN = 5                                   # seeds of surprising verdicts that 
 HEAD = ("exercise", "kind", "answer", "digest", "seeds", "passed", "surprising")
 RIGHT_KINDS = ("solution", "right")
 UNTRAINED = ", untrained"                   # ends the kind of a row that is of the parts that do not train
-FITS_FIRST = ("OwnDetector",)               # all parts of it ask for a trained model
+BEFORE_FIT = {"OwnDetector": 0, "FrozenPrompt": 1}          # parts of a class before the first that trains; else all but the last
 STORED_EVERY = 60.0                         # seconds, of an answer that takes longer
 IMPORTED = """                              # what the solutions' notebooks import
 import itertools, math, string
@@ -117,10 +117,10 @@ def rows() -> list[Answer]:
 
 
 def untrained(exercise: Exercise) -> list[Check]:
-    """The parts of an exercise that trains which do not: of a class all but the last, which asks for `fit` if there is one."""
-    if not exercise.of_class or exercise.id in FITS_FIRST:
+    """The parts of an exercise that trains which do not: of a class those before the first that asks for `fit`."""
+    if not exercise.of_class:
         return []
-    return exercise.checks[:-1] if hasattr(exercise.model, "fit") else exercise.checks
+    return exercise.checks[:BEFORE_FIT.get(exercise.id, -1)] if hasattr(exercise.model, "fit") else exercise.checks
 
 
 def answers() -> list[Answer]:

@@ -18,8 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 ROWS = seeds.rows()
 ANSWERS = [one for one in ROWS if not one.kind.endswith(seeds.UNTRAINED)]
 # At least so many seeds have the parts that do not train, where 200 are still to be judged: `tools/seeds.py --list` says which.
-FEWER = dict.fromkeys(("OwnTrigram", "OwnNADE", "OwnDensity", "OwnMADE", "MendedMADE", "OwnRecurrent", "OwnPixelCNN",
-                       "OwnDecoder", "OwnMultiHeadAttention", "OwnDecoderBlock", "OwnGPT", "OwnBERT"), 0)
+FEWER = dict.fromkeys(("OwnTrigram", "OwnDensity", "OwnMADE", "OwnPixelCNN", "OwnDecoder", "OwnGPT"), 0)
 
 
 def of(id: str, kind: str, fn, text: str = "", name: str = "made up") -> seeds.Answer:
@@ -98,7 +97,8 @@ def test_and_so_on_three_new_seeds(id):
 @pytest.mark.parametrize("id, name, seed", [
     ("OwnDensity", "solution", 1283023617), ("MendedAttention", "einsum, a mask that is added", 365),
     ("OwnMultiHeadAttention", "head by head, each adding its part of the output", 416), ("OwnDecoderBlock", "solution", 346),
-    ("OwnDecoderBlock", "the pre arrangement alone, post made of it", 316), ("OwnGPT", "solution", 304),
+    ("OwnDecoderBlock", "the pre arrangement alone, post made of it", 316), ("OwnDecoderBlock", "solution", 66),
+    ("OwnGPT", "solution", 304),
     ("find_leaks", "moves above the thousandth that is stated", 309), ("OwnMADE", "solution", 3676479063)])
 def test_seeds_on_which_a_right_answer_once_failed(id, name, seed):
     [answer] = [one for one in ANSWERS if one.exercise.id == id and (one.name or one.kind) == name]
