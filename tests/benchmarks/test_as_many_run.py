@@ -83,16 +83,21 @@ def test_the_loss_ends_with_the_word(tmp_path, monkeypatch):
 
 def test_every_network_gets_the_same_training():
     rows = as_many.RUNS["as-many"].rows[1:]
-    assert [row.label for row in rows] == ["RNN", "LSTM", "GRU"]
+    assert [row.label for row in rows] == [f"{name}, {units} units" for name in ("RNN", "LSTM", "GRU") for units in (4, 16)]
     assert all(row.settings == as_many.SETTINGS and row.candidates == as_many.RATES for row in rows)
 
 
 def test_what_chapter_7_says_of_the_record():
-    bigram, rnn, lstm, gru = (row["test"] for row in store.read()["as-many"]["rows"])
+    rows = {row["model"]: row for row in store.read()["as-many"]["rows"]}
+    bigram, *trained = (row["test"] for row in rows.values())
     assert bigram["seeds"] == bigram["seen"] == bigram["furthest"] == [0]
-    for trained in (rnn, lstm, gru):
-        assert trained["seen"] == [100] * 3 and trained["seeds"] == [0] * 3
-    assert min(lstm["furthest"]) >= 12 >= max(rnn["furthest"] + gru["furthest"])
-    for row in store.read()["as-many"]["rows"][1:]:                   # the smallest rate was as good as any
-        figures = {each["lr"]: each["valid"] for each in row["candidates"]}
-        assert figures[min(figures)] == max(figures.values()) and row["settings"]["updates"] == 1000
+    assert all(test["seen"] == [100] * 3 for test in trained)
+    small, large = rows["LSTM, 4 units"], rows["LSTM, 16 units"]
+    assert min(small["test"]["seeds"]) > 0 and small["test"]["seeds"].count(100.0) == 2
+    assert sorted(small["test"]["furthest"])[1:] == [60, LIMIT]
+    assert sum(large["test"]["seeds"]) < sum(small["test"]["seeds"])
+    for name, row in rows.items():
+        if name.startswith(("RNN", "GRU")):
+            assert row["test"]["seeds"] == [0] * 3 and max(row["test"]["furthest"]) <= 13
+    rates = {each["lr"]: each["valid"] for each in small["candidates"]}
+    assert max(rates, key=rates.get) == max(rates) == 0.1 and small["settings"]["updates"] == 4000
