@@ -44,7 +44,7 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"--row is given with {', '.join(names) or 'no run'}; expected the name of one run, to be trained")
     absent = [label for label in chosen.row if label not in [row.label for row in RUNS[names[0]].rows]]
     if absent:
-        parser.error(f"{names[0]} has no row {absent[0]!r}; there are: {', '.join(row.label for row in RUNS[names[0]].rows)}")
+        parser.error(f"{names[0]} has no row {absent[0]!r}; there are: {', '.join(repr(row.label) for row in RUNS[names[0]].rows)}")
     if not names:
         print(listing(chosen.results))
         return 0

@@ -70,7 +70,7 @@ def test_a_row_that_was_never_recorded_cannot_be_kept(tmp_path):
     (["--row", "RNN", "as-many", "copying"], "--row is given with as-many, copying; expected the name of one run"),
     (["--row", "RNN"], "--row is given with no run"),
     (["--row", "RNN", "--judge", "as-many"], "expected the name of one run, to be trained"),
-    (["--row", "rnn", "as-many"], "as-many has no row 'rnn'; there are: bigram, RNN, LSTM, GRU")])
+    (["--row", "rnn", "as-many"], "as-many has no row 'rnn'; there are: 'bigram', 'RNN, 4 units', 'RNN, 16 units', 'LSTM, 4 units'")])
 def test_what_does_not_name_rows_of_one_run_is_refused(capsys, arguments, said):
     with pytest.raises(SystemExit) as stopped:
         command.main(arguments)
