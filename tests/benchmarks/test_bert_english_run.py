@@ -168,3 +168,16 @@ def test_what_chapter_18_says_of_the_curve():
     assert min(first.values()) < rows["bigram"]["test"]["mean"] - 0.1
     assert min(first.values()) - read["curve"][-1][1] < read["curve"][0][1] - min(first.values())
     assert read["test"]["mean"] < read["test"]["hidden"]
+
+
+def test_what_chapter_18_says_of_the_start_from_chance():
+    """At the unigram for most of the first of eleven readings, and in the end seven standard errors behind, 0.2 nats."""
+    records = store.read()
+    unigram, _, vectors = (row["test"] for row in records["bert-english"]["rows"])
+    [chance] = records["bert-english-chance"]["rows"]
+    behind = chance["test"]["mean"] - vectors["mean"]
+    assert round(behind, 1) == 0.2 and chance["test"]["over"] == vectors["over"]
+    assert behind > 7 * max(chance["test"]["standard_error"], vectors["standard_error"])
+    reading = chance["curve"][-1][0] / 11
+    first = [nats for pieces, nats in chance["curve"] if pieces < 0.8 * reading]
+    assert len(first) >= 3 and max(abs(nats - unigram["mean"]) for nats in first) < 0.1

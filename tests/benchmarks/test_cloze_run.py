@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import nn
 
+from benchmarks import store
 from benchmarks.reproduce import cloze, cloze_networks
 from benchmarks.reproduce.recipes import Job, Repeats
 from benchmarks.reproduce.run import Row
@@ -178,3 +179,14 @@ def test_the_correlation_within_sources_takes_their_means_away():
 def test_a_bigram_alone_reads_both_sides():
     with pytest.raises(ValueError, match="n is 3; expected a bigram"):
         cloze.ByCounts(3, both=True)
+
+
+def test_what_chapter_11_says_of_the_networks_holds_for_every_seed():
+    rows = {row["model"]: row for row in store.read()["cloze-english"]["rows"]}
+    pairs, elmo = (rows[name]["test"]["mean"] for name in ("bigram, the words on both sides", "ELMo, both ways"))
+    window, gru = rows["window, words on both sides"], rows["two GRUs, joined"]
+    assert pairs < min(gru["test"]["seeds"]) and max(gru["test"]["seeds"]) < elmo
+    assert pairs - 2 < min(window["test"]["seeds"]) and max(window["test"]["seeds"]) < pairs
+    assert window["settings"]["radius"] == max(window["candidates"], key=lambda each: each["valid"])["radius"] == 2
+    assert gru["settings"]["epochs"] == window["settings"]["epochs"] == 2
+    assert rows["ELMo, both ways"]["parameters"] > gru["parameters"] > window["parameters"]

@@ -37,3 +37,11 @@ def test_what_chapter_8_says_of_the_digits():
     assert min(each for one in test.values() for each in one["seeds"]) > 16.5
     gated = rows["gated PixelCNN"]
     assert gated["settings"]["weight_decay"] == min(each["weight_decay"] for each in gated["candidates"])
+
+
+def test_what_chapter_8_says_of_the_gated_network_on_mnist():
+    plain, gated = row("pixelcnn-binarized-mnist"), row("gated-pixelcnn-binarized-mnist")
+    assert errors_apart(gated, plain) < 0                             # no better
+    assert 1.7 < gated["parameters"] / plain["parameters"] < 2        # nearly twice as many weights
+    assert gated["epochs"] == gated["best_epoch"] == 9 and 0.95 < gated["cpu_seconds"] / plain["cpu_seconds"] < 1.05
+    assert gated["target"]["at_most"] == 87.5 and gated["target"]["reached"] is False
