@@ -5,14 +5,15 @@ from typing import Any
 
 TEXT = """\
 Made-up submissions to exercises of chapter 13, {names}, judged by the command that
-an instructor types, with `--jobs {jobs}` and `--require-isolation`: answers that are right, wrong, missing or broken, and
-files cut in half. What was to be right is, and nothing else. *Again* is the same command once more: the log knows every answer,
+an instructor types, with `--jobs {jobs}` and `--require-isolation`: answers that are right, wrong, missing or broken, one
+in a thousand without end, and files cut in half. What was to be right is, and nothing else. *Again* is the same command once more: the log knows every answer,
 and nothing is judged.
 Seconds of the processors hold better than those of the clock, which depend on what else the machine does: *at work* says how many
 processors this had."""
 MEMORY = """\
 Resident memory, in MiB: the largest process of each kind, looked at twice a second; the median of the first tenth of the looks,
-then that of the last, and in brackets the most. In a small class the start is a good part of the first tenth. Pages that
+then that of the last, and in brackets the most. In a small class the start is a good part of the first tenth, and the last tenth
+may hold a sandbox that is just ending. Pages that
 processes share count in each. The command keeps a record of each student until it writes the tables; a judge and a sandbox keep
 nothing."""
 KINDS = {"command": "the command", "judge": "a judge", "sandbox": "a sandbox"}
