@@ -55,7 +55,7 @@ def by_seconds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
 
         def watch(report: Report, began: float = began, curve: list = curve) -> None:
             if report.valid is not None:
-                curve.append([round(time.process_time() - began, 2), round(report.valid, 4)])
+                curve.append([round(time.process_time() - began, 3), round(report.valid, 4)])
 
         done.append(fit(model, job.splits.train, job.splits.valid, seed=seed, device=job.device, callback=watch,
                         progress=False, **{"patience": settings["epochs"], **settings}))

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import textwrap
 from importlib import import_module
@@ -141,9 +142,11 @@ def run_grade(args) -> int:
                              "asked for, with --chapter NN or --exercises ID,ID")
         here = 0 if args.dask else args.jobs
         workers = [Worker(args.require_isolation) for _ in range(here)]    # before torch is imported here: they import it
+        gc.disable()                                     # what is imported stays: a search for garbage in it costs time
         from course_lib.grading.classroom.roster import read_roster
         from course_lib.grading.classroom.run import grade_class
 
+        gc.enable()
         return grade_class(args, workers, read_roster(args.roster) if args.roster else None)
     except (NoSandbox, OSError, KeyError, ValueError, RuntimeError) as problem:
         print(f"grade: {problem.args[0] if isinstance(problem, KeyError) else problem}", file=sys.stderr)
@@ -187,4 +190,6 @@ def run_show(args) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    gc.freeze()                                          # all goes with the process: no last search for garbage
+    sys.exit(status)
