@@ -76,7 +76,7 @@ class Bigram(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.register_buffer("times", torch.zeros(3, 3))             # [last, next]
+        self.times = nn.Parameter(torch.zeros(3, 3), requires_grad=False)        # [last, next]
 
     def forward(self, read: Int[Tensor, "N T"]) -> Float[Tensor, "N T V"]:
         """Scores of what follows each letter."""
