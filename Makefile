@@ -37,7 +37,8 @@ lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888]
 address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [BRANCH=main]
 	@$(VENV) tools/address.py $(if $(URL),"$(URL)" --branch "$(BRANCH)")
 
-test: venv book   ## everything: library, notebooks, pages in a browser
+test:   ## everything: library, notebooks, pages in a browser
+	@$(MAKE) --no-print-directory -j 2 venv book        # two environments, one beside the other
 	@rm -f _build/again.txt
 	@COURSE_SITE_IS_BUILT=1 COURSE_MEASURE_AGAIN="$(CURDIR)/_build/again.txt" $(PYTEST) $(NBVAL) tests $(NOTEBOOKS)
 	@test ! -s _build/again.txt || xargs $(VENV) -m pytest $(NBVAL) < _build/again.txt     # too long beside others: now alone

@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     unknown = [name for name in names if name not in RUNS and (name != "sheets" or chosen.judge)]
     if unknown:
         parser.error(f"no run is called {', '.join(unknown)}; there are: {', '.join([*RUNS, 'sheets'])}")
-    if chosen.row and (len(names) != 1 or chosen.judge or chosen.all):
+    if chosen.row and (len(names) != 1 or names == ["sheets"] or chosen.judge or chosen.all):
         parser.error(f"--row is given with {', '.join(names) or 'no run'}; expected the name of one run, to be trained")
     absent = [label for label in chosen.row if label not in [row.label for row in RUNS[names[0]].rows]]
     if absent:
@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
                 sheets.make()
             else:
                 record.reproduce(RUNS[name], chosen.results, chosen.weights, device=chosen.device, only=chosen.row)
-        except DataError as error:
+        except (DataError, record.CannotRenew) as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1
     print("Then: python tools/results_page.py --readme; python tools/ladder.py")

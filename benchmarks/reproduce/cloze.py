@@ -263,6 +263,7 @@ def correlation(x: Float[Tensor, "..."], y: Float[Tensor, "..."], source: Intege
 # --- the table -------------------------------------------------------------------------------------------------------
 
 SMALL = {"every": 8, "seeds": 1, "epochs": 1, "batch_size": 64, "schedule": "linear", "clip": 1.0}
+RATES = (6e-3, 1.2e-2, 2.4e-2)
 WHOLE = {"every": 1, "seeds": 3, "epochs": 2}
 RUNS: dict[str, Run] = {run.name: run for run in (
     Run("cloze-english", "english", (
@@ -270,16 +271,16 @@ RUNS: dict[str, Run] = {run.name: run for run in (
         Row("bigram, the word before", ByCounts, by_counting, {"n": 2}, measure=restored),
         Row("trigram, two words before", ByCounts, by_counting, {"n": 3}, measure=restored),
         Row("bigram, the words on both sides", ByCounts, by_counting, {"n": 2, "both": True}, measure=restored),
-        Row("window, words on both sides", ByWindow, by_seeds, {"width": 64, "hidden": 128}, {**SMALL, "lr": 6e-3},
-            over("radius", (1, 2, 4)), restored, final=WHOLE),
+        Row("window, words on both sides", ByWindow, by_seeds, {"width": 64, "hidden": 128}, SMALL,
+            tuple({"radius": radius, "lr": rate} for radius in (1, 2, 4) for rate in RATES), restored, final=WHOLE),
         Row("two GRUs, joined", ByTwoRNNs, by_seeds, {"width": 64, "hidden": 96, "cell": "gru"}, SMALL,
-            over("lr", (6e-3, 1.2e-2)), restored, final=WHOLE),
+            over("lr", RATES), restored, final=WHOLE),
         Row("ELMo, forward", partial(ByELMo, both=False), by_loading, measure=restored),
         Row("ELMo, both ways", partial(ByELMo, both=True), by_loading, {}, {}, over("minus", (0.0, 0.5, 1.0)), restored),
     ), draw=draw, prepare=parts_of, unit="% of words restored", best=max,
         note="One gap at a time, its sentence with the other words in their places. The guess is the likeliest of the word pieces that "
              "are whole words; the very word counts, and a word of several pieces counts as not restored. The counts are of the "
              "text that ELMo's two language models have read six times. The window and the two GRUs have read it twice, "
-             "three seeds, with a softmax over 201 pieces at a time; the radius of the one and the rate of the other are "
+             "three seeds, with a softmax over 201 pieces at a time; the rate of both and the radius of the one are "
              "chosen after an eighth of the rows. Their standard errors are over passages, of which each has its mean over seeds."),
 )}

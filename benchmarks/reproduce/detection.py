@@ -9,7 +9,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from benchmarks.reproduce.density import DIGITS
-from benchmarks.reproduce.recipes import Job, Trained
+from benchmarks.reproduce.recipes import Job, Trained, of_other_rows
 from benchmarks.reproduce.run import Row, Run
 from course_lib import hub
 from course_lib.conditional import Categorical
@@ -107,6 +107,7 @@ class Attacked(nn.Module):
         return found
 
 
+@of_other_rows
 def by_attacking(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Nothing is trained: the classifier of this run and the density that ships."""
     density = hub.load(DENSITY, job.device)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce.detection import GREY
 from benchmarks.reproduce.pixels import by_seeds, nats_over_seeds
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
+from benchmarks.reproduce.recipes import Job, Repeats, Trained, of_other_rows
 from benchmarks.reproduce.run import Row, Run, over
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.data import Splits
@@ -66,6 +66,7 @@ def draw() -> Splits:
     return Splits("flower_patches", patches[:TRAINED], patches[2000:3000], patches[3000:4000], info=INFO)
 
 
+@of_other_rows
 def by_more_draws(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Nothing is trained: the densities of the row DENSITY, which are measured with more draws."""
     return Trained(job.models[DENSITY], 0.0)

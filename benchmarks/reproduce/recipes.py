@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,12 @@ class Job:
     counted: set[Path] = field(default_factory=set)                  # checkpoints whose seconds are in the record
 
 
+def of_other_rows(recipe: Callable) -> Callable:
+    """Marks a recipe that reads the models of other rows: its run is carried out as a whole."""
+    recipe.of_other_rows = True
+    return recipe
+
+
 def by_gradient(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Maximum likelihood by AdamW. The weights are those of the best epoch on the validation set.
 
@@ -84,6 +91,7 @@ def by_tree(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     return Trained(model.to(job.device), time.perf_counter() - began)
 
 
+@of_other_rows
 def by_mixing(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """The mixture of the rows that `settings["of"]` names, with equal weights; nothing is trained."""
     return Trained(Mixture([job.models[label] for label in settings["of"]]), 0.0)

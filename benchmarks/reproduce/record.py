@@ -22,6 +22,10 @@ from course_lib.data import Splits
 SCRATCH = Path(__file__).parents[2] / "build" / "reproduce"
 
 
+class CannotRenew(ValueError):
+    """Rows of a record cannot be renewed alone: the sentence says what is expected."""
+
+
 def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGHTS, scratch: Path = SCRATCH,
               device: str | torch.device | None = None, say=print, only: Collection[str] = ()) -> dict[str, Any]:
     """Carry out `run`, write results/NAME.json and the weights, return the record.
@@ -31,22 +35,26 @@ def reproduce(run: Run, results: Path = store.RESULTS, weights: Path = hub.WEIGH
     only  labels: these rows alone, where nothing but their choices has changed since the record. The other rows stay as
           recorded, and a candidate of these whose figure is recorded is not trained again, where `final` trains what is chosen
     """
-    before = store.read(results)[run.name] if only else None
+    before = to_renew(run, store.read(results)) if only else None
+    stored = {row.label: recorded(row, before, kept=row.label not in only) for row in run.rows} if before else {}
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     splits = run.draw() if run.draw else data.load_data(run.data, **run.options)
+    about = describe_data(splits, run.options)
+    if before and before["data"]["sha256"] != about["sha256"]:
+        raise CannotRenew(f"{run.name} is recorded on other data (sha256 {before['data']['sha256'][:12]}, now {about['sha256'][:12]}); "
+                         "expected the whole run")
     checkpoints = scratch / run.name
     checkpoints.mkdir(parents=True, exist_ok=True)
     job = Job(run.prepare(splits), run.seed, device, checkpoints, resumed=any(checkpoints.iterdir()))
     rows = []
     for row in run.rows:
-        stored = recorded(row, before, kept=row.label not in only) if before else None
         if only and row.label not in only:
-            rows.append(stored)
+            rows.append(stored[row.label])
             continue
-        rows.append(carry_out(row, run, job, weights, stored))
+        rows.append(carry_out(row, run, job, weights, stored.get(row.label)))
         say(f"{run.name}: {row.label}: {summary(rows[-1], run.unit)}")
     record = {"name": run.name, "kind": "result", "command": f"python -m benchmarks.reproduce {run.name}",
-              "unit": run.unit, "seed": run.seed, "note": run.note, "data": describe_data(splits, run.options),
+              "unit": run.unit, "seed": run.seed, "note": run.note, "data": about,
               "environment": store.environment(device), "rows": rows}
     store.write(record, results)
     shutil.rmtree(checkpoints)                                       # the next run starts afresh
@@ -62,22 +70,36 @@ def judge_again(run: Run, results: Path = store.RESULTS) -> dict[str, Any]:
     return record
 
 
+def to_renew(run: Run, records: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The record of a run that some rows of are renewed. Raises CannotRenew where there is none, or where rows are made of others."""
+    if run.name not in records:
+        raise CannotRenew(f"{run.name} is not recorded; expected the whole run first")
+    made = [row.label for row in run.rows if getattr(row.recipe, "of_other_rows", False)]
+    if made:
+        raise CannotRenew(f"{made[0]!r} of {run.name} is made of other rows; expected the whole run")
+    return records[run.name]
+
+
 def recorded(row: Row, record: dict[str, Any], kept: bool) -> dict[str, Any] | None:
-    """The row's entry in a record, with the commit that it was measured at; None where there is none. One that is to be
-    `kept` has to be there: raises ValueError."""
+    """The row's entry in a record, with the commit that it was measured at and where; None where there is none. One that is
+    to be `kept` has to be there: raises CannotRenew."""
     for entry in record["rows"]:
         if entry["model"] == row.label:
-            return {"commit": record["environment"]["commit"], **entry}
+            return {"commit": record["environment"]["commit"], "environment": record["environment"], **entry}
     if not kept:
         return None
-    raise ValueError(f"{record['name']} is recorded without {row.label!r}; expected a record of all rows but those in `only`")
+    raise CannotRenew(f"{record['name']} is recorded without {row.label!r}; expected a record of all rows but those in `only`")
 
 
 def candidates_of(before: dict[str, Any], row: Row) -> list[dict[str, Any]]:
-    """What a recorded row says of its candidates; nothing if other settings are fixed now, or if a candidate itself is kept."""
-    same = before["arguments"] == row.arguments and all(
-        before["settings"].get(key) == value for key, value in row.settings.items() if key not in row.final)
+    """What a recorded row says of its candidates; nothing if they are tried in another way now, or if a candidate itself is kept."""
+    same = before["arguments"] == row.arguments and before.get("tried") == tried_by(row)
     return before["candidates"] if same and row.final else []
+
+
+def tried_by(row: Row) -> dict[str, Any]:
+    """How the candidates of a row are trained and compared, but for what they differ in."""
+    return {"recipe": row.recipe.__name__, "settings": row.settings, "by": (row.choose or row.measure).__name__}
 
 
 def carry_out(row: Row, run: Run, job: Job, weights: Path, before: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -112,6 +134,8 @@ def carry_out(row: Row, run: Run, job: Job, weights: Path, before: dict[str, Any
              "valid": row.measure(model, job.splits.valid), "test": row.measure(model, job.splits.test)}
     entry["target"] = judge(row.target, entry["test"]["mean"])
     entry["weights"] = row.weights
+    if row.final:
+        entry["tried"] = tried_by(row)
     if best.curve:
         entry["curve"] = best.curve
     if row.weights:

@@ -1,6 +1,7 @@
 """A row of a record renewed alone: what is trained, what is kept, and what is refused."""
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from benchmarks.reproduce import __main__ as command
 from benchmarks.reproduce import recipes, record
 from benchmarks.reproduce.run import Row, Run, over
-from benchmarks.reproduce.table import markov_chain
+from benchmarks.reproduce.table import RUNS, markov_chain
 
 TRAINED = []
 
@@ -40,11 +41,11 @@ def test_new_choices_of_one_row_are_tried_and_the_rest_stays(tmp_path, monkeypat
     renewed, kept = after["rows"]
     assert renewed["candidates"][1:] == before["rows"][0]["candidates"] and renewed["settings"]["alpha"] == 1.0
     assert renewed["valid"]["mean"] < before["rows"][0]["valid"]["mean"] and "commit" not in renewed
-    assert kept == {"commit": "a", **before["rows"][1]} and after["environment"]["commit"] == "b"
+    assert kept == {"commit": "a", "environment": {"commit": "a"}, **before["rows"][1]} and after["environment"]["commit"] == "b"
     monkeypatch.setattr(record.store, "environment", lambda device: {"commit": "c"})
     again = carried_out(NEW, tmp_path, only=["other"])
     assert TRAINED == [("other", 0.5, 1), ("other", again["rows"][1]["settings"]["alpha"], 3)]
-    assert again["rows"][0]["commit"] == "b"
+    assert again["rows"][0]["commit"] == "b" and again["rows"][1].get("environment") is None
 
 
 def test_a_recorded_choice_that_stays_the_best_is_trained_for_its_figure(tmp_path):
@@ -53,22 +54,44 @@ def test_a_recorded_choice_that_stays_the_best_is_trained_for_its_figure(tmp_pat
     assert TRAINED == [("one", 5000.0, 1), ("one", 100.0, 3)] and after["rows"][0]["test"] == before["rows"][0]["test"]
 
 
-@pytest.mark.parametrize("changed", [row("one", 1.0, 100.0, smoothed=True), replace(row("one", 1.0, 100.0), final={})])
+def judged_otherwise(model, part):
+    return recipes.nats(model, part)
+
+
+@pytest.mark.parametrize("changed", [
+    row("one", 1.0, 100.0, smoothed=True), row("one", 1.0, 100.0, seeds=1.0 + 1), replace(row("one", 1.0, 100.0), final={}),
+    replace(row("one", 1.0, 100.0), choose=judged_otherwise), replace(row("one", 1.0, 100.0), measure=judged_otherwise)])
 def test_other_settings_or_a_candidate_that_is_kept_itself_are_trained_anew(tmp_path, changed):
     carried_out(OLD, tmp_path)
     carried_out(replace(OLD, rows=(changed, OLD.rows[1])), tmp_path, only=["one"])
-    assert [alpha for _, alpha, seeds in TRAINED if seeds == 1] == [1.0, 100.0]
+    assert [alpha for _, alpha, seeds in TRAINED if seeds < 3] == [1.0, 100.0]
 
 
-def test_a_row_that_was_never_recorded_cannot_be_kept(tmp_path):
-    carried_out(replace(OLD, rows=OLD.rows[:1]), tmp_path)
-    with pytest.raises(ValueError, match="two is recorded without 'other'; expected a record of all rows"):
-        carried_out(OLD, tmp_path, only=["one"])
+@pytest.mark.parametrize("recorded, asked, said", [
+    (replace(OLD, rows=OLD.rows[:1]), replace(OLD, rows=OLD.rows[::-1]), "two is recorded without 'other'; expected a record of all rows"),
+    (None, OLD, "two is not recorded; expected the whole run first"),
+    (OLD, replace(OLD, rows=(*OLD.rows, Row("mixed", recipes.Mixture, recipes.by_mixing, settings={"of": ["one"]}))),
+     "'mixed' of two is made of other rows; expected the whole run"),
+    (OLD, replace(OLD, options={"split": "writers"}), "two is recorded on other data")])
+def test_what_cannot_be_renewed_is_said_before_anything_is_trained(tmp_path, recorded, asked, said):
+    if recorded:
+        carried_out(recorded, tmp_path)
+    TRAINED.clear()
+    with pytest.raises(record.CannotRenew, match=said):
+        record.reproduce(asked, tmp_path, tmp_path, tmp_path / "scratch", "cpu", say=lambda line: None, only=["one"])
+    assert TRAINED == []
+
+
+def test_every_recipe_that_reads_other_models_says_so():
+    found = {row.recipe for run in RUNS.values() for row in run.rows}
+    reading = {recipe for recipe in found if "job.models[" in inspect.getsource(inspect.unwrap(recipe))}
+    assert reading == {recipe for recipe in found if getattr(recipe, "of_other_rows", False)} and len(reading) == 5
 
 
 @pytest.mark.parametrize("arguments, said", [
     (["--row", "RNN", "as-many", "copying"], "--row is given with as-many, copying; expected the name of one run"),
     (["--row", "RNN"], "--row is given with no run"),
+    (["--row", "RNN", "sheets"], "--row is given with sheets; expected the name of one run"),
     (["--row", "RNN", "--judge", "as-many"], "expected the name of one run, to be trained"),
     (["--row", "rnn", "as-many"], "as-many has no row 'rnn'; there are: 'bigram', 'RNN, 4 units', 'RNN, 16 units', 'LSTM, 4 units'")])
 def test_what_does_not_name_rows_of_one_run_is_refused(capsys, arguments, said):

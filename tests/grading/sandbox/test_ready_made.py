@@ -187,8 +187,8 @@ def test_what_a_deliberate_bypass_can_still_do_stands_on_the_page(way):
 def test_a_ready_made_answer_is_right_but_for_the_rule(answer):
     name = answer.split(":")[0]
     exercise = EXERCISES[name]
-    for seed in range(2):
-        assert judge(exercise, Local(READY_MADE[answer], exercise.deadline).call, seed).state == "right"
+    for seed in range(2):                                # how long it takes is not asked: the machine may be busy
+        assert judge(exercise, Local(READY_MADE[answer], deadline=600.0).call, seed).state == "right"
     report = evaluate(name, READY_MADE[answer], 0)
     assert (report.state, report.earned) == ("forbidden", 0) and " uses " in report.message, report
 
