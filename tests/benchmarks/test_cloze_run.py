@@ -186,7 +186,8 @@ def test_what_chapter_11_says_of_the_networks_holds_for_every_seed():
     pairs, elmo = (rows[name]["test"]["mean"] for name in ("bigram, the words on both sides", "ELMo, both ways"))
     window, gru = rows["window, words on both sides"], rows["two GRUs, joined"]
     assert pairs < min(gru["test"]["seeds"]) and max(gru["test"]["seeds"]) < elmo
-    assert pairs - 2 < min(window["test"]["seeds"]) and max(window["test"]["seeds"]) < pairs
+    assert all(abs(share - pairs) < window["test"]["standard_error"] for share in window["test"]["seeds"])
     assert window["settings"]["radius"] == max(window["candidates"], key=lambda each: each["valid"])["radius"] == 2
+    assert {each["lr"] for each in window["candidates"]} == {each["lr"] for each in gru["candidates"]} == set(cloze.RATES)
     assert gru["settings"]["epochs"] == window["settings"]["epochs"] == 2
     assert rows["ELMo, both ways"]["parameters"] > gru["parameters"] > window["parameters"]
