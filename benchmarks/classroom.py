@@ -39,6 +39,7 @@ KINDS = {"right": 600, "wrong": 290, "missing": 60, "broken": 49, "endless": 1} 
 CUT = 0.01                                                           # the share of files that are cut in half
 IMPORTS = "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn"
 KNOWN = {"math", "torch", "F", "nn"}
+JOBS = 2
 EVERY = 0.5                                                          # seconds between two looks at the memory
 
 
@@ -129,7 +130,7 @@ def watched(command: list[str]) -> dict[str, Any]:
     while process.poll() is None:
         now = list(family(process.pid))
         for kind, sizes in looks.items():
-            if own := [mebibytes for each, mebibytes, _ in now if each == kind]:
+            if own := [mebibytes for each, mebibytes, _ in now if each == kind and mebibytes]:       # one that ends has none
                 sizes.append(max(own))
         spent = max(spent, sum(cpu for *_, cpu in now))              # at the end those are missing whose end nobody saw
         time.sleep(EVERY)
@@ -160,7 +161,9 @@ def grade(students: int, jobs: int, folder: Path) -> dict[str, Any]:
     again = watched(command)
     if (folder / "marks.csv").read_bytes() != table:
         raise AssertionError("the second run gives other marks")
+    torch.set_num_threads(1)                                         # as every judge has it
     return {"students": students, "answers": students * len(ASKED), "jobs": jobs, "states": states, **first,
+            "environment": store.environment(torch.device("cpu")),
             "again": {key: again[key] for key in ("seconds", "cpu_seconds")}}
 
 
@@ -175,7 +178,8 @@ def as_planned(table: Path, planned: dict[str, dict[str, str]]) -> dict[str, int
         for exercise, kind in kinds.items():
             state = graded[student][f"{exercise} state"]
             if (state == "right") is not (kind == "right"):
-                raise AssertionError(f"{student}, {exercise}: a {kind} answer is called {state}")
+                busy = "; is the machine busy?" if state == "timeout" else ""
+                raise AssertionError(f"{student}, {exercise}: a {kind} answer is called {state}{busy}")
             states[state] += 1
     return dict(states.most_common())
 
@@ -184,7 +188,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.classroom", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="+", type=int, metavar="N", help="students of a class")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=JOBS, help="judges at work")
     parser.add_argument("--results", type=Path, default=store.RESULTS, help="folder for the record")
     chosen = parser.parse_args(arguments)
     for students in chosen.sizes:
@@ -200,10 +204,11 @@ def record(row: dict[str, Any], results: Path) -> None:
     known = store.read(results).get(NAME, {"exercises": None, "classes": []})
     others = [each for each in known["classes"] if each["students"] != row["students"] and known["exercises"] == list(ASKED)]
     rows = sorted([row, *others], key=lambda each: each["students"])
-    torch.set_num_threads(1)                                         # as every judge has it
+    jobs = sorted({each["jobs"] for each in rows})
     store.write({"name": NAME, "kind": "class", "exercises": list(ASKED), "classes": rows,
-                 "command": f"python -m benchmarks.classroom {' '.join(str(each['students']) for each in rows)}",
-                 "environment": store.environment(torch.device("cpu"))}, results)
+                 "command": f"python -m benchmarks.classroom {' '.join(str(each['students']) for each in rows)}"
+                            + (f" --jobs {jobs[0]}" if jobs != [JOBS] and len(jobs) == 1 else ""),
+                 "environment": row["environment"]}, results)
 
 
 if __name__ == "__main__":

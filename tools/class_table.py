@@ -22,7 +22,7 @@ KINDS = {"command": "the command", "judge": "a judge", "sandbox": "a sandbox"}
 def class_table(record: dict[str, Any]) -> list[str]:
     """Time and memory of each size of class, as lines of Markdown."""
     rows, names = record["classes"], [f"`{name}`" for name in record["exercises"]]
-    said = TEXT.format(names=f"{', '.join(names[:-1])} and {names[-1]}", jobs=rows[0]["jobs"])
+    said = TEXT.format(names=f"{', '.join(names[:-1])} and {names[-1]}", jobs=" or ".join(map(str, sorted({row["jobs"] for row in rows}))))
     out = [said, "", "| students | right | seconds of the processors | a student | by the clock | at work | again, processors | "
            "again, clock |", "|---|---|---|---|---|---|---|---|"]
     for row in rows:
@@ -33,7 +33,7 @@ def class_table(record: dict[str, Any]) -> list[str]:
         out.append(f"| {' | '.join(cells)} |")
     out += ["", MEMORY, "", f"| students | {' | '.join(KINDS.values())} |", "|---|---|---|---|"]
     for row in rows:
-        cells = (f"{size['first']:.0f} to {size['last']:.0f} ({size['most']:.0f})"
-                 for size in (row["mebibytes"][kind] for kind in KINDS))
+        cells = (f"{size['first']:.0f} to {size['last']:.0f} ({size['most']:.0f})" if size else "none"     # one job judges itself
+                 for size in map(row["mebibytes"].get, KINDS))
         out.append(f"| {row['students']:,} | {' | '.join(cells)} |")
     return out

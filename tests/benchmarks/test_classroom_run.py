@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 from benchmarks import classroom, store
+from course_lib.grading import EXERCISES
 from tools import class_table
 
 RECORD = store.read()[classroom.NAME]
@@ -63,6 +64,9 @@ def test_a_watch_sees_what_a_command_and_its_children_take(monkeypatch):
     found = classroom.watched([sys.executable, "-c", command])
     assert 0.3 < found["cpu_seconds"] <= found["seconds"] + 0.5
     assert found["mebibytes"]["sandbox"]["most"] > 150 > found["mebibytes"]["command"]["most"]
+    fork = "import os, time\nif os.fork() == 0:\n    x = bytearray(150 * 2**20); time.sleep(0.5); os._exit(0)\nos.wait()"
+    found = classroom.watched([sys.executable, "-c", fork])["mebibytes"]
+    assert found["judge"]["most"] > 150 > found["command"]["most"] and "sandbox" not in found
     with pytest.raises(RuntimeError, match="ended with 3: it is over"):
         classroom.watched([sys.executable, "-c", "import sys; print('it is over', file=sys.stderr); sys.exit(3)"])
 
@@ -77,12 +81,14 @@ def test_a_small_class_is_graded_and_recorded(tmp_path, monkeypatch):
     record = json.loads((tmp_path / f"{classroom.NAME}.json").read_text())
     row, = record["classes"]
     assert (row["students"], row["answers"]) == (4, 12) and sum(row["states"].values()) == 12
-    assert row["again"]["cpu_seconds"] > 0 and row["cpu_seconds"] > 0
+    assert row["again"]["cpu_seconds"] > 0 and row["cpu_seconds"] > 0 and row["environment"] == record["environment"]
+    assert record["command"] == "python -m benchmarks.classroom 4 --jobs 1"
+    assert next(line for line in class_table.class_table(record)[::-1] if line.startswith("| 4 |")).count("none") == 1
     monkeypatch.setattr(classroom, "grade", lambda students, jobs, folder: {**row, "students": students})
     classroom.main(["2", "4", "--results", str(tmp_path)])           # a size that is there is put in its place
     record = json.loads((tmp_path / f"{classroom.NAME}.json").read_text())
     assert [each["students"] for each in record["classes"]] == [2, 4]
-    assert record["command"] == "python -m benchmarks.classroom 2 4"
+    assert record["command"] == "python -m benchmarks.classroom 2 4 --jobs 1"
     monkeypatch.setattr(classroom, "ASKED", classroom.ASKED[:1])     # of other exercises: not beside those
     classroom.main(["3", "--results", str(tmp_path)])
     record = json.loads((tmp_path / f"{classroom.NAME}.json").read_text())
@@ -104,4 +110,18 @@ def test_the_table_shows_every_class():
     lines = class_table.class_table(RECORD)
     for row in RECORD["classes"]:
         assert len([line for line in lines if line.startswith(f"| {row['students']:,} |")]) == 2
-    assert f"{RECORD['classes'][0]['cpu_seconds']:.0f}" in next(line for line in lines if line.startswith("| 60 |"))
+    size = {"most": 3.0, "first": 1.0, "last": 2.0}
+    made = {"students": 1200, "answers": 3600, "jobs": 2, "states": {"right": 1800}, "seconds": 100.0, "cpu_seconds": 150.0,
+            "again": {"seconds": 4.0, "cpu_seconds": 5.0},
+            "mebibytes": {"command": size, "judge": {**size, "last": 8.0}, "sandbox": {**size, "first": 7.0}}}
+    times, memory = (line for line in class_table.class_table({"exercises": ["a", "b"], "classes": [made]})
+                     if line.startswith("| 1,200 |"))
+    assert times == "| 1,200 | 50% of 3,600 | 150 | 0.12 | 100 | 1.50 | 5 | 4 |"
+    assert memory == "| 1,200 | 1 to 2 (3) | 1 to 8 (3) | 7 to 2 (3) |"
+
+
+def test_what_the_page_says_of_the_class_is_how_it_is_made():
+    assert "one\nin a thousand without end" in class_table.TEXT and "exercises of chapter 13" in class_table.TEXT
+    assert classroom.KINDS["endless"] == 1 and sum(classroom.KINDS.values()) == 1000
+    assert {EXERCISES[name].chapter for name in classroom.ASKED} == {"13"}
+    assert "looked at twice a second" in class_table.MEMORY and classroom.EVERY == 0.5
