@@ -21,6 +21,9 @@ exercise = Exercise(
     one_too_high="You clip to 0..levels. The highest level is levels - 1.",
     own_logit="You go against the logit of the right class alone. The loss has all logits in it: an attack may gain more by "
               "raising another class.",
+    predicted="You raise the loss of the class that the classifier names. It is that of y, also where the classifier is wrong.",
+    cut_off="You go back to levels by cutting off the fraction: a level that was divided and multiplied may be a little less than "
+            "itself, and loses one. Round, or add whole levels to x.",
     no_sign="You add eps times the gradient. Its sign is asked for: every pixel moves by the whole of eps.",
     fraction="You move by eps / (levels - 1) of a level, and whole numbers lose the fraction. eps is counted in levels.",
     single_level="You move by one level whatever eps is.",
@@ -28,7 +31,8 @@ exercise = Exercise(
 )
 def fgsm_levels_reference(x, y, W, b, eps, levels, bugs=frozenset()):
     logits = x.to(W.dtype) / (levels - 1) @ W.T + b                            # (B, C)
-    wrong = logits.softmax(dim=1) - torch.eye(len(b), dtype=W.dtype)[y]        # gradient with respect to the logits
+    named = logits.argmax(dim=1) if "predicted" in bugs else y
+    wrong = logits.softmax(dim=1) - torch.eye(len(b), dtype=W.dtype)[named]    # gradient with respect to the logits
     g = wrong @ W / (levels - 1)                                               # (B, n)
     if "own_logit" in bugs:
         g = -W[y]
@@ -41,6 +45,9 @@ def fgsm_levels_reference(x, y, W, b, eps, levels, bugs=frozenset()):
         step = g.sign()
     if "fraction" in bugs:
         step = step / (levels - 1)
+    if "cut_off" in bugs:
+        scaled = (x.to(W.dtype) / (levels - 1) + step / (levels - 1)).clamp(0, 1)
+        return (scaled * (levels - 1)).long()
     changed = (x + (-step if "downhill" in bugs else step))
     changed = changed.long() if "fraction" in bugs else changed.round().long()
     if "not_clipped" in bugs:
@@ -49,16 +56,17 @@ def fgsm_levels_reference(x, y, W, b, eps, levels, bugs=frozenset()):
 
 
 def images_to_attack(generator):
-    """Several sizes and budgets; pixels at both ends of the range, and one that the classifier does not read."""
-    found = [attacked(generator, *each) for each in ((2, 17, 3), (integer(generator, 3, 4), 9, 4), (1, 256, 5))]
+    """Several sizes and budgets; pixels at both ends of the range, and one that the classifier does not read. Many of a hundred
+    levels, of which one in seven is a little less than itself when it was divided and multiplied."""
+    found = [attacked(generator, *each) for each in ((2, 17, 3), (integer(generator, 3, 4), 9, 4), (1, 256, 5), (3, 100, 3, 40))]
     x, y, W, b, _, levels = found[0]
     return [*found, (x, y, W, b, 0, levels)]
 
 
-def attacked(generator, eps: int, levels: int, classes: int) -> tuple:
+def attacked(generator, eps: int, levels: int, classes: int, more: int = 0) -> tuple:
     """Drawn until the sign of no gradient hangs on the last digits, but for that of the pixel that is not read."""
     while True:
-        B, n = integer(generator, 5, 6), integer(generator, 11, 13)
+        B, n = integer(generator, 5, 6), integer(generator, 11, 13) + more
         x = torch.randint(levels, (B, n), generator=generator)
         x[:, :4] = levels - 1
         x[:, 4:8] = 0
