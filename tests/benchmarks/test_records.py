@@ -119,18 +119,19 @@ def test_the_recorded_settings_are_those_of_the_table(name):
 @pytest.mark.parametrize("name, row", ROWS)
 def test_a_row_has_its_figures_and_its_target_is_judged_by_them(name, row):
     wanted = next(r for r in RUNS[name].rows if r.label == row["model"]).target
+    least = 20 if name == "as-many" else 350                         # words of that language: there is one of each length
     for part in ("valid", "test"):
         mean, error, over = (row[part][key] for key in ("mean", "standard_error", "over"))
         if row["recipe"] == "by_rule":                               # nothing is trained: computed again in its own test
-            assert 0 <= error <= mean <= 100 and over >= 350
+            assert 0 <= error <= mean <= 100 and over >= least
         elif RUNS[name].unit.startswith("%") and mean in (0, 100):     # none or all of it, with every seed: there is no spread
-            assert error == 0 and set(row[part]["seeds"]) == {mean} and over >= 350
+            assert error == 0 and set(row[part]["seeds"]) == {mean} and over >= least
         elif RUNS[name].unit.startswith("%") and sum(seed > 0 for seed in row[part].get("seeds", ())) == 1:      # one of them has all
-            assert error == pytest.approx(mean, abs=0.01) and over >= 350
+            assert error == pytest.approx(mean, abs=0.01) and over >= least
         elif over == 1:                                              # one picture: no spread over pictures, one over seeds
             assert error == 0 and mean > 0 and row[part]["deviation_over_seeds"] > 0
         else:
-            assert math.isfinite(mean) and mean > 0 and 0 < error < mean and over >= 350
+            assert math.isfinite(mean) and mean > 0 and 0 < error < mean and over >= least
     assert row["parameters"] > 0 or row["recipe"] == "by_rule"
     assert row["seconds"] >= 0
     if wanted is None:

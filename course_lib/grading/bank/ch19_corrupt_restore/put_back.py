@@ -23,6 +23,7 @@ exercise = Exercise(
     first_only="You put back one token of each span. A span may have several.",
     turned="The tokens of a span come back in the wrong order.",
     at_the_end="You put what is missing at the end of the text. It belongs where its sentinel stands.",
+    unclosed="Your last span is lost where no sentinel comes after it. The end of target ends it too.",
     leftovers="You keep what target says of sentinels that read has not.",
 )
 def put_back_reference(read, target, first, bugs=frozenset()):
@@ -32,6 +33,8 @@ def put_back_reference(read, target, first, bugs=frozenset()):
             current = spans.setdefault(token, [])
         else:
             current.append(token)
+    if "unclosed" in bugs and current:
+        current.clear()
     in_order, text, used = list(spans.values()), [], []
     for token in read.tolist():
         if token < first:
@@ -52,21 +55,24 @@ def put_back_reference(read, target, first, bugs=frozenset()):
 
 
 def written(generator):
-    """A right target, one in another order, one that leaves a sentinel out, one with words too many at its end."""
+    """A right target, one in another order, one that leaves a sentinel out, one with words too many at its end, one that ends with
+    a span's tokens."""
     first = integer(generator, 60, 90)
 
     def word():
         return integer(generator, 5, 55)
 
-    def pair(pieces, order, extra):
+    def pair(pieces, order, extra, closed=True):
         read, spans = [word()], {}
         for k, size in enumerate(pieces):
             spans[first + k] = [10 * (k + 1) + i if i else word() for i in range(size)]
             read += [first + k, word(), word()]
         target = [t for k in order for t in (first + k, *spans[first + k])]
-        return torch.tensor(read), torch.tensor([*target, first + len(pieces), *(word() for _ in range(extra))]), first
+        end = [first + len(pieces), *(word() for _ in range(extra))] if closed else []
+        return torch.tensor(read), torch.tensor([*target, *end]), first
 
-    return [pair((2, 1, 3), (0, 1, 2), 0), pair((3, 2, 2), (2, 0, 1), 0), pair((2, 3, 2), (0, 2), 0), pair((3, 2), (1, 0), 2)]
+    return [pair((2, 1, 3), (0, 1, 2), 0), pair((3, 2, 2), (2, 0, 1), 0), pair((2, 3, 2), (0, 2), 0), pair((3, 2), (1, 0), 2),
+            pair((2, 2), (1, 0), 0, closed=False)]
 
 
 exercise.compare("values", written, points=4)

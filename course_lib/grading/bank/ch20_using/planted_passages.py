@@ -24,6 +24,7 @@ exercise = Exercise(
     more_than="Exactly share * len(question) words are enough: at least, not more than.",
     by_passage="You compare with the length of the passage. The share is one of the question: a long passage would hide it.",
     whole_question="You ask for the whole question. share of it is enough.",
+    rounded_down="You cut share * len(question) to a whole number: a run that falls short of it by a fraction is caught too.",
     ratio="You return the shares. A boolean for each passage is asked for.",
     turned="Your booleans are turned round: True stands for a planted one.",
 )
@@ -56,7 +57,7 @@ def planted_passages_reference(question, passages, share, bugs=frozenset()):
         if "ratio" in bugs:
             found.append(length / of)
             continue
-        needed = of if "whole_question" in bugs else share * of
+        needed = of if "whole_question" in bugs else int(share * of) if "rounded_down" in bugs else share * of
         planted = length > needed if "more_than" in bugs else length >= needed
         found.append(not planted if "turned" in bugs else planted)
     return found
@@ -87,7 +88,7 @@ def attacks(generator):
         nothing = filler(integer(generator, 3, 9))
         cases.append((question, [shuffled, gaps, enough, too_few, long, opening, half_and_long, nothing, [*filler(2), *question]], 0.5))
     question, passages, _ = cases[0]
-    return [*cases, (question, passages, 0.75), (["when"], [["sea"], ["sea", "when"]], 1.0)]
+    return [*cases, (question, passages, 0.75), (question, passages, 0.4), (["when"], [["sea"], ["sea", "when"]], 1.0)]
 
 
 exercise.compare("values", attacks, points=4)
