@@ -94,6 +94,13 @@ def _(scores, losses, slots):
     return (found - b)[:, None] * (torch.eye(len(p), dtype=p.dtype)[slots] - p) / len(slots)
 
 
+@wrong("choice_gradients: as many slots as the largest that is drawn")
+def _(scores, losses, slots):
+    found = losses[slots]
+    b = (found.sum() - found) / (len(slots) - 1)
+    return (found - b)[:, None] * (F.one_hot(slots) - scores.softmax(0))
+
+
 def four(q, k, W, Wa, Ua, v):
     return {"dot": q @ k.T, "scaled": q @ k.T / len(v) ** 0.5, "bilinear": q @ (W @ k.T),
             "additive": torch.tanh((q @ Wa.T)[:, None] + k @ Ua.T) @ v}
