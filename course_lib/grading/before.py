@@ -16,7 +16,7 @@ from course_lib.grading.judge.hints import words_of
 
 STORE = "before.json"
 OF_FORM = {"comes", "count", "counts", "exchanged", "first", "list", "numbers"}       # of an answer's form: they say little
-VAGUE = {"mean", "number", "read", "word"}                                            # in headings of many chapters
+VAGUE = {"backward", "mean", "number", "pixelcnn", "read", "word"}                    # in headings, of one thing or another
 ALIKE, WORDS = 0.5, 3                    # of the shorter sentence's words, how many the other has for the same mistake
 
 
@@ -72,9 +72,11 @@ def sections() -> dict[str, list[Section]]:
 
 def section(sentence: str, *exercises: Exercise) -> Section | None:
     """Where the book teaches what the exercises practise: of the sections of their points the one whose heading has most words of
-    the sentence, whatever they end in; else the first. None where no section is listed."""
+    the sentence, whatever they end in; of several such, most words of the exercises' titles; else the first. None where no
+    section is listed."""
     found = [each for one in exercises for point in one.points for each in sections().get(point, [])]
-    return max(found, key=lambda each: len(stems(each.heading) & stems(sentence)), default=None)
+    titles = " ".join(one.title for one in exercises)
+    return max(found, key=lambda each: [len(stems(each.heading) & stems(text)) for text in (sentence, titles)], default=None)
 
 
 def hint_for(sentence: str, exercise: Exercise) -> int | None:

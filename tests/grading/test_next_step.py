@@ -161,6 +161,16 @@ def test_most_words_of_the_sentence_choose_the_section_and_the_hint():
     assert before.hint_for("", own) is None
 
 
+@pytest.mark.parametrize("id, name, heading", [
+    *(("choice_gradients", name, "Through a hard choice") for name in EXERCISES["choice_gradients"].misconceptions),
+    *(("OwnDecoder", name, "From one sequence to another") for name in ("last_column", "one_direction", "starts_at_zero")),
+    ("additive_attention", "mean_of_padding", "Padding that is looked at"), ("additive_attention", "even", "Four scores"),
+    ("nade_sample", "own_randomness", "The running sum")])
+def test_where_no_word_of_the_sentence_chooses_the_title_does(id, name, heading):
+    one = EXERCISES[id]
+    assert before.section(one.misconceptions[name], one).heading == heading
+
+
 def test_every_exercise_has_a_section_and_every_mistake_is_said_whole(folder):
     assert all(before.section("", one) for one in EXERCISES.values())
     assert len(SAME) > 80

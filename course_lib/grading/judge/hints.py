@@ -26,6 +26,10 @@ SEEN = [                        # what a report says, and the words of a symptom
     (r"last index|first is at|only at", r"first|last|column"),
     (r"nats to the source", r"stay above|comes to rest"),
 ]
+ASKS = re.compile(r"(to )?(what|where|which|how)\b", re.I)                    # a symptom that is a question
+THING = re.compile(r"(the|an?|from)\b", re.I)                                # it may be a thing, or a clause: then it has a verb
+VERB = re.compile(r"\b(is|are|has|have|do|does|comes|confuse|fails?|falls|finds|gets?|goes|moves|raises|runs|says|stand|stays"
+                  r"|stops)\b")
 COMMON = set("""your that this with from what where which does have into than then only they there them when each other
                 should right wrong value values result function is are was were its it of the a an and or not for to in on at
                 one two all be by you""".split())
@@ -60,10 +64,14 @@ def words_of(text: str) -> set[str]:
 
 
 def heading(hint: Hint, number: int, count: int) -> str:
-    """The hint's title: a condition, since nobody has looked at the code."""
-    first, *rest = hint.symptom.rstrip(".").split(" ")
+    """The hint's title: a condition, since nobody has looked at the code. A question becomes one; a thing that the hint is about
+    stands alone."""
+    symptom, place = hint.symptom.rstrip("."), f"Hint {number} of {count}."
+    if THING.match(symptom) and not VERB.search(symptom):
+        return f"{place} {symptom}:"
+    first, *rest = symptom.split(" ")
     first = first.lower() if first.istitle() else first
-    return f"Hint {number} of {count}. If {' '.join([first, *rest])}:"
+    return f"{place} If {'you do not know ' * bool(ASKS.match(symptom))}{' '.join([first, *rest])}:"
 
 
 def unseen(order: Sequence[int], given: Sequence[int]) -> int | None:

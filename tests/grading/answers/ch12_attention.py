@@ -47,6 +47,12 @@ def _(query, keys, mask, W, U, v):
     return (s.softmax(1).nan_to_num()[..., None] * keys).sum(1)
 
 
+@wrong("additive_attention: a large negative number for minus infinity", called="mean_of_padding")
+def _(query, keys, mask, W, U, v):
+    s = torch.tanh((query @ W.T)[:, None] + keys @ U.T) @ v
+    return (s.masked_fill(~mask, -1e9).softmax(1)[..., None] * keys).sum(1)
+
+
 @wrong("additive_attention: nothing but zeros")
 def _(query, keys, mask, W, U, v):
     return keys[:, 0] * 0
@@ -92,6 +98,13 @@ def _(scores, losses, slots):
     p, found = scores.softmax(0), losses[slots]
     b = (found.sum() - found) / (len(slots) - 1)
     return (found - b)[:, None] * (torch.eye(len(p), dtype=p.dtype)[slots] - p) / len(slots)
+
+
+@wrong("choice_gradients: as many slots as the largest that is drawn")
+def _(scores, losses, slots):
+    found = losses[slots]
+    b = (found.sum() - found) / (len(slots) - 1)
+    return (found - b)[:, None] * (F.one_hot(slots) - scores.softmax(0))
 
 
 def four(q, k, W, Wa, Ua, v):
@@ -254,6 +267,14 @@ class HardestAlone(Hasty):
 class Squeezed(Hasty):
     def conditionals(self, x, context=None):
         return self.conditional(super().conditionals(x, context).probs)
+
+
+@wrong("OwnDecoder: the target shifted in a circle", called="reads_the_end")
+class ShiftedInACircle(Hasty):
+    def looked(self, x, context):
+        m, ends = self.encoder(self.source(context.long()))
+        h = self.decoder(self.target(x.long().roll(1, dims=1)), torch.tanh(self.bridge(torch.cat(ends.unbind(), 1)))[None])[0]
+        return h, m, (torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v).softmax(2)
 
 
 @wrong("OwnDecoder: a training that stops too early")

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 
 import pytest
 import torch
 
 from course_lib.grading import EXERCISES, evaluate
 from course_lib.grading.bank import get, of_chapter
+from course_lib.grading.judge.hints import heading
 from course_lib.grading.notebooks import build, form
 from tests.conftest import ROOT
 from tests.grading.answers import CALLED, RIGHT, WRONG
@@ -111,6 +113,15 @@ def test_an_exercise_is_complete(id):
     assert set(exercise.points) <= POINTS, "teaching points of the slide map"
     assert all(len(text.split()) >= 5 for text in exercise.misconceptions.values())
     assert all(hint.symptom.endswith(".") and hint.text for hint in exercise.hints)
+
+
+def test_the_title_of_a_hint_is_a_clause_after_if_or_a_thing_that_stands_alone():
+    titles = [heading(one, 1, 1).removeprefix("Hint 1 of 1. ") for exercise in EXERCISES.values() for one in exercise.hints]
+    questions = [title for title in titles if re.match(r"If (to )?(what|where|which|how)\b", title)]
+    assert not questions
+    assert {title for title in titles if not title.startswith("If ")} == {
+        "A formula, or a loop:", "A test of your own:", "From the place in the S * S numbers to the pair:", "The masks:",
+        "The shape of the curve:"}
 
 
 @pytest.mark.parametrize("chapter", sorted({exercise.chapter for exercise in EXERCISES.values()}))

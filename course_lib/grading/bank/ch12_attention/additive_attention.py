@@ -22,10 +22,12 @@ exercise = Exercise(
     masked_after="You set the shares of padding to 0 after the softmax: what is left does not sum to one. Mask the scores.",
     zero_scores="You set the scores of padding to 0, and exp(0) is 1: padding still gets a share. Set them to minus infinity.",
     nan_rows="A row without any real token gives NaN: a softmax over nothing. It should give zeros.",
+    mean_of_padding="A row without any real token looks at its padding and gives the mean of it. It should give zeros. A large "
+                    "negative number is not minus infinity: where no other stands beside it, all shares are equal.",
     no_tanh="Your score has no tanh. Without it the query adds the same number to all scores, and the softmax does not see it.",
     query_apart="Your shares do not depend on the query. If it is in your code, it stands outside of the tanh of the keys: then it adds "
                 "the same number to all scores, and the softmax does not see it. The tanh is of the sum.",
-    even="All real keys get the same share in your result: it is their mean.",
+    even="All real keys get the same share in your result, whatever their scores: it is their mean.",
 )
 def additive_attention_reference(query, keys, mask, W, U, v, bugs=frozenset()):
     asked, there = (query @ W.T)[:, None], keys @ U.T                          # (B, 1, A), (B, S, A)
@@ -44,8 +46,8 @@ def additive_attention_reference(query, keys, mask, W, U, v, bugs=frozenset()):
     elif "zero_scores" in bugs:
         weights = scores.masked_fill(~mask, 0.0).softmax(-1)
     else:
-        weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
-        if "nan_rows" not in bugs:
+        weights = scores.masked_fill(~mask, -1e9 if "mean_of_padding" in bugs else -math.inf).softmax(-1)
+        if not {"nan_rows", "mean_of_padding"} & bugs:
             weights = weights.masked_fill(~mask, 0.0)
     return (weights[:, :, None] * keys).sum(1)
 
@@ -80,6 +82,6 @@ exercise.hint(
     "Changing a padded key changes your result.",
     "Its score must be minus infinity before the softmax.")
 exercise.hint(
-    "A row comes out as NaN.",
-    "Where every score is minus infinity, the softmax is 0 / 0. Put 0 in the place of the shares where mask is False, after the "
-    "softmax as well as before it.")
+    "A row without a real token comes out as NaN, or as a mean.",
+    "Where every score is minus infinity, the softmax is 0 / 0; where every score is the same number, all shares are equal. Put "
+    "0 in the place of the shares where mask is False, after the softmax as well as before it.")

@@ -46,11 +46,12 @@ def choice_gradients_reference(scores, losses, slots, bugs=frozenset()):
 
 def cases(generator):
     found = []
-    for S, N in (uneven(generator, (3, 5), (6, 9)), uneven(generator, (6, 8), (3, 5)), (4, 2)):
-        slots = torch.randint(S, (N,), generator=generator)
-        slots[:2] = torch.tensor([0, S - 1])                                   # two that differ
+    # the last slot is not drawn in the second case: how many there are is then for the scores to tell
+    for S, N, back in ((*uneven(generator, (3, 5), (6, 9)), 1), (*uneven(generator, (6, 8), (3, 5)), 2), (4, 2, 1)):
+        slots = torch.randint(S - back + 1, (N,), generator=generator)
+        slots[:2] = torch.tensor([0, S - back])                                # two that differ
         losses = 3 * normal(generator, S)
-        losses[0], losses[-1] = losses[0].abs() + 4, -losses[-1].abs() - 1     # of both signs
+        losses[0], losses[-back] = losses[0].abs() + 4, -losses[-back].abs() - 1     # of both signs
         found.append((normal(generator, S), losses, slots))
     return found
 
@@ -58,8 +59,8 @@ def cases(generator):
 exercise.compare("values", cases, points=4)
 exercise.unchanged(cases)
 exercise.hint(
-    "The gradient of log P by the scores.",
+    "You do not know the gradient of log P by the scores.",
     "log P(k) = s_k - log sum_j exp(s_j). Its derivative by s_j is 1 where j is k, minus P(j).")
 exercise.hint(
-    "The mean over the other draws.",
+    "You do not see how to take the mean over the other draws.",
     "The sum of all drawn losses without this one's, divided by N - 1. No loop is needed.")
