@@ -3,16 +3,21 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from course_lib.grading import EXERCISES
+from course_lib.grading.judge.judge import in_this_process, judge
 from tests.grading.stock import chapters
 
 ROOT = Path(__file__).parents[3]
 STOCK = chapters()
 EVERY = [one for entries in STOCK.values() for one in entries]
+SECOND = chapters("second")
+LATEST = [one for entries in SECOND.values() for one in entries]
 LATER = ("generate_beam", "stochastic_beam", "train_translator", "word_feature")
 
 
@@ -38,12 +43,32 @@ def test_every_exercise_has_two_to_five_entries(chapter):
     assert {one.exercise for one in STOCK[chapter]} == set(counts)
 
 
+def defined(one):
+    """The function that an entry's cell defines."""
+    cell: dict = {}
+    exec(compile(one.code, f"<{one.exercise}: {one.what}>", "exec"), cell)
+    return cell.get(one.exercise)
+
+
 @pytest.mark.parametrize("chapter", STOCK)
 def test_every_code_defines_its_exercise(chapter):
-    for one in STOCK[chapter]:
-        cell: dict = {}
-        exec(compile(one.code, f"<{one.exercise}: {one.what}>", "exec"), cell)
-        assert callable(cell.get(one.exercise)), one
+    for one in [*STOCK[chapter], *SECOND.get(chapter, ())]:
+        assert callable(defined(one)), one
+
+
+def test_the_second_stock_has_three_entries_of_each_of_its_exercises_and_all_that_came_later():
+    counts = Counter(one.exercise for one in LATEST)
+    assert set(counts.values()) == {3} and len(LATEST) == 138 and set(LATER) <= set(counts)
+    assert SECOND.keys() <= STOCK.keys() and all(one.half == "second" for one in LATEST)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chapter", SECOND)
+def test_no_entry_of_the_second_stock_earns_all_points(chapter):
+    for one in SECOND[chapter]:
+        exercise = replace(EXERCISES[one.exercise], deadline=120.0)
+        if not exercise.trains:
+            assert judge(exercise, in_this_process(exercise, defined(one)), 0).score < 1, one
 
 
 @pytest.mark.parametrize("chapter", STOCK)
@@ -58,7 +83,7 @@ def test_the_stock_is_large_enough():
 
 
 def test_no_code_and_no_fault_twice():
-    codes = [re.sub(r"\s+", " ", one.code) for one in EVERY]
+    codes = [re.sub(r"\s+", " ", one.code) for one in [*EVERY, *LATEST]]
     assert len(set(codes)) == len(codes)
-    faults = [(one.exercise, one.what) for one in EVERY]
+    faults = [(one.exercise, one.what) for one in [*EVERY, *LATEST]]
     assert len(set(faults)) == len(faults)
