@@ -7,6 +7,7 @@ import math
 import shutil
 import time
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,9 @@ def candidates_of(before: dict[str, Any], row: Row) -> list[dict[str, Any]]:
 
 def tried_by(row: Row) -> dict[str, Any]:
     """How the candidates of a row are trained and compared, but for what they differ in."""
-    return {"recipe": row.recipe.__name__, "settings": row.settings, "by": (row.choose or row.measure).__name__}
+    by = row.choose or row.measure
+    name = f"{by.func.__name__} {by.args} {by.keywords}" if isinstance(by, partial) else by.__name__
+    return {"recipe": row.recipe.__name__, "settings": row.settings, "by": name}
 
 
 def carry_out(row: Row, run: Run, job: Job, weights: Path, before: dict[str, Any] | None = None) -> dict[str, Any]:
