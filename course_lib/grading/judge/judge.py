@@ -25,6 +25,8 @@ from course_lib.grading.sandbox.inside.outcome import Outcome, described, is_num
 NOT_DATA = "it returned "       # begins what is said of a value that is no plain data
 WHY = {
     "timeout": "{detail}. Look for a loop that never ends, or one that takes a step per element of a large tensor.",
+    "too_long": "{detail}, by the clock. If it trains, take fewer steps; else look for a loop that never ends. Where something else "
+                "keeps this machine busy, try again without it.",
     "memory": "It asked for more memory than it may have. {detail}",
     "error": "{detail}",
     "missing": "{detail}",
@@ -111,7 +113,8 @@ def stopped(exercise: Exercise, stop: Stop) -> Fault:
             with contextlib.suppress(Exception):         # a check may give it what the reference does not take
                 text += f"; it should return {described(plain(exercise.solve(*stop.inputs)), counted=False)}"
         return Fault(f"{text}.", None, "wrong_shape")
-    return Fault(WHY[outcome.kind].format(detail=outcome.detail[:1].upper() + outcome.detail[1:]), None, outcome.kind)
+    why = "too_long" if outcome.kind == "timeout" and exercise.trains else outcome.kind
+    return Fault(WHY[why].format(detail=outcome.detail[:1].upper() + outcome.detail[1:]), None, outcome.kind)
 
 
 def stopped_at(exercise: Exercise, stop: Stop) -> str:

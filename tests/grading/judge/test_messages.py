@@ -95,3 +95,15 @@ def test_exact_comparison_of_inner_products_is_explained():
 
     report = evaluate("find_position_fault", exact, 0)
     assert report.misconception == "every_pair"
+
+
+@pytest.mark.parametrize("id, says", [("train_nade", "by the clock. If it trains, take fewer steps"), ("causal_mask", "a loop that never ends, or one")])
+def test_who_is_late_is_told_of_steps_and_of_the_machine_where_something_trains(id, says, monkeypatch):
+    def late(*args):
+        while True:
+            pass
+
+    monkeypatch.setattr(EXERCISES[id], "deadline", 0.2)
+    report = evaluate(id, late, 0)
+    assert report.state == "timeout" and says in report.message
+    assert ("keeps this machine busy" in report.message) is EXERCISES[id].trains
