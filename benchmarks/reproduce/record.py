@@ -82,11 +82,11 @@ def to_renew(run: Run, records: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 
 def recorded(row: Row, record: dict[str, Any], kept: bool) -> dict[str, Any] | None:
-    """The row's entry in a record, with the commit that it was measured at and where; None where there is none. One that is
-    to be `kept` has to be there: raises CannotRenew."""
+    """The row's entry in a record, with the environment that it was measured in; None where there is none. One that was kept before
+    says itself when that was. One that is to be `kept` has to be there: raises CannotRenew."""
     for entry in record["rows"]:
         if entry["model"] == row.label:
-            return {"commit": record["environment"]["commit"], "environment": record["environment"], **entry}
+            return entry if {"commit", "environment"} & entry.keys() else {"environment": record["environment"], **entry}
     if not kept:
         return None
     raise CannotRenew(f"{record['name']} is recorded without {row.label!r}; expected a record of all rows but those in `only`")

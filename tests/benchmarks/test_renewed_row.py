@@ -40,12 +40,18 @@ def test_new_choices_of_one_row_are_tried_and_the_rest_stays(tmp_path, monkeypat
     assert TRAINED == [("one", 1.0, 1), ("one", 1.0, 3)]             # what is recorded of 100 and 1000 is not measured again
     renewed, kept = after["rows"]
     assert renewed["candidates"][1:] == before["rows"][0]["candidates"] and renewed["settings"]["alpha"] == 1.0
-    assert renewed["valid"]["mean"] < before["rows"][0]["valid"]["mean"] and "commit" not in renewed
-    assert kept == {"commit": "a", "environment": {"commit": "a"}, **before["rows"][1]} and after["environment"]["commit"] == "b"
+    assert renewed["valid"]["mean"] < before["rows"][0]["valid"]["mean"] and "environment" not in renewed
+    assert kept == {"environment": {"commit": "a"}, **before["rows"][1]} and after["environment"]["commit"] == "b"
     monkeypatch.setattr(record.store, "environment", lambda device: {"commit": "c"})
     again = carried_out(NEW, tmp_path, only=["other"])
     assert TRAINED == [("other", 0.5, 1), ("other", again["rows"][1]["settings"]["alpha"], 3)]
-    assert again["rows"][0]["commit"] == "b" and again["rows"][1].get("environment") is None
+    assert again["rows"][0]["environment"]["commit"] == "b" and "environment" not in again["rows"][1]
+
+
+@pytest.mark.parametrize("own", [{"commit": "of old"}, {"environment": {"commit": "of old"}}])
+def test_a_row_that_was_kept_before_keeps_what_it_says_of_itself(own):
+    entry = {"model": "one", **own}
+    assert record.recorded(OLD.rows[0], {"name": "two", "environment": {"commit": "b"}, "rows": [entry]}, kept=True) == entry
 
 
 def test_a_recorded_choice_that_stays_the_best_is_trained_for_its_figure(tmp_path):
