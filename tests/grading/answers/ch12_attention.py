@@ -269,6 +269,20 @@ class Squeezed(Hasty):
         return self.conditional(super().conditionals(x, context).probs)
 
 
+@wrong("OwnDecoder: the target shifted in a circle", called="reads_the_end")
+class ShiftedInACircle(Hasty):
+    def looked(self, x, context):
+        m, ends = self.encoder(self.source(context.long()))
+        h = self.decoder(self.target(x.long().roll(1, dims=1)), torch.tanh(self.bridge(torch.cat(ends.unbind(), 1)))[None])[0]
+        return h, m, (torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v).softmax(2)
+
+
+@wrong("OwnDecoder: source and target exchanged in the training")
+class Exchanged(ByExponentials):
+    def fit(self, pairs):
+        super().fit(pairs.flip(1))
+
+
 @wrong("OwnDecoder: a training that stops too early")
 class TooEarly(ByExponentials):
     def fit(self, pairs):

@@ -493,7 +493,8 @@ def _(body, train, valid, steps):
     return {name: one.double() for name, one in min(looks, key=lambda look: look[0])[1].items()}
 
 
-def tuned(body, train, valid, steps, lr=0.003, parts=None, last=False, loss_of=F.cross_entropy, shared=False):
+def tuned(body, train, valid, steps, lr=0.003, parts=None, last=False, loss_of=F.cross_entropy, shared=False,
+          read=lambda vectors, tokens: vectors[:, 0]):
     """A fine-tuning of the body's parts whose names begin with one of `parts`: of all, if it is None."""
     model, head = encoder(body), nn.Linear(32, 4)
     for name, one in model.named_parameters():
@@ -503,15 +504,32 @@ def tuned(body, train, valid, steps, lr=0.003, parts=None, last=False, loss_of=F
     for done in range(steps + 1):
         if done % 10 == 0 or last:
             with torch.no_grad():
-                found = loss_of(head(model(valid[0])[:, 0]), valid[1]).item()
+                found = loss_of(head(read(model(valid[0]), valid[0])), valid[1]).item()
             if found < best or last:
                 best, kept = found, kept_weights(model, head)
         if done < steps:
             rows = torch.randperm(len(train[0]))[:16]
             optimizer.zero_grad()
-            loss_of(head(model(train[0][rows])[:, 0]), train[1][rows]).backward()
+            loss_of(head(read(model(train[0][rows]), train[0][rows])), train[1][rows]).backward()
             optimizer.step()
     return kept
+
+
+@wrong("fine_tune_bert: the head on the last place", called="elsewhere")
+def _(body, train, valid, steps):
+    return tuned(body, train, valid, steps, read=lambda vectors, tokens: vectors[:, -1])
+
+
+@wrong("fine_tune_bert: the head on the mean of what is not padding", called="elsewhere")
+def _(body, train, valid, steps):
+    return tuned(body, train, valid, steps, read=lambda vectors, tokens: (
+        vectors * (tokens != 0)[..., None]).sum(1) / (tokens != 0).sum(1, keepdim=True))
+
+
+@wrong("fine_tune_bert: the head on the last token", called="elsewhere")
+def _(body, train, valid, steps):
+    return tuned(body, train, valid, steps, read=lambda vectors, tokens: vectors[
+        torch.arange(len(tokens)), (tokens != 0).sum(1) - 1])
 
 
 @wrong("fine_tune_bert: the head alone, at a rate for it", called="frozen")

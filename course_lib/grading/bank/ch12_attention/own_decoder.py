@@ -37,6 +37,8 @@ GAP = 0.7                                                            # nats that
 @exercise.class_reference(
     reads_itself="Your factor of x_t has read x_t: the decoder reads the target shifted by one, bos_id first.",
     from_symbol_0="Your decoder begins with symbol 0. It begins with bos_id.",
+    reads_the_end="At its first step your decoder reads the last symbol of the target, which is not written yet: your shift goes "
+                  "round in a circle. The first symbol that it reads is bos_id.",
     one_vector="Your shares lie on the last place of the source: c is one state of the encoder, whatever is written.",
     mean="Your shares are equal: the scores are not used.",
     other_axis="Your softmax runs over the steps of the target. For each step, the shares of the source's places sum to 1.",
@@ -78,6 +80,7 @@ def own_decoder(bugs):
             first = self.bridge(ends) if "no_bridge_tanh" in bugs else self.bridge(ends).tanh()
             first = torch.zeros_like(first) if "starts_at_zero" in bugs else first
             read = F.pad(x.long()[:, :-1], (1, 0), value=0 if "from_symbol_0" in bugs else self.bos_id)
+            read = x.long().roll(1, dims=1) if "reads_the_end" in bugs else read
             h, _ = self.decoder(self.target(x.long() if "reads_itself" in bugs else read), first[None])
             shares = self.shares(torch.cat([first[:, None], h[:, :-1]], 1) if "looks_before" in bugs else h, memory)
             c = context_of(shares, memory)
@@ -140,9 +143,15 @@ def looks(generator):
 
 
 def turned_around(generator):
-    """Words to train on, and what new ones cost, in nats."""
+    """Words to train on, and what new ones cost, in nats.
+
+    Half of the symbols stand in a word's first half alone, the others in its second: to turn around is its own inverse, and with
+    words of all symbols a model that was given source for target would learn the same.
+    """
+    first = torch.tensor([1] * (LENGTH // 2) + [1 + SYMBOLS // 2] * (LENGTH // 2))                # the smallest symbol of each place
+
     def pairs(num: int) -> Tensor:
-        source = torch.randint(1, SYMBOLS, (num, LENGTH), generator=generator)
+        source = first + torch.randint(SYMBOLS // 2, (num, LENGTH), generator=generator)
         return torch.stack([source, source.flip(1)], dim=1)
 
     train, (sources, targets) = pairs(PAIRS), pairs(250).unbind(1)

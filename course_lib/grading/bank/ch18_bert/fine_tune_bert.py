@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_lib.grading.bank.ch18_bert._few_labels import CLASSES, MASK, NEW, Classifier, V, drawn
+from course_lib.grading.bank.ch18_bert._few_labels import CLASSES, CLS, MASK, NEW, PAD, WIDTH, Classifier, V, drawn
 from course_lib.grading.exercise.checks import Fault
 from course_lib.grading.exercise.exercise import Exercise
 
@@ -46,6 +46,8 @@ KNOWS, BLIND = 0.7, 0.95                                     # nats: a head that
             "number c of the four logits.",
     last_weights="On the validation sentences, what you return is far worse than the start was: the weights of the last step, or not "
                  "chosen by these sentences. Keep a copy of the weights at each look that is the best so far, and return that.",
+    elsewhere="Your head reads another place than the first: the last one, padding, or a mean over several. It stands on the vector of "
+              "[CLS], encoder(tokens)[:, 0], in training and on valid.",
     in_place="Your training changes body itself: its tensors became the parameters. Copy them, as load_state_dict does.",
 )
 def fine_tune_bert_reference(body, train, valid, steps, bugs=frozenset()):
@@ -56,7 +58,7 @@ def fine_tune_bert_reference(body, train, valid, steps, bugs=frozenset()):
         return after
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        model = Classifier()
+        model = MeanOfAll() if "elsewhere" in bugs else Classifier()
         if "fresh_body" not in bugs:
             model.load_state_dict(body, strict=False)
         if "large_head" in bugs:
@@ -87,6 +89,13 @@ def fine_tune_bert_reference(body, train, valid, steps, bugs=frozenset()):
             F.cross_entropy(read(x[rows]), told).backward()
             optimizer.step()
     return kept
+
+
+class MeanOfAll(Classifier):
+    """The fault `elsewhere`: its head stands on the mean of all places, padding among them."""
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.head(self.states(tokens, mask=tokens != PAD)[-1].mean(1))
 
 
 def learnt(run, body: dict[str, Tensor], train: tuple, valid: tuple, steps: int) -> Classifier | Fault:
@@ -149,7 +158,7 @@ def not_fine_tuned(model: Classifier, body: dict[str, Tensor], train: tuple[Tens
     return None
 
 
-@exercise.property("what the labels say", points=2)
+@exercise.property("what the labels say", points=1)
 @torch.no_grad()
 def told(run, generator, solve):
     body, (x, _), _, _ = drawn(generator)
@@ -189,6 +198,33 @@ def whole(run, generator, solve):
     if share(turned[alone]) > 0.5 and not turned[MASK]:                                             # [MASK] stands nowhere
         return Fault("Vectors of words have moved that stand in the validation sentences alone.", "on_valid")
     return None
+
+
+def looks_at_itself(body: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The body with large weights by which every place's attention is 1 on [CLS], in float32: its vector there reads no word."""
+    body, D = {name: one.clone() for name, one in body.items()}, WIDTH
+    block = "blocks.0.attention.qkv."
+    body["tokens.weight"][CLS] = 1000 * F.normalize(body["tokens.weight"][CLS], dim=0)
+    seen = F.normalize(body["norm.gamma"] * F.normalize(body["tokens.weight"][CLS], dim=0), dim=0)      # (D,) as the block reads it
+    body[block + "weight"][:D], body[block + "bias"][:D] = 0, 30.0                                    # every query
+    body[block + "weight"][D:2 * D], body[block + "bias"][D:2 * D] = 30 * seen, 0                     # keys tell [CLS] from the rest
+    return body
+
+
+@exercise.property("the head stands on [CLS]", points=1)
+@torch.no_grad()
+def place(run, generator, solve):
+    task = drawn(generator)
+    body = looks_at_itself(task.body)
+    model = learnt(run, body, task.train, task.train, 20)
+    if isinstance(model, Fault):
+        return model
+    moved = F.cosine_similarity(model.tokens.weight, body["tokens.weight"]) < 1 - 1e-5              # (V,)
+    moved[CLS] = False
+    if not moved.any():
+        return None
+    return Fault(f"Given a body in which [CLS] looks at itself alone, the vectors of {int(moved.sum())} other tokens have moved. What "
+                 "the head reads there hangs on no other token.", "elsewhere")
 
 
 def share(flags: Tensor) -> float:
