@@ -237,23 +237,22 @@ def surprises(table: Table, known: Iterable[Answer]) -> list[str]:
 
 
 def run(todo: list[Answer], known: list[Answer], seeds: int, training: int, path: Path = FILE) -> Table:
-    """Judge the answers `todo`, each from where its row ends, and store after each."""
-    table = read(path)
+    """Judge the answers `todo`, each from where its row ends, and store after each: its row alone, since another run may have
+    stored others meanwhile."""
     for number, answer in enumerate(todo, 1):
-        row, began = table.get(answer.key, Row("")), time.perf_counter()
+        row, began = read(path).get(answer.key, Row("")), time.perf_counter()
         if row.digest != answer.digest:
             row = Row(answer.digest)
         stored = began
         while row.seeds < wanted(answer, seeds, training):
             row = row.after(passes(answer, row.seeds), answer.is_right)
             if time.perf_counter() - stored > STORED_EVERY:
-                table[answer.key], stored = row, time.perf_counter()
-                write(table, known, path)
-        table[answer.key] = row
-        write(table, known, path)
+                stored = time.perf_counter()
+                write(read(path) | {answer.key: row}, known, path)
+        write(read(path) | {answer.key: row}, known, path)
         print(f"{number} of {len(todo)}  {answer.exercise.id}, {answer.kind} {answer.name}: "
               f"{row.passed} of {row.seeds}  ({time.perf_counter() - began:.1f} s)", flush=True)
-    return table
+    return read(path)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -208,6 +208,18 @@ def _(log_probs, n):
     return sorted((k for k in range(len(off)) if off[k] > 1e-3), key=lambda k: off[k])
 
 
+@wrong("find_impostors: the numbers from 1 to 2^n - 1 in bits", called="no_zeros")
+def _(log_probs, n):
+    states = torch.tensor([[number >> k & 1 for k in range(n)] for number in range(1, 2 ** n)]).float()
+    return [k for k, f in enumerate(log_probs) if abs(f(states).double().exp().sum().item() - 1) > 0.005]
+
+
+@wrong("find_impostors: the numbers below 2^n - 1 in bits", called="no_ones")
+def _(log_probs, n):
+    states = torch.tensor([[number >> k & 1 for k in range(n)] for number in range(2 ** n - 1)]).float()
+    return [k for k, f in enumerate(log_probs) if abs(f(states).double().exp().sum().item() - 1) > 1e-3]
+
+
 @wrong("find_impostors: the first only")
 def _(log_probs, n):
     states = torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * n)

@@ -188,6 +188,22 @@ def test_a_long_run_is_stored_on_the_way(tmp_path, monkeypatch, capsys):
     assert seeds.read(path)[answer.key].seeds == 3
 
 
+def test_two_runs_at_a_time_keep_each_other_s_rows(tmp_path, monkeypatch, capsys):
+    path, one, other = tmp_path / "seeds.tsv", of("noam_lr", "right", len), of("noam_lr", "right", len, name="another")
+    known = [one, other]
+
+    def while_another_runs(answer, seed):
+        if answer is one and seed == 2:
+            seeds.write(seeds.read(path) | {other.key: seeds.Row(other.digest, 7, 7)}, known, path)
+        return True
+
+    monkeypatch.setattr(seeds, "passes", while_another_runs)
+    for stored_every in (60.0, 0.0):
+        monkeypatch.setattr(seeds, "STORED_EVERY", stored_every)
+        path.unlink(missing_ok=True)
+        assert {key: row.seeds for key, row in seeds.run([one], known, 5, 1, path).items()} == {one.key: 5, other.key: 7}
+
+
 def helper(x):
     return x if x > LIMIT else inner(x)
 

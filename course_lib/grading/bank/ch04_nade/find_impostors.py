@@ -38,10 +38,12 @@ EXACT = 1e-3                    # a sum over at most 2^7 states in single precis
               "function returns, and do you allow for rounding?",
     too_good="You name the one with the largest average log-probability. A model may be good, and an impostor may be bad: "
              "sum the probabilities.",
+    no_zeros="Your states leave out the one of zeros alone. A sum over fewer than all 2^n states accuses the honest.",
+    no_ones="Your states leave out the one of ones alone. A sum over fewer than all 2^n states accuses the honest.",
     unsorted="Your list is not sorted.",
 )
 def find_impostors_reference(log_probs, n, bugs=frozenset()):
-    states = every_state(n)
+    states = every_state(n)[int("no_zeros" in bugs):2 ** n - int("no_ones" in bugs)]
     values = [f(states).detach().double() for f in log_probs]
     sums = [v.exp().sum().item() for v in values]
     if "mean_of_states" in bugs:
@@ -83,6 +85,9 @@ def suspects(generator, n: int) -> list:
     def mixed(x):                                                              # the mean of two probabilities
         return torch.logaddexp(honest(x), shuffled(x)) - math.log(2)
 
+    def alike(x):                                                              # all zeros or all ones, four times in five
+        return torch.where((x == x[:, :1]).all(1), 0.4, 0.2 / (2 ** n - 2)).log()
+
     def leaking(x, by):                                                        # factor i reads x_i a little
         return log_prob(x, logits(x, *model) + by * leak * (2 * x - 1))
 
@@ -112,7 +117,8 @@ def suspects(generator, n: int) -> list:
     def against_coins(x):                                                      # how much better than fair coins
         return honest(x) + n * math.log(2)
 
-    return [honest, shuffled, squashed, mixed, slight(leaking), slight(between), seeing, ones, averaged, bits_for_nats, against_coins]
+    return [honest, shuffled, squashed, mixed, alike, slight(leaking), slight(between), seeing, ones, averaged, bits_for_nats,
+            against_coins]
 
 
 def suspect_cases(generator):

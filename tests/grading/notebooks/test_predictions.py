@@ -1,0 +1,34 @@
+"""What the pages compare a prediction with is the measurement that their text speaks of."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import ROOT
+
+MEASURED = {"01-chain-rule": ["x_1"], "06-made": ["one"], "08-pixelcnn": [6], "14-positions": [["half speed"]],
+            "15-transformer": [[2000, 16_000]], "16-gpt": [94.1], "17-decoding": [18, 258], "18-bert": [["two", "three"]]}
+
+
+def cells(path) -> list[str]:
+    return ["".join(cell["source"]) for cell in json.loads(path.read_text("utf-8"))["cells"] if cell["cell_type"] == "code"]
+
+
+def test_all_pages_with_a_prediction_are_here():
+    found = {path.stem: sum("gap(prediction" in cell for cell in cells(path)) for path in (ROOT / "solutions").glob("*.ipynb")}
+    assert {name: number for name, number in found.items() if number} == {name: len(row) for name, row in MEASURED.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_prediction_meets_what_was_measured(name):
+    found, space = [], {}
+    for cell in cells(ROOT / "solutions" / f"{name}.ipynb"):
+        if not any(line.startswith(("check(", "    %pip")) for line in cell.splitlines()):
+            exec(compile(cell, name, "exec"), space)
+        if "gap" in space:
+            space["gap"] = lambda prediction, measured, *rest: found.append(measured)
+    *most, last = MEASURED[name]
+    assert found[:len(most)] == most
+    assert found[len(most):] == [last] if name != "17-decoding" else abs(found[1] - last) < 44      # four deviations
