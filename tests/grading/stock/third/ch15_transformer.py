@@ -1,0 +1,239 @@
+"""Wrong answers to the exercises on the transformer."""
+from __future__ import annotations
+
+from tests.grading.stock import wrong
+
+STOCK = [
+    wrong("layer_norm",
+          "the variance is the mean of x^2, without the mean taken off first",
+          "third", """
+import torch
+
+def layer_norm(x, gamma, beta, eps=1e-5):
+    mu = x.mean(-1, keepdim=True)
+    var = (x ** 2).mean(-1, keepdim=True)
+    return gamma * (x - mu) / torch.sqrt(var + eps) + beta
+"""),
+    wrong("layer_norm",
+          "gamma multiplies beta too: gamma (x + beta) instead of gamma x + beta",
+          "third", """
+import torch
+
+def layer_norm(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(dim=-1, keepdim=True)
+    scaled = centred * (centred.pow(2).mean(dim=-1, keepdim=True) + eps).rsqrt()
+    return (scaled + beta) * gamma
+"""),
+    wrong("label_smoothing_loss",
+          "shares eps among the K - 1 other classes: the target takes no part",
+          "third", """
+import torch
+
+def label_smoothing_loss(logits, target, eps, pad):
+    real = target != pad
+    log_p, t = logits[real].log_softmax(-1), target[real]
+    K = logits.shape[-1]
+    q = torch.full_like(log_p, eps / (K - 1))
+    q.scatter_(1, t[:, None], 1 - eps)
+    return -(q * log_p).sum(-1).mean()
+"""),
+    wrong("label_smoothing_loss",
+          "divides by all rows, those of padding included",
+          "third", """
+import torch
+import torch.nn.functional as F
+
+def label_smoothing_loss(logits, target, eps, pad):
+    log_p = F.log_softmax(logits, dim=-1)
+    hit = log_p.gather(1, target.unsqueeze(1)).squeeze(1)
+    loss = -(1 - eps) * hit - eps * log_p.mean(dim=1)
+    return torch.where(target == pad, torch.zeros_like(loss), loss).mean()
+"""),
+    wrong("slide_smoothing_loss",
+          "calls torch's loss with eps (K - 1) / K where eps K / (K - 1) is right",
+          "third", """
+import torch.nn.functional as F
+
+def slide_smoothing_loss(logits, target, eps, pad):
+    K = logits.shape[1]
+    return F.cross_entropy(logits, target, ignore_index=pad,
+                           label_smoothing=eps * (K - 1) / K)
+"""),
+    wrong("slide_smoothing_loss",
+          "the target keeps its part of the sharing: 1 - eps + eps / (K - 1), a sum above 1",
+          "third", """
+import torch
+
+def slide_smoothing_loss(logits, target, eps, pad):
+    K = logits.shape[1]
+    total, rows = 0.0, 0
+    for row, t in zip(logits, target.tolist()):
+        if t == pad:
+            continue
+        log_p = torch.log_softmax(row, dim=0)
+        q = torch.full((K,), eps / (K - 1), dtype=row.dtype)
+        q[t] += 1 - eps
+        total, rows = total - q @ log_p, rows + 1
+    return total / rows
+"""),
+    wrong("noam_lr",
+          "the warm-up has tau to the power -1/2 where -3/2 is asked",
+          "third", """
+def noam_lr(step, d_model, warmup):
+    rise = step * warmup ** -0.5
+    fall = step ** -0.5
+    return d_model ** -0.5 * min(rise, fall)
+"""),
+    wrong("noam_lr",
+          "multiplies by the root of d_model instead of dividing by it",
+          "third", """
+import math
+
+def noam_lr(step, d_model, warmup):
+    if step < warmup:
+        shape = step / warmup ** 1.5
+    else:
+        shape = 1 / math.sqrt(step)
+    return math.sqrt(d_model) * shape
+"""),
+    wrong("byte_pair_step",
+          "a pair counts once a word, however often it stands in it",
+          "third", """
+def byte_pair_step(words):
+    counts = {}
+    for pieces, count in words:
+        for pair in set(zip(pieces, pieces[1:])):
+            counts[pair] = counts.get(pair, 0) + count
+    left, right = min(counts, key=lambda pair: (-counts[pair], pair))
+    merged = []
+    for pieces, count in words:
+        new, k = [], 0
+        while k < len(pieces):
+            if pieces[k:k + 2] == [left, right]:
+                new.append(left + right)
+                k += 2
+            else:
+                new.append(pieces[k])
+                k += 1
+        merged.append([new, count])
+    return [[left, right], merged]
+"""),
+    wrong("byte_pair_step",
+          "of equally frequent pairs takes the one that the text has first, not the alphabet",
+          "third", """
+from collections import Counter
+
+def byte_pair_step(words):
+    pairs = Counter()
+    for pieces, count in words:
+        for k in range(len(pieces) - 1):
+            pairs[pieces[k], pieces[k + 1]] += count
+    pair = max(pairs, key=pairs.get)
+
+    def merge(pieces):
+        new = []
+        rest = list(pieces)
+        while rest:
+            if tuple(rest[:2]) == pair:
+                new.append(rest.pop(0) + rest.pop(0))
+            else:
+                new.append(rest.pop(0))
+        return new
+
+    return [list(pair), [[merge(pieces), count] for pieces, count in words]]
+"""),
+    wrong("clipped_ngrams",
+          "adds the counts of all references, not the largest of a single one",
+          "third", """
+from collections import Counter
+
+def clipped_ngrams(hypothesis, references, n):
+    def grams(words):
+        return Counter(tuple(words[k:k + n]) for k in range(len(words) - n + 1))
+
+    have, limit = grams(hypothesis), Counter()
+    for reference in references:
+        limit.update(grams(reference))
+    return sum(min(c, limit[g]) for g, c in have.items()), sum(have.values())
+"""),
+    wrong("clipped_ngrams",
+          "does not clip: every n-gram that some reference has counts as often as it comes",
+          "third", """
+def clipped_ngrams(hypothesis, references, n):
+    def grams(words):
+        return list(zip(*(words[k:] for k in range(n))))
+
+    known = {g for reference in references for g in grams(reference)}
+    mine = grams(hypothesis)
+    return sum(g in known for g in mine), len(mine)
+"""),
+    wrong("find_placements",
+          "its own layer norm has the variance with d - 1, torch's default, not the population's",
+          "third", """
+import torch
+
+def find_placements(blocks, f, d):
+    torch.manual_seed(0)
+    x = 3 * torch.randn(6, d, dtype=torch.float64) + 2
+
+    def norm(h):
+        return (h - h.mean(-1, keepdim=True)) / (h.var(-1, keepdim=True) + 1e-5).sqrt()
+
+    forms = {"post": norm(x + f(x)), "pre": x + f(norm(x)), "inner": x + norm(f(x))}
+    answer = []
+    for block in blocks:
+        y, name = block(x), "none"
+        for key, right in forms.items():
+            if (y - right).abs().max() < 5e-5:
+                name = key
+        answer.append(name)
+    return answer
+"""),
+    wrong("find_placements",
+          "allows a difference of 0.1, so that a norm with a small fault passes",
+          "third", """
+import torch
+import torch.nn.functional as F
+
+def find_placements(blocks, f, d):
+    g = torch.Generator().manual_seed(5)
+    x = torch.randn(20, d, generator=g, dtype=torch.float64) * 2 - 1
+    right = [("post", F.layer_norm(x + f(x), (d,))),
+             ("pre", x + f(F.layer_norm(x, (d,)))),
+             ("inner", x + F.layer_norm(f(x), (d,)))]
+    return [next((name for name, y in right if (block(x) - y).abs().max() < 0.1), "none")
+            for block in blocks]
+"""),
+    wrong("clipped_step",
+          "always scales to the length c: a gradient that is shorter is made longer",
+          "third", """
+import torch
+
+def clipped_step(grads, counts, c):
+    share = [n / sum(counts) for n in counts]
+    mean = [sum(s * g for s, g in zip(share, parts)) for parts in zip(*grads)]
+    norm = torch.cat([g.flatten() for g in mean]).norm().item()
+    factor = c / norm if norm > 0 else 1.0
+    return [g * factor for g in mean], norm
+"""),
+    wrong("clipped_step",
+          "clips every parameter at c by its own length, not all as one long vector",
+          "third", """
+import math
+
+import torch
+
+def clipped_step(grads, counts, c):
+    total = sum(counts)
+    mean = [torch.zeros_like(g) for g in grads[0]]
+    for part, n in zip(grads, counts):
+        for k, g in enumerate(part):
+            mean[k] = mean[k] + g * (n / total)
+    norm = math.sqrt(sum(float((g ** 2).sum()) for g in mean))
+    clipped = []
+    for g in mean:
+        own = float(g.norm())
+        clipped.append(g * (c / own) if own > c else g)
+    return clipped, norm
+"""),
+]
