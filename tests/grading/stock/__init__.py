@@ -5,7 +5,7 @@ A file a chapter, each with a list STOCK. An entry says what is wrong in a learn
 to name: a property, an axis, a side, a factor, a step forgotten. Entries fall alternately into two halves: the `open`
 one is for mending the messages, the `sealed` one for measuring them afterwards. The entries of chapters 02 and 07 to 12,
 of three exercises of 15 and of one of 18 are of those who wrote the checks: they say that messages are there, not how well
-unforeseen faults are told. For that there is a `second` stock.
+unforeseen faults are told. For that there are a `second` and a `third` stock.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def wrong(exercise: str, what: str, half: str, code: str) -> Wrong:
 
 
 def chapters(folder: str = "") -> dict[str, list[Wrong]]:
-    """The entries by chapter file, as in {"ch01_chain_rule": [...], ...}; of the second stock with folder="second"."""
+    """The entries by chapter file, as in {"ch01_chain_rule": [...], ...}; of the others with folder="second" or "third"."""
     package = importlib.import_module(f"{__name__}.{folder}".rstrip("."))
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if module.name.startswith("ch"))
     return {name: importlib.import_module(f"{package.__name__}.{name}").STOCK for name in names}

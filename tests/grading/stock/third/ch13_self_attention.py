@@ -101,7 +101,7 @@ import torch
 
 def merge_heads(x):
     B, h, T, d = x.shape
-    return x.reshape(B, T, h * d)
+    return x.contiguous().view(B, T, d * h)
 """),
     wrong("merge_heads",
           "the features of the heads alternate: (B, T, d, h) is flattened, not (B, T, h, d)",
