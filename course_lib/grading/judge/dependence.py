@@ -6,6 +6,7 @@ should not, or the other way round, or by another amount.
 """
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from course_lib.grading.exercise.checks import Call, Check, Compare, Record
 from course_lib.grading.sandbox.inside.outcome import Outcome, is_number, plain, same
 
 CALLS = 60                      # of the learner's function
-TREATED = 200                   # of the reference, with an argument treated
+PATIENCE = 2.0                  # seconds after which no argument is treated any more
 SIDE = 8                        # places of an axis that are changed, one at a time
 EXACT = 1e-7                    # a result that moves by less, of its size, has not moved
 CLEAR = 1e-3                    # one that moves by more has
@@ -107,7 +108,7 @@ def treated(exercise, call: Call, check: Check, records: Sequence[Record], part:
 
     if not all(numbers(record.expected) for record in records):
         return None
-    left = TREATED
+    until = time.monotonic() + PATIENCE
     for i, arg in enumerate(records[0].args):
         if exercise.of_class and i < 3:                  # what is asked of a class, and how it is made
             continue
@@ -122,8 +123,7 @@ def treated(exercise, call: Call, check: Check, records: Sequence[Record], part:
             else:
                 if all(map(same, (args[i] for args in others), (record.args[i] for record in records))):
                     continue
-                left -= 1
-                if left < 0:
+                if time.monotonic() > until:
                     return None
                 if holds(lambda record, args: same(record.outcome.value, solved(args), check.rtol, check.atol), records, others):
                     return f"Your result is what {words} in the place of {records[0].name(i)} should give."
