@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from course_lib.grading.exercise.facts import fact
+from course_lib.grading.exercise.facts import fact, one_gap
 from course_lib.grading.exercise.places import counted
 from course_lib.grading.sandbox.inside.local import OVERWRITTEN, Local
 from course_lib.grading.sandbox.inside.outcome import Outcome, described, is_number, same
@@ -228,8 +228,9 @@ def shape_fault(got: Any, expected: Any, where: str = "Your function") -> Fault 
         if not isinstance(got, Tensor):
             return wrong(f"{where} returns {described(got)}; it should return {wanted}.")
         if got.shape != expected.shape:
+            whole = got.ndim == expected.ndim == 1 and kind_of_numbers(got) == kind_of_numbers(expected) == "integers"
             return wrong(f"{where} returns a tensor of shape {tuple(got.shape)}; it should have shape "
-                         f"{tuple(expected.shape)}.")
+                         f"{tuple(expected.shape)}." + (one_gap(got.tolist(), expected.tolist()) if whole else ""))
         if kind_of_numbers(got) != kind_of_numbers(expected):
             return wrong(f"{where} returns {described(got)}; its entries should be {kind_of_numbers(expected)}.")
         return None

@@ -19,6 +19,7 @@ NAMELESS = re.compile(                               # the sentences that say no
 
 
 WEAK = re.compile(NAMELESS.pattern + r"|that is the same along axis")       # what an argument may explain better
+SPARSE = re.compile(r"wrong only|values are near|carried on|should sum to 1|should be\.$")     # what an argument alone may
 
 
 def fact(got: Any, expected: Any, rtol: float, atol: float) -> str:
@@ -77,7 +78,7 @@ def of_lists(got: Sequence, expected: Sequence, rtol: float, atol: float, findin
     if len(mine) != len(right):
         begins = mine == right[:len(mine)] or right == mine[:len(right)]
         return (f"Your list has {things(len(mine), 'entry')} where it should have {len(right)}"
-                + ("; what both have is right." if begins else "."))
+                + ("; what both have is right." if begins else "." + one_gap(mine, right)))
     if mine[1:] == right[:-1] or mine[:-1] == right[1:]:
         return "Your list is shifted by one place."
     if sorted(map(repr, mine)) == sorted(map(repr, right)):
@@ -90,6 +91,19 @@ def of_lists(got: Sequence, expected: Sequence, rtol: float, atol: float, findin
         isinstance(one, tuple) for one in (mine[first], right[first])) and isinstance(expected[first], list) else ""
     return f"{wrong} of the {len(right)} entries of your list {'is' if wrong == 1 else 'are'} wrong; the first is at index " \
            f"{first}{': ' + inner.replace('Your list', 'it') if inner else '.'}"
+
+
+def one_gap(mine: Sequence, right: Sequence) -> str:
+    """Of two sequences of other lengths: what is too many in the one, or missing, if it stands in one place and the rest is
+    right; a sentence behind a space, or nothing."""
+    long, short = (mine, right) if len(mine) > len(right) else (right, mine)
+    more = len(long) - len(short)
+    at = next((i for i, (a, b) in enumerate(zip(long, short, strict=False)) if a != b), len(short))
+    if not short or long[at + more:] != short[at:]:
+        return ""
+    if long is mine:
+        return f" Without what stands at {'index' if more == 1 else 'the indices'} {at}{f' to {at + more - 1}' * (more > 1)} it would be right."
+    return f" With {more} more at index {at} it would be right." if at < len(short) else f" With {more} more at the end it would be right."
 
 
 def hashable(values: Sequence) -> list | None:

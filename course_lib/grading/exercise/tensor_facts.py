@@ -11,7 +11,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from course_lib.grading.exercise.places import NEAR, are, first_difference, near, not_finite, places, sides
+from course_lib.grading.exercise.places import NEAR, are, first_difference, measured, near, not_finite, places, sides
 from course_lib.grading.sandbox.inside.outcome import same
 
 FEW = 8                         # axes and shifts that are tried
@@ -31,8 +31,9 @@ def of_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
         return found
     if a.numel() == 1:
         return of_one(a, b)
-    for question in (flat(a, b, close), order(a, b, equal), functions(a, b, equal), factors(a, b, equal),
-                     sums(a, b, equal), limits(a, b, equal), totals(a, b, equal), places(close),
+    for question in (flat(a, b, close), order(a, b, equal), functions(a, b, equal),
+                     sharpness(a, b, equal), factors(a, b, equal),
+                     sums(a, b, close, equal), measured(a, b, close), limits(a, b, equal), totals(a, b, equal), places(close),
                      each_row(a, b, equal), near(a, b, close), sides(a, b, close)):
         if found := next(question, ""):
             return found
@@ -170,6 +171,26 @@ def functions(a: Tensor, b: Tensor, equal) -> Iterator[str]:
             yield f"Your values are the softmax of the right ones along axis {axis}: one too many."
 
 
+def sharpness(a: Tensor, b: Tensor, equal) -> Iterator[str]:
+    """Of probabilities, or of their logarithms: the softmax is taken twice, or of scores times a factor."""
+    for axis in reversed(range(a.ndim)):
+        if a.shape[axis] < 2:
+            continue
+        for x, y in ((a, b), (a.log(), b.log())):        # logarithms, or what has them
+            if not equal(y.exp().sum(axis), torch.ones((), dtype=y.dtype).expand(y.sum(axis).shape)) \
+                    or not equal(x.exp().sum(axis), y.exp().sum(axis)):
+                continue
+            if equal(x, y.exp().log_softmax(axis)):
+                yield f"A softmax is taken twice along axis {axis}: of probabilities, where it should be of the scores."
+            if not y.isfinite().all() or not x.isfinite().all():
+                continue
+            mine, right = (one - one.mean(axis, keepdim=True) for one in (x, y))
+            factor = (mine * right).sum() / right.square().sum()
+            if factor > 0 and right.numel() > 2 and equal(mine, factor * right):
+                yield (f"Your probabilities along axis {axis} are those of scores that are {factor:.4g} times what they should be: "
+                       f"too {'sharp' if factor > 1 else 'even'}, by one factor everywhere.")
+
+
 def factors(a: Tensor, b: Tensor, equal) -> Iterator[str]:
     """One factor, or one number to add, for all entries."""
     used = (b != 0) & a.isfinite() & b.isfinite()
@@ -208,7 +229,8 @@ def totals(a: Tensor, b: Tensor, equal) -> Iterator[str]:
             continue
         for name, x, y in (("", a, b), ("the exponentials of ", a.exp(), b.exp())):
             one = torch.ones((), dtype=torch.float64).expand(y.sum(axis).shape)
-            if (y >= 0).all() and equal(y.sum(axis), one) and not equal(x.sum(axis), one):
+            shares = (y >= 0).all() and not (y == y.round()).all()             # a single 1 among zeros sums to 1 by chance
+            if shares and equal(y.sum(axis), one) and not equal(x.sum(axis), one):
                 other = [k for k in range(a.ndim) if k != axis and a.shape[k] > 1 and equal(
                     x.sum(k), torch.ones((), dtype=torch.float64).expand(x.sum(k).shape))]
                 yield f"Along axis {axis} {name}your values should sum to 1, and do not." + (
@@ -243,8 +265,8 @@ def limits(a: Tensor, b: Tensor, equal) -> Iterator[str]:
         yield f"{int((a > 0).sum())} of {a.numel()} of your values are above 0; none should be."
 
 
-def sums(a: Tensor, b: Tensor, equal) -> Iterator[str]:
-    """A running sum too many, or one that is missing."""
+def sums(a: Tensor, b: Tensor, close: Tensor, equal) -> Iterator[str]:
+    """A running sum too many, one that is missing, or what goes wrong at a place and stays so."""
     for axis in range(a.ndim):
         if a.shape[axis] < 2:
             continue
@@ -252,5 +274,5 @@ def sums(a: Tensor, b: Tensor, equal) -> Iterator[str]:
             yield f"Your values are running sums of the right ones along axis {axis}."
         if equal(a.cumsum(axis), b):
             yield f"A running sum of your values along axis {axis} is missing."
-        if equal(a.narrow(axis, 0, 1), b.narrow(axis, 0, 1)) and a.ndim == 1:
-            yield "Your first value is right, and a later one is not: look at what is carried on."
+    if a.ndim == 1 and (right := close.long().cumprod(0).sum().item()) > 1 and len(a) > right + 1 and not close[right:].any():
+        yield f"Your first {right} values are right, and none after them: look at what is carried on from one to the next."

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections.abc import Callable
 
@@ -11,9 +12,9 @@ from torch import Tensor
 from course_lib.grading.bank import get
 from course_lib.grading.exercise.checks import Compare, Fault, Property, Stop
 from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.exercise.facts import WEAK, of_numbers
+from course_lib.grading.exercise.facts import SPARSE, WEAK, of_numbers
 from course_lib.grading.judge.beyond import kept_to_the_ground
-from course_lib.grading.judge.dependence import depends_on, repeated
+from course_lib.grading.judge.dependence import depends_on, of_part, one_part, repeated, treated
 from course_lib.grading.judge.diagnose import misconceptions
 from course_lib.grading.judge.report import CheckResult, Report
 from course_lib.grading.judge.shown import PATIENCE, arguments, case
@@ -158,13 +159,25 @@ def with_more_calls(exercise, check: Compare, records, fault: Fault, call) -> st
     wrong = next(record for record in records if check.fault(record))
     if found := repeated(call, check, wrong):
         return found
-    if not WEAK.search(fault.message):
+    weak = WEAK.search(fault.message)
+    if not weak and not SPARSE.search(fault.message):
         return None
-    found = None
-    if all(is_number(record.expected) and is_number(record.outcome.value) for record in records):
-        found = of_numbers([float(record.outcome.value) for record in records],
-                           [float(record.expected) for record in records], [sizes(record) for record in records])
-    return found or depends_on(exercise, call, check, wrong)
+    part, its, asks, plain_values = None, list(records), call, type(check).value_fault is Compare.value_fault
+    if plain_values and (found := one_part(check, records)):
+        part, its = found                                # the rest of the result is right
+        asks = of_part(part, call)
+    if not weak:
+        found = treated(exercise, asks, check, its, part) if plain_values else None
+    else:
+        numbers = all(is_number(record.expected) and is_number(record.outcome.value) for record in its)
+        found = numbers and of_numbers([float(record.outcome.value) for record in its],
+                                       [float(record.expected) for record in its], [sizes(record) for record in its])
+        ordered = sorted(its, key=lambda one: not check.fault(one))            # a wrong one first
+        found = found or depends_on(exercise, asks, check, ordered, part)
+    if not found or part is None:
+        return found or None
+    before = {0: "", 1: "Result[0] is right. "}.get(part, f"Result[0] to result[{part - 1}] are right. ")
+    return before + re.sub(r"^Your (result|value)", f"Your result[{part}]", found)
 
 
 def sizes(record) -> dict[str, float]:

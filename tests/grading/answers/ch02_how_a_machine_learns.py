@@ -57,7 +57,7 @@ def _(x, y, beta, rate):
     return loss.detach(), (beta - rate * beta.grad).detach()
 
 
-@wrong("regression_step: the loss after the step")
+@wrong("regression_step: the loss after the step", called="loss_after")
 def _(x, y, beta, rate):
     off = x @ beta - y[:, None]
     new = beta - rate * 2 / len(x) * x.T @ off
@@ -96,6 +96,37 @@ def _(x, y, rate, epochs, batch):
             off = b + w * x[k] - y[k]
             b, w = b - rate * 2 * off.mean(), w - rate * 2 * (off * x[k]).mean()
     return torch.stack([b, w])
+
+
+@wrong("train_line: sums divided by batch, also where it is shorter", called="by_batch")
+def _(x, y, rate, epochs, batch):
+    b, w = 0.0, 0.0
+    for _ in range(epochs):
+        for xs, ys in zip(x.split(batch), y.split(batch)):
+            off = b + w * xs - ys
+            b, w = b - rate * 2 * off.sum() / batch, w - rate * 2 * (off * xs).sum() / batch
+    return torch.stack([b, w])
+
+
+@wrong("train_line: b is moved, then w", called="b_first")
+def _(x, y, rate, epochs, batch):
+    b, w = 0.0, 0.0
+    for _ in range(epochs):
+        for xs, ys in zip(x.split(batch), y.split(batch)):
+            b = b - rate * 2 * (b + w * xs - ys).mean()
+            w = w - rate * 2 * ((b + w * xs - ys) * xs).mean()
+    return torch.stack([b, w])
+
+
+@wrong("train_line: w is moved, then b", called="w_first")
+def _(x, y, rate, epochs, batch):
+    line = torch.zeros(2)
+    for k in [k for _ in range(epochs) for k in range(0, len(x), batch)]:
+        for i in (1, 0):
+            line = line.requires_grad_()
+            loss = (line[0] + line[1] * x[k:k + batch] - y[k:k + batch]).square().mean()
+            line = line.detach() - rate * torch.autograd.grad(loss, line)[0] * torch.eye(2)[i]
+    return line
 
 
 @right("value_gradients: forward, one input at a time")
@@ -143,6 +174,40 @@ def _(inputs, program):
         a, b = values[i], values[j]
         values.append([a + b, a * b, math.tanh(a), max(a, 0.0)][operation])
     return torch.tensor([values[-1], *[0.0] * len(inputs)])
+
+
+@wrong("value_gradients: the slope of tanh from what went in", called="tanh_of_input")
+def _(inputs, program):
+    values, steps = inputs.tolist(), program.tolist()
+    for operation, i, j in steps:
+        a, b = values[i], values[j]
+        values.append((a + b, a * b, torch.tensor(a).tanh().item(), max(a, 0.0))[operation])
+    grads = [0.0] * (len(values) - 1) + [1.0]
+    for k, (operation, i, j) in reversed(list(enumerate(steps, start=len(inputs)))):
+        a, b = values[i], values[j]
+        grads[i] += grads[k] * (1.0, b, 1 - a ** 2, float(a > 0))[operation]
+        grads[j] += grads[k] * (1.0, a, 0.0, 0.0)[operation]
+    return torch.tensor([values[-1], *grads[:len(inputs)]])
+
+
+@wrong("value_gradients: layer by layer from the last value, each value once", called="breadth_first")
+def _(inputs, program):
+    values, read = inputs.tolist(), {}
+    for operation, i, j in program.tolist():
+        a, b = values[i], values[j]
+        t = torch.tensor(a).tanh().item()
+        read[len(values)] = ([(i, 1.0), (j, 1.0)], [(i, b), (j, a)], [(i, 1 - t * t)], [(i, float(a > 0))])[operation]
+        values.append((a + b, a * b, t, max(a, 0.0))[operation])
+    grads, layer, seen = {len(values) - 1: 1.0}, [len(values) - 1], set()
+    while layer:
+        seen |= set(layer)
+        below = []
+        for k in layer:
+            for i, slope in read.get(k, []):
+                grads[i] = grads.get(i, 0.0) + slope * grads[k]
+                below += [i] if i not in seen and i not in below else []
+        layer = below
+    return torch.tensor([values[-1], *(grads.get(i, 0.0) for i in range(len(inputs)))])
 
 
 @right("train_network: momentum by hand, 24 units")

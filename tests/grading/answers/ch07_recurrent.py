@@ -114,6 +114,22 @@ def _(x, h, c, W, U, b):
     return torch.stack([o * new.tanh(), new])
 
 
+@wrong("lstm_step: a bias of 1 for the forget gate, in every step", called="forgets_less")
+def _(x, h, c, W, U, b):
+    b = b.unflatten(0, (4, -1)) + torch.tensor([0.0, 1.0, 0.0, 0.0])[:, None]
+    i, f, g, o = (x @ W.T + h @ U.T + b.flatten()).chunk(4, dim=-1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return torch.stack([o.sigmoid() * c.tanh(), c])
+
+
+@wrong("lstm_step: every fourth row is of one gate", called="unit_by_unit")
+def _(x, h, c, W, U, b):
+    a = x @ W.T + h @ U.T + b
+    i, f, g, o = (a[:, k::4] for k in range(4))
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return torch.stack([o.sigmoid() * c.tanh(), c])
+
+
 @right("through_time: by autograd, each state a leaf of its own step")
 def _(h, Wh, g):
     found, delta = [g[-1]], g[-1]
@@ -217,6 +233,20 @@ def _(cells, n, H):
     x, h = torch.randn(40, n), torch.randn(40, H)
     gates = [cell(x, h, torch.ones(40, H))[0] - cell(x, h, torch.zeros(40, H))[0] for cell in cells]
     return [k for k, f in enumerate(gates) if f.std(0).max() < 1e-4]
+
+
+@wrong("find_forgetful: a gate that moves by less than a tenth is broken", called="small_ones")
+def _(cells, n, H):
+    x, h = torch.randn(3, 60, n), torch.randn(3, 60, H)
+
+    def gate(cell, x, h):
+        return cell(x, h, torch.ones_like(h))[1] - cell(x, h, torch.zeros_like(h))[1]
+
+    def moves(cell):
+        by_x, by_h = (gate(cell, x[0], h[0]) - other for other in (gate(cell, x[1], h[0]), gate(cell, x[0], h[1])))
+        return min(by_x.abs().max(), by_h.abs().max())
+
+    return [k for k, cell in enumerate(cells) if moves(cell) < 0.11]
 
 
 def spoken(word, Wxh, Whh, Why, h0):

@@ -34,7 +34,7 @@ def _(k, kind):
     return torch.ones(k, k)
 
 
-@wrong("pixelcnn_mask: the lower triangle of the matrix")
+@wrong("pixelcnn_mask: the lower triangle of the matrix", called="triangle")
 def _(k, kind):
     return torch.ones(k, k).tril(0 if kind == "B" else -1)
 
@@ -76,6 +76,17 @@ def _(c_out, c_in, k, kind):
     mask[:, :, k // 2, :k // 2] = 1
     mask[:, :, k // 2, k // 2] = same
     return mask
+
+
+@wrong("pixelcnn_rgb_mask: the outputs cut as the inputs are", called="third_of_inputs")
+def _(c_out, c_in, k, kind):
+    mask = torch.zeros(c_out, c_in, k * k)
+    mask[:, :, :k * k // 2] = 1
+    for o in range(c_out):
+        for i in range(c_in):
+            own, other = o // (c_in // 3), i // (c_in // 3)
+            mask[o, i, k * k // 2] = float(other < own or kind == "B" and other == own)
+    return mask.view(c_out, c_in, k, k)
 
 
 def sound(mask, kind):
@@ -145,7 +156,7 @@ def _(height, width, row, column, depth):
     return missed
 
 
-@wrong("blind_spot: mask A in every layer")
+@wrong("blind_spot: mask A in every layer", called="always_a")
 def _(height, width, row, column, depth):
     return walk(height, width, row, column, depth, "A" * (depth + 1))
 
@@ -153,6 +164,11 @@ def _(height, width, row, column, depth):
 @wrong("blind_spot: nothing is missed")
 def _(height, width, row, column, depth):
     return []
+
+
+@wrong("blind_spot: the pixel itself stands there too", called="itself")
+def _(height, width, row, column, depth):
+    return walk(height, width, row, column, depth, "B" * depth + "A") + [(row, column)]
 
 
 class Masked(AutoregressiveModel):

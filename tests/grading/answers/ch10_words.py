@@ -55,6 +55,12 @@ def _(center, context, negatives):
     return -F.logsigmoid((center * context).sum(dim=1)).mean()
 
 
+@wrong("sgns_loss: one sigmoid of the sum of the products", called="summed_inside")
+def _(center, context, negatives):
+    all_of_them = torch.einsum("bkd,bd->b", negatives, center)
+    return -(F.logsigmoid((center * context).sum(1)) + F.logsigmoid(-all_of_them)).mean()
+
+
 @right("noise_distribution: by logarithms")
 def _(counts):
     return (0.75 * counts.double().log()).softmax(dim=0)
@@ -153,6 +159,18 @@ def _(weights, k, queries):
 @wrong("lsa: zeros")
 def _(weights, k, queries):
     return torch.zeros(len(weights), k), torch.zeros(weights.shape[1], k), torch.zeros(len(queries), k)
+
+
+@wrong("lsa: the means of the columns taken away", called="centred")
+def _(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights - weights.mean(0, keepdim=True), full_matrices=False)
+    return u[:, :k] * s[:k], vt[:k].T * s[:k], queries @ vt[:k].T
+
+
+@wrong("lsa: the first columns of what is V transposed", called="not_turned")
+def _(weights, k, queries):
+    u, s, v = torch.linalg.svd(weights)
+    return u[:, :k] * s[:k], v[:, :k] * s[:k], queries @ v[:, :k]
 
 
 @right("glove_loss: a double loop")

@@ -34,6 +34,15 @@ def _(W, order):
     return W.reshape(len(W), len(order), -1)[:, order].reshape(len(W), -1).abs()
 
 
+@wrong("permuted_window: blocks moved in place", called="written_over")
+def _(W, order):
+    W = W.clone()
+    blocks = W.view(len(W), len(order), -1)
+    for k in range(len(order)):
+        blocks[:, k] = blocks[:, order[k]]
+    return W
+
+
 @right("words_read: forward from every word")
 def _(length, gap, kernels, dilations):
     places = []
@@ -68,7 +77,7 @@ def _(length, gap, kernels, dilations):
     return [i for i in range(max(0, gap - reach), min(length, gap + reach + 1)) if i != gap]
 
 
-@wrong("words_read: each layer reads the words themselves")
+@wrong("words_read: each layer reads the words themselves", called="each_alone")
 def _(length, gap, kernels, dilations):
     read = {gap + j * d for kernel, d in zip(kernels, dilations) for j in range(-(kernel // 2), kernel // 2 + 1)}
     return sorted(i for i in read if 0 <= i < length and i != gap)
@@ -114,6 +123,19 @@ def _(ahead, back, start, end):
 def _(ahead, back, start, end):
     before = torch.cat([start.expand(len(ahead), 1, -1), ahead[:, :-1]], dim=1)
     return torch.cat([before, before], dim=-1)
+
+
+@wrong("gap_states: the backward states rolled, end forgotten", called="end_wraps")
+def _(ahead, back, start, end):
+    before = torch.cat([start.repeat(len(ahead), 1, 1), ahead[:, :-1]], dim=1)
+    return torch.cat([before, back.roll(-1, 1)], dim=-1)
+
+
+@wrong("gap_states: the forward states rolled, start forgotten", called="start_wraps")
+def _(ahead, back, start, end):
+    after = back.roll(-1, 1)
+    after[:, -1] = end
+    return torch.cat([ahead.roll(1, 1), after], dim=-1)
 
 
 @right("layer_mixture: by einsum")

@@ -532,3 +532,33 @@ def _(step_fn, noise_fn, bos, eos, k, max_len):
 @wrong("stochastic_beam: every score a quarter too large")
 def _(step_fn, noise_fn, bos, eos, k, max_len):
     return [(y, p, G + 0.25) for y, p, G in drawn_by(step_fn, noise_fn, bos, eos, k, max_len)]
+
+
+@wrong("stochastic_beam: one Z for all beginnings", called="one_largest")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    beam = [((), 0.0, 0.0)]
+    for _ in range(max_len):
+        open_ones = [one for one in beam if one[0][-1:] != (eos,)]
+        grown = [one for one in beam if one[0][-1:] == (eos,)]
+        children = [((*y, v), p + float(s), G, p + float(s + g)) for y, p, G in open_ones
+                    for v, (s, g) in enumerate(zip(step_fn([bos, *y]), noise_fn([bos, *y]))) if s > -math.inf]
+        Z = max((free for *_, free in children), default=0.0)
+        for y, p, G, free in children:
+            gap = torch.tensor([-G, math.log1p(-math.exp(free - Z)) - free if free < Z else -math.inf], dtype=torch.float64)
+            grown.append((y, p, -float(gap.logsumexp(0))))
+        beam = sorted(grown, key=lambda one: -one[2])[:k]
+    return [(list(y), p, G) for y, p, G in beam]
+
+
+@wrong("stochastic_beam: the noise goes to the score", called="from_score")
+def _(step_fn, noise_fn, bos, eos, k, max_len):
+    beam = [(torch.tensor(0.0, dtype=torch.float64), torch.tensor(0.0, dtype=torch.float64), ())]
+    for _ in range(max_len):
+        grown = [one for one in beam if one[2][-1:] == (eos,)]
+        for log_p, G, y in beam:
+            if y[-1:] != (eos,):
+                step = step_fn([bos, *y])
+                scores = bent(G + step + noise_fn([bos, *y]), G)
+                grown += [(log_p + step[v], scores[v], (*y, v)) for v in range(len(step)) if step[v] > -math.inf]
+        beam = heapq.nlargest(k, grown, key=lambda one: one[1].item())
+    return [(list(y), log_p, G) for log_p, G, y in beam]

@@ -61,6 +61,26 @@ def _(tokens, spans, first):
     return torch.tensor([*read, *tokens[at:].tolist()]), torch.tensor([*target, first + len(spans)])
 
 
+@wrong("cut_spans: cut from the left by the old numbers", called="places_moved")
+def _(tokens, spans, first):
+    read, target = tokens.clone(), []
+    for k, (start, end) in enumerate(spans):
+        sentinel = torch.tensor([first + k])
+        target += [sentinel, read[start:end]]
+        read = torch.cat([read[:start], sentinel, read[end:]])
+    return read, torch.cat([*target, torch.tensor([first + len(spans)])])
+
+
+@wrong("cut_spans: the last sentinel once more", called="last_again")
+def _(tokens, spans, first):
+    read, target, at, k = [], [], 0, 0
+    for k, (start, end) in enumerate(spans):
+        read += [*tokens[at:start].tolist(), first + k]
+        target += [first + k, *tokens[start:end].tolist()]
+        at = end
+    return torch.tensor([*read, *tokens[at:].tolist()]), torch.tensor([*target, first + k])
+
+
 @right("put_back: by slices of the target")
 def _(read, target, first):
     places = [i for i, token in enumerate(target.tolist()) if token >= first] + [len(target)]
@@ -102,6 +122,31 @@ def _(read, target, first):
     return torch.cat([torch.tensor([token]) if token < first else spans.get(token, target[:0]) for token in read.tolist()])
 
 
+@wrong("put_back: sentinels from first + 1 on", called="above_first")
+def _(read, target, first):
+    said, key = {}, None
+    for token in target.tolist():
+        if token > first:
+            key = token
+        else:
+            said.setdefault(key, []).append(token)
+    return torch.tensor([t for token in read.tolist() for t in (said.get(token, []) if token > first else [token])])
+
+
+@wrong("put_back: a sentinel that is not asked for is passed over", called="joined")
+def _(read, target, first):
+    asked = read[read >= first].tolist()
+    target = [t for t in target.tolist() if t < first or t in asked]
+    text = []
+    for token in read.tolist():
+        if token < first:
+            text.append(token)
+        elif token in target:
+            rest = target[target.index(token) + 1:]
+            text += rest[:next((i for i, t in enumerate(rest) if t >= first), len(rest))]
+    return torch.tensor(text)
+
+
 @right("replaced_labels: word by word")
 def _(tokens, chosen, drawn, real):
     read, labels = tokens.clone(), torch.zeros(tokens.shape)
@@ -133,6 +178,11 @@ def _(tokens, chosen, drawn, real):
 def _(tokens, chosen, drawn, real):
     read = torch.where(chosen, drawn, tokens)
     return read, (read != tokens).to(torch.get_default_dtype()), real & ~chosen
+
+
+@wrong("replaced_labels: drawn compared with the text, wherever a word is", called="drawn_labels")
+def _(tokens, chosen, drawn, real):
+    return torch.where(chosen, drawn, tokens), ((drawn != tokens) & real).float(), real.clone()
 
 
 @right("masks_of_order: a pair of words at a time")
@@ -171,3 +221,19 @@ def _(order):
 def _(order):
     n = len(order)
     return torch.eye(n, dtype=torch.bool), torch.zeros(n, n, dtype=torch.bool)
+
+
+@wrong("masks_of_order: the columns alone put back", called="columns_alone")
+def _(order):
+    n = len(order)
+    content, query = torch.ones(n, n).tril().bool(), torch.ones(n, n).tril(-1).bool()
+    back = [order.index(i) for i in range(n)]
+    return content[:, back], query[:, back]
+
+
+@wrong("masks_of_order: the rows alone put back", called="rows_alone")
+def _(order):
+    n = len(order)
+    content, query = torch.ones(n, n).tril().bool(), torch.ones(n, n).tril(-1).bool()
+    back = [order.index(i) for i in range(n)]
+    return content[back], query[back]

@@ -64,6 +64,18 @@ def _(docs, question, k1, b):
     return found
 
 
+@wrong("bm25: the length weighs n too", called="length_of_all")
+def _(docs, question, k1, b):
+    N, mean, found = len(docs), sum(map(len, docs)) / len(docs), []
+    for doc in docs:
+        total = 0.0
+        for t in question:
+            n, df = doc.count(t), sum(t in other for other in docs)
+            total += math.log(1 + (N - df + 0.5) / (df + 0.5)) * n * (k1 + 1) / ((n + k1) * (1 - b + b * len(doc) / mean))
+        found.append(total)
+    return found
+
+
 def _told(x, y, new):
     best, which = None, None
     for k in y.unique().tolist():
@@ -111,6 +123,21 @@ def _(train, train_labels, train_words, test, test_labels, test_words, random_la
 def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
     task = float((_told(train, train_labels, test) == test_labels).double().mean())
     return task, task
+
+
+@wrong("probe_and_control: both shares among the known words", called="known_alone")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    known = (test_words[:, None] == train_words[None, :]).any(dim=1)
+    task = (_told(train, train_labels, test) == test_labels)[known]
+    control = (_told(train, random_label[train_words], test) == random_label[test_words])[known]
+    return float(task.double().mean()), float(control.double().mean())
+
+
+@wrong("probe_and_control: the known hits, over all", called="over_all")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    known = (test_words[:, None] == train_words[None, :]).any(dim=1)
+    control = (_told(train, random_label[train_words], test) == random_label[test_words]) & known
+    return float((_told(train, train_labels, test) == test_labels).double().mean()), float(control.double().mean())
 
 
 @right("planted_passages: every start")
@@ -236,6 +263,16 @@ def _(said, truths):
     return 100.0 * exact / len(said), 200.0 * sum(_shared(*pair) for pair in chosen) / max(words, 1)
 
 
+@wrong("answer_scores: F1 as a mean over the truths", called="f1_over_truths")
+def _(said, truths):
+    exact, overlap = 0.0, 0.0
+    for answer, each in zip(said, truths):
+        pairs = [(_bare(answer), _bare(truth)) for truth in each]
+        exact += any(mine == true for mine, true in pairs)
+        overlap += sum(2 * _shared(a, b) / (len(a) + len(b)) if a and b else float(a == b) for a, b in pairs) / len(pairs)
+    return 100 * exact / len(said), 100 * overlap / len(said)
+
+
 @right("few_shot_prompt: the largest number that fits, tried from above")
 def _(examples, question, k, room, window):
     same = " ".join(question).casefold()
@@ -277,6 +314,15 @@ def _(examples, question, k, room, window):
             break
         words += [*asked, "answer:", *answer, "|"]
     return words + end
+
+
+@wrong("few_shot_prompt: the examples alone are counted", called="question_uncounted")
+def _(examples, question, k, room, window):
+    blocks = [[*asked, "answer:", *answer, "|"] for asked, answer in examples
+              if " ".join(asked).lower() != " ".join(question).lower()][:k]
+    while sum(map(len, blocks)) > window - room:
+        blocks.pop()
+    return [*itertools.chain(*blocks), *question, "answer:"]
 
 
 # A vector for each word.
@@ -413,6 +459,17 @@ def _(states, pieces, chosen, how):
 def _(states, pieces, chosen, how):
     D = states.shape[-1]
     return torch.zeros(len(spans(pieces)), D * len(chosen) if how == "concat" else D)
+
+
+@wrong("word_feature: half of what is there and half of the next piece", called="halved")
+def _(states, pieces, chosen, how):
+    found = []
+    for start, end in spans(pieces):
+        row = states[chosen, start]
+        for t in range(start + 1, end):
+            row = 0.5 * (row + states[chosen, t])
+        found.append(joined(list(row), how))
+    return torch.stack(found)
 
 
 # A prompt of vectors, which is all that is trained.

@@ -70,6 +70,44 @@ def test_zeros_for_ones_and_true_for_false():
         assert says in judge(exercise, Local(other).call, 0).message
 
 
+def two(q, k, scale, bugs=frozenset()):
+    return q.exp().sum(), (k @ q * scale).tanh()
+
+
+@pytest.mark.parametrize("answer, says", [
+    (lambda q, k, s: (two(q, k, s)[0], two(q, k / len(q) ** 0.5, s)[1]), "Result[0] is right. Your result[1] is what q / len(q) ** 0.5"),
+    (lambda q, k, s: two(q, k, 1 / s), "Result[0] is right. Your result[1] is what 1 / scale in the place of scale should give."),
+    (lambda q, k, s: two(q, k - k.mean(0), s), "Your result[1] is what k - k.mean(0) in the place of k should give."),
+    (lambda q, k, s: two(q.tanh(), k, s), "Your result[0] is what q.tanh() in the place of q should give."),
+    (lambda q, k, s: (two(q * s, k, s)[0], 2 * two(q, k, s)[1]), "Your result[0] changes with scale; the right one does not, in this case."),
+])
+def test_of_several_results_the_first_wrong_one_is_looked_at_and_arguments_are_treated(answer, says):
+    exercise = Exercise("two", "00", "Made up", "q (n,), k (6, n), scale", [], 1, 1)
+    exercise.reference()(two)
+    exercise.compare("values", lambda generator: [
+        (torch.randn(n, generator=generator), torch.randn(6, n, generator=generator), scale) for n, scale in ((4, 0.7), (7, 1.2))])
+    for seed in range(3):
+        report = judge(exercise, Local(answer).call, seed)
+        assert says in report.message, report
+
+
+def test_what_a_treated_argument_gives_by_chance_is_not_told():
+    """Results of 0 and 1 alone agree with many; and one case alone proves nothing where another refutes it."""
+    exercise = Exercise("choice", "00", "Made up", "x (5,)", [], 1, 1)
+
+    @exercise.reference()
+    def reference(x, bugs=frozenset()):
+        return (x > 0.5).float()
+
+    exercise.compare("values", lambda generator: [(torch.randn(5, generator=generator) * 2,) for _ in range(2)])
+    assert "in the place of" not in judge(exercise, Local(lambda x: (x > 1).float()).call, 0).message
+    summed = Exercise("summed", "00", "Made up", "x (n,)", [], 1, 1)
+    summed.reference()(lambda x, bugs=frozenset(): x.exp() + x)
+    summed.compare("values", lambda generator: [(torch.randn(n, generator=generator),) for n in (4, 3)])
+    halved = judge(summed, Local(lambda x: summed.solve(x / 2 if len(x) == 4 else x / 3)).call, 0)
+    assert "in the place of" not in halved.message, halved
+
+
 def test_a_closed_unit_or_a_sure_softmax_is_not_taken_for_no_dependence():
     """At this x the unit is closed for the small change, and opens for the other one."""
     exercise = Exercise("closed", "00", "Made up", "x (3,)", [], 1, 1)
@@ -83,7 +121,7 @@ def test_a_closed_unit_or_a_sure_softmax_is_not_taken_for_no_dependence():
     check = exercise.compare("values", lambda generator: [(x,)]).checks[0]
     [record] = check.records(exercise, answer.call, torch.Generator())
     assert isinstance(record, Record)
-    assert "not depend" not in (depends_on(exercise, answer.call, check, record) or "")
+    assert "not depend" not in (depends_on(exercise, answer.call, check, [record]) or "")
 
 
 def test_several_cases_tell_a_factor_or_a_size():

@@ -24,6 +24,7 @@ exercise = Exercise(
     uphill="Your step goes up: the gradient is subtracted, not added.",
     not_moved="Your beta is returned as it came. It needs requires_grad, then loss.backward(), then the step.",
     square_root="Your loss is a root. The mean of the squares is asked for, without the root.",
+    loss_after="Your loss is that of the new beta, computed again after the step. It is that of the beta that was given.",
     written_over="Your step writes into the caller's beta. Work on a copy: beta.detach().clone().requires_grad_().",
 )
 def regression_step_reference(x, y, beta, rate, bugs=frozenset()):
@@ -42,6 +43,8 @@ def regression_step_reference(x, y, beta, rate, bugs=frozenset()):
     new = (copy if "not_moved" in bugs else copy - step).detach()
     if "written_over" in bugs:
         beta.detach().copy_(new)
+    if "loss_after" in bugs:
+        loss = ((x @ new - y[:, None]) ** 2).mean()
     return loss.detach(), new
 
 

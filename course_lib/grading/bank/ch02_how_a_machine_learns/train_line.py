@@ -27,6 +27,11 @@ exercise = Exercise(
     uphill="Your steps go up: the gradient is subtracted, not added.",
     no_intercept="Your b stays 0: it needs a gradient and a step like w.",
     starts_at_one="Your line does not start at b = w = 0.",
+    by_batch="You divide by `batch`, also where the last batch is shorter. Its mean is over the rows that it has.",
+    b_first="You move b, and then take the gradient by w on the line that has moved. One step follows one gradient: take both "
+            "slopes, then move both.",
+    w_first="You move w, and then take the gradient by b on the line that has moved. One step follows one gradient: take both "
+            "slopes, then move both.",
 )
 def train_line_reference(x, y, rate, epochs, batch, bugs=frozenset()):
     line = torch.full((2,), 1.0 if "starts_at_one" in bugs else 0.0, dtype=x.dtype)       # b, w
@@ -41,7 +46,12 @@ def train_line_reference(x, y, rate, epochs, batch, bugs=frozenset()):
             if "broadcast" in bugs:
                 off = (line[0] + line[1] * rows)[:, None] - targets
             by_w = (off * rows[:, None] if "broadcast" in bugs else off * rows)
-            new = 2 * torch.stack([off.sum(), by_w.sum()]) / (1 if "summed" in bugs else off.numel())
+            rest = 1 if "summed" in bugs else batch if "by_batch" in bugs else off.numel()
+            new = 2 * torch.stack([off.sum(), by_w.sum()]) / rest
+            if "b_first" in bugs:
+                new[1] = 2 * ((off - rate * new[0]) * rows).sum() / rest
+            if "w_first" in bugs:
+                new[0] = 2 * (off - rate * new[1] * rows).sum() / rest
             gradient = gradient + new if "kept" in bugs else new
             if "no_intercept" in bugs:
                 gradient = gradient * torch.tensor([0.0, 1.0])

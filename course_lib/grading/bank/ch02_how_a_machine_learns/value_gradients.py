@@ -25,7 +25,10 @@ exercise = Exercise(
     every_path="A value that is reached by several paths passes on what it has at each visit, so that early "
                "contributions are counted again. Visit every value once, when its gradient is complete.",
     own_factor="In a product each factor gets the other one times the gradient. You give it its own value.",
+    breadth_first="You go back to the nearest values first, and one that is reached passes its gradient on at once: not all that read it "
+                  "have spoken. Go through the values in reverse order of their computation.",
     tanh_rule="The derivative of tanh is 1 - t^2, with t the value of tanh. You have 1 - t.",
+    tanh_of_input="Your slope of tanh is 1 minus the square of what went in. It is 1 - t^2, with t the value that came out.",
     relu_leaks="Your ReLU passes a gradient on where it is off. Below 0 it is flat.",
     own_value="You start with the last value where 1 belongs: the derivative of a result by itself is 1.",
     once_a_reader="In v + v and v * v the value v is read twice by one operation. You count only one of the two.",
@@ -45,7 +48,7 @@ def value_gradients_reference(inputs, program, bugs=frozenset()):
         elif operation == 2:
             t = math.tanh(a)
             values.append(t)
-            parts = [(i, 1 - t if "tanh_rule" in bugs else 1 - t * t)]
+            parts = [(i, 1 - t if "tanh_rule" in bugs else 1 - a * a if "tanh_of_input" in bugs else 1 - t * t)]
         else:
             values.append(max(0.0, a))
             parts = [(i, 1.0 if a > 0 or "relu_leaks" in bugs else 0.0)]
@@ -67,6 +70,13 @@ def value_gradients_reference(inputs, program, bugs=frozenset()):
                 seen.add(k)
                 pass_on(k)
                 stack += [i for i, _ in reversed(readers_parts[k - n])]
+    elif "breadth_first" in bugs:
+        reached = [len(values) - 1]
+        for k in reached:
+            if k >= n:
+                pass_on(k)
+                for i, _ in readers_parts[k - n]:
+                    reached += [i] if i not in reached else []
     else:
         for k in range(len(values) - 1, n - 1, -1):
             pass_on(k)

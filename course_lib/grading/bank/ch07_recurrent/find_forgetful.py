@@ -21,6 +21,7 @@ exercise = Exercise(
     x_unwatched="You only look whether the gate reacts to h. It must react to x as well.",
     stuck_at_one="You only find gates that are always 1. A gate that stays at any other value is as bad.",
     constant_only="You only find gates that never change. A gate that reacts to one of its inputs alone is broken too.",
+    small_ones="You call gates broken that are nearly open or nearly shut. They react, if by little: 0.01 is enough.",
     whole_memory="Your list misses them all: whatever you watch reacts in every cell, through i * g. Watch f alone: how c' "
                  "changes when c does.",
     sound_ones="Your list holds the sound cells. Those whose gate is broken are asked for.",
@@ -45,6 +46,8 @@ def find_forgetful_reference(cells, n, H, bugs=frozenset()):
         by_x = float((gate(cell, other_x, h) - f).abs().max()) > 1e-3
         by_h = float((gate(cell, x, other_h) - f).abs().max()) > 1e-3
         broken = not (by_x and by_h)
+        if "small_ones" in bugs:
+            broken = min(float((gate(cell, *other) - f).abs().max()) for other in ((other_x, h), (x, other_h))) < 0.15
         if "h_unwatched" in bugs:
             broken = not by_x
         if "x_unwatched" in bugs:

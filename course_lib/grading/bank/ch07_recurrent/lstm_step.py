@@ -26,12 +26,18 @@ exercise = Exercise(
     no_bias="Your gates do not use b.",
     no_state="Your gates read x alone. They read h too, through U.",
     reads_memory="Your gates read c, through U. They read h.",
+    unit_by_unit="You take the rows four by four: i, f, g and o of the first unit, then those of the second. They stand in four blocks "
+                 "of H rows, all of i first.",
+    forgets_less="You add 1 to what goes into your forget gate. A bias of 1 is where training may begin; in a step it is in b, or "
+                 "it is not there.",
     detached="The values are right, but no gradient passes through the old memory: c is cut off.",
 )
 def lstm_step_reference(x, h, c, W, U, b, bugs=frozenset()):
     reads = torch.zeros_like(h) if "no_state" in bugs else c if "reads_memory" in bugs else h
     a = x @ W.T + reads @ U.T + (0 if "no_bias" in bugs else b)
-    i, f, g, o = a.chunk(4, dim=1)
+    i, f, g, o = a.unflatten(1, (-1, 4)).unbind(2) if "unit_by_unit" in bugs else a.chunk(4, dim=1)
+    if "forgets_less" in bugs:
+        f = f + 1
     if "other_order" in bugs:
         g, o = o, g
     if "exchanged" in bugs:

@@ -19,6 +19,9 @@ exercise = Exercise(
     never_only="You list what no depth would reach. With few layers the field has not grown yet, and pixels far away are not read "
                "either.",
     later_too="Your list holds the pixel itself, or pixels after it. Asked for are those before it.",
+    itself="Your list holds the pixel itself. It is not read, and it does not come before itself.",
+    always_a="Your later layers have mask A too, and lose what stands at their own place. Mask B reads the centre: what the layer below "
+             "has found there is handed on.",
     square="You let a path go to the right above and then further to the right in the same row. No kernel reads to the right in "
            "its own row.",
     no_right="In the row above, the pixel to the right is read too: the kernel has three columns.",
@@ -35,7 +38,7 @@ def blind_spot_reference(height, width, row, column, depth, bugs=frozenset()):
         layers = height + width
     seen = {(row, column)}
     for kind in "B" * max(layers, 0) + ("" if layers < 0 else "A"):
-        taps = steps + [(0, 0)] * (kind == "B") + [(0, 1)] * ("square" in bugs)
+        taps = steps + [(0, 0)] * (kind == "B" and "always_a" not in bugs) + [(0, 1)] * ("square" in bugs)
         seen = {(r + a, c + b) for r, c in seen for a, b in taps
                 if 0 <= r + a and 0 <= c + b < width and ("square" not in bugs or r + a < row or b <= 0)}
         if "square" in bugs:
@@ -44,6 +47,8 @@ def blind_spot_reference(height, width, row, column, depth, bugs=frozenset()):
     places = [(r, c) for r in range(height) for c in range(width)]
     before = [place for place in places if place < (row, column)]
     wanted = [p for p in places if p not in seen] if "later_too" in bugs else [p for p in before if p not in seen]
+    if "itself" in bugs:
+        wanted = [p for p in places if p <= (row, column) and p not in seen]
     if "seen" in bugs:
         wanted = sorted(seen)
     if "swapped" in bugs:

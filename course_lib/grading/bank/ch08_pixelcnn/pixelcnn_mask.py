@@ -24,6 +24,8 @@ exercise = Exercise(
     no_above="The rows above the centre are missing. They are drawn before it.",
     right_above="The entries above and to the right are missing. The rows above are drawn in all their width.",
     transposed="Your mask goes column by column: it shows what is to the left in every row. Raster order goes row by row.",
+    triangle="Your mask is a triangle: it compares the row of an entry with its column, as between the words of a sentence. Here all "
+             "entries stand around one pixel, and those before the centre are asked for.",
     below="Your mask is turned round: it shows what comes after the centre.",
     not_floats="Your mask has the right entries and the wrong type. Floats are asked for, to be multiplied by the weights.",
 )
@@ -43,6 +45,8 @@ def pixelcnn_mask_reference(k, kind, bugs=frozenset()):
         mask = mask.flip(0, 1)
     if kind == "B" and "centre_hidden" not in bugs or "shows_itself" in bugs:
         mask[c, c] = 1
+    if "triangle" in bugs:
+        mask = torch.ones(k, k).tril(0 if kind == "B" else -1)
     if "transposed" in bugs:
         mask = mask.T.contiguous()
     return mask.bool() if "not_floats" in bugs else mask

@@ -18,6 +18,7 @@ exercise = Exercise(
 @exercise.reference(
     interleaved="Your colours alternate, R G B R G B. Here they come in blocks: the first third of the channels is R.",
     one_third="You cut the input channels at the thirds of the outputs. c_in has thirds of its own.",
+    third_of_inputs="You cut the output channels at the thirds of the inputs. c_out has thirds of its own.",
     own_colour="With kind \"A\" a colour reads itself at the centre: in the first layer that is the value to be predicted.",
     own_lost="With kind \"B\" a colour does not read its own block at the centre. After the first layer that block holds earlier "
              "values only.",
@@ -36,6 +37,8 @@ def pixelcnn_rgb_mask_reference(c_out, c_in, k, kind, bugs=frozenset()):
         kind = "AB"[kind == "A"]
     third = c_out // 3 if "one_third" in bugs else c_in // 3
     of_out, of_in = torch.arange(c_out) // (c_out // 3), (torch.arange(c_in) // third).clamp(max=2)
+    if "third_of_inputs" in bugs:
+        of_out = torch.arange(c_out) // third
     if "interleaved" in bugs:
         of_out, of_in = torch.arange(c_out) % 3, torch.arange(c_in) % 3
     if "per_channel" in bugs:

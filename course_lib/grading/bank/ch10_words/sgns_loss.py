@@ -18,6 +18,7 @@ exercise = Exercise(
 @exercise.reference(
     sign="Your negatives are pulled towards the centre, as the true pair is: their product goes into the sigmoid with a minus.",
     mean_over_negatives="You take the mean over the K negatives. Their terms are added.",
+    summed_inside="You add up the products with the negatives and take one logarithm of the sigmoid of their sum. Each negative has its own.",
     first_negative="Only the first negative of each row counts. All K do.",
     summed="Your result is the sum over the batch. The mean is asked for.",
     over_all_terms="You divide by the number of all terms, B (K + 1). The mean is over the B rows.",
@@ -32,6 +33,8 @@ def sgns_loss_reference(center, context, negatives, bugs=frozenset()):
     if "softmax" in bugs:
         return -torch.cat([true[:, None], drawn], dim=1).log_softmax(dim=1)[:, 0].mean()
     log = torch.sigmoid if "no_logarithm" in bugs else (lambda x: torch.sigmoid(x).log()) if "underflows" in bugs else F.logsigmoid
+    if "summed_inside" in bugs:
+        drawn = drawn.sum(1, keepdim=True)
     below = log(drawn if "sign" in bugs else -drawn)
     below = below[:, 0] if "first_negative" in bugs else below.mean(1) if "mean_over_negatives" in bugs else below.sum(1)
     loss = -(log(true) + below)

@@ -24,6 +24,10 @@ exercise = Exercise(
     exchanged="The two halves are exchanged: forward first.",
     zeros="At the edges you take zeros. start and end are the states before anything is read.",
     edges_exchanged="start and end are exchanged: start is the forward network's.",
+    end_wraps="At the last place your backward state is back[:, 0], which has read every word: a roll brings back what falls off. Put end "
+              "there.",
+    start_wraps="At the first place your forward state is ahead[:, -1], which has read every word: a roll brings back what falls off. "
+                "Put start there.",
     wraps="At the edges your states come from the other end of the text: a roll brings back what falls off.",
 )
 def gap_states_reference(ahead, back, start, end, bugs=frozenset()):
@@ -35,6 +39,10 @@ def gap_states_reference(ahead, back, start, end, bugs=frozenset()):
     first, last = start.expand(B, 1, H), end.expand(B, 1, H)
     if "wraps" in bugs:
         first, last = ahead[:, -1:], back[:, :1]
+    if "start_wraps" in bugs:
+        first = ahead[:, -1:]
+    if "end_wraps" in bugs:
+        last = back[:, :1]
     before = torch.cat([first, ahead[:, :-1]], dim=1)                          # (B, T, H)
     after = torch.cat([back[:, 1:], last], dim=1)
     if "too_far" in bugs:

@@ -20,6 +20,8 @@ exercise = Exercise(
     interleaved="You take the numbers of a place as P apart. The vectors stand side by side: place k owns the columns k * D to "
                 "(k + 1) * D - 1.",
     within_vectors="You put the numbers inside each block into another order too. The vectors move, their numbers stay.",
+    written_over="You move the blocks one after the other within one matrix: some are written over before they are read. Read from "
+                 "W, and write into another one.",
     rows="You permute the hidden units, the rows. The places are in the columns.",
     turned="You turn the window round. The places move as order says.",
     first_two="You exchange the first two places and leave the others. order says where each comes from.",
@@ -30,6 +32,11 @@ def permuted_window_reference(W, order, bugs=frozenset()):
     blocks = W.reshape(len(W), P, -1)                                          # (H, P, D)
     if "interleaved" in bugs:
         return W.reshape(len(W), -1, P)[:, :, order].reshape(W.shape)
+    if "written_over" in bugs:
+        new = blocks.clone()
+        for k, place in enumerate(order):
+            new[:, k] = new[:, place]
+        return new.reshape(W.shape)
     if "rows" in bugs:
         return W[[order[i % P] if order[i % P] < len(W) else i for i in range(len(W))]]
     if "turned" in bugs:

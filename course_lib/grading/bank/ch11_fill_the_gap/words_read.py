@@ -18,6 +18,8 @@ exercise = Exercise(
     gap_listed="Your list holds the gap. A mask stands there, the same whatever the word was: the output does not depend on the word.",
     left_only="You list places to the left only. The kernel reads as far to the right.",
     last_layer="You follow one layer. What it reads are outputs of the layer below, and those have read words further away.",
+    each_alone="You put every layer on the gap itself and collect what it reads. A layer reads the outputs of the one below: the reaches "
+               "add up.",
     one_layer_less="You stop one layer too early: the first layer, which reads the words, has a kernel too.",
     whole_kernel="You go as many places to each side as the kernel is wide. A kernel of 2k + 1 reads k on each side and the middle.",
     no_dilation="You go in steps of one place. A layer of dilation d goes in steps of d.",
@@ -50,6 +52,9 @@ def words_read_reference(length, gap, kernels, dilations, bugs=frozenset()):
         read = {place + j * step for place in read for j in taps if anywhere or 0 <= place + j * step < length}
         if "not_through_the_gap" in bugs:
             read -= {gap}
+    if "each_alone" in bugs:
+        read = {gap + j * dilation for kernel, dilation in layers for j in range(-(kernel // 2), kernel // 2 + 1)}
+        read = {place for place in read if 0 <= place < length}
     if "all_between" in bugs and read:
         read = set(range(min(read), max(read) + 1))
     if "outside_listed" not in bugs:

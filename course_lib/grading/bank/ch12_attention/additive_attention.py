@@ -27,6 +27,7 @@ exercise = Exercise(
     no_tanh="Your score has no tanh. Without it the query adds the same number to all scores, and the softmax does not see it.",
     query_apart="Your shares do not depend on the query. If it is in your code, it stands outside of the tanh of the keys: then it adds "
                 "the same number to all scores, and the softmax does not see it. The tanh is of the sum.",
+    scaled="Your scores are divided by the root of A. That goes with dot products, which grow with the width; this score is not scaled.",
     even="All real keys get the same share in your result, whatever their scores: it is their mean.",
 )
 def additive_attention_reference(query, keys, mask, W, U, v, bugs=frozenset()):
@@ -35,6 +36,8 @@ def additive_attention_reference(query, keys, mask, W, U, v, bugs=frozenset()):
     if "no_tanh" in bugs:
         inner = asked + there
     scores = inner @ v                                                         # (B, S)
+    if "scaled" in bugs:
+        scores = scores / len(v) ** 0.5
     if "even" in bugs:
         scores = 0 * scores
     if "opposite" in bugs:

@@ -19,6 +19,7 @@ exercise = Exercise(
     no_baseline="You do not subtract the baseline b.",
     own_loss="Your baseline is the mean over all draws, this one included. Then it depends on the draw, and the estimate is biased: "
              "take the mean over the others.",
+    over_all="You add the losses of the other draws and divide by N. There are N - 1 others.",
     expected="Your baseline is the expected loss over all slots. Here it is the mean loss of the other draws.",
     turned="Your estimates have the wrong sign. They are gradients of the expected loss, which go up where the loss is large.",
     no_minus_p="Your gradient of log P is the one-hot vector of the slot. The softmax's normaliser has a gradient too: minus P.",
@@ -29,6 +30,8 @@ def choice_gradients_reference(scores, losses, slots, bugs=frozenset()):
     p, N = scores.softmax(0), len(slots)
     found = losses[slots]                                                      # (N,)
     b = (found.sum() - found) / (N - 1)
+    if "over_all" in bugs:
+        b = (found.sum() - found) / N
     if "no_baseline" in bugs:
         b = 0
     if "own_loss" in bugs:

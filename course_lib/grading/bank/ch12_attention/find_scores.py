@@ -25,6 +25,10 @@ exercise = Exercise(
     bilinear_and_additive="Your names bilinear and additive are exchanged.",
     never_none='You never answer "none". A function that fits no formula exactly is none of the four.',
     only_none="You find none of the four anywhere. Compare with a tolerance: the functions round differently from you.",
+    turned="You take q . W^T k for the bilinear score: the one that has it is named bilinear, and the sound one is not. For rows q and k "
+           "the score q . W k is q @ W @ k.T.",
+    scaled_otherwise="You find no scaled score, and the others are right. It is the dot product divided by the root of H, the width of a "
+                     "query; how many queries and keys there are plays no part.",
     same_vector="You try the functions on a query that is the key itself. There W and its transpose give the same score, and so do Wa "
                 "and Ua exchanged.",
     loose="Your tolerance is so wide that a score which is off by a hundredth passes. Rounding is below 1e-5.",
@@ -37,6 +41,10 @@ def find_scores_reference(functions, W, Wa, Ua, v, bugs=frozenset()):
         q = k = k[:1]
     W, Wa, Ua, v = (each.double() for each in (W, Wa, Ua, v))
     wanted = {name: KINDS[name](q, k, W, Wa, Ua, v) for name in NAMES}
+    if "turned" in bugs:
+        wanted["bilinear"] = KINDS["transposed"](q, k, W, Wa, Ua, v)
+    if "scaled_otherwise" in bugs:
+        wanted["scaled"] = q @ k.T / math.sqrt(H + 0.5)                        # fits none
     names = []
     for function in functions:
         out = function(q, k).double()

@@ -42,6 +42,10 @@ exercise = Exercise(
             "others, and a sum does not.",
     clipped="You cut scores off at the parent's, so that none is above it. The largest has to be equal to it, and the others follow "
             "by (17.11).",
+    one_largest="Your Z is the largest over the children of all beginnings together. Each beginning has its own: the largest of its own "
+                "children takes over its score.",
+    from_score="You add ln p of the token and the noise to the score of the beginning. The noise goes to ln p of the whole sequence, and "
+               "the score comes in by (17.11).",
     on_root="You condition all children on the root's score. Each beginning has its own score, and its children may not "
             "exceed that one.",
     step_alone="Your children start from the log-probability of the last token alone. (17.10) takes ln p of the whole beginning with "
@@ -74,9 +78,12 @@ def drawn(row: Row, noise: Row, bos: int, eos: int, k: int, max_len: int, bugs: 
     done: Beam = []
     for _ in range(max_len):
         grown: Beam = [] if "ended_hold" in bugs else done
+        largest = max((log_p + s + one for tokens, log_p, _ in live for s, one in zip(row(tokens), noise(tokens), strict=True)),
+                      default=0.0) if "one_largest" in bugs else None
         for tokens, log_p, G in live:
             step, g = row(tokens), noise(tokens)
-            scores = children([log_p * ("step_alone" not in bugs) + s for s in step], g, G, bugs)
+            before = G if "from_score" in bugs else 0.0 if "step_alone" in bugs else log_p
+            scores = children([before + s for s in step], g, G, bugs, largest)
             if "summed" in bugs:
                 scores = [G + s + one for s, one in zip(step, g, strict=True)]
             new = [(tokens + [v], log_p + step[v], score) for v, score in enumerate(scores)
@@ -97,12 +104,13 @@ def drawn(row: Row, noise: Row, bos: int, eos: int, k: int, max_len: int, bugs: 
     return [(tokens if "with_bos" in bugs else tokens[1:], log_p, G) for tokens, log_p, G in found]
 
 
-def children(log_p: list[float], g: list[float], G: float, bugs: frozenset[str] = frozenset()) -> list[float]:
+def children(log_p: list[float], g: list[float], G: float, bugs: frozenset[str] = frozenset(),
+             largest: float | None = None) -> list[float]:
     """The scores of the children of a beginning with the score G, of which the largest is G: (17.10) and (17.11).
 
     With Z the largest of the free scores, e^-free - e^-Z = e^-free (1 - e^(free - Z)), and only its logarithm is taken."""
     free = [a + b for a, b in zip(log_p, g, strict=True)]
-    Z, G = max(free), 0.0 if "on_root" in bugs else G
+    Z, G = max(free) if largest is None else largest, 0.0 if "on_root" in bugs else G
     if "no_noise" in bugs or "unconditioned" in bugs:
         return log_p if "no_noise" in bugs else free
     if "shifted" in bugs:

@@ -21,6 +21,9 @@ exercise = Exercise(
     end_included="You take the token at end away too. A span holds the tokens start to end - 1.",
     spans_stay="Your read still holds what the spans held: the sentinel stands in their place, not before them.",
     one_each="You put a sentinel for each token that is missing. A span leaves one, whatever its length.",
+    places_moved="You cut one span after the other out of the same list, from the left, by the old numbers: after the first cut all places "
+                 "have moved. Begin with the last span, or build a new list.",
+    last_again="Your target ends with the sentinel of the last span once more. The next one closes it.",
     tail_lost="What follows the last span is lost from your read.",
     whole_text="Your target is the whole text, as BART's is. T5 writes what is missing and nothing else.",
     sentinel_after="In your target the sentinel follows its span. It comes first, and what it stands for follows.",
@@ -37,7 +40,13 @@ def cut_spans_reference(tokens, spans, first, bugs=frozenset()):
         target += text[start:end] + [sentinel] if "sentinel_after" in bugs else [sentinel] + text[start:end]
         at = end
     read += [] if "tail_lost" in bugs else text[at:]
-    target += [] if "no_end" in bugs else [first + step * len(spans)]
+    if "places_moved" in bugs:
+        read, target = list(text), []
+        for k, (start, end) in enumerate(spans):
+            target += [first + k] + read[start:end]
+            read[start:end] = [first + k]
+    closing = len(spans) - ("last_again" in bugs and bool(spans))
+    target += [] if "no_end" in bugs else [first + step * closing]
     return torch.tensor(read), torch.tensor(text if "whole_text" in bugs else target)
 
 

@@ -19,6 +19,10 @@ exercise = Exercise(
             "the k with order[k] == i.",
     transposed="Your words read those that are told after them, or rows and columns are exchanged: row i says what the word at place i "
                "may read, and that is what came before it.",
+    columns_alone="The columns of your masks are back at the words' places, and the rows are not: row k is what the word told k-th may "
+                  "read. Put the rows back too.",
+    rows_alone="The rows of your masks are back at the words' places, and the columns are not: column k is the word told k-th. Put the "
+               "columns back too.",
     exchanged="The two masks are exchanged: the contents' comes first.",
     strict="Your contents do not read themselves. A word that is known is read by its own content.",
     loose="Your queries read themselves. They are asked for that word: the answer would stand in front of them.",
@@ -33,8 +37,9 @@ def masks_of_order_reference(order, bugs=frozenset()):
     if "left_to_right" in bugs:
         turn = list(range(n))
     turn = torch.tensor(turn)
-    query = turn[None, :] < turn[:, None]
-    itself = torch.eye(n, dtype=torch.bool)
+    readers, told = (torch.arange(n) if bug in bugs else turn for bug in ("columns_alone", "rows_alone"))
+    query = told[None, :] < readers[:, None]
+    itself = told[None, :] == readers[:, None]
     content = query | itself
     if "transposed" in bugs:
         content, query = content.T.clone(), query.T.clone()

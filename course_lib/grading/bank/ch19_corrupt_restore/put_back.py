@@ -24,20 +24,25 @@ exercise = Exercise(
     turned="The tokens of a span come back in the wrong order.",
     at_the_end="You put what is missing at the end of the text. It belongs where its sentinel stands.",
     unclosed="Your last span is lost where no sentinel comes after it. The end of target ends it too.",
+    above_first="first itself is no sentinel for you, and stays a word. Sentinels are the tokens from first on, first among them.",
+    joined="You give what target says of a sentinel that read has not to the span before it. It is dropped.",
     leftovers="You keep what target says of sentinels that read has not.",
 )
 def put_back_reference(read, target, first, bugs=frozenset()):
     spans, current = {}, None
+    lowest = first + ("above_first" in bugs)
     for token in target.tolist():
-        if token >= first:
+        if token >= first and "joined" in bugs and token not in read.tolist():
+            continue
+        if token >= lowest:
             current = spans.setdefault(token, [])
-        else:
+        elif current is not None:
             current.append(token)
     if "unclosed" in bugs and current:
         current.clear()
     in_order, text, used = list(spans.values()), [], []
     for token in read.tolist():
-        if token < first:
+        if token < lowest:
             text.append(token)
             continue
         span = spans.get(token, [])

@@ -18,6 +18,7 @@ exercise = Exercise(
 @exercise.reference(
     as_given="A word that is drawn right counts as replaced, and the loss is taken at the chosen places alone.",
     chosen_labels="You label every chosen place 1. Where the generator drew the word that stood there, nothing was replaced.",
+    drawn_labels="You compare what was drawn with the text at every place, also where nothing was put in. Compare your read with the text.",
     asked_chosen="You take the loss where a word was chosen. The discriminator is asked about every real word: that is the point of it.",
     asked_padding="You take the loss at padding too. There is no word to judge.",
     asked_replaced="You take the loss where a word was replaced. Then every label is 1, and always answering 1 is right.",
@@ -30,6 +31,8 @@ def replaced_labels_reference(tokens, chosen, drawn, real, bugs=frozenset()):
     replaced = chosen & (drawn != tokens)
     if bugs & {"as_given", "chosen_labels"}:
         replaced = chosen
+    if "drawn_labels" in bugs:
+        replaced = real & (drawn != tokens)
     labels = (~replaced if "turned" in bugs else replaced).to(torch.get_default_dtype())
     asked = real
     if bugs & {"as_given", "asked_chosen"}:

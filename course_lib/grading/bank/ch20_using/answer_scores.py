@@ -33,6 +33,7 @@ exercise = Exercise(
     precision="Your F1 is the share of said words that are true. It has both lengths below the line.",
     first_truth="You compare with the first truth. The best of all counts.",
     mean_over_truths="You take the mean over the truths. The best counts.",
+    f1_over_truths="Your F1 is the mean over the truths. The best of them counts, as in your exact match.",
     pooled="You put the words of all truths together. Each truth is compared by itself, and the best counts.",
     nothing_said="Where neither has words left your F1 is 0. They agree: it is 1.",
     in_any_order="Your exact match does not look at the order of the words.",
@@ -82,6 +83,8 @@ def answer_scores_reference(said, truths, bugs=frozenset()):
         hits, scores = [float(same(mine, true)) for true in right], [f1(mine, true) for true in right]
         if "mean_over_truths" in bugs:
             hits, scores = [sum(hits) / len(hits)], [sum(scores) / len(scores)]
+        if "f1_over_truths" in bugs:
+            scores = [sum(scores) / len(scores)]
         exact.append(max(hits))
         overlap.append(max(scores))
     scale = (1 if "shares" in bugs else 100) / len(said)
@@ -90,7 +93,8 @@ def answer_scores_reference(said, truths, bugs=frozenset()):
 
 
 FAULTS = ["as_written", "truths_as_written", "case_kept", "signs_kept", "signs_to_spaces", "articles_kept", "articles_inside",
-          "articles_first", "as_sets", "recall", "precision", "first_truth", "mean_over_truths", "pooled", "nothing_said", "in_any_order",
+          "articles_first", "as_sets", "recall", "precision", "first_truth", "mean_over_truths",
+          "f1_over_truths", "pooled", "nothing_said", "in_any_order",
           "held", "shares", "exchanged"]
 WORDS = ("the", "The", "a", "an", "'the'", "theatre", "Ana", "ana", "an.", "U.S.", "us", "1873", "1873.", "New", "new", "York", "(york)",
          "of", "\"of\"", "B-52", "b52", "york,")

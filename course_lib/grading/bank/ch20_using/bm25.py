@@ -23,6 +23,7 @@ exercise = Exercise(
     no_k1_above="The factor k1 + 1 above the line is missing. It changes no order, and it is in the formula.",
     length_upside_down="Your lengths are upside down: M / L favours long documents. It is L / M.",
     no_length="The length of a document plays no part in your score. b L / M holds a long one back.",
+    length_of_all="The factor of the length multiplies n too below the line. It belongs to k1 alone: n + k1 (1 - b + b L / M).",
     b_exchanged="b and 1 - b are exchanged: with b = 0 the length must play no part.",
     slide_idf="Your idf is that of TF-IDF, ln((N + 1) / (df + 1)) + 1. BM25 has its own.",
     negative_idf="Your idf is ln((N - df + 0.5) / (df + 0.5)), below 0 for a word of most documents. The formula adds 1 inside the "
@@ -53,7 +54,8 @@ def bm25_reference(docs, question, k1, b, bugs=frozenset()):
             share = 1 - b if "b_exchanged" in bugs else b
             norm = 1.0 if "no_length" in bugs else 1 - share + share * ratio
             above = n if "no_k1_above" in bugs else n * (k1 + 1)
-            total += idf * above / (1.0 if "no_saturation" in bugs else n + k1 * norm)
+            below = 1.0 if "no_saturation" in bugs else (n + k1) * norm if "length_of_all" in bugs else n + k1 * norm
+            total += idf * above / below
         found.append(total)
     return found
 

@@ -22,6 +22,9 @@ exercise = Exercise(
     same_probe="You use the probe of the real labels for the control. The control is a probe of its own, trained on the random labels.",
     all_words="Your control counts test vectors whose word never occurred in training. Nobody can know their random label: leave "
               "them out.",
+    known_alone="Your first share leaves out the test vectors of words that training has not. It counts all of them.",
+    over_all="Your control counts hits among the known words and divides by all test vectors. It is a share of those with a known "
+             "word.",
     new_words_only="Your control counts the words that never occurred in training. It is the other way round.",
     label_per_vector="Your random labels go to the vectors by their place. A word keeps its label wherever it stands: "
                      "random_label[words].",
@@ -52,8 +55,10 @@ def probe_and_control_reference(train, train_labels, train_words, test, test_lab
         known = ~known
     if "on_training" in bugs:
         test, test_labels, wanted, known = train, train_labels, drawn, torch.ones(len(train), dtype=torch.bool)
-    task = float((real(test) == test_labels).double().mean())
-    by_heart = float((control(test) == wanted)[known].double().mean())
+    counted = known if "known_alone" in bugs else torch.ones_like(known)
+    task = float((real(test) == test_labels)[counted].double().mean())
+    hits = (control(test) == wanted)[known].double()
+    by_heart = float(hits.sum() / len(test) if "over_all" in bugs else hits.mean())
     if "difference" in bugs:
         by_heart = task - by_heart
     return (by_heart, task) if "exchanged" in bugs else (task, by_heart)

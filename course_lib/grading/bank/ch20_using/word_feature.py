@@ -23,6 +23,8 @@ exercise = Exercise(
     first_piece="Your words have the vector of their first piece. Take the mean over all pieces of the word.",
     last_piece="Your words have the vector of their last piece. Take the mean over all pieces of the word.",
     pieces_added="You add the pieces of a word up: a word of three is three times as long as it should be. Take their mean.",
+    halved="You take the mean piece by piece, (mean so far + next) / 2: in a word of three pieces the last one counts half. Add all "
+           "pieces, then divide by their number.",
     largest="Your words have the largest number of their pieces in each place. Take the mean.",
     a_row_a_piece="Your rows are pieces: one that begins with ## has a row of its own. It belongs to the word before it.",
     by_place="Word number 3 has the row of piece number 3 in your result. Words of several pieces move all that come behind them.",
@@ -93,6 +95,11 @@ def pooled(vectors: torch.Tensor, bugs: frozenset[str]) -> torch.Tensor:
         return vectors[0 if "first_piece" in bugs else -1]
     if "largest" in bugs:
         return vectors.amax(dim=0)
+    if "halved" in bugs:
+        mean = vectors[0]
+        for vector in vectors[1:]:
+            mean = (mean + vector) / 2
+        return mean
     return vectors.sum(dim=0) if "pieces_added" in bugs else vectors.mean(dim=0)
 
 
