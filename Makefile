@@ -2,7 +2,8 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 PORT ?= 8000
-WORKERS ?= 2
+# three on two cores: tests in a browser or a sandbox wait a quarter of their time
+WORKERS ?= 3
 NB ?= $(wildcard book/*.ipynb)
 BRANCH ?= main
 

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 NEAR = 0.02                     # relative error up to which values are called near
-MANY = 6                        # entries of which a common trait is no chance
 
 
 def not_finite(a: Tensor, b: Tensor) -> Iterator[str]:
@@ -93,18 +92,6 @@ def near(a: Tensor, b: Tensor, close: Tensor) -> Iterator[str]:
         side = "too large" if (a > b)[wrong].all() else "too small" if (a < b)[wrong].all() else "on both sides"
         yield (f"Your values are near, off by at most {error.max():.1%}, {side}: look for a small number that is added or "
                "left out, or a size that is off by one.")
-
-
-def measured(a: Tensor, b: Tensor, close: Tensor) -> Iterator[str]:
-    """Most of what is wrong off by a little, to both sides; a few entries by much."""
-    wrong, off = ~close, (a - b).abs()
-    little = wrong & (off < NEAR / 2 * b.abs().max())
-    far = wrong & ~little
-    if little.sum() >= MANY and 0 < far.sum() <= little.sum() / 4 and (a > b)[little].any() and (a < b)[little].any():
-        place = far.nonzero()[0].tolist()
-        yield (f"{int(little.sum())} of your values are off by {off[little].max():.1g} at most, to both sides, as numbers are that "
-               f"were measured by a difference or rounded. {int(far.sum())} {'is' if far.sum() == 1 else 'are'} far off; the first is "
-               f"at index {tuple(place) if len(place) > 1 else place[0]}.")
 
 
 def sides(a: Tensor, b: Tensor, close: Tensor) -> Iterator[str]:

@@ -11,7 +11,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from course_lib.grading.exercise.places import NEAR, are, first_difference, measured, near, not_finite, places, sides
+from course_lib.grading.exercise.places import NEAR, are, first_difference, near, not_finite, places, sides
 from course_lib.grading.sandbox.inside.outcome import same
 
 FEW = 8                         # axes and shifts that are tried
@@ -33,7 +33,7 @@ def of_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
         return of_one(a, b)
     for question in (flat(a, b, close), order(a, b, equal), functions(a, b, equal),
                      sharpness(a, b, equal), factors(a, b, equal),
-                     sums(a, b, close, equal), measured(a, b, close), limits(a, b, equal), totals(a, b, equal), places(close),
+                     sums(a, b, close, equal), limits(a, b, equal), totals(a, b, equal), places(close),
                      each_row(a, b, equal), near(a, b, close), sides(a, b, close)):
         if found := next(question, ""):
             return found

@@ -14,10 +14,11 @@ from course_lib.grading.exercise.checks import Compare, Fault, Property, Stop
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.exercise.facts import SPARSE, WEAK, of_numbers
 from course_lib.grading.judge.beyond import kept_to_the_ground
-from course_lib.grading.judge.dependence import depends_on, of_part, one_part, repeated, treated
+from course_lib.grading.judge.dependence import depends_on, of_part, one_part, repeated
 from course_lib.grading.judge.diagnose import misconceptions
 from course_lib.grading.judge.report import CheckResult, Report
 from course_lib.grading.judge.shown import PATIENCE, arguments, case
+from course_lib.grading.judge.treatments import treated
 from course_lib.grading.sandbox.inside.ground import absent
 from course_lib.grading.sandbox.inside.local import Local
 from course_lib.grading.sandbox.inside.models import Ask

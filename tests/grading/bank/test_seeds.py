@@ -17,8 +17,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("once")]
 
 ROWS = seeds.rows()
 ANSWERS = [one for one in ROWS if not one.kind.endswith(seeds.UNTRAINED)]
-# At least so many seeds have the parts that do not train, where 200 are still to be judged: `tools/seeds.py --list` says which.
-FEWER = {"OwnPixelCNN": 0}
 
 
 def of(id: str, kind: str, fn, text: str = "", name: str = "made up") -> seeds.Answer:
@@ -27,18 +25,8 @@ def of(id: str, kind: str, fn, text: str = "", name: str = "made up") -> seeds.A
 
 @pytest.mark.parametrize("id", EXERCISES)
 def test_the_table_is_of_the_checks_and_answers_as_they_are(id):
-    table, mine = seeds.read(), [one for one in ROWS if one.exercise.id == id]
-    parts = [one for one in mine if one.kind.endswith(seeds.UNTRAINED)]
-    old = seeds.stale(table, [one for one in mine if one not in parts]) + seeds.stale(table, parts, FEWER.get(id, seeds.SEEDS))
+    old = seeds.stale(seeds.read(), [one for one in ROWS if one.exercise.id == id])
     assert not old, f"run `make seeds ONLY={id}`: {', '.join(' '.join(one.key[1:]) for one in old)}"
-
-
-def test_fewer_are_asked_for_only_where_there_are_fewer():
-    table = seeds.read()
-    for id, asked in FEWER.items():
-        least = min(table[one.key].seeds if one.key in table else 0 for one in ROWS
-                    if one.exercise.id == id and one.kind.endswith(seeds.UNTRAINED))
-        assert asked <= least < seeds.SEEDS, f"{id} has {least} seeds by now"
 
 
 def test_every_right_answer_passes_on_every_seed_of_the_table_and_no_wrong_one_on_any():

@@ -59,7 +59,6 @@ def spoilt(place, value):
     ((3 * Y).log_softmax(0), Y.log_softmax(0), "Your probabilities along axis 0 are those of scores that are 3 times"),
     (torch.arange(6) + 9.0 * (torch.arange(6) > 1), torch.arange(6.0), "Your first 2 values are right, and none after them"),
     (1.0 * (Y > 0.8), 1.0 * (Y == Y.amax(1, keepdim=True)), "wrong only at the indices 0, 2"),         # rows that sum to 1 by chance
-    (Y + 0.003 * Y.cos() * (Y != 0.1).float() + 9 * (Y == 0.1), Y, "to both sides, as numbers are that were measured by a difference"),
     (["a", "x", "y", "b"], ["a", "b"], "where it should have 2. Without what stands at the indices 1 to 2 it would be right"),
     (["a", "b"], ["a", "x", "b"], "where it should have 3. With 1 more at index 1 it would be right"),
     (["a", "x"], ["b", "x", "c"], "has 2 entries where it should have 3."),

@@ -11,8 +11,8 @@ exercise = Exercise(
     "find_forgetful", chapter="07", title="Find the cells that forgot their gate",
     contract="cells is a list of functions. Each claims to be a step of an LSTM: cell(x, h, c) with x (B, I), h (B, H) and c "
              "(B, H) returns (h', c'), where c' = f * c + i * g, each of f, i, g a function of x and h. In some the forget gate f is "
-             "constant, or does not react to x, or not to h. Return their numbers, counted from 0, as a sorted list. Where a "
-             "gate reacts, it does so by 0.01 at least for inputs of size 1.",
+             "constant, or does not react to x, or not to h, in all of its H units. Return their numbers, counted from 0, as a "
+             "sorted list. Where a gate reacts, it does so by 0.01 at least for inputs of size 1.",
     points=["lstm-gru"], difficulty=4, minutes=25, kind="find")
 
 

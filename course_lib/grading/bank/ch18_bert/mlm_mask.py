@@ -13,8 +13,9 @@ exercise = Exercise(
     "mlm_mask", chapter="18", title="Hide fifteen in a hundred",
     contract="tokens (B, T) long; special (B, T) bool, True where a token may never be chosen; g a torch.Generator, from "
              "which everything is drawn. Choose each other token with probability 0.15. Of those chosen, 80 % become "
-             "mask_id, 10 % a random token below vocab_size, 10 % stay. Return (inputs, labels), both (B, T) long: labels "
-             "holds the original token where one was chosen, kept ones included, and -100 elsewhere.",
+             "mask_id, 10 % a random token below vocab_size, 10 % stay. Return (inputs, labels), both (B, T) long and "
+             "new; tokens stays as it is. labels holds the original token where one was chosen, kept ones included, and "
+             "-100 elsewhere.",
     points=["mlm"], difficulty=3, minutes=25)
 
 

@@ -8,8 +8,8 @@ from course_lib.grading.exercise.exercise import Exercise
 
 exercise = Exercise(
     "put_back", chapter="19", title="Put the spans back",
-    contract="read (S,) long is a text with sentinels, target (L,) long what a model wrote: it starts with a sentinel, and each sentinel "
-             "is followed by the tokens that it stands for. Sentinels are the tokens from first on. Return the text, long: each "
+    contract="read (S,) long is a text with sentinels, target (L,) long what a model wrote: it starts with a sentinel, has none twice, "
+             "and each is followed by the tokens that it stands for. Sentinels are the tokens from first on. Return the text, long: each "
              "sentinel of read replaced by what target says of it. A model may write the sentinels in another order; one that it left "
              "out stands for nothing; what it wrote of a sentinel that read has not is dropped.",
     points=["t5-span"], difficulty=3, minutes=20)
