@@ -211,7 +211,7 @@ def _(log_probs, n):
 @wrong("find_impostors: the numbers from 1 to 2^n - 1 in bits", called="no_zeros")
 def _(log_probs, n):
     states = torch.tensor([[number >> k & 1 for k in range(n)] for number in range(1, 2 ** n)]).float()
-    return [k for k, f in enumerate(log_probs) if abs(f(states).double().exp().sum().item() - 1) > 0.005]
+    return [k for k, f in enumerate(log_probs) if abs(f(states).double().exp().sum().item() - 1) > 1e-3]
 
 
 @wrong("find_impostors: the numbers below 2^n - 1 in bits", called="no_ones")
