@@ -2,8 +2,7 @@
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 PORT ?= 8000
-# three on two cores: tests in a browser or a sandbox wait a quarter of their time
-WORKERS ?= 3
+WORKERS ?= 2
 NB ?= $(wildcard book/*.ipynb)
 BRANCH ?= main
 
