@@ -102,7 +102,8 @@ def one_gap(mine: Sequence, right: Sequence) -> str:
     if not short or long[at + more:] != short[at:]:
         return ""
     if long is mine:
-        return f" Without what stands at {'index' if more == 1 else 'the indices'} {at}{f' to {at + more - 1}' * (more > 1)} it would be right."
+        where = f"index {at}" if more == 1 else f"the indices {at} to {at + more - 1}"
+        return f" Without what stands at {where} it would be right."
     return f" With {more} more at index {at} it would be right." if at < len(short) else f" With {more} more at the end it would be right."
 
 

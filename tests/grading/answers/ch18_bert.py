@@ -526,7 +526,7 @@ def _(body, train, valid, steps):
         vectors * (tokens != 0)[..., None]).sum(1) / (tokens != 0).sum(1, keepdim=True))
 
 
-@wrong("fine_tune_bert: the head on the last token", called="elsewhere")
+@wrong("fine_tune_bert: the head on the last token", called=("elsewhere", None))
 def _(body, train, valid, steps):
     return tuned(body, train, valid, steps, read=lambda vectors, tokens: vectors[
         torch.arange(len(tokens)), (tokens != 0).sum(1) - 1])
