@@ -39,6 +39,7 @@ def depends_on(exercise, call: Call, check: Check, records: Sequence[Record], pa
     record = records[0]
     if exercise.of_class and (found := unused(exercise, call, record)):
         return found
+
     def is_right(record, args):
         outcome = asked(call, args)
         return outcome is not None and same(outcome.value, record.expected, check.rtol, check.atol)

@@ -108,6 +108,17 @@ def _(read, target, first):
     return target[target < first]
 
 
+@wrong("put_back: a sentinel that target leaves out is kept", called="unsaid_stays")
+def _(read, target, first):
+    said, key = {}, None
+    for token in target.tolist():
+        if token >= first:
+            key = token
+        else:
+            said.setdefault(key, []).append(token)
+    return torch.tensor([part for token in read.tolist() for part in said.get(token, [token])])
+
+
 @wrong("put_back: the last token of each span is lost")
 def _(read, target, first):
     places = [i for i, token in enumerate(target.tolist()) if token >= first] + [len(target)]

@@ -91,6 +91,15 @@ def test_of_several_results_the_first_wrong_one_is_looked_at_and_arguments_are_t
         assert says in report.message, report
 
 
+def test_what_should_have_been_done_to_an_argument_first_is_told():
+    exercise = Exercise("sharpened", "00", "Made up", "q (n,), k (6, n)", [], 1, 1)
+    exercise.reference()(lambda q, k, bugs=frozenset(): (k.softmax(1) @ q).tanh() + q.sum())
+    exercise.compare("values", lambda generator: [
+        (torch.randn(n, generator=generator), torch.randn(6, n, generator=generator)) for n in (4, 7)])
+    report = judge(exercise, Local(lambda q, k: (k @ q).tanh() + q.sum()).call, 0)
+    assert "Your result is right for k.softmax(1) in the place of k." in report.message, report
+
+
 def test_what_a_treated_argument_gives_by_chance_is_not_told():
     """Results of 0 and 1 alone agree with many; and one case alone proves nothing where another refutes it."""
     exercise = Exercise("choice", "00", "Made up", "x (5,)", [], 1, 1)

@@ -80,6 +80,7 @@ def test_no_fact_holds_an_expected_value(got, expected):
     ((Y,), (Y, Y), "1 things; it should return 2"), ((Y, Y[0]), (Y, Y), "As result[1], your function"),
     ({}, [], "returns a dict of 0 keys; it should return a list."), (None, [1, 2], "it should return a list. Is"),
     ([], Y, "returns an empty list; it should return a tensor of float32, of shape (3, 3)."),
+    (torch.tensor([7, 60, 8]), torch.tensor([7, 8]), "it should have shape (2,). Without what stands at index 1 it would be right."),
 ], ids=str)
 def test_shape_fault(got, expected, says):
     fault = shape_fault(got, expected)

@@ -20,6 +20,7 @@ exercise = Exercise(
     by_place="You give the first sentinel of read the first span of target, and so on. A model may write them in another order: go by the "
              "sentinel, not by its place.",
     sentinels_stay="Your text still holds sentinels beside what they stand for.",
+    unsaid_stays="A sentinel of which target says nothing stays in your text. It stands for nothing: take it out.",
     first_only="You put back one token of each span. A span may have several.",
     turned="The tokens of a span come back in the wrong order.",
     at_the_end="You put what is missing at the end of the text. It belongs where its sentinel stands.",
@@ -45,7 +46,7 @@ def put_back_reference(read, target, first, bugs=frozenset()):
         if token < lowest:
             text.append(token)
             continue
-        span = spans.get(token, [])
+        span = spans.get(token, [token] if "unsaid_stays" in bugs else [])
         if "by_place" in bugs:
             span = in_order[len(used)] if len(used) < len(in_order) else []
         used.append(token)

@@ -24,8 +24,8 @@ exercise = Exercise(
     counted_first="You take the first k and then leave out the one that asks the question. One example fewer is in your prompt than could "
                   "be: leave out, then count.",
     no_room="Your prompt fills the window. The answer is to stand there too: room words of it stay free.",
-    question_uncounted="Your examples alone have at most window - room words. The question and its answer: stand in the prompt too, and "
-                       "count.",
+    question_uncounted="Your examples alone have at most window - room words. The question at the end and the answer: "
+                       "below it stand in the prompt too, and count.",
     one_less="Your prompt stops one word early. Exactly window - room words are enough.",
     cut="Your prompt is cut off at the front: half an example stands at its beginning. Leave out whole ones.",
     passed_over="An example that does not fit is passed over by your prompt, and a later one taken. Stop at the first that does not fit.",
@@ -75,8 +75,8 @@ def few_shot_prompt_reference(examples, question, k, room, window, bugs=frozense
     return [word.lower() for word in prompt] if "lower" in bugs else prompt
 
 
-FAULTS = ["leak", "leak_by_case", "no_repeat", "counted_first", "no_room", "question_uncounted", "one_less", "cut", "passed_over", "last_ones", "no_limit",
-          "turned", "question_first", "no_slot", "no_bar", "lower"]
+FAULTS = ["leak", "leak_by_case", "no_repeat", "counted_first", "no_room", "question_uncounted", "one_less", "cut", "passed_over",
+          "last_ones", "no_limit", "turned", "question_first", "no_slot", "no_bar", "lower"]
 WORDS = "Who wrote built found painted The the old bridge river song Rome Paris map".split()
 ANSWERS = (["Anna"], ["in", "1873"], ["a", "keeper", "of", "bees"], ["nobody"])
 

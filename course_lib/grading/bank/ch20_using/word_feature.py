@@ -11,8 +11,8 @@ SIGNS = ("[CLS]", "[SEP]", "[PAD]")
 exercise = Exercise(
     "word_feature", chapter="20", title="A vector for each word",
     contract="states (L + 1, T, D) are the layers of a model that has read one text, layer 0 the embeddings; pieces is the list of its T "
-             "word pieces. A piece that begins with ## goes on with the word before it, and never stands first in one; [CLS], [SEP] and [PAD] belong to no word; "
-             "[UNK] is a word. There is at least one word. chosen is a list of layers, in Python's way of counting: 0 is states[0] and "
+             "word pieces. A piece that begins with ## goes on with the word before it, and never stands first in one; [CLS], [SEP] and "
+             "[PAD] belong to no word; [UNK] is a word. There is at least one word. chosen is a list of layers, in Python's way of counting: 0 is states[0] and "
              "-1 the last. A word's vector in a layer is the mean over its pieces. Return a row for each word, in the order of the "
              "text: with how == 'concat' (N, len(chosen) D), the vectors of the chosen layers one after the other in the order of chosen; "
              "with how == 'sum' (N, D), their sum.",
