@@ -100,6 +100,16 @@ def test_what_should_have_been_done_to_an_argument_first_is_told():
     assert "Your result is right for k.softmax(1) in the place of k." in report.message, report
 
 
+def test_what_is_right_with_arguments_exchanged_in_one_case_alone_is_not_told():
+    exercise = Exercise("apart", "00", "Made up", "a (n,), b (n,)", [], 1, 1)
+    exercise.reference()(lambda a, b, bugs=frozenset(): a.exp() - b)
+    exercise.compare("values", lambda generator: [tuple(torch.randn(2, n, generator=generator)) for n in (40, 30)])
+    everywhere = judge(exercise, Local(lambda a, b: b.exp() - a).call, 0)
+    assert "Your result is right if a and b are exchanged." in everywhere.message, everywhere
+    once = judge(exercise, Local(lambda a, b: b.exp() - a if len(a) == 40 else b.exp() - 3 * a).call, 0)
+    assert "exchanged" not in once.message, once
+
+
 def test_what_a_treated_argument_gives_by_chance_is_not_told():
     """Results of 0 and 1 alone agree with many; and one case alone proves nothing where another refutes it."""
     exercise = Exercise("choice", "00", "Made up", "x (5,)", [], 1, 1)
