@@ -80,6 +80,12 @@ def test_no_entry_of_a_stock_that_was_written_blind_earns_all_points(stock, chap
             assert judge(exercise, in_this_process(exercise, defined(one)), 0).score < 1, one
 
 
+def test_the_state_that_is_left_out_is_seen_on_the_seed_on_which_it_was_not():
+    [one] = [one for one in THIRD["ch04_nade"] if "leaves out the first, all zeros" in one.what]
+    exercise = EXERCISES[one.exercise]
+    assert judge(exercise, in_this_process(exercise, defined(one)), 7).score < 1
+
+
 @pytest.mark.parametrize("chapter", STOCK)
 def test_the_halves_alternate(chapter):
     halves = [one.half for one in STOCK[chapter]]
