@@ -54,17 +54,29 @@ def settle(page):
 
 
 def watch(page, address):
-    """A list that fills with requests that leave this machine, failed requests, and errors on the console."""
-    faults = []
+    """A list that fills with requests that leave this machine, failed requests, and errors on the console.
+
+    What a page still asks for when the reader leaves it is aborted, at any later time: that is no fault.
+    """
+    faults, under_way, left = [], set(), set()
     own = urlsplit(address).netloc
 
     def request(sent):
+        if sent.is_navigation_request() and sent.frame == page.main_frame:
+            left.update(under_way)
+        under_way.add(sent)
         parts = urlsplit(sent.url)
         if parts.scheme in ("http", "https", "ws", "wss") and parts.netloc != own:
             faults.append(f"a request left the site: {sent.url}")
 
+    def failed(sent):
+        under_way.discard(sent)
+        if not (sent in left and sent.failure == "net::ERR_ABORTED"):
+            faults.append(f"a request failed: {sent.url} ({sent.failure})")
+
     page.on("request", request)
-    page.on("requestfailed", lambda sent: faults.append(f"a request failed: {sent.url} ({sent.failure})"))
+    page.on("requestfinished", lambda sent: under_way.discard(sent))
+    page.on("requestfailed", failed)
     page.on("response", lambda got: got.status >= 400 and faults.append(f"status {got.status}: {got.url}"))
     page.on("console", lambda said: said.type in ("error", "warning") and faults.append(f"{said.type}: {said.text}"))
     page.on("pageerror", lambda error: faults.append(f"uncaught: {error}"))
