@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.transformer.attention import attention
-from tests.support.signatures import checked
+from tests.support.signatures import checked, names_axes
 from tests.support.types import untyped
 
 X, LONG, TOKENS = torch.zeros(2, 3), torch.zeros(2, 4), torch.zeros(2, 3, dtype=torch.long)
@@ -40,7 +41,17 @@ def rows(n: int) -> Iterator[Float[Tensor, "n"]]:
     yield torch.zeros(n)
 
 
+def joined(parts: dict[str, tuple[Float[Tensor, "n"], Float[Tensor, "n"]] | None]) -> Any:
+    return len(parts)
+
+
+def repeated(text: str, n: int | None = None) -> list[str]:
+    return [text] * n if n else text
+
+
 CALLS = [
+    (joined, ({"a": (X[0], X[1])},), {}), (joined, ({"a": (X[0], LONG[0])},), {}), (joined, ({"a": None},), {}), (joined, ([X],), {}),
+    (repeated, ("a", 2), {}), (repeated, (2, 2), {}), (repeated, ("a", "2"), {}), (repeated, ("a",), {}), (repeated, ("a",), {"n": 1}),
     (product, (X,), {}), (product, (X, X), {}), (product, (X, LONG), {}), (product, (X, X), {"scale": 0.0}),
     (product, (TOKENS,), {}), (product, (X, TOKENS), {}), (product, (X,), {"scale": "2"}), (product, (X[0],), {}),
     (product, (X.tolist(),), {}), (product, (X[:, :1], X[:, :1]), {"scale": 0.0}),
@@ -107,6 +118,15 @@ def test_axes_hold_for_one_call_and_not_for_the_calls_within():
     assert outer(X).shape == (3, 2)
 
 
+def test_axes_are_seen_at_any_depth():
+    row = Float[Tensor, "n"]
+    for hint in (row, row | None, list[row], dict[str, tuple[int, row]], Callable[[row], int], Callable[[int], row], tuple[row, ...],
+                 "a name that means nothing yet"):
+        assert names_axes(hint), hint
+    for hint in (int, None, Any, Tensor, list[int] | None, Callable[[int], Tensor], Callable[..., int], tuple[int, ...], Literal["n"]):
+        assert not names_axes(hint), hint
+
+
 def test_a_dataclass_is_checked_where_it_is_made():
     @checked
     @dataclass
@@ -127,7 +147,10 @@ def test_nobody_checks_where_types_are_not_looked_at_or_none_are_written():
     def plain(x, y=1):
         return x
 
-    assert checked(plain) is plain
+    def anything(x: Any, *rest: Any, **named: Any) -> Any:
+        return x
+
+    assert checked(plain) is plain and checked(anything) is anything
     with untyped():
         assert said(checked(product), (TOKENS,), {}) is None
 

@@ -2,7 +2,8 @@
 
 That one binds the arguments, checks them, and checks them again together with the result: a third of the time of tests
 that make small calls. Here each argument and the result is checked once, with the same checker, the axes of one call
-remembered for all of it. A function without annotations stays as it is.
+remembered for all of it where a signature names axes. A function without annotations, or that takes and gives Any, stays
+as it is.
 """
 from __future__ import annotations
 
@@ -11,15 +12,23 @@ import inspect
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from types import CodeType
-from typing import Any, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import jaxtyping
 from beartype import beartype
 from beartype.roar import BeartypeCallHintViolation
-from jaxtyping import AnnotationError, TypeCheckError, config, install_import_hook
+from jaxtyping import AbstractArray, AnnotationError, TypeCheckError, config, install_import_hook
 
 AXES = jaxtyping.jaxtyped("context")                    # inside, an axis has one length
-KNOWN: dict[tuple[str, CodeType], tuple[Callable, Callable]] = {}     # of functions within functions, which are made again and again
+KNOWN: dict[tuple[str, CodeType], "Checks"] = {}        # of functions within functions, which are made again and again
+
+
+class Checks(NamedTuple):
+    """What refuses wrong arguments, and a wrong result; None where anything is right. `axes`: the two name axes."""
+
+    takes: Callable | None
+    gives: Callable | None
+    axes: bool
 
 
 def install(package: str) -> None:
@@ -39,30 +48,41 @@ def checked(thing: Any = None, *, typechecker: Any = None) -> Any:
     if not thing.__annotations__:
         return thing
     known = thing.__module__, thing.__code__                # two modules may hold the same lines, of different classes
-    takes, gives = KNOWN.get(known) or KNOWN.setdefault(known, checks_of(thing))
+    takes, gives, axes = KNOWN.get(known) or KNOWN.setdefault(known, checks_of(thing))
+    if takes is gives is None:
+        return thing
 
     @functools.wraps(thing)
     def call(*args, **kwargs):
         __tracebackhide__ = True
         if config.jaxtyping_disable:
             return thing(*args, **kwargs)
-        with AXES:
+        if takes is not None:
             try:
                 takes(*args, **kwargs)
             except Exception as error:
                 refuse(thing, error, args, kwargs)
-            result = thing(*args, **kwargs)
+        result = thing(*args, **kwargs)
+        if gives is not None:
             try:
                 gives(result)
             except Exception as error:
                 refuse(thing, error, args, kwargs)
-            return result
+        return result
 
-    return call
+    @functools.wraps(thing)
+    def call_with_axes(*args, **kwargs):
+        __tracebackhide__ = True
+        if config.jaxtyping_disable:
+            return thing(*args, **kwargs)
+        with AXES:
+            return call(*args, **kwargs)
+
+    return call_with_axes if axes else call
 
 
-def checks_of(function: Callable) -> tuple[Callable, Callable]:
-    """Two functions that do nothing but refuse: one the wrong arguments, one the wrong result."""
+def checks_of(function: Callable) -> Checks:
+    """Two functions that do nothing but refuse."""
     signature = inspect.signature(function)
     bare = [one.replace(annotation=inspect.Parameter.empty, default=one.default if one.default is one.empty else None)
             for one in signature.parameters.values()]
@@ -76,7 +96,15 @@ def checks_of(function: Callable) -> tuple[Callable, Callable]:
     takes.__annotations__, gives.__annotations__ = hints, {"result": result}
     for one in (takes, gives):
         one.__module__ = function.__module__
-    return beartype(takes), beartype(gives)
+    return Checks(None if all(hint is Any for hint in hints.values()) else beartype(takes),
+                  None if result is Any else beartype(gives), any(map(names_axes, [*hints.values(), result])))
+
+
+def names_axes(hint: Any) -> bool:
+    """Whether an array of jaxtyping stands in an annotation, at any depth; what cannot be looked into counts."""
+    if isinstance(hint, list) or get_args(hint):          # the arguments of a Callable are a list
+        return get_origin(hint) is not Literal and any(map(names_axes, hint if isinstance(hint, list) else get_args(hint)))
+    return hint not in (None, Any, ...) and not (isinstance(hint, type) and not issubclass(hint, AbstractArray))
 
 
 def resolved(hint: Any, function: Callable) -> Any:
