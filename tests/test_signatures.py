@@ -1,6 +1,7 @@
 """The checker of signatures refuses what jaxtyping's own decorator refuses, and nothing else; and the library is under it."""
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -141,6 +142,27 @@ def test_a_dataclass_is_checked_where_it_is_made():
     for cls in (Pair, Named):
         with pytest.raises(TypeCheckError):
             cls(X, LONG)
+
+
+def test_who_wraps_a_dataclass_answers_for_what_it_takes():
+    def by_its_former_name(cls):
+        start = cls.__init__
+
+        @functools.wraps(start)
+        def begin(self, *args, size=None, **named):
+            start(self, *args, **(named if size is None else {"width": size}))
+
+        cls.__init__ = begin
+        return cls
+
+    @checked
+    @by_its_former_name
+    @dataclass
+    class Box:
+        width: int
+        height: int = 2
+
+    assert Box(3) == Box(size=3)
 
 
 def test_nobody_checks_where_types_are_not_looked_at_or_none_are_written():

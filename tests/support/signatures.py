@@ -42,7 +42,7 @@ def checked(thing: Any = None, *, typechecker: Any = None) -> Any:
     if thing is None:
         return checked
     if isinstance(thing, type):
-        if is_dataclass(thing) and getattr(thing.__init__, "__globals__", {}).get("__name__") != __name__:
+        if is_dataclass(thing) and not hasattr(thing.__init__, "__wrapped__"):      # by this, or by who takes other names too
             thing.__init__ = checked(thing.__init__)
         return thing
     if not thing.__annotations__:
