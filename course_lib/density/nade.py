@@ -59,7 +59,7 @@ class NADE(AutoregressiveModel):
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
         self.W = nn.Parameter(torch.randn(n, E, hidden) * n ** -0.5)           # W[i]: the slide's column w_i if E = 1
         self.c = nn.Parameter(torch.zeros(hidden))
-        self.V = nn.Parameter(torch.randn(n, P, hidden) * hidden ** -0.5)      # V[i]: the slide's alpha_i, or A_i
+        self.V = nn.Parameter(torch.randn(n, P, hidden) * hidden ** -0.5)      # V[i]: the slide's alpha_i; A_i with a softmax
         self.b = nn.Parameter(torch.zeros(n * P))                              # of variable i: b[i P : (i + 1) P]
 
     @property

@@ -64,8 +64,8 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
                   generator: torch.Generator | None = None) -> Gaps:
     """Take `number` sentences out of a text. Each leaves one mask; together they are what is to be written.
 
-    by  "independent": those whose own ROUGE-1 F1 with the rest of the text is highest, each against all others
-        "sequential": one after another, each the one with which those taken so far say most of what is left
+    by  "independent": those whose own ROUGE-1 F1 with the rest of the text is highest, each against all others;
+        "sequential": one after another, each the one with which those taken so far say most of what is left;
         "lead": the first ones; "random"
 
     Ties go to the earlier sentence. Slides: "Other models". Paper: Zhang et al. 2020, section 3.1.
