@@ -1,4 +1,4 @@
-"""The ladder: every model of the course on one axis a data set, beside the papers'. benchmarks/ in, book/ladder.md out.
+"""The ladder: the models of the course on one axis a data set, beside the papers'. benchmarks/ in, book/ladder.md out.
 
     python tools/ladder.py            draw the pictures and write the page
     python tools/ladder.py --check    fail if one is stale
@@ -30,10 +30,10 @@ ORDERS = re.compile(r", order \d+$")
 HEAD = """\
 # The ladder
 
-How far each model of the course climbs, on one axis a data set, the best above. A disc is a model of this course, measured
+How far models of the course climb, on one axis a data set, the best above; seven sets have one. A disc is a model of this course, measured
 on the test set by one command, its line one standard error to each side. An open diamond is what a paper, or an author's
 page, reports. Every figure comes from a record or has the address of the text in which it was read: this page is generated
-from both, and a new record is a new rung. Commands, seeds and settings are on the [results page](results.md)."""
+from both, and a new record of such a set is a new rung. Commands, seeds and settings are on the [results page](results.md)."""
 WIDTH, LEFT, RIGHT = 360, 14, 346
 NARROW = "\u00a0±\u00a0"                                             # a figure and its error stay in one line
 

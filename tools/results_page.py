@@ -44,13 +44,14 @@ WAITING = """\
 Runs that are written and tested on small data, and take more hours than anybody had for them so far. Each is one command, which
 goes on where it was if it is stopped; `--device cuda` takes it to a GPU."""
 WORDS = """\
-What the stored vectors of 10,000 English words are worth, and the topics of addresses (chapter 10); rows of symbols
-written backwards (chapter 12). Lists of words are measured over the words that are among them; intervals are at 95 %."""
+What the stored vectors of 10,000 English words are worth, and the topics of addresses (chapter 10).
+Lists of words are measured over the words that are among them; intervals are at 95 %."""
 USING = """\
 What a trained model's layers hold, which passages are found, and what a passage in front of a reader is worth (chapter 20); what
 a stored BERT is worth on reviews (chapter 18)."""
 SPEED = """\
-CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. Ratios
+CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. *Measured*
+is the median of the ratios of single rounds, and need not be the quotient of two medians. Ratios
 hold across machines better than times do. `make bench` measures all of it; pytorch-made,
 pytorch-generative and nanoGPT, which no package index has, where the folder PEERS holds their repositories."""
 
