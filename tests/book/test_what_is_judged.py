@@ -34,8 +34,8 @@ def test_figures():
     usual = {one.deadline for one in EXERCISES.values() if not one.trains}
     longer = {one.deadline for one in EXERCISES.values() if one.trains and one.id != "train_translator"}
     longest = EXERCISES["train_translator"].deadline
-    assert (f"{usual.pop():g} seconds for one call, {longer.pop():g} where you train or write a class, {longest:g} for "
-            "`train_translator`") in PAGE and not usual | longer
+    assert (f"{usual.pop():g} seconds for one call, {longer.pop():g} where you train to a score or write a class, "
+            f"{longest:g} for `train_translator`") in PAGE and not usual | longer
     assert f"In a class, {limits.submission:g} seconds for a notebook" in PAGE
     assert f"may take {limits.memory // 10**9} GB above what torch takes, all of an answer's together twice that" in PAGE
     assert worker.SHARE == 2 and f"and {worker.FILES} files and folders" in PAGE
