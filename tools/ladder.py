@@ -30,7 +30,7 @@ ORDERS = re.compile(r", order \d+$")
 HEAD = """\
 # The ladder
 
-How far models of the course climb, on one axis a data set, the best above; seven sets have one. A disc is a model of this course, measured
+How far models of the course climb, on one axis a data set, the best above. Not every data set has one. A disc is a model of this course, measured
 on the test set by one command, its line one standard error to each side. An open diamond is what a paper, or an author's
 page, reports. Every figure comes from a record or has the address of the text in which it was read: this page is generated
 from both, and a new record of such a set is a new rung. Commands, seeds and settings are on the [results page](results.md)."""

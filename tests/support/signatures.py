@@ -71,14 +71,12 @@ def checked(thing: Any = None, *, typechecker: Any = None) -> Any:
         return result
 
     @functools.wraps(thing)
-    def call_with_axes(*args, **kwargs):
+    def within_axes(*args, **kwargs):
         __tracebackhide__ = True
-        if config.jaxtyping_disable:
-            return thing(*args, **kwargs)
         with AXES:
             return call(*args, **kwargs)
 
-    return call_with_axes if axes else call
+    return within_axes if axes else call
 
 
 def checks_of(function: Callable) -> Checks:

@@ -78,7 +78,7 @@ def fresh(value: Any) -> Any:
 def same(one: Any, two: Any, rtol: float = 0.0, atol: float = 0.0) -> bool:
     """Whether two plain values agree; NaN equals NaN. Numbers and scalar tensors are one kind of thing, and so are
     lists and tuples."""
-    if type(one) is type(two):                           # equal to the last bit, as most are: a tenth of the time of bounds
+    if type(one) is type(two):                           # equal to the last bit, as most are: cheaper than bounds
         if type(one) in (str, int, float) and one == two:
             return True
         if type(one) is Tensor and one.dtype == two.dtype and torch.equal(one, two):
