@@ -7,22 +7,15 @@ from pathlib import Path
 
 import pytest
 
-# Before torch is imported, and for every process that a test starts.
 ROOT = Path(__file__).resolve().parent.parent
-OFFLINE = Path(__file__).resolve().parent / "support" / "offline"
-for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ[name] = "1"
-os.environ["TQDM_DISABLE"] = "1"
-os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["PYTHONPATH"] = os.pathsep.join(
-    dict.fromkeys([str(OFFLINE), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]))
 
-from tests.support.offline import netblock  # noqa: E402
+from tests.support import isolated  # noqa: E402
 
-netblock.install()
+isolated.install()
 
 # Shapes in the signatures of the library are checked in every call of every test.
 from tests.support import signatures  # noqa: E402
+from tests.support.offline import netblock  # noqa: E402
 
 signatures.install("course_lib")
 
@@ -37,14 +30,13 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Marks before anything is chosen by them."""
+    """Add the marks that follow from fixtures, before any test is selected by its mark."""
     import torch
 
     gpu, data = torch.cuda.is_available(), os.environ.get("COURSE_DATA")
     for item in items:
-        for fixture, mark in (("site", "site"), ("browser_path", "browser")):
-            if fixture in getattr(item, "fixturenames", ()):
-                item.add_marker(mark)
+        if "browser_path" in getattr(item, "fixturenames", ()):
+            item.add_marker("thorough")
         if item.get_closest_marker("gpu") and not gpu:
             item.add_marker(pytest.mark.skip(reason="needs a CUDA device; this machine has none"))
         if item.get_closest_marker("data") and not data:

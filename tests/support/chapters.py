@@ -1,25 +1,29 @@
-"""What the tests add to nbval: numbers with a tolerance, cells in their order, and the cost of each notebook."""
+"""A pytest plugin for notebooks (`-p tests.support.chapters --nbval`): numbers are compared as numbers, cells run in their
+order, one thread a kernel and without a network, and each notebook's cost is reported and limited."""
 from __future__ import annotations
 
-import os
 import time
 from pathlib import Path
 
 import psutil
+import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
+from tests.support import isolated
 from tests.support.numbers import Output
 from tools import nb
 
 CPU_SECONDS = 60.0
 MEBIBYTES = 2048.0
-NEIGHBOURS = 1.5                      # what runs beside a notebook never made it this many times as long
+
+isolated.install()
 
 
-def install():
-    """Teach nbval's cells; called once, when the tests' configuration is read."""
+def pytest_configure(config):
     if getattr(IPyNbCell, "course", False):
         return
+    config.option.nbval_sanitize_with = (config.option.nbval_sanitize_with
+                                         or str(Path(__file__).parent.parent / "nbval_sanitize.cfg"))
     sanitize, runtest, setup = IPyNbCell.sanitize, IPyNbCell.runtest, IPyNbFile.setup
 
     def start_kernel(self):
@@ -40,11 +44,37 @@ def install():
             cost = kernel_cost(self.parent.kernel.km.provisioner.process.pid)
             cost["wall"] = self.parent.wall
             self.user_properties.append(("chapter", {"name": f"{self.parent.path.parent.name}/{self.parent.path.name}", **cost}))
-            if complaint := over_budget(cost, self.parent.path):
+            if complaint := over_budget(cost):
                 self.raise_cell_error(complaint)
 
     IPyNbFile.setup, IPyNbCell.runtest, IPyNbCell.sanitize = start_kernel, run_and_measure, compare_with_tolerance
     IPyNbCell.course = True
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Undo any shuffling: a notebook's cells run in their order."""
+    result = yield
+    place = {id(item): (str(item.path), item.cell_num) for item in items if isinstance(item, IPyNbCell)}
+    cells = sorted((item for item in items if id(item) in place), key=lambda item: place[id(item)])
+    items[:] = cells + [item for item in items if id(item) not in place]
+    return result
+
+
+def pytest_terminal_summary(terminalreporter):
+    """One line for each notebook, and the sum for each folder."""
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    rows = {value["name"]: value for report in reports for key, value in getattr(report, "user_properties", ())
+            if key == "chapter"}
+    if not rows:
+        return
+    terminalreporter.section("notebooks")
+    for name, cost in sorted(rows.items()):
+        terminalreporter.write_line(f"{name}: {cost['cpu']:.1f} CPU-seconds, {cost['wall']:.1f} s by the clock, "
+                                    f"{cost['peak']:.0f} MiB")
+    for folder in sorted({name.split("/")[0] for name in rows}):
+        total = sum(cost["cpu"] for name, cost in rows.items() if name.startswith(f"{folder}/"))
+        terminalreporter.write_line(f"{folder}/ in all: {total:.1f} CPU-seconds")
 
 
 def kernel_cost(pid: int) -> dict[str, float]:
@@ -60,41 +90,10 @@ def kernel_cost(pid: int) -> dict[str, float]:
     return {"cpu": seconds, "peak": peak}
 
 
-def over_budget(cost: dict[str, float], path: Path) -> str:
-    """The sentence that fails a notebook which takes too long or too much memory; empty if it does not.
-
-    The seconds are those of a machine that does nothing else, and tests on the other core add to them. So where
-    COURSE_MEASURE_AGAIN names a file, what took too long beside others is written into it, to be run once more alone:
-    `make test` does that after the tests, and then nothing is put off.
-    """
-    again = os.environ.get("COURSE_MEASURE_AGAIN")
+def over_budget(cost: dict[str, float]) -> str:
+    """The sentence that fails a notebook which takes too much time or memory; empty if it does not."""
     if cost["peak"] > MEBIBYTES:
         return f"the notebook took {cost['peak']:.0f} MiB of memory; it has {MEBIBYTES:.0f}"
-    if cost["cpu"] <= CPU_SECONDS:
-        return ""
-    if again and cost["cpu"] <= NEIGHBOURS * CPU_SECONDS:
-        with open(again, "a", encoding="utf-8") as file:
-            file.write(f"{path}\n")
-        return ""
-    return f"the notebook took {cost['cpu']:.0f} CPU-seconds; it has {CPU_SECONDS:.0f}"
-
-
-def in_order(items: list) -> list:
-    """Notebooks first, each with its cells in their order (a shuffled notebook means nothing); then what waits for a
-    browser, so that it does not wait alone at the end; then the rest."""
-    cells = [item for item in items if isinstance(item, IPyNbCell)]
-    others = [item for item in items if not isinstance(item, IPyNbCell)]
-    others.sort(key=lambda item: item.get_closest_marker("browser") is None)
-    return sorted(cells, key=lambda cell: (str(cell.path), cell.cell_num)) + others
-
-
-def report(terminal) -> None:
-    """One line a notebook at the end of the run."""
-    reports = [report for reports in terminal.stats.values() for report in reports]
-    rows = {value["name"]: value for report in reports for key, value in getattr(report, "user_properties", ())
-            if key == "chapter"}
-    if rows:
-        terminal.section("notebooks")
-        for name, cost in sorted(rows.items()):
-            terminal.write_line(f"{name}: {cost['cpu']:.1f} CPU-seconds, {cost['wall']:.1f} s by the clock, "
-                                f"{cost['peak']:.0f} MiB")
+    if cost["cpu"] > CPU_SECONDS:
+        return f"the notebook took {cost['cpu']:.0f} CPU-seconds; it has {CPU_SECONDS:.0f}"
+    return ""

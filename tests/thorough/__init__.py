@@ -1,0 +1,1 @@
+"""Tests of the second tier that belong to no single module."""
