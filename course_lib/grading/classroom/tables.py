@@ -46,11 +46,9 @@ def for_spreadsheet(records: Sequence[Graded], marks: Mapping[str, Mark] | None 
     """CSV: a row for each student, with the points, the state and the misconception of each exercise; at the end the mark
     and its reasons, if there are any."""
     names = exercises_of(records)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
-                     *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
-                     "notes", *(("mark", "why") if marks else ())])
+    rows = [["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
+             *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
+             "notes", *(("mark", "why") if marks else ())]]
     for record in records:
         by_name = {report.exercise: report for report in record.reports}
         cells = [record.student, record.file, record.sha256, record.isolation, record.seed, record.earned,
@@ -62,7 +60,15 @@ def for_spreadsheet(records: Sequence[Graded], marks: Mapping[str, Mark] | None 
         if marks:
             mark = marks[record.student]
             cells += [decimal(mark.total), "; ".join(mark.why)]
-        writer.writerow([harmless(cell) for cell in cells])
+        rows.append(cells)
+    return written(rows)
+
+
+def written(rows: Sequence[Sequence[object]]) -> str:
+    """CSV, text in quotes, with no cell that is a formula."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerows([harmless(cell) for cell in row] for row in rows)
     return buffer.getvalue()
 
 
