@@ -283,6 +283,7 @@ def test_copies_count_once_in_every_report_and_are_told(folder, grade):
     assert rows["bo"]["file"] == "1.ipynb; 2.ipynb" and "Handed in more than once" in (folder / "marks/pages/ada.html").read_text()
 
 
+@pytest.mark.thorough
 def test_what_the_shell_makes_of_a_star_gives_the_same_marks(folder, grade):
     marks, _ = everywhere(grade, folder, folder / "class")
     assert everywhere(grade, folder, *sorted((folder / "class").iterdir()))[0] == marks
