@@ -61,21 +61,16 @@ def of_file(notebook: Notebook | None, path: str | os.PathLike) -> tuple[list[Ex
     """What a notebook is judged by where nothing was asked for, and how that was found: all exercises of the chapters
     that its metadata speak of, else of the chapter in its name (nothing is gained by leaving one out), else those of the
     functions that it defines. None for a file that cannot be read and whose name says no chapter."""
-    by_name = of_name(path)
+    named = chapters(one.id for one in of_name(path))
+    declared = chapters(notebook.exercises) if notebook else set()
+    if declared or named:
+        other = f"; its name says {listed(named)}. --chapter decides." if named and named != declared else "."
+        how = f"Judged as {listed(declared)}, as its metadata say{other}" if declared else f"Judged as {listed(named)}, by its name."
+        return [one for number in sorted(declared or named) for one in of_chapter(number)], how
     if notebook is None:
-        return by_name, f"Judged as {chapters(by_name)}, by its name." if by_name else ""
-    own = chapters_of(EXERCISES[one] for one in notebook.exercises if one in EXERCISES)
-    by_metadata = [one for number in sorted(own) for one in of_chapter(number)]
-    if by_metadata and by_name and own != chapters_of(by_name):
-        return by_metadata, (f"Judged as {chapters(by_metadata)}, as its metadata say; its name says {chapters(by_name)}. "
-                             "--chapter decides.")
-    if by_metadata:
-        return by_metadata, f"Judged as {chapters(by_metadata)}, as its metadata say."
-    if by_name:
-        return by_name, f"Judged as {chapters(by_name)}, by its name."
-    known = chapters_of(EXERCISES[name] for name in notebook.names if name in EXERCISES)
-    defined = [one for number in sorted(known) for one in of_chapter(number) if one.id in set(notebook.names)]
-    if defined:
+        return [], ""
+    names = set(notebook.names)
+    if defined := [one for number in sorted(chapters(names)) for one in of_chapter(number) if one.id in names]:
         return defined, ("Neither its metadata nor its name tells the chapter: it was judged by what it defines. --chapter "
                          "decides.")
     return [], NOTHING
@@ -83,22 +78,16 @@ def of_file(notebook: Notebook | None, path: str | os.PathLike) -> tuple[list[Ex
 
 def against(asked: Sequence[Exercise], notebook: Notebook, path: str | os.PathLike) -> str:
     """What there is to say about a notebook that speaks of other chapters than were asked for; nothing as a rule."""
-    wanted = chapters_of(asked)
-    by_name, by_metadata = chapters_of(of_name(path)), chapters_of(
-        EXERCISES[one] for one in notebook.exercises if one in EXERCISES)
-    said = [f"its {what} {'say' if what == 'metadata' else 'says'} {listed(found)}"
-            for what, found in (("metadata", by_metadata), ("name", by_name)) if found and not found & wanted]
+    wanted = {one.chapter for one in asked}
+    said = [f"its {what} {listed(found)}" for what, found in (("metadata say", chapters(notebook.exercises)),
+                                                              ("name says", chapters(one.id for one in of_name(path))))
+            if found and not found & wanted]
     return f"Judged by what was asked for, of {listed(wanted)}; {' and '.join(said)}." if said else ""
 
 
-def chapters_of(exercises: Iterable[Exercise]) -> set[str]:
-    """The numbers of their chapters."""
-    return {one.chapter for one in exercises}
-
-
-def chapters(exercises: Sequence[Exercise]) -> str:
-    """"chapter 13", or "chapters 13 and 14"."""
-    return listed(chapters_of(exercises))
+def chapters(ids: Iterable[str]) -> set[str]:
+    """The numbers of the chapters of these exercises, as far as there are such exercises."""
+    return {EXERCISES[one].chapter for one in ids if one in EXERCISES}
 
 
 def listed(numbers: set[str]) -> str:

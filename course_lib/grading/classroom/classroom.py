@@ -1,4 +1,4 @@
-"""A class: what was graded before, a record of each submission that survives a kill, and who handed in nothing."""
+"""The rows of a class that nobody graded, and the log, from which an interrupted run continues."""
 from __future__ import annotations
 
 import hashlib
@@ -9,14 +9,35 @@ from dataclasses import replace
 from pathlib import Path
 
 from course_lib.grading.bank import EXERCISES
-from course_lib.grading.classroom.asked import NOTHING
+from course_lib.grading.classroom import asked
 from course_lib.grading.classroom.intake import Submission
-from course_lib.grading.classroom.submission import Graded, empty, former_version, identified, printable, version
+from course_lib.grading.classroom.submission import Graded, empty, identified, printable, version
+from course_lib.grading.classroom.tables import exercises_of
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.reading import archives
 from course_lib.grading.reading.files import Unreadable
 
-LEVELS = ("bubblewrap", "limits", "none", "")            # of isolation, the best first; "" is of who handed in nothing
+LEVELS = ("bubblewrap", "limits", "")                    # of isolation, the best first; "" is of who handed in nothing
+
+
+def whole_class(found: Sequence[tuple[Submission, Graded | str]], none: Sequence[str], wanted: Sequence[Exercise] | None,
+                seed: int) -> tuple[list[Graded], list[Graded]]:
+    """One record for each file, of these with their records or with the reason why there is none; and one for each
+    student who handed in nothing. What could not be graded is in every table, and in no log: the next run tries it."""
+    usual = [one.id for one in wanted] if wanted else exercises_of([record for _, record in found
+                                                                    if isinstance(record, Graded)])
+    records = []
+    for item, record in found:
+        own = [EXERCISES[one] for one in usual] if wanted else asked.of_name(item.path) or [EXERCISES[one] for one in usual]
+        if isinstance(record, str):
+            message = f"Not graded: {record}. The same command tries again."
+            record = Graded(item.student, "", seed=seed, notes=[printable(message)],
+                            reports=[empty(one, "not_graded", message) for one in own])
+        elif not record.reports and record.notes:        # it does not say what it is: a 0 for each exercise
+            state = "missing" if asked.NOTHING in record.notes else "unreadable"
+            record = replace(record, reports=[empty(one, state, record.notes[0]) for one in own])
+        records.append(replace(record, file=printable(item.path)))       # the log may know it by another path
+    return records, [absent(student, usual, seed) for student in none]
 
 
 def absent(student: str, exercises: Sequence[str], seed: int) -> Graded:
@@ -27,34 +48,16 @@ def absent(student: str, exercises: Sequence[str], seed: int) -> Graded:
                   reports=[empty(exercise, "missing", message) for exercise in chosen])
 
 
-def not_graded(submission: Submission, reason: str, exercises: Sequence[str], seed: int) -> Graded:
-    """The row of a submission whose judging failed or was interrupted: it is in every table, and in no ledger, so that
-    the next run judges it."""
-    message = f"Not graded: {reason}. The same command tries again."
-    return Graded(submission.student, printable(submission.path), seed=seed, notes=[printable(message)],
-                  reports=[empty(EXERCISES[one], "not_graded", message) for one in exercises])
-
-
-def of_the_set(record: Graded, exercises: Sequence[str]) -> Graded:
-    """The record; of a file that could not be read, or holds nothing, and does not say what it is, with a 0 for each of
-    these exercises."""
-    if record.reports or not record.notes:
-        return record
-    state = "missing" if NOTHING in record.notes else "unreadable"
-    return replace(record, reports=[empty(EXERCISES[one], state, record.notes[0]) for one in exercises])
-
-
 class Ledger:
-    """A file of JSON lines, one for each submission graded, in the order in which they were done.
+    """The log: JSON lines, one for each submission graded, in the order in which they were done.
 
-    A line counts for the same student, place, content, checks and isolation. Each is on the disk before the next is begun; of
-    a last line that a kill cut short, nothing is kept.
+    A line counts for the same student, path, content, checks and isolation. Each is on the disk before the next is begun,
+    and a last line that was cut short is removed. Logs of several shards may be concatenated.
     """
 
     def __init__(self, path: str | None):
         self.path, self.file = path, None
-        self.done: dict[tuple[str, ...], Graded] = {}
-        self.files: set[tuple[str, ...]] = set()
+        self.done: dict[tuple[str, ...], dict[tuple[str, ...], Graded]] = {}      # by file, then by checks and level
         if path is None:
             return
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -66,58 +69,48 @@ class Ledger:
         self.file.truncate(len(whole))
         for line in whole.splitlines():
             try:
-                record = json.loads(line)
-                self.keep(key_of(record), Graded.from_dict(record))
+                self.keep(json.loads(line))
             except (ValueError, KeyError, TypeError):
                 continue                                 # no line of ours; it stays, and counts for nothing
 
-    def keep(self, key: tuple[str, ...], graded: Graded) -> None:
-        """Know this record by its key, and its file by the part of the key that it has before it is parsed."""
-        self.done[key] = graded
-        self.files.add(key[:3])
+    def keep(self, line: dict) -> None:
+        """Know the record of this line."""
+        file, judged = key_of(line)
+        self.done.setdefault(file, {})[judged] = Graded.from_dict(line)
+
+    @property
+    def seed(self) -> int | None:
+        """The seed of the first record; None if there is none."""
+        return next((record.seed for records in self.done.values() for record in records.values()), None)
 
     def find(self, submission: Submission, exercises: Sequence[Exercise] | None = None, isolated: bool = False
              ) -> Graded | None:
-        """The record of this very submission, judged by these exercises, if it was graded; with `isolated`, in
-        bubblewrap's sandbox."""
+        """The record of this very submission, judged by these exercises, made at the best level that there is one of;
+        with `isolated`, in bubblewrap's sandbox."""
         try:
             digest = hashlib.sha256(archives.read(submission.path)).hexdigest()
         except Unreadable:
             digest = ""
-        if (submission.student, os.path.abspath(submission.path), digest) not in self.files:
+        records = self.done.get((submission.student, os.path.abspath(submission.path), digest))
+        if records is None:
             return None                                  # new here: nothing of it is parsed to find that out
         if exercises is None:
             *_, exercises = identified(submission.path)
-        return self.kept(submission.student, submission.path, digest, exercises, LEVELS[:1] if isolated else LEVELS)
-
-    def kept(self, student: str, path: str, digest: str, exercises: Sequence[Exercise], levels: Sequence[str]
-             ) -> Graded | None:
-        """The record of these, made at the first of these levels of isolation that there is one of, by the checks as
-        they are, before or after their files moved."""
-        place = os.path.abspath(path) if path else ""
-        return next((found for level in levels for checks in (version(exercises), former_version(exercises))
-                     if (found := self.done.get((student, place, digest, checks, level)))), None)
+        checks = version(exercises)
+        return next((records[checks, level] for level in (LEVELS[:1] if isolated else LEVELS) if (checks, level) in records), None)
 
     def add(self, graded: Graded, path: str) -> None:
         """Write one line for this submission, unless it is there already."""
         if self.file is None:
             return
-        record = {"student": graded.student, "path": os.path.abspath(path) if path else "", **graded.to_dict()}
-        judged_by = [EXERCISES[report.exercise] for report in graded.reports]
-        if key_of(record) in self.done or self.kept(graded.student, path, graded.sha256, judged_by,
-                                                       [graded.isolation]):
+        line = {"student": graded.student, "path": os.path.abspath(path) if path else "", **graded.to_dict()}
+        file, judged = key_of(line)
+        if judged in self.done.get(file, ()):
             return
-        self.keep(key_of(record), graded)
-        self.file.write(json.dumps(record).encode() + b"\n")
+        self.keep(line)
+        self.file.write(json.dumps(line).encode() + b"\n")
         self.file.flush()
         os.fsync(self.file.fileno())
-
-    def note(self, line: dict) -> None:
-        """Write a line about the run itself, which no submission is found by."""
-        if self.file is not None:
-            self.file.write(json.dumps(line).encode() + b"\n")
-            self.file.flush()
-            os.fsync(self.file.fileno())
 
     def close(self) -> None:
         """Let go of the file."""
@@ -125,9 +118,9 @@ class Ledger:
             self.file.close()
 
 
-def key_of(record: dict) -> tuple[str, str, str, str, str]:
-    """What a line is found by: student, path, digest of the file, version of the checks, level of isolation."""
-    return record["student"], record["path"], record["sha256"], record["checks"], record["isolation"]
+def key_of(line: dict) -> tuple[tuple[str, str, str], tuple[str, str]]:
+    """What a line is found by: student, path and digest of the file; version of the checks and level of isolation."""
+    return (line["student"], line["path"], line["sha256"]), (line["checks"], line["isolation"])
 
 
 def lock(file, path: str) -> None:
@@ -140,8 +133,3 @@ def lock(file, path: str) -> None:
         pass
     except OSError:
         raise RuntimeError(f"another run is writing to {path}; give each shard a file of its own") from None
-
-
-def share(items: Sequence, shard: tuple[int, int]) -> list:
-    """The part of `items` that shard (i, n) grades, i from 1: every n-th."""
-    return list(items[shard[0] - 1::shard[1]])

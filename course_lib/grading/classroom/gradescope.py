@@ -4,7 +4,7 @@ Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-fo
 """
 from __future__ import annotations
 
-from course_lib.grading.classroom.marking import Mark, decimal
+from course_lib.grading.classroom.marks import Mark, decimal
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.judge.report import Report
 

@@ -18,12 +18,11 @@ from course_lib.grading.classroom.submission import printable
 from course_lib.grading.reading import archives
 from course_lib.grading.reading.archives import is_archive, without_suffix
 from course_lib.grading.reading.files import Unreadable
-from course_lib.grading.reading.percent import is_percent
 
 MOODLE = re.compile(r"^(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
 CANVAS = re.compile(r"^(?P<name>[^\W_]+)(?:_LATE)?_(?P<number>\d{3,})_(?P<file>\d{3,})_.")
-OURS = ("__MACOSX", "__pycache__", "node_modules")        # folders that no student made
-KINDS = "a notebook (.ipynb), a script in cells (.py with lines # %%), or a zip or tar file of these"
+OURS = ("__MACOSX", "__pycache__", "node_modules", "site-packages")      # folders that no student made
+KINDS = "a notebook (.ipynb), a script (.py), or a zip or tar file of these"
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def common(paths: Sequence[str]) -> str:
 def below(paths: Sequence[str], root: str) -> tuple[list[Found], list[Found]]:
     """The files at these paths and below them: those that are or may hold notebooks, and the others, in order."""
     found = {one.path: (one, kind) for path in sorted(set(map(os.path.abspath, paths)))
-             for one, kind in walk(path, root, named=True)}
+             for one, kind in walk(path, root)}
     files = [found[path] for path in sorted(found)]
     if is_archive(root):
         files = without_top(root, files)
@@ -121,9 +120,8 @@ def shown(path: str, paths: Sequence[str]) -> str:
     return path if any(map(os.path.isabs, paths)) else os.path.relpath(path)
 
 
-def walk(path: str, root: str, named: bool = False) -> Iterator[tuple[Found, bool]]:
-    """The files at and below a path, and whether each is a notebook or may hold one; empty folders with the others.
-    `named` on the command line, a script need not have cells."""
+def walk(path: str, root: str) -> Iterator[tuple[Found, bool]]:
+    """The files at and below a path, and whether each is a notebook or may hold one; empty folders with the others."""
     names = Path(os.path.relpath(path, root)).parts if path != root else ()
     inside = archives.parted(path)
     if inside and (inside[1] or is_archive(path)):
@@ -135,7 +133,7 @@ def walk(path: str, root: str, named: bool = False) -> Iterator[tuple[Found, boo
         for entry in entries:
             yield from walk(os.path.join(path, entry), root)
     else:
-        yield Found(names, path), is_notebook(path) or is_archive(path) or named and path.lower().endswith(".py")
+        yield Found(names, path), is_notebook(path) or is_archive(path)
 
 
 def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[tuple[Found, bool]]:
@@ -157,6 +155,8 @@ def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[tuple[Found, boo
                 yield Found(parts, place), is_notebook(place)
         return
     notebooks = [place for _, place in inside if is_notebook(place)]
+    if len(notebooks) > archives.MOST:                   # with a whole library of scripts beside them, perhaps
+        notebooks = [place for place in notebooks if not place.lower().endswith(".py")]
     if not notebooks or len(notebooks) > archives.MOST:
         yield Found(names, path), True                   # to be told that it cannot be read
     else:
@@ -164,13 +164,8 @@ def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[tuple[Found, boo
 
 
 def is_notebook(path: str) -> bool:
-    """Whether the file is a notebook by its name, or a script in cells."""
-    if not path.lower().endswith(".py"):
-        return path.lower().endswith(".ipynb")
-    try:
-        return is_percent(archives.read(path))
-    except Unreadable:
-        return False
+    """Whether the file is a notebook or a script by its name."""
+    return path.lower().endswith((".ipynb", ".py"))
 
 
 def without_top(root: str, found: Sequence[tuple[Found, bool]]) -> list[tuple[Found, bool]]:

@@ -9,26 +9,35 @@ import multiprocessing
 import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from multiprocessing.connection import wait
 
 from course_lib.grading.bank import EXERCISES
 from course_lib.grading.classroom.intake import Submission
 from course_lib.grading.classroom.submission import Graded, grade_file
-from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
 
 TRIES = 2
 
 
-def grade_all(items: Sequence[Submission], seed: int, workers: list[Worker], limits: Limits = Limits(),
-              exercises: Sequence[Exercise] | None = None) -> Iterator[tuple[Submission, Graded | str]]:
-    """Each submission with its record, or with the reason why it has none, in the order in which they are done.
+@dataclass(frozen=True)
+class Task:
+    """What is the same for all submissions. ids: of the exercises that were asked for; None for those of its chapter."""
 
-    Judged by `exercises`, or by those of its chapter. With one worker in this process, with more in as many others.
-    """
+    seed: int
+    ids: Sequence[str] | None = None
+    limits: Limits = Limits()
+
+
+def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) -> Iterator[tuple[Submission, Graded | str]]:
+    """Each submission with its record, or with the reason why it has none, in the order in which they are done. With one
+    worker in this process, with more in as many others."""
+    for spare in workers[max(1, len(items)):]:
+        spare.close()
+    workers = workers[:max(1, len(items))]
     if len(workers) == 1:
         for item in items:
-            yield item, grade_with(workers[0], item, seed, limits, exercises)
+            yield item, grade_with(workers[0], item, task)
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     waiting, tries, busy = deque(items), {}, {}
@@ -39,17 +48,14 @@ def grade_all(items: Sequence[Submission], seed: int, workers: list[Worker], lim
         others = [pipe for pipe, *_ in busy.values()] if forked else []
         others += [one.control for one in workers if forked and one is not worker and one.control is not None]
         process = context.Process(target=run_judge, daemon=True,
-                                  args=(theirs, [mine, *others], forked, worker.level, worker.require, seed, limits,
-                                        [one.id for one in exercises] if exercises else None))
+                                  args=(theirs, [mine, *others], forked, worker.level, worker.require, task))
         process.start()
         theirs.close()
         worker.abandon()                                 # it is the judge's now
         busy[process.sentinel] = mine, process, None
 
-    for worker in workers[:max(1, len(items))]:
+    for worker in workers:
         start_judge(worker)
-    for worker in workers[max(1, len(items)):]:
-        worker.close()
     try:
         while busy:
             for sentinel, (pipe, process, item) in list(busy.items()):
@@ -63,9 +69,7 @@ def grade_all(items: Sequence[Submission], seed: int, workers: list[Worker], lim
                     process.join(10)
                     process.kill()
                     del busy[sentinel]
-            if not busy:
-                break
-            ready = wait([pipe for pipe, *_ in busy.values()])
+            ready = wait([pipe for pipe, *_ in busy.values()]) if busy else ()
             for sentinel, (pipe, process, item) in list(busy.items()):
                 if pipe not in ready:
                     continue
@@ -83,23 +87,22 @@ def grade_all(items: Sequence[Submission], seed: int, workers: list[Worker], lim
                 busy[sentinel] = pipe, process, None
                 yield item, Graded.from_dict(result) if isinstance(result, dict) else result
     finally:
-        for pipe, process, _ in busy.values():
+        for _, process, _ in busy.values():
             process.kill()
 
 
-def grade_with(worker: Worker, item: Submission, seed: int, limits: Limits, exercises: Sequence[Exercise] | None
-               ) -> Graded | str:
+def grade_with(worker: Worker, item: Submission, task: Task) -> Graded | str:
     """The record of one submission; a worker that has gone is started once more."""
+    exercises = [EXERCISES[one] for one in task.ids] if task.ids else None
     for _ in range(TRIES):
         try:
-            return grade_file(item.path, worker, seed, item.student, limits, exercises)
+            return grade_file(item.path, worker, task.seed, item.student, task.limits, exercises)
         except NoSandbox as problem:
             reason = str(problem)
     return reason
 
 
-def run_judge(pipe, others, worker: Worker | None, level: str, require: bool, seed: int, limits: Limits,
-              ids: Sequence[str] | None) -> None:
+def run_judge(pipe, others, worker: Worker | None, level: str, require: bool, task: Task) -> None:
     """A judge's life: a submission comes, its record goes."""
     if sys.platform == "linux":
         import ctypes
@@ -112,12 +115,11 @@ def run_judge(pipe, others, worker: Worker | None, level: str, require: bool, se
     import torch
 
     torch.set_num_threads(1)
-    exercises = [EXERCISES[one] for one in ids] if ids else None
     with worker or Worker(require, level) as mine:
         while True:
             try:
                 item = pipe.recv()
             except (EOFError, KeyboardInterrupt):
                 return
-            result = grade_with(mine, item, seed, limits, exercises)
+            result = grade_with(mine, item, task)
             pipe.send(result.to_dict() if isinstance(result, Graded) else result)

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from course_lib.grading.bank import EXERCISES
-from course_lib.grading.classroom.marking import Mark, decimal
+from course_lib.grading.classroom.marks import Mark, decimal
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.judge.report import STATES, Report
 
@@ -63,8 +63,7 @@ def header(*names: str) -> str:
 
 def about(record: Graded) -> str:
     """The HTML of what was judged, and how."""
-    level = {"bubblewrap": "in a sandbox (bubblewrap)", "limits": "without isolation, under limits only",
-             "none": "without isolation"}
+    level = {"bubblewrap": "in a sandbox (bubblewrap)", "limits": "without isolation, under limits only"}
     how = ", ".join(level.get(one, one) for one in record.isolation.split("; "))
     files = record.file if "; " in record.file else Path(record.file).name
     lines = [f"<p>File: {escape(files)}. Judged {how}, with seed {record.seed}.</p>\n" if record.file else ""]
@@ -72,7 +71,7 @@ def about(record: Graded) -> str:
 
 
 def about_mark(mark: Mark) -> str:
-    """The HTML of a mark: what it is, and each sentence on lateness and on what was decided."""
+    """The HTML of a mark: what it is, and the reasons of an instructor's own marks."""
     reasons = "".join(f"<li>{escape(one)}</li>\n" for one in mark.why)
     return f"<p>Mark: <strong>{decimal(mark.total):g}</strong></p>\n" + (f"<ul>\n{reasons}</ul>\n" if reasons else "")
 

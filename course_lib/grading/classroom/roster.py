@@ -4,8 +4,8 @@ from __future__ import annotations
 import csv
 import io
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from course_lib.grading.classroom.submission import printable
@@ -31,12 +31,25 @@ class Person:
     short: frozenset[str] = frozenset()                   # the name in letters and digits alone, as Canvas writes it
 
 
+@dataclass
 class Roster:
-    """The students of a class. Empty, it knows nobody."""
+    """The students of a class; empty, it knows nobody. `header` and `rows` are the table as it was read, and `owners` the
+    student of each row, None for a row of none."""
 
-    def __init__(self, people: Sequence[Person] = ()):
-        self.people = list(people)
-        self.students = [one.student for one in people]
+    people: list[Person] = field(default_factory=list)
+    header: list[str] = field(default_factory=list)
+    rows: list[list[str]] = field(default_factory=list)
+    owners: list[str | None] = field(default_factory=list)
+
+    @property
+    def students(self) -> list[str]:
+        """Their names, as every report has them."""
+        return [one.student for one in self.people]
+
+    def column(self, *names: str) -> int | None:
+        """The place of the first of these columns, by its name in small letters."""
+        small = [cell.strip().casefold() for cell in self.header]
+        return next((small.index(name) for name in names if name in small), None)
 
     def __bool__(self) -> bool:
         return bool(self.people)
@@ -83,29 +96,32 @@ def read_roster(path: str) -> Roster:
     """The students: one a line, or CSV with a column that says who they are. Raises ValueError if there is none, or one
     twice, or if it has several columns and none that is known."""
     try:
-        rows, column = table(Path(path).read_text("utf-8-sig"))
+        text = Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8 text; in a spreadsheet, save it as CSV in UTF-8") from None
+    header, rows, column = table(text)
     if not column and any(len(row) > 1 for row in rows):
         raise ValueError(f"{path} has several columns, and its first line names none that is known. Call one student; "
                          "the tables that Moodle and Canvas write are read as they are")
-    people = [person(row, column) for row in rows]
-    people = [one for one in people if one.student and folded(one.student) != "points possible"]
+    found = [person([cell.strip() for cell in row], column) for row in rows]
+    real = [bool(one.student) and folded(one.student) != "points possible" for one in found]
+    people = told_apart([one for one, is_one in zip(found, real, strict=True) if is_one], path)
     if not people:
         raise ValueError(f"{path} names no student; write one a line, or a column called student")
-    return Roster(told_apart(people, path))
+    names = iter(people)
+    return Roster(people, header, rows, [next(names).student if is_one else None for is_one in real])
 
 
-def table(text: str) -> tuple[list[list[str]], dict[str, int]]:
-    """The rows of a CSV table below its header, and the place of each known column; no column if there is no header."""
-    best: tuple[list[list[str]], dict[str, int]] = ([], {})
+def table(text: str) -> tuple[list[str], list[list[str]], dict[str, int]]:
+    """The header of a CSV table, the rows below it, and the place of each known column; without a known column there is
+    no header."""
+    best: tuple[list[str], list[list[str]], dict[str, int]] = ([], [], {})
     for separator in ",;\t":
-        rows = [[cell.strip() for cell in row] for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator)]
-        rows = [row for row in rows if any(row)]
-        header = [cell.casefold() for cell in rows[0]] if rows else []
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(map(str.strip, row))]
+        header = [cell.strip().casefold() for cell in rows[0]] if rows else []
         found = {name: header.index(name) for name in KNOWN if name in header}
-        if separator == "," or len(found) > max(1, len(best[1])):
-            best = (rows[1:] if found else rows), found
+        if separator == "," or len(found) > max(1, len(best[2])):
+            best = (rows[0], rows[1:], found) if found else ([], rows, found)
     return best
 
 
@@ -130,9 +146,8 @@ def person(row: list[str], column: dict[str, int]) -> Person:
                   frozenset(map(letters, names)) - {""})
 
 
-def told_apart(people: Iterable[Person], path: str) -> list[Person]:
+def told_apart(people: Sequence[Person], path: str) -> list[Person]:
     """The people, those of the same name with what else they are known by. Raises ValueError if nothing tells them apart."""
-    people = list(people)
     found, twice = [], set()
     for one in people:
         same = [other for other in people if folded(other.student) == folded(one.student)]

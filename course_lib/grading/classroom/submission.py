@@ -9,11 +9,10 @@ import hashlib
 import os
 import time
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from course_lib.grading.bank.former_versions import FORMER_VERSIONS
 from course_lib.grading.classroom import asked
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.judge.bounds import Overworked, within
@@ -185,16 +184,5 @@ def printable(text: str, lines: bool = False) -> str:
 
 
 def version(exercises: Sequence[Exercise]) -> str:
-    """Changes when a check does."""
-    return digest((one.id, one.version) for one in exercises)
-
-
-def former_version(exercises: Sequence[Exercise]) -> str:
-    """The `version` that records made before the bank's files moved have for the same checks."""
-    return digest((one.id, before if one.version == now else one.version) for one in exercises
-                  for now, before in [FORMER_VERSIONS.get(one.id, ("", ""))])
-
-
-def digest(versions: Iterable[tuple[str, str]]) -> str:
-    """Twelve hexadecimal digits that change with any exercise's version."""
-    return hashlib.sha256(" ".join(f"{name}:{one}" for name, one in versions).encode()).hexdigest()[:12]
+    """Twelve hexadecimal digits that change when a check of these exercises does."""
+    return hashlib.sha256(" ".join(f"{one.id}:{one.version}" for one in exercises).encode()).hexdigest()[:12]

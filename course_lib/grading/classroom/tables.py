@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 
-from course_lib.grading.classroom.marking import Mark, decimal
+from course_lib.grading.classroom.marks import Mark, decimal
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.judge.report import STATES
 
@@ -43,14 +43,12 @@ def cut(text: str) -> str:
 
 
 def for_spreadsheet(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None) -> str:
-    """CSV: a row for each student, with the points, the state and the misconception of each exercise; at the end the mark,
-    if there are any, with the days late and the reasons."""
+    """CSV: a row for each student, with the points, the state and the misconception of each exercise; at the end the mark
+    and its reasons, if there are any."""
     names = exercises_of(records)
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow(["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
-                     *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
-                     "notes", *(("mark", "late days", "why") if marks else ())])
+    rows = [["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
+             *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
+             "notes", *(("mark", "why") if marks else ())]]
     for record in records:
         by_name = {report.exercise: report for report in record.reports}
         cells = [record.student, record.file, record.sha256, record.isolation, record.seed, record.earned,
@@ -61,8 +59,16 @@ def for_spreadsheet(records: Sequence[Graded], marks: Mapping[str, Mark] | None 
         cells.append(" ".join(record.notes))
         if marks:
             mark = marks[record.student]
-            cells += [decimal(mark.total), mark.late, "; ".join(mark.why)]
-        writer.writerow([harmless(cell) for cell in cells])
+            cells += [decimal(mark.total), "; ".join(mark.why)]
+        rows.append(cells)
+    return written(rows)
+
+
+def written(rows: Sequence[Sequence[object]]) -> str:
+    """CSV, text in quotes, with no cell that is a formula."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    writer.writerows([harmless(cell) for cell in row] for row in rows)
     return buffer.getvalue()
 
 

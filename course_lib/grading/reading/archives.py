@@ -1,15 +1,14 @@
 """Notebooks inside zip and tar files, read where they are: nothing is unpacked to the disk.
 
-A path goes on inside an archive, `class.zip/ada/hw.zip/hw.ipynb`: an archive may hold others. Whoever made it chose its
-names and sizes, so it is read in a process of its own, within bounds, and a name that leads out of it makes it unreadable.
+A path continues inside an archive, `class.zip/ada/hw.zip/hw.ipynb`: the archive of a class may hold those of students.
+Its author chose its names and sizes, so it is read in a process of its own, within bounds, and a name that leads out of it
+makes it unreadable.
 """
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
-import lzma
 import os
 import stat
 import tarfile
@@ -22,13 +21,11 @@ from course_lib.grading.reading import files
 from course_lib.grading.reading.bounded import apart
 from course_lib.grading.reading.files import Unreadable, read_file, sized
 
-SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
 ENTRIES = 20_000            # of an archive
 TOTAL = 2_000_000_000       # bytes of all that is in it
 INNER = 100_000_000         # bytes of an archive in an archive
-DEPTH = 3                   # archives in one another
 MOST = 100                  # notebooks in one student's archive
-COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
 def is_archive(name: str) -> bool:
@@ -58,7 +55,7 @@ def read(path: str | os.PathLike) -> bytes:
         return read_file(path)
     archive, inner = found
     if not inner or is_archive(inner[-1]):
-        count = sum(name.lower().endswith(".ipynb") for name in members(path))      # or says what is wrong with it
+        count = sum(name.lower().endswith((".ipynb", ".py")) for name in members(path))      # or says what is wrong with it
         raise Unreadable(f"The archive holds {count} notebooks; {MOST} are read at most. Hand in the one that counts." if count
                          else "The archive holds no notebook. Hand in the notebook itself.")
     return sized(apart(lambda: opened(archive, inner)), f"The file has more than {files.BYTES / 1e6:.0f} MB. Clear the "
@@ -82,36 +79,34 @@ def opened(archive: str, inner: Sequence[str]) -> bytes | list[str]:
     """What the way `inner` leads to: the content of a file, the names in an archive. Raises Unreadable."""
     try:
         with open(archive, "rb") as file:
-            return follow(file, tuple(inner), 1)
+            return follow(file, tuple(inner))
     except Unreadable:
         raise
     except (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, tarfile.TarError,
-            zlib.error, lzma.LZMAError) as problem:
+            zlib.error) as problem:
         locked = isinstance(problem, RuntimeError) and "password" in str(problem)
         raise Unreadable("The archive asks for a password. Hand in the notebook itself." if locked else
                          "The archive cannot be read: it is damaged, or of another kind than its name says. Hand in the "
                          "notebook itself.") from None
 
 
-def follow(file, inner: tuple[str, ...], depth: int) -> bytes | list[str]:
+def follow(file, inner: tuple[str, ...], outermost: bool = True) -> bytes | list[str]:
     """As `opened`, from an open archive."""
-    if depth > DEPTH:
-        raise Unreadable(f"More than {DEPTH} archives lie in one another. Hand in the notebook itself.")
     names = []
     for name, content in entries(file):
-        parts = tuple(name.split("/"))
         names.append(name)
-        if not inner or inner[:len(parts)] != parts:
+        parts = tuple(name.split("/"))
+        if inner[:len(parts)] != parts:
             continue
-        is_last = len(parts) == len(inner)
-        if not is_archive(name):
-            if is_last:
-                return content(files.BYTES + 1)
-            continue
-        data = content(INNER + 1)
-        if len(data) > INNER:
-            raise Unreadable(f"An archive in an archive has more than {INNER / 1e6:.0f} MB. Hand in the notebook itself.")
-        return follow(io.BytesIO(data), inner[len(parts):], depth + 1)
+        if parts == inner and not is_archive(name):
+            return content(files.BYTES + 1)
+        if is_archive(name):
+            if not outermost:
+                raise Unreadable("It is an archive in an archive in an archive. Hand in the notebook itself.")
+            data = content(INNER + 1)
+            if len(data) > INNER:
+                raise Unreadable(f"An archive in an archive has more than {INNER / 1e6:.0f} MB. Hand in the notebook itself.")
+            return follow(io.BytesIO(data), inner[len(parts):], outermost=False)
     if inner:
         raise Unreadable("There is no notebook of this name in the archive. Hand in the notebook itself.")
     return names
@@ -119,10 +114,10 @@ def follow(file, inner: tuple[str, ...], depth: int) -> bytes | list[str]:
 
 def entries(file) -> Iterator[tuple[str, Callable[[int], bytes]]]:
     """The files of an archive: the name of each, and what reads so many bytes of it. Links are passed over."""
-    head = file.read(6)
+    head = file.read(2)
     file.seek(0)
     count = total = 0
-    for name, size, content in (in_zip(file) if head.startswith(b"PK") else in_tar(file, head)):
+    for name, size, content in (in_zip(file) if head == b"PK" else in_tar(gzip.open(file) if head == b"\x1f\x8b" else file)):
         count, total = count + 1, total + size
         if count > ENTRIES or total > TOTAL:
             raise Unreadable(f"The archive holds more than {ENTRIES} files or {TOTAL / 1e9:.0f} GB. Hand in the notebook "
@@ -144,12 +139,9 @@ def in_zip(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
             yield one.filename, one.file_size, content
 
 
-def in_tar(file, head: bytes) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
+def in_tar(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
     """The files of a tar file, in one pass."""
-    file.seek(0)
-    way = next((way for magic, way in COMPRESSED.items() if head.startswith(magic)), None)
-    plain = Metered(way(file) if way else file)
-    with tarfile.open(fileobj=plain, mode="r|") as archive:
+    with tarfile.open(fileobj=Metered(file), mode="r|") as archive:
         for one in archive:
             if one.isfile():
                 yield one.name, one.size, lambda limit, one=one: archive.extractfile(one).read(limit)

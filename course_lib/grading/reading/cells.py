@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from course_lib.grading.reading.imports import allowed, modernized
+from course_lib.grading.reading.imports import allowed
 
 OPAQUE = {"bash", "cd", "html", "javascript", "js", "latex", "markdown", "perl", "ruby", "script", "sh", "svg", "sx",
           "system", "writefile", "%writefile"}   # cell magics whose cell is no Python
@@ -51,9 +51,8 @@ def statements(source: str, cell: int) -> tuple[list[Statement], bool]:
             source = without_magics(source)
             tree = to_tree(source)
         lines = Lines(source, tree.body)
-        nodes = [one for node in lines.nodes for one in modernized(node)]
-        return ([one for node in nodes if binds_names(node) and (one := statement(node, lines, cell))],
-                any(works(one) for one in flat(nodes)))
+        return ([one for node in tree.body if binds_names(node) and (one := statement(node, lines, cell))],
+                any(works(one) for one in flat(tree.body)))
 
 
 class Lines:
@@ -61,7 +60,7 @@ class Lines:
     be one line of a thousand statements."""
 
     def __init__(self, source: str, nodes: list[ast.stmt]):
-        self.lines, self.nodes = re.split(r"\r\n|\r|\n", source), nodes
+        self.lines = re.split(r"\r\n|\r|\n", source)
         self.indents = [len(line) - len(line.lstrip()) for line in self.lines]
         self.shared = {node.lineno for node in nodes if not self.first(node)}    # something stands before a statement
 

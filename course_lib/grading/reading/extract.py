@@ -13,7 +13,6 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from course_lib.grading.reading import percent
 from course_lib.grading.reading.cells import Statement, statements
 from course_lib.grading.reading.files import Unreadable
 
@@ -107,14 +106,16 @@ def foreign_letters(found: str, name: str) -> list[tuple[str, str]]:
 
 
 def parse(data: bytes, name: str = "") -> Notebook:
-    """The notebook in `data`, the content of a file of this `name`; of a script (.py) its cells. Raises Unreadable if
+    """The notebook in `data`, the content of a file of this `name`; a script (.py) is one cell. Raises Unreadable if
     there is none."""
-    if name.lower().endswith(".py"):
-        return of_cells(percent.cells(data), [])
     try:
-        found = json.loads(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise Unreadable("The file is not UTF-8 text. Save it again in Jupyter and hand in that file.") from None
+        raise Unreadable("The file is not UTF-8 text. Save it again as UTF-8 and hand in that file.") from None
+    if name.lower().endswith(".py"):
+        return of_cells([{"cell_type": "code", "source": text}], [])
+    try:
+        found = json.loads(text)
     except (RecursionError, MemoryError):
         raise Unreadable("The file is nested too deeply for a notebook. Save it again in Jupyter.") from None
     except ValueError as problem:

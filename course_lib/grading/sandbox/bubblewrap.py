@@ -20,12 +20,10 @@ SCRATCH = "/scratch"                     # what an answer may write to; /tmp is 
 
 
 def environment(home: str) -> dict[str, str]:
-    """Nothing of the caller's, but what Windows cannot start a process without. torch.compile gives back the function that
-    it is given: there is no compiler in the sandbox, and what a function computes is the same."""
-    kept = {name: os.environ[name] for name in ("SYSTEMROOT", "SystemRoot") if name in os.environ}
+    """Nothing of the caller's. torch.compile returns the function that it is given: there is no compiler in the sandbox, and
+    what a function computes is the same."""
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
-    return {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TORCHDYNAMO_DISABLE": "1",
-            **threads, **kept}
+    return {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TORCHDYNAMO_DISABLE": "1", **threads}
 
 
 def search_path(isolated: bool) -> list[str]:

@@ -1,15 +1,13 @@
 """Where a learner's code runs: in bubblewrap's namespaces if they can be had, else under the system's limits alone.
 
-The level "bubblewrap" is the one for marks. The other two are for a learner's own machine: "limits" (memory,
-processor, files, processes, time) on Linux and macOS, "none" (time) elsewhere. This file imports no torch, so that a
-worker can be started before that.
+The level "bubblewrap" is the one for marks. The other, "limits" (memory, processor, files, processes, time) on Linux and
+macOS, is for a learner's own machine. This file imports no torch, so that a worker can be started before that.
 """
 from __future__ import annotations
 
 import contextlib
 import json
 import os
-import secrets
 import shutil
 import signal
 import socket
@@ -48,8 +46,8 @@ class NoSandbox(RuntimeError):
 
 
 class Worker:
-    """One worker and, at any time, one child of it. `level` is "bubblewrap", "limits" or "none"; `why` says why it is
-    not bubblewrap."""
+    """One worker and, at any time, one child of it. `level` is "bubblewrap" or "limits"; `why` says why it is not
+    bubblewrap."""
 
     def __init__(self, require: bool = False, level: str | None = None):
         self.require, self.why, self.child = require, "", None
@@ -73,8 +71,6 @@ class Worker:
     def launch(self) -> None:
         """Start the worker, without waiting for it to import torch."""
         self.ready = False
-        if self.level == "none":
-            return
         closed()
         self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
         if self.level == "limits":
@@ -93,7 +89,7 @@ class Worker:
 
     def wait_ready(self) -> None:
         """Wait until the worker has imported torch. Where bubblewrap cannot make its namespaces, go on without."""
-        if self.ready or self.level == "none":
+        if self.ready:
             return
         hello = self.line(STARTUP)
         if hello is None and self.level == "bubblewrap" and self.proc:
@@ -153,8 +149,6 @@ class Worker:
         all its children. Raises NoSandbox if the worker has gone; the next start begins a new one."""
         self.end()
         self.stopped = ""
-        if self.level == "none":
-            return self.start_alone()
         if self.ready and self.gone():
             self.close()
             raise NoSandbox("the worker has gone")
@@ -179,14 +173,6 @@ class Worker:
         if self.child is None:
             return None
         child, self.child = self.child, None
-        if self.level == "none":
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(wait)
-            status = child.poll()
-            child.kill()
-            child.wait()
-            shutil.rmtree(self.home, ignore_errors=True)
-            return status
         try:
             reply = self.request({"do": "end", "pid": child, "wait": wait}, seconds=ENDING)
         except NoSandbox:
@@ -197,30 +183,8 @@ class Worker:
             self.close()
         return reply["status"]
 
-    def start_alone(self) -> socket.socket:
-        """Without fork: a process for each exercise, reached over the loopback."""
-        self.home = tempfile.mkdtemp(prefix="grading-")
-        token = secrets.token_bytes(32)
-        plan = {"path": search_path(False)}
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            plan["port"] = server.getsockname()[1]
-            self.child = subprocess.Popen(
-                [sys.executable, "-I", "-B", program(False), json.dumps(plan)], cwd=self.home,
-                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment(self.home))
-            self.child.stdin.write(token)
-            self.child.stdin.close()
-            server.settimeout(STARTUP)
-            while True:
-                connection, _ = server.accept()
-                connection.settimeout(STARTUP)
-                if secrets.compare_digest(connection.recv(32), token):
-                    return connection
-                connection.close()
-
     def close(self) -> None:
         """Stop the worker; all that lives in it ends with it."""
-        if self.level == "none":
-            self.end()
         self.child = None
         if self.control is not None:
             self.control.close()
@@ -259,7 +223,8 @@ def closed() -> None:
 
 
 def best() -> str:
-    """The highest level that this system may offer."""
-    if sys.platform == "linux" and shutil.which("bwrap"):
-        return "bubblewrap"
-    return "limits" if hasattr(os, "fork") and hasattr(socket, "send_fds") else "none"
+    """The highest level that this system may offer. Raises NoSandbox where there is none."""
+    if not (hasattr(os, "fork") and hasattr(socket, "send_fds")):
+        raise NoSandbox(f"submissions are graded on Linux and macOS; this is {sys.platform}. Use the container of "
+                        "tools/Containerfile. check in a notebook works here")
+    return "bubblewrap" if sys.platform == "linux" and shutil.which("bwrap") else "limits"

@@ -3,8 +3,6 @@ import pytest
 
 from tests.grading.submissions import LOGLIK, TABLE, graded
 
-pytestmark = pytest.mark.slow
-
 STUB = "def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError\n"
 
 

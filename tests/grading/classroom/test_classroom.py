@@ -9,15 +9,13 @@ import pytest
 
 from course_lib.grading import __main__
 from course_lib.grading.classroom import judges
-from course_lib.grading.classroom.classroom import Ledger, absent, share
+from course_lib.grading.classroom.classroom import Ledger, absent
 from course_lib.grading.classroom.intake import Submission
-from course_lib.grading.classroom.judges import grade_all
+from course_lib.grading.classroom.judges import Task, grade_all
 from course_lib.grading.classroom.submission import Graded, grade_file
 from course_lib.grading.sandbox import sandbox
 from course_lib.grading.sandbox.sandbox import Worker
 from tests.grading.submissions import ASKED, IDS, LOGLIK, TABLE, notebook, save
-
-pytestmark = pytest.mark.slow
 
 
 def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
@@ -28,11 +26,6 @@ def test_who_hands_in_nothing_gets_a_0_with_its_reason():
     record = absent("bo", ["conditional_table"], 1)
     assert (record.earned, record.possible, record.score) == (0, 5, 0)
     assert record.reports[0].state == "missing" and "No notebook of this student" in record.reports[0].message
-
-
-def test_shards_share_all_and_overlap_nowhere():
-    parts = [share(list(range(11)), (i, 3)) for i in (1, 2, 3)]
-    assert sorted(sum(parts, [])) == list(range(11)) and max(map(len, parts)) - min(map(len, parts)) <= 1
 
 
 def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
@@ -102,11 +95,12 @@ def test_a_record_comes_back_from_json_as_it_was(tmp_path, worker):
     assert Graded.from_dict(json.loads(json.dumps(record.to_dict()))) == record
 
 
+@pytest.mark.thorough
 def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
     wrong = LOGLIK.replace("p, 1 - p", "1 - p, p")
     paths = [save(tmp_path / f"s{i}.ipynb", notebook(wrong if i % 3 else LOGLIK, TABLE)) for i in range(6)]
     items = [Submission(path.stem, str(path)) for path in paths]
-    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()], exercises=ASKED)}
+    found = {item.student: record for item, record in grade_all(items, Task(7, IDS), [Worker(), Worker()])}
     assert len(found) == 6
     for i in range(6):
         record = found[f"s{i}"]
@@ -115,6 +109,7 @@ def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
         assert record.reports[0].misconception == ("swapped" if i % 3 else None)
 
 
+@pytest.mark.thorough
 def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_path, monkeypatch):
     paths = hand_in(tmp_path, *(f"s{i}.ipynb" for i in range(4)))
     items = [Submission(path.stem, str(path)) for path in paths]
@@ -130,7 +125,7 @@ def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_p
         return real(worker, item, *rest)
 
     monkeypatch.setattr(judges, "grade_with", fragile)
-    found = {item.student: record for item, record in grade_all(items, 7, [Worker(), Worker()], exercises=ASKED)}
+    found = {item.student: record for item, record in grade_all(items, Task(7, IDS), [Worker(), Worker()])}
     assert {name: record if isinstance(record, str) else record.score for name, record in found.items()} == {
         "s0": 1, "s1": 1, "s2": "the judge stopped (exit code 9)", "s3": 1}
 
@@ -152,6 +147,7 @@ def wait_until_free(out) -> None:
             time.sleep(0.01)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, worker, monkeypatch, capsys, jobs):
     """Nothing is lost, nothing doubled; what it had started is gone."""

@@ -13,7 +13,6 @@ from course_lib.grading.reading import archives
 from tests.grading.submissions import LOGLIK, notebook, save
 
 NOTEBOOK = json.dumps(notebook(LOGLIK)).encode()
-SCRIPT = "# %%\nimport torch\n# %% [markdown]\n# text\n# %%\nx = 1\n"
 
 
 def hand_in(folder, *names, content=NOTEBOOK):
@@ -90,7 +89,7 @@ def test_a_path_is_shown_as_it_was_given(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("make", [lambda folder: None, lambda folder: folder.mkdir(), lambda folder: save(folder, "x"),
-                                  lambda folder: save(folder / "bo/essay.txt", "x"), lambda folder: save(folder / "x.py", "x = 1")])
+                                  lambda folder: save(folder / "bo/essay.txt", "x")])
 def test_a_path_without_a_notebook_is_an_error(tmp_path, make):
     make(tmp_path / "class")
     with pytest.raises(ValueError, match="there is no|no notebook in"):
@@ -120,7 +119,7 @@ def test_a_class_one_folder_further_down_is_not_one_student(tmp_path):
     with pytest.raises(ValueError, match="lie in one folder of it, class") as problem:
         collect([str(tmp_path)])
     assert str(tmp_path / "class") in str(problem.value)
-    assert students(tmp_path, tmp_path, Roster(roster_of(tmp_path / "x", "ada\nbo\n").people)) == {
+    assert students(tmp_path, tmp_path, roster_of(tmp_path / "x", "ada\nbo\n")) == {
         "class/ada/hw.ipynb": "ada", "class/bo/hw.ipynb": "bo"}
 
 
@@ -149,11 +148,9 @@ def test_links_are_handed_in_and_not_followed(tmp_path):
     assert "way/ada.ipynb" in students(tmp_path / "way", tmp_path)
 
 
-def test_scripts_in_cells_are_notebooks(tmp_path):
-    hand_in(tmp_path, "ada/hw.py", content=SCRIPT.encode())
-    hand_in(tmp_path, "ada/helper.py", "bo/hw.py", content=b"x = 1\n")
-    assert students(tmp_path, tmp_path) == {"ada/hw.py": "ada", "bo": "bo"}
-    assert students([tmp_path / "ada/hw.py", tmp_path / "bo/hw.py"], tmp_path) == {"ada/hw.py": "ada", "bo/hw.py": "bo"}
+def test_scripts_are_submissions(tmp_path):
+    hand_in(tmp_path, "ada/hw.py", "bo/hw.ipynb", "bo/helper.py", "bo/env/site-packages/x.py", content=b"x = 1\n")
+    assert students(tmp_path, tmp_path) == {"ada/hw.py": "ada", "bo/hw.ipynb": "bo", "bo/helper.py": "bo"}
 
 
 # archives
@@ -176,7 +173,7 @@ def test_a_folder_packed_as_it_stood(tmp_path):
 
 
 def test_what_is_in_a_students_archive_is_that_students(tmp_path):
-    zipped(tmp_path / "class/ada.zip", "bo/hw.ipynb", "cy.ipynb", ("deep.py", SCRIPT.encode()), ("plain.py", b"x = 1"))
+    zipped(tmp_path / "class/ada.zip", "bo/hw.ipynb", "cy.ipynb", ("deep.py", b"x = 1"))
     zipped(tmp_path / "class/bo/hw.zip", "hw.ipynb")
     hand_in(tmp_path, "class/cy/hw.ipynb")
     names = roster_of(tmp_path, "ada\nbo\ncy\n")
@@ -205,7 +202,7 @@ def test_a_students_archive_that_holds_nothing_is_that_students_zero(tmp_path, c
 def test_an_archive_of_very_many_notebooks_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "MOST", 3)
     zipped(tmp_path / "ada.zip", *(f"{i}.ipynb" for i in range(4)))
-    zipped(tmp_path / "bo.zip", *(f"{i}.ipynb" for i in range(3)))
+    zipped(tmp_path / "bo.zip", *(f"{i}.ipynb" for i in range(3)), *(f"{i}.py" for i in range(9)))
     assert sorted(students(tmp_path, tmp_path)) == ["ada.zip", "bo.zip/0.ipynb", "bo.zip/1.ipynb", "bo.zip/2.ipynb"]
 
 

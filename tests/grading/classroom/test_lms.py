@@ -1,20 +1,19 @@
-"""Marks on the way back into Moodle, Canvas and nbgrader: the platform's own columns as they were, and the marks in theirs."""
-import argparse
+"""Marks on the way back into Moodle and Canvas: the platform's own columns as they were, and the marks in theirs."""
 import csv
 import io
 from fractions import Fraction
 
 import pytest
 
-from course_lib.grading.classroom.lms import canvas, check, moodle, nbgrader, read_sheet
-from course_lib.grading.classroom.marking import Mark
+from course_lib.grading.classroom.lms import canvas, check, moodle
+from course_lib.grading.classroom.marks import Mark
 from course_lib.grading.classroom.roster import read_roster
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.judge.report import Report
 from tests.grading.classroom.test_intake import CANVAS, MOODLE, SHEET
 from tests.grading.submissions import save
 
-ONE, LEAKS = "bernoulli_chain_loglik", "find_leaks"
+ONE = "bernoulli_chain_loglik"
 WORKSHEET = ('Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed","Last modified (grade)",'
              '"Feedback comments"\n'
              '"Participant 501","Mo Lee",mo@uni.org,"Submitted for grading",,100.00,Yes,-,\n'
@@ -31,14 +30,14 @@ def rows(text):
 
 
 def sheet(tmp_path, text):
-    return read_sheet(str(save(tmp_path / "roster.csv", text)))
+    return read_roster(str(save(tmp_path / "roster.csv", text)))
 
 
 @pytest.mark.parametrize("text", [MOODLE, SHEET, CANVAS, WORKSHEET, "student;id\nada;1\nbo;2\n"])
 def test_a_sheet_names_the_students_that_the_roster_names(tmp_path, text):
     found = sheet(tmp_path, text)
-    assert [one for one in found.students if one] == read_roster(str(tmp_path / "roster.csv")).students
-    assert len(found.rows) == len(found.students) == text.count("\n") - 1
+    assert [one for one in found.owners if one] == found.students
+    assert len(found.rows) == len(found.owners) == text.count("\n") - 1
 
 
 def test_moodles_worksheet_gets_grade_and_comments_on_its_scale(tmp_path):
@@ -69,26 +68,10 @@ def test_canvas_keeps_who_is_who_and_the_scale_of_the_assignment(tmp_path):
     assert list(found[0])[-1] == "Chapter 1" and [row["Chapter 1"] for row in found] == ["6", "3", "", ""]
 
 
-def test_nbgraders_columns():
-    both = Graded("ada", "a", reports=[Report(ONE, "right", 6, 6), Report(LEAKS, "wrong_value", 2, 5)])
-    mark = Mark({ONE: Fraction(3), LEAKS: Fraction(2)}, Fraction(1), 1, ("late",))
-    first, second = rows(nbgrader([both], {"ada": mark}))
-    assert (first["assignment"], first["student_id"], first["raw_score"], first["late_submission_penalty"], first["score"],
-            first["max_score"]) == ("01-chain-rule", "ada", "6", "3", "3", "6")
-    assert (second["assignment"], second["score"], second["max_score"]) == ("03-fvsbn", "3", "5")
-    assert [row["score"] for row in rows(nbgrader([both], {}))] == ["6", "2"]
-    for added, scores in ((-1, ["3", "1"]), (-4, ["1", "0"]), (-9, ["0", "0"])):         # the rows sum to the mark
-        mark = Mark({ONE: Fraction(3), LEAKS: Fraction(2)}, Fraction(added), 0, ("taken off",))
-        found = [row["score"] for row in rows(nbgrader([both], {"ada": mark}))]
-        assert found == scores and sum(map(int, found)) == mark.total
-
-
 @pytest.mark.parametrize("option, text, words", [
     ("moodle", None, "needs --roster"), ("canvas", None, "needs --roster"), ("moodle", "student\nada\n", "participants or its grading"),
     ("canvas", MOODLE, "has First name, Surname"), ("moodle", "ada\nbo\n", "has no header")])
 def test_a_roster_of_another_kind_stops_it(tmp_path, option, text, words):
-    roster = str(save(tmp_path / "roster.csv", text)) if text else None
-    args = argparse.Namespace(**{"moodle": None, "canvas": None, "roster": roster, option: "out.csv"})
-    with pytest.raises(ValueError, match=f"--{option}|has no header") as problem:
-        check(args)
+    with pytest.raises(ValueError, match=f"--{option}") as problem:
+        check(option, sheet(tmp_path, text) if text else None)
     assert words in str(problem.value)

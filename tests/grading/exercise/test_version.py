@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import importlib
-import json
 import linecache
 import sys
 
@@ -10,11 +9,8 @@ import pytest
 
 from course_lib.grading.bank import EXERCISES
 from course_lib.grading.bank.former_versions import FORMER_VERSIONS
-from course_lib.grading.classroom.classroom import Ledger, Submission, absent
-from course_lib.grading.classroom.submission import former_version, grade_file
-from course_lib.grading.classroom.submission import version as version_of
 from course_lib.grading.exercise import version
-from tests.grading.submissions import ASKED, IDS, LOGLIK, TABLE, notebook, save
+from tests.grading.submissions import save
 
 FILES = {
     "draws.py": "def bit():\n    return 1\n",
@@ -97,21 +93,3 @@ def test_the_former_version_is_of_the_exercise_as_it_is(id):
     now, before = FORMER_VERSIONS[id]
     assert EXERCISES[id].version == now, f"{id} has changed: delete its line from bank/former_versions.py"
     assert before != now and len(before) == 12
-
-
-def test_a_record_made_before_the_files_moved_counts_until_the_check_changes(tmp_path, worker, monkeypatch):
-    ada = save(tmp_path / "ada.ipynb", notebook(LOGLIK, TABLE))
-    monkeypatch.setitem(FORMER_VERSIONS, IDS[0], (ASKED[0].version, "before-0"))
-    monkeypatch.setitem(FORMER_VERSIONS, IDS[1], (ASKED[1].version, "before-1"))
-    lines = [{"path": str(ada), **grade_file(ada, worker, 3, "ada", exercises=ASKED).to_dict()},
-             {"path": "", **absent("bo", IDS, 3).to_dict()}]
-    out = save(tmp_path / "out.jsonl", "".join(
-        json.dumps({**line, "checks": former_version(ASKED)}) + "\n" for line in lines))
-    assert former_version(ASKED) != version_of(ASKED)
-    ledger = Ledger(str(out))
-    assert ledger.find(Submission("ada", str(ada)), ASKED).score == 1
-    ledger.add(absent("bo", IDS, 3), "")                                  # who handed in nothing is there already
-    monkeypatch.setattr("course_lib.grading.exercise.exercise.Exercise.version", "another")
-    assert ledger.find(Submission("ada", str(ada)), ASKED) is None
-    ledger.close()
-    assert len(out.read_text().splitlines()) == 2

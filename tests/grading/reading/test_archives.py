@@ -32,8 +32,7 @@ def tarred(path, names, mode="w"):
 PACKS = {"x.zip": lambda path, names: zipped(path, names=names),
          "x.ZIP": lambda path, names: zipped(path, names=names, compression=zipfile.ZIP_DEFLATED),
          "x.tar": tarred, "x.tar.gz": lambda path, names: tarred(path, names, "w:gz"),
-         "x.tgz": lambda path, names: tarred(path, names, "w:gz"), "x.tar.bz2": lambda path, names: tarred(path, names, "w:bz2"),
-         "x.tar.xz": lambda path, names: tarred(path, names, "w:xz")}
+         "x.tgz": lambda path, names: tarred(path, names, "w:gz")}
 
 
 @pytest.mark.parametrize("name", PACKS)
@@ -47,16 +46,12 @@ def test_a_member_is_read_where_it_is(tmp_path, name):
 
 
 def test_an_archive_in_an_archive_and_no_further_than_that(tmp_path):
-    inner = {"hw.ipynb": b"deep"}
-    for depth in range(1, archives.DEPTH + 2):
-        path = zipped(tmp_path / f"{depth}.zip", names=inner)
-        way = path.joinpath(*(f"{i}.zip" for i in reversed(range(1, depth))), "hw.ipynb")
-        if depth <= archives.DEPTH:
-            assert read(way) == b"deep"
-        else:
-            with pytest.raises(Unreadable, match="lie in one another"):
-                read(way)
-        inner = {path.name: path.read_bytes()}
+    one = zipped(tmp_path / "one.zip", names={"hw.ipynb": b"deep"})
+    two = zipped(tmp_path / "two.zip", names={"one.zip": one.read_bytes()})
+    three = zipped(tmp_path / "three.zip", names={"two.zip": two.read_bytes()})
+    assert read(two / "one.zip/hw.ipynb") == b"deep" and members(two / "one.zip") == ["hw.ipynb"]
+    with pytest.raises(Unreadable, match="an archive in an archive in an archive"):
+        read(three / "two.zip/one.zip/hw.ipynb")
 
 
 def test_a_tar_with_a_zip_at_its_end_is_a_tar(tmp_path):
@@ -128,7 +123,7 @@ def test_more_than_it_says_is_not_read_out_of_a_zip(tmp_path):
 
 @pytest.mark.parametrize("name, data, words", [
     ("x.zip", b"PK\x03\x04" + b"x" * 99, "cannot be read"), ("x.zip", b"hello", "cannot be read"), ("x.tar", b"hello", "cannot be read"),
-    ("x.tar.gz", b"\x1f\x8b" + b"x" * 99, "cannot be read"), ("x.tar.xz", b"\xfd7zXZ\x00" + b"x" * 99, "cannot be read"),
+    ("x.tar.gz", b"\x1f\x8b" + b"x" * 99, "cannot be read"), ("x.tar.gz", b"\xfd7zXZ\x00" + b"x" * 99, "cannot be read"),
     ("x.tar.gz", gzip.compress(b"hello" * 500, mtime=0)[:-20], "cannot be read"), ("x.zip", b"", "cannot be read")])
 def test_damaged_archives_are_unreadable(tmp_path, name, data, words):
     (tmp_path / name).write_bytes(data)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from course_lib.grading.reading import bounded, cells, extract, files, imports
+from course_lib.grading.reading import bounded, cells, extract, files
 from course_lib.grading.reading.extract import Entangled, parse
 from course_lib.grading.reading.files import Unreadable, read_file
 from course_lib.grading.sandbox.inside.worker import children
@@ -105,40 +105,6 @@ def test_the_graders_own_imports_are_left_out_of_blocks_too():
         "if math:\n    import json\nelse:\n\n    def f():\n        from course_lib.grading import check"]
 
 
-MOVED = {"text.decoding": "decoding", "text": "words", "text.NGram": "counting.NGram",
-         "model.Translation": "model.Transformer", "deep.inner": "top.shallow"}
-TRIES = "def f():\n    try:\n        import nowhere\n    except ImportError:\n        import {} as t\n    finally:\n        pass"
-
-
-@pytest.mark.parametrize("before, after", [
-    ("from text.decoding import greedy", "from decoding import greedy"),
-    ("from text.decoding import greedy as g, beam", "from decoding import greedy as g\nfrom decoding import beam"),
-    ("from text import NGram, pad", "from counting import NGram\nfrom words import pad"),
-    ("from model import Translation", "from model import Transformer as Translation"),
-    ("from model import Translation as T, GPT", "from model import Transformer as T\nfrom model import GPT"),
-    ("from text import *", "from words import *"),
-    ("from deep import inner", "from top import shallow as inner"),
-    ("import text.decoding as d, math", "import decoding as d, math"),
-    ("import text.decoding", "import text.decoding"),
-    ("from . import text", ""),
-    ("from math import pi  # as it stands", "from math import pi  # as it stands"),
-    ("def f():\n    if True:\n        from text import NGram  # a note\n    return NGram",
-     "def f():\n    if True:\n        from counting import NGram\n    return NGram"),
-    (TRIES.format("text"), TRIES.format("words")),
-    ("def f(x):\n    # a note\n    return  x", "def f(x):\n    # a note\n    return  x")])
-def test_imports_from_former_places_are_read_from_todays(monkeypatch, before, after):
-    monkeypatch.setattr(imports, "today", MOVED.get)
-    found = [one.text for one in read(before).statements]
-    assert [line for text in found for line in text.splitlines()] == after.splitlines()
-
-
-def test_an_answer_that_imports_from_a_former_place_runs(monkeypatch):
-    monkeypatch.setattr(imports, "today", {"maths.root": "math.sqrt", "jason": "json"}.get)
-    found = read("from maths import root\nimport jason as j",
-                 "def f(x):\n    from jason import dumps\n    return dumps(root(x)), j")
-    assert run(found, "f")(4) == ("2.0", json)
-
-
 def test_imports_with_a_star_are_kept_for_all():
     found = read("from math import *", "def f():\n    return sqrt(4)")
     assert run(found, "f")() == 2
@@ -234,6 +200,15 @@ def test_files_that_are_no_files_are_unreadable(tmp_path, monkeypatch):
 
 def test_a_notebook_with_a_byte_order_mark_is_read():
     assert parse(b"\xef\xbb\xbf" + json.dumps(notebook("f = 1")).encode()).names == ["f"]
+
+
+def test_a_script_is_one_cell():
+    script = "import math\n\n\ndef f(x):\n    return math.sqrt(x)\n"
+    found = parse(b"\xef\xbb\xbf" + script.replace("\n", "\r\n").encode(), "hw.py")
+    assert run(found, "f")(4) == 2 and bounded.read(script.encode(), "x.zip/HW.PY").names == ["f"]
+    assert list(parse(b"def f(:\n    pass\n", "hw.py").broken) == [1]
+    with pytest.raises(Unreadable, match="UTF-8"):
+        parse("x = 'é'".encode("latin-1"), "hw.py")
 
 
 def test_a_statement_that_shares_its_line_is_taken_without_its_neighbours():

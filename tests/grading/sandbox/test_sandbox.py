@@ -455,15 +455,11 @@ def test_where_namespaces_are_forbidden_it_goes_on_without_and_says_so(tmp_path,
         one.wait_ready()
 
 
-def test_a_system_without_fork_and_namespaces_grades_without_isolation(tmp_path, monkeypatch):
+def test_a_system_without_fork_is_told_of_the_container(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "platform", "win32")
     monkeypatch.delattr(sandbox.os, "fork")
-    assert sandbox.best() == "none"
-    with Worker() as one:
-        hang = "def conditional_table(joint, i):\n    while True:\n        pass"
-        result = graded(tmp_path, one, LOGLIK, hang, exercises=quick(deadline=1), limits=SHORT)
-    assert [report.state for report in result.reports] == ["right", "timeout"]
-    assert result.isolation == "none" and "bubblewrap needs Linux; this is win32" in one.why
+    with pytest.raises(NoSandbox, match="this is win32. Use the container of tools/Containerfile"):
+        Worker()
 
 
 def test_macos_has_limits(monkeypatch):

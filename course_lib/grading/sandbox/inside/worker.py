@@ -28,8 +28,7 @@ SHARE = 2                       # times the memory of one process that they may 
 
 
 def main(plan: dict) -> None:
-    """plan: fd (the control socket) or port (and a token on stdin: one child, this process), path (of modules),
-    isolated (whether every other process here is this worker's)."""
+    """plan: fd (the control socket), path (of modules), isolated (whether every other process here is this worker's)."""
     sys.path[:] = plan["path"]
     from course_lib.grading.sandbox.inside.confine import prctl
 
@@ -38,12 +37,9 @@ def main(plan: dict) -> None:
     from course_lib.grading.sandbox.inside.ground import keep_to_the_ground
 
     keep_to_the_ground()
-    if "fd" in plan:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)     # in bubblewrap it is process 1: no signal without a handler
-        control = socket.socket(fileno=plan["fd"])
-        control.send(b"hello\n")
-    else:
-        token = sys.stdin.buffer.read(32)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)         # in bubblewrap it is process 1: no signal without a handler
+    control = socket.socket(fileno=plan["fd"])
+    control.send(b"hello\n")
     gc.disable()                                         # what is imported stays: nothing of it is garbage
     import torch
 
@@ -53,11 +49,6 @@ def main(plan: dict) -> None:
     gc.freeze()
     gc.enable()
     torch.set_num_threads(1)
-    if "fd" not in plan:
-        connection = socket.create_connection(("127.0.0.1", plan["port"]))
-        connection.sendall(token)
-        serve_one(connection)
-        return
     control.send(b"ready\n")
     Parent(control, plan["isolated"]).serve()
 
@@ -209,13 +200,6 @@ def children() -> list[int]:
     with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
         return [int(one) for one in file.read().split()]
     return []
-
-
-def serve_one(connection: socket.socket) -> None:
-    """Serve one child's worth of questions in this process: on a system that cannot fork."""
-    sys.stdin = open(os.devnull)
-    sys.stdout = sys.stderr = open(os.devnull, "w")
-    answer(connection)
 
 
 def answer(connection: socket.socket) -> None:

@@ -1,0 +1,100 @@
+"""An instructor's own marks, and what changed since an earlier run: against marks that are worked out by hand."""
+import csv
+import io
+import json
+
+import pytest
+
+from course_lib.grading.classroom.gradescope import results
+from course_lib.grading.classroom.marks import apply_marks, read_marks
+from course_lib.grading.classroom.page import page
+from course_lib.grading.classroom.since import changes, read
+from course_lib.grading.classroom.submission import Graded
+from course_lib.grading.classroom.tables import for_spreadsheet
+from course_lib.grading.judge.report import Report
+from tests.grading.submissions import save
+
+pytest.importorskip("tomllib")
+ONE, TWO = "bernoulli_chain_loglik", "conditional_table"       # 6 and 5 points
+
+
+def record(student="ada", one=4, two=5, **more):
+    return Graded(student, "a", reports=[Report(ONE, "right" if one == 6 else "wrong_value", one, 6), Report(TWO, "right", two, 5)],
+                  **{"sha256": "1", "checks": "c", "isolation": "bubblewrap", "seed": 1, **more})
+
+
+def entries(tmp_path, text, students=("ada", "bo")):
+    return read_marks(str(save(tmp_path / "marks.toml", text)), students)
+
+
+def test_an_entry_replaces_the_points_of_an_exercise_or_adds_to_the_mark(tmp_path):
+    given = entries(tmp_path, f"""
+[[mark]]
+student = "ada"
+exercise = "{ONE}"
+points = 5.5
+reason = "the statement was unclear"
+[[mark]]
+student = "ada"
+add = -1
+reason = "no name on it"
+[[mark]]
+student = "bo"
+add = -20
+reason = "handed in by somebody else"
+""")
+    found = apply_marks([record(), record("bo"), record("cy")], given)
+    assert found["ada"].points == {ONE: 5.5, TWO: 5} and found["ada"].total == 9.5
+    assert found["ada"].why == (f"{ONE}: 5.5 instead of 4 (the statement was unclear)", "-1 points (no name on it)")
+    assert found["bo"].total == 0 and found["cy"].total == 9 and found["cy"].why == ()          # never below 0
+    assert apply_marks([record()], [])["ada"].total == 9
+
+
+@pytest.mark.parametrize("text, words", [
+    ('student = "ada"\nadd = 1', "has no reason"), ('student = "adda"\nadd = 1\nreason = "x"', "did you mean ada"),
+    ('student = "ada"\nreason = "x"', "needs exercise and points, or add"),
+    (f'student = "ada"\nreason = "x"\nadd = 1\npoints = 2\nexercise = "{ONE}"', "and not both"),
+    ('student = "ada"\nreason = "x"\npoints = 2', "needs exercise"),
+    (f'student = "ada"\nreason = "x"\nexercise = "{ONE}"\npoints = 7', "0 to 6"),
+    ('student = "ada"\nreason = "x"\nexercise = "find_leak"\npoints = 2', "did you mean find_leaks"),
+    ('student = "ada"\nreason = "x"\nadd = "1"', "expected a number"), ('student = "ada"\nreason = "x"\nadd = true', "expected a number"),
+    ('student = "ada"\nreason = "x"\nadd = inf', "expected a number"), ('student = "ada"\nreasons = "x"\nadd = 1', "did you mean reason"),
+    ('student = "ada"\nreason = "x"\ndeadline = 2026-11-25', "expected student, reason")])
+def test_an_entry_that_is_not_understood_stops_it(tmp_path, text, words):
+    with pytest.raises(ValueError, match="entry 1 of .*marks.toml") as problem:
+        entries(tmp_path, f"[[mark]]\n{text}\n")
+    assert words in str(problem.value)
+
+
+@pytest.mark.parametrize("text, words", [("[[mark", "is not TOML"), ("[marks]\n", "expected entries"), ("mark = 3", "expected entries")])
+def test_a_file_of_something_else_stops_it(tmp_path, text, words):
+    with pytest.raises(ValueError, match=words):
+        entries(tmp_path, text)
+
+
+def test_every_report_has_the_mark_and_its_reasons(tmp_path):
+    one, other = record(), record("bo")
+    found = apply_marks([one, other], entries(tmp_path, '[[mark]]\nstudent = "ada"\nadd = 0.2\nreason = "<b>"\n'))
+    rows = list(csv.DictReader(io.StringIO(for_spreadsheet([one, other], found))))
+    assert [(row["mark"], row["why"]) for row in rows] == [("9.2", "'+0.2 points (<b>)"), ("9", "")]
+    assert "Mark: <strong>9.2</strong>" in page(one, found["ada"]) and "points (&lt;b&gt;)" in page(one, found["ada"])
+    assert results(one, found["ada"])["score"] == 9.2 and "+0.2 points" in results(one, found["ada"])["output"]
+    assert "mark" not in for_spreadsheet([one]) and "Mark:" not in page(one) and results(one)["score"] == 9
+
+
+def test_what_changed_and_why(tmp_path):
+    def run(*records, mark=None):
+        return [one.to_dict() | ({"mark": {"mark": mark, "why": ["+1 points (typo)"]}} if mark else {}) for one in records]
+
+    before = run(record(one=2))
+    assert changes(before, before) == []
+    assert changes(before, run(record(one=6, sha256="2", seed=9), mark=12)) == [
+        f"ada: {ONE} 2 -> 6: right instead of wrong value: another file, another seed", "ada: mark 7 -> 12; +1 points (typo)"]
+    assert "wrong value: other checks" in changes(before, run(record(one=6, checks="d")))[0]
+    assert changes(before, run(record("bo"))) == ["ada: no longer in the class", "bo: new in the class"]
+    [line, _] = changes(before, run(Graded("ada", "a", reports=[Report(ONE, "wrong_value", 2, 6)], sha256="1", checks="c")))
+    assert line.startswith(f"ada: {TWO} 5 -> None: not graded instead of right")
+    assert read(str(save(tmp_path / "old.json", json.dumps(before)))) == before
+    for text in ("{", "[1]", '{"a": 1}', '[{"student": "ada"}]'):
+        with pytest.raises(ValueError, match="holds no marks"):
+            read(str(save(tmp_path / "bad.json", text)))
