@@ -62,7 +62,7 @@ def gone(pages: Path) -> list[str]:
 def test_every_name_that_a_page_lists_is_one_of_its_module(tmp_path):
     assert not gone(ROOT / "book" / "api")
     (tmp_path / "page.md").write_text("```{eval-rst}\n.. automodule:: course_lib.grading.judge.dependence\n"
-                                      "   :members: depends_on, dependence\n```\n")
+                                      "   :members: repeated, dependence\n```\n")
     assert gone(tmp_path) == ["course_lib.grading.judge.dependence.dependence"]
 
 
