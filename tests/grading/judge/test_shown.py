@@ -93,7 +93,6 @@ def test_in_ipython_the_cell_is_named(capsys):
     assert f"(cell In[{number}])" in out and "\n    return x[9, 9]\n" in out, out
 
 
-@pytest.mark.thorough
 def test_the_line_comes_out_of_the_sandbox_as_bounded_text(tmp_path, worker):
     helper = "def half(x):\n    # of the columns\n    return x[:, 99]" + " + 0" * 100
     cell = "import torch\n\ndef bernoulli_chain_loglik(x, p):\n    return half(p) + '\\x1b[31m'"
@@ -106,7 +105,6 @@ def test_the_line_comes_out_of_the_sandbox_as_bounded_text(tmp_path, worker):
     assert second.state == "right"
 
 
-@pytest.mark.thorough
 def test_text_from_the_sandbox_holds_no_command_for_a_terminal(tmp_path, worker):
     cell = "import torch, linecache\n\ndef bernoulli_chain_loglik(x, p):\n    linecache.getline = lambda *_: '\\x1b[31m' * 99\n    raise ValueError"
     report = graded(tmp_path, worker, cell, TABLE, exercises=quick()).reports[0]
