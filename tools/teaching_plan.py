@@ -1,16 +1,13 @@
-"""The teaching plan of thirteen weeks: book/teaching-plan.md, from the chapters, the slides, the exercises; and what
-`next_exercise` knows of it, course_lib/grading/before.json.
+"""The teaching plan of thirteen weeks: book/teaching-plan.md, from the chapters, the slides, the exercises.
 
-    python tools/teaching_plan.py            write both
-    python tools/teaching_plan.py --check    fail if one is stale, or the plan and the chapters contradict each other
+    python tools/teaching_plan.py            write the page
+    python tools/teaching_plan.py --check    fail if it is stale, or the plan and the chapters contradict each other
 
-The weeks and what a chapter needs before it stand in book/chapters.toml, the sections that teach a point in
-book/slide-map.tsv; minutes come from tools/reading.py.
+The weeks and what a chapter needs before it stand in book/chapters.toml; minutes come from tools/reading.py.
 """
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from pathlib import Path
@@ -23,8 +20,6 @@ from tools.chapters import chapters  # noqa: E402
 from tools.slides import LISTS, Slide, slides  # noqa: E402
 
 PAGE, WEEKS = ROOT / "book" / "teaching-plan.md", range(1, 14)
-STORE = ROOT / "course_lib" / "grading" / "before.json"
-DEMO = re.compile(r"#([a-z0-9-]+)")
 NEEDED = re.compile(r"\*\*You need\*\*(?P<named>.*?)\*\*Time\*\* about (?P<minutes>\d+) minutes", re.S)
 NAMED = re.compile(r"\((\d\d)-[a-z0-9-]+\.ipynb|[Cc]hapters? (\d+)")
 INTRO = f"""\
@@ -121,25 +116,6 @@ def tasks(c: dict) -> list[reading.Task]:
     return reading.tasks(ROOT / "exercises" / c["notebook"])
 
 
-def before(listed: dict[str, dict], points: list[slide_map.Point]) -> str:
-    """As JSON, of each finished chapter what it needs, and of each point the sections that teach it."""
-    out = {}
-    for number, c in sorted(listed.items()):
-        if "notebook" not in c:
-            continue
-        headings = slide_map.titles(ROOT / "book" / c["notebook"])
-        out[number] = {name: c[name] for name in ("title", "notebook", "needs")} | {"sections": {
-            p.id: {anchor: re.sub(r"[$`*]", "", headings[anchor]) for anchor in anchors(p) if anchor in headings}
-            for p in points if p.chapter == number and p.done}}
-    return json.dumps(out, indent=1, ensure_ascii=False) + "\n"
-
-
-def anchors(point: slide_map.Point) -> list[str]:
-    """The sections of a point: the one that teaches it, then those that show it."""
-    shown = point.practice.partition("demo:")[2].partition(";")[0]
-    return list(dict.fromkeys([point.section, *DEMO.findall(shown)]))
-
-
 def problems(listed: dict[str, dict]) -> list[str]:
     """What is wrong with the weeks, and what the chapters say otherwise of themselves."""
     found, last = [], 0
@@ -176,22 +152,20 @@ def said_otherwise(number: str, c: dict) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="The teaching plan of thirteen weeks.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale or the plan is wrong")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is stale or the plan is wrong")
     check = parser.parse_args().check
     listed = chapters()
     found = problems(listed)
     if found:
         print(*found, sep="\n", file=sys.stderr)
         return 1
-    points, stale = slide_map.points(), []
-    for path, text in ((PAGE, page(listed, points, slides())), (STORE, before(listed, points))):
-        if not path.is_file() or path.read_text("utf-8") != text:
-            stale.append(path)
-            if not check:
-                path.write_text(text, "utf-8", newline="\n")
-    if check and stale:
-        print(*(f"{path.relative_to(ROOT)} is stale: run python tools/teaching_plan.py" for path in stale), sep="\n", file=sys.stderr)
+    text = page(listed, slide_map.points(), slides())
+    if PAGE.is_file() and PAGE.read_text("utf-8") == text:
+        return 0
+    if check:
+        print(f"{PAGE.relative_to(ROOT)} is stale: run python tools/teaching_plan.py", file=sys.stderr)
         return 1
+    PAGE.write_text(text, "utf-8", newline="\n")
     return 0
 
 

@@ -47,15 +47,13 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
 
 
 def afterwards(report: Report) -> str:
-    """Where to go on after a check that was kept: once the exercise is right, or when a mistake has its name or tries are many.
-    Else, and where nothing is kept, an empty text."""
+    """Where to go on after a check that was kept: once the exercise is right, or when it has taken many tries. Empty otherwise."""
     if not kept.keeps() or report.state in standing.NO_TRY:
         return ""
     if report.state == "right":
         return "next_exercise() says what is worth doing next."
-    line = standing.lines()[report.exercise]
-    helps = line["mistakes"] or line["tries"] >= standing.STUCK
-    return "next_exercise() says what may help with that." if helps else ""
+    stuck = standing.lines()[report.exercise]["tries"] >= standing.STUCK
+    return "next_exercise() suggests another exercise for now." if stuck else ""
 
 
 def defined(name: str, frame) -> Callable | None:

@@ -5,12 +5,13 @@ A line holds what the last check said, the best points, and the tries. A check t
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from html import escape
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from course_lib.grading import before, kept
+from course_lib.grading import kept
 from course_lib.grading.bank import CHAPTERS, get
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.judge.report import STATES, Report
@@ -38,20 +39,11 @@ def record(report: Report) -> None:
     def changed(old: Any) -> dict[str, Any]:
         was = kept_line(exercise, old)
         return {**(old if isinstance(old, dict) else {}), "state": report.state, "misconception": report.misconception,
-                "mistakes": named(exercise, report), "earned": report.earned,
-                "best": max(report.earned, was["best"]), "possible": report.possible, "tries": was["tries"] + 1,
-                "version": exercise.version, "solved_before": was["solved_before"],
+                "earned": report.earned, "best": max(report.earned, was["best"]), "possible": report.possible,
+                "tries": was["tries"] + 1, "version": exercise.version, "solved_before": was["solved_before"],
                 "date": datetime.datetime.now().isoformat(timespec="microseconds")}
 
     kept.change(SECTION, exercise.id, changed)
-
-
-def named(exercise: Exercise, report: Report) -> list[str]:
-    """The names of the mistakes that a report tells of: one, or two that explain the answer together."""
-    if report.misconception:
-        return [report.misconception]
-    told = report.message.split(" And: ")
-    return [name for name, sentence in exercise.misconceptions.items() if sentence in told]
 
 
 def kept_line(exercise: Exercise, found: Any) -> dict[str, Any]:
@@ -60,9 +52,6 @@ def kept_line(exercise: Exercise, found: Any) -> dict[str, Any]:
     line = {"state": "not_attempted", "earned": 0, "best": 0, "tries": 0, "version": "", "solved_before": False, "date": ""}
     found = found if isinstance(found, dict) else {}
     line.update({name: found[name] for name, value in line.items() if type(found.get(name)) is type(value)})
-    names = found.get("mistakes")
-    names = [*names] if isinstance(names, list) else [found.get("misconception")]              # a line of before has the one name
-    line["mistakes"] = [one for one in names if isinstance(one, str) and one in exercise.misconceptions]
     if line["version"] != exercise.version:
         line["solved_before"] |= 0 < line["best"] == found.get("possible")
         line["earned"] = line["best"] = 0
@@ -94,7 +83,7 @@ def of_all() -> Iterable[Exercise]:
 
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
     """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
-    and what the last check said; or, for one chapter, all of its exercises. A notebook gets a picture and a table.
+    and what the last check said; or, for one chapter, all of its exercises. A notebook gets the latter as a table.
 
     chapter: "13" or 13; None for all. folder: where `my-course.json` is, that of the notebook unless you say otherwise.
     Raises ValueError for a chapter that there is not, and for a file that cannot be read.
@@ -103,26 +92,14 @@ def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None
     if chapter is None:
         tried = [one for one in of_all() if done[one.id]["tries"]]
         text = [*overview(done), *([""] if tried else []), *(in_words(one, done[one.id]) for one in tried)]
-        show(Shown("\n".join(text), lambda: as_picture(done) + (as_table(tried, done) if tried else "")))
+        rows = escape("\n".join(overview(done)))
+        show(Shown("\n".join(text), lambda: f"<pre>{rows}</pre>" + (as_table(tried, done) if tried else "")))
         return
     number = f"{int(chapter):02d}" if str(chapter).isdecimal() else str(chapter)
     asked = [one for one in of_all() if one.chapter == number]
     if not asked:
         raise ValueError(f"chapter is {chapter!r}; it is 1 to {len(CHAPTERS)}, or None for all")
     show(Shown("\n".join([*(in_words(one, done[one.id]) for one in asked), LEGEND]), lambda: as_table(asked, done)))
-
-
-def as_picture(done: dict[str, dict[str, Any]]) -> str:
-    """All chapters as an image, in HTML; matplotlib is imported for it, and only for it."""
-    from course_lib.grading import picture
-
-    rows = []
-    for chapter in CHAPTERS:
-        number = heading_of(chapter)[0]
-        rows.append((f"{number}  {before.chapters().get(number, {}).get('title', heading_of(chapter)[1])}",
-                     [standing(one, done[one.id]) for one in chapter.EXERCISES], in_sum(chapter.EXERCISES, done)))
-    rows.append(("all", (), in_sum([*of_all()], done)))
-    return picture.image(rows, MEANING)
 
 
 def as_table(some: Iterable[Exercise], done: dict[str, dict[str, Any]]) -> str:
@@ -133,13 +110,6 @@ def as_table(some: Iterable[Exercise], done: dict[str, dict[str, Any]]) -> str:
              f"{done[one.id]['best']} of {one.possible}", done[one.id]["tries"] or None,
              STATES.get(done[one.id]["state"], done[one.id]["state"]) if done[one.id]["tries"] else None] for one in some]
     return table(["chapter", "exercise", "", "points", "tries", "last check"], rows)._repr_html_()
-
-
-def in_sum(some: Sequence[Exercise], done: dict[str, dict[str, Any]]) -> str:
-    """How many are solved, and the points of all."""
-    solved = sum(standing(one, done[one.id]) == "solved" for one in some)
-    return (f"{solved} of {len(some)} solved, {sum(done[one.id]['best'] for one in some)} of "
-            f"{sum(one.possible for one in some)} points")
 
 
 def heading_of(chapter: ModuleType) -> tuple[str, str]:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import re
 
 import pytest
@@ -32,22 +31,6 @@ def test_the_plan_and_the_chapters_agree():
 def test_the_page_is_what_they_give():
     text = teaching_plan.page(LISTED, POINTS, SHOWN)
     assert teaching_plan.PAGE.read_text("utf-8") == text, "run `python tools/teaching_plan.py`"
-
-
-def test_what_comes_before_is_what_they_give():
-    assert teaching_plan.STORE.read_text("utf-8") == teaching_plan.before(LISTED, POINTS), "run `python tools/teaching_plan.py`"
-
-
-def test_what_comes_before_follows_the_list_and_the_map():
-    changed = {number: {**c, "needs": ["02"] if number == "03" else c["needs"]} for number, c in LISTED.items()}
-    found = json.loads(teaching_plan.before(changed, POINTS))
-    assert found["03"]["needs"] == ["02"] and [*found] == [*LISTED]
-    assert found["13"]["sections"]["causal-mask"]["masks"] == "Masks"
-    for c in found.values():
-        there = slide_map.sections(slide_map.ROOT / "book" / c["notebook"])
-        assert all(anchor in there for each in c["sections"].values() for anchor in each)
-    taught = [point for c in found.values() for point in c["sections"]]
-    assert len(taught) == len({*taught}) and {point for one in EXERCISES.values() for point in one.points} <= {*taught}
 
 
 def test_every_slide_and_every_exercise_has_one_week():

@@ -5,10 +5,6 @@ import json
 import subprocess
 import sys
 
-import pytest
-
-pytestmark = pytest.mark.slow
-
 
 def test_a_judge_imports_nothing_for_downloads_figures_or_notebooks():
     code = ("import sys, json, course_lib.grading.classroom.judges, course_lib.grading.classroom.intake, course_lib.grading.bank; "

@@ -4,13 +4,14 @@ from __future__ import annotations
 import json
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from filelock import FileLock
 
-from course_lib.grading import EXERCISES, check, kept, next_exercise, progress, standing
+from course_lib.grading import EXERCISES, check, kept, next_exercise, progress, shown, standing
 from course_lib.grading.bank import CHAPTERS
 from course_lib.grading.judge.report import STATES, Report
 from tests.conftest import ROOT
@@ -46,7 +47,7 @@ def test_a_check_leaves_a_line_and_a_later_failure_takes_nothing_away(folder, ca
 
     check(fvsbn_conditionals)
     line = kept.read()["exercises"][NAME]
-    assert set(line) == {"state", "misconception", "mistakes", "earned", "best", "possible", "tries", "version", "solved_before", "date"}
+    assert set(line) == {"state", "misconception", "earned", "best", "possible", "tries", "version", "solved_before", "date"}
     assert (line["state"], line["tries"]) == ("wrong_gradient", 1) and 0 < line["best"] == line["earned"] < 6
 
     def fvsbn_conditionals(x, W, c):                                 # noqa: F811
@@ -64,7 +65,7 @@ def test_a_check_leaves_a_line_and_a_later_failure_takes_nothing_away(folder, ca
     assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, "03")
 
 
-def test_all_chapters_in_one_picture(folder, capsys):
+def test_all_chapters_in_one_overview(folder, capsys):
     solve(NAME)
     standing.record(reported("fvsbn_sample", "wrong_value", 2))
     standing.record(reported("train_fvsbn", "error", 0))
@@ -78,6 +79,22 @@ def test_all_chapters_in_one_picture(folder, capsys):
     assert rows[0].count("·") == len(CHAPTERS[0].EXERCISES) and rows[-5] == standing.LEGEND
     assert rows[-4:] == ["", "■ fvsbn_conditionals          6 of  6, 1 try", "◩ fvsbn_sample                2 of  5, 1 try; wrong value",
                          "□ train_fvsbn                 0 of  5, 1 try; stopped with an error"]
+
+
+def test_a_notebook_gets_the_overview_and_a_table(folder, monkeypatch):
+    given = []
+    monkeypatch.setattr(shown, "in_notebook", lambda: True)
+    import IPython.display
+    monkeypatch.setattr(IPython.display, "display", given.append)
+    solve(NAME)
+    standing.record(reported("fvsbn_sample", "wrong_value", 2))
+    progress()
+    html = given[-1]._repr_html_()
+    assert repr(given[-1]).startswith("01 chain rule ") and html.startswith("<pre>01 chain rule ")
+    assert [re.sub("<.*?>", "|", row) for row in html.split("<tr>")[2:]] == [
+        f"|03||{NAME}||■ solved||6 of 6||1||right||\n", "|03||fvsbn_sample||◩ some points||2 of 5||1||wrong value||\n|\n|"]
+    progress(3)
+    assert given[-1]._repr_html_().count("<tr>") == 1 + len(CHAPTERS[2].EXERCISES)
 
 
 def test_where_nothing_is_begun_there_is_the_overview_alone(folder, capsys):
@@ -121,7 +138,7 @@ def test_a_line_of_before_and_what_a_later_version_adds_are_kept(folder, capsys)
     standing.record(reported(NAME, "wrong_value", 1))
     found = kept.read()
     assert found["exercises"][NAME] | {"date": ""} == {**old, "earned": 1, "tries": 4, "solved_before": False,
-                                                       "misconception": None, "mistakes": [], "date": ""}
+                                                       "misconception": None, "date": ""}
     assert found["exercises"]["no_such_exercise"] == {"best": 3} and {name: found[name] for name in other} == other
 
 
@@ -181,6 +198,7 @@ def test_two_notebooks_at_once_lose_nothing(tmp_path):
     assert kept.read(tmp_path) == {"exercises": {NAME: 120}}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("environment, kept_there", [({}, True), ({"COURSE_PROGRESS": "off"}, False),
                                                      ({"PYTEST_VERSION": "9"}, False), ({"PYTEST_CURRENT_TEST": "a"}, False)])
 def test_it_is_kept_outside_of_tests_only(tmp_path, environment, kept_there):

@@ -96,10 +96,10 @@ def asked_with(exercise, args: tuple, *more: Any) -> tuple:
     return exercise.id, args, *more
 
 
-def asked_of_a_twin(twin, check, record) -> tuple:
+def asked_of_a_twin(exercise, check, record, bugs) -> tuple:
     """The same, of a reference with misconceptions."""
     wrt = check.wrt if isinstance(check, Gradient) else None
-    return asked_with(twin.fn.func.__self__, record.args, frozenset(twin.fn.keywords["bugs"]), wrt)
+    return asked_with(exercise, record.args, frozenset(bugs), wrt)
 
 
 @contextmanager

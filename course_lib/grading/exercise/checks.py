@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.exercise.facts import fact, one_gap
-from course_lib.grading.exercise.places import counted
+from course_lib.grading.exercise.tensor_facts import counted
 from course_lib.grading.sandbox.inside.local import OVERWRITTEN, Local
 from course_lib.grading.sandbox.inside.outcome import Outcome, described, is_number, same
 

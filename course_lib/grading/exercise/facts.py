@@ -1,7 +1,6 @@
 """A general fact about a wrong value, when no misconception explains it: what was seen, never what was supposed."""
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +11,11 @@ from torch import Tensor
 from course_lib.grading.exercise.tensor_facts import of_tensors
 from course_lib.grading.sandbox.inside.outcome import is_number, same
 
-NAMELESS = re.compile(                               # the sentences that say no more than where, and to which side
+UNEXPLAINED = re.compile(                            # the sentences that say where a value is wrong, or to which side, and no more
     r"(Your (value|result) is (too (large|small)|not the right one)"
     r"|\d+ of \d+ entries are wrong; the first is at index .*"
-    r"|(All your|\d+ of your \d+) values are too (large|small), each by another amount)\.$")
-
-
-WEAK = re.compile(NAMELESS.pattern + r"|that is the same along axis")       # what an argument may explain better
-SPARSE = re.compile(r"wrong only|values are near|carried on|should sum to 1|should be\.$")     # what an argument alone may
+    r"|(All your|\d+ of your \d+) values are too (large|small), each by another amount)\.$|that is the same along axis"
+    r"|wrong only|should be\.$")
 
 
 def fact(got: Any, expected: Any, rtol: float, atol: float) -> str:
@@ -169,37 +165,3 @@ def of_parts(got: Sequence, expected: Sequence, rtol: float, atol: float) -> str
         inner = fact(got[first], expected[first], rtol, atol)
     before = {0: "", 1: "result[0] is right; "}.get(first, f"result[0] to result[{first - 1}] are right; ")
     return f"{(before + f'result[{first}] is not right').replace('result', 'Result', 1)}. {inner}"
-
-
-def of_numbers(got: Sequence[float], expected: Sequence[float], sizes: Sequence[dict[str, float]]) -> str | None:
-    """Of single numbers in several cases: the factor or the offset that they share, if it is one number or a size of
-    the inputs in each case. `sizes` names those of each case."""
-    if len(set(expected)) < 2 or not all(math.isfinite(x) for x in [*got, *expected]) or not all(got) or not all(expected):
-        return None
-    factors = [a / b for a, b in zip(got, expected, strict=True)]
-    offsets = [a - b for a, b in zip(got, expected, strict=True)]
-    if alike(factors, [factors[0]] * len(factors)):
-        return f"Your value is {factors[0]:.4g} times what it should be, in every case."
-    if alike(offsets, [offsets[0]] * len(offsets)):
-        return f"Your value is off by the same {offsets[0]:+.4g} in every case."
-    for name in sizes[0]:
-        n = [case.get(name, 0.0) for case in sizes]
-        if not all(n) or len(set(n)) == 1:
-            continue
-        for words, of in (("{}", n), ("1 / {}", [1 / x for x in n]), ("the root of {}", [x ** 0.5 for x in n]),
-                          ("1 / the root of {}", [x ** -0.5 for x in n]),
-                          ("({0} - 1) / {0}", [(x - 1) / x for x in n]),
-                          ("{0} / ({0} - 1)", [x / (x - 1) if x != 1 else 0.0 for x in n]),
-                          ("{} - 1", [x - 1 for x in n])):
-            if alike(factors, of):
-                return f"Your value is what it should be times {words.format(name)}, in every case."
-    if len(got) > 2 and all(f > 1 for f in factors) and max(factors) < 1.02:
-        return "Your value is near, and a little too large in every case."
-    if len(got) > 2 and all(f < 1 for f in factors) and min(factors) > 0.98:
-        return "Your value is near, and a little too small in every case."
-    return None
-
-
-def alike(some: Sequence[float], others: Sequence[float]) -> bool:
-    """Whether two rows of numbers agree to four digits."""
-    return all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(some, others, strict=True))

@@ -1,8 +1,7 @@
-"""Which misconception explains a wrong answer: the one whose twin gives the same answer, everywhere it is asked.
+"""Name the misconception that explains a wrong answer: the only one with which the reference gives the same answer everywhere.
 
-A twin is the reference with a misconception built in. Two twins that agree on the inputs at hand are told apart on
-fresh ones, and on those of the exercise's other checks: a fault that an answer does not have there is not its fault.
-When none agrees, pairs are tried. When nothing does, or more than one, no misconception is named.
+If several agree on the inputs at hand, fresh inputs decide, and those of the exercise's other checks: a fault that an answer does
+not have there is not its fault. If none agrees, pairs are tried. If nothing or more than one fits, no misconception is named.
 """
 from __future__ import annotations
 
@@ -17,27 +16,25 @@ from torch import Tensor
 
 from course_lib.grading.exercise.checks import Call, Check, Compare, Gradient, Property, Record
 from course_lib.grading.sandbox.inside.local import Local
-from course_lib.grading.sandbox.inside.outcome import Outcome, is_number, same
+from course_lib.grading.sandbox.inside.outcome import WRITABLE, Outcome, is_number, plain, same
 
-ROUNDS = 4          # fresh draws to tell twins apart
+ROUNDS = 4          # fresh draws that decide between misconceptions
 MOST = 10_000       # parts of a list that are looked at as numbers
 SPEAKS = re.compile(r"NaN|finit|overflow|underflow|not a number|becomes? 0|vanish")      # of what is no finite number
 
 
 def misconceptions(exercise, check: Check, records: list[Record], call: Call, seed: int) -> tuple[str, ...]:
     """The names that explain the failed `records`: none, one, or a pair that acts together."""
-    singles = [(name,) for name in exercise.misconceptions]
-    found = narrow(exercise, check, records, singles, call, seed)
-    if found is None:
-        found = narrow(exercise, check, records, list(combinations(exercise.misconceptions, 2)), call, seed)
+    found = narrow(exercise, check, records, [(name,) for name in exercise.misconceptions], call, seed)
+    if found is None and isinstance(check, Compare):
+        found = narrow(exercise, check, records, independent(exercise, check, records), call, seed)
     return found or ()
 
 
 def narrow(exercise, check, records, candidates, call, seed) -> tuple[str, ...] | None:
     """The one candidate that fits `records` and, if several do, fresh ones; () if several still do; None if none."""
     kinds = list(map(check.fault_kind, records))
-    fitting = [bugs for bugs in candidates if fits(exercise, check, records, kinds, bugs) and
-               (len(bugs) == 1 or independent(exercise, check, records, bugs))]
+    fitting = [bugs for bugs in candidates if fits(exercise, check, records, kinds, bugs)]
     if not fitting:
         return None
     fitting = [bugs for bugs in fitting if not refuted(exercise, check, bugs, call, seed)]
@@ -55,12 +52,12 @@ def narrow(exercise, check, records, candidates, call, seed) -> tuple[str, ...] 
 
 def fits(exercise, check: Check, records: list[Record], kinds: list[tuple[str, str] | None], bugs: tuple[str, ...],
          wrong: bool = True) -> bool:
-    """Whether the twin with `bugs` gives the learner's outcome on every record, with the same kind of fault, and, with `wrong`,
-    a fault in one that tells something."""
-    twin, faults = twin_of(exercise, bugs), []
+    """Whether the reference with `bugs` gives the learner's outcome on every record, with the same kind of fault, and, with
+    `wrong`, a fault in one that tells something."""
+    faults = []
     for record, mine in zip(records, kinds, strict=True):
         try:
-            outcome = asked(twin, check, record)
+            outcome = asked(exercise, check, record, bugs)
         except Exception:
             return False
         if not check.alike(record, outcome):
@@ -77,18 +74,19 @@ def with_outcome(record: Record, outcome: Outcome) -> Record:
     return replace(record, outcome=outcome)
 
 
-def twin_of(exercise, bugs: tuple[str, ...]) -> Local:
-    """The reference with these misconceptions, to be called as the learner's function is."""
-    return Local(partial(exercise.solve, bugs=bugs), exercise.deadline)
-
-
-def asked(twin: Local, check: Check, record: Record) -> Outcome:
-    """What a twin gives on the record's case."""
-    args, wrt, weight = record.args, (), None
-    if isinstance(check, Gradient):
-        args, wrt, weight = record.args[:-1], check.wrt, record.args[-1]
+def asked(exercise, check: Check, record: Record, bugs: tuple[str, ...]) -> Outcome:
+    """What the reference with these misconceptions gives on the record's case."""
     with torch.random.fork_rng(devices=[]):
-        return twin.call(args, wrt, weight)
+        if isinstance(check, Compare):
+            try:                        # a copy of the arguments, since a misconception may be to write into them
+                args = [plain(arg) if isinstance(arg, WRITABLE) else arg for arg in record.args]
+                return Outcome("value", plain(exercise.solve(*args, bugs=bugs)))
+            except Exception as problem:
+                return Outcome("error", detail=str(problem))
+        args, wrt, weight = record.args, (), None
+        if isinstance(check, Gradient):
+            args, wrt, weight = record.args[:-1], check.wrt, record.args[-1]
+        return Local(partial(exercise.solve, bugs=bugs), exercise.deadline).call(args, wrt, weight)
 
 
 def tells(exercise, check: Check, records: list[Record], faults: list[Record], bugs: tuple[str, ...]) -> bool:
@@ -134,14 +132,13 @@ def numbers(value: Any) -> Tensor | None:
 
 
 def refuted(exercise, failed: Check, bugs: tuple[str, ...], call: Call, seed: int) -> bool:
-    """Whether another check finds the twin wrong on a case where the learner's answer is right."""
-    twin = twin_of(exercise, bugs)
+    """Whether another check finds the reference with `bugs` wrong on a case where the learner's answer is right."""
     for check in exercise.checks:
         if check is failed or isinstance(check, Property):
             continue
         try:
             records = check.records(exercise, call, exercise.generator(seed, f"{check.name}, asked"))
-            outcomes = [asked(twin, check, record) for record in records]
+            outcomes = [asked(exercise, check, record, bugs) for record in records]
         except Exception:               # one of the two stops here, which says nothing about the other
             continue
         for record, outcome in zip(records, outcomes, strict=True):
@@ -151,29 +148,31 @@ def refuted(exercise, failed: Check, bugs: tuple[str, ...], call: Call, seed: in
     return False
 
 
-def independent(exercise, check: Check, records: list[Record], pair: tuple[str, str]) -> bool:
-    """Whether each of the two sentences is true by itself: neither hides the other, and each does to the other's
-    result what it does to the right one; or one of them is seen alone."""
-    if not isinstance(check, Compare):
-        return False
-    alone = additive = False
-    for turn, record in enumerate(records):
-        try:
-            one, two = (asked(twin_of(exercise, (name,)), check, record) for name in pair)
-        except Exception:
-            return False
-        idle = [same(outcome.value, record.expected, check.rtol, check.atol) for outcome in (one, two)]
-        together = [check.alike(record, outcome) for outcome in (one, two)]
-        if any(together[i] and not idle[1 - i] for i in (0, 1)):
-            return False                # what the other one alone does is not to be seen
-        alone = alone or any(together[i] and idle[1 - i] and not idle[i] for i in (0, 1))
-        additive = (additive or not turn) and adds_up(record, one.value, two.value, check)
-    return alone or additive
+def independent(exercise, check: Check, records: list[Record]) -> list[tuple[str, str]]:
+    """The pairs of misconceptions of which each sentence is true by itself: in some record the learner's result is that of one
+    while the other changes nothing, or in all it differs from the right one by what both change, as a sum or as a factor. In none
+    it is that of one while the other, which would change something, is hidden."""
+    pairs = list(combinations(exercise.misconceptions, 2))
+    additive, alone = set(pairs), set()
+    for record in records:
+        outcomes = {name: asked(exercise, check, record, (name,)) for name in exercise.misconceptions}
+        idle, mine = ({name for name, outcome in outcomes.items() if same(outcome.value, value, check.rtol, check.atol)}
+                      for value in (record.expected, record.outcome.value))
+        pairs = [(one, two) for one, two in pairs if (one not in mine or two in idle) and (two not in mine or one in idle)]
+        alone |= {pair for pair in pairs if not (mine - idle).isdisjoint(pair)}
+        additive &= adding_up(check, record, {name: outcome.value for name, outcome in outcomes.items()}, additive.intersection(pairs))
+    return [pair for pair in pairs if pair in alone or pair in additive]
 
 
-def adds_up(record: Record, one: Any, two: Any, check: Check) -> bool:
-    """Whether the learner's result differs from `one` as `two` from the right one: by the same sum or factor."""
-    got, right, one, two = map(numbers, (record.outcome.value, record.expected, one, two))
-    if any(part is None or part.shape != right.shape for part in (got, right, one, two)):
-        return False
-    return same(got - one, two - right, check.rtol, 10 * check.atol) or same(got * right, one * two, check.rtol, check.atol)
+def adding_up(check: Check, record: Record, values: dict[str, Any], pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Those pairs of which the learner's result has both changes, by the same sums or factors."""
+    got, right = numbers(record.outcome.value), numbers(record.expected)
+    if got is None or right is None or got.shape != right.shape:
+        return set()
+    rows = {name: row for name, value in values.items() if (row := numbers(value)) is not None and row.shape == right.shape}
+
+    def close(one, two, atol=check.atol):
+        return torch.allclose(one, two, check.rtol, atol, equal_nan=True)
+
+    return {(one, two) for one, two in pairs if one in rows and two in rows and (
+        close(got - rows[one], rows[two] - right, 10 * check.atol) or close(got * right, rows[one] * rows[two]))}

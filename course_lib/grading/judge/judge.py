@@ -3,26 +3,22 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 from collections.abc import Callable
-
-from torch import Tensor
 
 from course_lib.grading.bank import get
 from course_lib.grading.exercise.checks import Compare, Fault, Property, Stop
 from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.exercise.facts import SPARSE, WEAK, of_numbers
+from course_lib.grading.exercise.facts import UNEXPLAINED
 from course_lib.grading.judge.beyond import kept_to_the_ground
-from course_lib.grading.judge.dependence import depends_on, of_part, one_part, repeated
+from course_lib.grading.judge.dependence import independent_of, repeated
 from course_lib.grading.judge.diagnose import misconceptions
 from course_lib.grading.judge.report import CheckResult, Report
 from course_lib.grading.judge.shown import PATIENCE, arguments, case
-from course_lib.grading.judge.treatments import treated
 from course_lib.grading.sandbox.inside.ground import absent
 from course_lib.grading.sandbox.inside.local import Local
 from course_lib.grading.sandbox.inside.models import Ask
-from course_lib.grading.sandbox.inside.outcome import Outcome, described, is_number, plain
+from course_lib.grading.sandbox.inside.outcome import Outcome, described, plain
 
 NOT_DATA = "it returned "       # begins what is said of a value that is no plain data
 WHY = {
@@ -146,52 +142,14 @@ def with_misconception(exercise, check, records, fault: Fault, call, seed: int) 
     if isinstance(check, Property):
         text = exercise.misconceptions.get(fault.misconception or "", fault.message)
         return Fault(text, fault.misconception, fault.state)
-    empty = all(record.outcome.kind == "value" and record.outcome.value is None for record in records)
-    names = () if empty else misconceptions(exercise, check, records, call, seed)
+    if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):
+        return fault
+    names = misconceptions(exercise, check, records, call, seed)
     text = " And: ".join(exercise.misconceptions[name] for name in names)
-    if not text and not empty and isinstance(check, Compare) and fault.state == "wrong_value":
-        text = with_more_calls(exercise, check, records, fault, call)
-    text = text or fault.message
-    return Fault(text, names[0] if len(names) == 1 else None, fault.state)
-
-
-def with_more_calls(exercise, check: Compare, records, fault: Fault, call) -> str | None:
-    """What several cases together, or calls with changed arguments, say of a value that alone shows nothing."""
-    wrong = next(record for record in records if check.fault(record))
-    if found := repeated(call, check, wrong):
-        return found
-    weak = WEAK.search(fault.message)
-    if not weak and not SPARSE.search(fault.message):
-        return None
-    part, its, asks, plain_values = None, list(records), call, type(check).value_fault is Compare.value_fault
-    if plain_values and (found := one_part(check, records)):
-        part, its = found                                # the rest of the result is right
-        asks = of_part(part, call)
-    if not weak:
-        found = treated(exercise, asks, check, its, part) if plain_values else None
-    else:
-        numbers = all(is_number(record.expected) and is_number(record.outcome.value) for record in its)
-        found = numbers and of_numbers([float(record.outcome.value) for record in its],
-                                       [float(record.expected) for record in its], [sizes(record) for record in its])
-        ordered = sorted(its, key=lambda one: not check.fault(one))            # a wrong one first
-        found = found or depends_on(exercise, asks, check, ordered, part)
-    if not found or part is None:
-        return found or None
-    before = {0: "", 1: "Result[0] is right. "}.get(part, f"Result[0] to result[{part - 1}] are right. ")
-    return before + re.sub(r"^Your (result|value)", f"Your result[{part}]", found)
-
-
-def sizes(record) -> dict[str, float]:
-    """The sizes of a case's arguments, by what a learner would call them."""
-    found: dict[str, float] = {}
-    for name, arg in zip(record.names, record.args, strict=False):
-        if isinstance(arg, Tensor):
-            found |= {f"len({name})" if axis == 0 else f"{name}.shape[{axis}]": float(n) for axis, n in enumerate(arg.shape)}
-        elif isinstance(arg, list | tuple):
-            found[f"len({name})"] = float(len(arg))
-        elif is_number(arg):
-            found[name] = float(arg)
-    return found
+    if not text and isinstance(check, Compare) and fault.state == "wrong_value":
+        wrong = next(record for record in records if check.fault(record))
+        text = repeated(call, check, wrong) or (independent_of(exercise, call, check, wrong) if UNEXPLAINED.search(fault.message) else "")
+    return Fault(text or fault.message, names[0] if len(names) == 1 else None, fault.state)
 
 
 def report_of(exercise: Exercise, results: list[CheckResult], seed: int, fault: Fault | None, shown: str = "") -> Report:

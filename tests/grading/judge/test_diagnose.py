@@ -89,7 +89,7 @@ def test_a_gradient_that_is_nan_is_called_so():
 def test_a_gradient_that_is_near_is_not_said_to_be_cut():
     right = torch.tensor([[1.0, -2.0], [0.5, 3.0]])
     near = torch.tensor([[1.01, -2.01], [0.502, 3.02]])
-    assert "near" in of_gradients(near, right, 1e-4, 1e-5)
+    assert "reach" not in of_gradients(near, right, 1e-4, 1e-5)
     assert "does not reach it" in of_gradients(right * torch.tensor([0.0, 1.0]), right, 1e-4, 1e-5)
     assert "reach" not in evaluate("bernoulli_chain_loglik", small_number_in_the_logarithm, 0).message
 

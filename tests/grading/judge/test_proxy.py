@@ -193,7 +193,6 @@ def test_states_that_are_no_pairs_are_told_so(state, said):
         Ask(Mine)("path", {"n": 2}, None, torch.zeros(3, 2))
 
 
-@pytest.mark.slow
 def test_the_same_in_the_sandbox(tmp_path):
     source = """
         import torch

@@ -93,7 +93,6 @@ def test_in_ipython_the_cell_is_named(capsys):
     assert f"(cell In[{number}])" in out and "\n    return x[9, 9]\n" in out, out
 
 
-@pytest.mark.slow
 def test_the_line_comes_out_of_the_sandbox_as_bounded_text(tmp_path, worker):
     helper = "def half(x):\n    # of the columns\n    return x[:, 99]" + " + 0" * 100
     cell = "import torch\n\ndef bernoulli_chain_loglik(x, p):\n    return half(p) + '\\x1b[31m'"
@@ -106,7 +105,6 @@ def test_the_line_comes_out_of_the_sandbox_as_bounded_text(tmp_path, worker):
     assert second.state == "right"
 
 
-@pytest.mark.slow
 def test_text_from_the_sandbox_holds_no_command_for_a_terminal(tmp_path, worker):
     cell = "import torch, linecache\n\ndef bernoulli_chain_loglik(x, p):\n    linecache.getline = lambda *_: '\\x1b[31m' * 99\n    raise ValueError"
     report = graded(tmp_path, worker, cell, TABLE, exercises=quick()).reports[0]
@@ -192,7 +190,7 @@ def test_digits_are_enough_to_see_the_difference():
     assert "yours = 3.00033" in report.shown and "expected = 3" in report.shown
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if not exercise.trains])
 def test_every_screen_is_80_columns_wide(id, monkeypatch):
     monkeypatch.setattr("course_lib.grading.judge.judge.with_misconception", lambda exercise, check, records, fault, *_: fault)
@@ -232,7 +230,7 @@ def three_cheap(exercise):
     return [lambda *args: {}["a"], lambda *args: None, moved if exercise.of_class else UNTRAINED[exercise.id]]
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if exercise.trains])
 def test_every_screen_of_what_trains_is_80_columns_wide(id, monkeypatch):
     monkeypatch.setattr("course_lib.grading.judge.judge.with_misconception", lambda exercise, check, records, fault, *_: fault)
