@@ -10,10 +10,8 @@ from torch import nn
 
 from course_lib.autoregressive import evaluating
 from course_lib.decoding.steps import Decoded, batch_of, device_of, ended, finish, gather, log_probs, sizes
-from course_lib.former import renamed
 
 
-@renamed(end="eos_id", best="num_return", exponent="length_penalty")
 @torch.no_grad()
 def beam_search(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
                 eos_id: int | None = None, beams: int = 4, num_return: int = 1,

@@ -12,10 +12,8 @@ from torch import Tensor, nn
 from course_lib.autoregressive import evaluating, uniforms
 from course_lib.conditional import Categorical
 from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, log_probs, sizes
-from course_lib.former import renamed
 
 
-@renamed(end="eos_id")
 @torch.no_grad()
 def greedy(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None) -> Decoded:
@@ -26,7 +24,6 @@ def greedy(model: nn.Module, length: int | None = None, context: Any = None, bat
     return _walk(model, length, context, batch, eos_id, lambda log_p, t: log_p.argmax(dim=-1))
 
 
-@renamed(end="eos_id")
 @torch.no_grad()
 def sample(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None, temperature: float | int = 1.0, top_k: int | None = None,

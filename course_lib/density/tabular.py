@@ -11,7 +11,6 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli
-from course_lib.former import lacking
 
 MAX_PARENTS = 20                                                     # a table of 2^20 rows is 8 MB in double precision
 CERTAIN = 100.0                                                      # a logit for p = 0 and p = 1: e^-100 = 4e-44
@@ -235,7 +234,3 @@ def _check_parents(parents, before: dict[int, list[int]]) -> list[list[int]]:
         if late or len(set(listed)) != len(listed):
             raise ValueError(f"parents[{i}] is {list(listed)}; variable {i} may read each of {sorted(before[i])} once")
     return [list(listed) for listed in parents]
-
-
-def __getattr__(name: str):
-    raise lacking(__name__, name)

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.checked import full, values_checked
-from course_lib.former import moved, renamed
 from course_lib.tokenizers.batching import tokens_and_mask
 from course_lib.transformer import pretrained_bert
 from course_lib.transformer._dropout import drop
@@ -24,7 +23,6 @@ from course_lib.transformer.positions import LearnedPositions
 __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "mask_tokens", "sentence_pairs"]
 
 
-@renamed(vocabulary="vocab_size")
 @dataclass(frozen=True)
 class BERTConfig:
     """The size of a BERT; the defaults are those of BERT base, 110 million parameters.
@@ -249,7 +247,3 @@ class MaskedLanguageHead(nn.Module):
     def forward(self, hidden: Float[Tensor, "... D"], embeddings: Float[Tensor, "V D"]) -> Float[Tensor, "... V"]:
         table = embeddings if self.table is None else self.table.weight
         return F.linear(self.norm(ACTIVATIONS[self.activation](self.transform(hidden))), table, self.bias)
-
-
-def __getattr__(name: str):
-    return moved(__name__, name)

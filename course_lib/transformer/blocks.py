@@ -14,7 +14,6 @@ from einops import rearrange
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.former import lacking
 from course_lib.transformer._dropout import drop
 from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
 
@@ -216,7 +215,3 @@ def slide_weights(block: TransformerBlock) -> dict[str, Tensor]:
             "W1": network.widen.weight.T, "W2": network.narrow.weight.T,
             "gamma1": block.residual1.norm.gamma, "beta1": block.residual1.norm.beta,
             "gamma2": block.residual2.norm.gamma, "beta2": block.residual2.norm.beta}
-
-
-def __getattr__(name: str):
-    raise lacking(__name__, name)

@@ -17,7 +17,6 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.checked import full, values_checked
 from course_lib.conditional import Categorical
-from course_lib.former import moved, renamed
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.transformer import pretrained
 from course_lib.transformer._dropout import drop
@@ -27,7 +26,6 @@ from course_lib.transformer.blocks import LayerNorm, TransformerBlock
 from course_lib.transformer.positions import LearnedPositions, positions_among
 
 
-@renamed(vocabulary="vocab_size")
 @dataclass(frozen=True)
 class GPTConfig:
     """The size of a GPT; the defaults are those of the smallest GPT-2, 124 million parameters.
@@ -252,9 +250,6 @@ class GPT(AutoregressiveModel):
             return torch.full((batch, 1), self.bos_id, device=device), None
         if tokens.dim() != 2 or len(tokens) != batch:
             raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
-        if mask is None and values_checked() and (tokens == -1).any():
-            raise ValueError("context holds -1; prompts of unequal lengths are a pair since version 0.2, tokens and a "
-                             "mask, True for real ones: context=left_pad(prompts)")
         tokens = self._check_tokens(tokens.to(device), "context")
         if mask is None or full(mask):
             return tokens, None
@@ -298,7 +293,3 @@ class State(NamedTuple):
     mask: Tensor | None                                              # (B, L): False where a short prompt has no token
     caches: tuple[KVCache, ...] | None                               # one a layer; None once the window is full
     logits: Tensor                                                   # (B, V), of the next token
-
-
-def __getattr__(name: str):
-    return moved(__name__, name)
