@@ -145,14 +145,16 @@ class BERT(nn.Module):
 
     def states(self, tokens: Tensor, token_types: Tensor | None = None,
                mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T D"]]:
-        r"""$h^0, \dots, h^L$: the vectors of every token after the embeddings and after each block."""
+        r"""$h^0, \dots, h^L$: the vectors of every token after the embeddings and after
+        each block."""
         tokens, mask = tokens_and_mask((tokens, mask), self.config.vocab_size)
         self._check(tokens, token_types, mask)
         x = self.positions(self.tokens(tokens))                      # (B, T, D)
         x = x + (self.types.weight[0] if token_types is None else self.types(token_types))
         x = self.norm(x)
         x = drop(x, self.config.dropout) if self.training else x
-        attend = None if mask is None or full(mask) else mask[:, None, :]            # (B, 1, T), for every query
+        # (B, 1, T), for every query
+        attend = None if mask is None or full(mask) else mask[:, None, :]
         states = [x]
         for block in self.blocks:
             x = block(x, attend)
