@@ -121,8 +121,8 @@ def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor],
     seen = torch.isin(kinds[1], kinds[0])
     control = float("nan")
     if seen.any() and len(random[0].unique()) > 1:
-        control = LinearProbe(vectors, random[0], C, steps).score(new[seen],
-                                                                  random[1][seen])
+        guess = LinearProbe(vectors, random[0], C, steps)
+        control = guess.score(new[seen], random[1][seen])
     commonest = labels.bincount().argmax()
     return Probed(LinearProbe(vectors, labels, C, steps).score(new, wanted), control,
                   (wanted == commonest).double().mean().item())
