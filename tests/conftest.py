@@ -21,11 +21,6 @@ from tests.support.offline import netblock  # noqa: E402
 
 netblock.install()
 
-# Shapes in the signatures of the library are checked in every call of every test.
-from tests.support import signatures  # noqa: E402
-
-signatures.install("course_lib")
-
 
 def pytest_configure(config):
     import matplotlib
