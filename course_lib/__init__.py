@@ -13,8 +13,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from course_lib import former
-
 __version__ = "0.2.0"
 
 _HOMES = {
@@ -39,18 +37,16 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _ROOMS = ("autoregressive", "basics", "checked", "conditional", "contract", "counting", "data", "decoding", "density",
-          "explorables", "former", "grading", "hub", "pixels", "records", "recurrent", "show", "tokenizers", "training",
+          "explorables", "grading", "hub", "pixels", "records", "recurrent", "show", "tokenizers", "training",
           "transformer", "using", "words")
 __all__ = sorted(_HOME)
-
-former.watch_imports()
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"{__name__}.{name}")
     if name not in _HOME:
-        raise former.attribute_of(__name__, name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = import_module(f"{__name__}.{_HOME[name]}")
     if name == "attention":                                          # the function; the module keeps its place
         home = import_module(f"{__name__}.transformer.attention")

@@ -26,7 +26,6 @@ from torch.distributions import Distribution
 
 from course_lib.checked import at_work, check_first, check_tensor, check_whole, is_at_work
 from course_lib.conditional import Bernoulli, Conditional, at
-from course_lib.former import refuse_hooks
 
 State = Any                                                          # a NamedTuple whose tensors have the batch first
 Context = Union[Tensor, tuple[Union[Tensor, None], ...]]             # what is given, the batch first; or several
@@ -78,7 +77,6 @@ class AutoregressiveModel(nn.Module):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        refuse_hooks(cls)
         check_first(cls)                                             # what the subclass writes gets checked input
 
     # --- every factor at once: training and scoring ------------------------------------------------------------------

@@ -134,7 +134,8 @@ class Categorical(Conditional):
         return _draw_index(distribution.probs, u[..., 0])
 
     def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
-        return F.one_hot(x.long(), self.num_values).to(dtype)        # one number for each value: no order among them
+        # one number for each value: no order among them
+        return F.one_hot(x.long(), self.num_values).to(dtype)
 
     def linear(self, x: Tensor, weight: Float[Tensor, "m E H"]) -> Float[Tensor, "m B H"]:
         first = self.num_values * torch.arange(len(weight), device=x.device)
@@ -178,10 +179,11 @@ class MixtureOfGaussians(Conditional):
 
     def __call__(self, raw: Tensor) -> Distribution:
         *logits, mean, log_sigma = raw.unbind(dim=-2)                # each (..., k)
-        logits = logits[0] if logits else torch.zeros_like(mean)     # equal logits: weights 1/k
+        # equal logits: weights 1/k
+        logits = logits[0] if logits else torch.zeros_like(mean)
         component = Normal(mean, self.min_sigma + log_sigma.exp(), validate_args=False)
-        return MixtureSameFamily(CategoricalDistribution(logits=logits, validate_args=False), component,
-                                 validate_args=False)
+        weights = CategoricalDistribution(logits=logits, validate_args=False)
+        return MixtureSameFamily(weights, component, validate_args=False)
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
         _refuse(x, lambda: ~torch.isfinite(x), name, "a continuous variable takes finite numbers")

@@ -22,7 +22,6 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 from torch import Tensor, nn
 
-from course_lib import former
 from course_lib.conditional import Conditional
 from course_lib.files import sha256, write_atomically
 
@@ -234,7 +233,6 @@ def _describe(name: str | Path) -> tuple[Path, dict[str, Any]]:
 
 
 def _locate(name: str | Path) -> Path:
-    name = former.WEIGHTS.get(str(name), name)
     path = Path(name)
     if name in available():
         return WEIGHTS / name
@@ -287,10 +285,7 @@ def _decode(value: Any) -> Any:
     if isinstance(value, list):
         return [_decode(part) for part in value]
     if isinstance(value, dict) and "class" in value:
-        name, config = value["class"], value["config"]
-        if name not in _registered:                                  # a class of the library may have been renamed
-            name, config = former.current(name, config)
-        return _class(name)(**{key: _decode(part) for key, part in config.items()})
+        return _class(value["class"])(**{key: _decode(part) for key, part in value["config"].items()})
     if isinstance(value, dict) and set(value) == {"tensor", "dtype"}:
         return torch.tensor(value["tensor"], dtype=getattr(torch, value["dtype"]))
     if isinstance(value, dict):

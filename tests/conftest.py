@@ -13,11 +13,7 @@ from tests.support import isolated  # noqa: E402
 
 isolated.install()
 
-# Shapes in the signatures of the library are checked in every call of every test.
-from tests.support import signatures  # noqa: E402
 from tests.support.offline import netblock  # noqa: E402
-
-signatures.install("course_lib")
 
 
 def pytest_configure(config):

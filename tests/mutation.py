@@ -10,7 +10,7 @@ The piece has to be in the module exactly once. If the module is rewritten, the 
 nearest line, so that no fault can be lost unseen. A fault that no line of the library comes close to is built: one
 function returns the broken thing, another the right thing.
 
-A folder of tests lists its faults as MUTANTS in `mutants.py`; `test_mutants.py` beside it asks each for its `verdict`.
+A folder of tests lists its faults as MUTANTS in `mutants.py`; `tests/test_mutants.py` asks each for its `verdict`.
 """
 from __future__ import annotations
 

@@ -61,36 +61,3 @@ def test_every_class_that_the_library_offers_has_an_example():
     classes = offered()
     assert {"course_lib.density.nade.NADE", "course_lib.hub.Card", "course_lib.transformer.gpt.GPT"} <= set(classes)
     assert not without_example(classes)
-
-
-# --- on a planted module ----------------------------------------------------------------------------------------------
-
-PLANTED = '''
-class Right:
-    """A class.
-
-    >>> 1 + 1
-    2
-    """
-
-class Wrong:
-    """A class.
-
-    >>> 1 + 1
-    3
-    """
-
-class Silent:
-    """A class without an example."""
-'''
-
-
-def test_a_wrong_example_and_a_missing_one_are_found():
-    module = ModuleType("planted")
-    exec(PLANTED, vars(module))
-    for value in vars(module).values():
-        if inspect.isclass(value):
-            value.__module__ = "planted"
-    tried, said = failures(module)
-    assert tried == 2 and len(said) == 1 and "Expected:\n    3\nGot:\n    2" in said[0]
-    assert without_example({name: getattr(module, name) for name in ("Right", "Wrong", "Silent")}) == ["Silent"]

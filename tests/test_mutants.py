@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutants import MUTANTS
-from tests.mutation import verdict
+from tests.mutation import tables, verdict
+
+FAULTS = [pytest.param(mutant, id=f"{name.removeprefix('tests.').removesuffix('mutants')}{mutant}")
+          for name, table in tables().items() for mutant in table]
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=str)
+@pytest.mark.thorough
+@pytest.mark.parametrize("mutant", FAULTS)
 def test_a_fault_is_caught(mutant):
     wrong = verdict(mutant)
     assert not wrong, wrong

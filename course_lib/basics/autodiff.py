@@ -159,16 +159,20 @@ def ordered(result: Value) -> list[Value]:
     return order
 
 
-def _backward(result: Value, one: Any, read: Callable[[Value], Any]) -> dict[int, tuple[Value, Any]]:
-    """The chain rule over the graph: id -> (value, derivative). `read` gives a rule numbers, or the values themselves."""
+def _backward(result: Value, one: Any,
+              read: Callable[[Value], Any]) -> dict[int, tuple[Value, Any]]:
+    """The chain rule over the graph: id -> (value, derivative). `read` gives a rule
+    numbers, or the values themselves."""
     if not isinstance(result, Value):
         raise TypeError(f"result is a {type(result).__name__}; expected a Value")
     found = {id(result): (result, one)}
     for value in reversed(ordered(result)):
         if not value.parents:
             continue
-        g = found[id(value)][1]                                      # complete: all that read it came before
-        for parent, part in zip(value.parents, value.rule(g, read(value), *map(read, value.parents)), strict=True):
+        g = found[id(value)][1]  # complete: all that read it came before
+        for parent, part in zip(value.parents,
+                                value.rule(g, read(value), *map(read, value.parents)),
+                                strict=True):
             before = found.get(id(parent))
             found[id(parent)] = parent, part if before is None else before[1] + part
     return found

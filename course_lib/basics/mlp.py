@@ -84,7 +84,8 @@ class MLP(nn.Module):
     def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B E"]:
         """One matrix product and one bias a layer; f after each but the last."""
         if x.shape[1] != self.widths[0]:
-            raise ValueError(f"x has {x.shape[1]} columns; this network has {self.widths[0]} inputs")
+            raise ValueError(f"x has {x.shape[1]} columns; this network has "
+                             f"{self.widths[0]} inputs")
         f = ACTIVATIONS[self.activation].function
         for A, b in zip(self.weights[:-1], self.biases[:-1]):
             x = f(x @ A.T + b)                                       # (B, H)

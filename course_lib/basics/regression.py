@@ -27,8 +27,9 @@ def mean_squared_gradient(X: Float[Tensor, "B D"], y: Float[Tensor, "B"],
 def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Tensor, "D"]:
     r"""$\beta = (X^\top X)^{-1} X^\top y$: where the gradient is 0.
 
-    Solved as a system of equations, which is cheaper and more exact than an inverse. Slide: "Analytic gradient". Raises
-    ValueError where a column is a combination of the others: then many betas are equally good.
+    Solved as a system of equations, which is cheaper and more exact than an inverse. Slide:
+    "Analytic gradient". Raises ValueError where a column is a combination of the others:
+    then many betas are equally good.
 
     >>> X = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> normal_equation(X, torch.tensor([1.0, 3.0, 5.0]))
@@ -36,8 +37,9 @@ def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Ten
     """
     rank = int(torch.linalg.matrix_rank(X))
     if rank < X.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns and rank {rank}: some are combinations of others, and no single "
-                         "beta is best. Leave columns out, or add rows")
+        raise ValueError(f"X has {X.shape[1]} columns and rank {rank}: some are "
+                         "combinations of others, and no single beta is best. Leave "
+                         "columns out, or add rows")
     return torch.linalg.solve(X.T @ X, X.T @ y)
 
 
@@ -50,13 +52,17 @@ def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
     return torch.linalg.eigvalsh(2 / len(X) * X.T @ X)
 
 
-def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, "D"], lr: Number,
-                     steps: int) -> Float[Tensor, "steps_and_one D"]:
-    r"""$\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$; every $\beta$ from `start` on, a row each.
+def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, "D"],
+                     lr: Number, steps: int) -> Float[Tensor, "steps_and_one D"]:
+    r"""$\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$; every $\beta$ from
+    `start` on, a row each.
 
-    Slide: "Numerical gradient approach". The gradient is exact; what is numerical is the search.
+    Slide: "Numerical gradient approach". The gradient is exact; what is numerical is the
+    search.
 
-    >>> gradient_descent(lambda beta: 2 * beta, torch.tensor([8.0]), lr=0.25, steps=3).flatten()
+    >>> start = torch.tensor([8.0])
+    >>> path = gradient_descent(lambda beta: 2 * beta, start, lr=0.25, steps=3)
+    >>> path.flatten()
     tensor([8., 4., 2., 1.])
     """
     if not (lr > 0 and math.isfinite(lr)):

@@ -5,7 +5,6 @@ probes      what a model is asked with: inputs, copies, enumerations, quadrature
 statistics  the tests that samples have to pass
 """
 
-from course_lib import former
 from course_lib.contract.checks import (
     ContractError,
     Result,
@@ -19,7 +18,3 @@ from course_lib.contract.probes import TooLarge
 
 __all__ = ["ContractError", "Result", "TooLarge", "check_all", "check_causal", "check_normalized", "check_samples",
            "check_views_agree"]
-
-
-def __getattr__(name: str):
-    raise former.lacking(__name__, name)

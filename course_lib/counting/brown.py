@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Integer
 from torch import Tensor
 
-from course_lib.former import renamed
 from course_lib.tokenizers.sequences import Tokens, as_sequences
 
 
@@ -22,7 +21,6 @@ class Bigrams(NamedTuple):
     frequency: np.ndarray
 
 
-@renamed(vocabulary="vocab_size")
 def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
     """Count neighbours within each sequence."""
     sequences = [s.cpu() for s in as_sequences(tokens, vocab_size)]
@@ -51,7 +49,6 @@ def class_table(classes: Integer[Tensor, "V"], pairs: Bigrams) -> np.ndarray:
     return np.bincount(label[pairs.left] * size + label[pairs.right], pairs.count, size ** 2).reshape(size, size)
 
 
-@renamed(vocabulary="vocab_size")
 def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int | None = None,
                   exchange: int = 0) -> Integer[Tensor, "V"]:
     """The class of each word, (V,), by greedy merging under average mutual information. Source: Brown et al. 1992.

@@ -12,7 +12,6 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.counting.ngram import NGram, State
-from course_lib.former import renamed
 from course_lib.tokenizers.sequences import Tokens, as_sequences, check_prompt, check_symbols
 
 
@@ -36,7 +35,6 @@ class ClassNGram(AutoregressiveModel):
     tensor([0.2500])
     """
 
-    @renamed(order="n counts the symbols of a window since version 0.2: a bigram is n = 2")
     def __init__(self, classes: Tensor | Sequence[int], *, n: int = 2, bos_id: int | None = None,
                  smoothing: str = "none", alpha: float = 1.0, buckets: int = 1, word_alpha: float = 0.0):
         classes = torch.as_tensor(classes)

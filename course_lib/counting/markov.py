@@ -57,9 +57,11 @@ class MarkovChain(AutoregressiveModel):
         return self.transition_logits.softmax(dim=-1)
 
     # every factor at once
-    def conditionals(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+    def conditionals(self, x: Integer[Tensor, "B n"],
+                     context: Tensor | None = None) -> Distribution:
         first = self.predict(self.start(len(x), context)).logits     # (B, V)
-        return self.conditional(torch.cat([first[:, None], self.transition_logits[x[:, :-1]]], dim=1))
+        return self.conditional(torch.cat([first[:, None],
+                                           self.transition_logits[x[:, :-1]]], dim=1))
 
     # one symbol at a time
     def start(self, batch: int, context: Integer[Tensor, "B P"] | None = None) -> State:
@@ -85,10 +87,11 @@ class MarkovChain(AutoregressiveModel):
 
     @torch.no_grad()
     def fit_counts(self, tokens: Tokens, alpha: float = 0.0) -> MarkovChain:
-        r"""Maximum likelihood by counting: $A_{ab} = (c(a, b) + \alpha) / (c(a) + \alpha V)$. Returns self.
+        r"""Maximum likelihood by counting:
+        $A_{ab} = (c(a, b) + \alpha) / (c(a) + \alpha V)$. Returns self.
 
-        Each sequence gives one first symbol and its transitions. A row that was never left becomes uniform; what was
-        never seen is kept at p = e^-100, a finite logit.
+        Each sequence gives one first symbol and its transitions. A row that was never left
+        becomes uniform; what was never seen is kept at p = e^-100, a finite logit.
         """
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; a smoothing count is 0 or more")

@@ -12,9 +12,8 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.counting.counts import Histories, distinct, windows
-from course_lib.counting.packing import from_front_coding, pack, unpack
+from course_lib.counting.packing import pack, unpack
 from course_lib.counting.smoothing import Interpolated, scheme
-from course_lib.former import renamed
 from course_lib.tokenizers.sequences import Tokens, as_sequences, check_prompt, check_symbols
 
 MAX_TABLE = 2 ** 20                                                  # rows that `randomize` will fill
@@ -48,7 +47,6 @@ class NGram(AutoregressiveModel):
              [0.3333, 0.6667, 0.0000]]])
     """
 
-    @renamed(order="n counts the symbols of a window since version 0.2: a bigram is n = 2", vocabulary="vocab_size")
     def __init__(self, *, n: int, vocab_size: int, bos_id: int | None = None, smoothing: str = "none",
                  alpha: float = 1.0, buckets: int = 1):
         super().__init__(None, Categorical(vocab_size))
@@ -205,10 +203,6 @@ class NGram(AutoregressiveModel):
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
         """Counts have whatever size the file gives them; the tree is built from them."""
-        former = [state_dict.pop(prefix + name, None) for name in ("shared", "symbols", "counts")]   # of version 0.1
-        if all(part is not None for part in former):
-            grams = from_front_coding(*former[:2], self.memory + 1)
-            state_dict[prefix + "packed"] = pack(grams, former[2]) if len(grams) else self.packed[:0]
         packed = state_dict.get(prefix + "packed")
         if packed is not None:
             self.packed, self.histories = packed.to(self.allowed.device).clone(), None

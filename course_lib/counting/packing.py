@@ -35,20 +35,6 @@ def unpack(packed: UInt8[Tensor, " bytes"]) -> tuple[Integer[Tensor, "G m"], Int
     return columns.T.contiguous().to(packed.device), counts.to(packed.device)
 
 
-def from_front_coding(shared: Tensor, symbols: Tensor, m: int) -> Integer[Tensor, "G m"]:
-    """The windows of a file of version 0.1, which names how many symbols each shares with the one above, (G,), and the
-    symbols that differ, (S,). Raises ValueError if the numbers do not fit."""
-    differs = torch.arange(m, device=shared.device) >= shared.long()[:, None]        # (G, m)
-    if int(differs.sum()) != len(symbols) or (len(shared) and not differs[0].all()):
-        raise ValueError(f"the packed counts hold {len(symbols)} symbols, expected {int(differs.sum())}; "
-                         "the file is damaged")
-    grams = torch.zeros_like(differs, dtype=torch.long)
-    grams[differs] = symbols.long()
-    row = torch.arange(len(shared), device=shared.device)[:, None].expand(-1, m)
-    above = torch.where(differs, row, 0).cummax(dim=0).values        # the last row that names this column
-    return grams.gather(0, above)
-
-
 def _small(x: Tensor) -> np.ndarray:
     """In the smallest type of numpy that holds it."""
     return x.cpu().numpy().astype(np.min_scalar_type(int(x.max()) if x.numel() else 0))

@@ -14,7 +14,6 @@ from course_lib.data.binarize import binarize
 from course_lib.data.download import DataError
 from course_lib.data.loaders import Splits, read
 from course_lib.data.registry import REGISTRY, find
-from course_lib.former import lacking
 
 __all__ = ["DataError", "Splits", "available", "binarize", "describe", "load_data"]
 
@@ -61,7 +60,3 @@ def describe(name: str) -> str:
         rows.append(("or", f"{file.path} in COURSE_DATA, {file.size:,} bytes, {file.hash}"))
     rows += [("licence", entry.licence), ("cite", f"{entry.citation} [{entry.key}]")]
     return "\n".join(f"{left:10}{right}" for left, right in rows)
-
-
-def __getattr__(name: str):
-    raise lacking(__name__, name)

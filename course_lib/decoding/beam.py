@@ -10,24 +10,24 @@ from torch import nn
 
 from course_lib.autoregressive import evaluating
 from course_lib.decoding.steps import Decoded, batch_of, device_of, ended, finish, gather, log_probs, sizes
-from course_lib.former import renamed
 
 
-@renamed(end="eos_id", best="num_return", exponent="length_penalty")
 @torch.no_grad()
-def beam_search(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
-                eos_id: int | None = None, beams: int = 4, num_return: int = 1,
-                length_penalty: float | int = 1.0) -> Decoded:
-    r"""Keep the `beams` likeliest prefixes at every step; return the `num_return` best finished ones, (B, num_return, T).
+def beam_search(model: nn.Module, length: int | None = None, context: Any = None,
+                batch: int | None = None, eos_id: int | None = None, beams: int = 4,
+                num_return: int = 1, length_penalty: float | int = 1.0) -> Decoded:
+    r"""Keep the `beams` likeliest prefixes at every step; return the `num_return` best
+    finished ones, (B, num_return, T).
 
-    A finished sequence leaves the beam with its score $\log p(x) / |x|^\alpha$. Alpha is `length_penalty`, 0 for log p
-    itself, and $|x|$ counts what was written, the end token included. Exact if there are no more than
-    `beams` sequences. The rules are those of Hugging Face's generate with early_stopping=False:
+    A finished sequence leaves the beam with its score $\log p(x) / |x|^\alpha$. Alpha is
+    `length_penalty`, 0 for log p itself, and $|x|$ counts what was written, the end token
+    included. Exact if there are no more than `beams` sequences. The rules are those of
+    Hugging Face's generate with early_stopping=False:
 
-    - of the 2 `beams` best continuations, those that end may finish, if among the first `beams`; the best of the
-      others go on: the beam never shrinks;
-    - a row is done once `beams` sequences are finished and the best that goes on, scored at its present length, is no
-      better than the worst of them.
+    - of the 2 `beams` best continuations, those that end may finish, if among the first
+      `beams`; the best of the others go on: the beam never shrinks;
+    - a row is done once `beams` sequences are finished and the best that goes on, scored at
+      its present length, is no better than the worst of them.
 
     Where fewer sequences exist than were asked for, the rest score minus infinity.
     Slides: "Beam search", "Practical points". Paper: Wu et al. 2016 for the exponent.
@@ -35,18 +35,23 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
     n, V = sizes(model, length, eos_id)
     B, k = batch_of(context, batch), beams
     if not 1 <= num_return <= beams:
-        raise ValueError(f"num_return is {num_return} and beams {beams}; expected 1 <= num_return <= beams")
+        raise ValueError(f"num_return is {num_return} and beams {beams}; expected 1 <= "
+                         "num_return <= beams")
     if not math.isfinite(length_penalty):
-        raise ValueError(f"length_penalty is {length_penalty}; expected a finite number, 0 for no normalisation")
+        raise ValueError(f"length_penalty is {length_penalty}; expected a finite number, 0 "
+                         "for no normalisation")
     device = device_of(model)
     with evaluating(model):
-        state = model.select(model.start(B, context), torch.arange(B, device=device).repeat_interleave(k))
+        state = model.select(model.start(B, context),
+                             torch.arange(B, device=device).repeat_interleave(k))
         log_p = torch.full((B, k), -torch.inf, device=device, dtype=torch.float64)
-        log_p[:, 0] = 0                                              # k equal prefixes: one of them counts
+        log_p[:, 0] = 0  # k equal prefixes: one of them counts
         tokens = torch.zeros(B, k, n, dtype=torch.long, device=device)
-        done = Decoded(tokens.clone(), torch.zeros_like(tokens[..., 0]), log_p.clone().fill_(-torch.inf),
-                       torch.full_like(log_p, -torch.inf))           # the finished ones, best first
-        open_ = torch.ones(B, 1, dtype=torch.bool, device=device)    # rows that may still improve
+        done = Decoded(tokens.clone(), torch.zeros_like(tokens[..., 0]),
+                       log_p.clone().fill_(-torch.inf),
+                       torch.full_like(log_p, -torch.inf))  # the finished ones, best first
+        # rows that may still improve
+        open_ = torch.ones(B, 1, dtype=torch.bool, device=device)
         for t in range(n):
             step = log_probs(model, model.predict(state)).view(B, k, V)
             total = (log_p[..., None] + step).flatten(1)             # (B, k V)
@@ -56,15 +61,18 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
             candidates[..., t] = value
             ends = ended(value, eos_id, last=t == n - 1)
             score = total / (t + 1) ** length_penalty
-            score = score.masked_fill(~(ends & open_), -torch.inf)[:, :k]          # only the first k may finish
-            done = _merge(done, Decoded(candidates[:, :k], torch.full_like(row[:, :k], t + 1), total[:, :k], score))
+            # only the first k may finish
+            score = score.masked_fill(~(ends & open_), -torch.inf)[:, :k]
+            lengths = torch.full_like(row[:, :k], t + 1)
+            done = _merge(done, Decoded(candidates[:, :k], lengths, total[:, :k], score))
             log_p, kept = total.masked_fill(ends, -torch.inf).topk(k, dim=-1)
             best_open = log_p[:, :1] / (t + 1) ** length_penalty
             open_ = open_ & (best_open > done.score[:, -1:])
             if not open_.any():
                 break
             tokens = gather(candidates, kept)
-            rows = (torch.arange(B, device=device)[:, None] * k + row.gather(1, kept)).flatten()
+            rows = (torch.arange(B, device=device)[:, None] * k
+                    + row.gather(1, kept)).flatten()
             state = model.update(model.select(state, rows), tokens[..., t].flatten())
     return finish(model, done, eos_id, num_return)
 

@@ -9,12 +9,10 @@ from torch import nn
 
 from course_lib.autoregressive import evaluating
 from course_lib.decoding.steps import Decoded, batch_of, device_of, ended, finish, gather, log_probs, sizes
-from course_lib.former import renamed
 
 MAX_SEQUENCES = 2 ** 16                                              # that are followed at once
 
 
-@renamed(end="eos_id", best="num_return", exponent="length_penalty")
 @torch.no_grad()
 def exhaustive(model: nn.Module, length: int | None = None, context: Any = None, eos_id: int | None = None,
                num_return: int = 1, length_penalty: float | int = 0.0) -> Decoded:

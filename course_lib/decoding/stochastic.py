@@ -10,10 +10,8 @@ from torch import Tensor, nn
 
 from course_lib.autoregressive import evaluating
 from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, gather, log_probs, sizes
-from course_lib.former import renamed
 
 
-@renamed(end="eos_id")
 @torch.no_grad()
 def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
                     eos_id: int | None = None, beams: int = 4, generator: torch.Generator | None = None) -> Decoded:

@@ -12,10 +12,8 @@ from torch import Tensor, nn
 from course_lib.autoregressive import evaluating, uniforms
 from course_lib.conditional import Categorical
 from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, log_probs, sizes
-from course_lib.former import renamed
 
 
-@renamed(end="eos_id")
 @torch.no_grad()
 def greedy(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None) -> Decoded:
@@ -26,7 +24,6 @@ def greedy(model: nn.Module, length: int | None = None, context: Any = None, bat
     return _walk(model, length, context, batch, eos_id, lambda log_p, t: log_p.argmax(dim=-1))
 
 
-@renamed(end="eos_id")
 @torch.no_grad()
 def sample(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None, temperature: float | int = 1.0, top_k: int | None = None,
@@ -54,9 +51,11 @@ def sample(model: nn.Module, length: int | None = None, context: Any = None, bat
     return decoded._replace(score=steps.masked_fill(~alive, 0).sum(dim=1))
 
 
-def reshape(log_p: Float[Tensor, "... V"], temperature: float | int = 1.0, top_k: int | None = None,
-            top_p: float | int | None = None) -> Float[Tensor, "... V"]:
-    r"""Log-probabilities of the distribution of `sample`: $p^{1/\tau}$, then top-k, then top-p, normalised.
+def reshape(log_p: Float[Tensor, "... V"], temperature: float | int = 1.0,
+            top_k: int | None = None, top_p: float | int | None = None
+            ) -> Float[Tensor, "... V"]:
+    r"""Log-probabilities of the distribution of `sample`: $p^{1/\tau}$, then top-k, then
+    top-p, normalised.
 
     temperature  below 1 sharpens, above 1 flattens; 0 leaves the likeliest value alone
     """
@@ -79,14 +78,15 @@ def keep_top_k(log_p: Float[Tensor, "... V"], k: int) -> Bool[Tensor, "... V"]:
 
 
 def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]:
-    """True for the smallest set of values whose mass reaches p: the one that crosses p is in, so it is never empty.
+    """True for the smallest set of values whose mass reaches p: the one that crosses p is
+    in, so it is never empty.
 
-    Of values that tie at the edge those of higher number stay, as in Hugging Face's generate.
-    Source: Holtzman et al. 2020, nucleus sampling.
+    Of values that tie at the edge those of higher number stay, as in Hugging Face's
+    generate. Source: Holtzman et al. 2020, nucleus sampling.
     """
-    rank = log_p.sort(dim=-1, stable=True)                           # ascending
-    tail = rank.values.softmax(dim=-1).cumsum(dim=-1)                # mass of a value and all below it
-    keep = tail > 1 - p                                              # else those above it reach p without it
+    rank = log_p.sort(dim=-1, stable=True)  # ascending
+    tail = rank.values.softmax(dim=-1).cumsum(dim=-1)  # mass of a value and all below it
+    keep = tail > 1 - p  # else those above it reach p without it
     keep[..., -1] = True
     return torch.zeros_like(keep).scatter(-1, rank.indices, keep)
 

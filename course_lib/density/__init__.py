@@ -1,6 +1,5 @@
 """Densities and distributions over a fixed number of variables."""
 
-from course_lib import former
 from course_lib.density.autoencoder import Autoencoder
 from course_lib.density.fvsbn import FVSBN
 from course_lib.density.made import MADE
@@ -9,7 +8,3 @@ from course_lib.density.nade import NADE
 from course_lib.density.tabular import CPT, Factorized, Logistic, Neural, Tabular
 
 __all__ = ["Autoencoder", "CPT", "FVSBN", "Factorized", "Logistic", "MADE", "Mixture", "NADE", "Neural", "Tabular"]
-
-
-def __getattr__(name: str):
-    raise former.lacking(__name__, name)

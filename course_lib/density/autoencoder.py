@@ -54,15 +54,18 @@ class Autoencoder(nn.Module):
 
     @checked
     def forward(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        """Each variable as it is reconstructed from all of x, itself included: batch (B, n)."""
-        h = self.conditional.encode(x, self.layers[0].weight.dtype).flatten(1)         # (B, n E)
+        """Each variable as it is reconstructed from all of x, itself included: batch
+        (B, n)."""
+        h = self.conditional.encode(x, self.layers[0].weight.dtype).flatten(1)  # (B, n E)
         for layer in self.layers[:-1]:
             h = torch.relu(layer(h))
-        return self.conditional(self.layers[-1](h).view(len(x), self.n, *self.conditional.parameter_shape))
+        return self.conditional(self.layers[-1](h).view(len(x), self.n,
+                                                        *self.conditional.parameter_shape))
 
     @checked
     def reconstruction(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B"]:
-        """How well each row is reconstructed, in nats: it looks like a log-likelihood and is none."""
+        """How well each row is reconstructed, in nats: it looks like a log-likelihood and
+        is none."""
         return self(x).log_prob(x).sum(dim=1)
 
     extra_repr = AutoregressiveModel.extra_repr                      # print(model) says its configuration

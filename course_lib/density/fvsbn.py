@@ -39,9 +39,10 @@ class FVSBN(AutoregressiveModel):
 
     def __init__(self, n: int, order: Iterable[int] | Tensor | None = None):
         super().__init__(n, Bernoulli(), order)
-        self.weight = nn.Parameter(torch.zeros(n, n))                # row i holds alpha^i; only earlier j are used
-        self.bias = nn.Parameter(torch.zeros(n))                     # alpha_0
-        position = self.order.argsort()                              # position[i]: when variable i is drawn
+        # row i holds alpha^i; only earlier j are used
+        self.weight = nn.Parameter(torch.zeros(n, n))
+        self.bias = nn.Parameter(torch.zeros(n))  # alpha_0
+        position = self.order.argsort()           # position[i]: when variable i is drawn
         self.register_buffer("earlier", (position[None, :] < position[:, None]).float())
 
     @property
@@ -50,20 +51,23 @@ class FVSBN(AutoregressiveModel):
         return {"n": self.n, "order": self.order.tolist()}
 
     # every factor at once: training and scoring
-    def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+    def conditionals(self, x: Shaped[Tensor, "B n"],
+                     context: Tensor | None = None) -> Distribution:
         return self.conditional(F.linear(x, self.weight * self.earlier, self.bias))
 
     # one variable at a time: sampling
     def start(self, batch: int, context: Tensor | None = None) -> State:
-        return State(0, self.bias.expand(batch, -1))                 # nothing seen: each logit is its bias
+        return State(0, self.bias.expand(batch, -1))  # nothing seen: each logit is its bias
 
     def predict(self, state: State) -> Distribution:
         return self.conditional(state.logits[:, self.variable_at(state.k)])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """x_i is known now: add its column to the logits still to come. O(n) for each row, not O(n^2)."""
+        """x_i is known now: add its column to the logits still to come. O(n) for each row,
+        not O(n^2)."""
         i = self.variable_at(state.k)
-        column = self.weight[:, i] * self.earlier[:, i]              # (n,): what variable i adds to the later ones
+        # (n,): what variable i adds to the later ones
+        column = self.weight[:, i] * self.earlier[:, i]
         return State(state.k + 1, state.logits + x_i[:, None] * column)
 
     # what makes `sample` fast: the same draws, many variables at once

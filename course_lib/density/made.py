@@ -19,7 +19,8 @@ from course_lib.density._drawing import Drawer, drawer
 class MaskedLinear(nn.Linear):
     r"""$y = (W \odot M)\, x + b$: the weights where the mask is 0 take no part.
 
-    The mask is a buffer, in the dtype of the weight, and belongs to the product: the weight is never written to.
+    The mask is a buffer, in the dtype of the weight, and belongs to the product: the weight
+    is never written to.
 
     >>> layer = MaskedLinear(3, 2)
     >>> layer.mask.copy_(torch.tensor([[1, 0, 0], [1, 1, 0]])).shape
@@ -75,7 +76,8 @@ class MADE(AutoregressiveModel):
     True
     """
 
-    def __init__(self, n: int, hidden: int | Sequence[int] = (500,), conditional: Conditional | None = None,
+    def __init__(self, n: int, hidden: int | Sequence[int] = (500,),
+                 conditional: Conditional | None = None,
                  order: Iterable[int] | Tensor | None = None, seed: int = 0):
         super().__init__(n, conditional, order)
         hidden = (hidden,) if isinstance(hidden, int) else tuple(hidden)
@@ -96,7 +98,8 @@ class MADE(AutoregressiveModel):
                 "order": self.order.tolist(), "seed": self.seed}
 
     # every factor at once: training and scoring
-    def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
+    def conditionals(self, x: Shaped[Tensor, "B n"],
+                     context: Tensor | None = None) -> Distribution:
         h = self.conditional.encode(x, self.like().dtype).flatten(1)  # (B, n E)
         for layer in self.layers[:-1]:
             h = torch.relu(layer(h))                                 # (B, width)
@@ -145,15 +148,18 @@ class MADE(AutoregressiveModel):
             layer.mask.copy_(mask)
 
     def remasked(self, seed: int, order: Iterable[int] | Tensor | None = None) -> MADE:
-        """Another model that shares the weights, under other degrees and another order, both drawn from `seed`.
+        """Another model that shares the weights, under other degrees and another order,
+        both drawn from `seed`.
 
-        What trains one trains the other. `Mixture([made.remasked(s) for s in range(K)])` is a model of K orders: in
-        training each batch goes through one of them, drawn anew. `order` fixes the order.
+        What trains one trains the other. `Mixture([made.remasked(s) for s in range(K)])` is
+        a model of K orders: in training each batch goes through one of them, drawn anew.
+        `order` fixes the order.
         """
         generator = torch.Generator().manual_seed(seed)
         degrees = draw_degrees(self.n, self.hidden, generator)
         drawn = torch.randperm(self.n, generator=generator)
-        other = copy.deepcopy(self, {id(p): p for p in self.parameters()})             # parameters are not copied
+        # parameters are not copied
+        other = copy.deepcopy(self, {id(p): p for p in self.parameters()})
         other.seed = seed
         other.order.copy_(drawn if order is None else check_order(order, self.n))
         other._connect(degrees)
@@ -193,11 +199,14 @@ def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> l
     return degrees
 
 
-def made_masks(position: Int[Tensor, "n"], *degrees: Int[Tensor, "..."]) -> list[Bool[Tensor, "out in"]]:
-    """The mask of each layer, (out, in): position[i] of variable i, from 1; degrees of each hidden layer."""
+def made_masks(position: Int[Tensor, "n"],
+               *degrees: Int[Tensor, "..."]) -> list[Bool[Tensor, "out in"]]:
+    """The mask of each layer, (out, in): position[i] of variable i, from 1; degrees of each
+    hidden layer."""
     below = [position, *degrees]
     hidden = [upper[:, None] >= lower for lower, upper in zip(below, degrees)]
-    return [*hidden, position[:, None] > below[-1]]                  # strict: a variable must not see itself
+    # strict: a variable must not see itself
+    return [*hidden, position[:, None] > below[-1]]
 
 
 # --- what makes drawing fast: the weights in order of degree ----------------------------------------------------------

@@ -48,15 +48,17 @@ class Mixture(nn.Module):
 
     def log_prob(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
         """Exact log-likelihood of each row of x, in nats."""
-        each = torch.stack([m.log_prob(x, context) for m in self.models])            # (K, B)
+        each = torch.stack([m.log_prob(x, context) for m in self.models])  # (K, B)
         return each.logsumexp(dim=0) - math.log(len(self.models))
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
         """`log_prob(x)`: a mixture has no conditionals that a call could give."""
         return self.log_prob(x, context)
 
-    def loss(self, x: Tensor, context: Tensor | None = None, generator: torch.Generator | None = None) -> Tensor:
-        """What training minimises: minus the mean log-likelihood of the batch under one component, drawn anew."""
+    def loss(self, x: Tensor, context: Tensor | None = None,
+             generator: torch.Generator | None = None) -> Tensor:
+        """What training minimises: minus the mean log-likelihood of the batch under one
+        component, drawn anew."""
         k = int(torch.randint(len(self.models), (), generator=generator))
         return -self.models[k].log_prob(x, context).mean()
 

@@ -57,10 +57,12 @@ class NADE(AutoregressiveModel):
             raise ValueError(f"hidden is {hidden}; expected at least one hidden unit")
         self.hidden = hidden
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
-        self.W = nn.Parameter(torch.randn(n, E, hidden) * n ** -0.5)           # W[i]: the slide's column w_i if E = 1
+        # W[i]: the slide's column w_i if E = 1
+        self.W = nn.Parameter(torch.randn(n, E, hidden) * n ** -0.5)
         self.c = nn.Parameter(torch.zeros(hidden))
-        self.V = nn.Parameter(torch.randn(n, P, hidden) * hidden ** -0.5)      # V[i]: the slide's alpha_i; A_i with a softmax
-        self.b = nn.Parameter(torch.zeros(n * P))                              # of variable i: b[i P : (i + 1) P]
+        # V[i]: the slide's alpha_i; A_i with a softmax
+        self.V = nn.Parameter(torch.randn(n, P, hidden) * hidden ** -0.5)
+        self.b = nn.Parameter(torch.zeros(n * P))  # of variable i: b[i P : (i + 1) P]
 
     @property
     def config(self) -> dict:
@@ -70,7 +72,8 @@ class NADE(AutoregressiveModel):
     # the equation: the slide's, and as the running sum of the paper
     @checked
     def from_scratch(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        r"""The slide: $h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$, each from nothing. O(n^2 H)."""
+        r"""The slide: $h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$, each from nothing.
+        O(n^2 H)."""
         raw = [None] * self.n
         for k, i in enumerate(self.order.tolist()):
             earlier = self.order[:k]
@@ -81,7 +84,8 @@ class NADE(AutoregressiveModel):
 
     @checked
     def one_by_one(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        r"""The paper: $a_{i+1} = a_i + W_{\cdot, i}\, x_i$, one variable after another. O(n H)."""
+        r"""The paper: $a_{i+1} = a_i + W_{\cdot, i}\, x_i$, one variable after another.
+        O(n H)."""
         raw = [None] * self.n
         W, V, b = self.W.split(1), self.V.unbind(), self.b.view(self.n, -1).unbind()
         a = self.c.expand(len(x), -1)                                # (B, H)
@@ -109,7 +113,8 @@ class NADE(AutoregressiveModel):
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
         """x_i is known now: add its column of W. O(H) for each row."""
         i = self.variable_at(state.k)
-        return State(state.k + 1, state.a + self.conditional.linear(x_i[:, None], self.W[i:i + 1])[0])
+        return State(state.k + 1,
+                     state.a + self.conditional.linear(x_i[:, None], self.W[i:i + 1])[0])
 
     # what makes `sample` fast: the same draws with less bookkeeping
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,

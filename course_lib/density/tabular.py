@@ -11,7 +11,6 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli
-from course_lib.former import lacking
 
 MAX_PARENTS = 20                                                     # a table of 2^20 rows is 8 MB in double precision
 CERTAIN = 100.0                                                      # a logit for p = 0 and p = 1: e^-100 = 4e-44
@@ -37,9 +36,11 @@ class Factor(nn.Module):
 
 
 class CPT(Factor):
-    """A conditional probability table: one free number for each of the 2^m values of the m parents.
+    """A conditional probability table: one free number for each of the 2^m values of the m
+    parents.
 
-    Row r holds the logit of p(x = 1 | parents); r is the parents read as a binary number, the first its highest bit.
+    Row r holds the logit of p(x = 1 | parents); r is the parents read as a binary number,
+    the first its highest bit.
 
     >>> table = CPT(2)
     >>> # of parents 00, 01, 10, 11
@@ -51,9 +52,11 @@ class CPT(Factor):
     def __init__(self, m: int):
         super().__init__(m)
         if not 0 <= m <= MAX_PARENTS:
-            raise ValueError(f"m is {m} parents; a table has 2^m rows, so m may be 0 to {MAX_PARENTS}")
+            raise ValueError(f"m is {m} parents; a table has 2^m rows, so m may be 0 to "
+                             f"{MAX_PARENTS}")
         self.logits = nn.Parameter(torch.zeros(2 ** m))
-        self.register_buffer("place", 2 ** torch.arange(m - 1, -1, -1))              # 2^(m-1), ..., 2, 1
+        # 2^(m-1), ..., 2, 1
+        self.register_buffer("place", 2 ** torch.arange(m - 1, -1, -1))
 
     def row(self, parents: Tensor) -> Int[Tensor, "B"]:
         """Index of the row for parent values (B, m)."""
@@ -64,12 +67,14 @@ class CPT(Factor):
 
     @torch.no_grad()
     def set_probabilities(self, p: Tensor) -> None:
-        """Set p(x = 1 | parents) for all rows, (2^m,). Zeros and ones are kept to within e^-100."""
+        """Set p(x = 1 | parents) for all rows, (2^m,). Zeros and ones are kept to within
+        e^-100."""
         self.logits.copy_(torch.logit(p.double()).clamp(-CERTAIN, CERTAIN))
 
 
 class Logistic(Factor):
-    r"""$\sigma(\alpha_0 + \sum_j \alpha_j x_j)$: m + 1 parameters for m parents, where the table has 2^m.
+    r"""$\sigma(\alpha_0 + \sum_j \alpha_j x_j)$: m + 1 parameters for m parents, where the
+    table has 2^m.
 
     >>> Logistic(3)(torch.tensor([[1.0, 0.0, 1.0]]))  # a logit; all weights start at 0
     tensor([0.], grad_fn=<AddBackward0>)
@@ -85,9 +90,11 @@ class Logistic(Factor):
 
 
 class Neural(Factor):
-    r"""$\sigma(\alpha_0 + \alpha^\top u)$ on $u = \tanh(A x + b)$: one hidden layer between parents and logit.
+    r"""$\sigma(\alpha_0 + \alpha^\top u)$ on $u = \tanh(A x + b)$: one hidden layer between
+    parents and logit.
 
-    Parameters: (m + 2) hidden + 1 for m parents. A and b start at random, drawn from `generator`.
+    Parameters: (m + 2) hidden + 1 for m parents. A and b start at random, drawn from
+    `generator`.
 
     >>> Neural(3, hidden=4)(torch.tensor([[1.0, 0.0, 1.0]])).shape
     torch.Size([1])
@@ -104,7 +111,8 @@ class Neural(Factor):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments, the generator aside: it drew what the weights hold."""
+        """The constructor's arguments, the generator aside: it drew what the weights
+        hold."""
         return {"m": self.m, "hidden": len(self.b)}
 
     def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
@@ -235,7 +243,3 @@ def _check_parents(parents, before: dict[int, list[int]]) -> list[list[int]]:
         if late or len(set(listed)) != len(listed):
             raise ValueError(f"parents[{i}] is {list(listed)}; variable {i} may read each of {sorted(before[i])} once")
     return [list(listed) for listed in parents]
-
-
-def __getattr__(name: str):
-    raise lacking(__name__, name)

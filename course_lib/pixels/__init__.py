@@ -1,6 +1,5 @@
 """Distributions over images, one pixel after another; and images that are not what they seem."""
 
-from course_lib import former
 from course_lib.pixels.attacks import fgsm, pgd, sign_noise
 from course_lib.pixels.classifier import ImageClassifier
 from course_lib.pixels.detection import (
@@ -22,7 +21,3 @@ from course_lib.pixels.pixelrnn import DiagonalBiLSTM, RowLSTM
 __all__ = ["CausalConv2d", "DiagonalBiLSTM", "GatedPixelCNN", "ImageClassifier", "ImageModel", "MaskedConv2d", "PixelCNN",
            "RowLSTM", "auc", "auc_interval", "compressed_bits", "fgsm", "kernel_mask", "pgd", "purify", "rank_p_values",
            "roc", "sign_noise", "typicality", "wilson"]
-
-
-def __getattr__(name: str):
-    raise former.lacking(__name__, name)

@@ -18,15 +18,18 @@ from course_lib.autoregressive import evaluating
 
 def fgsm(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int,
          targeted: bool = False, where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    r"""$x' = \mathrm{clip}(x + \epsilon\, \mathrm{sign}\, \nabla_x L(f(x), y))$: one step up the loss.
+    r"""$x' = \mathrm{clip}(x + \epsilon\, \mathrm{sign}\, \nabla_x L(f(x), y))$: one step
+    up the loss.
 
     classifier  levels (B, n), fractions too, to logits (B, classes)
     x           (B, n), levels
-    y           (B,), the true classes; with `targeted` those to be reached: down their loss then
+    y           (B,), the true classes; with `targeted` those to be reached: down their loss
+                then
     eps         largest change of a pixel, in levels
     where       (B, n), pixels that may change; all, if not given
 
-    Paper: Goodfellow, Shlens and Szegedy 2015. Raises ValueError for what `check_images` refuses.
+    Paper: Goodfellow, Shlens and Szegedy 2015. Raises ValueError for what `check_images`
+    refuses.
 
     >>> toy = torch.nn.Linear(3, 2, bias=False)
     >>> toy.weight.data = torch.tensor([[1.0, 0, 0], [0, 1, 0]])  # two pixels, a class each
@@ -43,12 +46,13 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
         targeted: bool = False, where: Tensor | None = None,
         through: Callable[[Tensor], Tensor] | None = None, momentum: float = 0.0,
         generator: torch.Generator | None = None) -> Int[Tensor, "B n"]:
-    r"""$x_{s+1} = \Pi(x_s + \mathrm{sign}\, g_s)$: steps of one level, each clipped to the box of eps.
+    r"""$x_{s+1} = \Pi(x_s + \mathrm{sign}\, g_s)$: steps of one level, each clipped to the
+    box of eps.
 
     steps      how many; of $x_0, \dots, x_S$ the one with the largest `margin` is returned
-    through    a defence before the classifier, levels to levels. The loss is that of what the
-               classifier sees, $f(d(x_s))$, and the derivative of d is taken for the identity:
-               BPDA (Athalye, Carlini and Wagner 2018)
+    through    a defence before the classifier, levels to levels. The loss is that of what
+               the classifier sees, $f(d(x_s))$, and the derivative of d is taken for the
+               identity: BPDA (Athalye, Carlini and Wagner 2018)
     momentum   $g_s$ is the running sum $m\, g_{s-1} + \nabla / \lVert \nabla \rVert_1$
                (Dong et al. 2018); at 0 the gradient alone
     generator  start at random levels within eps; at x, if not given
@@ -63,7 +67,7 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
     with evaluating(classifier):
         for _ in range(steps + 1):
             seen = now if through is None else through(now)
-            g, logits = gradient(classifier, seen, y)                # at what the classifier sees
+            g, logits = gradient(classifier, seen, y)  # at what the classifier sees
             reached = margin(logits, y, targeted)
             better = reached > best
             found = torch.where(better[:, None], now, found)

@@ -19,24 +19,30 @@ from course_lib.checked import at_work
 
 def rank_p_values(scores: Tensor, calibration: Tensor,
                   generator: torch.Generator | None = None) -> Float[Tensor, "B"]:
-    r"""$p = \frac{1 + \#\{j : s_j \le s\}}{N + 1}$ for each score s, by its rank among $s_1, \dots, s_N$.
+    r"""$p = \frac{1 + \#\{j : s_j \le s\}}{N + 1}$ for each score s, by its rank among
+    $s_1, \dots, s_N$.
 
     scores       (B,), low is suspicious: log-likelihoods
-    calibration  (N,), scores of clean images that the model has not seen, drawn as the others are
-    generator    of k scores equal to s a random number counts, 0 to k. Without it all of them do:
-                 with ties p is then too large rather than too small
+    calibration  (N,), scores of clean images that the model has not seen, drawn as the
+                 others are
+    generator    of k scores equal to s a random number counts, 0 to k. Without it all of
+                 them do: with ties p is then too large rather than too small
 
-    If s is one more draw from where the $s_j$ come from, each of its ranks is as likely as any
-    other, so $P(p \le \alpha) \le \alpha$, whatever the model is. Without ties it is equal where
-    (N + 1) alpha is whole.
+    If s is one more draw from where the $s_j$ come from, each of its ranks is as likely as
+    any other, so $P(p \le \alpha) \le \alpha$, whatever the model is. Without ties it is
+    equal where (N + 1) alpha is whole.
 
-    Raises ValueError for an empty set of calibration scores, and for a score that is not a number.
+    Raises ValueError for an empty set of calibration scores, and for a score that is not a
+    number.
 
-    >>> rank_p_values(torch.tensor([-90.0, -70.0, -50.0]), torch.tensor([-60.0, -80.0, -70.0]))
+    >>> calibration = torch.tensor([-60.0, -80.0, -70.0])
+    >>> rank_p_values(torch.tensor([-90.0, -70.0, -50.0]), calibration)
     tensor([0.2500, 0.7500, 1.0000], dtype=torch.float64)
     """
-    calibration, scores = _scores(calibration, "calibration").sort().values, _scores(scores, "scores")
-    counted = torch.searchsorted(calibration, scores, right=True)    # (B,): of the N, those <= s
+    calibration = _scores(calibration, "calibration").sort().values
+    scores = _scores(scores, "scores")
+    # (B,): of the N, those <= s
+    counted = torch.searchsorted(calibration, scores, right=True)
     if generator is not None:
         below = torch.searchsorted(calibration, scores)              # those < s
         u = torch.rand(scores.shape, generator=generator, dtype=torch.float64)
@@ -120,7 +126,8 @@ def compressed_bits(x: Tensor) -> Float[Tensor, "B"]:
 
 @torch.no_grad()
 def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"]:
-    r"""$\hat x_i = \arg\max_{v :\, |v - x_i| \le \epsilon}\; p(v \mid \hat x_{<i})$: greedy decoding near an image.
+    r"""$\hat x_i = \arg\max_{v :\, |v - x_i| \le \epsilon}\; p(v \mid \hat x_{<i})$: greedy
+    decoding near an image.
 
     model  of discrete variables, whatever its order
     x      (B, n), images as they came
@@ -130,13 +137,13 @@ def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"
     repaired. Of equally likely values the one nearest to x stays. Slides: "PixelDefend".
     Paper: Song, Kim, Nowozin, Ermon and Kushman 2018.
 
-    Raises TypeError for a model of continuous variables, ValueError for an eps below 0 and images
-    that do not fit.
+    Raises TypeError for a model of continuous variables, ValueError for an eps below 0 and
+    images that do not fit.
     """
     K, dtype = model.conditional.num_values, model.like().dtype
     if K is None:
-        raise TypeError(f"{type(model).__name__} has continuous variables, {model.conditional}; "
-                        "expected levels")
+        raise TypeError(f"{type(model).__name__} has continuous variables, "
+                        f"{model.conditional}; expected levels")
     if eps != int(eps) or eps < 0:
         raise ValueError(f"eps is {eps}; expected a whole number of levels, 0 or more")
     x = model.check_input(x).long()

@@ -94,8 +94,9 @@ class GatedPixelCNN(ImageModel):
     (torch.Size([2]), torch.Size([3, 64]))
     """
 
-    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 5, first: int = 7, k: int = 3,
-                 dropout: float = 0.0, conditional: Conditional | None = None, colors: str = "masks",
+    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 5,
+                 first: int = 7, k: int = 3, dropout: float = 0.0,
+                 conditional: Conditional | None = None, colors: str = "masks",
                  classes: int | None = None):
         super().__init__(shape, conditional, colors, classes)
         check_width(width, self.groups)
@@ -103,8 +104,9 @@ class GatedPixelCNN(ImageModel):
             raise ValueError(f"depth is {depth}; expected at least the first layer")
         self.width, self.k, self.dropout = width, k, dropout
         self.layers = nn.ModuleList(
-            GatedLayer(width if number else self.shape[0], width, k if number else first, "B" if number else "A",
-                       self.groups, classes, dropout) for number in range(depth))
+            GatedLayer(width if number else self.shape[0], width, k if number else first,
+                       "B" if number else "A", self.groups, classes, dropout)
+            for number in range(depth))
         self.head = head(width, self.outputs, self.groups)
 
     @property
@@ -115,23 +117,26 @@ class GatedPixelCNN(ImageModel):
                 "conditional": self.conditional, "colors": self.colors, "classes": self.classes}
 
     # every factor at once: training and scoring
-    def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
+    def raw(self, image: Float[Tensor, "B C H W"],
+            label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
         shifted = F.pad(image, (0, 0, 1, -1))                        # row r holds row r - 1
         return self.row_of(image, self.rows_above(shifted, label, whole), label, whole)
 
     def rows_above(self, v: Tensor, label: Tensor | None, run: Run) -> list[Tensor]:
-        """The vertical stack on the shifted image: what each of its layers tells the horizontal stack."""
+        """The vertical stack on the shifted image: what each of its layers tells the
+        horizontal stack."""
         told = []
         for layer in self.layers:
             v, down = layer.above(v, label, run)
             told.append(down)
         return told
 
-    def row_of(self, h: Tensor, told: Sequence[Tensor], label: Tensor | None, run: Run) -> Tensor:
+    def row_of(self, h: Tensor, told: Sequence[Tensor], label: Tensor | None,
+               run: Run) -> Tensor:
         """The horizontal stack on the image, and the raw parameters."""
         for number, (layer, down) in enumerate(zip(self.layers, told)):
             y = layer.beside(h, down, label, run)
-            h = h + y if number else y                               # no residual around mask A
+            h = h + y if number else y  # no residual around mask A
         for layer in self.head:
             h = run(layer, torch.relu(h))
         return h

@@ -71,9 +71,10 @@ class PixelCNN(ImageModel):
     (torch.Size([2]), torch.Size([3, 784]))
     """
 
-    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 7, first: int = 7, k: int = 3,
-                 inner: int | None = None, dropout: float = 0.0, conditional: Conditional | None = None,
-                 colors: str = "masks", classes: int | None = None):
+    def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 7,
+                 first: int = 7, k: int = 3, inner: int | None = None, dropout: float = 0.0,
+                 conditional: Conditional | None = None, colors: str = "masks",
+                 classes: int | None = None):
         super().__init__(shape, conditional, colors, classes)
         inner = width // 2 if inner is None else inner
         check_width(width, self.groups)
@@ -81,7 +82,8 @@ class PixelCNN(ImageModel):
         self.width, self.depth, self.k = width, depth, k
         self.inner, self.dropout = inner, dropout
         self.first = MaskedConv2d(self.shape[0], width, first, "A", self.groups)
-        self.blocks = nn.ModuleList(Block(width, inner, k, self.groups, classes, dropout) for _ in range(depth))
+        self.blocks = nn.ModuleList(Block(width, inner, k, self.groups, classes, dropout)
+                                    for _ in range(depth))
         self.head = head(width, self.outputs, self.groups)
 
     @property
@@ -92,11 +94,13 @@ class PixelCNN(ImageModel):
                 "colors": self.colors, "classes": self.classes}
 
     # every factor at once: training and scoring
-    def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
+    def raw(self, image: Float[Tensor, "B C H W"],
+            label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
         return self.network(image, label, whole)
 
     def network(self, image: Tensor, label: Tensor | None, run: Run) -> Tensor:
-        """`run` applies a layer: to whole maps, (B, ., H, W), or at one pixel, (B, .), with what it remembers."""
+        """`run` applies a layer: to whole maps, (B, ., H, W), or at one pixel, (B, .), with
+        what it remembers."""
         h = run(self.first, image)
         for block in self.blocks:
             h = h + block(h, label, run)
@@ -122,24 +126,27 @@ class PixelCNN(ImageModel):
         return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """x_i is known now: a colour of the present pixel, after the last of which the next pixel is the present one."""
+        """x_i is known now: a colour of the present pixel, after the last of which the next
+        pixel is the present one."""
         self.variable_at(state.k)
         x_i = self.check_value(x_i, len(state.pixel))
         c, k = state.k % self.shape[0], state.k + 1
         pixel = state.pixel.clone()
         pixel[:, c] = x_i.to(pixel.dtype)
         state = state._replace(k=k, pixel=pixel)
-        if k % self.shape[0]:                                        # more colours: a chain has their parameters already
+        if k % self.shape[0]:  # more colours: a chain has their parameters already
             past = [seen[:, :-1] for seen in state.maps]
             return state if self.colors == "chain" else self._at_pixel(state, past)
         if k == self.n:
             return state
-        image, *rest = state.maps                                    # the first layer reads the image itself
-        past = [torch.cat([image[:, 1:-1], self.scaled(pixel)[:, None]], dim=1), *(seen[:, 1:] for seen in rest)]
+        image, *rest = state.maps  # the first layer reads the image itself
+        past = [torch.cat([image[:, 1:-1], self.scaled(pixel)[:, None]], dim=1),
+                *(seen[:, 1:] for seen in rest)]
         return self._at_pixel(state._replace(pixel=torch.zeros_like(pixel)), past)
 
     def _at_pixel(self, state: State, past: Sequence[Tensor]) -> State:
-        """Run the network at the present pixel, after what each layer remembers of the pixels before."""
+        """Run the network at the present pixel, after what each layer remembers of the
+        pixels before."""
         run = OnePixel(state.layers, past, state.k // self.shape[0])
-        raw = self.network(self.scaled(state.pixel), state.label, run)         # (B, outputs)
+        raw = self.network(self.scaled(state.pixel), state.label, run)  # (B, outputs)
         return state._replace(maps=tuple(run.maps), raw=raw)

@@ -138,13 +138,16 @@ class DiagonalBiLSTM(PixelRNN):
         return {**super().config, "mirrored": self.mirrored}
 
     # every factor at once: training and scoring
-    def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
+    def raw(self, image: Float[Tensor, "B C H W"],
+            label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
         x, mirrored = self._begin(image, label), self.first_mirrored(image)
         for number, out in enumerate(self.out):
             left = scan(self.of_input[number](x), self.of_state[number])
-            right = scan(self.of_input_mirrored[number](mirrored).flip(-1), self.of_state_mirrored[number]).flip(-1)
-            x = x + out(left) + F.pad(right, (0, 0, 1, -1))          # row r gets what the mirror image has at r - 1
-            mirrored = x                                             # beyond the first layer both read the same map
+            right = scan(self.of_input_mirrored[number](mirrored).flip(-1),
+                         self.of_state_mirrored[number]).flip(-1)
+            # row r gets what the mirror image has at r - 1
+            x = x + out(left) + F.pad(right, (0, 0, 1, -1))
+            mirrored = x  # beyond the first layer both read the same map
         return self._end(x)
 
     def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:

@@ -1,6 +1,5 @@
 """Recurrent networks: a memory of fixed size, updated at every token."""
 
-from course_lib import former
 from course_lib.recurrent.attentive import AttentiveLM
 from course_lib.recurrent.cells import CELLS, Cell, GRUCell, LSTMCell, RNNCell
 from course_lib.recurrent.language_model import RecurrentLM
@@ -31,7 +30,3 @@ __all__ = ["CELLS", "SCORES", "AdditiveScore", "AttentiveLM", "BilinearScore", "
            "GRUCell", "LSTMCell", "RNNCell", "Recurrent", "RecurrentLM", "ScaledDotScore", "Score", "Seq2Seq",
            "context_of", "expected_loss_gradient", "gumbel_softmax", "hard_selection", "mean_selection",
            "nats_of_text", "reinforce", "soft_selection", "streams", "sum_selection", "weights_of"]
-
-
-def __getattr__(name: str):
-    raise former.lacking(__name__, name)

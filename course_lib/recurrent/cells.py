@@ -83,8 +83,8 @@ class Cell(nn.Module):
 class RNNCell(Cell):
     r"""$h_t = \tanh(W_h h_{t-1} + W_x x_t + b)$.
 
-    Slides: "RNN: Recurrent neural nets", without the bias; "Recurrence in a Standard Elman RNN LM", with it.
-    Paper: Elman 1990.
+    Slides: "RNN: Recurrent neural nets", without the bias; "Recurrence in a Standard Elman
+    RNN LM", with it. Paper: Elman 1990.
 
     >>> cell = RNNCell(4, 3)
     >>> (h,) = cell(torch.ones(2, 4))
@@ -131,7 +131,7 @@ class LSTMCell(Cell):
     def step(self, a: Float[Tensor, "B G"], state: State) -> State:
         h, c = state
         H = self.hidden
-        a = torch.addmm(a, h, self.W_h.T)                            # (B, 4H): one product for all gates
+        a = torch.addmm(a, h, self.W_h.T)  # (B, 4H): one product for all gates
         gates, candidate = a.split([3 * H, H], dim=1)
         i, f, o = torch.sigmoid(gates).chunk(3, dim=1)               # (B, H) each
         g = torch.tanh(candidate)

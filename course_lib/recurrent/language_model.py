@@ -133,13 +133,14 @@ class RecurrentLM(AutoregressiveModel):
         if x.shape[1] == 0:
             raise ValueError("x has no tokens; expected at least 1")
         prompt, mask = self.prompt(len(x), context)
-        if prompt is None:                                           # the first token comes from h_0
+        if prompt is None:  # the first token comes from h_0
             memory = self.layers.start(len(x))
             h = memory[-1][0][:, None]                               # (B, 1, H)
             if x.shape[1] > 1:
                 h = torch.cat([h, self.hidden_states(x[:, :-1], None, memory)[0]], dim=1)
         else:
-            tokens = torch.cat([prompt, x[:, :-1]], dim=1)           # shifted: what stands before each token of x
+            # shifted: what stands before each token of x
+            tokens = torch.cat([prompt, x[:, :-1]], dim=1)
             if mask is not None:
                 mask = F.pad(mask, (0, x.shape[1] - 1), value=True)
             h = self.hidden_states(tokens, mask)[0][:, prompt.shape[1] - 1:]
@@ -150,7 +151,8 @@ class RecurrentLM(AutoregressiveModel):
     @torch.no_grad()
     def start(self, batch: int, context: Padded | None = None) -> State:
         prompt, mask = self.prompt(batch, context)
-        memory = self.layers.start(batch) if prompt is None else self.hidden_states(prompt, mask)[1]
+        memory = (self.layers.start(batch) if prompt is None
+                  else self.hidden_states(prompt, mask)[1])
         return State(memory, self.scores(memory[-1][0]))
 
     def predict(self, state: State) -> Distribution:

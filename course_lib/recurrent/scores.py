@@ -117,9 +117,11 @@ class BilinearScore(Score):
 
 
 class AdditiveScore(Score):
-    r"""$s_{t,\tau} = v_a^\top \tanh(W_a h_t + U_a h_\tau)$: a network with one hidden layer reads both.
+    r"""$s_{t,\tau} = v_a^\top \tanh(W_a h_t + U_a h_\tau)$: a network with one hidden layer
+    reads both.
 
-    width  A, units of the hidden layer; the slide's is that of the query, which is what None means
+    width  A, units of the hidden layer; the slide's is that of the query, which is what
+           None means
 
     Slides: "MLP (Additive / Bahdanau Attention)". Paper: Bahdanau et al. 2015.
 
@@ -137,16 +139,20 @@ class AdditiveScore(Score):
             raise ValueError(f"width is {width}; expected at least 1")
         self.W = nn.Parameter(torch.empty(self.width, self.query))   # W_a
         self.U = nn.Parameter(torch.empty(self.width, self.key))     # U_a
-        self.v = nn.Parameter(torch.empty(self.width).uniform_(-self.width ** -0.5, self.width ** -0.5))     # v_a
+        # v_a
+        self.v = nn.Parameter(torch.empty(self.width).uniform_(-self.width ** -0.5,
+                                                               self.width ** -0.5))
         nn.init.xavier_uniform_(self.W)
         nn.init.xavier_uniform_(self.U)
 
     def prepare(self, keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... S A"]:
-        return keys @ self.U.T                                       # U_a h_tau, (..., S, A)
+        return keys @ self.U.T  # U_a h_tau, (..., S, A)
 
-    def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S A"]) -> Float[Tensor, "... T S"]:
+    def match(self, queries: Float[Tensor, "... T H"],
+              prepared: Float[Tensor, "... S A"]) -> Float[Tensor, "... T S"]:
         asked = queries @ self.W.T                                   # W_a h_t, (..., T, A)
-        return torch.tanh(asked.unsqueeze(-2) + prepared.unsqueeze(-3)) @ self.v             # (..., T, S, A) @ (A,)
+        # (..., T, S, A) @ (A,)
+        return torch.tanh(asked.unsqueeze(-2) + prepared.unsqueeze(-3)) @ self.v
 
     def multiplications(self, T: int, S: int) -> int:
         return T * self.query * self.width + S * self.key * self.width + T * S * self.width

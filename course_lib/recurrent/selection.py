@@ -47,7 +47,8 @@ def hard_selection(scores: Float[Tensor, "... S"], memory: Float[Tensor, "... S 
     return _mixed(chosen / k, memory)
 
 
-def soft_selection(scores: Float[Tensor, "... S"], memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... H"]:
+def soft_selection(scores: Float[Tensor, "... S"],
+                   memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... H"]:
     r"""$c = \sum_\tau \alpha_\tau h_\tau$ with $\alpha = \mathrm{softmax}(s)$.
 
     >>> soft_selection(torch.zeros(3), torch.tensor([[1.], [5.], [9.]]))

@@ -162,11 +162,14 @@ class Seq2Seq(AutoregressiveModel):
         ends = x == self.eos_id
         return self.conditional(self._padded(self._logits(h), ends.cumsum(dim=1) > ends))    # an end before this token
 
-    def _decode(self, x: Integer[Tensor, "B T"], source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
-        """What the output layer reads at each step, h_t or [h_t; c_t], and the weights on the source."""
-        y = self._dropped(self.target(F.pad(x[:, :-1], (1, 0), value=self.bos_id)))          # (B, T, E): shifted
+    def _decode(self, x: Integer[Tensor, "B T"],
+                source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
+        """What the output layer reads at each step, h_t or [h_t; c_t], and the weights on
+        the source."""
+        # (B, T, E): shifted
+        y = self._dropped(self.target(F.pad(x[:, :-1], (1, 0), value=self.bos_id)))
         memory = self._first(source)
-        if self.placement == "after":                                # the steps do not read c: all of them, then c
+        if self.placement == "after":  # the steps do not read c: all of them, then c
             h, _ = self.decoder(y, memory)
             c, weights = self._look(h, source)
             return torch.cat([h, c], dim=2), weights
@@ -174,8 +177,8 @@ class Seq2Seq(AutoregressiveModel):
             c, weights = self._look(y, source)
             return self.decoder(torch.cat([y, c], dim=2), memory)[0], weights
         outputs, looks = [], []
-        for y_t in y.split(1, dim=1):                                # c_t needs h_(t-1): one step after another
-            c, weights = self._look(memory[0][0][:, None], source)   # (B, 1, C)
+        for y_t in y.split(1, dim=1):  # c_t needs h_(t-1): one step after another
+            c, weights = self._look(memory[0][0][:, None], source)  # (B, 1, C)
             h, memory = self.decoder(torch.cat([y_t, c], dim=2), memory)
             outputs.append(h)
             looks.append(weights)

@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
 from course_lib.decoding.prefix_tree import PrefixTree
-from course_lib.former import renamed
 from course_lib.show import ACCENT, INK, SECOND
 
 FAINT = "#9aa5b1"
@@ -71,7 +70,6 @@ def place(model: PrefixTree) -> dict[tuple[int, ...], tuple[float, float]]:
     return {b: (float(x), y + len(leaves)) for b, (x, y) in sorted(at.items(), key=lambda item: len(item[0]))}
 
 
-@renamed(beginning="prefix")
 def probability(model: PrefixTree, prefix: Sequence[int]) -> float:
     """p of all sequences with this prefix: the product of its branches."""
     p, node = 1.0, model.root

@@ -7,7 +7,6 @@ losses       label smoothing in its two forms
 schedules    the learning rate, step by step
 history      what was measured, epoch by epoch
 checkpoint   a file from which a killed run goes on bit for bit
-processes    several processes under torchrun, with the loss curve of one
 metrics      perplexity, bits a character, BLEU
 """
 

@@ -25,7 +25,6 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from course_lib import former
 from course_lib.conditional import Conditional
 from course_lib.files import write_atomically
 from course_lib.training.objective import Data, tensors
@@ -179,15 +178,8 @@ def describe_model(model: nn.Module) -> dict[str, Any]:
 
 
 def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise a CheckpointError that names everything in which the two configurations differ.
-
-    Version 0.1 stored a digest of the printed model in the place of its arguments. What was printed has changed, so its
-    files are compared by the rest: the class under today's name, the tensors' names and shapes, the data, the settings.
-    """
+    """Raise a CheckpointError that names everything in which the two configurations differ."""
     now = json.loads(json.dumps(now))                                # as it looks after the way through the file
-    if "structure" in saved:
-        saved = {key: value for key, value in saved.items() if key != "structure"}
-        saved |= {"model": former.NAMES.get(saved["model"], saved["model"]), "config": now["config"]}
     different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
                  if saved.get(key) != now.get(key)]
     if different:

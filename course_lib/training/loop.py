@@ -18,8 +18,7 @@ from tqdm import tqdm
 from course_lib.autoregressive import evaluating
 from course_lib.training.checkpoint import describe
 from course_lib.training.history import History, Report
-from course_lib.training.objective import Data, check_data, checked_once, count, log_prob, objective, take
-from course_lib.training.processes import Processes
+from course_lib.training.objective import Data, check_data, checked_once, log_prob, objective, take
 from course_lib.training.run import Run
 from course_lib.training.schedules import make_schedule
 from course_lib.training.source import Loader, Tensors, batches_of
@@ -44,7 +43,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                   moved to the model's device. Or a DataLoader that gives such tensors batch by batch, in its own order,
                   of its own size; it has to know its length. The values of tensors are checked once, before the first
                   step, where the model's class says how: see `checked.unchecked`
-    batch_size    rows that one step averages over, over all processes; the last batch of an epoch may be shorter
+    batch_size    rows that one step averages over; the last batch of an epoch may be shorter
     weight_decay  on parameters of two or more dimensions: never on biases and gains
     optimizer     one over the model's parameters, in place of AdamW; lr, betas and weight_decay are its own then. A
                   schedule multiplies the rate of each of its groups, which is put back at the end; without one its
@@ -63,27 +62,23 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     lengths       a number for each row of train, such as its count of real tokens: rows with like numbers share a batch
     checkpoint    a file to write after each epoch, and every `checkpoint_every` steps. If it is there, the run goes on
                   from it, and ends with the weights and the history that it would have had uninterrupted, bit for bit
-                  (on one device, with the same number of processes). `epochs` may have grown; nothing else may differ.
+                  (on one device). `epochs` may have grown; nothing else may differ.
                   With a DataLoader this holds from epoch to epoch, if it draws its order from torch's global generator
                   or from the `generator` that it was given
     callback      called with a `Report` after every step: the numbers of the bar, for a logger of your own. The model is
                   in training mode then
     progress      show a bar (TQDM_DISABLE=1 hides it too)
 
-    Under torchrun the processes share each batch of tensors. Raises ValueError and TypeError for unusable arguments,
-    CheckpointError for a checkpoint that is damaged or of another run, FloatingPointError for a loss or gradient that
-    is not finite; the last checkpoint is kept then.
+    Raises ValueError and TypeError for unusable arguments, CheckpointError for a checkpoint that is damaged or of
+    another run, FloatingPointError for a loss or gradient that is not finite; the last checkpoint is kept then.
     """
     _check_arguments(epochs=epochs, batch_size=batch_size, accumulate=accumulate, patience=patience, clip=clip,
                      checkpoint_every=checkpoint_every, lr=lr, weight_decay=weight_decay)
     train, valid = _checked(train, valid, seed=seed, lengths=lengths, checkpoint_every=checkpoint_every)
     if patience is not None and valid is None:
         raise ValueError(f"patience is {patience} and valid is None; early stopping needs validation data")
-    processes = Processes.join(torch.device(device) if device is not None else _device_of(model))
-    if processes.size > 1 and any(isinstance(data, DataLoader) for data in (train, valid)):
-        raise ValueError(f"{processes.size} processes share each batch of tensors, and a DataLoader was given; give "
-                         "tensors, or train by one process")
-    model.to(processes.device)
+    device = torch.device(device) if device is not None else _device_of(model)
+    model.to(device)
     settings = {"lr": lr, "betas": betas, "weight_decay": weight_decay}
     if optimizer is not None:
         settings = {"optimizer": _described(optimizer, model, **settings)}
@@ -97,21 +92,21 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     factor = make_schedule(schedule, steps, warmup)
     configuration = {"batch_size": batch_size, **settings, "clip": clip,
                      "schedule": [factor(s) for s in (1, (steps + 1) // 2, steps)], "patience": patience, "seed": seed,
-                     "bf16": bf16, "accumulate": accumulate, "processes": processes.size,
-                     "device": processes.device.type, **({} if lengths is None else {"by_length": True})}
-    run = Run(model, optimizer, processes, Path(checkpoint) if checkpoint is not None else None, source.generator)
+                     "bf16": bf16, "accumulate": accumulate, "device": device.type,
+                     **({} if lengths is None else {"by_length": True})}
+    run = Run(model, optimizer, device, Path(checkpoint) if checkpoint is not None else None, source.generator)
     run.resume(configuration, train, valid, epochs)
-    trusted = checked_once(model, train, processes.device)           # from here on no batch is looked at for its values
-    trusted_valid = checked_once(model, valid, processes.device, scored=True)
+    trusted = checked_once(model, train, device)                     # from here on no batch is looked at for its values
+    trusted_valid = checked_once(model, valid, device, scored=True)
 
-    tell = callback if callback is not None and processes.first else lambda report: None
-    hidden = {} if progress and processes.first else {"disable": True}             # unset, TQDM_DISABLE is heard
+    tell = callback if callback is not None else lambda report: None
+    hidden = {} if progress else {"disable": True}                   # unset, TQDM_DISABLE is heard
     bar = tqdm(total=steps, initial=run.step, unit="step", **hidden)
     with bar, _training(model), _rates_of(optimizer) as rates:
         while run.epoch <= epochs and not run.out_of(patience):
             for data, rows in source.epoch(run.epoch, run.batch):
                 with trusted():
-                    loss, weight = _add_gradients(model, data, rows, accumulate, bf16, processes)
+                    loss, weight = _add_gradients(model, data, rows, accumulate, bf16, device)
                 if not math.isfinite(loss):
                     raise FloatingPointError(f"the training loss is {loss} {run}. {run.last_good()}")
                 _clip(model, clip, run)
@@ -126,7 +121,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                     if checkpoint_every and run.step % checkpoint_every == 0:
                         run.save()
             with trusted_valid():
-                run.close_epoch(None if valid is None else _validate(model, valid, batch_size, processes))
+                run.close_epoch(None if valid is None else _validate(model, valid, batch_size, device))
             bar.set_postfix_str(str(run.history), refresh=False)
             run.save()
             tell(run.report(loss, steps))
@@ -134,25 +129,24 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
 
 
 def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: int, bf16: bool,
-                   processes: Processes) -> tuple[float, float]:
+                   device: torch.device) -> tuple[float, float]:
     """Leave in .grad the gradient of the mean loss over these rows, and return that mean and its weight.
 
-    Pieces and processes each have a mean m_k and a weight w_k, and the mean over all is sum w_k m_k / sum w_k. The
-    weights are the numbers of rows, known beforehand, unless a loss says otherwise: then the gradient is corrected by
-    the sum once it is known.
+    Each piece has a mean m_k and a weight w_k, and the mean over all is sum w_k m_k / sum w_k. The weights are the
+    numbers of rows, known beforehand, unless a loss says otherwise: then the gradient is corrected by the sum once it
+    is known.
     """
     model.zero_grad()
-    device, parts = processes.device, []
-    for piece in processes.share(rows).tensor_split(accumulate):
+    parts = []
+    for piece in rows.tensor_split(accumulate):
         if len(piece):
             with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
                 mean, weight = objective(model, take(data, piece, device))
             (mean * (weight / len(rows))).backward()
             parts.append((mean.detach(), weight))
-    total, weights = processes.sum(sum((float(m) * w for m, w in parts), 0.0), sum((w for _, w in parts), 0.0))
+    total, weights = sum(float(mean) * weight for mean, weight in parts), sum(weight for _, weight in parts)
     if weights <= 0:
         raise ValueError(f"the weights that loss(batch) returned sum to {weights} over a batch; they must be positive")
-    processes.sum_gradients(model.parameters())
     if weights != len(rows):
         for p in model.parameters():
             if p.grad is not None:
@@ -161,23 +155,19 @@ def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumul
 
 
 @torch.no_grad()
-def _validate(model: nn.Module, data: Data | DataLoader, batch_size: int, processes: Processes) -> float:
+def _validate(model: nn.Module, data: Data | DataLoader, batch_size: int, device: torch.device) -> float:
     """The mean of -log p over `data`, of the loss for a model without log_prob; eval mode, summed in float64."""
-    processes.broadcast(model.buffers())                             # running statistics, where a model keeps them
     total = weights = 0.0
-    own = None if isinstance(data, DataLoader) else processes.share(torch.arange(count(data)))
     with evaluating(model):
-        for part, rows in batches_of(data, batch_size, "valid", own):
-            if len(rows):                                            # fewer rows than processes: some have none
-                batch = take(part, rows, processes.device)
-                if hasattr(model, "log_prob"):
-                    total, weights = total - log_prob(model, batch).cpu().double().sum().item(), weights + len(rows)
-                else:
-                    mean, weight = objective(model, batch)
-                    total, weights = total + float(mean) * weight, weights + weight
-    if own is None and not weights:
+        for part, rows in batches_of(data, batch_size, "valid"):
+            batch = take(part, rows, device)
+            if hasattr(model, "log_prob"):
+                total, weights = total - log_prob(model, batch).cpu().double().sum().item(), weights + len(rows)
+            else:
+                mean, weight = objective(model, batch)
+                total, weights = total + float(mean) * weight, weights + weight
+    if not weights:
         raise ValueError("valid is a DataLoader that gave no batch; expected at least one row")
-    total, weights = processes.sum(total, weights)
     return total / weights
 
 

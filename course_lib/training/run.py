@@ -14,15 +14,14 @@ from torch.utils.data import DataLoader
 from course_lib.training import checkpoint
 from course_lib.training.history import History, Report
 from course_lib.training.objective import Data
-from course_lib.training.processes import Processes
 
 
 class Run:
     """Epochs are counted from 1; `batch` is the number of batches that the current epoch has behind it."""
 
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, processes: Processes, path: Path | None,
+    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device, path: Path | None,
                  generator: torch.Generator | None = None):
-        self.model, self.optimizer, self.processes, self.path = model, optimizer, processes, path
+        self.model, self.optimizer, self.device, self.path = model, optimizer, device, path
         self.generator = generator                                   # a DataLoader's own, if it has one
         self.history = History()
         self.epoch, self.batch, self.step = 1, 0, 0
@@ -90,31 +89,27 @@ class Run:
     # --- the checkpoint ----------------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """Write everything; the first process does, the others lend it their generators' states."""
+        """Write everything."""
         if self.path is None:
             return
-        states = self.processes.gather(checkpoint.random_states(self.processes.device, self.generator))
-        if not self.processes.first:
-            return
         self._tick()
+        random = checkpoint.random_states(self.device, self.generator)
         position = {name: getattr(self, name) for name in ("epoch", "batch", "step", "loss", "weight", "lr", "seconds")}
         tensors = {f"model.{name}": t for name, t in checkpoint.tensors_of(self.model).items()}
         tensors |= {f"best.{name}": t for name, t in self.best.items()}
         tensors |= {f"optimizer.{name}": t for name, t in checkpoint.optimizer_tensors(self.optimizer).items()}
         checkpoint.write(self.path, tensors, {"position": position, "history": self.history.to_dict(),
-                                              "random": states, "configuration": self.configuration})
+                                              "random": random, "configuration": self.configuration})
 
     def resume(self, configuration: dict[str, Any], train: Data | DataLoader, valid: Data | DataLoader | None,
                epochs: int) -> None:
-        """Go on from the checkpoint if there is one; everyone starts with the first process's weights otherwise."""
+        """Go on from the checkpoint if there is one."""
         if self.path is None:
-            self.processes.broadcast(checkpoint.tensors_of(self.model).values())
             return
         self.configuration = configuration | checkpoint.describe_model(self.model) | {
             "train": checkpoint.describe_data(train), "valid": checkpoint.describe_data(valid)}
-        found = self.processes.from_first(lambda: self._find(epochs))
+        found = self._find(epochs)
         if found is None:
-            self.processes.broadcast(checkpoint.tensors_of(self.model).values())
             return
         tensors, state = found
         parts: dict[str, dict[str, torch.Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
@@ -123,10 +118,10 @@ class Run:
             parts[part][rest] = t
         checkpoint.put_back(checkpoint.tensors_of(self.model), parts["model"])
         checkpoint.restore_optimizer(self.optimizer, parts["optimizer"])
-        self.best = {name: t.to(self.processes.device) for name, t in parts["best"].items()}
+        self.best = {name: t.to(self.device) for name, t in parts["best"].items()}
         self.history = History(**state["history"])
         vars(self).update(state["position"])
-        checkpoint.set_random_states(state["random"][self.processes.rank], self.processes.device, self.generator)
+        checkpoint.set_random_states(state["random"], self.device, self.generator)
 
     def _find(self, epochs: int):
         found = checkpoint.read(self.path)

@@ -65,12 +65,11 @@ class Loader:
             raise ValueError(f"train gave {found} batches in epoch {epoch}; its length is {self.batches}")
 
 
-def batches_of(data: Data | DataLoader, batch_size: int, name: str = "data",
-               rows: Int[Tensor, "B"] | None = None) -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """All of `data` in its order, or these rows of tensors: pairs of tensors and the rows of them that make a batch."""
+def batches_of(data: Data | DataLoader, batch_size: int,
+               name: str = "data") -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
+    """All of `data` in its order: pairs of tensors and the rows of them that make a batch."""
     if not isinstance(data, DataLoader):
-        rows = torch.arange(count(data)) if rows is None else rows
-        yield from ((data, part) for part in rows.split(batch_size))
+        yield from ((data, part) for part in torch.arange(count(data)).split(batch_size))
         return
     for batch in data:
         if isinstance(batch, (list, tuple)) and len(batch) == 1:     # what a TensorDataset of one tensor gives

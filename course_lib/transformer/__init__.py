@@ -1,6 +1,5 @@
 """Attention, positions, the blocks made of them, and the models made of blocks."""
 
-from course_lib import former
 from course_lib.tokenizers.batching import left_pad
 from course_lib.transformer.attention import (
     KVCache,
@@ -51,7 +50,3 @@ __all__ = ["BERT", "BERTConfig", "CombinedPositions", "DecoderBlock", "Transform
            "SinusoidalPositions", "TokenClassifier", "Transformer", "TransformerConfig", "attention_weights",
            "causal_mask", "combine_masks", "fused_attention", "join_segments", "layer_norm", "left_pad", "mask_tokens",
            "padding_mask", "rotary", "sentence_pairs", "sinusoidal", "transformer_function"]
-
-
-def __getattr__(name: str):
-    raise former.lacking(__name__, name)

@@ -18,12 +18,13 @@ def step(model: nn.Module, tokens: Integer[Tensor, "B S"], mask: Bool[Tensor, "B
          caches: Sequence[KVCache]) -> Float[Tensor, "B D"]:
     """`model._hidden` of the last token alone, whose query meets the cached keys.
 
-    The blocks are not called. Where a call would do more than its arithmetic (see `unfolds`), the model is called.
+    The blocks are not called. Where a call would do more than its arithmetic (see
+    `unfolds`), the model is called.
     """
     if not unfolds(model):
         return model._hidden(tokens[:, -1:], mask, caches)[:, -1]
-    x = model._embedded(tokens[:, -1:], mask, caches[0].length)[:, 0]                      # (B, D)
-    attend = None if mask is None else mask[:, None, None]           # (B, 1, 1, S)
+    x = model._embedded(tokens[:, -1:], mask, caches[0].length)[:, 0]  # (B, D)
+    attend = None if mask is None else mask[:, None, None]             # (B, 1, 1, S)
     for block, cache in zip(model.blocks, caches):
         x = x + attended(block.attention, normed(block.residual1.norm, x), attend, cache)
         x = x + fed_forward(block.feed_forward, normed(block.residual2.norm, x))

@@ -22,11 +22,14 @@ LONG = 512                                                           # up to her
 
 
 def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
-                      mask: Bool[Tensor, "... #T #S"] | None = None) -> Float[Tensor, "... T S"]:
-    r"""$\alpha = \mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)$: row i says how query i shares its attention.
+                      mask: Bool[Tensor, "... #T #S"] | None = None
+                      ) -> Float[Tensor, "... T S"]:
+    r"""$\alpha = \mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)$: row i says how query i
+    shares its attention.
 
-    mask  boolean, (T, S) or with all axes of the scores, axes of length 1 repeated; True where a query may attend.
-          The softmax runs over what is allowed; a row with nothing allowed is zero, and so are its gradients.
+    mask  boolean, (T, S) or with all axes of the scores, axes of length 1 repeated; True
+          where a query may attend. The softmax runs over what is allowed; a row with
+          nothing allowed is zero, and so are its gradients.
 
     Raises ValueError for a mask that is not boolean or does not fit.
     """
@@ -35,16 +38,19 @@ def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
     if mask is None:
         return scores.softmax(dim=-1)
     check_mask(mask, scores.shape)
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)  # NaN in a row that is all -inf
-    return weights.masked_fill(~mask, 0)                             # no longer, and no gradient passes there
+    # NaN in a row that is all -inf
+    weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+    return weights.masked_fill(~mask, 0)  # no longer, and no gradient passes there
 
 
-def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
-              mask: Bool[Tensor, "... #T #S"] | None = None, dropout: float | int = 0.0) -> Float[Tensor, "... T E"]:
+def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
+              v: Float[Tensor, "... S E"], mask: Bool[Tensor, "... #T #S"] | None = None,
+              dropout: float | int = 0.0) -> Float[Tensor, "... T E"]:
     r"""Scaled dot-product attention, $\mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)\, v$.
 
     mask     boolean, True where a query may attend; see `attention_weights`
-    dropout  probability with which a weight is dropped; the caller passes 0 outside training
+    dropout  probability with which a weight is dropped; the caller passes 0 outside
+             training
 
     Slides: "Scaled dot-product attention". Paper: Vaswani et al. 2017, equation 1.
     """
@@ -239,27 +245,35 @@ class MultiHeadAttention(nn.Module):
     True
     """
 
-    def __init__(self, d_model: int, heads: int, dropout: float | int = 0.0, bias: bool = True):
+    def __init__(self, d_model: int, heads: int, dropout: float | int = 0.0,
+                 bias: bool = True):
         super().__init__()
         if heads < 1 or d_model % heads:
             raise ValueError(f"d_model is {d_model}, which {heads} heads do not divide")
         if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; it is the probability of dropping, 0 <= dropout < 1")
+            raise ValueError(f"dropout is {dropout}; it is the probability of dropping, 0 "
+                             "<= dropout < 1")
         self.d_model, self.heads, self.dropout = d_model, heads, dropout
-        self.qkv = nn.Linear(d_model, 3 * d_model, bias=bias)        # W^Q, W^K, W^V of all heads, one below the other
+        # W^Q, W^K, W^V of all heads, one below the other
+        self.qkv = nn.Linear(d_model, 3 * d_model, bias=bias)
         self.out = nn.Linear(d_model, d_model, bias=bias)            # W^O
 
     def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T S"] | None = None, causal: bool = False,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """Attend from x to x, or to `memory` (B, S, D), which may come projected, from `keys_values`.
+        """Attend from x to x, or to `memory` (B, S, D), which may come projected, from
+        `keys_values`.
 
-        mask    boolean, True where a query may attend: (T, S), (B, T, S) or, for each head, (B, H, T, S)
-        causal  hide what follows each query, the queries being the last T of the S positions
+        mask    boolean, True where a query may attend: (T, S), (B, T, S) or, for each head,
+                (B, H, T, S)
+        causal  hide what follows each query, the queries being the last T of the S
+                positions
         cache   keys and values of the positions before x, to which those of x are added
         """
-        q, k, v = self._project(x, memory, cache)                    # (B, H, T, K), (B, H, S, K), (B, H, S, K)
-        heads = fused_attention(q, k, v, self._for_heads(mask, q, k), self.dropout if self.training else 0.0, causal)
+        # (B, H, T, K), (B, H, S, K), (B, H, S, K)
+        q, k, v = self._project(x, memory, cache)
+        heads = fused_attention(q, k, v, self._for_heads(mask, q, k),
+                                self.dropout if self.training else 0.0, causal)
         return self.out(rearrange(heads, "B H T K -> B T (H K)"))    # side by side: H K = D
 
     def weights(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
@@ -291,8 +305,10 @@ class MultiHeadAttention(nn.Module):
         return (self._split(q)[0], *(memory if isinstance(memory, KeysValues) else self.keys_values(memory)))
 
     def _split(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "parts B H T K"]:
-        """One, two or three projections side by side, and in each the heads: the width is cut, no position is mixed."""
-        return rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads, K=self.d_model // self.heads)
+        """One, two or three projections side by side, and in each the heads: the width is
+        cut, no position is mixed."""
+        return rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads,
+                         K=self.d_model // self.heads)
 
     def _for_heads(self, mask: Bool[Tensor, "..."] | None, q: Tensor, k: Tensor) -> Bool[Tensor, "..."] | None:
         """The mask with an axis for the heads, checked here, where (B, T, S) can be told from (H, T, S)."""

@@ -13,7 +13,6 @@ from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.checked import full, values_checked
-from course_lib.former import moved, renamed
 from course_lib.tokenizers.batching import tokens_and_mask
 from course_lib.transformer import pretrained_bert
 from course_lib.transformer._dropout import drop
@@ -24,7 +23,6 @@ from course_lib.transformer.positions import LearnedPositions
 __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "mask_tokens", "sentence_pairs"]
 
 
-@renamed(vocabulary="vocab_size")
 @dataclass(frozen=True)
 class BERTConfig:
     """The size of a BERT; the defaults are those of BERT base, 110 million parameters.
@@ -147,14 +145,16 @@ class BERT(nn.Module):
 
     def states(self, tokens: Tensor, token_types: Tensor | None = None,
                mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T D"]]:
-        r"""$h^0, \dots, h^L$: the vectors of every token after the embeddings and after each block."""
+        r"""$h^0, \dots, h^L$: the vectors of every token after the embeddings and after
+        each block."""
         tokens, mask = tokens_and_mask((tokens, mask), self.config.vocab_size)
         self._check(tokens, token_types, mask)
         x = self.positions(self.tokens(tokens))                      # (B, T, D)
         x = x + (self.types.weight[0] if token_types is None else self.types(token_types))
         x = self.norm(x)
         x = drop(x, self.config.dropout) if self.training else x
-        attend = None if mask is None or full(mask) else mask[:, None, :]            # (B, 1, T), for every query
+        # (B, 1, T), for every query
+        attend = None if mask is None or full(mask) else mask[:, None, :]
         states = [x]
         for block in self.blocks:
             x = block(x, attend)
@@ -249,7 +249,3 @@ class MaskedLanguageHead(nn.Module):
     def forward(self, hidden: Float[Tensor, "... D"], embeddings: Float[Tensor, "V D"]) -> Float[Tensor, "... V"]:
         table = embeddings if self.table is None else self.table.weight
         return F.linear(self.norm(ACTIVATIONS[self.activation](self.transform(hidden))), table, self.bias)
-
-
-def __getattr__(name: str):
-    return moved(__name__, name)

@@ -14,7 +14,6 @@ from einops import rearrange
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.former import lacking
 from course_lib.transformer._dropout import drop
 from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
 
@@ -28,11 +27,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 # --- parts -----------------------------------------------------------------------------------------------------------
 
 
-def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"], beta: Float[Tensor, "D"],
-               eps: float | int = 1e-5) -> Float[Tensor, "... D"]:
-    r"""$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta$ with mean and population variance over the width.
+def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"],
+               beta: Float[Tensor, "D"], eps: float | int = 1e-5) -> Float[Tensor, "... D"]:
+    r"""$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta$ with mean and
+    population variance over the width.
 
-    The variance divides by D, not by D - 1, and eps stands inside the root. Paper: Ba, Kiros and Hinton 2016.
+    The variance divides by D, not by D - 1, and eps stands inside the root. Paper: Ba,
+    Kiros and Hinton 2016.
     """
     mean = x.mean(dim=-1, keepdim=True)                              # (..., 1)
     variance = (x - mean).square().mean(dim=-1, keepdim=True)
@@ -95,7 +96,8 @@ class Residual(nn.Module):
         self.dropout = dropout
 
     def forward(self, x: Float[Tensor, "B T D"],
-                f: Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D"]]) -> Float[Tensor, "B T D"]:
+                f: Callable[[Float[Tensor, "B T D"]], Float[Tensor, "B T D"]]
+                ) -> Float[Tensor, "B T D"]:
         if self.placement == "post":
             return self.norm(x + self._drop(f(x)))
         if self.placement == "pre":
@@ -136,10 +138,12 @@ class TransformerBlock(nn.Module):
         self.residual1 = Residual(d_model, norm, dropout, eps)
         self.residual2 = Residual(d_model, norm, dropout, eps)
 
-    def forward(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "... #T S"] | None = None, causal: bool = False,
+    def forward(self, x: Float[Tensor, "B T D"],
+                mask: Bool[Tensor, "... #T S"] | None = None, causal: bool = False,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
         """mask, causal and cache as in `MultiHeadAttention`."""
-        u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=causal, cache=cache))
+        u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=causal,
+                                                       cache=cache))
         return self.residual2(u, self.feed_forward)
 
 
@@ -164,14 +168,18 @@ class DecoderBlock(nn.Module):
         self.residual2 = Residual(d_model, norm, dropout, eps)
         self.residual3 = Residual(d_model, norm, dropout, eps)
 
-    def forward(self, x: Float[Tensor, "B T D"], memory: Float[Tensor, "B S D"] | KeysValues,
-                mask: Bool[Tensor, "... #T T"] | None = None, memory_mask: Bool[Tensor, "... #T S"] | None = None,
+    def forward(self, x: Float[Tensor, "B T D"],
+                memory: Float[Tensor, "B S D"] | KeysValues,
+                mask: Bool[Tensor, "... #T T"] | None = None,
+                memory_mask: Bool[Tensor, "... #T S"] | None = None,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """memory       the encoder's output (B, S, D), or its keys and values from `cross_attention.keys_values`
+        """memory       the encoder's output (B, S, D), or its keys and values from
+                     `cross_attention.keys_values`
         mask         beside the causal one, where x may attend in x
         memory_mask  where x may attend in the memory, (B, 1, S) for padding
         """
-        u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=True, cache=cache))
+        u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=True,
+                                                       cache=cache))
         w = self.residual2(u, lambda y: self.cross_attention(y, memory, mask=memory_mask))
         return self.residual3(w, self.feed_forward)
 
@@ -216,7 +224,3 @@ def slide_weights(block: TransformerBlock) -> dict[str, Tensor]:
             "W1": network.widen.weight.T, "W2": network.narrow.weight.T,
             "gamma1": block.residual1.norm.gamma, "beta1": block.residual1.norm.beta,
             "gamma2": block.residual2.norm.gamma, "beta2": block.residual2.norm.beta}
-
-
-def __getattr__(name: str):
-    raise lacking(__name__, name)

@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Bool, Integer
 from torch import Tensor
 
-from course_lib.former import renamed
 from course_lib.tokenizers.batching import tokens_and_mask
 
 
@@ -27,7 +26,6 @@ class Pair(NamedTuple):
     next: bool                                                       # False: random, or the wrong way round
 
 
-@renamed(vocabulary="vocab_size")
 def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, special: Iterable[int] = (),
                 mask: Bool[Tensor, "B T"] | None = None, rate: float = 0.15,
                 shares: tuple[float, float, float] = (0.8, 0.1, 0.1),

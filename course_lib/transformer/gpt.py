@@ -17,7 +17,6 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.checked import full, values_checked
 from course_lib.conditional import Categorical
-from course_lib.former import moved, renamed
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.transformer import pretrained
 from course_lib.transformer._dropout import drop
@@ -27,7 +26,6 @@ from course_lib.transformer.blocks import LayerNorm, TransformerBlock
 from course_lib.transformer.positions import LearnedPositions, positions_among
 
 
-@renamed(vocabulary="vocab_size")
 @dataclass(frozen=True)
 class GPTConfig:
     """The size of a GPT; the defaults are those of the smallest GPT-2, 124 million parameters.
@@ -116,11 +114,13 @@ class GPT(AutoregressiveModel):
         tokens, mask = self._read((tokens, mask))
         return self._logits(self._hidden(self._check_tokens(tokens), mask))
 
-    def _hidden(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None = None,
+    def _hidden(self, tokens: Integer[Tensor, "B T"],
+                mask: Bool[Tensor, "B S"] | None = None,
                 caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
-        """The last block's output, normalised. With caches, T tokens after the cached ones."""
-        x = self._embedded(tokens, mask, caches[0].length if caches else 0)      # (B, T, D)
-        attend = None if mask is None else mask[:, None, :]      # (B, 1, S), for every query
+        """The last block's output, normalised. With caches, T tokens after the cached
+        ones."""
+        x = self._embedded(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
+        attend = None if mask is None else mask[:, None, :]  # (B, 1, S), for every query
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
             x = block(x, attend, causal=True, cache=cache)       # (B, T, D)
         return self.norm(x)
@@ -148,16 +148,18 @@ class GPT(AutoregressiveModel):
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
         """Mean cross-entropy in nats a token, and the number of tokens it is a mean over.
 
-        batch  tokens (B, T), each row a piece of text: every token but the first is predicted
-               from those before it; or a pair with their mask (B, T), True for real tokens:
-               padding neither predicts nor is predicted
+        batch  tokens (B, T), each row a piece of text: every token but the first is
+               predicted from those before it; or a pair with their mask (B, T), True for
+               real tokens: padding neither predicts nor is predicted
         """
         tokens, mask = self._read(batch)
         tokens = self._check_tokens(tokens, extra=1)
         if tokens.shape[1] < 2:
-            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one to predict the other from")
+            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one "
+                             "to predict the other from")
         target = tokens[:, 1:]
-        logits = self(tokens[:, :-1], None if mask is None else mask[:, :-1])    # (B, T - 1, V)
+        # (B, T - 1, V)
+        logits = self(tokens[:, :-1], None if mask is None else mask[:, :-1])
         if mask is not None:
             counted = mask[:, 1:] & mask[:, :-1]
             logits, target = logits[counted], target[counted]
@@ -197,12 +199,13 @@ class GPT(AutoregressiveModel):
         """One token more: its query meets the cached keys. O(t) at step t, not O(t^2)."""
         tokens = torch.cat([state.tokens, x_i[:, None].long()], dim=1)
         mask = None if state.mask is None else F.pad(state.mask, (0, 1), value=True)
-        if tokens.shape[1] > self.window:            # every position moves: no cached key holds
+        if tokens.shape[1] > self.window:  # every position moves: no cached key holds
             tokens = tokens[:, -self.window:]
             mask = None if mask is None else mask[:, -self.window:]
-            return State(tokens, mask, None, self._logits(self._hidden(tokens, mask)[:, -1]))
+            return State(tokens, mask, None,
+                         self._logits(self._hidden(tokens, mask)[:, -1]))
         caches, known = state.caches, state.tokens.shape[1]
-        if caches[0].length != known:                # another update went on from this state
+        if caches[0].length != known:  # another update went on from this state
             caches = tuple(cache.select(length=known) for cache in caches)
         return State(tokens, mask, caches, self._logits(step(self, tokens, mask, caches)))
 
@@ -252,9 +255,6 @@ class GPT(AutoregressiveModel):
             return torch.full((batch, 1), self.bos_id, device=device), None
         if tokens.dim() != 2 or len(tokens) != batch:
             raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
-        if mask is None and values_checked() and (tokens == -1).any():
-            raise ValueError("context holds -1; prompts of unequal lengths are a pair since version 0.2, tokens and a "
-                             "mask, True for real ones: context=left_pad(prompts)")
         tokens = self._check_tokens(tokens.to(device), "context")
         if mask is None or full(mask):
             return tokens, None
@@ -298,7 +298,3 @@ class State(NamedTuple):
     mask: Tensor | None                                              # (B, L): False where a short prompt has no token
     caches: tuple[KVCache, ...] | None                               # one a layer; None once the window is full
     logits: Tensor                                                   # (B, V), of the next token
-
-
-def __getattr__(name: str):
-    return moved(__name__, name)

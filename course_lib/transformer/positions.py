@@ -29,18 +29,23 @@ def frequencies(d: int, base: float | int = 10000.0, device: torch.device | str 
 
 def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float | int = 10000.0,
                dtype: torch.dtype | None = None) -> Float[Tensor, "... d"]:
-    r"""$p(k, 2i) = \sin(k / n^{2i/d})$, $p(k, 2i+1) = \cos(k / n^{2i/d})$; n is `base`, 10000 in the paper.
+    r"""$p(k, 2i) = \sin(k / n^{2i/d})$, $p(k, 2i+1) = \cos(k / n^{2i/d})$; n is `base`,
+    10000 in the paper.
 
-    positions  k: integers of any shape, or a number of positions, 0..k-1. There is no largest one.
+    positions  k: integers of any shape, or a number of positions, 0..k-1. There is no
+               largest one.
     d          the width; an odd one ends with a sine
 
-    Computed in float64, whatever the dtype asked for: a float32 angle of 5000 radians is off in the fourth digit.
-    Slides: "Positional encoding in transformers". Paper: Vaswani et al. 2017, section 3.5.
+    Computed in float64, whatever the dtype asked for: a float32 angle of 5000 radians is
+    off in the fourth digit. Slides: "Positional encoding in transformers". Paper: Vaswani
+    et al. 2017, section 3.5.
     """
     if isinstance(positions, int):
         positions = torch.arange(positions)
-    angle = positions[..., None].double() * frequencies(d, base, positions.device)   # (..., E), a pair each
-    table = rearrange([angle.sin(), angle.cos()], "pair ... E -> ... (E pair)")      # sine, cosine, sine, cosine, ...
+    # (..., E), a pair each
+    angle = positions[..., None].double() * frequencies(d, base, positions.device)
+    # sine, cosine, sine, cosine, ...
+    table = rearrange([angle.sin(), angle.cos()], "pair ... E -> ... (E pair)")
     return table[..., :d].to(dtype or torch.get_default_dtype())
 
 
@@ -130,7 +135,8 @@ class Positions(nn.Module):
 
 
 class LearnedPositions(Positions):
-    r"""$x'_k = x_k + P_k$ with a learned row for each of `window` positions. There is none for the next.
+    r"""$x'_k = x_k + P_k$ with a learned row for each of `window` positions. There is none
+    for the next.
 
     >>> LearnedPositions(window=16, d_model=8)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -141,7 +147,8 @@ class LearnedPositions(Positions):
         self.window, self.d_out = window, d_model
         self.table = nn.Embedding(window, d_model)
 
-    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
+    def forward(self, x: Float[Tensor, "B T D"],
+                positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
         return x + self.table(self.resolve(x, positions))
 
 
@@ -166,7 +173,8 @@ class SinusoidalPositions(Positions):
 
 
 class OneHotPositions(Positions):
-    r"""$x'_k = (x_k, e_k)$: the position as a one-hot vector beside the embedding, D + `window` wide.
+    r"""$x'_k = (x_k, e_k)$: the position as a one-hot vector beside the embedding, D +
+    `window` wide.
 
     >>> OneHotPositions(window=3, d_model=1)(torch.zeros(1, 2, 1))
     tensor([[[0., 1., 0., 0.],
@@ -177,13 +185,16 @@ class OneHotPositions(Positions):
         super().__init__()
         self.window, self.d_out = window, d_model + window
 
-    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T E"]:
-        e = F.one_hot(self.resolve(x, positions), self.window).to(x.dtype)           # (..., T, window)
+    def forward(self, x: Float[Tensor, "B T D"],
+                positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T E"]:
+        # (..., T, window)
+        e = F.one_hot(self.resolve(x, positions), self.window).to(x.dtype)
         return torch.cat([x, e.expand(len(x), -1, -1)], dim=-1)      # (B, T, D + window)
 
 
 class CombinedPositions(Positions):
-    r"""$x'_k = W^\top \mathrm{ReLU}(W_x^\top x_k + W_e^\top e_k)$: embedding and position enter one hidden layer.
+    r"""$x'_k = W^\top \mathrm{ReLU}(W_x^\top x_k + W_e^\top e_k)$: embedding and position
+    enter one hidden layer.
 
     >>> CombinedPositions(window=16, d_model=8, hidden=32)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -193,10 +204,12 @@ class CombinedPositions(Positions):
         super().__init__()
         self.window, self.d_out = window, d_model
         self.from_x = nn.Linear(d_model, hidden, bias=False)         # W_x
-        self.from_e = nn.Embedding(window, hidden)                   # W_e: e_k is one-hot, so a row is looked up
+        # W_e: e_k is one-hot, so a row is looked up
+        self.from_e = nn.Embedding(window, hidden)
         self.out = nn.Linear(hidden, d_model, bias=False)            # W
 
-    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
+    def forward(self, x: Float[Tensor, "B T D"],
+                positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
         return self.out(F.relu(self.from_x(x) + self.from_e(self.resolve(x, positions))))
 
 
@@ -215,6 +228,7 @@ class SeparatePositions(Positions):
         self.out_x = nn.Linear(hidden, d_model, bias=False)          # W_1
         self.out_e = nn.Linear(hidden, d_model, bias=False)          # W_2
 
-    def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
+    def forward(self, x: Float[Tensor, "B T D"],
+                positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
         e = F.relu(self.from_e(self.resolve(x, positions)))
         return self.out_x(F.relu(self.from_x(x))) + self.out_e(e)

@@ -105,19 +105,25 @@ class QuestionAnswering(TaskHead):
         start, end = logits.unbind(dim=-1)
         return start, end
 
-    def span(self, tokens: Tensor, token_types: Tensor | None = None, mask: Bool[Tensor, "B T"] | None = None,
-             allowed: Bool[Tensor, "B T"] | None = None, longest: int = 30) -> Integer[Tensor, "B 2"]:
-        """First and last token of the best answer: the pair with the largest sum of logits, in order.
+    def span(self, tokens: Tensor, token_types: Tensor | None = None,
+             mask: Bool[Tensor, "B T"] | None = None,
+             allowed: Bool[Tensor, "B T"] | None = None,
+             longest: int = 30) -> Integer[Tensor, "B 2"]:
+        """First and last token of the best answer: the pair with the largest sum of logits,
+        in order.
 
         allowed  (B, T), True where an answer may lie: the passage, not the question
         longest  the answer's greatest length in tokens
         """
         start, end = self(tokens, token_types, mask)
         if allowed is not None:
-            start, end = (logits.masked_fill(~allowed, -torch.inf) for logits in (start, end))
+            start, end = (logits.masked_fill(~allowed, -torch.inf)
+                          for logits in (start, end))
         T = start.shape[1]
-        ordered = torch.ones(T, T, dtype=torch.bool, device=start.device).triu().tril(longest - 1)
-        score = (start[:, :, None] + end[:, None, :]).masked_fill(~ordered, -torch.inf)  # (B, T, T)
+        ordered = torch.ones(T, T, dtype=torch.bool,
+                             device=start.device).triu().tril(longest - 1)
+        # (B, T, T)
+        score = (start[:, :, None] + end[:, None, :]).masked_fill(~ordered, -torch.inf)
         best = score.flatten(1).argmax(dim=1)
         return torch.stack([best // T, best % T], dim=1)
 

@@ -127,8 +127,10 @@ class Transformer(AutoregressiveModel):
 
     # --- the source, once --------------------------------------------------------------------------------------------
 
-    def encode(self, source: Padded) -> tuple[Float[Tensor, "B S D"], Bool[Tensor, "B 1 S"]]:
-        """What the encoder makes of the source, and where it has tokens, for every query alike."""
+    def encode(self,
+               source: Padded) -> tuple[Float[Tensor, "B S D"], Bool[Tensor, "B 1 S"]]:
+        """What the encoder makes of the source, and where it has tokens, for every query
+        alike."""
         tokens, real = self._read(source, "context")
         self.check_context((tokens, real), len(tokens))
         seen = real[:, None]                                         # (B, 1, S)
@@ -137,24 +139,30 @@ class Transformer(AutoregressiveModel):
     # --- every factor at once: teacher forcing -----------------------------------------------------------------------
 
     def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
-        logits = self._logits(self._decode(self._shifted(x), *self.encode(self._needed(context))))
+        logits = self._logits(self._decode(self._shifted(x),
+                                           *self.encode(self._needed(context))))
         ends = x == self.eos_id
-        return self.conditional(self._padded(logits, ends.cumsum(dim=1) > ends))         # an end before this token
+        # an end before this token
+        return self.conditional(self._padded(logits, ends.cumsum(dim=1) > ends))
 
     def loss(self, batch: tuple[Padded, Padded]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats a token, smoothed as configured, and the number of tokens it is a mean over.
+        """Mean cross-entropy in nats a token, smoothed as configured, and the number of
+        tokens it is a mean over.
 
-        batch  source (B, S) and target (B, T), the target without bos and with eos; each filled up with `pad_id`, or a
-               pair with its mask. Padding neither predicts nor is predicted
+        batch  source (B, S) and target (B, T), the target without bos and with eos; each
+               filled up with `pad_id`, or a pair with its mask. Padding neither predicts
+               nor is predicted
         """
         source = self._trimmed(*self._read(batch[0], "source"))
         target, real = self._trimmed(*self._read(batch[1], "target"))
         target = self.conditional.check(target, "target")
         if (real[:, 1:] & ~real[:, :-1]).any():
-            raise ValueError("the mask of target has padding left of a token; expected it on the right, as pad puts it")
+            raise ValueError("the mask of target has padding left of a token; expected it "
+                             "on the right, as pad puts it")
         hidden = self._decode(self._shifted(target), *self.encode(source))
-        logits = self._logits(hidden[real])                          # (N, V): padding is not worth the output layer
-        return cross_entropy(logits, target[real], self.config.smoothing, self.config.form), int(real.sum())
+        logits = self._logits(hidden[real])  # (N, V): padding is not worth the output layer
+        return cross_entropy(logits, target[real], self.config.smoothing,
+                             self.config.form), int(real.sum())
 
     # --- one token at a time -----------------------------------------------------------------------------------------
 
@@ -214,7 +222,8 @@ class Transformer(AutoregressiveModel):
     def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         return F.linear(hidden, self.target.weight if self.head is None else self.head.weight)
 
-    def _padded(self, logits: Float[Tensor, "*B V"], over: Bool[Tensor, "*B"]) -> Float[Tensor, "*B V"]:
+    def _padded(self, logits: Float[Tensor, "*B V"],
+                over: Bool[Tensor, "*B"]) -> Float[Tensor, "*B V"]:
         """Where the target is over, nothing but padding is possible."""
         other = torch.arange(logits.shape[-1], device=logits.device) != self.config.pad_id
         return logits.masked_fill(over[..., None] & other, -torch.inf)

@@ -20,9 +20,10 @@ POOLS = ("mean", "first", "last")
 
 
 @torch.no_grad()
-def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None = None
-                  ) -> list[Float[Tensor, "B T D"]]:
-    """Layers 0 to L, as `output_hidden_states=True` gives them in transformers: GPT's last one is normalized.
+def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"],
+                  mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T D"]]:
+    """Layers 0 to L, as `output_hidden_states=True` gives them in transformers: GPT's last
+    one is normalized.
 
     mask  (B, T), True for real tokens; what stands at the others means nothing
 
@@ -37,8 +38,10 @@ def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"], mask: Bool[
         with evaluating(model):
             return model.states(tokens, mask=mask)
     found: list[Tensor] = []
-    hooks = [model.blocks[0].register_forward_pre_hook(lambda block, given: found.append(given[0]))]
-    hooks += [block.register_forward_hook(lambda block, given, made: found.append(made)) for block in model.blocks]
+    hooks = [model.blocks[0].register_forward_pre_hook(
+        lambda block, given: found.append(given[0]))]
+    hooks += [block.register_forward_hook(lambda block, given, made: found.append(made))
+              for block in model.blocks]
     try:
         with evaluating(model):
             model(tokens, mask=mask)

@@ -15,14 +15,18 @@ from torch import Tensor
 from course_lib.autoregressive import AutoregressiveModel, evaluating
 
 
-def draw_prompts(num: int, symbols: int = 6, pairs: int = 14, generator: torch.Generator | None = None,
+def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
+                 generator: torch.Generator | None = None,
                  one_to_one: bool = False) -> Int[Tensor, "B T"]:
-    """`num` prompts of `pairs` examples, T = 2 pairs: x in 0..N-1 at even places, f(x) in N..2N-1 after it.
+    """`num` prompts of `pairs` examples, T = 2 pairs: x in 0..N-1 at even places, f(x) in
+    N..2N-1 after it.
 
-    one_to_one  f is a permutation: another kind of task, in which what is taken cannot come again
+    one_to_one  f is a permutation: another kind of task, in which what is taken cannot come
+                again
     """
     if num < 1 or symbols < 2 or pairs < 1:
-        raise ValueError(f"num is {num}, symbols {symbols} and pairs {pairs}; expected at least 1, 2 and 1")
+        raise ValueError(f"num is {num}, symbols {symbols} and pairs {pairs}; expected at "
+                         "least 1, 2 and 1")
     if one_to_one:
         maps = torch.rand(num, symbols, generator=generator).argsort(dim=1)      # (B, N)
     else:

@@ -16,7 +16,8 @@ from course_lib.transformer import GPT
 
 
 class AnswerLoss(nn.Module):
-    r"""$-\frac{1}{|A|} \sum_{t \in A} \ln p(x_t \mid x_{<t})$ over the tokens A of the answers: the question is read, not learned.
+    r"""$-\frac{1}{|A|} \sum_{t \in A} \ln p(x_t \mid x_{<t})$ over the tokens A of the
+    answers: the question is read, not learned.
 
     model  trained in place; `AnswerLoss` is what `fit` takes
 
@@ -33,15 +34,19 @@ class AnswerLoss(nn.Module):
         self.model = model
 
     def loss(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
-        """Nats an answer's token, and how many there are. A batch, (B, T) each: tokens, where one is real, where it is an answer's."""
+        """Nats an answer's token, and how many there are. A batch, (B, T) each: tokens,
+        where one is real, where it is an answer's."""
         tokens, real, answer = batch
         if answer.shape != tokens.shape or answer.dtype != torch.bool:
-            raise ValueError(f"answer has shape {tuple(answer.shape)} and dtype {answer.dtype}; expected "
-                             f"{tuple(tokens.shape)} and torch.bool, True at the tokens of answers")
-        counted = (answer & real)[:, 1:]                             # (B, T - 1), the first token is given
+            raise ValueError(f"answer has shape {tuple(answer.shape)} and dtype "
+                             f"{answer.dtype}; expected {tuple(tokens.shape)} and "
+                             "torch.bool, True at the tokens of answers")
+        counted = (answer & real)[:, 1:]  # (B, T - 1), the first token is given
         if not counted.any():
-            raise ValueError("answer is True at no real token after the first; there is nothing to learn")
-        left = (real[:, 1:] & ~real[:, :-1]).any()                   # padding on the right is never looked at: no mask needed
+            raise ValueError("answer is True at no real token after the first; there is "
+                             "nothing to learn")
+        # padding on the right is never looked at: no mask needed
+        left = (real[:, 1:] & ~real[:, :-1]).any()
         read = tokens.masked_fill(~real, 0)[:, :-1]
         logits = self.model(read, real[:, :-1] if left else None)    # (B, T - 1, V)
         return F.cross_entropy(logits[counted], tokens[:, 1:][counted]), int(counted.sum())

@@ -99,25 +99,30 @@ def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Gen
     return torch.randint(classes, every.shape, generator=generator)[which]
 
 
-def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor], kinds: tuple[Tensor, Tensor], C: float | int = 1.0,
+def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor],
+          kinds: tuple[Tensor, Tensor], C: float | int = 1.0,
           generator: torch.Generator | None = None, steps: int = 200) -> Probed:
     """Train one probe on the labels and one on control labels, and measure both on `test`.
 
     train, test  vectors (N, D) with labels (N,)
-    kinds        the kind of each input of `train` and of `test`, which the control's labels hang on
+    kinds        the kind of each input of `train` and of `test`, which the control's labels
+                 hang on
     C, steps     of each `LinearProbe`
 
-    The control is measured on kinds that `train` has too: of others nobody could know the random label. nan if there is none.
+    The control is measured on kinds that `train` has too: of others nobody could know the
+    random label. nan if there is none.
     """
     (vectors, labels), (new, wanted) = train, test
     together = torch.cat([labels, wanted])
     _fit(vectors, kinds[0])
     _fit(new, kinds[1])
-    random = control_labels(torch.cat(kinds), int(together.max()) + 1, generator).split([len(labels), len(wanted)])
+    random = control_labels(torch.cat(kinds), int(together.max()) + 1,
+                            generator).split([len(labels), len(wanted)])
     seen = torch.isin(kinds[1], kinds[0])
     control = float("nan")
     if seen.any() and len(random[0].unique()) > 1:
-        control = LinearProbe(vectors, random[0], C, steps).score(new[seen], random[1][seen])
+        guess = LinearProbe(vectors, random[0], C, steps)
+        control = guess.score(new[seen], random[1][seen])
     commonest = labels.bincount().argmax()
     return Probed(LinearProbe(vectors, labels, C, steps).score(new, wanted), control,
                   (wanted == commonest).double().mean().item())

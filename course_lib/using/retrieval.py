@@ -88,29 +88,37 @@ class TfIdf(Index):
 
 
 class BM25(Index):
-    r"""$\sum_{t \in q} \mathrm{idf}(t)\, \frac{n_t(d)\,(k_1 + 1)}{n_t(d) + k_1 (1 - b + b\,|d| / \overline{|d|})}$.
+    r"""$\sum_{t \in q} \mathrm{idf}(t)\,
+    \frac{n_t(d)\,(k_1 + 1)}{n_t(d) + k_1 (1 - b + b\,|d| / \overline{|d|})}$.
 
-    k1  how soon more occurrences stop counting: at 0 a word is there or not, and a large one counts them all
-    b   how far a document's length is held against it, 0 to 1; the mean length of the collection is free
+    k1  how soon more occurrences stop counting: at 0 a word is there or not, and a large
+        one counts them all
+    b   how far a document's length is held against it, 0 to 1; the mean length of the
+        collection is free
 
-    $\mathrm{idf}(t) = \ln\bigl(1 + \frac{N - \mathrm{df} + 0.5}{\mathrm{df} + 0.5}\bigr)$, never negative. A word that
-    stands twice in the question counts twice. Paper: Robertson and Zaragoza 2009.
+    $\mathrm{idf}(t) = \ln\bigl(1 + \frac{N - \mathrm{df} + 0.5}{\mathrm{df} + 0.5}\bigr)$,
+    never negative. A word that stands twice in the question counts twice. Paper: Robertson
+    and Zaragoza 2009.
 
     >>> index = BM25(["the cat sat".split(), "the dog ran and ran".split()])
     >>> index.search("where is the dog".split(), k=1)[0].document
     1
     """
 
-    def __init__(self, documents: Sequence[Words], k1: float | int = 1.2, b: float | int = 0.75):
+    def __init__(self, documents: Sequence[Words], k1: float | int = 1.2,
+                 b: float | int = 0.75):
         if k1 < 0 or not 0 <= b <= 1:
-            raise ValueError(f"k1 is {k1} and b {b}; expected k1 of 0 or more, and b from 0 to 1")
+            raise ValueError(f"k1 is {k1} and b {b}; expected k1 of 0 or more, and b from "
+                             "0 to 1")
         self.vocabulary, counts = counted(documents)
         self.num_documents = N = len(counts)
         df = (counts > 0).sum(dim=0)                                 # (V,)
         self.idf = (1 + (N - df + 0.5) / (df + 0.5)).log()
-        lengths = torch.tensor([float(len(document)) for document in documents])[:, None]        # (N, 1)
-        saturated = counts * (k1 + 1) / (counts + k1 * (1 - b + b * lengths / lengths.mean()))
-        self.rows = self.idf * torch.where(counts > 0, saturated, 0.0)                           # (N, V)
+        # (N, 1)
+        lengths = torch.tensor([float(len(document)) for document in documents])[:, None]
+        length_norm = 1 - b + b * lengths / lengths.mean()
+        saturated = counts * (k1 + 1) / (counts + k1 * length_norm)
+        self.rows = self.idf * torch.where(counts > 0, saturated, 0.0)  # (N, V)
 
     def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
         return count_words(questions, self.vocabulary) @ self.rows.T

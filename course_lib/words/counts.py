@@ -23,10 +23,13 @@ def ngrams(words: Sequence[str], n: int) -> list[str]:
     return [" ".join(words[i:i + n]) for i in range(len(words) - n + 1)]
 
 
-def count_words(docs: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Float[Tensor, "N V"]:
-    """How often each symbol of the vocabulary occurs in each document, a list of words. Other words do not count.
+def count_words(docs: Iterable[Sequence[str]],
+                vocabulary: Vocabulary) -> Float[Tensor, "N V"]:
+    """How often each symbol of the vocabulary occurs in each document, a list of words.
+    Other words do not count.
 
-    The document is a *bag*: two documents with the same words in two orders have the same row.
+    The document is a *bag*: two documents with the same words in two orders have the same
+    row.
 
     >>> docs = [["to", "be", "or", "not", "to", "be"], ["not", "now"]]
     >>> count_words(docs, Vocabulary(["be", "not", "to"]))
@@ -37,7 +40,8 @@ def count_words(docs: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Float[
     counts = torch.zeros(len(docs), len(vocabulary))
     for row, doc in zip(counts, docs):
         known = [vocabulary.id(word) for word in doc if word in vocabulary]
-        row += torch.bincount(torch.tensor(known, dtype=torch.long), minlength=len(vocabulary))
+        row += torch.bincount(torch.tensor(known, dtype=torch.long),
+                              minlength=len(vocabulary))
     return counts
 
 

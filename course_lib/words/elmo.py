@@ -26,18 +26,22 @@ AT_ONCE = 512                                                        # scores of
 
 
 class BiLM(nn.Module):
-    r"""A forward and a backward language model of LSTMs over the same word vectors, with the same softmax.
+    r"""A forward and a backward language model of LSTMs over the same word vectors, with
+    the same softmax.
 
     vocab_size  V, number of tokens
     width       D, of the word vectors and of each layer in each direction
-    layers      L, LSTMs upon each other; each adds its output to what it reads (a residual connection), but the first
-    dropout     probability of dropping, on what each layer reads and on what the softmax reads
+    layers      L, LSTMs upon each other; each adds its output to what it reads (a residual
+                connection), but the first
+    dropout     probability of dropping, on what each layer reads and on what the softmax
+                reads
 
-    The scores of the next token are $E h_t + b$ with E the table of word vectors: tied, as in many language models. The
-    two directions never meet below the softmax: where a layer read both, the layer above would read the word that it
-    has to predict.
+    The scores of the next token are $E h_t + b$ with E the table of word vectors: tied, as
+    in many language models. The two directions never meet below the softmax: where a layer
+    read both, the layer above would read the word that it has to predict.
 
-    Slides: the timeline's ELMo (2018). Paper: Peters et al. 2018, Deep contextualized word representations.
+    Slides: the timeline's ELMo (2018). Paper: Peters et al. 2018, Deep contextualized word
+    representations.
 
     >>> model = BiLM(vocab_size=20, width=8)
     >>> tokens = torch.tensor([[1, 5, 7, 2]])
@@ -46,31 +50,38 @@ class BiLM(nn.Module):
     (torch.Size([1, 4, 20]), [16, 16, 16])
     """
 
-    def __init__(self, vocab_size: int, width: int, layers: int = 2, dropout: float | int = 0.0):
-        for name, value, least in (("vocab_size", vocab_size, 2), ("width", width, 1), ("layers", layers, 1)):
+    def __init__(self, vocab_size: int, width: int, layers: int = 2,
+                 dropout: float | int = 0.0):
+        for name, value, least in (("vocab_size", vocab_size, 2), ("width", width, 1),
+                                   ("layers", layers, 1)):
             if value < least:
                 raise ValueError(f"{name} is {value}; expected at least {least}")
         if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; expected a probability of dropping, from 0 to below 1")
+            raise ValueError(f"dropout is {dropout}; expected a probability of dropping, "
+                             "from 0 to below 1")
         super().__init__()
         self.vocab_size, self.width = vocab_size, width
         self.depth, self.dropout = layers, dropout
         self.tokens = nn.Embedding(vocab_size, width)                # E
         self.bias = nn.Parameter(torch.zeros(vocab_size))            # b
-        self.ahead, self.back = (nn.ModuleList(Recurrent("lstm", width, width, forget_bias=1.0) for _ in range(layers))
-                                 for _ in range(2))
-        nn.init.normal_(self.tokens.weight, std=width ** -0.5)       # h is below 1: so are the scores
+        self.ahead, self.back = (
+            nn.ModuleList(Recurrent("lstm", width, width, forget_bias=1.0)
+                          for _ in range(layers))
+            for _ in range(2))
+        # h is below 1: so are the scores
+        nn.init.normal_(self.tokens.weight, std=width ** -0.5)
 
     @property
     def config(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        return {"vocab_size": self.vocab_size, "width": self.width, "layers": self.depth, "dropout": self.dropout}
+        return {"vocab_size": self.vocab_size, "width": self.width, "layers": self.depth,
+                "dropout": self.dropout}
 
     def extra_repr(self) -> str:
         """What `print(model)` says."""
         return ", ".join(f"{name}={value}" for name, value in self.config.items())
 
-    # --- the two readings --------------------------------------------------------------------------------------------
+    # --- the two readings -----------------------------------------------------------------
 
     def one_way(self, x: Float[Tensor, "B T D"], layers: nn.ModuleList,
                 lengths: Int[Tensor, "B"] | None) -> list[Float[Tensor, "B T D"]]:
@@ -82,49 +93,63 @@ class BiLM(nn.Module):
             outputs.append(x)
         return outputs
 
-    def both_ways(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """Every layer's forward states (B, T, D), its backward states, each at the place of its token, and the vectors."""
+    def both_ways(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None
+                  ) -> tuple[list[Tensor], list[Tensor], Tensor]:
+        """Every layer's forward states (B, T, D), its backward states, each at the place of
+        its token, and the vectors."""
         lengths = None if mask is None or mask.all() else mask.sum(dim=1)
         x = self.tokens(tokens)                                      # (B, T, D)
         ahead = self.one_way(x, self.ahead, lengths)
-        back = [reverse(h, lengths) for h in self.one_way(reverse(x, lengths), self.back, lengths)]
+        back = [reverse(h, lengths)
+                for h in self.one_way(reverse(x, lengths), self.back, lengths)]
         return ahead, back, x
 
     def scores(self, h: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         """E h + b."""
-        return F.linear(F.dropout(h, self.dropout, self.training), self.tokens.weight, self.bias)
+        return F.linear(F.dropout(h, self.dropout, self.training), self.tokens.weight,
+                        self.bias)
 
-    def forward(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> tuple[Tensor, Tensor]:
-        """Logits (B, T, V) of the token after each position, and (B, T, V) of the token before it.
+    def forward(self, tokens: Tensor,
+                mask: Bool[Tensor, "B T"] | None = None) -> tuple[Tensor, Tensor]:
+        """Logits (B, T, V) of the token after each position, and (B, T, V) of the token
+        before it.
 
-        mask  (B, T), True for real tokens, which stand at the left: padding is not read, and logits there mean nothing
+        mask  (B, T), True for real tokens, which stand at the left: padding is not read,
+              and logits there mean nothing
         """
         tokens, mask = self.check_tokens((tokens, mask))
         ahead, back, _ = self.both_ways(tokens, mask)
         return self.scores(ahead[-1]), self.scores(back[-1])
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats of a token, over both directions, and the number of predictions.
+        """Mean cross-entropy in nats of a token, over both directions, and the number of
+        predictions.
 
-        batch  tokens (B, T): every token but the first is predicted from those before it, every token but the last from
-               those after it; or a pair with their mask
+        batch  tokens (B, T): every token but the first is predicted from those before it,
+               every token but the last from those after it; or a pair with their mask
         """
         tokens, mask = self.check_tokens(batch)
         if tokens.shape[1] < 2:
-            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one to predict the other from")
+            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one "
+                             "to predict the other from")
         ahead, back, _ = self.both_ways(tokens, mask)
-        reads, targets = (ahead[-1][:, :-1], back[-1][:, 1:]), (tokens[:, 1:], tokens[:, :-1])
-        if mask is not None:                                         # both ends of a pair are real where the second is
-            reads, targets = ([part[mask[:, 1:]] for part in parts] for parts in (reads, targets))
-        h, target = torch.stack(reads).flatten(0, -2), torch.stack(targets).flatten()      # (N, D), N = 2 B (T - 1) or less
+        reads = ahead[-1][:, :-1], back[-1][:, 1:]
+        targets = tokens[:, 1:], tokens[:, :-1]
+        if mask is not None:  # both ends of a pair are real where the second is
+            reads, targets = ([part[mask[:, 1:]] for part in parts]
+                              for parts in (reads, targets))
+        # (N, D), N = 2 B (T - 1) or less
+        h, target = torch.stack(reads).flatten(0, -2), torch.stack(targets).flatten()
         nats = sum(F.cross_entropy(self.scores(part), told, reduction="sum")
                    for part, told in zip(h.split(AT_ONCE), target.split(AT_ONCE)))
         return nats / len(target), len(target)
 
-    # --- what is done with it ----------------------------------------------------------------------------------------
+    # --- what is done with it -------------------------------------------------------------
 
-    def states(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T E"]]:
-        """The L + 1 layers of each token, E = 2D: its vector twice, then [forward; backward] of each LSTM."""
+    def states(self, tokens: Tensor,
+               mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T E"]]:
+        """The L + 1 layers of each token, E = 2D: its vector twice, then [forward;
+        backward] of each LSTM."""
         tokens, mask = self.check_tokens((tokens, mask))
         ahead, back, x = self.both_ways(tokens, mask)
         return [torch.cat(pair, dim=-1) for pair in zip([x, *ahead], [x, *back])]

@@ -47,11 +47,13 @@ class GloVe(nn.Module):
         r"""What is kept: $w + \tilde w$."""
         return (self.word + self.context).detach()
 
-    def loss(self, i: Int[Tensor, "..."], j: Int[Tensor, "..."], counts: Float[Tensor, "..."], maximum: float = 100.0,
+    def loss(self, i: Int[Tensor, "..."], j: Int[Tensor, "..."],
+             counts: Float[Tensor, "..."], maximum: float = 100.0,
              power: float = 0.75) -> Float[Tensor, ""]:
         """J over these pairs, each with its count."""
         if not (counts > 0).all():
-            raise ValueError(f"counts holds {counts.min():g}; expected pairs that were seen, counts above 0")
+            raise ValueError(f"counts holds {counts.min():g}; expected pairs that were "
+                             "seen, counts above 0")
         product = torch.einsum("pd,pd->p", self.word[i], self.context[j])
         error = product + self.word_bias[i] + self.context_bias[j] - counts.log()
         return (weight(counts, maximum, power) * error**2).sum()

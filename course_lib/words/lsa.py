@@ -43,12 +43,14 @@ def _largest(matrix: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 class LSA:
-    r"""Documents and words in one space of k dimensions: counts $X \approx U \,\mathrm{diag}(s)\, V^T$.
+    r"""Documents and words in one space of k dimensions: counts
+    $X \approx U \,\mathrm{diag}(s)\, V^T$.
 
-    A document d of the table is the row $u_d \,\mathrm{diag}(s) = x_d V$, so a new one, a query, is $x V$ too. A word w
-    is the row $v_w \,\mathrm{diag}(s)$.
+    A document d of the table is the row $u_d \,\mathrm{diag}(s) = x_d V$, so a new one, a
+    query, is $x V$ too. A word w is the row $v_w \,\mathrm{diag}(s)$.
 
-    Slides: "Timeline: Language Modeling and Vector Semantics". Paper: Deerwester et al. 1990.
+    Slides: "Timeline: Language Modeling and Vector Semantics". Paper: Deerwester et al.
+    1990.
 
     documents        (N, k), the rows of the table
     words            (V, k)
@@ -65,9 +67,11 @@ class LSA:
         self.words = self.directions * self.singular_values
 
     def place(self, rows: Tensor) -> Float[Tensor, "B k"]:
-        """Where documents (B, V) stand that the table does not hold, weighed as the table was."""
+        """Where documents (B, V) stand that the table does not hold, weighed as the table
+        was."""
         if rows.shape[-1] != len(self.directions):
-            raise ValueError(f"rows has {rows.shape[-1]} words; this space was made of {len(self.directions)}")
+            raise ValueError(f"rows has {rows.shape[-1]} words; this space was made of "
+                             f"{len(self.directions)}")
         return rows @ self.directions
 
 

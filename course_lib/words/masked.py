@@ -84,8 +84,9 @@ class WindowCloze(Cloze):
     hidden      H, hidden units
     pooled      x is the mean of the 2r vectors; else x holds them one after the other
 
-    Pooled, the order of the words is lost. One after the other, each place has weights of its
-    own: their number grows with r, and what is learned at one distance says nothing at another.
+    Pooled, the order of the words is lost. One after the other, each place has weights of
+    its own: their number grows with r, and what is learned at one distance says nothing at
+    another.
 
     Slides: "Masked Language Modeling" from a fixed window, and its three limitations.
 
@@ -93,17 +94,20 @@ class WindowCloze(Cloze):
     torch.Size([1, 3, 10])
     """
 
-    def __init__(self, vocab_size: int, width: int, radius: int, hidden: int, pooled: bool = False):
+    def __init__(self, vocab_size: int, width: int, radius: int, hidden: int,
+                 pooled: bool = False):
         super().__init__(vocab_size, width, radius=radius, hidden=hidden, pooled=pooled)
         if radius < 1 or hidden < 1:
-            raise ValueError(f"radius is {radius} and hidden {hidden}; expected at least 1 of each")
+            raise ValueError(f"radius is {radius} and hidden {hidden}; expected at least 1 "
+                             "of each")
         self.radius, self.pooled = radius, pooled
         self.H = nn.Linear(width if pooled else 2 * radius * width, hidden)
         self.U = nn.Linear(hidden, vocab_size)
 
-    def fill(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        x = self.tokens(neighbours(tokens, self.radius, self.beyond))                      # (B, T, 2r, D)
-        x = x.mean(dim=2) if self.pooled else x.flatten(2)           # (B, T, D) or (B, T, 2r D)
+    def fill(self, tokens: Integer[Tensor, "B T"],
+             real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+        x = self.tokens(neighbours(tokens, self.radius, self.beyond))  # (B, T, 2r, D)
+        x = x.mean(dim=2) if self.pooled else x.flatten(2)  # (B, T, D) or (B, T, 2r D)
         return self.U(torch.tanh(self.H(x)))
 
 
@@ -114,7 +118,8 @@ def neighbours(tokens: Integer[Tensor, "B T"], radius: int, beyond: int) -> Inte
 
 
 class TextConv(nn.Module):
-    r"""$y_i = b + \sum_{j=-k}^{k} W_j x_{i+j}$: a convolution over the words of a text, zeros past its ends.
+    r"""$y_i = b + \sum_{j=-k}^{k} W_j x_{i+j}$: a convolution over the words of a text,
+    zeros past its ends.
 
     channels  C, of x and of y
     kernel    2k + 1, words that an output reads
@@ -124,7 +129,8 @@ class TextConv(nn.Module):
     neighbours hangs on how far they stand, never on which words they are.
 
     Slides: "1D convolutional networks", with a number w_j where we have a matrix. What is
-    called a convolution here is a cross-correlation in mathematics: no kernel is turned round.
+    called a convolution here is a cross-correlation in mathematics: no kernel is turned
+    round.
 
     >>> TextConv(4, kernel=3)(torch.randn(2, 7, 4)).shape
     torch.Size([2, 7, 4])
@@ -195,15 +201,17 @@ class ConvCloze(Cloze):
 
 
 class BiRNNCloze(Cloze):
-    r"""$p(w_i \mid \text{all others}) = \mathrm{softmax}(U [\overrightarrow{h}_{i-1}; \overleftarrow{h}_{i+1}] + b)$.
+    r"""$p(w_i \mid \text{all others}) =
+    \mathrm{softmax}(U [\overrightarrow{h}_{i-1}; \overleftarrow{h}_{i+1}] + b)$.
 
     vocab_size  V, number of words
     width       D, of the vector of a word
     hidden      H, of each direction
     cell        "rnn", "lstm" or "gru"
 
-    The forward network has read what is before the word, the backward one what is after it, the
-    word itself neither: one pass fills every gap. The parameters do not grow with the distance.
+    The forward network has read what is before the word, the backward one what is after it,
+    the word itself neither: one pass fills every gap. The parameters do not grow with the
+    distance.
 
     Slides: "Masked Language Modelling with Recurrent Network".
 
@@ -216,12 +224,17 @@ class BiRNNCloze(Cloze):
         self.ahead, self.back = (Recurrent(cell, width, hidden) for _ in range(2))
         self.U = nn.Linear(2 * hidden, vocab_size)
 
-    def fill(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
+    def fill(self, tokens: Integer[Tensor, "B T"],
+             real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         lengths = None if real.all() else real.sum(dim=1)
-        return self.U(torch.cat([self.before(self.ahead, tokens, None),
-                                 reverse(self.before(self.back, reverse(tokens, lengths), lengths), lengths)], dim=-1))
+        before = self.before(self.ahead, tokens, None)
+        after = self.before(self.back, reverse(tokens, lengths), lengths)
+        return self.U(torch.cat([before, reverse(after, lengths)], dim=-1))
 
-    def before(self, layers: Recurrent, tokens: Integer[Tensor, "B T"], lengths: Tensor | None) -> Float[Tensor, "B T H"]:
-        """h after the words before each one, in the order in which they are read: `beyond` stands before the first."""
-        shifted = F.pad(tokens, (1, -1), value=self.beyond)          # (B, T): place i holds the word before it
+    def before(self, layers: Recurrent, tokens: Integer[Tensor, "B T"],
+               lengths: Tensor | None) -> Float[Tensor, "B T H"]:
+        """h after the words before each one, in the order in which they are read: `beyond`
+        stands before the first."""
+        # (B, T): place i holds the word before it
+        shifted = F.pad(tokens, (1, -1), value=self.beyond)
         return layers(self.tokens(shifted))[0]

@@ -19,13 +19,14 @@ RANK = "rank"                                                        # the task 
 
 
 class MultiTask(nn.Module):
-    r"""$f_k(x) = U_k\, \mathrm{ReLU}(H x + d) + b_k$ for task k: all but U_k and b_k is shared.
+    r"""$f_k(x) = U_k\, \mathrm{ReLU}(H x + d) + b_k$ for task k: all but U_k and b_k is
+    shared.
 
-    x holds the vectors of the 2r + 1 words of a window; the vector of a word is that of each of
-    its features, one after the other: the word itself, its suffix, its capitals.
+    x holds the vectors of the 2r + 1 words of a window; the vector of a word is that of
+    each of its features, one after the other: the word itself, its suffix, its capitals.
 
-    tables   (values, width) of each feature: its lookup table has values + 1 rows, the last for
-             what lies beyond the ends of a sentence
+    tables   (values, width) of each feature: its lookup table has values + 1 rows, the last
+             for what lies beyond the ends of a sentence
     radius   r, words to read on each side
     hidden   H, hidden units
     tasks    how many labels each task has; the task "rank" has one score
@@ -34,27 +35,32 @@ class MultiTask(nn.Module):
     Slides: the timeline, "A unified architecture for natural language processing". Paper:
     Collobert and Weston 2008.
 
-    >>> model = MultiTask([(100, 8), (20, 3)], radius=2, hidden=16, tasks={"tag": 17, "rank": 1})
-    >>> windows = torch.zeros(4, 5, 2, dtype=torch.long)  # 4 windows of 5 words of 2 features
+    >>> tasks = {"tag": 17, "rank": 1}
+    >>> model = MultiTask([(100, 8), (20, 3)], radius=2, hidden=16, tasks=tasks)
+    >>> windows = torch.zeros(4, 5, 2, dtype=torch.long)  # 4 windows, 5 words, 2 features
     >>> model(windows, "tag").shape, model(windows, "rank").shape
     (torch.Size([4, 17]), torch.Size([4, 1]))
     """
 
-    def __init__(self, tables: Sequence[tuple[int, int]], radius: int, hidden: int, tasks: Mapping[str, int],
-                 dropout: float | int = 0.0):
+    def __init__(self, tables: Sequence[tuple[int, int]], radius: int, hidden: int,
+                 tasks: Mapping[str, int], dropout: float | int = 0.0):
         super().__init__()
         if not tables or not tasks:
-            raise ValueError(f"tables has {len(tables)} features and tasks {len(tasks)} tasks; expected at least 1 of each")
+            raise ValueError(f"tables has {len(tables)} features and tasks {len(tasks)} "
+                             "tasks; expected at least 1 of each")
         if radius < 0:
             raise ValueError(f"radius is {radius}; expected 0 or more words on each side")
         if tasks.get(RANK, 1) != 1:
             raise ValueError(f"tasks[{RANK!r}] is {tasks[RANK]}; a window has one score")
         self.radius, self.dropout, self._config = radius, dropout, {
-            "tables": [tuple(table) for table in tables], "radius": radius, "hidden": hidden, "tasks": dict(tasks),
-            "dropout": dropout}
-        self.tables = nn.ModuleList(nn.Embedding(values + 1, width) for values, width in tables)
-        self.hidden = nn.Linear((2 * radius + 1) * sum(width for _, width in tables), hidden)      # H and d
-        self.outputs = nn.ModuleDict({task: nn.Linear(hidden, labels) for task, labels in tasks.items()})
+            "tables": [tuple(table) for table in tables], "radius": radius,
+            "hidden": hidden, "tasks": dict(tasks), "dropout": dropout}
+        self.tables = nn.ModuleList(nn.Embedding(values + 1, width)
+                                    for values, width in tables)
+        inputs = (2 * radius + 1) * sum(width for _, width in tables)
+        self.hidden = nn.Linear(inputs, hidden)                      # H and d
+        self.outputs = nn.ModuleDict({task: nn.Linear(hidden, labels)
+                                      for task, labels in tasks.items()})
 
     @property
     def config(self) -> dict[str, Any]:
@@ -64,19 +70,23 @@ class MultiTask(nn.Module):
     def forward(self, windows: Integer[Tensor, "B W F"], task: str) -> Float[Tensor, "B K"]:
         """The scores of the task's labels for the middle word of each window, W = 2r + 1.
 
-        Raises ValueError for windows of another length, values that a feature lacks, and a task that the model lacks.
+        Raises ValueError for windows of another length, values that a feature lacks, and a
+        task that the model lacks.
         """
         if task not in self.outputs:
             raise ValueError(f"task is {task!r}; the tasks are {', '.join(self.outputs)}")
-        if windows.dim() != 3 or windows.shape[1:] != (2 * self.radius + 1, len(self.tables)):
-            raise ValueError(f"windows has shape {tuple(windows.shape)}; expected (B, {2 * self.radius + 1}, "
-                             f"{len(self.tables)}): words of a window, features of a word")
+        expected = (2 * self.radius + 1, len(self.tables))
+        if windows.dim() != 3 or windows.shape[1:] != expected:
+            raise ValueError(f"windows has shape {tuple(windows.shape)}; expected (B, "
+                             f"{2 * self.radius + 1}, {len(self.tables)}): words of a "
+                             "window, features of a word")
         parts = []
         for number, (table, values) in enumerate(zip(self.tables, windows.unbind(dim=2))):
             rows = table.num_embeddings
             if values.numel() and not 0 <= values.min() <= values.max() < rows:
-                raise ValueError(f"feature {number} of windows goes from {int(values.min())} to {int(values.max())}; "
-                                 f"expected 0 to {rows - 1}")
+                raise ValueError(f"feature {number} of windows goes from "
+                                 f"{int(values.min())} to {int(values.max())}; expected 0 "
+                                 f"to {rows - 1}")
             parts.append(table(values))                              # (B, W, width)
         x = torch.cat(parts, dim=2).flatten(1)                       # (B, W * widths)
         h = F.dropout(F.relu(self.hidden(x)), self.dropout, self.training)
@@ -85,23 +95,25 @@ class MultiTask(nn.Module):
     def loss(self, batches: Mapping[str, tuple[Tensor, Tensor]]) -> Float[Tensor, ""]:
         """The sum of the tasks' mean losses.
 
-        batches  by task: windows and their labels (B,), cross-entropy; for "rank" windows and the same windows with
-                 another middle word, the ranking loss
+        batches  by task: windows and their labels (B,), cross-entropy; for "rank" windows
+                 and the same windows with another middle word, the ranking loss
         """
         total = 0
         for task, (windows, other) in batches.items():
             if task == RANK:
-                total = total + ranking_loss(self(windows, task)[:, 0], self(other, task)[:, 0])
+                total = total + ranking_loss(self(windows, task)[:, 0],
+                                             self(other, task)[:, 0])
             else:
                 total = total + F.cross_entropy(self(windows, task), other)
         return total
 
 
 def ranking_loss(real: Float[Tensor, "B"], other: Float[Tensor, "B"]) -> Float[Tensor, ""]:
-    r"""$\max(0,\, 1 - f(x) + f(x^w))$, the mean over the batch: x is a window of text, x^w the same with another middle
-    word w."""
+    r"""$\max(0,\, 1 - f(x) + f(x^w))$, the mean over the batch: x is a window of text, x^w
+    the same with another middle word w."""
     if real.shape != other.shape:
-        raise ValueError(f"real has shape {tuple(real.shape)} and other {tuple(other.shape)}; expected the same")
+        raise ValueError(f"real has shape {tuple(real.shape)} and other "
+                         f"{tuple(other.shape)}; expected the same")
     return F.relu(1 - real + other).mean()
 
 

@@ -26,35 +26,40 @@ class State(NamedTuple):
 
 
 class NeuralLM(AutoregressiveModel):
-    r"""$p(w_t \mid w_{t-m}, \dots, w_{t-1}) = \mathrm{softmax}(b + W x + U \tanh(d + H x))$.
+    r"""$p(w_t \mid w_{t-m}, \dots, w_{t-1})
+    = \mathrm{softmax}(b + W x + U \tanh(d + H x))$.
 
-    x holds the vectors of the last m words, one after the other: $x = [C(w_{t-m}); \dots; C(w_{t-1})]$.
+    x holds the vectors of the last m words, one after the other:
+    $x = [C(w_{t-m}); \dots; C(w_{t-1})]$.
 
     n           words of a window, the predicted one among them: m = n - 1, as of an n-gram
     vocab_size  V, number of words
     width       D, of the vector of a word: C is (V, D)
     hidden      H, hidden units
     direct      whether the scores read x itself too, by W; else W = 0
-    bos_id      a word that stands before every text, m times; None: the model starts after a
-                prompt, `context` (B, P), P at least m
+    bos_id      a word that stands before every text, m times; None: the model starts after
+                a prompt, `context` (B, P), P at least m
 
     Every place of the window has weights of its own in H and W; the table C is one for all
     places. So the parameters grow with m, not with V^m.
 
-    Slides: the timeline, "Neural-net based embeddings". Paper: Bengio, Ducharme, Vincent and
-    Jauvin 2003, A neural probabilistic language model.
+    Slides: the timeline, "Neural-net based embeddings". Paper: Bengio, Ducharme, Vincent
+    and Jauvin 2003, A neural probabilistic language model.
 
     >>> model = NeuralLM(3, 10, width=4, hidden=8, bos_id=0)
     >>> model.log_prob(torch.tensor([[3, 5]])).shape, model.sample(2, length=6).shape
     (torch.Size([1]), torch.Size([2, 6]))
     """
 
-    def __init__(self, n: int, vocab_size: int, width: int, hidden: int, direct: bool = False, bos_id: int | None = None):
-        for name, value, least in (("n", n, 2), ("vocab_size", vocab_size, 2), ("width", width, 1), ("hidden", hidden, 1)):
+    def __init__(self, n: int, vocab_size: int, width: int, hidden: int,
+                 direct: bool = False, bos_id: int | None = None):
+        for name, value, least in (("n", n, 2), ("vocab_size", vocab_size, 2),
+                                   ("width", width, 1), ("hidden", hidden, 1)):
             if value < least:
                 raise ValueError(f"{name} is {value}; expected at least {least}")
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; this vocabulary has {vocab_size} words, 0..{vocab_size - 1}")
+            raise ValueError(f"bos_id is {bos_id}; this vocabulary has {vocab_size} words, "
+                             f"0..{vocab_size - 1}")
         super().__init__(None, Categorical(vocab_size))
         self.memory, self.vocab_size, self.bos_id = n - 1, vocab_size, bos_id
         self._sizes = {"width": width, "hidden": hidden, "direct": direct}
@@ -66,7 +71,8 @@ class NeuralLM(AutoregressiveModel):
     @property
     def config(self) -> dict[str, Any]:
         """The constructor's arguments."""
-        return {"n": self.memory + 1, "vocab_size": self.vocab_size, **self._sizes, "bos_id": self.bos_id}
+        return {"n": self.memory + 1, "vocab_size": self.vocab_size, **self._sizes,
+                "bos_id": self.bos_id}
 
     def scores(self, history: Integer[Tensor, "... m"]) -> Float[Tensor, "... V"]:
         """b + W x + U tanh(d + H x), of the words that may follow."""
@@ -75,9 +81,11 @@ class NeuralLM(AutoregressiveModel):
         return y if self.W is None else y + self.W(x)
 
     # every factor at once
-    def conditionals(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
-        padded = torch.cat([self._before(len(x), context), x.long()], dim=1)               # (B, m + n)
-        return self.conditional(self.scores(padded[:, :-1].unfold(1, self.memory, 1)))     # (B, n, V)
+    def conditionals(self, x: Integer[Tensor, "B n"],
+                     context: Tensor | None = None) -> Distribution:
+        padded = torch.cat([self._before(len(x), context), x.long()], dim=1)  # (B, m + n)
+        # (B, n, V)
+        return self.conditional(self.scores(padded[:, :-1].unfold(1, self.memory, 1)))
 
     # one word at a time
     def start(self, batch: int, context: Tensor | None = None) -> State:
@@ -95,7 +103,8 @@ class NeuralLM(AutoregressiveModel):
     def loss(self, batch: Tensor | tuple[Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
         """Mean cross-entropy in nats of a word, and the number of words.
 
-        batch  texts (B, T), or a pair with their mask (B, T), True for real words, at the left
+        batch  texts (B, T), or a pair with their mask (B, T), True for real words, at the
+               left
         """
         x, mask = batch if isinstance(batch, tuple) else (batch, None)
         logits, target = self.conditionals(self.check_input(x)).logits, x
@@ -104,19 +113,22 @@ class NeuralLM(AutoregressiveModel):
         return F.cross_entropy(logits.flatten(0, -2), target.flatten()), target.numel()
 
     def _before(self, batch: int, context: Tensor | None) -> Integer[Tensor, "B m"]:
-        """The history of the first word: bos_id repeated, then the prompt, its last m words."""
+        """The history of the first word: bos_id repeated, then the prompt, its last m
+        words."""
         device = self.C.weight.device
         if context is None and self.bos_id is None:
-            raise ValueError(f"context is None; without a bos_id this model starts after a prompt, (B, P) with P at "
-                             f"least {self.memory}")
-        parts = [torch.full((batch, self.memory if self.bos_id is not None else 0), self.bos_id or 0, device=device)]
+            raise ValueError("context is None; without a bos_id this model starts after a "
+                             f"prompt, (B, P) with P at least {self.memory}")
+        parts = [torch.full((batch, self.memory if self.bos_id is not None else 0),
+                            self.bos_id or 0, device=device)]
         if context is not None:
             least = self.memory if self.bos_id is None else 0
             parts.append(check_prompt(self, context, batch, least).to(device).long())
         whole = torch.cat(parts, dim=1)
         return whole[:, whole.shape[1] - self.memory:]
 
-    def check_input(self, x: Tensor, context: Tensor | None = None) -> Integer[Tensor, "B n"]:
+    def check_input(self, x: Tensor,
+                    context: Tensor | None = None) -> Integer[Tensor, "B n"]:
         return super().check_input(check_symbols(x), context)
 
     def check_context(self, context: Tensor, batch: int) -> None:

@@ -74,7 +74,8 @@ def kept_in_subsampling(counts: Tensor, threshold: float) -> Float[Tensor, "V"]:
 class SkipGram(nn.Module):
     r"""Skip-gram with negative sampling: a word v tells which words u stand around it.
 
-    Two vectors a word: $v_w$ where it is the centre, $u_w$ where it is context. v is what is kept.
+    Two vectors a word: $v_w$ where it is the centre, $u_w$ where it is context. v is what
+    is kept.
 
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
 
@@ -87,7 +88,8 @@ class SkipGram(nn.Module):
     def __init__(self, num_words: int, width: int):
         super().__init__()
         if num_words < 2 or width < 1:
-            raise ValueError(f"num_words is {num_words} and width {width}; expected at least 2 words and a width of 1")
+            raise ValueError(f"num_words is {num_words} and width {width}; expected at "
+                             "least 2 words and a width of 1")
         self.centre = nn.Embedding(num_words, width)                 # v
         self.context = nn.Embedding(num_words, width)                # u
         nn.init.uniform_(self.centre.weight, -0.5 / width, 0.5 / width)
@@ -98,18 +100,21 @@ class SkipGram(nn.Module):
         """The constructor's arguments."""
         return {"num_words": self.centre.num_embeddings, "width": self.centre.embedding_dim}
 
-    def forward(self, centre: Int[Tensor, "B"], context: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
+    def forward(self, centre: Int[Tensor, "B"],
+                context: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
         """The log-odds that the pair is a true one."""
         return torch.einsum("bd,bd->b", self.context(context), self.centre(centre))
 
     def loss(self, centre: Int[Tensor, "B"], context: Int[Tensor, "B"],
              negatives: Int[Tensor, "B K"]) -> Float[Tensor, ""]:
         """Of true pairs, each with K drawn ones."""
-        return negative_sampling_loss(self.centre(centre), self.context(context), self.context(negatives))
+        return negative_sampling_loss(self.centre(centre), self.context(context),
+                                      self.context(negatives))
 
-    def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
-                ) -> Iterator[tuple[Tensor, Tensor]]:
-        """One epoch's (centre, context), shuffled. Each centre draws its own window, 1 to `window`: near words count more."""
+    def batches(self, corpus: Corpus, window: int, batch_size: int,
+                generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+        """One epoch's (centre, context), shuffled. Each centre draws its own window, 1 to
+        `window`: near words count more."""
         reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
         centre, context, _ = window_pairs(corpus, window, reach)
         for rows in torch.randperm(len(centre), generator=generator).split(batch_size):
@@ -132,7 +137,8 @@ class CBOW(SkipGram):
 
     def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],
              negatives: Int[Tensor, "B K"]) -> Float[Tensor, ""]:
-        return negative_sampling_loss(self.mean(around), self.context(word), self.context(negatives))
+        return negative_sampling_loss(self.mean(around), self.context(word),
+                                      self.context(negatives))
 
     def mean(self, around: Int[Tensor, "B C"]) -> Float[Tensor, "B D"]:
         """Of the vectors of the words that are there."""

@@ -61,22 +61,6 @@ def test_damaged_counts_are_refused(damage):
         NGram(n=3, vocab_size=5).load_state_dict({**model.state_dict(), "packed": damage(model.packed)})
 
 
-def test_counts_as_version_0_1_packed_them_are_read():
-    model = NGram(n=3, vocab_size=5).fit_counts(some_text())
-    grams, counts = unpack(model.packed)
-    first = torch.ones_like(grams, dtype=torch.bool)                 # by hand: how far a row agrees with the one above
-    shared = [0] + [next((j for j in range(3) if a[j] != b[j]), 3) for a, b in zip(grams[1:].tolist(), grams.tolist())]
-    for row, same in zip(first, shared):
-        row[:same] = False
-    former = {"shared": torch.tensor(shared, dtype=torch.uint8), "symbols": grams[first].to(torch.uint8), "counts": counts.short()}
-    rest = {name: t for name, t in model.state_dict().items() if name != "packed"}
-    other = NGram(n=3, vocab_size=5)
-    other.load_state_dict({**rest, **former})
-    assert torch.equal(other.packed, model.packed)
-    with pytest.raises(ValueError, match="the file is damaged"):
-        NGram(n=3, vocab_size=5).load_state_dict({**rest, **former, "symbols": former["symbols"][:-3]})
-
-
 # --- real text --------------------------------------------------------------------------------------------------------
 
 

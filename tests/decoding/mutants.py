@@ -19,9 +19,9 @@ MUTANTS = [
         ("the beam shrinks: of k candidates, those that end are not replaced", "total.topk(2 * k, dim=-1)",
          "total.topk(k, dim=-1)"),
         ("anything among the 2 k candidates may finish",
-         "-torch.inf)[:, :k]          # only the first k may finish\n"
-         "            done = _merge(done, Decoded(candidates[:, :k], torch.full_like(row[:, :k], t + 1), total[:, :k], "
-         "score))",
+         "-torch.inf)[:, :k]\n"
+         "            lengths = torch.full_like(row[:, :k], t + 1)\n"
+         "            done = _merge(done, Decoded(candidates[:, :k], lengths, total[:, :k], score))",
          "-torch.inf)\n"
          "            done = _merge(done, Decoded(candidates, torch.full_like(row, t + 1), total, score))"),
         ("the search stops at the first finished hypothesis", "(best_open > done.score[:, -1:])",
@@ -54,8 +54,7 @@ MUTANTS = [
         ("the value that crosses p is dropped", "keep = tail > 1 - p ",
          "keep = (rank.values.softmax(-1).flip(-1).cumsum(-1) <= p).flip(-1) "),
         ("one too many: the mass has reached p already", "keep = tail > 1 - p ", "keep = tail >= 1 - p "),
-        ("a small p keeps nothing", "keep = tail > 1 - p                                              # else those "
-         "above it reach p without it\n    keep[..., -1] = True",
+        ("a small p keeps nothing", "keep = tail > 1 - p  # else those above it reach p without it\n    keep[..., -1] = True",
          "keep = (rank.values.softmax(-1).flip(-1).cumsum(-1) < p).flip(-1)"),
         ("kept by rank and not put back in place", "scatter(-1, rank.indices, keep)", "logical_or(keep)")),
     *faults(walk_module, "reshape", check.reshapes,

@@ -213,7 +213,7 @@ MUTANTS = [
     *faults(E, None, before_the_step,
             ("the score sees the padding", "self.score.match(h, source.prepared), source.seen[:, None]",
              "self.score.match(h, source.prepared), None"),
-            ("scored with the first state at every step", "c, weights = self._look(memory[0][0][:, None], source)   # (B, 1, C)",
+            ("scored with the first state at every step", "c, weights = self._look(memory[0][0][:, None], source)  # (B, 1, C)",
              "c, weights = self._look(self._first(source)[0][0][:, None], source)"),
             ("the target is not shifted", "F.pad(x[:, :-1], (1, 0), value=self.bos_id)", "x"),
             ("what starts the decoder is not bos", "(1, 0), value=self.bos_id", "(1, 0), value=self.eos_id"),

@@ -1,10 +1,13 @@
 """What the chapters show: sources cut by member, rows of images."""
 
+import json
+
 import pytest
 import torch
 
 from course_lib import show
 from course_lib.density import FVSBN
+from tests.conftest import ROOT
 
 
 class Example:
@@ -34,8 +37,6 @@ def test_members_keep_head_comment_and_decorator_and_mark_what_is_left_out():
     members = ("    ...\n\n    # a comment that belongs to second\n"
                "    @property\n    def second(self):\n        return 2")
     assert show.source(Example, "second").code == "class Example:\n" + members
-    assert show.source(Example, "second", docstring=True).code == (
-        'class Example:\n    """A docstring."""\n\n' + members)
 
 
 def test_neighbouring_members_have_nothing_between_them():
@@ -52,6 +53,19 @@ def test_a_source_is_markdown_for_a_notebook_and_short_in_text():
     assert shown._repr_markdown_() == f"```python\n{shown.code}\n```"
     assert repr(shown) == "source of FVSBN"
     assert "F.linear(x, self.weight * self.earlier, self.bias)" in shown.code
+
+
+def test_no_line_that_a_chapter_prints_is_wider_than_92_columns():
+    shown = 0
+    for path in sorted((ROOT / "book").glob("[0-9]*.ipynb")):
+        for cell in json.loads(path.read_text("utf-8"))["cells"]:
+            if "show.source(" not in "".join(cell["source"]):
+                continue
+            for output in cell["outputs"]:
+                code = "".join(output.get("data", {}).get("text/markdown", ""))
+                assert all(len(line) <= 92 for line in code.split("\n")), f"{path.name}: {code}"
+                shown += bool(code)
+    assert shown > 50
 
 
 def test_images_draw_each_row_with_its_values_and_label():

@@ -22,7 +22,8 @@ from tests.transformer import checks as check
 
 A, P, B, G, T = attention_module, positions_module, blocks_module, gpt_module, transformer_module
 RA, RG = rotary_module, rotary_gpt_module
-SPLIT = 'rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads, K=self.d_model // self.heads)'
+SPLIT = 'rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads,\n' \
+        "                         K=self.d_model // self.heads)"
 TARGET = 'target = self.conditional.check(target, "target")'
 SOFTMAX = "scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)"
 
@@ -128,7 +129,8 @@ MUTANTS = [
         ("exponent i / d instead of 2 i / d", "base ** (-2 * i / d)", "base ** (-i / d)"),
         ("the exponent counts columns, not pairs: the cosine has a frequency of its own", "base ** (-2 * i / d)",
          "base ** (-2 * i / (d - 1 or 1))"),
-        ("all sines, then all cosines", '"pair ... E -> ... (E pair)")      #', '"pair ... E -> ... (pair E)")      #'),
+        ("all sines, then all cosines", 'table = rearrange([angle.sin(), angle.cos()], "pair ... E -> ... (E pair)")',
+         'table = rearrange([angle.sin(), angle.cos()], "pair ... E -> ... (pair E)")'),
         ("cosine first", "rearrange([angle.sin(), angle.cos()]", "rearrange([angle.cos(), angle.sin()]"),
         ("an odd width loses a column", "torch.arange((d + 1) // 2", "torch.arange(d // 2"),
         ("positions counted from one", "positions[..., None].double() * frequencies",
@@ -159,17 +161,14 @@ MUTANTS = [
          "x = self.norm(x)\n            return x + self._drop(f(x))")),
     *faults(B, None, check.is_torchs_encoder_layer,
         ("the second residual adds the block's input, as one slide prints it",
-         "u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=causal, cache=cache))\n"
-         "        return self.residual2(u, self.feed_forward)",
-         "u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=causal, cache=cache))\n"
-         "        return self.residual2(x, lambda y: self.feed_forward(self.residual2.norm(u)))"),
+         "cache=cache))\n        return self.residual2(u, self.feed_forward)",
+         "cache=cache))\n        return self.residual2(x, lambda y: self.feed_forward(self.residual2.norm(u)))"),
         ("the tanh form of GELU for the exact one", '"gelu": F.gelu,',
          '"gelu": lambda x: F.gelu(x, approximate="tanh"),'),
         ("one norm for both layers", "return self.residual2(u, self.feed_forward)\n\n\nclass DecoderBlock",
          "return self.residual1(u, self.feed_forward)\n\n\nclass DecoderBlock")),
     *faults(B, None, check.is_torchs_decoder_layer,
-        ("the decoder looks ahead", "self.attention(y, mask=mask, causal=True, cache=cache)",
-         "self.attention(y, mask=mask, cache=cache)"),
+        ("the decoder looks ahead", "self.attention(y, mask=mask, causal=True,", "self.attention(y, mask=mask,"),
         ("the mask of the memory forgotten", "self.cross_attention(y, memory, mask=memory_mask)",
          "self.cross_attention(y, memory)"),
         ("the decoder attends to itself twice", "self.cross_attention(y, memory, mask=memory_mask)",

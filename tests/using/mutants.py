@@ -70,9 +70,9 @@ MUTANTS = [
             ("the kind itself is the label", "torch.randint(classes, every.shape, generator=generator)[which]",
              "which % classes")),
     *faults(probing, "probe", check.tells_task_and_control,
-            ("measured on what it was trained on, against new labels", "random[0], C, steps).score(new[seen], random[1][seen])",
-             "random[0], C, steps).score(vectors, random[0].flip(0))"),
-            ("the control has the task's labels", "LinearProbe(vectors, random[0], C, steps).score(new[seen], random[1][seen])",
+            ("measured on what it was trained on, against new labels", "guess.score(new[seen], random[1][seen])",
+             "guess.score(vectors, random[0].flip(0))"),
+            ("the control has the task's labels", "guess.score(new[seen], random[1][seen])",
              "LinearProbe(vectors, labels, C, steps).score(new, wanted)")),
 
     # prompts

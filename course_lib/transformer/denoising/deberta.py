@@ -76,16 +76,21 @@ class DisentangledAttention(nn.Module):
     def scores(self, x: Float[Tensor, "B T D"]) -> dict[str, Float[Tensor, "B H T S"]]:
         """Each term by its name, unscaled."""
         q, k = self._heads(self.q(x)), self._heads(self.k(x))        # (B, H, T, K)
-        q_r, k_r = (self._heads(layer(self.distances.weight)[None]) for layer in (self.q_r, self.k_r))   # (1, H, 2k, K)
-        delta = relative_index(x.shape[1], self.span, x.device).expand(len(x), self.heads, -1, -1)
+        # (1, H, 2k, K)
+        q_r, k_r = (self._heads(layer(self.distances.weight)[None])
+                    for layer in (self.q_r, self.k_r))
+        delta = relative_index(x.shape[1], self.span, x.device)      # (T, T)
+        delta = delta.expand(len(x), self.heads, -1, -1)
         found = {}
         for term in self.terms:
             if term == TERMS[0]:
                 found[term] = q @ k.mT
             elif term == TERMS[1]:
-                found[term] = (q @ k_r.mT).gather(-1, delta)         # row i, column j: entry delta(i, j)
+                # row i, column j: entry delta(i, j)
+                found[term] = (q @ k_r.mT).gather(-1, delta)
             else:
-                found[term] = (k @ q_r.mT).gather(-1, delta).mT      # row j, column i: entry delta(j, i); then turned
+                # row j, column i: entry delta(j, i); then turned
+                found[term] = (k @ q_r.mT).gather(-1, delta).mT
         return found
 
     def weights(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "... #T #T"] | None = None

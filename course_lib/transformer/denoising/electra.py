@@ -91,20 +91,26 @@ class ELECTRA(nn.Module):
     forward = logits
 
     @torch.no_grad()
-    def put_in(self, batch: PretrainingBatch, generator: torch.Generator | None = None) -> Replaced:
+    def put_in(self, batch: PretrainingBatch,
+               generator: torch.Generator | None = None) -> Replaced:
         """Draw a word from the generator for every gap of the batch."""
         batch = PretrainingBatch(*batch)
-        scores, _ = self.generator.pretraining_logits(batch.tokens, batch.token_types, batch.mask)
-        u = torch.rand(scores.shape, generator=generator, device=None if generator is None else generator.device)
-        drawn = (scores - (-u.to(scores).clamp(1e-12).log()).log()).argmax(dim=-1)     # Gumbel: a draw from the softmax
+        scores, _ = self.generator.pretraining_logits(batch.tokens, batch.token_types,
+                                                      batch.mask)
+        u = torch.rand(scores.shape, generator=generator,
+                       device=None if generator is None else generator.device)
+        # Gumbel: a draw from the softmax
+        drawn = (scores - (-u.to(scores).clamp(1e-12).log()).log()).argmax(dim=-1)
         return replace(batch.targets, batch.chosen, drawn)
 
-    def loss(self, batch: PretrainingBatch, generator: torch.Generator | None = None) -> tuple[Float[Tensor, ""], int]:
-        """Both losses, and the number of real tokens. `batch` as for `BERT.loss`, without its next sentence."""
+    def loss(self, batch: PretrainingBatch,
+             generator: torch.Generator | None = None) -> tuple[Float[Tensor, ""], int]:
+        """Both losses, and the number of real tokens. `batch` as for `BERT.loss`, without
+        its next sentence."""
         batch = PretrainingBatch(*batch)
         gaps, _ = self.generator.loss(batch._replace(next=None))
         asked = self.put_in(batch, generator)
-        scores = self.logits(asked.tokens, batch.token_types, batch.mask)              # (B, T)
+        scores = self.logits(asked.tokens, batch.token_types, batch.mask)  # (B, T)
         replaced = asked.replaced[batch.mask].to(scores.dtype)
         told = F.binary_cross_entropy_with_logits(scores[batch.mask], replaced)
         return gaps + self.weight * told, int(batch.mask.sum())

@@ -28,12 +28,13 @@ class StaticMasking:
     True
     """
 
-    def __init__(self, tokens: Integer[Tensor, "N T"], copies: int = 1, generator: torch.Generator | None = None,
-                 **options: Any):
+    def __init__(self, tokens: Integer[Tensor, "N T"], copies: int = 1,
+                 generator: torch.Generator | None = None, **options: Any):
         if copies < 1:
             raise ValueError(f"copies is {copies}; expected at least 1")
         drawn = [mask_tokens(tokens, generator=generator, **options) for _ in range(copies)]
-        self.tokens, self.chosen = (torch.stack(parts) for parts in zip(*drawn))     # (copies, N, T)
+        # (copies, N, T)
+        self.tokens, self.chosen = (torch.stack(parts) for parts in zip(*drawn))
 
     def __call__(self, rows: Integer[Tensor, "B"], epoch: int = 0) -> Corrupted:
         """What is read of these texts in this epoch."""

@@ -38,14 +38,18 @@ def token_deletion(tokens: Integer[Tensor, "..."], rate: float | int = 0.15,
     return tokens[~_chosen(tokens, rate, generator)]
 
 
-def text_infilling(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | int = 0.3, mean: float | int = 3.0,
+def text_infilling(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | int = 0.3,
+                   mean: float | int = 3.0,
                    generator: torch.Generator | None = None) -> Integer[Tensor, "..."]:
-    """Spans are replaced by *one* mask each, whatever their length: how many tokens are missing has to be guessed too.
+    """Spans are replaced by *one* mask each, whatever their length: how many tokens are
+    missing has to be guessed too.
 
     rate  share of the tokens that the spans cover, rounded to whole tokens
-    mean  of the spans' lengths, which are Poisson; a span of length 0 puts a mask where nothing is missing
+    mean  of the spans' lengths, which are Poisson; a span of length 0 puts a mask where
+          nothing is missing
 
-    >>> text_infilling(torch.arange(1, 11), mask_id=0, generator=torch.Generator().manual_seed(0))
+    >>> generator = torch.Generator().manual_seed(0)
+    >>> text_infilling(torch.arange(1, 11), mask_id=0, generator=generator)
     tensor([ 1,  2,  3,  4,  5,  6,  0, 10])
     """
     tokens = token_row(tokens)

@@ -60,15 +60,18 @@ class Gaps(NamedTuple):
     chosen: list[int]                                                # which
 
 
-def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "independent", mask: Hashable = "[MASK1]",
+def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "independent",
+                  mask: Hashable = "[MASK1]",
                   generator: torch.Generator | None = None) -> Gaps:
-    """Take `number` sentences out of a text. Each leaves one mask; together they are what is to be written.
+    """Take `number` sentences out of a text. Each leaves one mask; together they are what
+    is to be written.
 
-    by  "independent": those whose own ROUGE-1 F1 with the rest of the text is highest, each against all others;
-        "sequential": one after another, each the one with which those taken so far say most of what is left;
-        "lead": the first ones; "random"
+    by  "independent": those whose own ROUGE-1 F1 with the rest of the text is highest, each
+        against all others; "sequential": one after another, each the one with which those
+        taken so far say most of what is left; "lead": the first ones; "random"
 
-    Ties go to the earlier sentence. Slides: "Other models". Paper: Zhang et al. 2020, section 3.1.
+    Ties go to the earlier sentence. Slides: "Other models". Paper: Zhang et al. 2020,
+    section 3.1.
 
     >>> text = [s.split() for s in ("a cat sat", "it rained", "the cat sat on a mat")]
     >>> gap_sentences(text).target
@@ -77,8 +80,8 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
     if by not in WAYS:
         raise ValueError(f"by is {by!r}; expected one of {', '.join(WAYS)}")
     if not 1 <= number < len(sentences):
-        raise ValueError(f"number is {number}; expected 1 to {len(sentences) - 1}: some of the {len(sentences)} sentences "
-                         "have to stay")
+        raise ValueError(f"number is {number}; expected 1 to {len(sentences) - 1}: some of "
+                         f"the {len(sentences)} sentences have to stay")
     everyone = range(len(sentences))
     if by == "lead":
         chosen = list(range(number))
@@ -93,7 +96,8 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
             chosen.append(max((i for i in everyone if i not in chosen),
                               key=lambda i: _against_the_rest(sentences, [*chosen, i])))
     chosen = sorted(chosen)
-    return Gaps([[mask] if i in chosen else sentences[i] for i in everyone], [sentences[i] for i in chosen], chosen)
+    return Gaps([[mask] if i in chosen else sentences[i] for i in everyone],
+                [sentences[i] for i in chosen], chosen)
 
 
 def _against_the_rest(sentences: Sequence[Words], taken: Sequence[int]) -> float:

@@ -25,16 +25,22 @@ class Pair(NamedTuple):
     target: Integer[Tensor, "T"]
 
 
-def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int], rate: float | int = 0.15,
-                    mean: float | int = 3.0, generator: torch.Generator | None = None) -> Pair:
-    """Spans of the text exchanged for sentinels, one after another in their order; one more ends the target.
+def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
+                    rate: float | int = 0.15, mean: float | int = 3.0,
+                    generator: torch.Generator | None = None) -> Pair:
+    """Spans of the text exchanged for sentinels, one after another in their order; one more
+    ends the target.
 
-    sentinels  ids that stand for no word, in the order of use: one more than there are spans is needed
-    rate       share of the tokens that go, rounded to whole tokens, at least one of a text of two
-    mean       of the spans' lengths: round(rate * T / mean) spans of at least 1, none touching another
+    sentinels  ids that stand for no word, in the order of use: one more than there are
+               spans is needed
+    rate       share of the tokens that go, rounded to whole tokens, at least one of a text
+               of two
+    mean       of the spans' lengths: round(rate * T / mean) spans of at least 1, none
+               touching another
 
-    (T5's own code makes every text begin with a kept token and end with a span, which does no harm in windows of 512
-    tokens. Here both ends may be either.) Raises ValueError where sentinels run out, or one stands in the text.
+    (T5's own code makes every text begin with a kept token and end with a span, which does
+    no harm in windows of 512 tokens. Here both ends may be either.) Raises ValueError where
+    sentinels run out, or one stands in the text.
 
     Slides: "Other models". Paper: Raffel et al. 2019, section 3.1.4.
 

@@ -123,9 +123,11 @@ class XLNet(AutoregressiveModel):
         return Told(state.k + 1, tuple(grown))
 
     # one block, for either stream
-    def _read(self, block: TransformerBlock, x: Float[Tensor, "B T D"], contents: Float[Tensor, "B S D"],
+    def _read(self, block: TransformerBlock, x: Float[Tensor, "B T D"],
+              contents: Float[Tensor, "B S D"],
               mask: Bool[Tensor, "T S"] | None = None) -> Float[Tensor, "B T D"]:
-        u = block.residual1(x, lambda y: block.attention(y, contents, mask=mask))      # nothing to read gives zeros
+        # nothing to read gives zeros
+        u = block.residual1(x, lambda y: block.attention(y, contents, mask=mask))
         return block.residual2(u, block.feed_forward)
 
     def _family(self, g: Float[Tensor, "... D"]) -> Distribution:

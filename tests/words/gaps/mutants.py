@@ -19,7 +19,7 @@ def padded_window(module):
     return module.WindowCloze(5, 3, 2, 4)
 
 
-BACK = "reverse(self.before(self.back, reverse(tokens, lengths), lengths), lengths)"
+BACK = "reverse(after, lengths)"
 
 MUTANTS = [
     # the model of 2003
@@ -80,7 +80,7 @@ MUTANTS = [
              "shifted = tokens"),
             ("no backward network: what follows is not read", BACK, "0 * self.before(self.back, tokens, None)")),
     *faults(masked, "BiRNNCloze", check.is_two_torch_rnns,
-            ("the backward states are not turned round again", BACK, "self.before(self.back, reverse(tokens, lengths), lengths)"),
+            ("the backward states are not turned round again", BACK, "after"),
             ("both directions by one network", "self.before(self.back, reverse", "self.before(self.ahead, reverse")),
     *faults(masked, padded_rnn, check.reads_no_padding,
             ("the backward network begins with the padding", "lengths = None if real.all() else real.sum(dim=1)", "lengths = None")),
@@ -98,14 +98,14 @@ MUTANTS = [
     *faults(elmo, "BiLM", check.is_two_torch_lstms,
             ("no residual connection", "x = h if number == 0 else h + x", "x = h"),
             ("a residual connection around the first layer too", "x = h if number == 0 else h + x", "x = h + x"),
-            ("a softmax without its bias", "self.tokens.weight, self.bias)", "self.tokens.weight, None)"),
-            ("backward states left in the order of their reading", "back = [reverse(h, lengths) for h in", "back = [h for h in")),
+            ("a softmax without its bias", "                        self.bias)", "                        None)"),
+            ("backward states left in the order of their reading", "back = [reverse(h, lengths)\n", "back = [h\n")),
     *faults(elmo, None, check.loss_is_both_log_probs,
-            ("the backward targets shifted like the forward ones", "(tokens[:, 1:], tokens[:, :-1])", "(tokens[:, 1:], tokens[:, 1:])"),
-            ("the forward direction alone", "back[-1][:, 1:]), (tokens", "ahead[-1][:, :-1]), (tokens"),
+            ("the backward targets shifted like the forward ones", "tokens[:, 1:], tokens[:, :-1]\n", "tokens[:, 1:], tokens[:, 1:]\n"),
+            ("the forward direction alone", "ahead[-1][:, :-1], back[-1][:, 1:]", "ahead[-1][:, :-1], ahead[-1][:, :-1]"),
             ("the sum of the parts where the mean belongs", "return nats / len(target), len(target)", "return nats, len(target)")),
     *faults(elmo, "BiLM", check.padded_loss_is_that_of_the_rows,
-            ("padding is predicted by two language models", "if mask is not None:                                         # both ends", "if False:  #"),
+            ("padding is predicted by two language models", "if mask is not None:  # both ends", "if False:  #"),
             ("the backward language model begins with the padding", "lengths = None if mask is None or mask.all() else mask.sum(dim=1)",
              "lengths = None")),
     *faults(elmo, "LayerMix", check.is_the_scalar_mixture,
