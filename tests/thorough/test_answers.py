@@ -1,4 +1,4 @@
-"""Every known answer on ten seeds, two where an exercise trains: right ones, wrong ones, misconceptions, and empty ones."""
+"""Every known answer on ten seeds, two where an exercise trains: right, wrong, blind, misconceptions, and empty ones."""
 from __future__ import annotations
 
 import pytest
@@ -7,11 +7,19 @@ import torch
 from course_lib.grading import evaluate
 from tests.grading.answers.ch05_beyond_binary import adam
 from tests.grading.known import ANSWERS
+from tests.support.once import compared_with_once
 
 pytestmark = pytest.mark.thorough
 
 
-@pytest.mark.parametrize("answer", [one for one in ANSWERS if one.kind != "blind"], ids=str)
+@pytest.fixture(scope="module", autouse=True)
+def once():
+    """What answers are compared with is computed once for each seed."""
+    with compared_with_once():
+        yield
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=str)
 def test_an_answer_gets_the_verdict_of_its_kind(answer):
     for seed in range(2 if answer.exercise.trains else 10):
         report = answer.report(seed)
