@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import torch
 
@@ -15,9 +16,9 @@ from course_lib.grading import EXERCISES
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.judge.judge import in_this_process, judge
 from course_lib.grading.judge.report import Report
-from tests.conftest import ROOT
 from tests.grading.answers import BLIND, CALLED, RIGHT, WRONG
 
+ROOT = Path(__file__).parents[2]
 SOLUTIONS = json.loads((ROOT / "course_lib" / "grading" / "solutions.json").read_text("utf-8"))
 IMPORTED = """                              # what the solutions' notebooks import
 import itertools, math, string
