@@ -7,9 +7,11 @@ from __future__ import annotations
 from importlib import import_module
 
 from course_lib.grading.bank import CHAPTERS
-from tests.grading.answers.register import CALLED, RIGHT, WRONG
+from tests.grading.answers.register import BLIND, CALLED, RIGHT, WRONG
 
 for chapter in CHAPTERS:
-    import_module(f"tests.grading.answers.{chapter.__name__.rpartition('.')[2]}")
+    name = chapter.__name__.rpartition(".")[2]
+    import_module(f"tests.grading.answers.{name}")
+    import_module(f"tests.grading.blind.{name}")
 
-__all__ = ["CALLED", "RIGHT", "WRONG"]
+__all__ = ["BLIND", "CALLED", "RIGHT", "WRONG"]

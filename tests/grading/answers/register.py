@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 RIGHT: dict[str, Callable] = {}
 WRONG: dict[str, Callable] = {}
+BLIND: dict[str, Callable] = {}               # wrong answers by somebody who did not know the checks
 CALLED: dict[str, tuple] = {}                 # wrong answers that a misconception explains: its name, or names
 
 
@@ -26,3 +27,7 @@ def wrong(name: str, called: str | tuple | None = None) -> Callable:
     """`called`: the misconception that the report is to name; several where the inputs decide, None among them for none."""
     CALLED[name] = called if isinstance(called, tuple) else (called,)
     return enter(WRONG, name)
+
+
+def blind(name: str) -> Callable:
+    return enter(BLIND, name)

@@ -1,14 +1,12 @@
 """The inputs that exercises are checked with hide no mistake: not the next number, one sign, or square shapes alone."""
 from __future__ import annotations
 
-import math
-
 import pytest
 import torch
 from torch import Tensor
 
 from course_lib.grading import EXERCISES
-from course_lib.grading.exercise.checks import Compare
+from course_lib.grading.exercise.checks import Compare, Slopes
 
 # Arguments that are square by their contract: weights (D, D), tables of binary variables.
 SQUARE = {("conditional_table", 0), ("dropped_parent_cost", 0), ("find_color_leaks", 0), ("fvsbn_conditionals", 1), ("fvsbn_sample", 1),
@@ -58,14 +56,11 @@ def test_draws_hide_nothing(id, check):
     assert not convenient(cases, square, counts)
 
 
-def signed(*shape: int) -> Tensor:
-    """Numbers of both signs: what is drawn by chance has one sign now and then."""
-    return torch.linspace(-1, 1, math.prod(shape)).view(shape)
-
-
-@pytest.mark.parametrize("argument, says", [
-    (torch.arange(12).view(3, 4), "plus one"), (torch.ones(3, 4) * 2, "one sign"), (signed(3, 3), "alike"),
-    ([signed(2, 3), signed(4, 4)], "alike")])
-def test_convenient_draws_would_be_noticed(argument, says):
-    found = convenient([(signed(2, 3), argument)] * 3)
-    assert len(found) == 1 and says in found[0] and found[0].startswith("argument 1")
+@pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if any(isinstance(one, Slopes) for one in exercise.checks)])
+def test_the_largest_gradient_that_is_asked_for_is_one(id):
+    exercise = EXERCISES[id]
+    for check in exercise.checks:
+        if isinstance(check, Slopes):
+            for args in check.cases(exercise.generator(3, check.name)):
+                found = exercise.expected(*args)
+                assert max(float(one.abs().max()) for one in found.values()) == pytest.approx(1, abs=1e-4)

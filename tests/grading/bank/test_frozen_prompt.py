@@ -6,8 +6,6 @@ import torch
 
 from course_lib.grading.bank.ch20_using import frozen_prompt as bank
 
-pytestmark = pytest.mark.slow
-
 
 def share(logits: torch.Tensor, y: torch.Tensor) -> float:
     return float((logits.argmax(dim=1) == y).double().mean())
@@ -34,6 +32,7 @@ def test_words_have_new_numbers_and_the_reader_is_the_same():
     assert torch.equal(body["tokens.weight"].sort(dim=0).values, old["tokens.weight"].sort(dim=0).values)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(6))
 def test_wherever_the_prompt_begins_it_gets_there(seed):
     body, (train, (x, y)) = bank.drawn(torch.Generator().manual_seed(seed))

@@ -17,17 +17,6 @@ def counted(kept: int = 2):
     return Remembered(times, kept), asked
 
 
-def test_what_was_asked_last_is_not_computed_again():
-    f, asked = counted()
-    one, two = torch.tensor([1.0, 2.0]), torch.tensor([3.0])
-    for _ in range(3):
-        assert torch.equal(f(one)[0], one * 2) and torch.equal(f(two, 5)[0], two * 5)
-    assert asked == [([1.0, 2.0], 2), ([3.0], 5)]
-    f(one, 3)                                                  # a third question puts out the first
-    f(one)
-    assert asked[2:] == [([1.0, 2.0], 3), ([1.0, 2.0], 2)]
-
-
 def test_another_question_is_another_answer():
     f, asked = counted(kept=9)
     x = torch.tensor([1, 0])

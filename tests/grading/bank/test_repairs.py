@@ -2,7 +2,6 @@
 and with one of them left it is called by its name."""
 from __future__ import annotations
 
-import json
 import math
 import re
 from functools import partial
@@ -18,9 +17,7 @@ from course_lib.grading.bank.ch17_decoding import generate_beam
 from course_lib.grading.notebooks import form
 from tests.conftest import ROOT
 from tests.grading.answers import WRONG
-from tools import seeds
-
-pytestmark = pytest.mark.slow
+from tests.grading.known import SOLUTIONS, solution
 
 MENDED = {
     "MendedMADE": {
@@ -64,7 +61,7 @@ def with_mended(id: str, names) -> type:
         before, after = MENDED[id][name]
         assert before in code, f"{name}: {before!r} is not in the code of {id}"
         code = code.replace(before, after)
-    return seeds.solution(code, id)
+    return solution(code, id)
 
 
 def test_every_repair_is_here():
@@ -77,7 +74,7 @@ def test_the_code_in_view_has_these_three_faults(id):
     assert set(module.LEFT) == set(MENDED[id]) <= set(EXERCISES[id].misconceptions)
     for seed in range(3):
         assert evaluate(id, with_mended(id, MENDED[id]), seed).state == "right"
-        assert evaluate(id, seeds.solution(in_view(id), id), seed).score < 0.5
+        assert evaluate(id, solution(in_view(id), id), seed).score < 0.5
 
 
 @pytest.mark.parametrize("id, left", [(id, name) for id, names in MENDED.items() for name in names])
@@ -113,9 +110,8 @@ def test_the_two_entropies_are_one_by_the_chain_rule_and_of_each_leak_they_are_n
 
 
 def test_the_page_and_the_answer_ask_for_the_same_methods():
-    stored = json.loads((ROOT / "course_lib" / "grading" / "solutions.json").read_text("utf-8"))
     for id in MENDED:
-        methods = [set(re.findall(r"def (\w+)\(", text)) for text in (in_view(id), stored[id]["source"])]
+        methods = [set(re.findall(r"def (\w+)\(", text)) for text in (in_view(id), SOLUTIONS[id]["source"])]
         assert methods[0] == methods[1]
 
 
@@ -123,9 +119,8 @@ def test_the_translator_that_is_given_is_the_librarys():
     from course_lib.grading.bank.ch15_transformer import train_translator as bank
 
     source, target, _, _ = bank.drawn(torch.Generator().manual_seed(0))
-    stored = json.loads((ROOT / "course_lib" / "grading" / "solutions.json").read_text("utf-8"))["train_translator"]["source"]
     space = {"torch": torch, "F": F, "nn": nn}
-    exec(stored, space)
+    exec(SOLUTIONS["train_translator"]["source"], space)
     given, words = space["Translator"](99, 88), (99, 88)
     librarys = bank.translator(words)
     librarys.load_state_dict(given.state_dict())
@@ -150,9 +145,8 @@ def test_a_search_that_prunes_nothing_is_given_up_by_its_paths_and_not_by_the_cl
 def test_the_encoder_that_is_given_is_the_librarys():
     from course_lib.grading.bank.ch18_bert import _few_labels as bank
 
-    stored = json.loads((ROOT / "course_lib" / "grading" / "solutions.json").read_text("utf-8"))["fine_tune_bert"]["source"]
     space = {"torch": torch, "F": F, "nn": nn}
-    exec(stored, space)
+    exec(SOLUTIONS["fine_tune_bert"]["source"], space)
     body, (tokens, _), *_ = bank.drawn(torch.Generator().manual_seed(0))
     given, librarys = space["Encoder"](), bank.Classifier()
     given.load_state_dict(body)
