@@ -1,30 +1,17 @@
-"""The teaching plan of thirteen weeks: book/teaching-plan.md, from the chapters, the slides, the exercises; and what
-`next_exercise` knows of it, course_lib/grading/before.json.
+"""The teaching plan of thirteen weeks, book/teaching-plan.md, from the chapters, the slides and the exercises.
 
-    python tools/teaching_plan.py            write both
-    python tools/teaching_plan.py --check    fail if one is stale, or the plan and the chapters contradict each other
-
-The weeks and what a chapter needs before it stand in book/chapters.toml, the sections that teach a point in
-book/slide-map.tsv; minutes come from tools/reading.py.
+The weeks and what a chapter needs before it are in book/chapters.toml; minutes come from tools/reading.py.
 """
 from __future__ import annotations
 
-import argparse
-import json
 import re
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tools import reading, slide_map  # noqa: E402
-from tools.chapters import chapters  # noqa: E402
-from tools.slides import LISTS, Slide, slides  # noqa: E402
+from tools import reading, slide_map
+from tools.chapters import ROOT, chapters
+from tools.slide_map import LISTS, Slide
 
 PAGE, WEEKS = ROOT / "book" / "teaching-plan.md", range(1, 14)
-STORE = ROOT / "course_lib" / "grading" / "before.json"
-DEMO = re.compile(r"#([a-z0-9-]+)")
 NEEDED = re.compile(r"\*\*You need\*\*(?P<named>.*?)\*\*Time\*\* about (?P<minutes>\d+) minutes", re.S)
 NAMED = re.compile(r"\((\d\d)-[a-z0-9-]+\.ipynb|[Cc]hapters? (\d+)")
 INTRO = f"""\
@@ -32,7 +19,7 @@ INTRO = f"""\
 
 Thirteen weeks through the five decks, in the order of the chapters. Each week has slides, chapters and exercises. What is
 marked *to come* is still being written, and its minutes are not counted; a plus says that a chapter of the week is missing.
-Change the weeks as you like: they stand in `book/chapters.toml`, and `python tools/teaching_plan.py` writes this page.
+Change the weeks as you like: they stand in `book/chapters.toml`, and `python tools/generate.py` writes this page.
 
 **Reading** is computed from the page of the chapter: {reading.WORDS_A_MINUTE} words a minute, {reading.SECONDS_A_LINE} \
 seconds a line of code that the page
@@ -43,9 +30,13 @@ says that you need; for a chapter to come, it is what is planned. The [map](slid
 sections."""
 
 
+def wanted() -> dict[Path, str]:
+    return {PAGE: page(chapters(), slide_map.points(), slide_map.slides())}
+
+
 def page(listed: dict[str, dict], points: list[slide_map.Point], shown: list[Slide]) -> str:
     """The page as Markdown."""
-    out = [INTRO, "", state(listed), "", "| week | chapters | minutes in all | reading | worked through | exercises | before |",
+    out = [INTRO, "", "| week | chapters | minutes in all | reading | worked through | exercises | before |",
            "|---|---|---|---|---|---|---|"]
     for week in WEEKS:
         own = of_week(listed, week)
@@ -59,14 +50,6 @@ def page(listed: dict[str, dict], points: list[slide_map.Point], shown: list[Sli
     for week in WEEKS:
         out += ["", *section(listed, points, shown, week)]
     return "\n".join(out) + "\n"
-
-
-def state(listed: dict[str, dict]) -> str:
-    """A sentence that says how much of the plan can be taught today."""
-    there = [number for number, c in listed.items() if "notebook" in c]
-    empty = [str(week) for week in WEEKS if not set(of_week(listed, week)) & set(there)]
-    text = f"{len(there)} of the {len(listed)} chapters are there."
-    return text + (f" Weeks without a finished chapter: {', '.join(empty)}." if empty else "")
 
 
 def section(listed: dict[str, dict], points: list[slide_map.Point], shown: list[Slide], week: int) -> list[str]:
@@ -121,27 +104,9 @@ def tasks(c: dict) -> list[reading.Task]:
     return reading.tasks(ROOT / "exercises" / c["notebook"])
 
 
-def before(listed: dict[str, dict], points: list[slide_map.Point]) -> str:
-    """As JSON, of each finished chapter what it needs, and of each point the sections that teach it."""
-    out = {}
-    for number, c in sorted(listed.items()):
-        if "notebook" not in c:
-            continue
-        headings = slide_map.titles(ROOT / "book" / c["notebook"])
-        out[number] = {name: c[name] for name in ("title", "notebook", "needs")} | {"sections": {
-            p.id: {anchor: re.sub(r"[$`*]", "", headings[anchor]) for anchor in anchors(p) if anchor in headings}
-            for p in points if p.chapter == number and p.done}}
-    return json.dumps(out, indent=1, ensure_ascii=False) + "\n"
-
-
-def anchors(point: slide_map.Point) -> list[str]:
-    """The sections of a point: the one that teaches it, then those that show it."""
-    shown = point.practice.partition("demo:")[2].partition(";")[0]
-    return list(dict.fromkeys([point.section, *DEMO.findall(shown)]))
-
-
-def problems(listed: dict[str, dict]) -> list[str]:
+def problems(listed: dict[str, dict] | None = None) -> list[str]:
     """What is wrong with the weeks, and what the chapters say otherwise of themselves."""
+    listed = chapters() if listed is None else listed
     found, last = [], 0
     for number, c in sorted(listed.items()):
         if c.get("week") not in WEEKS or c["week"] < last:
@@ -172,28 +137,3 @@ def said_otherwise(number: str, c: dict) -> list[str]:
     if reading_time(c) > c["minutes"]:
         found.append(f"{c['notebook']}: reading alone takes {reading_time(c)} minutes; the list gives {c['minutes']} in all")
     return found
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="The teaching plan of thirteen weeks.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is stale or the plan is wrong")
-    check = parser.parse_args().check
-    listed = chapters()
-    found = problems(listed)
-    if found:
-        print(*found, sep="\n", file=sys.stderr)
-        return 1
-    points, stale = slide_map.points(), []
-    for path, text in ((PAGE, page(listed, points, slides())), (STORE, before(listed, points))):
-        if not path.is_file() or path.read_text("utf-8") != text:
-            stale.append(path)
-            if not check:
-                path.write_text(text, "utf-8", newline="\n")
-    if check and stale:
-        print(*(f"{path.relative_to(ROOT)} is stale: run python tools/teaching_plan.py" for path in stale), sep="\n", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

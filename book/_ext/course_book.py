@@ -14,7 +14,6 @@ from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 log = logging.getLogger(__name__)
@@ -93,14 +92,6 @@ def scripts_once(app, pagename, templatename, context, doctree) -> None:
             kept.append(script)
         seen.add(body)
     context["script_files"] = kept
-
-
-def own_sources_only(app):
-    """The index of sources lists the modules whose pages exist, not the names that stand in for torch."""
-    modules = getattr(app.env, "_viewcode_modules", {})
-    for name in [name for name, entry in modules.items() if not entry]:
-        del modules[name]
-    return ()
 
 
 def one_target_or_none(app) -> None:
@@ -224,22 +215,10 @@ def stand_ins_join() -> None:
     _MockObject.__or__ = _MockObject.__ror__ = lambda self, other: self
 
 
-def sound_lists(app, pagename, templatename, context, doctree):
-    """Mend two things that screen readers stumble over: a role that is no more, and lists directly within lists."""
-    body = context.get("body") or ""
-    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
-    if pagename == "_modules/index":                           # viewcode nests its lists without items
-        depth, parts = 0, re.split(r"(<ul>|</ul>)", body)
-        for k, part in enumerate(parts):
-            if part == "<ul>":
-                depth += 1
-                parts[k] = "<li><ul>" if depth > 1 else part
-            elif part == "</ul>":
-                parts[k] = "</ul></li>" if depth > 1 else part
-                depth -= 1
-        body = "".join(parts)
-    if "body" in context:
-        context["body"] = body
+def bibliography_role(app, pagename, templatename, context, doctree):
+    """Replace the role of bibliography entries, which ARIA has withdrawn."""
+    if body := context.get("body"):
+        context["body"] = body.replace('role="doc-biblioentry"', 'role="listitem"')
 
 
 def tags_beside_line_breaks(app, doctree) -> None:
@@ -331,51 +310,6 @@ def title_of(app, docname: str) -> str:
     return app.builder.render_partial(app.env.titles[docname])["title"]
 
 
-# --- pages that are no more ------------------------------------------------------------------------------------------
-
-MOVED = {                                                      # former page: what is there now, the first to go to
-    "book/api/text": ("book/moving-to-0.2", "book/api/tokenizers", "book/api/counting", "book/api/decoding",
-                      "book/api/training", "book/api/data"),
-}
-SIGNPOST = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta http-equiv="refresh" content="0; url={first}">
-<link rel="canonical" href="{first}">
-<title>This page has moved</title>
-</head>
-<body>
-<main>
-<h1>This page has moved</h1>
-<p>What stood here is now in:</p>
-<ul>
-{links}
-</ul>
-</main>
-</body>
-</html>
-"""
-
-
-def signposts(app, exception) -> None:
-    """A small page at each former address leads to what took its place; a book without those pages needs none."""
-    if exception is not None or app.builder.format != "html":
-        return
-    for former, now in MOVED.items():
-        if former in app.env.found_docs:
-            raise ExtensionError(f"{former} is a page of the book again; take it out of MOVED in course_book.py")
-        if not set(now) <= app.env.found_docs:
-            continue
-        names = [(app.builder.get_relative_uri(former, name), title_of(app, name)) for name in now]
-        page = SIGNPOST.format(first=names[0][0], links="\n".join(f'<li><a href="{url}">{title}</a></li>' for url, title in names))
-        target = Path(app.builder.get_outfilename(former))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, "utf-8", newline="\n")
-
-
 # --- the search ------------------------------------------------------------------------------------------------------
 
 def chapters_first(app, pagename, templatename, context, doctree) -> None:
@@ -430,10 +364,8 @@ def setup(app):
     app.connect("html-page-context", onward, priority=400)
     app.connect("html-page-context", chapters_first, priority=400)
     app.connect("doctree-read", tags_beside_line_breaks)
-    app.connect("build-finished", signposts)
     app.connect("config-inited", repository, priority=10)
     app.connect("config-inited", local_mathjax, priority=10)
-    app.connect("html-collect-pages", own_sources_only, priority=400)              # before viewcode's 500
     app.connect("html-page-context", scripts_once, priority=999)
-    app.connect("html-page-context", sound_lists, priority=998)
+    app.connect("html-page-context", bibliography_role, priority=998)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
