@@ -1,4 +1,4 @@
-"""The book's own Sphinx extension: the repository's address, MathJax from this site, docstrings, numbers, the search.
+"""The book's own Sphinx extension: the repository's address, MathJax from this site, docstrings, numbers, lighter pages.
 
 Chapters get their numbers here, from the names of their files: in titles, in the sidebar, and in the links to the next.
 """
@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
@@ -84,11 +83,12 @@ def local_mathjax(app, config) -> None:
 
 
 def scripts_once(app, pagename, templatename, context, doctree) -> None:
-    """Sphinx 7.4 writes inline scripts twice, and the second declares the first one's constants again."""
+    """Sphinx 7.4 writes inline scripts twice, and the second declares the first one's constants again. Live code (Thebe)
+    has no use in a book with stored outputs."""
     seen, kept = set(), []
     for script in context.get("script_files", []):
         body = getattr(script, "attributes", {}).get("body")
-        if body is None or body not in seen:
+        if (body is None or body not in seen) and "thebe" not in f"{body} {script.filename}".lower():
             kept.append(script)
         seen.add(body)
     context["script_files"] = kept
@@ -310,48 +310,37 @@ def title_of(app, docname: str) -> str:
     return app.builder.render_partial(app.env.titles[docname])["title"]
 
 
-# --- the search ------------------------------------------------------------------------------------------------------
-
-def chapters_first(app, pagename, templatename, context, doctree) -> None:
-    """Gives the page of the search how often each chapter says each word; search.js ranks by it."""
-    if pagename != "search":
-        return
-    language = app.builder.indexer.lang
-    subjects, said = subjects_of(app.srcdir), {}
-    for docname in sorted(app.env.found_docs):
-        if (number(docname) or ("",))[0] == "book":
-            said[docname] = words(app.env.get_doctree(docname), language, subjects.get(number(docname)[1], ""))
-    app.add_js_file(None, body=f"const courseWords = {json.dumps(said, separators=(',', ':'))};")
-    app.add_js_file("search.js", defer="defer")
-
-
-def subjects_of(folder) -> dict[int, str]:
-    """What each chapter is about, as the list of chapters has it: its title, and what the reader builds."""
-    return {int(num): f"{chapter['title']}: {chapter.get('builds', '')}" for num, chapter in chapters_of(folder).items()}
-
-
 def chapters_of(folder) -> dict[str, dict]:
     """The list of chapters, by their numbers; empty in a book without one."""
     file = Path(folder) / LIST
     return tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
-def words(doctree, language, subject: str = "", least: int = 2) -> dict[str, int]:
-    """How often the text says each word, stemmed as the search does it.
+# --- lighter pages ---------------------------------------------------------------------------------------------------
 
-    A heading counts for 10; the subject for 20, and so does a term in italics, which is defined where it stands.
-    """
-    count: Counter[str] = Counter()
-    texts = [(subject, 20)]
-    texts += [(text, 20) for node in doctree.findall(nodes.emphasis) if len((text := node.astext()).split()) <= 3]
-    for node in doctree.findall(lambda n: isinstance(n, (nodes.title, nodes.paragraph))):
-        text = " ".join(part for part in node.findall(nodes.Text) if not isinstance(part.parent, nodes.math))
-        texts.append((text, 10 if isinstance(node, nodes.title) else 1))
-    for text, weight in texts:
-        for word in language.split(text):
-            if language.word_filter(stem := language.stem(word.lower())):
-                count[stem] += weight
-    return {word: times for word, times in sorted(count.items()) if times >= least}
+SEARCH = re.compile(r' *<script src="[./]*(?:_static/searchtools|_static/language_data|searchindex)\.js"></script>\n')
+ICON = re.compile(r'"?([\w-]+)"?:\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]+",(?:"[^"]*"|\[[^\]]*\])\],?')
+
+
+def lighter(app, exception) -> None:
+    """Only the page of the search loads the search index, and of 2,000 icons the site keeps those that occur."""
+    if exception is not None or app.builder.format != "html":
+        return
+    site, used = Path(app.outdir), {"magnifying-glass"}
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        used.update(re.findall(r"\bfa-([a-z0-9-]+)", text))
+        if page.name != "search.html" and SEARCH.search(text):
+            page.write_text(SEARCH.sub("", text), "utf-8", newline="\n")
+    icons = site / "_static" / "scripts" / "fontawesome.js"
+    text = icons.read_text("utf-8")
+    kept = ICON.sub(lambda icon: icon[0] if used & {icon[1], *re.findall(r'"([^"]+)"', icon[2])} else "", text)
+    icons.write_text(kept, "utf-8", newline="\n")
+
+
+def search_ranking(app, pagename, templatename, context, doctree) -> None:
+    if pagename == "search":
+        app.add_js_file("search.js", defer="defer")
 
 
 def setup(app):
@@ -362,8 +351,9 @@ def setup(app):
     app.connect("doctree-read", numbered, priority=100)        # before the titles are collected, at 500
     app.connect("doctree-read", times, priority=100)
     app.connect("html-page-context", onward, priority=400)
-    app.connect("html-page-context", chapters_first, priority=400)
+    app.connect("html-page-context", search_ranking, priority=400)
     app.connect("doctree-read", tags_beside_line_breaks)
+    app.connect("build-finished", lighter)
     app.connect("config-inited", repository, priority=10)
     app.connect("config-inited", local_mathjax, priority=10)
     app.connect("html-page-context", scripts_once, priority=999)
