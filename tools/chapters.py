@@ -1,22 +1,16 @@
 """The list of chapters, from book/chapters.toml: the table in README.md.
 
-    python tools/chapters.py            write the table, between its marks
-    python tools/chapters.py --check    fail if it is stale
-
-The book makes the cards of its start page from the same list (book/_ext/course_front.py). The README's launch badges need the address of the repository, which _config.yml holds; without one there are none.
+The cards of the start page come from the same list (book/_ext/course_front.py). The launch badges of the README need the
+address of the repository, which _config.yml holds; without one there are none.
 """
 from __future__ import annotations
 
-import argparse
-import sys
 import tomllib
 from pathlib import Path
 
+from tools.setup_cell import repository
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tools.setup_cell import repository  # noqa: E402
-
 LIST, README = ROOT / "book" / "chapters.toml", ROOT / "README.md"
 COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.org/v2/gh"
 
@@ -57,20 +51,5 @@ def between(text: str, name: str, block: str) -> str:
     return f"{before}{begin}\n{block}\n{end}{after}"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="The list of chapters.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is stale")
-    check = parser.parse_args().check
-    old = README.read_text(encoding="utf-8")
-    new = between(old, "chapters", for_readme(chapters(), repository(ROOT)))
-    if new != old and check:
-        print(f"{README.relative_to(ROOT)} is stale: run python tools/chapters.py", file=sys.stderr)
-        return 1
-    if new != old:
-        README.write_text(new, encoding="utf-8")
-        print(f"wrote {README.relative_to(ROOT)}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def wanted() -> dict[Path, str]:
+    return {README: between(README.read_text("utf-8"), "chapters", for_readme(chapters(), repository(ROOT)))}

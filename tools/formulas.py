@@ -1,22 +1,13 @@
-"""The sheet of formulas: every numbered equation of the chapters, book/formulas.md.
-
-    python tools/formulas.py            write the page
-    python tools/formulas.py --check    fail if it is stale
-"""
+"""The page of formulas: every numbered equation of the chapters, book/formulas.md."""
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tools.chapters import chapters, finished  # noqa: E402
-from tools.slide_map import slug  # noqa: E402
+from tools.chapters import ROOT, chapters, finished
+from tools.slide_map import slug
 
 PAGE = ROOT / "book" / "formulas.md"
 PIECE = re.compile(r"^(?P<fence>```|~~~).*?^(?P=fence)[ \t]*$|^##+ (?P<title>[^\n]+?)[ \t]*$"
@@ -26,7 +17,7 @@ INTRO = """\
 # Formulas
 
 Every numbered equation of the chapters, in their order, under the section that derives it. The symbols stand on the
-[notation page](notation.md). `python tools/formulas.py` writes this page from the chapters."""
+[notation page](notation.md). `python tools/generate.py formulas` writes this page from the chapters."""
 
 
 class Formula(NamedTuple):
@@ -62,17 +53,5 @@ def page() -> str:
     return "\n".join(out) + "\n"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="fail if the page is stale")
-    check, text = parser.parse_args(arguments).check, page()
-    if check and (not PAGE.exists() or PAGE.read_text("utf-8") != text):
-        print("book/formulas.md is stale: run python tools/formulas.py", file=sys.stderr)
-        return 1
-    if not check:
-        PAGE.write_text(text, "utf-8", newline="\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def wanted() -> dict[Path, str]:
+    return {PAGE: page()}

@@ -1,17 +1,16 @@
-"""Pictures of results in the signs and colours of the architectures' drawings: images of pixels, squares, marks on an axis.
+"""Pictures of results in the style of the architectures' drawings, light and dark: images of pixels, squares, charts.
 
-The course's drawings are 360 units wide, so that text of 12 units can be read on a phone; so are these.
+They are 360 units wide, as those drawings are, so that text of 12 units can be read on a phone.
 """
 from __future__ import annotations
 
-import sys
+import math
 from collections.abc import Sequence
-from pathlib import Path
+from typing import NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from course_lib.show.architectures._canvas import Canvas, Number
 
-from course_lib.show.architectures._canvas import Canvas, Number  # noqa: E402
+LEFT, RIGHT = 14, 346
 
 
 class Picture(Canvas):
@@ -38,24 +37,82 @@ class Picture(Canvas):
             at["fill-opacity"] = f"{opacity:.2f}"
         self._shapes.append(self._shape("rect", role, None, **at))
 
-    def outline(self, x: Number, y: Number, w: Number, h: Number, role: str, thick: Number = 2) -> None:
-        self._shapes.append(self._shape("rect", None, role, thick, x=x, y=y, width=w, height=h, rx=3))
+    def outline(self, x: Number, y: Number, w: Number, h: Number, role: str) -> None:
+        self._shapes.append(self._shape("rect", None, role, 2, x=x, y=y, width=w, height=h, rx=3))
 
-    def rule(self, x: Number, y: Number, to_x: Number, to_y: Number, role: str, thick: Number = 1,
-             dashes: str = "") -> None:
+    def rule(self, x: Number, y: Number, to_x: Number, to_y: Number, role: str, thick: Number = 1) -> None:
         """A straight line, below all shapes."""
-        self._lines.append(self._shape("path", None, role, thick, dashes, d=f"M{x:.5g} {y:.5g}L{to_x:.5g} {to_y:.5g}"))
+        self._lines.append(self._shape("path", None, role, thick, d=f"M{x:.5g} {y:.5g}L{to_x:.5g} {to_y:.5g}"))
 
-    def dot(self, x: Number, y: Number, role: str = "data", r: Number = 5) -> None:
-        self._shapes.append(self._shape("circle", role, None, cx=round(x, 2), cy=y, r=r))
+    def disc(self, x: Number, y: Number) -> None:
+        self._shapes.append(self._shape("circle", "data", None, cx=round(x, 2), cy=y, r=5))
 
-    def ring(self, x: Number, y: Number, role: str = "learn", r: Number = 6) -> None:
-        """An open diamond: told apart from a dot by its shape, not by colour alone."""
-        x = round(x, 2)
-        corners = f"{x - r:g},{y:g} {x:g},{y - r:g} {x + r:g},{y:g} {x:g},{y + r:g}"
-        self._shapes.append(self._shape("polygon", "paper", role, 2, points=corners))
+    def diamond(self, x: Number, y: Number) -> None:
+        """Open: distinguished from a disc by its shape, not by color alone."""
+        corners = f"{x - 6:g},{y:g} {x:g},{y - 6:g} {x + 6:g},{y:g} {x:g},{y + 6:g}"
+        self._shapes.append(self._shape("polygon", "paper", "learn", 2, points=corners))
 
-    def turned(self, x: Number, y: Number, label: str, degrees: Number, size: Number = 12, role: str = "ink") -> None:
-        """A label that begins at (x, y) and runs upwards."""
-        text = self._text(0, 0, label, size, role, "start")
-        self._shapes.append(f'<g transform="translate({x:g} {y:g}) rotate({-degrees:g})">{text}</g>')
+    def turned(self, x: Number, y: Number, label: str) -> None:
+        """A label that begins at (x, y) and runs upwards to the right."""
+        text = self._text(0, 0, label, 12, "ink", "start")
+        self._shapes.append(f'<g transform="translate({x:g} {y:g}) rotate(-45)">{text}</g>')
+
+
+class Mark(NamedTuple):
+    """A model in a chart: one value, or one for each of several orders; a standard error, and whose a paper's figure is."""
+
+    model: str
+    values: tuple[float, ...]
+    error: float = 0.0
+    authors: str = ""
+
+    @property
+    def figure(self) -> str:
+        if len(self.values) > 1:
+            return f"{min(self.values):.2f} to {max(self.values):.2f}"
+        return f"{self.values[0]:.2f}" + f" ± {self.error:.2f}" * bool(self.error)
+
+
+def chart(marks: list[Mark], title: str, unit: str, higher: bool) -> str:
+    """The models on one axis, one below the other: a disc with its standard error, or the open diamond of a paper's figure."""
+    ends = [v + sign * m.error for m in marks for v in m.values for sign in (-1, 1)]
+    step = next(s for s in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if (max(ends) - min(ends)) / s <= 6)
+    low, high = step * math.floor(min(ends) / step), step * math.ceil(max(ends) / step)
+    heights, top = [52 if mark.authors else 38 for mark in marks], 44
+    bottom = top + sum(heights)
+    art = Picture(360, bottom + 44, title, description(marks, unit))
+
+    def x(value: float) -> float:
+        return round(LEFT + 6 + (value - low) / (high - low) * (RIGHT - LEFT - 12), 2)
+
+    art.disc(LEFT + 6, 20)
+    art.text(LEFT + 18, 20, "measured here", 12, "soft", "start")
+    art.diamond(LEFT + 126, 20)
+    art.text(LEFT + 140, 20, "reported by a paper or its author", 12, "soft", "start")
+    for k in range(round((high - low) / step) + 1):
+        value = low + k * step
+        art.rule(x(value), top - 4, x(value), bottom + 4, "ink-tint", 1.5)
+        art.text(x(value), bottom + 14, f"{value:g}", 12, "soft")
+    art.text(180, bottom + 31, f"{unit}, better to the right →" if higher else f"← better    {unit}", 12, "soft")
+    y: float = top
+    for mark, height in zip(marks, heights):
+        art.text(LEFT, y + 8, mark.model, 12.5, "ink", "start")
+        art.text(LEFT, y + 22, mark.authors, 12, "soft", "start")
+        line = y + height - 13
+        art.rule(LEFT, line, RIGHT, line, "ink-tint", 1)
+        for value in mark.values:
+            if mark.error:
+                art.rule(x(value - mark.error), line, x(value + mark.error), line, "data", 3)
+            (art.diamond if mark.authors else art.disc)(x(value), line)
+        after = max(x(max(mark.values)) + 12, x(max(mark.values) + mark.error) + 6)
+        before = min(x(min(mark.values)) - 12, x(min(mark.values) - mark.error) - 6)
+        fits = after + 6.8 * len(mark.figure) < RIGHT
+        art.text(after if fits else before, line, mark.figure, 12, "learn" if mark.authors else "data", "start" if fits else "end")
+        y += height
+    return art.svg()
+
+
+def description(marks: list[Mark], unit: str) -> str:
+    """The chart in words."""
+    each = "; ".join(f"{m.model} {m.figure}" + f" ({m.authors})" * bool(m.authors) for m in marks)
+    return f"{len(marks)} models in {unit}, the best at the top: {each}."

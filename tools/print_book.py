@@ -1,5 +1,5 @@
-"""The book as one PDF, printed by Chromium from the built site: a cover, the contents with page numbers, every chapter in
-order, then symbols and words. The light theme; answers open; interactive figures as they stand before anybody touches them.
+"""The book as one PDF, printed by Chromium from the built site: a cover, the contents, every chapter in order, then notation,
+formulas and glossary. The light theme, with answers open and interactive figures in their first state.
 
     python tools/print_book.py [SITE [FILE]]        _build/html, and the PDF beside it
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import os
-import re
 import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -25,13 +24,13 @@ NAME = "from-the-chain-rule-to-bert.pdf"
 LAST = ("book/notation", "book/formulas", "book/glossary")               # behind the chapters, where a book has them
 STATE = "application/vnd.jupyter.widget-state+json"
 WIDTH = 658                                                  # of the text in pixels: A4 between margins of 18 mm
-LEFT_OUT = ("headerlink", "course-mark", "course-progress", "course-practice", "copybtn", "prev-next-footer")
+LEFT_OUT = ("headerlink", "course-practice", "copybtn", "prev-next-footer")
 PAGE = """<!DOCTYPE html>
 <html lang="en" data-theme="light" data-mode="light">
 <head>
 <meta charset="utf-8">
 <title>{title}</title>
-<link rel="stylesheet" href="{site}/_static/course.css">
+{sheets}
 <style>
 html {{ color-scheme: light; font-size: 11pt; }}
 body {{ background: #fff; }}
@@ -41,8 +40,7 @@ body {{ background: #fff; }}
 .print-cover {{ min-height: 22cm; display: flex; flex-direction: column; justify-content: center; }}
 .print-cover h1 {{ font-size: 34pt; }}
 .print-contents ol {{ list-style: none; padding: 0; }}
-.print-contents li {{ display: flex; justify-content: space-between; gap: 1em; padding: 0.2em 0; break-inside: avoid; }}
-.print-contents li span {{ min-width: 3em; text-align: right; }}
+.print-contents li {{ padding: 0.2em 0; break-inside: avoid; }}
 .bd-article details.hide {{ display: none; }}
 .bd-article .afm-view, .bd-article .cell_output .output, .bd-article div.math {{ overflow: visible; }}
 pre, code {{ white-space: pre-wrap !important; overflow-wrap: anywhere; }}
@@ -143,56 +141,39 @@ def relative(target: Path, here: Path) -> str:
     return Path(os.path.relpath(target, here)).as_posix()
 
 
-def joined(site: Path, here: Path, numbers: dict[str, int] | None = None) -> str:
+def joined(site: Path, here: Path) -> str:
     """The one page, to be written into the folder `here`."""
     config = yaml.safe_load((ROOT / "_config.yml").read_text("utf-8"))
     names, parts, states, contents = pages(site), [], [], []
     for name in names:
         text, own = article(site, name, set(names), here)
         title = " ".join("".join(text.find(".//h1").itertext()).split())
-        number = (numbers or {}).get(key(name), "")
-        contents.append(f'<li><a href="#{key(name)}">{html.escape(title)}</a><span>{number}</span></li>')
+        contents.append(f'<li><a href="#{key(name)}">{html.escape(title)}</a></li>')
         parts.append(lxml_html.tostring(text, encoding="unicode", with_tail=False))
         states += own
-    return PAGE.format(title=config["title"], author=f"<p>{config['author']}</p>" if config["author"] else "", site=relative(site, here), states="\n".join(states),
-                       contents="\n".join(contents), parts="\n".join(parts))
-
-
-def numbers_of(pdf: bytes) -> dict[str, int]:
-    """On which page each named place of a PDF by Chromium stands."""
-    kids = {int(m[1]): [int(k) for k in re.findall(rb"(\d+) 0 R", m[2])] for m in re.finditer(
-        rb"(\d+) 0 obj\s*<<(?:(?!endobj).)*?/Type /Pages\b(?:(?!endobj).)*?/Kids \[([^\]]*)\]", pdf, re.S)}
-    kids |= {int(m[1]): [int(k) for k in re.findall(rb"(\d+) 0 R", m[2])] for m in re.finditer(
-        rb"(\d+) 0 obj\s*<<(?:(?!endobj).)*?/Kids \[([^\]]*)\](?:(?!endobj).)*?/Type /Pages\b", pdf, re.S)}
-    below = {kid for all_of in kids.values() for kid in all_of}
-
-    def leaves(node):
-        return [leaf for kid in kids[node] for leaf in leaves(kid)] if node in kids else [node]
-
-    order = [leaf for root in kids if root not in below for leaf in leaves(root)]
-    places = re.findall(rb"/([\w.-]+) \[(\d+) 0 R /XYZ", pdf)
-    return {name.decode(): order.index(int(page)) + 1 for name, page in places if int(page) in order}
+    first = site / f"{names[0]}.html"
+    sheets = [relative((first.parent / urlsplit(link).path).resolve(), here) for link in lxml_html.fromstring(
+        first.read_bytes()).xpath("//link[@rel='stylesheet']/@href")]
+    return PAGE.format(title=config["title"], author=f"<p>{config['author']}</p>" if config["author"] else "",
+                       site=relative(site, here), states="\n".join(states), contents="\n".join(contents), parts="\n".join(parts),
+                       sheets="\n".join(f'<link rel="stylesheet" href="{sheet}">' for sheet in dict.fromkeys(sheets)))
 
 
 def printed(site: Path, target: Path, browser) -> list[str]:
-    """Print twice, the second time with the numbers of the pages; returns what is cut off."""
+    """Print the book; returns what is cut off."""
     site, source = site.resolve(), target.with_suffix(".html").resolve()
-    numbers: dict[str, int] = {}
-    for _ in range(2):
-        source.write_text(joined(site, source.parent, numbers), "utf-8")
-        page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light")
-        page.set_default_timeout(600_000)
-        page.emulate_media(media="print", color_scheme="light")
-        page.goto(source.as_uri(), wait_until="load")
-        page.wait_for_function("document.documentElement.dataset.afm === 'ready'")
-        page.evaluate(READY)
-        cut = page.evaluate(FIT)
-        pdf = page.pdf(format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "18mm"), outline=True,
-                       tagged=True, print_background=True, display_header_footer=True, header_template="<span></span>",
-                       footer_template=FOOT)
-        page.close()
-        numbers = numbers_of(pdf)
-    target.write_bytes(pdf)
+    source.write_text(joined(site, source.parent), "utf-8")
+    page = browser.new_page(viewport={"width": WIDTH, "height": 1000}, color_scheme="light")
+    page.set_default_timeout(600_000)
+    page.emulate_media(media="print", color_scheme="light")
+    page.goto(source.as_uri(), wait_until="load")
+    page.wait_for_function("document.documentElement.dataset.afm === 'ready'")
+    page.evaluate(READY)
+    cut = page.evaluate(FIT)
+    target.write_bytes(page.pdf(
+        format="A4", margin=dict.fromkeys(("top", "bottom", "left", "right"), "18mm"), outline=True, tagged=True,
+        print_background=True, display_header_footer=True, header_template="<span></span>", footer_template=FOOT))
+    page.close()
     source.unlink()
     return cut
 

@@ -1,80 +1,36 @@
-"""What chapters show of the records: benchmarks/results/ and benchmarks/papers.toml to course_lib/records.json.
-
-    python tools/records.py            write the copy
-    python tools/records.py --check    fail if it is stale
-"""
+"""What chapters show of the records: benchmarks/results/ and benchmarks/papers.toml to course_lib/records.json."""
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-from course_lib.records import FILE  # noqa: E402
-from tools.results_page import read  # noqa: E402
+from course_lib.records import FILE
+from tools.results_page import read
 
-SHOWN = (
-    "independent-caltech-silhouettes",                               # chapter 03
-    "nade-binarized-mnist",                                          # chapter 04
-    "nade-caltech-silhouettes",                                      # chapter 04
-    "rnade-red-wine",                                                # chapter 05
-    "levels-digits", "levels-patches",                               # chapter 05
-    "made-digits",                                                   # chapter 06
-    "made-binarized-mnist-8000",                                     # chapter 06
-    "lstm-tiny-shakespeare",                                         # chapter 07
-    "gru-tiny-shakespeare",                                          # chapter 07
-    "speed-rnn-step", "speed-lstm-step", "speed-gru-step",           # chapter 07
-    "speed-recurrent-reading", "speed-recurrent-drawing",            # chapter 07
-    "copying", "as-many",                                            # chapter 07
-    "fvsbn-binarized-mnist", "pixelcnn-binarized-mnist",             # chapter 08
-    "gated-pixelcnn-binarized-mnist",                                # chapter 08
-    "pixels-digits",                                                 # chapter 08
-    "pixels-digits-seconds",                                         # chapter 08
-    "colours-cifar10",                                               # chapter 08
-    "speed-pixels-scoring",                                          # chapter 08
-    "attacks-digits",                                                # chapter 09
-    "writers-digits",                                                # chapter 09
-    "clothes-and-digits",                                            # chapter 09
-    "word-vectors",                                                  # chapter 10
-    "word-documents",                                                # chapter 10
-    "word-topics",                                                   # chapter 10
-    "word-settings",                                                 # chapter 10
-    "cloze-english",                                                 # chapter 11
-    "multitask-ewt",                                                 # chapter 11
-    "elmo-english",                                                  # chapter 11
-    "elmo-ewt", "elmo-ewt-tuned",                                    # chapter 11
-    "speed-text-convolution",                                        # chapter 11
-    "looking-back-tiny-shakespeare",                                 # chapter 12
-    "seq2seq-multi30k",                                              # chapter 12
-    "gpt-agreement-seeds",                                           # chapter 13
-    "residual-depth",                                                # chapter 15
-    "translation-multi30k-800",                                      # chapter 15
-    "translation-multi30k",                                          # chapter 15
-    "habits-small", "habits-multi30k",                               # chapter 15
-    "passive-to-active",                                             # chapter 15
-    "gpt-tiny-shakespeare", "gpt-tiny-shakespeare-long",            # chapter 16
-    "gpt-tiny-shakespeare-seeds",                                    # chapter 16
-    "ngram-tiny-shakespeare",                                        # chapter 16
-    "speed-gpt-cache",                                               # chapter 16
-    "bert-english", "bert-english-twin", "bert-english-chance",      # chapter 18
-    "bert-ewt", "bert-ewt-tuned",                                    # chapter 18
-    "twins-stories",                                                 # chapter 18
-    "using-reviews",                                                 # chapter 18
-    "objectives-stories", "masks-stories",                           # chapter 19
-    "noises-stories",                                                # chapter 19
-    "conditional-stories",                                           # chapter 19
-    "deberta-terms",                                                 # chapter 19
-    "using-layers",                                                  # chapter 20
-    "using-probing",                                                 # chapter 20
-    "using-retrieval",                                               # chapter 20
-    "using-tuning",                                                  # chapter 20
-    "using-adaptation", "using-forgetting",                          # chapter 20
-    "using-few", "using-heads",                                      # chapter 20
-    "using-answers",                                                 # chapter 20
-)
-
+SHOWN = {                                                           # by chapter
+    "03": "independent-caltech-silhouettes",
+    "04": "nade-binarized-mnist nade-caltech-silhouettes",
+    "05": "rnade-red-wine levels-digits levels-patches",
+    "06": "made-digits made-binarized-mnist-8000",
+    "07": "lstm-tiny-shakespeare gru-tiny-shakespeare speed-rnn-step speed-lstm-step speed-gru-step speed-recurrent-"
+          "reading speed-recurrent-drawing copying as-many",
+    "08": "fvsbn-binarized-mnist pixelcnn-binarized-mnist gated-pixelcnn-binarized-mnist pixels-digits pixels-"
+          "digits-seconds colours-cifar10 speed-pixels-scoring",
+    "09": "attacks-digits writers-digits clothes-and-digits",
+    "10": "word-vectors word-documents word-topics word-settings",
+    "11": "cloze-english multitask-ewt elmo-english elmo-ewt elmo-ewt-tuned speed-text-convolution",
+    "12": "looking-back-tiny-shakespeare seq2seq-multi30k",
+    "13": "gpt-agreement-seeds",
+    "15": "residual-depth translation-multi30k-800 translation-multi30k habits-small habits-multi30k passive-to-"
+          "active",
+    "16": "gpt-tiny-shakespeare gpt-tiny-shakespeare-long gpt-tiny-shakespeare-seeds ngram-tiny-shakespeare speed-"
+          "gpt-cache",
+    "18": "bert-english bert-english-twin bert-english-chance bert-ewt bert-ewt-tuned twins-stories using-reviews",
+    "19": "objectives-stories masks-stories noises-stories conditional-stories deberta-terms",
+    "20": "using-layers using-probing using-retrieval using-tuning using-adaptation using-forgetting using-few "
+          "using-heads using-answers",
+}
 CURVES = ("pixels-digits-seconds", "looking-back-tiny-shakespeare", "residual-depth",
           "bert-english", "bert-english-chance")                     # whose curves a chapter reads
 CHOSEN = ("habits-small", "habits-multi30k", "lstm-tiny-shakespeare", "gru-tiny-shakespeare")  # whose settings a chapter reads
@@ -85,7 +41,7 @@ def copy(records: list[dict], papers: dict[str, Any]) -> str:
     """The text of the copy: of each record that is shown, the figures and what papers say of the same data, where read."""
     by_name = {record["name"]: record for record in records}
     shown = {}
-    for name in SHOWN:
+    for name in " ".join(SHOWN.values()).split():
         record = by_name[name]
         if record["kind"] == "speed":
             rows = [{"model": each["name"], "seconds": each["seconds"]} for each in record["contenders"]]
@@ -101,16 +57,5 @@ def copy(records: list[dict], papers: dict[str, Any]) -> str:
     return json.dumps(shown, indent=1, ensure_ascii=False) + "\n"
 
 
-def main(arguments: list[str]) -> int:
-    text = copy(*read())
-    if "--check" not in arguments:
-        FILE.write_text(text, encoding="utf-8")
-        return 0
-    if FILE.exists() and FILE.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{FILE.relative_to(ROOT)} is stale: run `python tools/records.py`", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+def wanted() -> dict[Path, str]:
+    return {FILE: copy(*read())}

@@ -1,45 +1,42 @@
-"""The results, from benchmarks/results/*.json and benchmarks/papers.toml: book/results.md and the table in README.md.
+"""The results, from benchmarks/results/*.json and benchmarks/papers.toml: book/results.md, its charts, the table in README.md.
 
-    python tools/results_page.py             write the page
-    python tools/results_page.py --readme    write the page, and the table between the two marks in README.md
-    python tools/results_page.py --check     fail if either is stale
-
-Every measured number comes from a record that a command wrote; this file only sets them in tables.
+Every measured number comes from a record that a command wrote, every other one from papers.toml, with its source.
 """
 from __future__ import annotations
 
-import argparse
 import json
-import sys
+import math
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-from tools import class_table, error_bars  # noqa: E402
+from tools.chapters import README, ROOT, between
+from tools.picture import Mark, chart, description
 
 RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"
-PAGE, README, DRAWINGS = ROOT / "book" / "results.md", ROOT / "README.md", ROOT / "book" / "drawings"
-BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+PAGE, DRAWINGS = ROOT / "book" / "results.md", ROOT / "book" / "drawings"
 SHORT = ("fvsbn-binarized-mnist", "nade-binarized-mnist", "made-binarized-mnist-8000", "rnade-red-wine",
          "gpt-tiny-shakespeare", "translation-multi30k")             # the records of README.md
 READ = {"paper", "authors", "quoted"}                                 # in what a paper's figure was read: see papers.toml
+HIGHER = {"BLEU", "% right"}                                          # units of charts in which more is better
+FACTOR = {("nats a character", "bits a character"): 1 / math.log(2), ("bits per character", "bits a character"): 1.0}
 SOURCES = """\
 A paper's figure is a link to the text in which it was read: the paper itself, unless another is named that quotes it. A
 paper that could not be read stands without a figure."""
-HEAD = """\
+HEAD = f"""\
 # Results
 
 What the models of the course reach, each measured by one command, beside what papers report. Figures are test means:
 negative log-likelihood in nats unless a table says otherwise, lower is better, ± the standard error over the test rows,
 or over seeds where a note says so.
 Every model was chosen on the validation set, unless a note says otherwise. *Asked* is the figure that the course set itself, and whether it was
-reached. *Parameters* are the numbers that the data may set. {sources}
+reached. *Parameters* are the numbers that the data may set. {SOURCES}
 
-[The ladder](ladder.md) shows most of them at a glance. This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
+A chart shows the models of a data set on one axis, the best at the top: a disc with its standard error was measured here, an open
+diamond is what a paper, or an author's page, reports. This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
 what each gave on validation, seed, device, versions and time. Where a row names weights, they ship with the package,
-`course_lib.hub.load(name)`, in half precision, and the figure was measured with them.""".format(sources=SOURCES)
+`course_lib.hub.load(name)`, in half precision, and the figure was measured with them."""
 WAITING = """\
 Runs that are written and tested on small data, and take more hours than anybody had for them so far. Each is one command, which
 goes on where it was if it is stopped; `--device cuda` takes it to a GPU."""
@@ -54,68 +51,107 @@ CPU time in one process on one thread; the contenders take turns, and each figur
 is the median of the ratios of single rounds, and need not be the quotient of two medians. Ratios
 hold across machines better than times do. `make bench` measures all of it; pytorch-made,
 pytorch-generative and nanoGPT, which no package index has, where the folder PEERS holds their repositories."""
+CLASS = """\
+Made-up submissions to the exercises {names}, graded by the command that an instructor types, with `--jobs {jobs}` and
+`--require-isolation`: answers that are right, wrong, missing or broken, one in a thousand without end, and files cut in half.
+All right answers were graded as right, and no others. *Again* is the same command once more: the log knows every answer, and nothing is graded. CPU-seconds depend less on what else
+the machine does than those of the clock. Memory is the most that the largest process of a kind held."""
 
 
-def read(results: Path = RESULTS, papers: Path = PAPERS) -> tuple[list[dict], dict[str, Any]]:
-    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(results.glob("*.json"))]
-    return records, tomllib.loads(papers.read_text(encoding="utf-8"))
+def read() -> tuple[list[dict], dict[str, Any]]:
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
+    return records, tomllib.loads(PAPERS.read_text(encoding="utf-8"))
+
+
+def wanted() -> dict[Path, str]:
+    records, papers = read()
+    drawings = {drawing(entry): drawn for entry in papers["set"] if "chart" in entry
+                for drawn in [chart(marks(records, papers, entry), f"Models on {entry['title']}", entry["chart"], entry["chart"] in HIGHER)]}
+    return {PAGE: page(records, papers), **drawings,
+            README: between(README.read_text("utf-8"), "results", table(records, papers))}
+
+
+def drawing(entry: dict) -> Path:
+    return DRAWINGS / f"results-{entry['data'].replace('_', '-')}.svg"
 
 
 def page(records: list[dict], papers: dict[str, Any]) -> str:
-    """The page as Markdown. Raises ValueError for a record that no set would show and for a figure without its source."""
-    check_sources(papers)
+    """The page as Markdown."""
     out = [HEAD]
-    missing = {r["data"]["name"] for r in records if r["kind"] == "result"} - {entry["data"] for entry in papers["set"]}
-    if missing:
-        raise ValueError(f"{PAPERS.name} has no [[set]] for {', '.join(sorted(missing))}: their records would not be shown")
     for entry in papers["set"]:
-        own = of_set(records, entry["data"])
-        if own:
-            out += ["", f"## {entry['title']}", "", entry["text"].strip(), "", *results(own, entry["data"], papers)]
+        if own := of_set(records, entry["data"]):
+            out += ["", f"## {entry['title']}", "", entry["text"].strip(), *picture(records, papers, entry), "",
+                    *results(own, entry["data"], papers)]
     for kind, title, text in (("words", "Words as vectors", WORDS), ("using", "A model in use", USING)):
-        own = [r for r in records if r["kind"] == kind]
-        if own:
-            out += ["", f"## {title}", "", text]
-            for record in own:
-                out += ["", *words(record)]
+        out += ["", f"## {title}", "", text]
+        out += [line for r in records if r["kind"] == kind for line in ("", *words(r))]
     if papers["waiting"]:
-        out += ["", "## Not run yet", "", WAITING, "", "| data | model | asked | command |", "|---|---|---|---|"]
-        out += [f"| {w['data']} | {w['model']} | {w['asked']} | `python -m benchmarks.reproduce {w['name']}` |"
-                for w in papers["waiting"]]
-    speeds = [r for r in records if r["kind"] == "speed"]
-    if speeds:
-        out += ["", "## Speed", "", SPEED]
-        for record in speeds:
-            out += ["", *speed(record)]
-    for record in (r for r in records if r["kind"] == "class"):
-        out += ["", "## A class, graded", "", *class_table.class_table(record), "",
-                f"`{record['command']}` · {machine(record['environment'])}"]
+        out += ["", "## Not run yet", "", WAITING, "", *filled(("data", "model", "asked", "command"), [
+            (w["data"], w["model"], w["asked"], f"`python -m benchmarks.reproduce {w['name']}`") for w in papers["waiting"]])]
+    out += ["", "## Speed", "", SPEED]
+    out += [line for r in records if r["kind"] == "speed" for line in ("", *speed(r))]
+    out += [line for r in records if r["kind"] == "class" for line in ("", "## A class, graded", "", *graded(r))]
     return "\n".join(out) + "\n"
+
+
+def of_set(records: list[dict], data: str) -> list[dict]:
+    """The results on one data set."""
+    return [r for r in records if r["kind"] == "result" and r["data"]["name"] == data]
+
+
+# --- the models of a data set ----------------------------------------------------------------------------------------
+
+def marks(records: list[dict], papers: dict[str, Any], entry: dict[str, Any]) -> list[Mark]:
+    """The models of a chart, the best first; several orders of one model are one mark."""
+    own = [record for record in of_set(records, entry["data"]) if record["name"] not in entry.get("besides", ())]
+    names, found = [row["model"] for record in own for row in record["rows"]], []
+    for record in own:
+        factor, orders = converted(record["unit"], entry["chart"], record["name"]), {}
+        for row in record["rows"]:
+            value, error = row["test"]["mean"] * factor, row["test"]["standard_error"] * factor
+            model, order, _ = row["model"].partition(", order ")
+            if order:
+                orders.setdefault(model, []).append(value)
+                continue
+            unique = names.count(row["model"]) == 1
+            found.append(Mark(row["model"] if unique else f"{record['rows'][0]['class']}, {row['model']}", (value,), error))
+        found += [Mark(f"{model}, {len(values)} orders", tuple(values)) for model, values in orders.items()]
+    for figure in papers["figure"] + papers["beside"]:
+        if figure["data"] == entry["data"] and "value" in figure:
+            factor = converted(figure.get("unit", entry["chart"]), entry["chart"], figure["model"])
+            found.append(Mark(figure["model"], (figure["value"] * factor,), authors=figure["authors"]))
+    return sorted(found, key=lambda mark: -max(mark.values) if entry["chart"] in HIGHER else min(mark.values))
+
+
+def converted(unit: str, wanted: str, name: str) -> float:
+    if unit != wanted and (unit, wanted) not in FACTOR:
+        raise ValueError(f"{name} is in {unit}, and its chart in {wanted}; expected {wanted}, or a factor in tools/results_page.py")
+    return FACTOR.get((unit, wanted), 1.0)
+
+
+def picture(records: list[dict], papers: dict[str, Any], entry: dict[str, Any]) -> list[str]:
+    if "chart" not in entry:
+        return []
+    return ["", f":::{{image}} drawings/{drawing(entry).name}", ":class: course-drawing dark-light",
+            f":alt: {description(marks(records, papers, entry), entry['chart'])}", ":::"]
 
 
 def results(records: list[dict], data: str, papers: dict[str, Any]) -> list[str]:
     """The tables of one data set, one a unit, their notes and commands."""
-    figures = [f for f in papers["figure"] if f["data"] == data]
+    figures, beside = ([f for f in papers[kind] if f["data"] == data] for kind in ("figure", "beside"))
+    rows = [(record["unit"], row) for record in records for row in record["rows"]]
+    alone = [f for f in figures if not any(is_of(f, row) for _, row in rows)] + beside
     out: list[str] = []
-    units = list(dict.fromkeys(record["unit"] for record in records))
-    alone = [f for f in figures if not any(is_of(f, row) for record in records for row in record["rows"])]
-    for unit in units:
-        rows = [row for record in records if record["unit"] == unit for row in record["rows"]]
+    for k, unit in enumerate(dict.fromkeys(unit for unit, _ in rows)):
         lines = [(row["model"], f"{row['parameters']:,}", measured(row), asked(row),
                   "; ".join(cited(f) for f in figures if is_of(f, row)), f"`{row['weights']}`" if row["weights"] else "")
-                 for row in rows]
-        lines += [(f"{f['model']} (a paper's alone)", "", "", "", cited(f), "") for f in alone] if unit == units[0] else []
-        out += [""] * bool(out)
-        out += filled(("model", "parameters", f"test, {unit}", "asked", "papers", "weights"), lines)
-    for record in records:
-        if record["name"] in error_bars.DRAWN:
-            out += ["", f"![{error_bars.alternative(record)}]({drawing(record).relative_to(PAGE.parent).as_posix()})"]
-    notes = list(dict.fromkeys(r["note"] for r in records if r["note"]))
+                 for of, row in rows if of == unit]
+        lines += [(f"{f['model']} (a paper's alone)", "", "", "", cited(f), "") for f in alone if k == 0]
+        out += [""] * bool(k) + filled(("model", "parameters", f"test, {unit}", "asked", "papers", "weights"), lines)
+    notes = [r["note"] for r in records if r["note"]]
     notes += [f"{f['model']}, {f['authors']}: {f['note']}." for f in figures if f.get("note")]
-    out += [line for note in notes for line in ("", note)]
-    for record in records:
-        out += ["", how(record)]
-    return out
+    notes += [f"{f['model']}, {f['authors']}, is measured in another way: {f['differs']}." for f in beside]
+    return out + [line for text in [*dict.fromkeys(notes), *map(how, records)] for line in ("", text)]
 
 
 def is_of(figure: dict, row: dict) -> bool:
@@ -129,19 +165,14 @@ def filled(head: tuple[str, ...], lines: list[tuple[str, ...]]) -> list[str]:
     return [f"| {' | '.join(line[k] for k in kept)} |" for line in (head, ("---",) * len(head), *lines)]
 
 
-def drawing(record: dict) -> Path:
-    """Where the drawing of a record is."""
-    return DRAWINGS / f"{record['name']}.svg"
-
-
 def how(record: dict) -> str:
     """Command, seed, device and time of a record."""
-    seconds, where = sum(row["seconds"] for row in record["rows"]), record["environment"]
-    epochs = [row["epochs"] for row in record["rows"] if row["epochs"]]
+    seconds, epochs = sum(row["seconds"] for row in record["rows"]), [row["epochs"] for row in record["rows"] if row["epochs"]]
     trained = f", {' to '.join(dict.fromkeys([str(min(epochs)), str(max(epochs))]))} epochs" if epochs else ""
     cpu = [row.get("cpu_seconds") for row in record["rows"]]
     spent = f" ({sum(cpu):.0f} CPU-seconds)" if None not in cpu else ""
-    return f"`{record['command']}` · seed {record['seed']}{trained}, {duration(seconds)} in all{spent} · {machine(where)}"
+    return (f"`{record['command']}` · seed {record['seed']}{trained}, {duration(seconds)} in all{spent} · "
+            f"{machine(record['environment'])}")
 
 
 def machine(where: dict) -> str:
@@ -152,13 +183,13 @@ def machine(where: dict) -> str:
 
 
 def measured(row: dict) -> str:
-    """Mean and standard error, as many places as the error has meaning in; the mean alone where nothing was drawn."""
+    """Mean and standard error; the mean alone where nothing was drawn."""
     test = row["test"]
     return f"{test['mean']:.2f}" + (f"\u00a0±\u00a0{test['standard_error']:.2f}" if "standard_error" in test else "")
 
 
 def asked(row: dict) -> str:
-    target = row["target"]
+    target = row.get("target")
     if target is None:
         return ""
     bound = f"{target['at_most']:g} or less" if "at_most" in target else f"{target['at_least']:g} or more"
@@ -174,63 +205,8 @@ def cited(figure: dict, roles: bool = True) -> str:
     if "value" not in figure:
         return f"{paper}, not read" if roles else f"[{paper}]({figure['source']}), not read"
     quoted = f", quoted by {figure['by']}" if figure["read"] == "quoted" else ""
-    return f"[{figure['value']:.2f}]({figure['source']} \"{figure['where']}\") ({paper}{quoted})"
-
-
-def check_sources(papers: dict[str, Any]) -> None:
-    """Raises ValueError for a paper's number without the address of the text in which it was read."""
-    for entry in [*papers["figure"], *papers["beside"], *papers["printed"]]:
-        name = f"{entry['data']}, {entry['model']}" if "model" in entry else f"{entry['chapter']}, {entry['of']}"
-        if not entry.get("source", "").startswith(("https://", "http://")):
-            raise ValueError(f"{PAPERS.name}: {name} has no source; expected the address of the text that was read")
-        if "value" not in entry and "figures" not in entry:
-            continue
-        if entry.get("read") not in READ or not entry.get("where"):
-            raise ValueError(f"{PAPERS.name}: {name} needs `read`, one of {', '.join(sorted(READ))}, and `where`")
-        if (entry["read"] == "quoted") != bool(entry.get("by")):
-            raise ValueError(f"{PAPERS.name}: {name} needs `by` if it is quoted, and only then")
-
-
-def speed(record: dict) -> list[str]:
-    """The table of one comparison."""
-    out = [f"**{record['title']}.** {record['text']}", "",
-           "| contender | CPU time, median | times as long | memory beside |", "|---|---|---|---|"]
-    first = record["contenders"][0]["seconds"]
-    for c in record["contenders"]:
-        out.append(f"| {c['name']} | {milliseconds(c['seconds'])} | {c['seconds'] / first:.3g} | "
-                   f"{mebibytes(c['extra_mebibytes'])} |")
-    target = record["target"]
-    met = "reached" if target["reached"] else "**not reached**"
-    asked = f"Asked: {target['between'][1]}, {target['at_least']:.3g} times as fast as {target['between'][0]}, or more; "
-    return [*out, "", f"{asked}measured {times(target['measured'])}: {met}.", "",
-            f"`{record['command']}` · {record['rounds']} rounds · {machine(record['environment'])}"]
-
-
-def words(record: dict) -> list[str]:
-    """The table of one record of chapters 10 and 20: a figure a row, or one for each list of words with how much of it is known."""
-    lists = [] if "mean" in record["rows"][0]["test"] else list(record["rows"][0]["test"])
-    lines = [(row["model"], *(listed(row["test"][name]) for name in lists)) if lists else
-             (row["model"], measured(row), asked(row) if "target" in row else "") for row in record["rows"]]
-    environment = machine(record["environment"])
-    return [*filled(("model", *(lists or [record["unit"], "asked"])), lines), "", f"{record['unit']}. {record['note']}" if lists else record["note"], "", f"`{record['command']}` · seed {record['seed']} · {environment}"]
-
-
-def listed(found: dict) -> str:
-    """A figure over one list of words, its interval at 95 % if it has one, and the part of the list that is known."""
-    interval = " ({:.2f} to {:.2f})".format(*found["interval"]) if "interval" in found else ""
-    return f"{found['mean']:.3f}{interval}; {found['over']:,} of {found['of']:,}"
-
-
-def times(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 100 else f"{ratio:.3g}"
-
-
-def mebibytes(most: float | None) -> str:
-    return "not known" if most is None else f"{most:.0f} MiB"
-
-
-def milliseconds(seconds: float) -> str:
-    return f"{seconds * 1e3:.3g} ms"
+    unit = f" {figure['unit']}" if "unit" in figure else ""
+    return f"[{figure['value']:.2f}{unit}]({figure['source']} \"{figure['where']}\") ({paper}{quoted})"
 
 
 def duration(seconds: float) -> str:
@@ -239,57 +215,86 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
+# --- the other records -----------------------------------------------------------------------------------------------
+
+def speed(record: dict) -> list[str]:
+    """The table of one comparison."""
+    first, target = record["contenders"][0]["seconds"], record["target"]
+    lines = [(c["name"], f"{c['seconds'] * 1e3:.3g} ms", f"{c['seconds'] / first:.3g}",
+              "not known" if c["extra_mebibytes"] is None else f"{c['extra_mebibytes']:.0f} MiB") for c in record["contenders"]]
+    met = "reached" if target["reached"] else "**not reached**"
+    ratio = f"{target['measured']:.0f}" if target["measured"] >= 100 else f"{target['measured']:.3g}"
+    return [f"**{record['title']}.** {record['text']}", "",
+            *filled(("contender", "CPU time, median", "times as long", "memory beside"), lines), "",
+            f"Asked: {target['between'][1]}, {target['at_least']:.3g} times as fast as {target['between'][0]}, or more; "
+            f"measured {ratio}: {met}.", "",
+            f"`{record['command']}` · {record['rounds']} rounds · {machine(record['environment'])}"]
+
+
+def words(record: dict) -> list[str]:
+    """The table of one record of chapters 10 and 20: a figure a row, or one for each list of words with how much of it is known."""
+    lists = [] if "mean" in record["rows"][0]["test"] else list(record["rows"][0]["test"])
+    lines = [(row["model"], *(listed(row["test"][name]) for name in lists)) if lists else (row["model"], measured(row), asked(row))
+             for row in record["rows"]]
+    note = f"{record['unit']}. {record['note']}" if lists else record["note"]
+    return [*filled(("model", *(lists or [record["unit"], "asked"])), lines), "", note, "",
+            f"`{record['command']}` · seed {record['seed']} · {machine(record['environment'])}"]
+
+
+def listed(found: dict) -> str:
+    """A figure over one list of words, its interval at 95 % if it has one, and the part of the list that is known."""
+    interval = " ({:.2f} to {:.2f})".format(*found["interval"]) if "interval" in found else ""
+    return f"{found['mean']:.3f}{interval}; {found['over']:,} of {found['of']:,}"
+
+
+def graded(record: dict) -> list[str]:
+    """Time and memory of each size of class."""
+    rows = record["classes"]
+    text = CLASS.format(names=", ".join(f"`{name}`" for name in record["exercises"]),
+                        jobs=" or ".join(map(str, sorted({row["jobs"] for row in rows}))))
+    lines = [(f"{row['students']:,}", f"{row['states']['right'] / row['answers']:.0%} of {row['answers']:,}", f"{row['cpu_seconds']:.0f}",
+              f"{row['cpu_seconds'] / row['students']:.2f}", f"{row['seconds']:.0f}", f"{row['again']['seconds']:.0f}",
+              *(f"{size['most']:.0f} MiB" if (size := row["mebibytes"].get(kind)) else "" for kind in ("command", "judge", "sandbox")))
+             for row in rows]
+    head = ("students", "right", "CPU-seconds", "a student", "seconds by the clock", "again", "the command", "a grader", "a sandbox")
+    return [text, "", *filled(head, lines), "", f"`{record['command']}` · {machine(record['environment'])}"]
+
+
 def table(records: list[dict], papers: dict[str, Any]) -> str:
-    """The short table of the README: of each record in SHORT the row that has a target. Raises ValueError if it has none."""
+    """The short table of the README: of each record in SHORT the row that has a target."""
     by_name, titles = {r["name"]: r for r in records}, {entry["data"]: entry["title"] for entry in papers["set"]}
-    out = ["| data | model | measured here | paper |", "|---|---|---|---|"]
+    lines = []
     for name in SHORT:
-        record = by_name.get(name, {"rows": []})
-        row = next((row for row in record["rows"] if row["target"]), None)
-        if row is None:
-            raise ValueError(f"README.md shows the record {name}, and there is none with a target; see SHORT in tools/results_page.py")
+        record = by_name[name]
+        row = next(row for row in record["rows"] if row["target"])
         met = "" if row["target"]["reached"] else f"; asked: {asked(row)}"
         beside = [cited(f, roles=False) for f in papers["figure"] if f["data"] == record["data"]["name"] and is_of(f, row)]
-        out.append(f"| {titles[record['data']['name']]} | {row['model']} | {measured(row)} {record['unit']}{met} | "
-                   f"{'; '.join(beside)} |")
-    return "\n".join([*out, "", SOURCES])
+        lines.append((titles[record["data"]["name"]], row["model"], f"{measured(row)} {record['unit']}{met}", "; ".join(beside)))
+    return "\n".join([*filled(("data", "model", "measured here", "paper"), lines), "", SOURCES])
 
 
-def of_set(records: list[dict], data: str) -> list[dict]:
-    """The results on one data set."""
-    return [r for r in records if r["kind"] == "result" and r["data"]["name"] == data]
+# --- what contradicts itself -----------------------------------------------------------------------------------------
 
-
-def in_readme(text: str, block: str) -> str:
-    """The text with `block` between the two marks. Raises ValueError if it has not each mark once, in order."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end or BEGIN in after or END in after:
-        raise ValueError(f"README.md needs the marks {BEGIN} and {END} once each, in this order")
-    return f"{before}{begin}\n{block}\n{end}{after}"
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--readme", action="store_true", help="write the table in README.md too")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page or the table is stale")
-    chosen = parser.parse_args(arguments)
-    records, papers = read()
-    wanted = {PAGE: page(records, papers)}
-    wanted |= {drawing(record): error_bars.drawing(record) for record in records if record["name"] in error_bars.DRAWN}
-    if chosen.readme or chosen.check:
-        wanted[README] = in_readme(README.read_text(encoding="utf-8"), table(records, papers))
-    stale = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    if chosen.check:
-        for path in stale:
-            print(f"{path.relative_to(ROOT)} is stale: run python tools/results_page.py --readme", file=sys.stderr)
-        return int(bool(stale))
-    for path in stale:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(wanted[path], encoding="utf-8")
-        print(f"wrote {path.relative_to(ROOT)}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def problems(records: list[dict] | None = None, papers: dict[str, Any] | None = None) -> list[str]:
+    """Records that no set would show, papers' numbers without the text in which they were read, and printed ones that are gone."""
+    if records is None or papers is None:
+        records, papers = read()
+    sets = {entry["data"] for entry in papers["set"]}
+    found = [f"papers.toml has no [[set]] for {r['data']['name']}, of the record {r['name']}"
+             for r in records if r["kind"] == "result" and r["data"]["name"] not in sets]
+    for entry in [*papers["figure"], *papers["beside"], *papers["printed"]]:
+        name = f"papers.toml, {entry.get('data') or entry['chapter']}, {entry.get('model') or entry['of']}"
+        stated = "value" in entry or "figures" in entry
+        if not re.match(r"https?://", entry.get("source", "")):
+            found.append(f"{name}: expected the address of the text that was read as `source`")
+        if stated and (entry.get("read") not in READ or not entry.get("where")):
+            found.append(f"{name}: expected `read`, one of {', '.join(sorted(READ))}, and `where`")
+        if stated and (entry.get("read") == "quoted") != bool(entry.get("by")):
+            found.append(f"{name}: expected `by` if it is quoted, and only then")
+    for entry in papers["printed"]:
+        notebook = json.loads((ROOT / "book" / f"{entry['chapter']}.ipynb").read_text("utf-8"))
+        text = " ".join(" ".join("".join(part) for cell in notebook["cells"] for part in (
+            cell["source"], " ", *(line for output in cell.get("outputs", ()) for line in output.get("text", ())))).split())
+        found += [f"{entry['chapter']} does not print {number!r} ({entry['of']}): correct papers.toml or the chapter"
+                  for number in entry["figures"] if not re.search(rf"(?<![\d.]){re.escape(number)}(?![\d]|\.\d)", text)]
+    return found

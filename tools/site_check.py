@@ -54,7 +54,7 @@ class Site:
 
     def problems(self) -> list[str]:
         """One sentence for each fault: the page, then what is wrong."""
-        checks = (self.dead_links, outside_assets, double_ids, alt_texts, raw_maths, widgets, reported, weight)
+        checks = (self.dead_links, outside_assets, double_ids, alt_texts, raw_maths, widgets, reported)
         found = []
         for path, page in self.pages.items():
             for check in checks:

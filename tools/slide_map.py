@@ -1,35 +1,26 @@
 """The map from slides to sections: book/slides.tsv and book/slide-map.tsv in, book/slide-map.md out.
 
-    python tools/slide_map.py            write the page
-    python tools/slide_map.py --check    fail if the page is stale or a row points to something that is not there
+slides.tsv has one row a slide: deck, title, the teaching points it is about. Slides with nothing to teach are not listed;
+words in brackets distinguish slides of one title. Two decks with the same slides share a list.
 
-In slide-map.tsv, one row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an
-anchor), the library's symbols, the tests and the practice ("demo: #section ...; exercise: id ...; question: words of it").
-Several entries are separated by spaces; the words are of one question of the chapter, and of no other.
-Every point is practised by an exercise or a question. In slides.tsv, one row a slide: see tools/slides.py.
+slide-map.tsv has one row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an
+anchor), the library's symbols and the practice ("demo: #section ...; exercise: id ...; question: words of it"). Several
+entries are separated by spaces; the words are those of one question of the chapter. Every point is practised by an exercise
+or a question.
 """
 from __future__ import annotations
 
-import argparse
-import ast
 import csv
 import importlib
-import json
 import re
-import sys
+from collections import Counter
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from tools import reading
+from tools.chapters import ROOT, chapters
 
-from tools import reading  # noqa: E402
-from tools import slides as listed_slides  # noqa: E402
-from tools.chapters import chapters  # noqa: E402
-from tools.slides import LISTS, Slide, slides  # noqa: E402
-
-TABLE, PAGE = ROOT / "book" / "slide-map.tsv", ROOT / "book" / "slide-map.md"
+TABLE, SLIDES, PAGE = ROOT / "book" / "slide-map.tsv", ROOT / "book" / "slides.tsv", ROOT / "book" / "slide-map.md"
 DECKS = {
     "A25": "Autoregressive models, F. Seyyedsalehi, course 22-808 Generative models, Sharif University of Technology, 2025",
     "A24": "the same lecture, 2024",
@@ -37,17 +28,40 @@ DECKS = {
     "S": "Sequence processing architectures, F. Le Bronnec, IASD LLMs course, 2025",
     "T": "Transformer language models, A. V. Ganesan, CSE 538, spring 2024",
 }
+LISTS = {"A25 A24": "Autoregressive models", "N": "Generative models for NLP", "S": "Sequence processing architectures",
+         "T": "Transformer language models"}
 CHAPTERS = {number: c["title"] for number, c in chapters().items()}
 FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
-PRACTICE = re.compile(r"(?!;)(demo:( #[a-z0-9-]+)+)?((^|; )exercise:( [A-Za-z0-9_]+)+)?((^|; )question: [^;\t]+)?")
-QUESTION = re.compile(r"<details><summary>(\d+)\. (.*?)</summary>", re.S)
 ADDED = {"01": {"part-one-pixels", "part-two-text"}, "04": {"prove-it"},                           # by the course
          "03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}
+PRACTICE = re.compile(r"(?!;)(demo:( #[a-z0-9-]+)+)?((^|; )exercise:( [A-Za-z0-9_]+)+)?((^|; )question: [^;\t]+)?")
+QUESTION = re.compile(r"<details><summary>(\d+)\. (.*?)</summary>", re.S)
+INTRO = """\
+# From slides to sections
+
+The course mirrors five lecture decks. Each list follows one deck: a slide, the chapter and its sections that teach it, its \
+exercises. The two decks of *Autoregressive models*, one lecture in two years, share a list. Slides with nothing to teach, such \
+as outlines, are left out. Words in brackets are the course's own: they distinguish slides of one title, and name those without.
+
+Below the lists, each point that the slides teach has its details: the library's symbols, the demonstrations, the \
+exercises. The [teaching plan](teaching-plan.md) puts the slides into thirteen weeks.
+
+| deck | lecture |
+|---|---|"""
+
+
+@dataclass(frozen=True)
+class Slide:
+    """A slide, or several in a row with one title and one subject."""
+
+    deck: str
+    title: str
+    points: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Point:
-    """One row: what the slides teach and where the course has it."""
+    """What the slides teach, and where the course has it. Without a section its chapter is still to come."""
 
     id: str
     chapter: str
@@ -55,18 +69,34 @@ class Point:
     teaches: str
     section: str
     symbols: str
-    tests: str
     practice: str
 
     @property
-    def done(self) -> bool:
-        return bool(self.section)
+    def demonstrations(self) -> list[str]:
+        """Anchors of the sections in which the chapter shows it."""
+        return re.findall(r"#([a-z0-9-]+)", self.practice)
+
+    @property
+    def exercises(self) -> list[str]:
+        return [id for part in re.findall(r"exercise: ([A-Za-z0-9_ ]+)", self.practice) for id in part.split()]
+
+    @property
+    def question(self) -> str:
+        words = re.search(r"question: ([^;]+)", self.practice)
+        return " ".join(words[1].lower().split()) if words else ""
 
 
-def points(table: Path = TABLE) -> list[Point]:
-    with table.open(encoding="utf-8", newline="") as file:
+def slides() -> list[Slide]:
+    with SLIDES.open(encoding="utf-8", newline="") as file:
+        return [Slide(row["deck"], row["slide"], tuple(row["points"].split())) for row in csv.DictReader(file, delimiter="\t")]
+
+
+def points() -> list[Point]:
+    with TABLE.open(encoding="utf-8", newline="") as file:
         return [Point(**row) for row in csv.DictReader(file, delimiter="\t")]
 
+
+# --- what the notebooks have -----------------------------------------------------------------------------------------
 
 def notebook(chapter: str) -> Path | None:
     """The chapter's notebook, if it exists."""
@@ -85,232 +115,86 @@ def link(heading: str) -> str:
     return re.sub(r"[^\w -]", "", re.sub(r"\$[^$]*\$", "", heading).strip().lower()).replace(" ", "-")
 
 
-def prose(path: Path) -> list[str]:
-    """The text cells of a notebook."""
-    return [cell["source"] for cell in reading.cells(path) if cell["cell_type"] == "markdown"]
+def prose(path: Path) -> str:
+    return "\n".join(cell["source"] for cell in reading.cells(path) if cell["cell_type"] == "markdown")
 
 
-def tree(path: Path) -> list[tuple[str, list[str]]]:
-    """Anchors of a notebook's sections (##), each with those below it (###), in order."""
-    out: list[tuple[str, list[str]]] = []
-    for m in re.finditer(r"^(##|###) (.+)$", "\n".join(prose(path)), flags=re.M):
-        if m[1] == "##":
-            out.append((slug(m[2]), []))
-        else:
-            out[-1][1].append(slug(m[2]))
-    return out
-
-
-def headings(path: Path) -> list[str]:
-    """The text of all sections of a notebook."""
-    return [m for text in prose(path) for m in re.findall(r"^##+ (.+)$", text, flags=re.M)]
-
-
-def sections(path: Path) -> list[str]:
-    """Anchors of all sections of a notebook, in order."""
-    return [anchor for head, below in tree(path) for anchor in (head, *below)]
+def headings(path: Path) -> list[tuple[str, str]]:
+    """Level (## or ###) and text of the headings of a notebook's sections."""
+    return re.findall(r"^(##+) (.+)$", prose(path), flags=re.M)
 
 
 def titles(path: Path) -> dict[str, str]:
     """The anchors of a notebook's sections, and their headings."""
-    return {slug(heading): heading for heading in headings(path)}
+    return {slug(heading): heading for _, heading in headings(path)}
 
 
 def exercises(chapter: str) -> dict[str, str]:
-    """The exercises in the chapter's exercise notebook and their titles, in order; none if there is not a notebook."""
+    """The exercises of a chapter and their titles, in order."""
     return {task.id: task.title for path in sorted((ROOT / "exercises").glob(f"{chapter}-*.ipynb"))
             for task in reading.tasks(path)}
 
 
+def asked(point: Point, path: Path) -> list[int]:
+    """The numbers of the chapter's questions that have the words of the point; one, if the table is right."""
+    return [int(number) for number, text in QUESTION.findall(prose(path))
+            if point.question and point.question in " ".join(text.lower().split())]
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
 def page(rows: list[Point], shown: list[Slide]) -> str:
     """The page as Markdown."""
-    out = ["# From slides to sections", "",
-           "The course mirrors five lecture decks. Each list follows one deck: a slide, the chapter and its sections "
-           "that teach it, its exercises. What is still being written is marked *to come*. The two decks of *Autoregressive models*, "
-           "one lecture in two years, share a list. Slides with nothing to teach, such as outlines, are left out. Words in brackets "
-           "are the course's own: they tell apart slides of one title, and name those without.", "",
-           "Below the lists, each point that the slides teach has its details: the library's symbols, the tests, the "
-           "demonstrations. The [teaching plan](teaching-plan.md) puts the slides into thirteen weeks.", "",
-           "| deck | lecture |", "|---|---|", *(f"| {k} | {v} |" for k, v in DECKS.items())]
+    out = [INTRO, *(f"| {deck} | {lecture} |" for deck, lecture in DECKS.items())]
     point = {p.id: p for p in rows}
     for deck, name in LISTS.items():
         own = [slide for slide in shown if slide.deck == deck]
         out += ["", f"## {name} ({', '.join(deck.split())})", "",
-                f'<details class="course-slides course-wide"><summary>{count(own, point)}</summary>', ""]
+                f'<details class="course-slides course-wide"><summary>{len(own)} slides</summary>', ""]
         for slide in own:
             out += [f"- **{escaped(slide.title)}**\\", f"  {where([point[id] for id in slide.points])}"]
         out += ["", "</details>"]
-    out += ["", "## Each point: library, tests, demonstrations", "", "By chapter."]
+    out += ["", "## Each point: library, demonstrations, exercises", "", "By chapter."]
     for chapter, title in CHAPTERS.items():
         own = [p for p in rows if p.chapter == chapter]
-        out += ["", f'<details class="course-points"><summary>{int(chapter)} {title}: {_plural(len(own), "point")}'
-                f'{"" if notebook(chapter) else ", to come"}</summary>', "", *_points(own, notebook(chapter)), "", "</details>"]
+        out += ["", f'<details class="course-points"><summary>{int(chapter)} {title}: {len(own)} '
+                f'point{"s" * (len(own) != 1)}</summary>', "", *details(own, notebook(chapter)), "", "</details>"]
     return "\n".join(out) + "\n"
 
 
-def count(own: list[Slide], point: dict[str, Point]) -> str:
-    """How many slides there are, and how many of them the book teaches wholly, in part, and not yet."""
-    done = [[point[id].done for id in slide.points] for slide in own]
-    whole, none = sum(map(all, done)), sum(not any(d) for d in done)
-    parts = [f"{whole} in the book", f"{len(own) - whole - none} in part", f"{none} to come"]
-    return f"{_plural(len(own), 'slide')}: " + ", ".join(part for part in parts if not part.startswith("0 "))
-
-
 def where(points: list[Point]) -> str:
-    """The sections and the exercises of some points, each once, by chapter; which chapters are to come."""
+    """The sections and the exercises of some points, each once, by chapter."""
     parts = []
-    for chapter in _once(p.chapter for p in points):
-        links = _once(section(p) for p in points if p.chapter == chapter and p.done)
+    for chapter in dict.fromkeys(p.chapter for p in points):
+        links = dict.fromkeys(section_link(p) for p in points if p.chapter == chapter and p.section)
         parts.append(f"Chapter {int(chapter)}: {', '.join(links)}" if links else f"*to come:* {int(chapter)} {CHAPTERS[chapter]}")
-    practice = _once(exercise(p, id) for p in points for id in exercises_of(p))
+    practice = dict.fromkeys(exercise_link(p, id) for p in points for id in p.exercises)
     return "; ".join(parts) + (f"\\\n  *Practise* {', '.join(practice)}" if practice else "")
 
 
-def section(p: Point) -> str:
-    """A link to the section that teaches a point."""
+def section_link(p: Point) -> str:
     path = notebook(p.chapter)
     return f"[{titles(path).get(p.section, p.section)}]({path.name}#{p.section})"
 
 
-def exercise(p: Point, id: str) -> str:
-    """A link to an exercise."""
+def exercise_link(p: Point, id: str) -> str:
     title = exercises(p.chapter).get(id, id)
     return f"[{title}](../exercises/{notebook(p.chapter).name}#{slug(title)})"
 
 
-def _points(own: list[Point], path: Path | None) -> list[str]:
-    """The details of a chapter's points: a table, or what is to come."""
+def details(own: list[Point], path: Path | None) -> list[str]:
+    """The table of a chapter's points; their list where the chapter does not exist yet."""
     if path is None:
         return [f"- **{p.id}** ({p.decks}): {escaped(p.teaches)}" for p in own]
-    out = ["| point | decks | section | library | tests | practice |", "|---|---|---|---|---|---|"]
+    out = ["| point | decks | section | library | practice |", "|---|---|---|---|---|"]
     for p in own:
         symbols = " ".join(f"`{s}`" for s in p.symbols.split())
-        tests = " ".join(f"`{t}`" for t in p.tests.split())
-        practice = [f"[{titles(path).get(a, a)}]({path.name}#{a})" for a in demonstrations(p)]
-        practice += [f"exercise {exercise(p, id)}" for id in exercises_of(p)]
+        practice = [f"[{titles(path).get(a, a)}]({path.name}#{a})" for a in p.demonstrations]
+        practice += [f"exercise {exercise_link(p, id)}" for id in p.exercises]
         practice += [f"[question {number}]({path.name}#check-yourself)" for number in asked(p, path)]
-        out.append(f"| **{p.id}** {escaped(p.teaches)} | {p.decks} | {section(p) if p.done else 'to come'} | {symbols} | "
-                   f"{tests} | {', '.join(practice)} |")
+        out.append(f"| **{p.id}** {escaped(p.teaches)} | {p.decks} | {section_link(p) if p.section else 'to come'} | {symbols} | "
+                   f"{', '.join(practice)} |")
     return out
-
-
-def _once(found) -> list[str]:
-    return list(dict.fromkeys(found))
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number} {noun}{'s' * (number != 1)}"
-
-
-def problems(rows: list[Point], shown: list[Slide] | None = None) -> list[str]:
-    """Everything in the tables that points nowhere, and every section that no row claims."""
-    found = listed_slides.problems(slides() if shown is None else shown, rows)
-    found += [f"{p.id} is listed twice" for p in rows if sum(q.id == p.id for q in rows) > 1]
-    found += [f"{path.name}: {heading!r} is linked to as #{link(heading)} and has the anchor #{slug(heading)}; leave out the "
-              "punctuation that differs" for path in filter(None, map(notebook, CHAPTERS)) for heading in headings(path)
-              if link(heading) != slug(heading)]
-    for p in rows:
-        path = notebook(p.chapter)
-        if path is None:
-            if p.done:
-                found.append(f"{p.id}: chapter {p.chapter} does not exist, yet a section is named")
-            continue
-        if not p.done:
-            found.append(f"{p.id}: chapter {p.chapter} exists, and no section of it is named")
-            continue
-        if p.section not in sections(path):
-            found.append(f"{p.id}: {path.name} has no section #{p.section}")
-        found += [f"{p.id}: {name} is empty" for name in ("symbols", "tests", "practice") if not getattr(p, name)]
-        found += [f"{p.id}: course_lib has no {s}" for s in p.symbols.split() if not _has_symbol(s)]
-        found += [f"{p.id}: there is no test {t}" for t in p.tests.split() if not _has_test(t)]
-        found += _practice_problems(p, path)
-    for chapter in CHAPTERS:
-        path = notebook(chapter)
-        practised = {id for p in rows if p.chapter == chapter for id in exercises_of(p)}
-        found += [f"exercises/{chapter}: no row claims the exercise {id}" for id in exercises(chapter)
-                  if id not in practised]
-        claimed = FRAME | ADDED.get(chapter, set())
-        for p in rows:
-            if p.chapter == chapter:
-                claimed |= {p.section, *demonstrations(p)}
-        for head, below in tree(path) if path else []:
-            if not {head, *below} & claimed:
-                found.append(f"{path.name}: no row claims the section #{head}")
-    return found
-
-
-def demonstrations(p: Point) -> list[str]:
-    """Anchors of the sections in which the chapter shows a point."""
-    return re.findall(r"#([a-z0-9-]+)", p.practice)
-
-
-def exercises_of(p: Point) -> list[str]:
-    """Ids of the exercises in which a point is practised."""
-    return [id for part in re.findall(r"exercise: ([A-Za-z0-9_ ]+)", p.practice) for id in part.split()]
-
-
-def asked(p: Point, path: Path) -> list[int]:
-    """The numbers of the chapter's questions that have the words which the point names; one, if the table is right."""
-    words = re.search(r"question: ([^;]+)", p.practice)
-    if not words:
-        return []
-    return [number for number, text in questions(path) if plain(words[1]) in plain(text)]
-
-
-def questions(path: Path) -> list[tuple[int, str]]:
-    """The numbered questions that a chapter folds its answers under, each with its number."""
-    cells = json.loads(path.read_text("utf-8"))["cells"]
-    text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
-    return [(int(number), question) for number, question in QUESTION.findall(text)]
-
-
-def plain(text: str) -> str:
-    """A text for comparing: in one line, small letters."""
-    return " ".join(text.lower().split())
-
-
-def _has_symbol(name: str) -> bool:
-    module, _, attribute = name.rpartition(".")
-    try:
-        return hasattr(importlib.import_module(f"course_lib.{module}" if module else "course_lib"), attribute)
-    except ModuleNotFoundError:
-        return False
-
-
-def _has_test(node: str) -> bool:
-    file, _, function = node.partition("::")
-    path = ROOT / "tests" / file
-    if not path.is_file():
-        return False
-    return function in _functions(path, path.stat().st_mtime_ns)
-
-
-@cache
-def _functions(path: Path, _: int) -> set[str]:
-    """The functions that a file of tests defines; read again only if it has changed."""
-    return {n.name for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.FunctionDef)}
-
-
-def _practice_problems(p: Point, path: Path) -> list[str]:
-    if p.practice and not PRACTICE.fullmatch(p.practice):
-        return [f"{p.id}: practice is {p.practice!r}; expected 'demo: #section ...; exercise: id ...; question: words', or some "
-                "of the three"]
-    found = [f"{p.id}: {path.name} has no section #{a} to demonstrate it" for a in demonstrations(p)
-             if a not in sections(path)]
-    numbers = asked(p, path)
-    if "question: " in p.practice and len(numbers) != 1:
-        found.append(f"{p.id}: {len(numbers)} questions of {path.name} have the words that it names; expected 1")
-    if not exercises_of(p) and not numbers:
-        found.append(f"{p.id}: neither an exercise nor a question of {path.name} practises it")
-    from course_lib.grading import EXERCISES
-
-    there = exercises(p.chapter)
-    for id in exercises_of(p):
-        if id not in there:
-            found.append(f"{p.id}: exercises/{path.name} has no exercise {id}")
-        elif p.id not in EXERCISES[id].points:
-            found.append(f"{p.id}: the exercise {id} does not name this point")
-    return found
 
 
 def escaped(text: str) -> str:
@@ -318,22 +202,75 @@ def escaped(text: str) -> str:
     return re.sub(r"([|$<*_])", r"\\\1", text)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description="The map from slides to sections.")
-    parser.add_argument("--check", action="store_true", help="change nothing; fail if the page or a row is wrong")
-    check = parser.parse_args().check
-    rows, shown = points(), slides()
-    text = page(rows, shown)
-    if not check:
-        PAGE.write_text(text, "utf-8")
-        return 0
-    found = problems(rows, shown)
-    if not PAGE.is_file() or PAGE.read_text("utf-8") != text:
-        found.append("book/slide-map.md is stale: run `python tools/slide_map.py`")
-    print(*found, sep="\n") if found else print(f"{len(rows)} points on {len(shown)} slides, "
-                                                 f"{sum(p.done for p in rows)} of them in the book")
-    return 1 if found else 0
+def wanted() -> dict[Path, str]:
+    return {PAGE: page(points(), slides())}
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+# --- what contradicts itself -----------------------------------------------------------------------------------------
+
+def problems() -> list[str]:
+    return slide_problems(slides(), points()) + point_problems(points())
+
+
+def slide_problems(shown: list[Slide], rows: list[Point]) -> list[str]:
+    """What the slides and the teaching points say differently of each other."""
+    decks = {p.id: set(p.decks.split()) for p in rows}
+    found = [f"slides.tsv has two rows {title!r} of the deck {deck!r}; distinguish them by words in brackets"
+             for (deck, title), times in Counter((s.deck, s.title) for s in shown).items() if times > 1]
+    for s in shown:
+        if s.deck not in LISTS:
+            found.append(f"slides.tsv: {s.title!r} is of the deck {s.deck!r}; expected one of {', '.join(map(repr, LISTS))}")
+        if unknown := set(s.points) - set(decks):
+            found.append(f"slides.tsv: {s.title!r} names {', '.join(sorted(unknown))}, not a teaching point")
+    for id, own in decks.items():
+        if own != (there := {deck for s in shown if id in s.points for deck in s.deck.split()}):
+            found.append(f"{id}: its row names {' '.join(sorted(own))}, its slides are of {' '.join(sorted(there))}")
+    return found
+
+
+def point_problems(rows: list[Point]) -> list[str]:
+    """Everything in the rows that points nowhere, and every section and exercise that no row claims."""
+    found = []
+    for chapter in CHAPTERS:
+        own, path = [p for p in rows if p.chapter == chapter], notebook(chapter)
+        if path is None:
+            found += [f"{p.id}: chapter {chapter} does not exist, and a section of it is named" for p in own if p.section]
+            continue
+        found += [f"{path.name}: the anchor of {text!r} is #{slug(text)}, and Markdown links to #{link(text)}; change the punctuation"
+                  for _, text in headings(path) if slug(text) != link(text)]
+        for p in own:
+            found += [f"{p.id}: {fault}" for fault in faults(p, path)]
+        unclaimed = set(exercises(chapter)) - {id for p in own for id in p.exercises}
+        found += [f"exercises/{path.name}: no row claims the exercise {id}" for id in sorted(unclaimed)]
+        claimed = FRAME | ADDED.get(chapter, set()) | {anchor for p in own for anchor in (p.section, *p.demonstrations)}
+        groups: list[list[str]] = []
+        for level, text in headings(path):                       # a section with those below it
+            groups = [*groups, [slug(text)]] if level == "##" else [*groups[:-1], [*groups[-1], slug(text)]]
+        found += [f"{path.name}: no row claims the section #{group[0]}" for group in groups if not claimed & set(group)]
+    return found
+
+
+def faults(p: Point, path: Path) -> list[str]:
+    """What is wrong with the row of a chapter that exists."""
+    from course_lib.grading import EXERCISES
+
+    there, numbers = exercises(p.chapter), asked(p, path)
+    found = [f"{path.name} has no section #{anchor}" for anchor in (p.section, *p.demonstrations) if anchor not in titles(path)]
+    found += [f"course_lib has no {name}" for name in p.symbols.split() if not has_symbol(name)]
+    if not p.practice or not PRACTICE.fullmatch(p.practice):
+        found.append(f"practice is {p.practice!r}; expected 'demo: #section ...; exercise: id ...; question: words', or some of the three")
+    if p.question and len(numbers) != 1:
+        found.append(f"{len(numbers)} questions of {path.name} have the words that it names; expected 1")
+    if not p.exercises and not numbers:
+        found.append(f"neither an exercise nor a question of {path.name} practises it")
+    found += [f"exercises/{path.name} has no exercise {id}" for id in p.exercises if id not in there]
+    found += [f"the exercise {id} does not name this point" for id in p.exercises if id in there and p.id not in EXERCISES[id].points]
+    return found
+
+
+def has_symbol(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(f"course_lib.{module}" if module else "course_lib"), attribute)
+    except ModuleNotFoundError:
+        return False

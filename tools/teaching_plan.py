@@ -1,23 +1,15 @@
-"""The teaching plan of thirteen weeks: book/teaching-plan.md, from the chapters, the slides, the exercises.
+"""The teaching plan of thirteen weeks, book/teaching-plan.md, from the chapters, the slides and the exercises.
 
-    python tools/teaching_plan.py            write the page
-    python tools/teaching_plan.py --check    fail if it is stale, or the plan and the chapters contradict each other
-
-The weeks and what a chapter needs before it stand in book/chapters.toml; minutes come from tools/reading.py.
+The weeks and what a chapter needs before it are in book/chapters.toml; minutes come from tools/reading.py.
 """
 from __future__ import annotations
 
-import argparse
 import re
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from tools import reading, slide_map  # noqa: E402
-from tools.chapters import chapters  # noqa: E402
-from tools.slides import LISTS, Slide, slides  # noqa: E402
+from tools import reading, slide_map
+from tools.chapters import ROOT, chapters
+from tools.slide_map import LISTS, Slide
 
 PAGE, WEEKS = ROOT / "book" / "teaching-plan.md", range(1, 14)
 NEEDED = re.compile(r"\*\*You need\*\*(?P<named>.*?)\*\*Time\*\* about (?P<minutes>\d+) minutes", re.S)
@@ -27,7 +19,7 @@ INTRO = f"""\
 
 Thirteen weeks through the five decks, in the order of the chapters. Each week has slides, chapters and exercises. What is
 marked *to come* is still being written, and its minutes are not counted; a plus says that a chapter of the week is missing.
-Change the weeks as you like: they stand in `book/chapters.toml`, and `python tools/teaching_plan.py` writes this page.
+Change the weeks as you like: they stand in `book/chapters.toml`, and `python tools/generate.py` writes this page.
 
 **Reading** is computed from the page of the chapter: {reading.WORDS_A_MINUTE} words a minute, {reading.SECONDS_A_LINE} \
 seconds a line of code that the page
@@ -38,9 +30,13 @@ says that you need; for a chapter to come, it is what is planned. The [map](slid
 sections."""
 
 
+def wanted() -> dict[Path, str]:
+    return {PAGE: page(chapters(), slide_map.points(), slide_map.slides())}
+
+
 def page(listed: dict[str, dict], points: list[slide_map.Point], shown: list[Slide]) -> str:
     """The page as Markdown."""
-    out = [INTRO, "", state(listed), "", "| week | chapters | minutes in all | reading | worked through | exercises | before |",
+    out = [INTRO, "", "| week | chapters | minutes in all | reading | worked through | exercises | before |",
            "|---|---|---|---|---|---|---|"]
     for week in WEEKS:
         own = of_week(listed, week)
@@ -54,14 +50,6 @@ def page(listed: dict[str, dict], points: list[slide_map.Point], shown: list[Sli
     for week in WEEKS:
         out += ["", *section(listed, points, shown, week)]
     return "\n".join(out) + "\n"
-
-
-def state(listed: dict[str, dict]) -> str:
-    """A sentence that says how much of the plan can be taught today."""
-    there = [number for number, c in listed.items() if "notebook" in c]
-    empty = [str(week) for week in WEEKS if not set(of_week(listed, week)) & set(there)]
-    text = f"{len(there)} of the {len(listed)} chapters are there."
-    return text + (f" Weeks without a finished chapter: {', '.join(empty)}." if empty else "")
 
 
 def section(listed: dict[str, dict], points: list[slide_map.Point], shown: list[Slide], week: int) -> list[str]:
@@ -116,8 +104,9 @@ def tasks(c: dict) -> list[reading.Task]:
     return reading.tasks(ROOT / "exercises" / c["notebook"])
 
 
-def problems(listed: dict[str, dict]) -> list[str]:
+def problems(listed: dict[str, dict] | None = None) -> list[str]:
     """What is wrong with the weeks, and what the chapters say otherwise of themselves."""
+    listed = chapters() if listed is None else listed
     found, last = [], 0
     for number, c in sorted(listed.items()):
         if c.get("week") not in WEEKS or c["week"] < last:
@@ -148,26 +137,3 @@ def said_otherwise(number: str, c: dict) -> list[str]:
     if reading_time(c) > c["minutes"]:
         found.append(f"{c['notebook']}: reading alone takes {reading_time(c)} minutes; the list gives {c['minutes']} in all")
     return found
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description="The teaching plan of thirteen weeks.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is stale or the plan is wrong")
-    check = parser.parse_args().check
-    listed = chapters()
-    found = problems(listed)
-    if found:
-        print(*found, sep="\n", file=sys.stderr)
-        return 1
-    text = page(listed, slide_map.points(), slides())
-    if PAGE.is_file() and PAGE.read_text("utf-8") == text:
-        return 0
-    if check:
-        print(f"{PAGE.relative_to(ROOT)} is stale: run python tools/teaching_plan.py", file=sys.stderr)
-        return 1
-    PAGE.write_text(text, "utf-8", newline="\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

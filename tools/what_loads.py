@@ -1,31 +1,25 @@
 """What this library reads of Hugging Face's files: a table by class and option, found by trying each on a small random model.
 
-    python tools/what_loads.py            write the table into book/api/transformer.md
-    python tools/what_loads.py --check    fail if it is stale
+The table stands in book/api/transformer.md.
 """
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
 import tempfile
 import warnings
 from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+import torch
+from torch import Tensor
 
-import torch  # noqa: E402
-from torch import Tensor  # noqa: E402
-
-from course_lib import transformer  # noqa: E402
-from course_lib.hub import HubError  # noqa: E402
-from course_lib.transformer import denoising  # noqa: E402
+from course_lib import transformer
+from course_lib.hub import HubError
+from course_lib.transformer import denoising
+from tools.chapters import ROOT, between
 
 PAGE = ROOT / "book" / "api" / "transformer.md"
-BEGIN, END = "<!-- what loads: begin -->", "<!-- what loads: end -->"
 CLOSE = 1e-5                                                 # of two logits
 SIZES = {
     "GPT2": dict(vocab_size=11, n_positions=16, n_embd=12, n_layer=2, n_head=3, n_inner=20, bos_token_id=0, eos_token_id=1,
@@ -209,23 +203,5 @@ def escaped(text: str) -> str:
     return re.sub(r"([<>|*_\[\]])", r"\\\1", text)
 
 
-def page(text: str, rows: list[Row]) -> str:
-    """The page with the table between its marks."""
-    before, rest = text.split(BEGIN)
-    return f"{before}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}"
-
-
-def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="fail if the table is stale")
-    check, old = parser.parse_args(arguments).check, PAGE.read_text("utf-8")
-    new = page(old, [row_of(*tried) for tried in TRIED])
-    if check and new != old:
-        print("book/api/transformer.md is stale: run python tools/what_loads.py", file=sys.stderr)
-        return 1
-    PAGE.write_text(new, "utf-8", newline="\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def wanted() -> dict[Path, str]:
+    return {PAGE: between(PAGE.read_text("utf-8"), "what loads", table([row_of(*tried) for tried in TRIED]))}

@@ -1,4 +1,4 @@
-"""The book's own Sphinx extension: the repository's address, MathJax from this site, docstrings, numbers, the search.
+"""The book's own Sphinx extension: the repository's address, MathJax from this site, docstrings, numbers, lighter pages.
 
 Chapters get their numbers here, from the names of their files: in titles, in the sidebar, and in the links to the next.
 """
@@ -10,11 +10,9 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 log = logging.getLogger(__name__)
@@ -85,22 +83,15 @@ def local_mathjax(app, config) -> None:
 
 
 def scripts_once(app, pagename, templatename, context, doctree) -> None:
-    """Sphinx 7.4 writes inline scripts twice, and the second declares the first one's constants again."""
+    """Sphinx 7.4 writes inline scripts twice, and the second declares the first one's constants again. Live code (Thebe)
+    has no use in a book with stored outputs."""
     seen, kept = set(), []
     for script in context.get("script_files", []):
         body = getattr(script, "attributes", {}).get("body")
-        if body is None or body not in seen:
+        if (body is None or body not in seen) and "thebe" not in f"{body} {script.filename}".lower():
             kept.append(script)
         seen.add(body)
     context["script_files"] = kept
-
-
-def own_sources_only(app):
-    """The index of sources lists the modules whose pages exist, not the names that stand in for torch."""
-    modules = getattr(app.env, "_viewcode_modules", {})
-    for name in [name for name, entry in modules.items() if not entry]:
-        del modules[name]
-    return ()
 
 
 def one_target_or_none(app) -> None:
@@ -224,22 +215,10 @@ def stand_ins_join() -> None:
     _MockObject.__or__ = _MockObject.__ror__ = lambda self, other: self
 
 
-def sound_lists(app, pagename, templatename, context, doctree):
-    """Mend two things that screen readers stumble over: a role that is no more, and lists directly within lists."""
-    body = context.get("body") or ""
-    body = body.replace('role="doc-biblioentry"', 'role="listitem"')
-    if pagename == "_modules/index":                           # viewcode nests its lists without items
-        depth, parts = 0, re.split(r"(<ul>|</ul>)", body)
-        for k, part in enumerate(parts):
-            if part == "<ul>":
-                depth += 1
-                parts[k] = "<li><ul>" if depth > 1 else part
-            elif part == "</ul>":
-                parts[k] = "</ul></li>" if depth > 1 else part
-                depth -= 1
-        body = "".join(parts)
-    if "body" in context:
-        context["body"] = body
+def bibliography_role(app, pagename, templatename, context, doctree):
+    """Replace the role of bibliography entries, which ARIA has withdrawn."""
+    if body := context.get("body"):
+        context["body"] = body.replace('role="doc-biblioentry"', 'role="listitem"')
 
 
 def tags_beside_line_breaks(app, doctree) -> None:
@@ -331,93 +310,37 @@ def title_of(app, docname: str) -> str:
     return app.builder.render_partial(app.env.titles[docname])["title"]
 
 
-# --- pages that are no more ------------------------------------------------------------------------------------------
-
-MOVED = {                                                      # former page: what is there now, the first to go to
-    "book/api/text": ("book/moving-to-0.2", "book/api/tokenizers", "book/api/counting", "book/api/decoding",
-                      "book/api/training", "book/api/data"),
-}
-SIGNPOST = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<meta http-equiv="refresh" content="0; url={first}">
-<link rel="canonical" href="{first}">
-<title>This page has moved</title>
-</head>
-<body>
-<main>
-<h1>This page has moved</h1>
-<p>What stood here is now in:</p>
-<ul>
-{links}
-</ul>
-</main>
-</body>
-</html>
-"""
-
-
-def signposts(app, exception) -> None:
-    """A small page at each former address leads to what took its place; a book without those pages needs none."""
-    if exception is not None or app.builder.format != "html":
-        return
-    for former, now in MOVED.items():
-        if former in app.env.found_docs:
-            raise ExtensionError(f"{former} is a page of the book again; take it out of MOVED in course_book.py")
-        if not set(now) <= app.env.found_docs:
-            continue
-        names = [(app.builder.get_relative_uri(former, name), title_of(app, name)) for name in now]
-        page = SIGNPOST.format(first=names[0][0], links="\n".join(f'<li><a href="{url}">{title}</a></li>' for url, title in names))
-        target = Path(app.builder.get_outfilename(former))
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page, "utf-8", newline="\n")
-
-
-# --- the search ------------------------------------------------------------------------------------------------------
-
-def chapters_first(app, pagename, templatename, context, doctree) -> None:
-    """Gives the page of the search how often each chapter says each word; search.js ranks by it."""
-    if pagename != "search":
-        return
-    language = app.builder.indexer.lang
-    subjects, said = subjects_of(app.srcdir), {}
-    for docname in sorted(app.env.found_docs):
-        if (number(docname) or ("",))[0] == "book":
-            said[docname] = words(app.env.get_doctree(docname), language, subjects.get(number(docname)[1], ""))
-    app.add_js_file(None, body=f"const courseWords = {json.dumps(said, separators=(',', ':'))};")
-    app.add_js_file("search.js", defer="defer")
-
-
-def subjects_of(folder) -> dict[int, str]:
-    """What each chapter is about, as the list of chapters has it: its title, and what the reader builds."""
-    return {int(num): f"{chapter['title']}: {chapter.get('builds', '')}" for num, chapter in chapters_of(folder).items()}
-
-
 def chapters_of(folder) -> dict[str, dict]:
     """The list of chapters, by their numbers; empty in a book without one."""
     file = Path(folder) / LIST
     return tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
 
 
-def words(doctree, language, subject: str = "", least: int = 2) -> dict[str, int]:
-    """How often the text says each word, stemmed as the search does it.
+# --- lighter pages ---------------------------------------------------------------------------------------------------
 
-    A heading counts for 10; the subject for 20, and so does a term in italics, which is defined where it stands.
-    """
-    count: Counter[str] = Counter()
-    texts = [(subject, 20)]
-    texts += [(text, 20) for node in doctree.findall(nodes.emphasis) if len((text := node.astext()).split()) <= 3]
-    for node in doctree.findall(lambda n: isinstance(n, (nodes.title, nodes.paragraph))):
-        text = " ".join(part for part in node.findall(nodes.Text) if not isinstance(part.parent, nodes.math))
-        texts.append((text, 10 if isinstance(node, nodes.title) else 1))
-    for text, weight in texts:
-        for word in language.split(text):
-            if language.word_filter(stem := language.stem(word.lower())):
-                count[stem] += weight
-    return {word: times for word, times in sorted(count.items()) if times >= least}
+SEARCH = re.compile(r' *<script src="[./]*(?:_static/searchtools|_static/language_data|searchindex)\.js"></script>\n')
+ICON = re.compile(r'"?([\w-]+)"?:\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]+",(?:"[^"]*"|\[[^\]]*\])\],?')
+
+
+def lighter(app, exception) -> None:
+    """Only the page of the search loads the search index, and of 2,000 icons the site keeps those that occur."""
+    if exception is not None or app.builder.format != "html":
+        return
+    site, used = Path(app.outdir), {"magnifying-glass"}
+    for page in site.rglob("*.html"):
+        text = page.read_text("utf-8")
+        used.update(re.findall(r"\bfa-([a-z0-9-]+)", text))
+        if page.name != "search.html" and SEARCH.search(text):
+            page.write_text(SEARCH.sub("", text), "utf-8", newline="\n")
+    icons = site / "_static" / "scripts" / "fontawesome.js"
+    text = icons.read_text("utf-8")
+    kept = ICON.sub(lambda icon: icon[0] if used & {icon[1], *re.findall(r'"([^"]+)"', icon[2])} else "", text)
+    icons.write_text(kept, "utf-8", newline="\n")
+
+
+def search_ranking(app, pagename, templatename, context, doctree) -> None:
+    if pagename == "search":
+        app.add_js_file("search.js", defer="defer")
 
 
 def setup(app):
@@ -428,12 +351,11 @@ def setup(app):
     app.connect("doctree-read", numbered, priority=100)        # before the titles are collected, at 500
     app.connect("doctree-read", times, priority=100)
     app.connect("html-page-context", onward, priority=400)
-    app.connect("html-page-context", chapters_first, priority=400)
+    app.connect("html-page-context", search_ranking, priority=400)
     app.connect("doctree-read", tags_beside_line_breaks)
-    app.connect("build-finished", signposts)
+    app.connect("build-finished", lighter)
     app.connect("config-inited", repository, priority=10)
     app.connect("config-inited", local_mathjax, priority=10)
-    app.connect("html-collect-pages", own_sources_only, priority=400)              # before viewcode's 500
     app.connect("html-page-context", scripts_once, priority=999)
-    app.connect("html-page-context", sound_lists, priority=998)
+    app.connect("html-page-context", bibliography_role, priority=998)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

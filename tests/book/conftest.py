@@ -56,34 +56,22 @@ def settle(page):
 def watch(page, address):
     """A list that fills with requests that leave this machine, failed requests, and errors on the console.
 
-    What a page still asks for when the reader leaves it is aborted, at any later time: that is no fault.
+    What a page still asks for when it is left is aborted, and is not a fault.
     """
-    faults, under_way, left = [], set(), set()
-    own = urlsplit(address).netloc
+    faults, own = [], urlsplit(address).netloc
 
     def request(sent):
-        if sent.is_navigation_request() and sent.frame == page.main_frame:
-            left.update(under_way)
-        under_way.add(sent)
         parts = urlsplit(sent.url)
         if parts.scheme in ("http", "https", "ws", "wss") and parts.netloc != own:
             faults.append(f"a request left the site: {sent.url}")
 
     def failed(sent):
-        under_way.discard(sent)
-        if not (sent in left and sent.failure == "net::ERR_ABORTED"):
+        if sent.failure != "net::ERR_ABORTED":
             faults.append(f"a request failed: {sent.url} ({sent.failure})")
 
     page.on("request", request)
-    page.on("requestfinished", lambda sent: under_way.discard(sent))
     page.on("requestfailed", failed)
     page.on("response", lambda got: got.status >= 400 and faults.append(f"status {got.status}: {got.url}"))
-    page.on("console", lambda said: said.type in ("error", "warning") and faults.append(f"{said.type}: {said.text}"))
+    page.on("console", lambda message: message.type in ("error", "warning") and faults.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: faults.append(f"uncaught: {error}"))
     return faults
-
-
-def pages_of(site) -> list[str]:
-    """Every page that a reader can come to; one that only leads to another is none."""
-    return sorted(str(file.relative_to(site)) for file in site.rglob("*.html") if "_static" not in file.parts
-                  and 'http-equiv="refresh"' not in file.read_text("utf-8")[:1000])

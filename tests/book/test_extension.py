@@ -17,8 +17,6 @@ from tests.conftest import ROOT
 from tools import setup_cell
 from tools.nb import KERNELSPEC
 
-pytestmark = pytest.mark.slow
-
 ADDRESS = "https://git.example/org/course"
 
 
@@ -90,14 +88,6 @@ def test_aligned_arguments_become_a_list():
     assert not list(tree.findall(nodes.block_quote))
 
 
-@pytest.mark.parametrize("text", ["A sentence.  Two blanks end it.", "rows  (B, n)\nof no list", "p(x) = 1   where it is known"])
-def test_what_is_no_aligned_list_stays(text):
-    if text.startswith("rows"):                              # one line of a list, and a line that is none of it
-        assert as_rst(text).split("\n")[:2] == ["``rows``", "    (B, n)"]
-    else:
-        assert as_rst(text) == text
-
-
 def test_a_list_that_is_indented_is_no_quotation():
     assert as_rst("Two ways:\n\n  greedy  the likeliest\n  sample  a draw") == \
         "Two ways:\n\n``greedy``\n    the likeliest\n``sample``\n    a draw"
@@ -105,17 +95,6 @@ def test_a_list_that_is_indented_is_no_quotation():
 
 def test_indented_code_stands_as_it_is():
     assert as_rst("Like so:\n\n    f(x)  # `x`\n\nDone.") == "Like so:\n\n::\n\n    f(x)  # `x`\n\nDone."
-
-
-def test_fields_of_a_named_tuple_say_nothing_of_their_number():
-    assert as_rst("Alias for field number 3") == ""
-
-
-@pytest.mark.parametrize("docname, place", [("book/03-fvsbn", ("book", 3)), ("exercises/16-gpt", ("exercises", 16)),
-                                            ("solutions/01-chain-rule", ("solutions", 1)), ("book/intro", None),
-                                            ("book/api/hub", None), ("notes/03-more", None)])
-def test_numbers_come_from_file_names(docname, place):
-    assert course_book.number(docname) == place
 
 
 @pytest.mark.parametrize("docname, before, after", [
@@ -128,44 +107,6 @@ def test_the_title_gets_the_number_and_keeps_its_anchor(docname, before, after):
     tree += nodes.section("", nodes.title("", before), nodes.title("", "Below"), ids=["anchor"])
     course_book.numbered(SimpleNamespace(env=SimpleNamespace(docname=docname)), tree)
     assert [title.astext() for title in tree.findall(nodes.title)] == [after, "Below"] and tree[0]["ids"] == ["anchor"]
-
-
-@pytest.mark.parametrize("docname", ["book/intro", "exercises/04-nade", "book/04-nade"])
-def test_a_chapter_says_what_comes_before_it_and_how_long_it_takes(docname, tmp_path):
-    from types import SimpleNamespace
-
-    from course_lib.grading import EXERCISES
-    from tools import reading
-
-    def shown(folder):
-        tree = nodes.document(None, None)
-        tree += nodes.section("", nodes.title("", "NADE"), nodes.paragraph("", "Text."))
-        env = SimpleNamespace(docname=docname, note_dependency=seen.append)
-        course_book.times(SimpleNamespace(env=env, srcdir=str(folder)), tree)
-        return tree[0]
-
-    seen: list[str] = []
-    assert len(shown(tmp_path)) == 2                           # a book without a list of chapters
-    section = shown(ROOT)
-    if docname != "book/04-nade":
-        assert len(section) == 2 and not seen
-        return
-    own = [asked.minutes for asked in EXERCISES.values() if asked.chapter == "04"]
-    read = reading.amount(ROOT / "book/04-nade.ipynb").minutes
-    assert section[1].astext() == f"Reading {read} min, {len(own)} exercises {sum(own)} min."
-    assert [Path(file).relative_to(ROOT).as_posix() for file in seen] == [
-        "book/04-nade.ipynb", "exercises/04-nade.ipynb", "book/chapters.toml"]
-
-
-def test_words_are_counted_by_where_they_stand():
-    from sphinx.search.en import SearchEnglish
-
-    tree = nodes.section("", nodes.title("", "Masks"), nodes.paragraph("", "", nodes.Text("A mask and "), nodes.math("", "mask")),
-                         nodes.literal_block("", "mask"))
-    assert course_book.words(tree, SearchEnglish({})) == {"mask": 11}
-    assert course_book.words(tree, SearchEnglish({}), "masking") == {"mask": 31}
-    tree += nodes.paragraph("", "", nodes.emphasis("", "mask"), nodes.emphasis("", "a title about a mask"))
-    assert course_book.words(tree, SearchEnglish({}))["mask"] == 11 + 20 + 2
 
 
 ROWS = r"$$m = \begin{pmatrix} 1 \\ 2 \end{pmatrix} \tag{1.2}$$"
@@ -206,6 +147,7 @@ def launch_links(site: Path) -> list[str]:
     return re.findall(r'href="(https://(?:colab|mybinder)[^"]*)"', page)
 
 
+@pytest.mark.thorough
 def test_without_address_no_launch_buttons_and_no_warning(small_book):
     made, site = build(small_book, "plain")
     assert made.returncode == 0, made.stdout + made.stderr
@@ -215,6 +157,7 @@ def test_without_address_no_launch_buttons_and_no_warning(small_book):
     assert "executablebooks/jupyter-book" not in page and 'class="btn btn-sm btn-source-' not in page
 
 
+@pytest.mark.thorough
 def test_with_address_buttons_lead_to_this_notebook(small_book):
     made, site = build(small_book, "public", BOOK_REPOSITORY_URL="git@github.com:org/course.git")
     assert made.returncode == 0, made.stdout + made.stderr
@@ -227,6 +170,7 @@ def test_with_address_buttons_lead_to_this_notebook(small_book):
     assert "secret" not in page
 
 
+@pytest.mark.thorough
 def test_a_setup_cell_with_another_address_leaves_colab_out(small_book, tmp_path):
     folder = tmp_path / "fork"
     shutil.copytree(small_book, folder, ignore=shutil.ignore_patterns("_build", "plain", "public", "one", "two"))
@@ -241,6 +185,7 @@ def test_a_setup_cell_with_another_address_leaves_colab_out(small_book, tmp_path
     assert any("mybinder.org/v2/gh/org/course/main?" in link for link in launch_links(site))
 
 
+@pytest.mark.thorough
 def test_two_builds_are_the_same(small_book):
     sites = [build(small_book, name, SOURCE_DATE_EPOCH="1767225600", TZ=zone)[1]
              for name, zone in (("one", "UTC"), ("two", "Asia/Tokyo"))]
@@ -250,6 +195,7 @@ def test_two_builds_are_the_same(small_book):
     assert [name for name in first if first[name] != second[name]] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text, warning", [
     ("[nowhere](02-missing.ipynb)", "02-missing.ipynb"),
     ("{ref}`nothing`", "nothing"),
@@ -264,15 +210,3 @@ def test_broken_reference_fails_the_build(small_book, tmp_path, text, warning):
     made, _ = build(folder, "out")
     assert made.returncode != 0
     assert warning in made.stdout + made.stderr
-
-
-def test_each_script_once():
-    class Script:
-        def __init__(self, **attributes):
-            self.attributes = attributes
-
-    inline = "const x = 1;"
-    scripts = [Script(src="a.js"), Script(body=inline), Script(src="b.js"), Script(body=inline), Script(body="other")]
-    context = {"script_files": scripts}
-    course_book.scripts_once(None, None, None, context, None)
-    assert [script.attributes.get("body") for script in context["script_files"]] == [None, inline, None, "other"]

@@ -6,9 +6,10 @@ import copy
 import nbformat
 import pytest
 
+from tests.book.test_site import written_pages
 from tests.conftest import ROOT
+from tools import chapters, nb_form, setup_cell
 from tools import nb as tool
-from tools import nb_form, setup_cell
 
 NOTEBOOKS = sorted(path for folder in ("book", "exercises", "solutions") for path in (ROOT / folder).glob("*.ipynb"))
 CHAPTERS = [path for path in NOTEBOOKS if path.parent.name == "book"]
@@ -48,9 +49,10 @@ def test_notebook_is_small_enough_to_download(path):
     assert nb_form.size_of_widgets(read(path)) < 100_000
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=name)
-def test_chapter_is_in_the_book(path):
-    assert f"book/{path.stem}\n" in (ROOT / "_toc.yml").read_text("utf-8") + "\n"
+def test_every_chapter_is_in_the_list_and_in_the_book():
+    listed = {c["notebook"] for _, c in chapters.finished(chapters.chapters())}
+    assert listed == {path.name for path in CHAPTERS}
+    assert {f"book/{path.stem}" for path in CHAPTERS} <= set(written_pages())
 
 
 # Each check is tried on a notebook with the fault it looks for.
@@ -115,35 +117,12 @@ def test_planted_fault_is_found(good, fault):
     assert len(found) == 1 and fault in found[0], found
 
 
-@pytest.mark.parametrize("text", [
-    "Steps:\n\n1. one\n2. two", "1. one\n   on two lines\n2. two", "- a\n1. b", "near\n10. so", "```\nx\n1. y\n```", "near\n1.5 of them",
-])
-def test_a_list_that_is_meant_is_no_accident(good, text):
-    nb, path = good
-    nb.cells[0].update(source=f"# A\n\n{text}")
-    assert nb_form.problems(nb, path) == []
-
-
 def test_tags_allow_what_they_name(good):
     nb, path = good
     nb.cells[2].update(execution_count=None, metadata={"tags": ["skip-execution"]})
     nb.cells[3].outputs.append(ERROR)
     nb.cells[3].metadata["tags"] = ["raises-exception"]
     assert nb_form.problems(nb, path) == []
-
-
-def test_definitions_are_found_at_any_depth_and_beside_magics():
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(
-        "%matplotlib inline\nif True:\n    class FVSBN:\n        def fit(self): ...\n!ls\nasync def sample(): ...")])
-    assert nb_form.definitions(nb) == {"FVSBN", "fit", "sample"}
-
-
-def test_public_symbols_are_those_of_the_source(tmp_path):
-    (tmp_path / "wing").mkdir()
-    source = "class Model:\n    def method(self): ...\ndef train(): ...\ndef _private(): ...\n"
-    (tmp_path / "wing/a.py").write_text(source)
-    assert nb_form.public_symbols(tmp_path) == {"Model", "train"}
-    assert {"AutoregressiveModel", "FVSBN", "check_all"} <= nb_form.public_symbols(ROOT / "course_lib")
 
 
 def test_normal_form_is_a_fixed_point(good):
@@ -191,8 +170,3 @@ def test_setup_cell_is_inserted_once_and_refreshed(good):
     tool.put_setup_cell(nb, {"url": "https://git.example/org/fork"})
     cells = [cell for cell in nb.cells if "setup" in cell.metadata.get("tags", [])]
     assert len(cells) == 1 and 'git+https://git.example/org/fork@main"' in cells[0].source
-
-
-def test_setup_cell_without_an_address_says_what_to_do():
-    source = setup_cell.text({"url": ""})
-    assert "git+" not in source and "has no address yet" in source             # test_repository.py runs it

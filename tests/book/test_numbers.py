@@ -9,11 +9,8 @@ import nbformat
 import pytest
 
 from tests.conftest import ROOT
-from tests.support.chapters import CPU_SECONDS, MEBIBYTES, over_budget
-from tests.support.numbers import Output, agree
+from tests.support.numbers import agree
 from tools.nb import KERNELSPEC
-
-pytestmark = pytest.mark.slow
 
 SAME = [
     ("97.86", "97.86"),
@@ -43,38 +40,9 @@ def test_agree(a, b):
     assert agree(a, b) and agree(b, a)
 
 
-def test_output_compares_as_nbval_does():
-    assert Output("0.5001") == "0.5" and not Output("0.5001") != Output("0.5")
-    assert Output("5") != "6" and Output("x") != 5 and Output("x") is not None
-
-
 @pytest.mark.parametrize("a, b", OTHER)
 def test_differ(a, b):
     assert not agree(a, b) and not agree(b, a)
-
-
-def test_budget_of_a_notebook(monkeypatch, tmp_path):
-    monkeypatch.delenv("COURSE_MEASURE_AGAIN", raising=False)
-    path = tmp_path / "a.ipynb"
-    assert over_budget({"cpu": CPU_SECONDS - 1, "peak": MEBIBYTES - 1}, path) == ""
-    assert "CPU-seconds" in over_budget({"cpu": CPU_SECONDS + 1, "peak": 100}, path)
-    assert "memory" in over_budget({"cpu": 1, "peak": MEBIBYTES + 1}, path)
-
-
-def test_what_took_too_long_beside_others_is_written_down_to_be_run_alone(monkeypatch, tmp_path):
-    again, path = tmp_path / "again.txt", tmp_path / "a.ipynb"
-    monkeypatch.setenv("COURSE_MEASURE_AGAIN", str(again))
-    assert over_budget({"cpu": CPU_SECONDS - 1, "peak": 100}, path) == "" and not again.exists()
-    assert "memory" in over_budget({"cpu": CPU_SECONDS + 1, "peak": MEBIBYTES + 1}, path) and not again.exists()
-    assert "CPU-seconds" in over_budget({"cpu": 1.6 * CPU_SECONDS, "peak": 100}, path) and not again.exists()
-    assert over_budget({"cpu": CPU_SECONDS + 1, "peak": 100}, path) == "" and again.read_text("utf-8") == f"{path}\n"
-
-
-def test_make_runs_alone_what_is_written_down_and_puts_nothing_off_there():
-    lines = subprocess.run(["make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
-    beside, alone = (line for line in lines if "-m pytest" in line)
-    assert "COURSE_MEASURE_AGAIN=" in beside and " -n " in beside
-    assert "again.txt" in alone and "COURSE_MEASURE_AGAIN" not in alone and " -n " not in alone and "--nbval " in alone
 
 
 def notebook(path, *cells):
@@ -85,14 +53,15 @@ def notebook(path, *cells):
     nbformat.write(nbformat.v4.new_notebook(cells=made, metadata={"kernelspec": KERNELSPEC}), str(path))
 
 
-def run_nbval(*paths, plugins=("conftest", "tests.conftest")):
+def run_nbval(*paths):
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
-               *(word for name in plugins for word in ("-p", name)),
+               "-p", "conftest", "-p", "tests.conftest",
                "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "60", "-v", *map(str, paths)]
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.thorough
 def test_notebooks_are_compared_and_measured(tmp_path):
     """The whole chain: a close decimal passes, a wrong integer fails, cells stay in order, no network, the cost."""
     cells = [(f"x = {i} if {i} == 0 else x + 1\nprint(x, x + 0.12345)", f"{i} {i + 0.12346:.5f}\n") for i in range(8)]
@@ -104,12 +73,3 @@ def test_notebooks_are_compared_and_measured(tmp_path):
     notebook(tmp_path / "bad.ipynb", ("print(512)", "511\n"), ("print(-0.5)", "0.5\n"), (reach, ""))
     bad = run_nbval(tmp_path / "bad.ipynb")
     assert "3 failed" in bad.stdout and "without a network" in bad.stdout, bad.stdout
-
-
-def test_notebooks_alone_are_run_as_with_the_tests(tmp_path):
-    """Without tests/: the cells' order, one thread, numbers by number, addresses left out, the cost."""
-    cells = [(f"x = {i} if {i} == 0 else x + 1\nprint(x, x + 0.12345)", f"{i} {i + 0.12346:.5f}\n") for i in range(4)]
-    notebook(tmp_path / "alone.ipynb", *cells, ("import torch\nprint(torch.get_num_threads())", "1\n"),
-             ("print(object())", "<object object at 0x7f0000000000>\n"))
-    alone = run_nbval(tmp_path / "alone.ipynb", plugins=("conftest",))
-    assert "6 passed" in alone.stdout and "CPU-seconds" in alone.stdout, alone.stdout

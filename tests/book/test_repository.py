@@ -17,7 +17,7 @@ import yaml
 import course_lib
 from tests.conftest import ROOT
 from tests.support import browser
-from tools import colab, make_book, make_venv, setup_cell
+from tools import make_book, make_venv, setup_cell
 
 REPOSITORY = {"url": "https://git.example/org/course", "branch": "main"}
 
@@ -38,14 +38,6 @@ def tracked() -> list[str]:
 def test_style_and_spelling(tool):
     done = run(sys.executable, "-m", *tool)
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-def test_spelling_skips_base64_and_nothing_else(tmp_path):
-    misspelt = "t" + "eh"
-    (tmp_path / "a.txt").write_text("a " + misspelt * 30 + "\n")
-    (tmp_path / "b.txt").write_text(f"this is {misspelt} word\n")
-    done = run(sys.executable, "-m", "codespell_lib", "--toml", ROOT / "pyproject.toml", tmp_path)
-    assert f"b.txt:1: {misspelt}" in done.stdout and "a.txt" not in done.stdout
 
 
 def test_no_large_file_and_no_environment_is_tracked():
@@ -91,7 +83,6 @@ def test_requirements_are_exact_and_the_book_needs_no_torch():
     assert "torch==" in everything and "torch==" not in book and "-r requirements-book.txt" in everything
 
 
-@pytest.mark.slow
 def test_wheel_holds_the_library_and_its_data(tmp_path):
     """The wheel, not the editable install: js, css, weights and tables are in it, tests and tools are not."""
     source = tmp_path / "source"
@@ -108,12 +99,6 @@ def test_wheel_holds_the_library_and_its_data(tmp_path):
     assert wanted <= held, f"not in the wheel: {sorted(wanted - held)}"
     assert {name.split("/")[0] for name in held if ".dist-info/" not in name} == {"course_lib"}
     assert any(name.endswith(".js") for name in held) and any(name.endswith(".css") for name in held)
-
-
-def test_make_lists_its_verbs():
-    done = run("make")
-    for verb in ("book", "serve", "lab", "address", "test", "test-fast", "notebooks", "seeds", "bench", "reproduce", "clean", "lint", "colab", "binder"):
-        assert re.search(rf"^make {verb} +\S", done.stdout, re.M), verb
 
 
 def test_make_says_what_to_do_without_python():
@@ -200,17 +185,6 @@ def test_no_browser_is_a_failure_with_one_sentence(monkeypatch):
         browser.find(Playwright)
 
 
-def test_browser_is_the_named_one_then_the_systems_then_playwrights(monkeypatch, tmp_path):
-    monkeypatch.setenv("CHROMIUM", "mine")
-    monkeypatch.setattr(browser.shutil, "which", lambda name: f"/bin/{name}")
-    assert browser.find(Playwright) == "/bin/mine"
-    monkeypatch.delenv("CHROMIUM")
-    assert browser.find(Playwright) == "/bin/chromium"
-    monkeypatch.setattr(browser.shutil, "which", lambda name: None)
-    monkeypatch.setattr(Playwright.chromium, "executable_path", str(tmp_path))
-    assert browser.find(Playwright) == str(tmp_path)
-
-
 def execute(source, monkeypatch, installed: bool, on_colab: bool) -> list[str]:
     """Run the set-up cell as IPython would; returns what it asked pip for."""
     from IPython.core.interactiveshell import InteractiveShell
@@ -251,9 +225,3 @@ def test_setup_cell_without_an_address_says_what_to_upload_and_installs_it(monke
         (tmp_path / f"course_lib-{version}-py3-none-any.whl").write_bytes(b"")
     asked = execute(setup_cell.text({"url": ""}), monkeypatch, installed=False, on_colab=True)
     assert asked == ["install --quiet course_lib-0.2.0-py3-none-any.whl"]
-
-
-def test_what_an_install_changed_is_seen():
-    before = {"torch": "2.9", "numpy": "2.1", "tqdm": "4"}
-    assert colab.changes(before, {**before, "course-lib": "0.1"}) == []
-    assert colab.changes(before, {"torch": "2.13", "numpy": "2.1"}) == ["torch 2.9 -> 2.13", "tqdm 4 -> gone"]

@@ -1,20 +1,54 @@
 """The built site, read from its files: every fault is one line. Each check is tried on a page with that fault."""
 from __future__ import annotations
 
-import random
+import re
+import tomllib
+from html import unescape
 
 import pytest
+import yaml
 
-from tools.site_check import Site, sent
+from book._ext import course_book
+from tests.conftest import ROOT
+from tools import setup_cell
+from tools.site_check import Page, Site, weight
+
+LISTED = {number: c for number, c in tomllib.loads((ROOT / "book/chapters.toml").read_text("utf-8")).items() if "notebook" in c}
+CHAPTERS = [c["notebook"].replace(".ipynb", ".html") for _, c in sorted(LISTED.items())]
 
 
-def test_site_has_no_faults(site):
-    found = Site(site).problems()
+def written_pages() -> list[str]:
+    """The pages that the table of contents names, in its order."""
+    def files(node):
+        if isinstance(node, list):
+            return [file for part in node for file in files(part)]
+        own = [node[key] for key in ("root", "file") if key in node]
+        return own + [file for value in node.values() if isinstance(value, list) for file in files(value)]
+
+    return files(yaml.safe_load((ROOT / "_toc.yml").read_text("utf-8")))
+
+
+PAGES = [f"{name}.html" for name in written_pages()]
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return Site(site)
+
+
+def test_site_has_no_faults(pages):
+    found = pages.problems()
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.thorough
+def test_no_page_is_heavy(pages):
+    found = [f"{path.name} {fault}" for path, page in pages.pages.items() for fault in weight(page)]
     assert not found, "\n".join(found)
 
 
 def test_mathjax_is_part_of_the_site(site):
-    """Without it the book was built where no Node and no npm registry could be had, and asks a public server."""
+    """Without it the book was built where no Node and no npm registry could be reached, and asks a public server."""
     assert (site / "_static/vendor/mathjax/course-tex-chtml.js").exists(), \
         "MathJax is not part of the site: install Node (with npm), or let pip reach its index, and run make book again"
 
@@ -22,25 +56,71 @@ def test_mathjax_is_part_of_the_site(site):
 def test_nothing_strange_is_published(site):
     assert not list(site.rglob("*.pyc")) and not list(site.rglob(".venv*"))
     assert {path.name for path in site.iterdir()} <= {
-        "book", "exercises", "solutions", "_static", "_images", "_sources", "_modules", "_downloads", "_sphinx_design_static",
+        "book", "exercises", "solutions", "_static", "_images", "_sources", "_downloads", "_sphinx_design_static",
         "index.html", "genindex.html", "py-modindex.html", "search.html", "searchindex.js", "objects.inv",
         ".buildinfo", ".nojekyll", "sitemap.xml", "404.html"}
 
 
-def test_every_module_of_the_library_has_its_page(site):
-    """A module with public names that no API page shows is a gap."""
-    from tests.conftest import ROOT
+# --- chapters and their exercises, in order --------------------------------------------------------------------------
 
-    shown = "".join(page.read_text("utf-8") for page in (site / "book/api").glob("*.html"))
-    missing = []
-    for file in sorted((ROOT / "course_lib").rglob("*.py")):
-        module = ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        public = "\ndef " in file.read_text("utf-8") or "\nclass " in file.read_text("utf-8")
-        private = any(part.startswith("_") for part in module.split("."))
-        if public and not private and f'id="module-{module}"' not in shown:
-            missing.append(module)
-    assert not missing, f"no API page shows {', '.join(missing)}: add an automodule to book/api"
+def text(node) -> str:
+    return " ".join(unescape(node.text_content()).split())
 
+
+def leads(pages, name: str) -> list[tuple[str, str]]:
+    """Where the links to the page before and after lead, and what they say."""
+    tree = pages.pages[pages.root / name].tree
+    return [(link.get("href"), text(link)) for link in tree.xpath("//a[@class='left-prev' or @class='right-next']")]
+
+
+def test_titles_have_their_numbers(pages):
+    beginnings = {"book": "{} ", "exercises": "Exercises {}: ", "solutions": "Solutions {}: "}
+    for folder, beginning in beginnings.items():
+        for chapter in CHAPTERS:
+            tree = pages.pages[pages.root / folder / chapter].tree
+            expected = beginning.format(int(chapter[:2]))
+            assert text(tree.find(".//h1")).startswith(expected) and text(tree.find(".//title")).startswith(expected), chapter
+
+
+def test_a_chapter_leads_to_its_neighbours_and_its_exercises_and_these_to_their_solutions(pages):
+    for k, chapter in enumerate(CHAPTERS):
+        links = [link for link, _ in leads(pages, f"book/{chapter}")]
+        if 0 < k < len(CHAPTERS) - 1:
+            assert links == [CHAPTERS[k - 1], CHAPTERS[k + 1]]
+        practice = pages.pages[pages.root / "book" / chapter].tree.xpath("//nav[@class='course-practice']/a/@href")
+        assert practice == [f"../exercises/{chapter}"]
+        assert [link for link, _ in leads(pages, f"exercises/{chapter}")] == [f"../book/{chapter}", f"../solutions/{chapter}"]
+
+
+def test_the_side_bar_has_every_chapter_in_order(pages):
+    links = pages.pages[pages.root / "book/intro.html"].tree.xpath("//*[contains(@class, 'bd-sidebar-primary')]//li/a/@href")
+    assert [link for link in links if re.match(r"\d\d-", link)] == CHAPTERS
+
+
+def test_the_start_page_has_a_card_for_every_chapter(pages):
+    tree = pages.pages[pages.root / "book/intro.html"].tree
+    cards = tree.xpath("//ul[contains(@class, 'course-cards')]/li")
+    assert [card.xpath(".//a/@href") for card in cards] == [[chapter] for chapter in CHAPTERS]
+    assert all(len(card.xpath(".//img/@alt")[0]) > 40 for card in cards)
+    assert 100 < len(tree.xpath("//meta[@name='description']/@content")[0]) < 200
+
+
+def test_notebooks_can_be_downloaded_and_launched(pages, site):
+    """Launch buttons follow the repository's public address; without one there are none."""
+    for page in PAGES:
+        if not (notebook := (ROOT / page).with_suffix(".ipynb")).exists():
+            continue
+        links = pages.pages[site.resolve() / page].tree.xpath("//a/@href")
+        [download] = {link for link in links if link.endswith(".ipynb") and "_sources" in link}
+        assert (site / page).parent.joinpath(download).resolve().read_bytes() == notebook.read_bytes()
+        launched = [link for link in links if re.match("https://(colab.research.google.com|mybinder.org)/", link)]
+        if course_book.address(setup_cell.repository(ROOT).get("url") or "", ROOT):
+            assert len(launched) == 2 and all(notebook.name in link for link in launched)
+        else:
+            assert launched == []
+
+
+# --- the checks are tried --------------------------------------------------------------------------------------------
 
 GOOD = ('<article><h1 id="top-of-it">T</h1><p>Good, at $5.</p><a href="b.html#there">b</a>'
         '<img src="i.png" alt="A line"></article>')
@@ -57,7 +137,6 @@ PLANTED = {
     "raw: '$x_i$'": "<p>the value $x_i$ here</p>",
     "raw: '\\\\frac'": "<p>a \\frac{1}{2}</p>",
     "raw: '{ref}": "<p>see {ref}`there` and</p>",
-    "raw: '??'": "<p>see equation ?? there</p>",
     "without its stored state": '<script type="application/vnd.jupyter.widget-view+json">{"model_id": "abc"}</script>',
     "Sphinx wrote": '<span class="problematic">`x`</span>',
 }
@@ -82,20 +161,15 @@ def test_good_page_has_no_fault(small_site):
     assert Site(small_site).problems() == []
 
 
-@pytest.mark.parametrize("name", ["a.png", "a.js"])
-def test_a_heavy_page_is_found_and_text_counts_as_it_is_sent(small_site, name):
-    """Noise stays as it is when it is compressed, a repeated text does not."""
-    tag = f'<img src="{name}" alt="Noise">' if name.endswith("png") else f'<script src="{name}"></script>'
-    (small_site / "a.html").write_text(GOOD.replace("</article>", tag + "</article>"))
-    for data, found in ((random.Random(0).randbytes(1_500_000), 1), (b"x" * 1_500_000, int(name.endswith("png")))):
-        (small_site / name).write_bytes(data)
-        sent.cache_clear()
-        problems = Site(small_site).problems()
-        assert len(problems) == found and all("a.html: weighs 1,5" in each for each in problems), problems
-
-
 @pytest.mark.parametrize("fault", PLANTED)
 def test_planted_fault_is_found(small_site, fault):
     (small_site / "a.html").write_text(GOOD.replace("</article>", PLANTED[fault] + "</article>"))
     found = Site(small_site).problems()
     assert len(found) == 1 and found[0].startswith("a.html: ") and fault in found[0], found
+
+
+def test_a_heavy_page_is_found(small_site):
+    (small_site / "a.html").write_text(GOOD)
+    (small_site / "i.png").write_bytes(b"x" * 1_500_000)
+    [fault] = weight(Page(small_site / "a.html"))
+    assert fault.startswith("weighs 1,500,")

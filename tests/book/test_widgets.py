@@ -6,16 +6,12 @@ import json
 import pytest
 
 from tests.book.conftest import visitor
-from tests.book.figures import VIEW, undrawn, views
-from tests.book.test_behaviour import NOTEBOOKS
+from tests.book.figures import VIEW
 from tests.conftest import ROOT
 from tests.support.site_server import serve
 
+pytestmark = pytest.mark.thorough
 STATE = "application/vnd.jupyter.widget-state+json"
-
-
-def test_the_book_has_an_interactive_figure():
-    assert any(views(path) for path in NOTEBOOKS)
 
 
 COUNTER = """
@@ -84,13 +80,6 @@ def test_links_to_notebooks_become_links_to_pages(hosted):
 def test_other_views_say_what_they_need(hosted):
     for i in (3, 4):
         assert "needs a running kernel" in hosted.locator(f"#at-{i}").inner_text()
-
-
-def test_what_is_not_drawn_is_counted(hosted):
-    assert undrawn(hosted, 3) == []
-    assert undrawn(hosted, 4) == ["3 interactive figures are drawn; the notebook stores 4"]
-    hosted.evaluate("document.querySelector('#at-0 .afm-view').style = 'height: 9px; overflow: hidden; padding: 0; border: 0'")
-    assert undrawn(hosted, 3) == ["figure 1 is drawn 9 pixels high"]
 
 
 def test_a_figure_that_fails_says_so_and_stops_no_other(hosted):
