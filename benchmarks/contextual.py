@@ -377,5 +377,6 @@ def make_tuning() -> None:
     kept.done()
 
 
+STEPS = {"layers": make_layers, "tuning": make_tuning}
 if __name__ == "__main__":
-    steps.run("benchmarks.contextual", __doc__, {"layers": make_layers, "tuning": make_tuning})
+    steps.run("benchmarks.contextual", __doc__, STEPS)

@@ -9,13 +9,13 @@ The files lie with the figures, not with the weights that the hub names: no figu
 """
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks import steps
 from benchmarks.translators import parts
 from course_lib import hub
 from course_lib.data import REGISTRY, load_data
@@ -169,8 +169,6 @@ def alignment(folder: Path = FOLDER) -> None:
         hub.save(best[2], folder, name, about, dtype=torch.float16)
 
 
+STEPS = {"digits": digits, "letters": letters, "cells": cells, "alignment": alignment}
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("which", choices=["digits", "letters", "cells", "alignment"])
-    torch.set_num_threads(1)
-    {"digits": digits, "letters": letters, "cells": cells, "alignment": alignment}[parser.parse_args().which]()
+    steps.run("benchmarks.explorables", __doc__, STEPS)

@@ -246,5 +246,6 @@ def make_heads() -> None:
                  "their kinds.", {"name": "trec"})
 
 
+STEPS = {"few": make_few, "heads": make_heads}
 if __name__ == "__main__":
-    steps.run("benchmarks.few_labels", __doc__, {"few": make_few, "heads": make_heads})
+    steps.run("benchmarks.few_labels", __doc__, STEPS)

@@ -183,5 +183,6 @@ def make_forgetting() -> None:
     kept.done()
 
 
+STEPS = {"adaptation": make_adaptation, "forgetting": make_forgetting}
 if __name__ == "__main__":
-    steps.run("benchmarks.reading_on", __doc__, {"adaptation": make_adaptation, "forgetting": make_forgetting})
+    steps.run("benchmarks.reading_on", __doc__, STEPS)

@@ -204,5 +204,6 @@ def make_reviews() -> None:
     kept.done()
 
 
+STEPS = {"reviews": make_reviews}
 if __name__ == "__main__":
-    steps.run("benchmarks.reviews", __doc__, {"reviews": make_reviews})
+    steps.run("benchmarks.reviews", __doc__, STEPS)

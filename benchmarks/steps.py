@@ -1,4 +1,4 @@
-"""Scripts that measure in steps, each of which writes a record: their command line, and the record's form."""
+"""The command line of scripts that measure or train in steps, and the form of their records."""
 
 from __future__ import annotations
 

@@ -16,17 +16,17 @@ from course_lib.files import write_atomically
 RESULTS = Path(__file__).parent / "results"
 
 
-def write(record: dict[str, Any], folder: Path = RESULTS) -> Path:
-    """Store `record` as folder/NAME.json, whole or not at all."""
-    path = folder / f"{record['name']}.json"
+def write(record: dict[str, Any], folder: Path | None = None) -> Path:
+    """Store `record` as folder/NAME.json, whole or not at all; the folder is RESULTS unless given."""
+    path = (folder or RESULTS) / f"{record['name']}.json"
     text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(path, (text + "\n").encode())
     return path
 
 
-def read(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
-    """Every record in `folder`, by name."""
-    records = (json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json")))
+def read(folder: Path | None = None) -> dict[str, dict[str, Any]]:
+    """Every record in `folder`, RESULTS unless given, by name."""
+    records = (json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder or RESULTS).glob("*.json")))
     return {record["name"]: record for record in records}
 
 

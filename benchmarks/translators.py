@@ -9,7 +9,6 @@ and validation sentences do not occur in training, and all figures are of the ro
 """
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections import Counter
@@ -23,6 +22,7 @@ from einops import rearrange
 from jaxtyping import Float
 from torch import Tensor
 
+from benchmarks import steps
 from course_lib import hub
 from course_lib.data.toy_translation import (
     ADJECTIVES,
@@ -204,8 +204,6 @@ def heads(folder: Path = FOLDER) -> None:
     write_atomically(folder / MEASURED.name, (json.dumps(found) + "\n").encode())
 
 
+STEPS = {"train": train, "heads": heads}
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("which", choices=["train", "heads"])
-    torch.set_num_threads(1)
-    {"train": train, "heads": heads}[parser.parse_args().which]()
+    steps.run("benchmarks.translators", __doc__, STEPS)

@@ -3,7 +3,6 @@
     python -m benchmarks.using retrieval    every index, on all 1,190 questions; two minutes
     python -m benchmarks.using probing      layers of small BERTs and of their untrained twins; three minutes
     python -m benchmarks.using answers      a reader with no, a wrong, the retrieved, the true, a falsified passage; three minutes
-    python -m benchmarks.using judge        measure nothing: judge what is recorded by what is asked for now
 """
 from __future__ import annotations
 
@@ -12,16 +11,13 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from benchmarks import steps, store
+from benchmarks import steps
 from benchmarks.figures import standard_error
 from benchmarks.reproduce import word_texts
-from benchmarks.reproduce.record import judge
-from benchmarks.reproduce.run import Target
 from course_lib import hub
 from course_lib.data import toy_agreement
 from course_lib.data.readers import read_text
@@ -52,6 +48,7 @@ from course_lib.using.reader import shape_of, tokens_in
 from course_lib.words import count_words
 
 SEEDS = 3
+RANKS = (50, 100, 200)                                              # of LSA
 Question = tuple[str, int, list[str]]                                # the text, its passage, the answers
 
 
@@ -74,26 +71,8 @@ def xquad() -> tuple[list[str], list[int], list[Question]]:
     return passages, articles, questions
 
 
-ASKED = {"retrieval": {"TF-IDF, sublinear": Target(at_least=90.0), "BM25": Target(at_least=91.0), "LSA, 200": Target(at_least=88.0)},
-         "answers": {"the retrieved passage (TF-IDF)": Target(at_least=22.0, aim=30.0)}}
-
-
-def judged(name: str, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows, with a target those of which something is asked."""
-    asked = ASKED.get(name, {})
-    return [{**row, "target": judge(asked[row["model"]], row["test"]["mean"])} if row["model"] in asked else row for row in rows]
-
-
-def judge_again(results: Path = store.RESULTS) -> None:
-    """The stored records with their targets; nothing is measured."""
-    records = store.read(results)
-    for name in ASKED:
-        record = records[f"using-{name}"]
-        store.write({**record, "rows": judged(name, record["rows"])}, results)
-
-
 def record(name: str, unit: str, rows: list[dict[str, Any]], note: str) -> None:
-    steps.record("benchmarks.using", "using", f"using-{name}", unit, judged(name, rows), note,
+    steps.record("benchmarks.using", "using", f"using-{name}", unit, rows, note,
                  {"name": "toy_agreement" if name == "probing" else "xquad"})
 
 
@@ -181,9 +160,7 @@ def make_retrieval() -> None:
         "TF-IDF": (lambda seed: TfIdf(documents, sublinear=False), 1),
         "TF-IDF, sublinear": (lambda seed: TfIdf(documents), 1),
         "BM25": (lambda seed: BM25(documents), 1),
-        "LSA, 50": (lambda seed: Latent(documents, 50), 1),
-        "LSA, 100": (lambda seed: Latent(documents, 100), 1),
-        "LSA, 200": (lambda seed: Latent(documents, 200), 1),
+        **{f"LSA, {rank}": (lambda seed, rank=rank: Latent(documents, rank), 1) for rank in RANKS},
         "word vectors, averaged by idf": (lambda seed: averaged_vectors(documents), 1),
         "dual encoder, from chance, trained without labels": (lambda seed: trained(documents, without_labels, seed, "chance"), SEEDS),
         "dual encoder, from word vectors, trained without labels":
@@ -379,6 +356,6 @@ def _planted_score(index: TfIdf, question: list[str], planted: list[str]) -> tor
     return index.weighed(count_words([question], index.vocabulary)) @ index.weighed(count_words([planted], index.vocabulary)).T
 
 
+STEPS = {"retrieval": make_retrieval, "answers": make_answers, "probing": make_probing}
 if __name__ == "__main__":
-    steps.run("benchmarks.using", __doc__,
-              {"retrieval": make_retrieval, "answers": make_answers, "probing": make_probing, "judge": judge_again})
+    steps.run("benchmarks.using", __doc__, STEPS)

@@ -75,5 +75,6 @@ def make_peer() -> None:
                  {"name": "word_texts", "sources": given, "tried": tried, "rate": best, "ahead": gap, "words_a_second": told})
 
 
+STEPS = {"peer": make_peer}
 if __name__ == "__main__":
-    steps.run("benchmarks.word_peer", __doc__, {"peer": make_peer})
+    steps.run("benchmarks.word_peer", __doc__, STEPS)

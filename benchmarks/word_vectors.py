@@ -48,6 +48,7 @@ NAME, KEPT, WIDTH, MIN_COUNT = "english-words", 10_000, 100, 5
 SKIP_GRAM = {"epochs": 10, "window": 5, "negatives": 5, "batch_size": 16384, "lr": 0.005, "threshold": 0.0005}
 LABELS, DRAWS, PENALTIES = (50, 100, 300, 1000, None), 10, (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 SMALL = {"sentences": 8000, "width": 24, "window": 3}               # chapter 10's small world
+GLOVE = {"maximum": (100.0, 50.0, 10.0), "lr": (0.3, 0.2, 0.1, 0.05, 0.02), "updates": (25, 50, 100, 200, 400, 600)}
 SCALES = {"counts": 1 / 20, "frequencies": 20}                       # of the penalties: rows not of length 1
 NOTE = "Texts, licences and what was left out stand on the card of the vectors."
 
@@ -94,8 +95,9 @@ def worth(vectors: WordVectors) -> dict[str, float]:
     correlation, pairs = agreement(vectors, word_texts.scored("RG-65"))
     right, of = analogies_right(vectors, halves()[0])
     share = right / of
+    error = math.sqrt(share * (1 - share) / of) or 1.0
     return {"RG-65": round(correlation, 3), "pairs": pairs, "analogies right": right, "of": of,
-            "worth": round(correlation * math.sqrt(pairs - 1) + share / math.sqrt(share * (1 - share) / of), 2)}
+            "worth": round(correlation * math.sqrt(pairs - 1) + share / error, 2)}
 
 
 def measured(vectors: WordVectors) -> dict[str, dict[str, Any]]:
@@ -254,16 +256,16 @@ def make_topics() -> None:
 
 def settings_of_glove(table: Tensor, num_words: int, seed: int) -> Iterable[tuple[tuple[Any, ...], Tensor]]:
     """Largest count, rate, updates and which vectors are kept; the vectors."""
-    for maximum in (100.0, 50.0, 10.0):
-        for lr in (0.3, 0.2, 0.1, 0.05, 0.02):
+    for maximum in GLOVE["maximum"]:
+        for lr in GLOVE["lr"]:
             torch.manual_seed(seed)
             model, found = GloVe(num_words, SMALL["width"]), []
 
             def keep(number, _, model=model, found=found, common=(maximum, lr)):
-                if number in (25, 50, 100, 200, 400, 600):
+                if number in GLOVE["updates"]:
                     found.append(((*common, number, "w + w~"), model.vectors))
                     found.append(((*common, number, "w"), model.word.detach().clone()))
-            model.fit_counts(table, updates=600, lr=lr, maximum=maximum, after_update=keep)
+            model.fit_counts(table, updates=max(GLOVE["updates"]), lr=lr, maximum=maximum, after_update=keep)
             yield from found
 
 
@@ -308,6 +310,6 @@ def make_settings() -> None:
            {"name": "toy_company"})
 
 
+STEPS = {"vectors": make_vectors, "documents": make_documents, "topics": make_topics, "settings": make_settings}
 if __name__ == "__main__":
-    steps.run("benchmarks.word_vectors", __doc__,
-              {"vectors": make_vectors, "documents": make_documents, "topics": make_topics, "settings": make_settings})
+    steps.run("benchmarks.word_vectors", __doc__, STEPS)

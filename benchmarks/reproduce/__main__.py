@@ -3,8 +3,6 @@
     python -m benchmarks.reproduce                    what there is, and what is recorded of it
     python -m benchmarks.reproduce NAME [NAME ...]
     python -m benchmarks.reproduce --all
-    python -m benchmarks.reproduce --judge NAME       train nothing: judge the record by what is asked for now
-    python -m benchmarks.reproduce --row LABEL NAME   that row alone, after new choices were added to it (again for more rows)
 
 `sheets` is a name too: it renews the few real images that ship with the package.
 """
@@ -29,22 +27,15 @@ def main(arguments: list[str] | None = None) -> int:
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--all", action="store_true", help="every run, and the sheets")
-    parser.add_argument("--judge", action="store_true", help="train nothing: judge what is recorded by what is asked for now")
-    parser.add_argument("--row", action="append", default=[], metavar="LABEL", help="renew this row alone of the one NAME")
     parser.add_argument("--device", help="where to train: a GPU if there is one")
     parser.add_argument("--threads", type=int, help="threads of the processor")
     parser.add_argument("--results", type=Path, default=store.RESULTS, help="folder for the records")
     parser.add_argument("--weights", type=Path, default=hub.WEIGHTS, help="folder for the trained weights")
     chosen = parser.parse_args(arguments)
     names = [*RUNS, "sheets"] if chosen.all else chosen.names
-    unknown = [name for name in names if name not in RUNS and (name != "sheets" or chosen.judge)]
+    unknown = [name for name in names if name not in RUNS and name != "sheets"]
     if unknown:
         parser.error(f"no run is called {', '.join(unknown)}; there are: {', '.join([*RUNS, 'sheets'])}")
-    if chosen.row and (len(names) != 1 or names == ["sheets"] or chosen.judge or chosen.all):
-        parser.error(f"--row is given with {', '.join(names) or 'no run'}; expected the name of one run, to be trained")
-    absent = [label for label in chosen.row if label not in [row.label for row in RUNS[names[0]].rows]]
-    if absent:
-        parser.error(f"{names[0]} has no row {absent[0]!r}; there are: {', '.join(repr(row.label) for row in RUNS[names[0]].rows)}")
     if not names:
         print(listing(chosen.results))
         return 0
@@ -52,13 +43,11 @@ def main(arguments: list[str] | None = None) -> int:
         torch.set_num_threads(chosen.threads)
     for name in names:
         try:
-            if chosen.judge:
-                record.judge_again(RUNS[name], chosen.results)
-            elif name == "sheets":
+            if name == "sheets":
                 sheets.make()
             else:
-                record.reproduce(RUNS[name], chosen.results, chosen.weights, device=chosen.device, only=chosen.row)
-        except (DataError, record.CannotRenew) as error:
+                record.reproduce(RUNS[name], chosen.results, chosen.weights, device=chosen.device)
+        except DataError as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1
     print("Then: python tools/results_page.py --readme; python tools/ladder.py")

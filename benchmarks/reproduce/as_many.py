@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -11,8 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, over
 from course_lib.data import Splits
 from course_lib.recurrent import Recurrent
 
@@ -27,22 +25,13 @@ INFO = {
 }
 
 
-class Parts(NamedTuple):
-    """The numbers of a of each part's words."""
-
-    train: list[int]
-    valid: list[int]
-    test: list[int]
-    info: dict[str, Any]
-
-
 def draw() -> Splits:
     """All words of each part: nothing is drawn."""
     return Splits("as_many", *(["a" * n + "b" * n for n in part] for part in (SEEN, VALID, TEST)), info=INFO)
 
 
 def as_numbers(splits: Splits) -> Parts:
-    """Words as what they count."""
+    """The numbers of a of each part's words."""
     return Parts(*([len(word) // 2 for word in part] for part in (splits.train, splits.valid, splits.test)), splits.info)
 
 
@@ -85,11 +74,11 @@ class Bigram(nn.Module):
 
 def by_rule(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """The pairs of neighbours in the training words, counted."""
-    began, model = time.perf_counter(), row.model(**row.arguments)
+    model = row.model(**row.arguments)
     for n in job.splits.train:
         (word,) = words([n])
         model.times.index_put_((word[:-1], word[1:]), torch.ones(()), accumulate=True)
-    return Trained(Repeats([model]), time.perf_counter() - began)
+    return Trained(Repeats([model]))
 
 
 def by_updates(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -97,7 +86,7 @@ def by_updates(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
 
     The loss is that of a language model: every letter is predicted, and the sign at the end.
     """
-    began, models, read = time.perf_counter(), Repeats(), words(job.splits.train)
+    models, read = Repeats(), words(job.splits.train)
     told = read[:, 1:].clone()
     told[:, 1:][(read[:, 1:-1] == END)] = -100                       # behind the end
     for seed in range(settings["seeds"]):
@@ -112,7 +101,7 @@ def by_updates(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
             nn.utils.clip_grad_norm_(model.parameters(), settings["clip"])
             optimizer.step()
         models.append(model)
-    return Trained(models, time.perf_counter() - began)
+    return Trained(models)
 
 
 @torch.no_grad()

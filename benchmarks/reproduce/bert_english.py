@@ -15,8 +15,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from benchmarks.reproduce import elmo, english
 from benchmarks.reproduce.pretraining import MASK, SPECIAL, HiddenWords
-from benchmarks.reproduce.recipes import Job, Trained
-from benchmarks.reproduce.run import Row, Run
+from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained
 from benchmarks.reproduce.text import by_ngram
 from course_lib.autoregressive import evaluating
 from course_lib.counting import NGram
@@ -34,12 +33,12 @@ DEVIATION = 0.06                                                     # of the fi
 WATCHED = 200                                                        # rows of the validation set, read every so often
 
 
-def packed(splits: Splits) -> elmo.Parts:
+def packed(splits: Splits) -> Parts:
     """Sentences one after the other, [SEP] between two, cut into rows; [CLS] stands before each row."""
     parts = elmo.in_rows(splits, LENGTH - 1)
     cls = parts.info["tokenizer"]["symbols"].index("[CLS]")
     rows = (F.pad(part, (1, 0), value=cls) for part in parts[:3])
-    return elmo.Parts(*rows, parts.info)
+    return Parts(*rows, parts.info)
 
 
 # --- the models, and how they start ----------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from benchmarks.reproduce.pixels import by_seeds, nats_over_seeds
-from benchmarks.reproduce.recipes import Job, Repeats, Trained, of_other_rows
-from benchmarks.reproduce.run import Row, Run
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained
 from course_lib import data
 from course_lib.conditional import Categorical
 from course_lib.data import REGISTRY, Splits
@@ -71,7 +70,6 @@ class Asked(Repeats):
         self.images, self.reference = images, reference
 
 
-@of_other_rows
 def by_asking(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Nothing is trained: the models of the first row, asked about other images."""
     return Trained(Asked(job.models[CLOTHES], strangers(settings["images"]), job.splits.valid), 0.0)

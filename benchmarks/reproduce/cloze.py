@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import statistics
-import time
 from collections.abc import Iterator
 from functools import cache, cached_property, partial
 from itertools import groupby
@@ -19,8 +18,7 @@ from benchmarks.reproduce import english
 from benchmarks.reproduce.cloze_networks import ByTwoRNNs, ByWindow, by_seeds
 from benchmarks.reproduce.elmo import PIECES, WEIGHTS, in_rows
 from benchmarks.reproduce.pretraining import letters
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, over
 from course_lib import data, hub
 from course_lib.counting import NGram
 from course_lib.counting.ngram import State
@@ -50,13 +48,6 @@ class Passage(NamedTuple):
     sentences: list[Int[Tensor, "..."]]
     gaps: list[tuple[int, int]]                                      # of words that are one piece
     asked: int                                                       # how many gaps there are
-
-
-class Parts(NamedTuple):
-    train: Int[Tensor, "N T"]
-    valid: list[Passage]
-    test: list[Passage]
-    info: dict[str, Any]
 
 
 # --- the texts -------------------------------------------------------------------------------------------------------
@@ -89,7 +80,8 @@ def draw() -> Splits:
 
 
 def parts_of(splits: Splits) -> Parts:
-    rows = in_rows(Splits(splits.name, splits.train, splits.valid[:100], splits.valid[:100], splits.info))
+    """Rows of pieces (N, T) to train on, passages to choose by and to fill."""
+    rows = in_rows(Splits(splits.name, splits.train, splits.valid[:100], splits.valid[:100], info=splits.info))
     tokenizer = WordPieceTokenizer.from_config(rows.info["tokenizer"])
     test = [passage for name, pairs in groupby(splits.test, key=lambda pair: pair[0])
             for passage in passages_of(name, [text for _, text in pairs], tokenizer)]
@@ -170,9 +162,8 @@ class ByELMo(nn.Module):
 
 
 def by_counting(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
-    began = time.perf_counter()
     model = row.model(**row.arguments).fit_counts(job.splits.train)
-    return Trained(model, time.perf_counter() - began)
+    return Trained(model)
 
 
 def by_loading(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:

@@ -10,8 +10,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from benchmarks.reproduce.elmo import PIECES
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row
+from benchmarks.reproduce.run import Job, Repeats, Row, Trained
 from course_lib.training import fit
 from course_lib.words import BiRNNCloze, WindowCloze
 

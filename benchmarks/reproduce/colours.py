@@ -12,8 +12,8 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from benchmarks.reproduce.pixels import by_seeds, nats_over_seeds
-from benchmarks.reproduce.recipes import Job, Repeats, Trained, by_counting, nats, of_other_rows
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.recipes import by_counting
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, nats, over
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture
 from course_lib.pixels import ImageModel, MaskedConv2d, PixelCNN
@@ -90,7 +90,6 @@ def network(sees: str, colors: str = "masks", **size) -> ImageModel:
     return blinded(PixelCNN((3, SIDE, SIDE), conditional=family, colors=colors, **size), sees)
 
 
-@of_other_rows
 def by_first_seed(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Nothing is trained: the first of the models of the row that `settings["of"]` names."""
     return Trained(copy.deepcopy(job.models[settings["of"]][0]), 0.0)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import time
 from functools import cache
 from typing import Any, Callable, NamedTuple
 
@@ -16,8 +15,7 @@ from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce.pretraining import per_cent_right
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained
 from course_lib.data import Splits
 from course_lib.data.toy_stories import SUBJECTS, stories
 from course_lib.tokenizers import pad
@@ -288,7 +286,7 @@ class Classifier(nn.Module):
 
 def by_objective(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Pre-trained by the objective, then all of it trained on a few labelled sentences; both anew for each seed."""
-    began, models = time.perf_counter(), Repeats()
+    models = Repeats()
     for seed in range(settings["seeds"]):
         encoder = pretrained(settings["objective"], settings["lr"], seed, job.splits.train)
         torch.manual_seed(2000 + seed)
@@ -296,7 +294,7 @@ def by_objective(job: Job, row: Row, settings: dict[str, Any], name: str) -> Tra
         train_by(model, lambda rows, _: F.cross_entropy(model(few.tokens[rows], few.real[rows]), few.subject[rows]),
                  settings["labels"], settings["steps"], 2e-3, seed, 16)
         models.append(model)
-    return Trained(models, time.perf_counter() - began)
+    return Trained(models)
 
 
 class Counted(nn.Module):
@@ -323,9 +321,8 @@ class Counted(nn.Module):
 
 
 def by_counting_words(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
-    began = time.perf_counter()
     models = Repeats(Counted(labelled(settings["labels"], seed), settings["C"]) for seed in range(settings["seeds"]))
-    return Trained(models, time.perf_counter() - began)
+    return Trained(models)
 
 
 @torch.no_grad()

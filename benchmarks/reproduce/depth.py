@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, Callable
 
 import torch
@@ -12,8 +11,7 @@ from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce.agreement import as_tokens, draw, nats_a_text
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
 from course_lib.data import toy_agreement
 from course_lib.transformer import LayerNorm, Residual, SinusoidalPositions, TransformerBlock
 
@@ -53,7 +51,7 @@ def by_updates(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
 
     `curve` has for each seed the mean loss of every WATCHED updates, in nats a word.
     """
-    (tokens, real), began, models, curve = job.splits.train, time.perf_counter(), Repeats(), []
+    (tokens, real), models, curve = job.splits.train, Repeats(), []
     for seed in range(settings["seeds"]):
         torch.manual_seed(seed)
         model, g, losses = row.model(**row.arguments), torch.Generator().manual_seed(100 + seed), []
@@ -71,7 +69,7 @@ def by_updates(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
             losses.append(loss.item())
         models.append(model)
         curve.append([round(value, 3) for value in torch.tensor(losses).view(-1, WATCHED).mean(dim=1).tolist()])
-    return Trained(models, time.perf_counter() - began, curve=curve)
+    return Trained(models, curve=curve)
 
 
 def nats_of_seeds(models: Repeats, part: tuple[Tensor, Tensor]) -> dict[str, Any]:

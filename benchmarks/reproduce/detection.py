@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from jaxtyping import Int
 from torch import Tensor, nn
 
 from benchmarks.reproduce.density import DIGITS
-from benchmarks.reproduce.recipes import Job, Trained, of_other_rows
-from benchmarks.reproduce.run import Row, Run
+from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained
 from course_lib import hub
 from course_lib.conditional import Categorical
 from course_lib.data import Splits
@@ -19,15 +17,6 @@ from course_lib.training import fit
 
 GREY, LEVELS, SHAPE = {**DIGITS, "grey": True}, 17, (8, 8)
 DENSITY = "gated-pixelcnn-grey-digits"
-
-
-class Parts(NamedTuple):
-    """Images and their classes."""
-
-    train: tuple[Int[Tensor, "N n"], Int[Tensor, "..."]]
-    valid: tuple[Int[Tensor, "N n"], Int[Tensor, "..."]]
-    test: tuple[Int[Tensor, "N n"], Int[Tensor, "..."]]
-    info: dict[str, Any]
 
 
 def with_classes(splits: Splits) -> Parts:
@@ -107,7 +96,6 @@ class Attacked(nn.Module):
         return found
 
 
-@of_other_rows
 def by_attacking(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Nothing is trained: the classifier of this run and the density that ships."""
     density = hub.load(DENSITY, job.device)

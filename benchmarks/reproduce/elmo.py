@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,8 +12,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from benchmarks.reproduce import english
-from benchmarks.reproduce.recipes import Job, Trained
-from benchmarks.reproduce.run import Row, Run
+from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained
 from benchmarks.reproduce.text import by_ngram
 from course_lib.counting import NGram
 from course_lib.data import Splits
@@ -23,15 +22,6 @@ from course_lib.words import BiLM
 
 PIECES, LENGTH = 4000, 40                                            # symbols; pieces of a row
 WEIGHTS = "elmo-english"
-
-
-class Parts(NamedTuple):
-    """Rows of word pieces: each part is one stream of sentences, an edge between two, cut into rows."""
-
-    train: Int[Tensor, "N T"]
-    valid: Int[Tensor, "N T"]
-    test: Int[Tensor, "N T"]
-    info: dict[str, Any]
 
 
 def in_rows(splits: Splits, length: int = LENGTH) -> Parts:

@@ -30,8 +30,7 @@ from benchmarks.reproduce.bert_tags import (
 )
 from benchmarks.reproduce.english import Tagged
 from benchmarks.reproduce.pretraining import drawn
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
 from course_lib import hub
 from course_lib.tokenizers.batching import pad
 from course_lib.training import fit

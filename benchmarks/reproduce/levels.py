@@ -14,8 +14,7 @@ from torch import Tensor, nn
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce.detection import GREY
 from benchmarks.reproduce.pixels import by_seeds, nats_over_seeds
-from benchmarks.reproduce.recipes import Job, Repeats, Trained, of_other_rows
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.data import Splits
 from course_lib.density import NADE
@@ -63,10 +62,9 @@ def draw() -> Splits:
     green = torch.from_numpy(load_sample_image("flower.jpg").copy())[:424, :, 1]
     patches = green.unfold(0, SIDE, SIDE).unfold(1, SIDE, SIDE).reshape(-1, SIDE * SIDE)
     patches = patches[torch.randperm(len(patches), generator=torch.Generator().manual_seed(0))]
-    return Splits("flower_patches", patches[:TRAINED], patches[2000:3000], patches[3000:4000], info=INFO)
+    return Splits("flower_patches", patches[:TRAINED], patches[2000:2000 + HELD_OUT], patches[3000:3000 + HELD_OUT], info=INFO)
 
 
-@of_other_rows
 def by_more_draws(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Nothing is trained: the densities of the row DENSITY, which are measured with more draws."""
     return Trained(job.models[DENSITY], 0.0)

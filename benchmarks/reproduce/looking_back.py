@@ -12,9 +12,8 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from benchmarks.reproduce.language import WINDOW, consecutive
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run, over
-from benchmarks.reproduce.text import Parts, numbered
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, over
+from benchmarks.reproduce.text import numbered
 from course_lib.data import Splits
 from course_lib.recurrent import AttentiveLM, RecurrentLM
 from course_lib.training import evaluate

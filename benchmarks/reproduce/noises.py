@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
 from typing import Any, Callable
 
@@ -11,8 +10,7 @@ from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
 from benchmarks.reproduce.denoising import END, INFO, MASK, PAD, SEP, coded, draw, pair_model, train_by
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained
 from course_lib.data import Splits
 from course_lib.data.toy_stories import stories
 from course_lib.decoding import greedy
@@ -65,9 +63,8 @@ def restoring(seed: int, updates: int) -> Transformer:
 
 
 def by_restoring(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
-    began = time.perf_counter()
     models = Repeats(Restorer(restoring(seed, settings["updates"]), settings["noise"]) for seed in range(settings["seeds"]))
-    return Trained(models, time.perf_counter() - began)
+    return Trained(models)
 
 
 @torch.no_grad()

@@ -2,64 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from course_lib.counting import NGram
-from course_lib.counting.packing import unpack
-from course_lib.data import Splits
-from course_lib.density import MADE, Mixture, Tabular
-from course_lib.density.made import MaskedLinear
-from course_lib.pixels import ImageModel, MaskedConv2d
-from course_lib.training import evaluate, fit
-
-if TYPE_CHECKING:
-    from benchmarks.reproduce.run import Row
-    from benchmarks.reproduce.text import Parts
-
-
-@dataclass
-class Trained:
-    """A model, the epochs it took (None where there are none), the best of them, and the seconds.
-
-    curve  where it was watched: what it had read, and a figure on the validation set; of several seeds a list each
-    """
-
-    model: nn.Module
-    seconds: float
-    epochs: int | None = None
-    best_epoch: int | None = None
-    curve: list | None = None
-
-
-class Repeats(nn.ModuleList):
-    """One model trained from several seeds."""
-
-
-@dataclass
-class Job:
-    """What the rows of a run share: the data, the seed, the device, a folder for checkpoints, the models so far."""
-
-    splits: Splits | Parts                                           # as the run prepared them
-    seed: int
-    device: torch.device
-    checkpoints: Path
-    resumed: bool = False                                            # a killed run left some of its work there
-    models: dict[str, nn.Module] = field(default_factory=dict)
-    counted: set[Path] = field(default_factory=set)                  # checkpoints whose seconds are in the record
-
-
-def of_other_rows(recipe: Callable) -> Callable:
-    """Marks a recipe that reads the models of other rows: its run is carried out as a whole."""
-    recipe.of_other_rows = True
-    return recipe
+from benchmarks.reproduce.run import Job, Row, Trained
+from course_lib.density import Mixture, Tabular
+from course_lib.training import fit
 
 
 def by_gradient(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -77,30 +28,21 @@ def by_gradient(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trai
 
 def by_counting(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Maximum likelihood by counting, with the smoothing of the settings."""
-    began = time.perf_counter()
     model = row.model(**row.arguments).double()
     model.fit_counts(job.splits.train, **settings)
-    return Trained(model.to(job.device), time.perf_counter() - began)
+    return Trained(model.to(job.device))
 
 
 def by_tree(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Tables over the best tree: each variable keeps one parent (Chow and Liu, 1968)."""
-    began = time.perf_counter()
     order, parents = best_tree(job.splits.train.double())
     model = Tabular(len(order), parents, order).double().fit_counts(job.splits.train, **settings)
-    return Trained(model.to(job.device), time.perf_counter() - began)
+    return Trained(model.to(job.device))
 
 
-@of_other_rows
 def by_mixing(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """The mixture of the rows that `settings["of"]` names, with equal weights; nothing is trained."""
     return Trained(Mixture([job.models[label] for label in settings["of"]]), 0.0)
-
-
-def nats(model: nn.Module, part: Tensor) -> dict[str, float]:
-    """Negative log-likelihood a row: its mean, the standard error of the mean, the rows it was taken over."""
-    mean, error = evaluate(model, part, batch_size=100)              # of pixels, 500 take twice as long: out of the cache
-    return {"mean": round(mean, 4), "standard_error": round(error, 4), "over": len(part)}
 
 
 def best_tree(x: Float[Tensor, "N n"]) -> tuple[list[int], list[list[int]]]:
@@ -123,21 +65,3 @@ def best_tree(x: Float[Tensor, "N n"]) -> tuple[list[int], list[list[int]]]:
         order.append(child)
         parents[child] = [parent]
     return order, parents
-
-
-def free_parameters(model: nn.Module) -> int:
-    """Numbers that the data may set: of an FVSBN the weights below the diagonal, of a MADE those that no mask hides, of
-    an n-gram its counts. What the parts of a mixture share counts once, and so does a model that is repeated."""
-    if isinstance(model, Repeats):
-        return free_parameters(model[0])
-    if isinstance(model, NGram):
-        return len(unpack(model.packed)[1])
-    if isinstance(model, Mixture):
-        shared = len({id(p) for p in model.parameters()}) < sum(len(list(part.parameters())) for part in model.models)
-        return free_parameters(model.models[0]) if shared else sum(free_parameters(part) for part in model.models)
-    if isinstance(model, (MADE, ImageModel)):
-        hidden = sum(int((m.mask == 0).sum()) for m in model.modules() if isinstance(m, (MaskedLinear, MaskedConv2d)))
-        return sum(p.numel() for p in model.parameters()) - hidden
-    if hasattr(model, "earlier"):
-        return int(model.earlier.sum()) + model.bias.numel()
-    return sum(p.numel() for p in model.parameters())

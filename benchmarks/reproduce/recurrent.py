@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
-from jaxtyping import Int
 from torch import Tensor
 
 from benchmarks.reproduce.language import WINDOW, consecutive
-from benchmarks.reproduce.recipes import Job, Trained
-from benchmarks.reproduce.run import Row, Run, Target
+from benchmarks.reproduce.run import Job, Parts, Row, Run, Trained
 from benchmarks.reproduce.text import BLOCK, numbered
 from course_lib.data import Splits
 from course_lib.recurrent import Carried, RecurrentLM, nats_of_text, streams
@@ -20,19 +18,10 @@ from course_lib.training import evaluate, fit
 WARM_UP = 1000                                                       # characters read before the first that is scored
 
 
-class Text(NamedTuple):
-    """A text as numbers, whole: train (T,); valid and test (T,), each with the characters before it."""
-
-    train: Int[Tensor, "T"]
-    valid: tuple[Int[Tensor, "T"], Int[Tensor, "S"]]
-    test: tuple[Int[Tensor, "T"], Int[Tensor, "S"]]
-    info: dict[str, Any]
-
-
-def whole(splits: Splits) -> Text:
-    """Characters as numbers, those of all three parts."""
+def whole(splits: Splits) -> Parts:
+    """Characters as numbers, those of all three parts: train (T,); valid and test (T,), each with the characters before it."""
     train, valid, test, info = numbered(splits)
-    return Text(train, (valid, train[-WARM_UP:]), (test, valid[-WARM_UP:]), info)
+    return Parts(train, (valid, train[-WARM_UP:]), (test, valid[-WARM_UP:]), info)
 
 
 def by_streams(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
@@ -70,7 +59,7 @@ def character_run(cell: str, label: str, epochs: int, **more: Any) -> Run:
     name = f"{cell}-tiny-shakespeare"
     return Run(name, "tiny_shakespeare", (
         Row(label, RecurrentLM, by_streams, {**SIZE, "cell": cell, **more}, {**SETTINGS, "epochs": epochs},
-            measure=nats_carried, target=Target(1.65, aim=1.55), weights=name),
+            measure=nats_carried, weights=name),
     ), prepare=whole, unit="nats a character", note=NOTE)
 
 

@@ -4,28 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
+from torch import Tensor, nn
 
-from benchmarks.reproduce import recipes
 from course_lib.data import Splits
+from course_lib.training import evaluate
 
 
-@dataclass(frozen=True)
-class Target:
-    """Test figures: `at_most`, or where more is better `at_least`, is to be reached; `aim` would be better still."""
+class Parts(NamedTuple):
+    """The parts of a set in the form that the recipes of a run read, and the set's info."""
 
-    at_most: float | None = None
-    aim: float | None = None
-    at_least: float | None = None
+    train: Any
+    valid: Any
+    test: Any
+    info: dict[str, Any]
 
-    def __post_init__(self):
-        if (self.at_most is None) == (self.at_least is None):
-            raise ValueError(f"at_most is {self.at_most} and at_least {self.at_least}; expected one of the two")
 
-    def met(self, mean: float) -> bool:
-        return mean <= self.at_most if self.at_least is None else mean >= self.at_least
+@dataclass
+class Trained:
+    """A model, the seconds (None: those of the recipe's call), the epochs it took (None where there are none), the best of them.
+
+    curve  where it was watched: what it had read, and a figure on the validation set; of several seeds a list each
+    """
+
+    model: nn.Module
+    seconds: float | None = None
+    epochs: int | None = None
+    best_epoch: int | None = None
+    curve: list | None = None
+
+
+class Repeats(nn.ModuleList):
+    """One model trained from several seeds."""
+
+
+@dataclass
+class Job:
+    """What the rows of a run share: the data, the seed, the device, a folder for checkpoints, the models so far."""
+
+    splits: Any                                                      # as the run prepared them
+    seed: int
+    device: torch.device
+    checkpoints: Path
+    resumed: bool = False                                            # a killed run left some of its work there
+    models: dict[str, nn.Module] = field(default_factory=dict)
+    counted: set[Path] = field(default_factory=set)                  # checkpoints whose seconds are in the record
+
+
+def nats(model: nn.Module, part: Tensor) -> dict[str, float]:
+    """Negative log-likelihood a row: its mean, the standard error of the mean, the rows it was taken over."""
+    mean, error = evaluate(model, part, batch_size=100)              # of pixels, 500 take twice as long: out of the cache
+    return {"mean": round(mean, 4), "standard_error": round(error, 4), "over": len(part)}
 
 
 @dataclass(frozen=True)
@@ -44,12 +76,11 @@ class Row:
 
     label: str
     model: Callable[..., torch.nn.Module]
-    recipe: Callable[..., recipes.Trained]
+    recipe: Callable[..., Trained]
     arguments: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     candidates: tuple[dict[str, Any], ...] = ({},)
-    measure: Callable[..., dict[str, float]] = recipes.nats
-    target: Target | None = None
+    measure: Callable[..., dict[str, float]] = nats
     weights: str | None = None
     final: dict[str, Any] = field(default_factory=dict)
     choose: Callable[..., dict[str, float]] | None = None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -12,8 +11,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, over
 from course_lib.data import Splits
 from course_lib.data.toy_translation import draw_pairs, to_ids, translate, vocabularies
 from course_lib.training import fit
@@ -29,13 +27,6 @@ INFO = {"protocol": "Sentences drawn independently from a grammar, with their tr
 class Sentences(NamedTuple):
     source: Int[Tensor, "N S"]
     target: Int[Tensor, "N T"]
-
-
-class Parts(NamedTuple):
-    train: Sentences
-    valid: Sentences
-    test: Sentences
-    info: dict[str, Any]
 
 
 @cache
@@ -64,14 +55,14 @@ def translator(**settings: Any) -> Transformer:
 
 def by_epochs(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """A translator a seed, each on pairs of its own. With a warm-up the rate falls after it, as the paper's; without, it stays."""
-    settings, models, began = dict(settings), Repeats(), time.perf_counter()
+    settings, models = dict(settings), Repeats()
     schedule = "inverse_sqrt" if settings["warmup"] else "constant"
     for seed in range(settings.pop("seeds")):
         torch.manual_seed(seed)
         model, few = row.model(**row.arguments), slice(PAIRS * seed, PAIRS * (seed + 1))
         fit(model, tuple(side[few] for side in job.splits.train), schedule=schedule, seed=seed, progress=False, **settings)
         models.append(model.eval())
-    return Trained(models, time.perf_counter() - began)
+    return Trained(models)
 
 
 @torch.no_grad()
@@ -92,8 +83,7 @@ class Often(nn.Module):
 
 
 def by_counting(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
-    began = time.perf_counter()
-    return Trained(Often(job.splits.train), time.perf_counter() - began)
+    return Trained(Often(job.splits.train))
 
 
 def nats_counted(model: Often, part: Sentences) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from functools import cache
 from typing import Any, NamedTuple
@@ -15,8 +14,7 @@ from benchmarks.figures import of_seeds
 from benchmarks.reproduce import english
 from benchmarks.reproduce.english import Tagged
 from benchmarks.reproduce.pretraining import drawn, per_cent_right
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained, over
 from course_lib.data import Splits
 from course_lib.words import MultiTask, windows_of, with_another_middle
 
@@ -95,7 +93,7 @@ def network(tasks: tuple[str, ...], sizes: dict[str, int], dropout: float = 0.3)
 def by_sharing(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """A network a seed: each update takes 128 words of each task. The tagged sentences are drawn by the seed; relations are those
     of 2,000 others, and the language model reads all training sentences without their labels."""
-    began, models, train, sizes = time.perf_counter(), Repeats(), job.splits.train, job.splits.sizes
+    models, train, sizes = Repeats(), job.splits.train, job.splits.sizes
     sentences = int(train.sentence.max()) + 1
     for seed in range(settings["seeds"]):
         torch.manual_seed(1000 + seed)
@@ -121,7 +119,7 @@ def by_sharing(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
             model.loss(batches).backward()
             optimizer.step()
         models.append(model)
-    return Trained(models, time.perf_counter() - began)
+    return Trained(models)
 
 
 class Commonest(nn.Module):
@@ -137,7 +135,7 @@ class Commonest(nn.Module):
 
 
 def by_counting_tags(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
-    began, models, train = time.perf_counter(), Repeats(), job.splits.train
+    models, train = Repeats(), job.splits.train
     sentences = int(train.sentence.max()) + 1
     for seed in range(settings["seeds"]):
         own = torch.isin(train.sentence, drawn(sentences, sentences, 2000 + seed)[:settings["labels"]])
@@ -145,7 +143,7 @@ def by_counting_tags(job: Job, row: Row, settings: dict[str, Any], name: str) ->
         model.counts.index_put_((train.windows[own, RADIUS, 0], train.tags[own]), torch.ones(()), accumulate=True)
         model.counts[0] = 0                                          # words that are known to nobody share a number
         models.append(model)
-    return Trained(models, time.perf_counter() - began)
+    return Trained(models)
 
 
 @torch.no_grad()

@@ -3,36 +3,23 @@
 from __future__ import annotations
 
 import math
-import time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
 
-from benchmarks.reproduce.recipes import Job, Trained
+from benchmarks.reproduce.run import Job, Parts, Row, Trained
 from course_lib.data import Splits
 from course_lib.tokenizers import CharTokenizer
 from course_lib.training import evaluate
-
-if TYPE_CHECKING:
-    from benchmarks.reproduce.run import Row
 
 PROMPT = 6                                                           # characters before a block: what the longest window reads
 BLOCK = 110                                                          # valid and test have 507 blocks, nothing left over
 
 
-class Parts(NamedTuple):
-    """A text as numbers: train a row of symbols (T,), valid and test blocks, each with what stands before it."""
-
-    train: Int[Tensor, "T"]
-    valid: tuple[Int[Tensor, "N L"], Int[Tensor, "N P"]]
-    test: tuple[Int[Tensor, "N L"], Int[Tensor, "N P"]]
-    info: dict[str, Any]
-
-
 def characters(splits: Splits) -> Parts:
-    """Characters as numbers, those of all three parts.
+    """Characters as numbers, those of all three parts: train (T,); valid and test blocks, each with what stands before it.
 
     Every character of valid and test is scored once, given the characters before it, those of the part before included.
     """
@@ -58,12 +45,11 @@ def blocks(before: Int[Tensor, "S"], text: Int[Tensor, "T"], block: int = BLOCK,
 
 def by_ngram(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """Counts of the training text; the weights of interpolation, where there are any, from the validation text."""
-    began = time.perf_counter()
     symbols = len(job.splits.info["tokenizer"]["symbols"])
     model = row.model(vocab_size=symbols, **row.arguments, **settings).fit_counts(job.splits.train)
     if settings["smoothing"] == "interpolated":
         model.fit_weights(job.splits.valid[0].flatten())
-    return Trained(model.to(job.device), time.perf_counter() - began)
+    return Trained(model.to(job.device))
 
 
 def bits_per_character(model: nn.Module, part: tuple[Tensor, Tensor]) -> dict[str, float]:

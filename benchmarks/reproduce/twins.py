@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from functools import cache, partial
 from typing import Any, NamedTuple
 
@@ -17,8 +16,7 @@ from benchmarks.figures import of_seeds
 from benchmarks.reproduce import denoising
 from benchmarks.reproduce.denoising import INFO, MASK, SPECIAL, Part, causal, coded, labelled, masked, states, train_by
 from benchmarks.reproduce.pretraining import per_cent_right
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run, over
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained, over
 from course_lib.data import Splits
 from course_lib.data.toy_stories import stories
 from course_lib.transformer import GPT
@@ -33,13 +31,6 @@ class Asked(NamedTuple):
 
     stories: Part
     sentences: Part
-
-
-class Parts(NamedTuple):
-    train: Part
-    valid: Asked
-    test: Asked
-    info: dict[str, Any]
 
 
 @cache
@@ -86,7 +77,7 @@ def mean_vectors(model: nn.Module, part: Part) -> Float[Tensor, "N D"]:
 
 def by_reading(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """A network a seed. The penalty is chosen on the validation sentences by the first one."""
-    began, twins, train = time.perf_counter(), Repeats(), job.splits.train
+    twins, train = Repeats(), job.splits.train
     for seed in range(settings["seeds"]):
         torch.manual_seed(seed)
         model, loss = STARTS[settings["reader"]](train, seed)
@@ -95,7 +86,7 @@ def by_reading(job: Job, row: Row, settings: dict[str, Any], name: str) -> Train
     C = max(PENALTIES, key=lambda C: twins[0].label(C).subjects_right(job.splits.valid.sentences))
     for twin in twins:
         twin.label(C)
-    return Trained(twins, time.perf_counter() - began)
+    return Trained(twins)
 
 
 @torch.no_grad()
@@ -136,8 +127,7 @@ class Often(nn.Module):
 
 
 def by_counting(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
-    began = time.perf_counter()
-    return Trained(Often(job.splits.train), time.perf_counter() - began)
+    return Trained(Often(job.splits.train))
 
 
 def nats_counted(model: Often, part: Asked) -> dict[str, Any]:

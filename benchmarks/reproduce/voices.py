@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from benchmarks.figures import of_seeds
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run
+from benchmarks.reproduce.run import Job, Parts, Repeats, Row, Run, Trained
 from course_lib.data import Splits
 from course_lib.data.toy_translation import Pair, to_ids, to_text
 from course_lib.data.toy_voice import draw_voices, to_active, vocabulary
@@ -28,15 +26,6 @@ INFO = {"protocol": "Sentences drawn independently from a grammar, in the passiv
         "comparable_with_papers": False}
 
 
-class Parts(NamedTuple):
-    """Pairs to train on, and of those to score the ones with so many adjectives."""
-
-    train: list[Pair]
-    valid: dict[int, list[Pair]]
-    test: dict[int, list[Pair]]
-    info: dict[str, Any]
-
-
 @cache
 def draw() -> Splits:
     def lines(pairs: list[Pair]) -> list[tuple[str, str]]:
@@ -48,6 +37,7 @@ def draw() -> Splits:
 
 
 def as_pairs(splits: Splits) -> Parts:
+    """Pairs to train on, and of those to score the ones with so many adjectives."""
     def by_length(lines: list[tuple[str, str]]) -> dict[int, list[Pair]]:
         pairs = [to_active(source) for source, _ in lines]
         return {many: [p for p in pairs if len(p.source) == 6 + many] for many in MANY}
@@ -94,12 +84,12 @@ def said(model: Transformer, pairs: list[Pair]) -> list[str]:
 
 def by_seeds(job: Job, row: Row, settings: dict[str, Any], name: str) -> Trained:
     """A model a seed. Its head is the one that looks at the name most often in validation sentences as long as those it learnt."""
-    began, models = time.perf_counter(), Repeats()
+    models = Repeats()
     for seed in range(settings["seeds"]):
         model = trained(seed, settings["epochs"])
         there = sum(looking(model, job.splits.valid[many])[1:] for many in MANY if many <= MOST)
         models.append(Activist(model, int(there.argmax()), settings["adjectives"]))
-    return Trained(models, time.perf_counter() - began)
+    return Trained(models)
 
 
 def names_and_looks(models: Repeats, part: dict[int, list[Pair]]) -> dict[str, Any]:

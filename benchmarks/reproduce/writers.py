@@ -12,8 +12,7 @@ from scipy.stats import ks_2samp
 from torch import Tensor, nn
 
 from benchmarks.reproduce.pixels import nats_over_seeds
-from benchmarks.reproduce.recipes import Job, Repeats, Trained
-from benchmarks.reproduce.run import Row, Run
+from benchmarks.reproduce.run import Job, Repeats, Row, Run, Trained
 from course_lib.conditional import Categorical
 from course_lib.density import NADE
 from course_lib.pixels import rank_p_values

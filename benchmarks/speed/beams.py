@@ -25,7 +25,7 @@ def gpt_beams() -> Comparison:
     return Comparison(
         f"GPT, 6 layers, width 192: {BEAMS} beams, {NEW} tokens, batch {BATCH}",
         "With a cache of keys and values, after 16 tokens. Same weights, same tokens.",
-        calls, fast="course_lib", slow=PEER, at_least=1.0)
+        calls, fast="course_lib", slow=PEER)
 
 
 def translation_beams() -> Comparison:
@@ -39,7 +39,7 @@ def translation_beams() -> Comparison:
     return Comparison(
         f"Encoder and decoder, 3 + 3 layers, width 256: {BEAMS} beams",
         f"{len(source)} sources, {LENGTH} words each, with what is kept of the past. Networks of the same sizes, each with "
-        "weights of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}", at_least=1.0)
+        "weights of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}")
 
 
 COMPARISONS = {"speed-gpt-beams": gpt_beams, "speed-translation-beams": translation_beams}

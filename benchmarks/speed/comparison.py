@@ -1,4 +1,4 @@
-"""What a comparison is: contenders that do the same work, and the ratio of their times that is asked for."""
+"""What a comparison is: contenders that do the same work, and the two whose times are compared."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from types import ModuleType
 
 @dataclass(frozen=True)
 class Comparison:
-    """Contenders by name, and the ratio that is asked for: `slow` takes at least `at_least` times as long as `fast`.
+    """Contenders by name, and the two whose ratio of times is recorded: how many times as long `slow` takes as `fast`.
 
     parts  of a contender that does only a part of its work, how many such parts the whole has: its seconds are
            multiplied by it
@@ -25,7 +25,6 @@ class Comparison:
     contenders: dict[str, Callable[[], object]]
     fast: str
     slow: str
-    at_least: float
     parts: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -59,7 +59,7 @@ def made_step() -> Comparison:
     return Comparison(
         "MADE, 500 hidden: a training step beside pytorch-made",
         f"{BATCH} images of 28 x 28, AdamW in one kernel included, from the same weights and masks; values unchecked, as in `fit`.",
-        calls, fast="course_lib", slow="pytorch-made", at_least=1.0)
+        calls, fast="course_lib", slow="pytorch-made")
 
 
 def gpt_step(bf16: bool) -> Callable[[], Comparison]:
@@ -78,7 +78,7 @@ def gpt_step(bf16: bool) -> Callable[[], Comparison]:
             "GPT, 6 layers, width 192: a training step beside nanoGPT" + (", in bfloat16" if bf16 else ""),
             "16 rows of 128 tokens, AdamW in one kernel included, from the same weights, with the exact GELU on both sides; values "
             "unchecked, as in `fit`." + (" Both under bfloat16 autocast." if bf16 else ""),
-            calls, fast="course_lib", slow="nanoGPT", at_least=1.0)
+            calls, fast="course_lib", slow="nanoGPT")
 
     return comparison
 
@@ -113,7 +113,7 @@ def pixelcnn_step() -> Comparison:
         f"{len(x)} images of 28 x 28, AdamW in one kernel included. The function is the same: pytorch-generative adds a block's input "
         "twice, so that its maps double at each block, and the weights here are scaled for that. It keeps the rows of a kernel "
         "that the mask hides, and sets them to 0 at each pass. Values unchecked, as in `fit`.",
-        calls, fast="course_lib", slow="pytorch-generative", at_least=1.0)
+        calls, fast="course_lib", slow="pytorch-generative")
 
 
 @torch.no_grad()

@@ -13,7 +13,6 @@ from course_lib.transformer import GPT, GPTConfig
 from course_lib.words import TextConv
 
 ROWS, STEPS, HIDDEN = 32, 64, 256
-AT_MOST = {"RNN": 1.25, "LSTM": 1.6, "GRU": 1.25}                    # times what torch takes
 KERNEL = 5                                                           # words that an output of the convolution reads
 
 
@@ -43,7 +42,7 @@ def cell_step(kind: str):
             f"One layer over {ROWS} rows of {STEPS} steps, the same weights, the same outputs and gradients. Ours is written in "
             "Python, step by step; torch's is one call.",
             {"course_lib": fast, f"torch.nn.{kind}": slow},
-            fast="course_lib", slow=f"torch.nn.{kind}", at_least=round(1 / AT_MOST[kind], 4))
+            fast="course_lib", slow=f"torch.nn.{kind}")
 
     return comparison
 
@@ -75,7 +74,7 @@ def text_convolution() -> Comparison:
         f"A convolution over text, kernel {KERNEL}, {HIDDEN} wide: forward and backward",
         f"One layer over {ROWS} texts of {STEPS} words. The convolution does all places of a text at once and reads {KERNEL} words "
         "for each; the GRU, as wide, goes from word to word and reads all before. They are different layers: only their time is "
-        "compared.", calls, fast="course_lib", slow="torch.nn.GRU", at_least=1.5)
+        "compared.", calls, fast="course_lib", slow="torch.nn.GRU")
 
 
 LENGTHS = (64, 256, 1024, 4096)                                      # of the texts that a GRU and attention read
@@ -109,7 +108,7 @@ def reading() -> Comparison:
         "One text, forward pass. They are different models: only their time is compared, and how it grows with the "
         "text. The GRU takes as many steps in a row as there are tokens; the block, called course_lib, does all tokens "
         "in one, and each reads all before it.",
-        calls, fast="course_lib", slow="course_lib, GRU", at_least=2.0)
+        calls, fast="course_lib", slow="course_lib, GRU")
 
 
 class Rereads(RecurrentLM):
@@ -136,7 +135,7 @@ def drawing() -> Comparison:
         f"GRU, {HIDDEN} hidden: drawing 64 letters with its state and without",
         "Same weights, same letters. With the state a letter is one step; without it, all letters so far are read "
         "again for each.",
-        calls, fast="course_lib", slow="full passes", at_least=5.0)
+        calls, fast="course_lib", slow="full passes")
 
 
 COMPARISONS = {"speed-rnn-step": cell_step("RNN"), "speed-lstm-step": cell_step("LSTM"),

@@ -71,7 +71,7 @@ def gpt_step() -> Comparison:
     return Comparison(
         "GPT, 6 layers, width 192: a training step",
         "16 rows of 128 tokens, AdamW included, from the same weights. The peer is GPT-2 with `sdpa` attention.",
-        calls, fast="course_lib", slow=PEER, at_least=1.0)
+        calls, fast="course_lib", slow=PEER)
 
 
 def gpt_greedy(batch: int) -> Callable[[], Comparison]:
@@ -87,7 +87,7 @@ def gpt_greedy(batch: int) -> Callable[[], Comparison]:
         return Comparison(
             f"GPT, 6 layers, width 192: 100 tokens, batch {batch}",
             "Greedy, with a cache of keys and values, after 16 tokens. Same weights, same tokens.",
-            calls, fast="course_lib", slow=PEER, at_least=1.6)
+            calls, fast="course_lib", slow=PEER)
 
     return comparison
 
@@ -116,7 +116,7 @@ def gpt_padding() -> Comparison:
         "GPT, 2 layers, width 128: 4 texts of 1024 to 2048 tokens",
         "A forward pass over rows that are filled up on the right, from the same weights. The peer joins the padding with the "
         "causal mask, a number for each pair of positions; `course_lib` has one number more in each key.",
-        calls, fast="course_lib", slow=PEER, at_least=1.5)
+        calls, fast="course_lib", slow=PEER)
 
 
 class Recomputes(GPT):
@@ -140,7 +140,7 @@ def gpt_cache() -> Comparison:
     return Comparison(
         "GPT, 6 layers, width 192: 256 tokens with and without a cache",
         "Greedy, batch 1, after the start token. Same weights, same tokens; the peer reads all of them again for each.",
-        calls, fast="course_lib", slow="recomputed", at_least=2.0)
+        calls, fast="course_lib", slow="recomputed")
 
 
 def gpt_rolling() -> Comparison:
@@ -159,7 +159,7 @@ def gpt_rolling() -> Comparison:
         "GPT with rotary positions, 6 layers, width 192: 64 tokens past the window",
         "Greedy, batch 1, after 128 tokens, which fill the window; the last contender writes after 64. What rolls is "
         "sliding-window attention: with more than one layer not the same probabilities as reading the last 128 tokens anew.",
-        calls, fast="course_lib", slow="course_lib, the window anew for each", at_least=4.0)
+        calls, fast="course_lib", slow="course_lib, the window anew for each")
 
 
 # --- BERT ------------------------------------------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def bert_step() -> Comparison:
         "BERT, 4 layers, width 128: a pre-training step",
         "16 rows of 128 tokens, vocabulary 8000, both losses, AdamW included, from the same weights. The peer runs its "
         "output layer on every position, `course_lib` on the chosen ones.",
-        calls, fast="course_lib", slow=PEER, at_least=2.2)
+        calls, fast="course_lib", slow=PEER)
 
 
 # --- encoder and decoder ---------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ def translation_step() -> Comparison:
         "`torch.nn.Transformer` between the same embeddings.",
         {"course_lib": step(ours, lambda: ours.loss(data)[0]),
          "torch.nn.Transformer": step(theirs, lambda: theirs.loss(*data))},
-        fast="course_lib", slow="torch.nn.Transformer", at_least=1.1)
+        fast="course_lib", slow="torch.nn.Transformer")
 
 
 def marian() -> nn.Module:
@@ -267,7 +267,7 @@ def translation_greedy() -> Comparison:
     return Comparison(
         "Encoder and decoder, 3 + 3 layers, width 256: greedy decoding",
         f"8 sources, {LENGTH} words each, with what is kept of the past. Networks of the same sizes, each with weights "
-        "of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}", at_least=1.0)
+        "of its own.", calls, fast="course_lib", slow=f"Marian, {PEER}")
 
 
 COMPARISONS = {

@@ -9,7 +9,7 @@ from benchmarks.reproduce import agreement, english
 from benchmarks.reproduce.table import RUNS
 from course_lib import data, hub
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 MEBIBYTE = 2 ** 20
 DRAWN = {"toy_agreement": agreement.INFO, "english": english.INFO}              # what is not in the registry
