@@ -68,8 +68,10 @@ bench: venv   ## speed beside a peer [NAME=...]
 reproduce: venv   ## train and record a published result: NAME=...
 	@$(VENV) -m benchmarks.reproduce $(NAME)
 
-lint: venv   ## style and spelling
+lint: venv   ## style, imports, dependencies and spelling
 	@$(VENV) -m ruff check .
+	@.venv/bin/deptry .
+	@.venv/bin/lint-imports
 	@$(VENV) tools/spelling.py
 
 colab: venv   ## run a chapter from the built wheel among Colab's versions

@@ -211,7 +211,6 @@ def imported_anew():
     forget()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("slip, same", [("mask", True), ("mask.T", False)])
 def test_a_package_from_source_gets_the_same_function_or_is_no_contender(slip, same, imported_anew, monkeypatch, tmp_path):
     """The packages' own `__init__` are not run: they would need what nobody has here."""
@@ -229,7 +228,6 @@ def test_a_package_from_source_gets_the_same_function_or_is_no_contender(slip, s
             from_source.pixelcnn_step()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in COMPARISONS if name != "speed-made-step" and name not in from_source.COMPARISONS])
 def test_contenders_are_built_and_do_the_same(name):
     """Each comparison checks by itself that its contenders give the same, where they can. Other peers are extras."""
@@ -240,7 +238,6 @@ def test_contenders_are_built_and_do_the_same(name):
     assert set(comparison.parts) <= set(comparison.contenders)
 
 
-@pytest.mark.slow
 def test_other_weights_are_no_contender(monkeypatch):
     theirs, ours = transformers.gpts()
     with torch.no_grad():

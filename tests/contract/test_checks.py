@@ -21,8 +21,6 @@ from course_lib.density import FVSBN, Mixture, Tabular
 from tests.contract.models import CONDITIONED, MODELS, SEQUENCES, AnyLength, Linear
 from tests.support.random import rng
 
-pytestmark = pytest.mark.slow
-
 CONTEXT = torch.tensor([[0.3, -1.2, 0.7], [2.0, 0.1, -0.4]])
 
 

@@ -184,7 +184,6 @@ def test_bad_input(act, message):
         act()
 
 
-@pytest.mark.slow
 def test_classes_of_the_prose():
     """Pronouns beside pronouns, auxiliaries beside auxiliaries, and far more information than by chance."""
     text = load_prose("train")

@@ -148,7 +148,6 @@ def test_the_recorded_shares_are_those_of_the_shipped_weights():
     assert layers[0][0] > 300 and layers[0][1:] == [0, 0] and min(layers[1][:2]) >= 399 and layers[1][2] == 0
 
 
-@pytest.mark.slow
 def test_all_512_choices_are_those_of_the_shipped_weights():
     _, _, test = translators.parts()
     for model, found in zip(models(), recorded()["networks"], strict=True):

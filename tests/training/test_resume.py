@@ -16,8 +16,6 @@ from torch import nn
 from course_lib.training import CheckpointError, checkpoint
 from tests.support.training import Noisy, assert_same, killed, run
 
-pytestmark = pytest.mark.slow
-
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -68,7 +68,6 @@ def test_attention_weights():
     assert not any(block.attention._forward_pre_hooks for block in model.blocks)
 
 
-@pytest.mark.slow
 def test_learns_to_fill_in():
     """A period of three tokens: what is hidden can be told from either side."""
     torch.manual_seed(0)

@@ -14,8 +14,6 @@ from tests.support.types import untyped
 from tests.transformer import checks as check
 from tests.transformer.checks import small
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("options", [{"bos_id": 2}, {"bos_id": None, "tied": False}, {"bos_id": 0, "heads": 1}])
 def test_contract(options):

@@ -7,8 +7,6 @@ import sys
 
 import pytest
 
-from course_lib.grading.bank import EXERCISES
-from course_lib.grading.bank.former_versions import FORMER_VERSIONS
 from course_lib.grading.exercise import version
 from tests.grading.submissions import save
 
@@ -86,10 +84,3 @@ def test_a_function_that_is_in_no_file_has_a_version_too():
     space = {"__name__": "nowhere"}
     exec(FILES["ch/one.py"].replace("from made_up_bank.ch._shared import two\n", ""), space)
     assert len(space["exercise"].version) == 12
-
-
-@pytest.mark.parametrize("id", FORMER_VERSIONS)
-def test_the_former_version_is_of_the_exercise_as_it_is(id):
-    now, before = FORMER_VERSIONS[id]
-    assert EXERCISES[id].version == now, f"{id} has changed: delete its line from bank/former_versions.py"
-    assert before != now and len(before) == 12

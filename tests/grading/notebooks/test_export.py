@@ -22,8 +22,6 @@ from course_lib.grading.notebooks.form import exercise, role
 from tests.conftest import ROOT
 from tests.grading import made_up
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture
 def exported(tmp_path):

@@ -20,7 +20,6 @@ def test_all_pages_with_a_prediction_are_here():
     assert {name: number for name, number in found.items() if number} == {name: len(row) for name, row in MEASURED.items()}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", MEASURED)
 def test_a_prediction_meets_what_was_measured(name):
     found, space = [], {}

@@ -13,8 +13,6 @@ from course_lib.grading.sandbox.inside.outcome import Outcome
 from course_lib.grading.sandbox.inside.wire import Endpoint
 from tests.grading.submissions import LEAKS, LOGLIK, SHORT, TABLE, code, graded, notebook, quick, save
 
-pytestmark = pytest.mark.slow
-
 HEAD = "import torch, sys, os, time, signal, ctypes, gc, threading, subprocess, builtins, warnings\n"
 RIGHT = "torch.where(x == 1, p, 1 - p).log().sum(dim=1)"
 
@@ -81,6 +79,7 @@ def test_that_exercise_gets_0_with_the_reason_and_the_next_keeps_its_marks(tmp_p
 
 @pytest.mark.parametrize("what", ["infinite loop", "a loop that swallows interruptions", "memory bomb of torch", "sys.exit",
                                   "os._exit", "segmentation fault", "endless recursion", "input"])
+@pytest.mark.thorough
 def test_without_isolation_too(tmp_path, limited, what):
     body, state, words = ENDS[what]
     patience = quick(deadline=0.5 if state == "timeout" else 5)
@@ -147,6 +146,7 @@ TRICKS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", TRICKS)
 def test_whether_arguments_were_left_alone_is_not_for_the_sandbox_to_say(tmp_path, worker, what):
     cell = HEAD + IN_PLACE.replace("TRICK", TRICKS[what])
@@ -174,6 +174,7 @@ KIND = {"prints a lot": "print('x' * 10_000_000); sys.stderr.write('y' * 1000)",
         "logs": "import logging; logging.basicConfig(); logging.error('x')"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", KIND)
 def test_a_right_answer_that_does_something_else_as_well_gets_full_marks(tmp_path, worker, what):
     exercises = quick("bernoulli_chain_loglik", deadline=10)
@@ -204,6 +205,7 @@ NEEDED = {"hangs": ("[i for i in iter(int, 1)]", "did not end within 0.6 seconds
 HANG = "def hang():\n    while True:\n        try:\n            while True: sum([1, 2])\n        except BaseException: pass"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", NEEDED)
 def test_a_statement_that_the_function_needs_is_left_out_and_said_so(tmp_path, worker, what):
     value, words = NEEDED[what]
@@ -226,6 +228,7 @@ def test_a_definition_that_cannot_be_made_is_that_exercises_reason(tmp_path, wor
     assert second.state == "right"
 
 
+@pytest.mark.thorough
 def test_many_cells_that_hang_come_to_an_end(tmp_path, worker):
     cells = [HANG] + [f"A{i} = hang()" for i in range(12)]
     wants = f"def bernoulli_chain_loglik(x, p):\n    return {', '.join(f'A{i}' for i in range(12))}"
@@ -278,6 +281,7 @@ UNTIDY = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", UNTIDY)
 def test_untidy_notebooks_are_graded_all_the_same(tmp_path, worker, what):
     assert graded(tmp_path, worker, *UNTIDY[what]).score == 1
@@ -339,6 +343,7 @@ WEIRD = [None, True, 2**62, float("nan"), "x", (), {None: None}, [(0, 1, 2)], ["
          (torch.full((9, 9), torch.nan), torch.ones(9)), torch.tensor(1.0), torch.tensor(1j), torch.empty(3, 0)]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("name", EXERCISES)
 def test_the_judge_has_a_verdict_on_whatever_comes_back(name):

@@ -18,7 +18,7 @@ import pytest
 
 from tests.grading.nobody import CODE, NOBODY, as_nobody, give
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 # The files of attacks; of each the tests that ask nothing of a user: of the judge's own code, and of other systems.
 FILES = {

@@ -26,8 +26,6 @@ from tests.grading.answers import RIGHT, WRONG
 from tests.grading.answers.ready_made import READY_MADE
 from tests.grading.submissions import graded, quick
 
-pytestmark = pytest.mark.slow
-
 IMPORTS = "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
 OWN = {                                                  # an honest helper, under the name of what may not be used
     "attention": """
@@ -79,6 +77,7 @@ def made(source: str, name: str):
     return space[name]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OWN)
 def test_an_own_helper_under_that_name_is_no_use_of_it(tmp_path, worker, name, capsys):
     """In `check`, in `evaluate`, on the command line."""
@@ -154,6 +153,7 @@ def cross_attention(dec, enc, Wq, Wk, Wv, src_mask):
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("way", REACHED)
 def test_what_may_not_be_used_is_noticed_however_it_is_reached(tmp_path, worker, way):
     name, source, reached = REACHED[way]
@@ -184,6 +184,7 @@ def test_what_a_deliberate_bypass_can_still_do_stands_on_the_page(way):
     assert {"a trace made before": "torch.jit", "switched off": "switch", "another thread": "thread"}[way] in page
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("answer", READY_MADE)
 def test_a_ready_made_answer_is_right_but_for_the_rule(answer):
     name = answer.split(":")[0]
@@ -203,6 +204,7 @@ def test_a_ready_made_answer_is_right_but_for_the_rule(answer):
     assert (report.state, report.earned) == ("forbidden", 0) and " uses " in report.message, report
 
 
+@pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
 def test_no_other_known_answer_uses_what_it_may_not():
     """So that the right ones are right, and the wrong ones are wrong for what they do."""
@@ -276,6 +278,7 @@ BEYOND = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", ["worker", "limited"])
 @pytest.mark.parametrize("way", BEYOND)
 def test_the_librarys_own_form_is_not_there(tmp_path, request, way, level):

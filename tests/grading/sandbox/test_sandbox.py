@@ -24,8 +24,6 @@ from course_lib.grading.sandbox.remote import Remote
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
 from tests.grading.submissions import LOGLIK, SHORT, TABLE, graded, notebook, quick
 
-pytestmark = pytest.mark.slow
-
 
 def test_bubblewrap_is_there_where_the_tests_run(worker):
     if sys.platform != "linux":
@@ -81,6 +79,7 @@ def test_out_of_reach_in_the_sandbox(tmp_path, sandboxed, secret, what):
     assert graded(tmp_path, sandboxed, attack(body), exercises=quick("bernoulli_chain_loglik")).score == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("what", sorted(set(REACHES) - {"solutions", "the judge"}))
 def test_the_attacks_would_succeed_without_it(tmp_path, limited, secret, what):
     body = REACHES[what].format(judge=os.getpid(), command=Path("/proc/self/cmdline").read_bytes(), **secret)
@@ -108,6 +107,7 @@ def alive(fd):
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", ["sandboxed", "limited"])
 @pytest.mark.parametrize("what", NEVER)
 def test_out_of_reach_at_either_level(tmp_path, request, level, what, monkeypatch):
@@ -302,6 +302,7 @@ def conditional_table(joint, i):
 """
 
 
+@pytest.mark.thorough
 def test_the_processes_of_one_worker_do_not_count_for_another(tmp_path, sandboxed):
     """The system counts them by user; as root, each child has its own."""
     found = parse(json.dumps(notebook(MANY)).encode())
@@ -376,6 +377,7 @@ def test_a_worker_that_was_killed_is_replaced(tmp_path):
         assert graded(tmp_path, one, *cells, exercises=quick(deadline=5)).score == 1
 
 
+@pytest.mark.thorough
 def test_a_worker_that_dies_is_gone_at_once_although_what_it_holds_still_answers(tmp_path):
     """Bubblewrap is killed; the program in its sandbox dies a moment later, and answers until then."""
     with Worker() as one:
@@ -446,6 +448,7 @@ def broken_bwrap(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
 
+@pytest.mark.thorough
 def test_where_namespaces_are_forbidden_it_goes_on_without_and_says_so(tmp_path, monkeypatch):
     broken_bwrap(tmp_path, monkeypatch)
     with Worker() as one:

@@ -16,7 +16,7 @@ import pytest
 import course_lib
 from tests.grading.submissions import IDS, LOGLIK, TABLE, notebook, save
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.thorough
 
 REACH = """
 import ctypes, os, signal, sys
