@@ -65,7 +65,7 @@ def main(arguments: list[str] | None = None) -> int:
         target = record["target"]
         print(f"    {target['measured']:.3g} times; asked {target['at_least']:.3g}, "
               f"{'reached' if target['reached'] else 'not reached'}")
-    print("Then: python tools/results_page.py --readme")
+    print("Then: python tools/generate.py results_page records")
     return 0
 
 
