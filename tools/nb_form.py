@@ -4,6 +4,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -104,6 +105,7 @@ def definitions(nb) -> set[str]:
             for node in ast.walk(ast.parse(transform(cell.source))) if isinstance(node, kinds)}
 
 
+@cache
 def public_symbols(package: Path) -> set[str]:
     """The public functions and classes that the modules of a package define, read from its source; not those of the bank of
     exercises, which no chapter imports."""

@@ -16,8 +16,9 @@ from tools.picture import Mark, chart, description
 
 RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"
 PAGE, DRAWINGS = ROOT / "book" / "results.md", ROOT / "book" / "drawings"
-SHORT = ("fvsbn-binarized-mnist", "nade-binarized-mnist", "made-binarized-mnist-8000", "rnade-red-wine",
-         "gpt-tiny-shakespeare", "translation-multi30k")             # the records of README.md
+SHORT = {"fvsbn-binarized-mnist": "FVSBN", "nade-binarized-mnist": "NADE", "rnade-red-wine": "RNADE",
+         "made-binarized-mnist-8000": "MADE, one hidden layer of 8000", "gpt-tiny-shakespeare": "GPT, 4 layers, width 128",
+         "translation-multi30k": "encoder-decoder, 3 + 3 layers, width 128, 9 epochs"}       # records and rows of README.md
 READ = {"paper", "authors", "quoted"}                                 # in what a paper's figure was read: see papers.toml
 HIGHER = {"BLEU", "% right"}                                          # units of charts in which more is better
 FACTOR = {("nats a character", "bits a character"): 1 / math.log(2), ("bits per character", "bits a character"): 1.0}
@@ -30,8 +31,7 @@ HEAD = f"""\
 What the models of the course reach, each measured by one command, beside what papers report. Figures are test means:
 negative log-likelihood in nats unless a table says otherwise, lower is better, ± the standard error over the test rows,
 or over seeds where a note says so.
-Every model was chosen on the validation set, unless a note says otherwise. *Asked* is the figure that the course set itself, and whether it was
-reached. *Parameters* are the numbers that the data may set. {SOURCES}
+Every model was chosen on the validation set, unless a note says otherwise. {SOURCES}
 
 A chart shows the models of a data set on one axis, the best at the top: a disc with its standard error was measured here, an open
 diamond is what a paper, or an author's page, reports. This page is generated from the records in `benchmarks/results/`, which hold the whole configuration, the candidates and
@@ -47,8 +47,8 @@ USING = """\
 What a trained model's layers hold, which passages are found, and what a passage in front of a reader is worth (chapter 20); what
 a stored BERT is worth on reviews (chapter 18)."""
 SPEED = """\
-CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. *Measured*
-is the median of the ratios of single rounds, and need not be the quotient of two medians. Ratios
+CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. The ratio
+below a table is the median of the ratios of single rounds, and need not be the quotient of two medians. Ratios
 hold across machines better than times do. `make bench` measures all of it; pytorch-made,
 pytorch-generative and nanoGPT, which no package index has, where the folder PEERS holds their repositories."""
 CLASS = """\
@@ -86,8 +86,8 @@ def page(records: list[dict], papers: dict[str, Any]) -> str:
         out += ["", f"## {title}", "", text]
         out += [line for r in records if r["kind"] == kind for line in ("", *words(r))]
     if papers["waiting"]:
-        out += ["", "## Not run yet", "", WAITING, "", *filled(("data", "model", "asked", "command"), [
-            (w["data"], w["model"], w["asked"], f"`python -m benchmarks.reproduce {w['name']}`") for w in papers["waiting"]])]
+        out += ["", "## Not run yet", "", WAITING, "", *filled(("data", "model", "command"), [
+            (w["data"], w["model"], f"`python -m benchmarks.reproduce {w['name']}`") for w in papers["waiting"]])]
     out += ["", "## Speed", "", SPEED]
     out += [line for r in records if r["kind"] == "speed" for line in ("", *speed(r))]
     out += [line for r in records if r["kind"] == "class" for line in ("", "## A class, graded", "", *graded(r))]
@@ -143,11 +143,11 @@ def results(records: list[dict], data: str, papers: dict[str, Any]) -> list[str]
     alone = [f for f in figures if not any(is_of(f, row) for _, row in rows)] + beside
     out: list[str] = []
     for k, unit in enumerate(dict.fromkeys(unit for unit, _ in rows)):
-        lines = [(row["model"], f"{row['parameters']:,}", measured(row), asked(row),
+        lines = [(row["model"], f"{row['parameters']:,}", measured(row),
                   "; ".join(cited(f) for f in figures if is_of(f, row)), f"`{row['weights']}`" if row["weights"] else "")
                  for of, row in rows if of == unit]
-        lines += [(f"{f['model']} (a paper's alone)", "", "", "", cited(f), "") for f in alone if k == 0]
-        out += [""] * bool(k) + filled(("model", "parameters", f"test, {unit}", "asked", "papers", "weights"), lines)
+        lines += [(f"{f['model']} (a paper's alone)", "", "", cited(f), "") for f in alone if k == 0]
+        out += [""] * bool(k) + filled(("model", "parameters", f"test, {unit}", "papers", "weights"), lines)
     notes = [r["note"] for r in records if r["note"]]
     notes += [f"{f['model']}, {f['authors']}: {f['note']}." for f in figures if f.get("note")]
     notes += [f"{f['model']}, {f['authors']}, is measured in another way: {f['differs']}." for f in beside]
@@ -188,17 +188,6 @@ def measured(row: dict) -> str:
     return f"{test['mean']:.2f}" + (f"\u00a0±\u00a0{test['standard_error']:.2f}" if "standard_error" in test else "")
 
 
-def asked(row: dict) -> str:
-    target = row.get("target")
-    if target is None:
-        return ""
-    bound = f"{target['at_most']:g} or less" if "at_most" in target else f"{target['at_least']:g} or more"
-    text = f"{bound}: {'reached' if target['reached'] else '**not reached**'}"
-    if target["aim"] is not None:
-        text += f"; aim {target['aim']:g}: {'reached' if target['aim_reached'] else 'not reached'}"
-    return text
-
-
 def cited(figure: dict, roles: bool = True) -> str:
     """A paper's figure, linked to where it was read, and the paper; or the paper, if it could not be read."""
     paper = f"{{cite:t}}`{figure['key']}`" if roles else figure["authors"]
@@ -222,22 +211,20 @@ def speed(record: dict) -> list[str]:
     first, target = record["contenders"][0]["seconds"], record["target"]
     lines = [(c["name"], f"{c['seconds'] * 1e3:.3g} ms", f"{c['seconds'] / first:.3g}",
               "not known" if c["extra_mebibytes"] is None else f"{c['extra_mebibytes']:.0f} MiB") for c in record["contenders"]]
-    met = "reached" if target["reached"] else "**not reached**"
     ratio = f"{target['measured']:.0f}" if target["measured"] >= 100 else f"{target['measured']:.3g}"
     return [f"**{record['title']}.** {record['text']}", "",
             *filled(("contender", "CPU time, median", "times as long", "memory beside"), lines), "",
-            f"Asked: {target['between'][1]}, {target['at_least']:.3g} times as fast as {target['between'][0]}, or more; "
-            f"measured {ratio}: {met}.", "",
+            f"{target['between'][1]} is {ratio} times as fast as {target['between'][0]}.", "",
             f"`{record['command']}` · {record['rounds']} rounds · {machine(record['environment'])}"]
 
 
 def words(record: dict) -> list[str]:
     """The table of one record of chapters 10 and 20: a figure a row, or one for each list of words with how much of it is known."""
     lists = [] if "mean" in record["rows"][0]["test"] else list(record["rows"][0]["test"])
-    lines = [(row["model"], *(listed(row["test"][name]) for name in lists)) if lists else (row["model"], measured(row), asked(row))
+    lines = [(row["model"], *(listed(row["test"][name]) for name in lists)) if lists else (row["model"], measured(row))
              for row in record["rows"]]
     note = f"{record['unit']}. {record['note']}" if lists else record["note"]
-    return [*filled(("model", *(lists or [record["unit"], "asked"])), lines), "", note, "",
+    return [*filled(("model", *(lists or [record["unit"]])), lines), "", note, "",
             f"`{record['command']}` · seed {record['seed']} · {machine(record['environment'])}"]
 
 
@@ -261,15 +248,14 @@ def graded(record: dict) -> list[str]:
 
 
 def table(records: list[dict], papers: dict[str, Any]) -> str:
-    """The short table of the README: of each record in SHORT the row that has a target."""
+    """The short table of the README: one row of each record in SHORT."""
     by_name, titles = {r["name"]: r for r in records}, {entry["data"]: entry["title"] for entry in papers["set"]}
     lines = []
-    for name in SHORT:
+    for name, model in SHORT.items():
         record = by_name[name]
-        row = next(row for row in record["rows"] if row["target"])
-        met = "" if row["target"]["reached"] else f"; asked: {asked(row)}"
+        row = next(row for row in record["rows"] if row["model"] == model)
         beside = [cited(f, roles=False) for f in papers["figure"] if f["data"] == record["data"]["name"] and is_of(f, row)]
-        lines.append((titles[record["data"]["name"]], row["model"], f"{measured(row)} {record['unit']}{met}", "; ".join(beside)))
+        lines.append((titles[record["data"]["name"]], model, f"{measured(row)} {record['unit']}", "; ".join(beside)))
     return "\n".join([*filled(("data", "model", "measured here", "paper"), lines), "", SOURCES])
 
 

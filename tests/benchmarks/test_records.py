@@ -1,4 +1,4 @@
-"""The stored records: one for each run, the environment without a machine's name, targets that their own figures meet or miss."""
+"""The stored records: one for each run, settings of the table, the environment without a machine's name."""
 from __future__ import annotations
 
 import math
@@ -46,24 +46,16 @@ def test_the_recorded_settings_are_those_of_the_table():
             assert (entry["arguments"], entry["weights"]) == (row.arguments, row.weights), name
 
 
-def test_a_target_is_reached_if_the_figure_reaches_it():
+def test_a_row_has_its_figures():
     for name, record in RESULTS.items():
-        for entry, row in zip(record["rows"], RUNS[name].rows):
-            mean, target, asked = entry["test"]["mean"], entry["target"], row.target
-            assert math.isfinite(mean) and entry["test"]["standard_error"] >= 0, name
-            if asked is None:
-                assert target is None, name
-                continue
-            more = asked.at_least is not None
-            assert target["reached"] is (mean >= asked.at_least if more else mean <= asked.at_most), name
-            assert target["aim_reached"] == (None if asked.aim is None else mean >= asked.aim if more else mean <= asked.aim), name
+        for row in record["rows"]:
+            assert math.isfinite(row["test"]["mean"]) and row["test"]["standard_error"] >= 0 and row["seconds"] >= 0, name
 
 
 def test_a_ratio_of_speeds_is_that_of_its_contenders():
     for name, record in SPEEDS.items():
         target, seconds = record["target"], {c["name"]: c["seconds"] for c in record["contenders"]}
         slow, fast = target["between"]
-        assert target["reached"] is (target["measured"] >= target["at_least"]), name
         assert seconds[slow] / seconds[fast] == pytest.approx(target["measured"], rel=0.25), name
 
 
