@@ -60,15 +60,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"{name}: {record['title']}")
         for c in record["contenders"]:
             print(f"    {c['seconds'] * 1e3:10.2f} ms  {c['extra_mebibytes']:7.1f} MiB  {c['name']}")
-<<<<<<< HEAD
         print(f"    {record['target']['measured']:.3g} times")
-    print("Then: python tools/results_page.py --readme")
-=======
-        target = record["target"]
-        print(f"    {target['measured']:.3g} times; asked {target['at_least']:.3g}, "
-              f"{'reached' if target['reached'] else 'not reached'}")
     print("Then: python tools/generate.py results_page records")
->>>>>>> pages
     return 0
 
 
