@@ -1,7 +1,5 @@
-"""What a site needs where it has an address: canonical addresses, social cards, a map for search engines, a page for what is
-not there. Without an address (`html: baseurl` in _config.yml, or BOOK_SITE_URL) there is none of it.
-
-A description stands in every page that has a paragraph.
+"""What a site needs where it has an address (`html: baseurl` in _config.yml, or BOOK_SITE_URL): canonical addresses, social
+cards, sitemap.xml, 404.html. A description stands in every page that has a paragraph.
 """
 from __future__ import annotations
 
@@ -20,22 +18,15 @@ MISSING = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
-<title>There is no such page: {title}</title>
-<style>
-body {{ margin: 4rem auto; max-width: 34rem; padding: 0 1.5rem; font: 1rem/1.6 system-ui, sans-serif;
-  color: #222832; background: #fff; }}
-a {{ color: #176de8; }}
-@media (prefers-color-scheme: dark) {{ body {{ color: #ced6dd; background: #14181e; }} a {{ color: #7aa8f5; }} }}
-</style>
+<meta name="color-scheme" content="light dark">
+<title>Page not found: {title}</title>
 </head>
 <body>
 <main>
-<h1>There is no such page</h1>
-<p>The address may be that of a former edition. What the book has now:</p>
+<h1>Page not found</h1>
 <ul>
 <li><a href="{root}{front}">{title}</a></li>
 <li><a href="{root}search.html">Search</a></li>
-<li><a href="{root}genindex.html">The index of the library</a></li>
 </ul>
 </main>
 </body>
