@@ -49,6 +49,7 @@ def convenient(cases: list[tuple], square=(), counts=()) -> list[str]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("id, check", DRAWN, ids=[f"{id}: {check.name}" for id, check in DRAWN])
 def test_draws_hide_nothing(id, check):
     cases = [case for seed in range(8) for case in check.cases(torch.Generator().manual_seed(seed))]

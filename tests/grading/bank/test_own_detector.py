@@ -86,6 +86,7 @@ def test_the_three_sets_have_no_image_in_common_by_place():
 
 @pytest.mark.parametrize("bug, earned", [("minus_log", 0), ("of_the_batch", 2), ("refits", 2), ("ties_left_out", 6),
                                          ("likelihood_alone", 9), ("turned_score", 9)])
+@pytest.mark.thorough
 def test_a_part_that_is_right_keeps_its_points(bug, earned):
     report = evaluate("OwnDetector", own_detector(frozenset({bug})), 1)
     assert (report.earned, report.possible, report.misconception) == (earned, 13, bug)

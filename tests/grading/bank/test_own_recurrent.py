@@ -65,6 +65,7 @@ def counted(train: list[int], test: list[int], read: int) -> float:
     return total / (len(test) - read)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_counts_of_a_few_letters_do_not_reach_the_score(seed):
     train, new = (agreement(torch.Generator().manual_seed(s))[1].tolist() for s in (seed, 100 + seed))

@@ -68,6 +68,7 @@ def test_every_repair_is_here():
     assert set(MENDED) == {id for id, exercise in EXERCISES.items() if exercise.kind == "repair"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("id", MENDED)
 def test_the_code_in_view_has_these_three_faults(id):
     module = __import__(EXERCISES[id].function.__module__, fromlist=["LEFT"])
@@ -77,12 +78,14 @@ def test_the_code_in_view_has_these_three_faults(id):
         assert evaluate(id, solution(in_view(id), id), seed).score < 0.5
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("id, left", [(id, name) for id, names in MENDED.items() for name in names])
 def test_one_fault_that_is_left_is_found(id, left):
     report = evaluate(id, with_mended(id, set(MENDED[id]) - {left}), 0)
     assert report.score < 1 and (report.misconception == left or left == "slopes_add_up" and "After fit" in report.message)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(3))
 def test_a_leak_shows_in_the_entropy_of_a_made_and_a_sound_one_of_other_degrees_has_none(seed):
     leaks, sound = (WRONG[f"MendedMADE: {name}"] for name in ("outputs that see one variable further than themselves",
