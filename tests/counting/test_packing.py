@@ -11,8 +11,6 @@ from course_lib.tokenizers import CharTokenizer
 from course_lib.training import bits_per_token
 from tests.support.text import SCHEMES, some_text
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_state_dict_and_the_config_are_the_model(scheme):

@@ -12,8 +12,6 @@ from course_lib.data import DataError, download
 from course_lib.data.download import fetch
 from course_lib.data.entry import File
 
-pytestmark = pytest.mark.slow
-
 BODY = bytes(range(256)) * 4096                  # 1,048,576 bytes, more than one chunk; half of it is 524,288
 SHORT = 2.0                                      # seconds: a busy machine must not be taken for a stalled server
 OTHER = BODY[:-1] + b"?"                         # as long, one byte altered

@@ -130,7 +130,6 @@ def test_blocks_draw_what_the_loop_draws(n, ordered, monkeypatch):
         assert torch.equal(x, plain(model, 64, 1, given, known)) and (x == given)[known].all()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n", [111, 112, 113, 224, 300])
 def test_blocks_of_the_real_size(n):
     assert module.BLOCK == 112

@@ -10,8 +10,6 @@ from course_lib.tokenizers.byte_pairs import byte_symbols, pattern
 from course_lib.tokenizers.merging import merged
 from tests.tokenizers.texts import odd_texts
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def byte_pairs(prose):

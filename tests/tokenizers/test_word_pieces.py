@@ -8,8 +8,6 @@ import pytest
 from course_lib.tokenizers import WordPieceTokenizer
 from tests.tokenizers.texts import odd_texts
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.fixture(scope="module")
 def word_pieces(prose):

@@ -14,8 +14,6 @@ from tests.support.types import untyped
 from tests.transformer import checks as check
 from tests.transformer.checks import small
 
-pytestmark = pytest.mark.slow
-
 
 @pytest.mark.parametrize("options", [{"bos_id": 2}, {"bos_id": None, "tied": False}, {"bos_id": 0, "heads": 1}])
 def test_contract(options):
@@ -129,6 +127,7 @@ def test_starts_as_gpt2_does():
     assert abs(loss - torch.tensor(500.0).log()) < 0.1
 
 
+@pytest.mark.thorough
 def test_learns_what_comes_next():
     """A period of three tokens, read in context: after some steps the loss is near zero."""
     torch.manual_seed(0)

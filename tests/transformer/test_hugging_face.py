@@ -10,7 +10,6 @@ from tests.support.random import rng
 from tests.support.tensors import same
 
 transformers = pytest.importorskip("transformers")
-pytestmark = pytest.mark.slow
 
 TOKENS = torch.randint(11, (3, 9), generator=rng())
 MASK = torch.arange(9) < torch.tensor([9, 4, 7])[:, None]

@@ -17,7 +17,6 @@ from tests.support.tensors import same
 from tests.transformer.bert_checks import MASK, TOKENS, TYPES
 
 transformers = pytest.importorskip("transformers")
-pytestmark = pytest.mark.slow
 
 
 def theirs(cls="BertForPreTraining", seed=0, **changes):

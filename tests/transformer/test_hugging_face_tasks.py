@@ -15,7 +15,6 @@ from tests.support.tensors import same
 from tests.transformer.bert_checks import MASK, TOKENS, TYPES
 
 transformers = pytest.importorskip("transformers")
-pytestmark = pytest.mark.slow
 
 CHOICES = [torch.stack([part, part.flip(0)], dim=1) for part in (TOKENS, TYPES, MASK)]
 

@@ -7,7 +7,6 @@ from course_lib.transformer import pretrained_bert
 from tools import what_loads
 
 pytest.importorskip("transformers")
-pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -15,6 +14,7 @@ def rows():
     return [what_loads.row_of(*tried) for tried in what_loads.TRIED]
 
 
+@pytest.mark.thorough
 def test_the_page_has_what_trying_gives(rows):
     text = what_loads.PAGE.read_text("utf-8")
     assert what_loads.page(text, rows) == text, "stale: run python tools/what_loads.py"

@@ -45,7 +45,6 @@ def test_features_of_a_text_begin_with_cls():
         same(rows, bert(torch.tensor([pieces])).tokens[0].detach(), 1e-6)
 
 
-@pytest.mark.slow
 def test_features_are_those_of_transformers_pipeline(tmp_path):
     transformers = pytest.importorskip("transformers")
     (tmp_path / "vocab.txt").write_text("\n".join(TOKENIZER.vocabulary.symbols) + "\n", "utf-8")
@@ -63,7 +62,6 @@ def test_features_are_those_of_transformers_pipeline(tmp_path):
         same(mine, torch.tensor(theirs[0]), 1e-5)
 
 
-@pytest.mark.slow
 def test_layers_of_a_gpt_are_those_of_transformers(tmp_path):
     transformers = pytest.importorskip("transformers")
     model = check.gpt().float()

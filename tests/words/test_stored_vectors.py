@@ -95,7 +95,6 @@ def test_each_method_gained_by_its_choice():
 
 
 @pytest.mark.data
-@pytest.mark.slow
 def test_no_sentence_of_a_test_part_is_in_the_texts():
     text, given = word_texts.training_text()
     assert word_vectors.digest(text) == hub.card("english-words").training["sha256 of the sentences"]

@@ -16,7 +16,6 @@ from tests.support.random import rng
 from tests.support.tensors import same
 
 transformers = pytest.importorskip("transformers")
-pytestmark = pytest.mark.slow
 
 V = 13
 PADS = {"bart": 1, "t5": 0}
