@@ -174,6 +174,7 @@ def graphs(backend: str, *names: str) -> dict[str, dict]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 def test_models_are_one_graph_with_the_same_values_and_gradients():
     found = graphs("eager")
     assert len(found) == 8
@@ -182,6 +183,7 @@ def test_models_are_one_graph_with_the_same_values_and_gradients():
         assert "9" in said["outside"], name
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no compiler")
 def test_a_model_is_one_kernel():
     said, = graphs("inductor", "MADE").values()

@@ -33,6 +33,7 @@ def test_a_hidden_layer_fits_the_exclusive_or():
     assert [fitted([2, 8, 1], "tanh", seed) for seed in range(3)] == [1.0] * 3
 
 
+@pytest.mark.thorough
 def test_no_line_and_no_stack_of_linear_layers_does():
     assert max(fitted([2, 8, 8, 1], "identity", seed) for seed in range(3)) <= 0.75
     model = LogisticRegression(2).double().fit(XOR.double(), DIFFER)

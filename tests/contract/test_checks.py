@@ -254,6 +254,7 @@ def test_a_leak_of_a_thousandth_is_found(family):
             check_causal(leaky(1e-3, family=family), seed=seed)
 
 
+@pytest.mark.thorough
 def test_a_leak_of_a_thousandth_is_found_whatever_the_seed():
     for seed in range(200):
         for model in (leaky(1e-3), Edited(5, add=[(seed % 5, seed % 5)]), leaky(1e-3, when=(0, 1))):
@@ -267,6 +268,7 @@ def test_a_leak_in_half_of_the_states_is_found():
             check_causal(leaky(1e-3, when=(0, 1)), seed=seed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["FVSBN in an order", "table", "table, logistic, network", "mixture of orders",
                                   "categorical", "Gaussians, one variable", "Gaussians, four variables"])
 def test_no_false_alarm(name):

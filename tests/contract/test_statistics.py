@@ -53,6 +53,7 @@ def test_every_pool_expects_enough(least):
         assert (freedom + 1) * least <= expected.sum() + 1e-9 or freedom == 1
 
 
+@pytest.mark.thorough
 def test_p_values_are_uniform_where_cells_are_rare():
     """Ten thousand multinomial draws: p below 0.01 about 1 % of the time, below 1e-4 at most three times."""
     numbers = np.random.default_rng(1)

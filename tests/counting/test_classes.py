@@ -184,6 +184,7 @@ def test_bad_input(act, message):
         act()
 
 
+@pytest.mark.thorough
 def test_classes_of_the_prose():
     """Pronouns beside pronouns, auxiliaries beside auxiliaries, and far more information than by chance."""
     text = load_prose("train")

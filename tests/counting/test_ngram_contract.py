@@ -97,6 +97,7 @@ def test_planted_faults_are_caught(mutant, check, sentence):
         check(model, length=5, context=prompt)
 
 
+@pytest.mark.thorough
 def test_no_model_beats_the_entropy_of_its_source_but_a_leak():
     """A chain of known entropy: held-out nats approach it from above; a model that reads its target falls below."""
     generator = torch.Generator().manual_seed(3)

@@ -8,8 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from course_lib.data.download import fetch
 
+pytestmark = pytest.mark.thorough
 BODY = bytes(range(256)) * 40000                 # 10 MB
 FETCH = "import sys; from course_lib.data import download, registry; " \
         "print(download.fetch('toy', registry.File(sys.argv[1], int(sys.argv[2]), sys.argv[3], (sys.argv[4],))))"

@@ -242,6 +242,7 @@ def test_failures_are_one_sentence_and_a_status(capsys, folder):
     assert capsys.readouterr().err.startswith("names: names/names.txt in COURSE_DATA has hash sha256:")
 
 
+@pytest.mark.thorough
 def test_runs_as_a_module():
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-m", "course_lib.data", "list"]

@@ -37,6 +37,7 @@ def test_the_equation_by_numpy():
     assert model.loss(x).item() == pytest.approx(-want.mean(), rel=1e-12)
 
 
+@pytest.mark.thorough
 def test_trained_it_reconstructs_and_its_likelihood_sums_to_more_than_one():
     """All 32 states: every one of them is reconstructed well, so that their "probabilities" sum to far more than 1."""
     torch.manual_seed(0)

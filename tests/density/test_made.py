@@ -343,6 +343,7 @@ def test_training_draws_one_mask_a_batch():
     assert seen == {0, 1, 2}
 
 
+@pytest.mark.thorough
 def test_masks_trained_together_learn_and_stay_above_the_entropy():
     torch.manual_seed(0)
     x = all_states(3)[[0, 3, 5, 6]].repeat(50, 1)                    # x_3 = x_1 xor x_2: 2 ln 2 nats

@@ -347,6 +347,7 @@ def test_parameters_are_linear_in_n():
     assert count[5] == 2 * 5 * 10 + 5 + 10 and count[20] - count[10] == 2 * (count[10] - count[5])
 
 
+@pytest.mark.thorough
 def test_it_learns_what_an_fvsbn_cannot():
     """x_3 = x_1 xor x_2: one nat a row less than three fair coins, which logistic factors cannot have."""
     torch.manual_seed(0)

@@ -34,6 +34,7 @@ def test_a_p_value_is_its_definition():
     check.is_the_rank(rank_p_values)
 
 
+@pytest.mark.thorough
 def test_p_values_of_new_draws_are_uniform_and_ties_make_them_larger():
     g = rng(0)
     p = torch.cat([rank_p_values(torch.randn(1, generator=g), torch.randn(19, generator=g)) for _ in range(2000)])
@@ -78,6 +79,7 @@ def test_roc_and_auc_are_scikit_learns_with_ties():
         np.testing.assert_allclose(hits, y)
 
 
+@pytest.mark.thorough
 def test_an_interval_of_the_auc():
     clean, other = normal(60), normal(50, seed=1) + 1
     low, high = auc_interval(clean, other, repeats=400)

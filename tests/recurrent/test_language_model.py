@@ -121,6 +121,7 @@ def test_hello():
     same(-model.log_prob(torch.tensor([word])), nats[None])
 
 
+@pytest.mark.thorough
 def test_it_learns_what_a_markov_chain_cannot():
     """The letter after the third is the first: a chain of order one is at chance, ln 4."""
     torch.manual_seed(0)

@@ -46,6 +46,7 @@ def test_a_wide_enough_beam_finds_what_all_sequences_have():
     assert greedy(model, length=4, context=source, eos_id=2).log_prob <= best.log_prob[0, 0] + 1e-9
 
 
+@pytest.mark.thorough
 def test_with_attention_it_learns_to_turn_a_row_around():
     generator = torch.Generator().manual_seed(0)
     source = torch.randint(3, 8, (1600, 5), generator=generator)

@@ -105,6 +105,7 @@ def in_another_process(what):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.thorough
 def test_kill_minus_nine_in_mid_epoch(whole, tmp_path):
     path = tmp_path / "run.ckpt"
     code, _, error = in_another_process(f"here.run(here.Noisy(die_in_call=15), {str(path)!r}, checkpoint_every=3)")
@@ -153,6 +154,7 @@ def die_at_any_moment(path, deaths):
     return False
 
 
+@pytest.mark.thorough
 def test_kill_minus_nine_at_any_moment(whole, tmp_path):
     path = tmp_path / "run.ckpt"
     code, out, error = in_another_process(f"print(here.die_at_any_moment(here.Path({str(path)!r}), 3))")

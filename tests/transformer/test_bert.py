@@ -68,6 +68,7 @@ def test_attention_weights():
     assert not any(block.attention._forward_pre_hooks for block in model.blocks)
 
 
+@pytest.mark.thorough
 def test_learns_to_fill_in():
     """A period of three tokens: what is hidden can be told from either side."""
     torch.manual_seed(0)
@@ -105,6 +106,7 @@ def documents(count=40, seed=0):
     return [[torch.tensor([d, i]) for i in range(n)] for d, n in enumerate(sizes)]
 
 
+@pytest.mark.thorough
 def test_pairs():
     """On two million tokens: some 60,000 sentences of 34."""
     check.pairs_as_the_paper(sentence_pairs, count=10_000, words=34)

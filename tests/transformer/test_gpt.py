@@ -127,6 +127,7 @@ def test_starts_as_gpt2_does():
     assert abs(loss - torch.tensor(500.0).log()) < 0.1
 
 
+@pytest.mark.thorough
 def test_learns_what_comes_next():
     """A period of three tokens, read in context: after some steps the loss is near zero."""
     torch.manual_seed(0)

@@ -25,6 +25,7 @@ def test_the_parts_are_all_that_the_plain_pass_calls():
     assert {name for name in called if not name.startswith("blocks.0")} - {""} == set(PARTS)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("heads", [[(0, 0)], [(0, 1), (1, 2)], [(1, 0), (1, 1), (1, 2)]])
 def test_heads_that_are_off_stay_off_while_it_generates(heads):
     model = small(vocab_size=3)

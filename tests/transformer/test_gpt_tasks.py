@@ -1,6 +1,7 @@
 """Next-word prediction learns the tasks that the text contains; what looks both ways learns to copy its target."""
 from __future__ import annotations
 
+import pytest
 import torch
 
 from course_lib.decoding import greedy
@@ -38,6 +39,7 @@ def trained(cls: type[GPT]) -> tuple[GPT, float]:
     return model.eval(), history.train[-1]
 
 
+@pytest.mark.thorough
 def test_one_loss_learns_two_tasks():
     model, loss = trained(GPT)
     for task in (SAME, NEXT):
@@ -47,6 +49,7 @@ def test_one_loss_learns_two_tasks():
     assert loss > 0.65                                               # the letter cannot be foretold: ln 8 over three terms
 
 
+@pytest.mark.thorough
 def test_without_the_mask_the_loss_falls_below_what_is_possible():
     _, loss = trained(LooksBothWays)
     assert loss < 0.5

@@ -135,6 +135,7 @@ def test_attention_to_the_source_sums_to_one_over_its_tokens():
         assert not w[0, ..., 3:].any() and not w[2, ..., 1:].any()
 
 
+@pytest.mark.thorough
 def test_it_learns_to_reverse():
     """Every source of three tokens, written backwards: what the cross-attention is for."""
     words = torch.cartesian_prod(*[torch.arange(3, 7)] * 3)                              # 64 sources

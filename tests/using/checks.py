@@ -207,7 +207,7 @@ def small_bert():
 
 @torch.no_grad()
 def gaps_are_those_of_each_text_alone(gap_scores):
-    bert, tokenizer, words = small_bert(), pieces(), pieces().vocabulary
+    bert, tokenizer, words = small_bert().double(), pieces(), pieces().vocabulary
     names = [name for name in ("the", "cat", "sat", "t", "d") if len(tokenizer.encode(name)) == 1]
     assert len(names) > 1
     got = gap_scores(bert, tokenizer, GAPS, names)

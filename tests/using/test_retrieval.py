@@ -67,6 +67,7 @@ def test_measures():
     check.counts_those_before(ranks)
 
 
+@pytest.mark.thorough
 def test_a_dual_encoder_learns_what_belongs_together():
     """Questions and documents without a common word: pairs of words are learned, on new combinations too."""
     check.is_contrastive(DualEncoder)

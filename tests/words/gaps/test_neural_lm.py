@@ -45,6 +45,7 @@ def test_its_loss_is_minus_its_log_prob():
     assert words == 7 and math.isclose(float(mean.detach()) * 7, want)
 
 
+@pytest.mark.thorough
 def test_a_bigram_of_vectors_learns_the_counts():
     """With vectors as wide as the vocabulary it can be any bigram: trained on a text it comes to the counts' likelihood."""
     torch.manual_seed(0)
