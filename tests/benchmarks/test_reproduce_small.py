@@ -104,6 +104,7 @@ def test_a_killed_run_goes_on_where_it_was(small, tmp_path, monkeypatch):
     assert trained["cpu_seconds"] is None                             # it was spent by a process that is gone
 
 
+@pytest.mark.thorough
 def test_the_best_tree_is_the_best_of_all_trees():
     """Against every parent vector of four variables: none with one parent each has a larger likelihood."""
     generator = torch.Generator().manual_seed(3)
