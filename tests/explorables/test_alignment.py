@@ -1,16 +1,14 @@
 """Two translators side by side: their steps against the library's parallel view, what the chapter says of them, bad input."""
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 
-from course_lib import hub
 from course_lib.data import toy_translation as language
+from course_lib.data.toy_translation import draw_pairs, translate
 from course_lib.explorables import Alignment
-from course_lib.explorables.alignment import NETWORKS, START, written
-from course_lib.explorables.base import STATIC
+from course_lib.explorables.alignment import START, written
+from tests.explorables.figure import Figure, choose, click, close, data, keys, pressed
 
 SENTENCES = (START, "I love music", "they do not paint the quiet street", "the old girl sees the car")
 
@@ -49,25 +47,6 @@ def test_attention_wins_in_all_three_trainings_and_most_on_long_sentences(drawn)
     assert share["8"][0] < 0.5 < share["3"][0] and share["8"][1] > 0.8
 
 
-def test_the_weights_are_half_precision_with_a_card():
-    for name, score in NETWORKS.items():
-        model, card = hub.load(STATIC / "weights" / name), hub.card(STATIC / "weights" / name)
-        assert model.config["score"] == score and model.config["hidden"] == 10
-        assert "python -m benchmarks.explorables alignment" in card.notes and card.licence.startswith("MIT")
-        assert all(torch.equal(p, p.half().float()) for p in model.parameters())
-
-
-def test_it_has_words_and_few_bytes(drawn):
-    drawn.sentence, drawn.place = START, 99
-    lines = drawn.text().splitlines()
-    assert repr(drawn) == "Alignment()" and lines[1] == f"English: {START}"
-    assert lines[2] == f"Italian of the grammar: {' '.join(language.translate(START).target)}"
-    right = " ".join(language.translate(START).target)
-    assert lines[4] == f"attention: {right}" and lines[3].startswith("one vector: ") and right not in lines[3]
-    assert lines[5].startswith(f"word {len(drawn.result[1].ids)}, </s>, looks most at ")
-    assert len(json.dumps({k: v for k, v in drawn.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
-
-
 def test_a_network_that_never_ends_is_stopped(drawn):
     model = drawn._models[0]
     kept = model.head.bias.detach().clone()
@@ -78,8 +57,51 @@ def test_a_network_that_never_ends_is_stopped(drawn):
         model.head.bias.copy_(kept)
 
 
-@pytest.mark.parametrize("traits, message", [({"sentence": "the dog sleeps"}, "sentence is 'the dog sleeps'"),
-                                             ({"place": -1}, "place is -1; expected 0 or more")])
-def test_bad_input_is_named(traits, message):
-    with pytest.raises(ValueError, match=message):
-        Alignment(**traits)
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+def test_the_networks_in_the_page_are_those_in_torch(modules):
+    w, sources = Alignment(), []
+    pairs = [translate(START), *draw_pairs(6, torch.Generator().manual_seed(5))]
+    for pair in pairs:
+        w.sentence = " ".join(pair.source)
+        sources.append(w.ids)
+    got = modules.evaluate("""async ([weights, sizes, sources, sentences, g]) => {
+      const m = await import("./alignment.js"), { parse } = await import("./translator_model.js");
+      const networks = weights.map((text, k) => m.unpackGru(text, sizes, k === 1));
+      return sources.map((source, i) => ({ both: networks.map(n => m.written(n, source)),
+        places: m.known(g, parse(g, sentences[i])) }));
+    }""", [w.weights, w.sizes, sources, [" ".join(pair.source) for pair in pairs], w.grammar])
+    for pair, js in zip(pairs, got, strict=True):
+        assert js["places"] == [list(places) for places in pair.alignment]
+        w.sentence = " ".join(pair.source)
+        for want, mine in zip(w.result, js["both"], strict=True):
+            assert mine["ids"] == want.ids
+            close(mine["p"], want.p)
+            close(mine["weights"], want.weights)
+
+
+def agrees(page, w) -> None:
+    want = w.result[1]
+    close(data(page, "alpha"), want.weights.flatten())
+    close(data(page, "p"), want.p[w.place].topk(3).values)
+    assert pressed(page, ".cl-al-table button") == [w.place]
+    places = translate(w.sentence).alignment
+    assert page.locator(".cl-al-now .cl-al-known").count() == (len(places[w.place]) if w.place < len(places) else 0)
+    wrong = any(a != b for a, b in zip(w.result[0].ids, want.ids))
+    assert (page.locator(".cl-al-said tr").first.locator("u").count() > 0) == wrong, "what is wrong is underlined"
+
+
+BAD = [
+    ({"sentence": "the dog sleeps"}, "sentence is 'the dog sleeps'"),
+    ({"place": -1}, "place is -1; expected 0 or more"),
+]
+FIGURE = Figure(Alignment, agrees, bad=BAD, change={"place": 1},
+                says=(f"English: {START}", " ".join(language.translate(START).target), "one vector: ", "attention: "), moves=[
+    (click("next word →"), {"place": 1}),
+    (keys("ArrowDown", "Enter", at=".cl-al-table button[aria-pressed=true]"), {"place": 2}),
+    (click("word before"), {"place": 1}),
+    (choose("subject", "they"), {"sentence": START.replace("the small dog does", "they do"), "place": 0}),
+    (choose("affirmed or denied", "false"), {"sentence": "they find the white mountain"}),
+    (choose("object", "music"), {"sentence": "they find music"}),
+])

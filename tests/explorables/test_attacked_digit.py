@@ -12,7 +12,8 @@ import torch.nn.functional as F
 from course_lib import hub
 from course_lib.data import load_data
 from course_lib.explorables import AttackedDigit
-from course_lib.explorables.attacked_digit import ATTACKS, CLASSIFIER, DENSITY, SHARED, SHOWN, everything, pack
+from course_lib.explorables.attacked_digit import ATTACKS, CLASSIFIER, DENSITY, SHARED, SHOWN, everything
+from tests.explorables.figure import Figure, choose, click, close, data, fill, keys, pressed
 
 CLOSE = {"rtol": 0, "atol": 1e-5}
 
@@ -108,33 +109,6 @@ def test_the_page_holds_these_numbers_and_few_bytes():
     assert len(json.dumps({k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
 
 
-def test_it_has_words():
-    w = AttackedDigit()
-    assert repr(w) == "AttackedDigit()"
-    lines = w.text().splitlines()
-    assert lines[0].startswith("Interactive figure: a 4, PGD, at most 2 levels a pixel.") and len(lines) == 11
-    assert [int(v, 17) for v in "".join(lines[1:9])] == w.result.image.x.tolist()
-    assert lines[9].startswith("It is read as 9, p = 0.") and lines[9].endswith(", flagged.")
-    assert lines[10].startswith("After the repair it is read as 4, p = ") and lines[10].endswith(", not flagged.")
-    w.eps = 0
-    assert w.text().splitlines()[0].startswith("Interactive figure: a 4, unchanged.")
-    assert w.text().splitlines()[9].startswith("It is read as 4, p = ")
-    w.eps = 1
-    assert "at most 1 level a pixel" in w.text()
-
-
-@pytest.mark.parametrize("trait, value, message", [
-    ("digit", 8, "digit is 8; expected 0 to 7"), ("attack", 5, "attack is 5; expected 0 to 4"),
-    ("eps", 4, "eps is 4; expected 0 to 3"), ("pixel", -1, "pixel is -1; expected 0 to 63")])
-def test_bad_input_is_named(trait, value, message):
-    with pytest.raises(ValueError, match=message):
-        AttackedDigit(**{trait: value})
-
-
-def test_numbers_travel_as_float32():
-    assert base64.b64decode(pack(torch.tensor([1.0, -2.0], dtype=torch.float64))) == np.array([1, -2], "<f4").tobytes()
-
-
 def test_paper_costs_more_than_seven_tenths_of_the_nats_and_the_repair_silences_the_alarm():
     """What chapter 9 says, over all digits and changes of the figure."""
     for clean, by_attack in zip(everything().clean, everything().changed, strict=True):
@@ -147,3 +121,41 @@ def test_paper_costs_more_than_seven_tenths_of_the_nats_and_the_repair_silences_
     misread = [pair.repaired.read != digit for digit, by_attack in zip(SHOWN, everything().changed, strict=True)
                for by_eps in by_attack for pair in by_eps]
     assert any(misread)
+
+
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+def agrees(page, w) -> None:
+    (image, repaired), clean = w.result, AttackedDigit(digit=w.digit, eps=0).result.image
+    assert data(page, "level") == image.x.tolist() and data(page, "repaired") == repaired.x.tolist()
+    assert data(page, "change") == (image.x - clean.x).tolist() and pressed(page, ".cl-dd-grid button") == [w.pixel]
+    close(data(page, "nats"), image.log_p)
+    for row, seen in zip(("first", "last"), (image, repaired)):
+        close(data(page, "p", f".cl-ad-classes tbody tr:{row}-child"), seen.classes)
+    said = page.locator(".cl-live").text_content()
+    for number in (f"{image.log_p.sum():.2f}", f"{repaired.log_p.sum():.2f}", f"{image.p:.4f}", f"{repaired.p:.4f}",
+                   f"{image.log_p[w.pixel]:.4f}", *map(str, w.shares[w.attack][w.eps])):
+        assert number.replace("-", "−") in said, number
+    strip = page.locator(".cl-ad-strip").get_attribute("aria-label")
+    assert all(f"{seen.log_p.sum():.1f}".replace("-", "−") in strip for seen in (image, repaired))
+
+
+BAD = [
+    ({"digit": 8}, "digit is 8; expected 0 to 7"),
+    ({"attack": 5}, "attack is 5; expected 0 to 4"),
+    ({"eps": 4}, "eps is 4; expected 0 to 3"),
+    ({"pixel": -1}, "pixel is -1; expected 0 to 63"),
+]
+FIGURE = Figure(AttackedDigit, agrees, bad=BAD, change={"eps": 0}, height=600,
+                says=("a 4, PGD, at most 2 levels a pixel.", "It is read as 9, p = 0.", ", flagged.",
+                      "After the repair it is read as 4, p = "), moves=[
+    (keys("ArrowRight", at="[type=range]"), {"eps": 3}),
+    (keys("ArrowLeft", "ArrowLeft"), {"eps": 1}),
+    (keys("Tab", "ArrowUp", "ArrowRight", "Enter"), {"pixel": 49}),
+    (fill("[type=range]", 0), {"eps": 0}),
+    (choose("Digit", 7), {"digit": SHOWN.index(7)}),
+    (fill("[type=range]", 2), {"eps": 2}),
+    *((choose("Change", k), {"attack": k}) for k in (*range(1, len(ATTACKS)), 0)),
+    (click("[data-level]:last-child"), {"pixel": 63}),
+])

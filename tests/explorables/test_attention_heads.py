@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import base64
-import json
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from course_lib.explorables import AttentionHeads, NadePixels
 from course_lib.explorables.attention_heads import EXAMPLES, moved, pack, parameters, run
 from course_lib.transformer import GPT, GPTConfig, attention_weights, causal_mask
 from course_lib.transformer.heads import switched_off
+from tests.explorables.figure import CLOSE, Figure, choose, click, close, keys
 
 LETTERS = ["^", "a", "b", "c", "d"]
 
@@ -104,16 +104,88 @@ def test_weights_travel_as_half_precision_and_are_computed_with_so():
     assert model.norm.gamma.dtype == torch.float32, "the reader's own model stays as it is"
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = AttentionHeads()
-    assert repr(w) == "AttentionHeads()"
-    bundle = w._repr_mimebundle_()
-    assert "sees" in (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    state = {k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}
-    assert len(json.dumps(state).encode()) <= 100_000
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
+@pytest.mark.parametrize("model", [None, small()], ids=["gpt-agreement", "three layers of three heads"])
+def test_the_model_in_the_page_is_the_model_in_torch(modules, model):
+    """All layers, heads and logits, with heads switched off, for many texts."""
+    w, generator, cases = AttentionHeads(model, model and LETTERS), torch.Generator().manual_seed(4), []
+    c = w._model.config
+    heads = [[layer, head] for layer in range(c.layers) for head in range(c.heads)]
+    for k in range(16):
+        words = torch.randint(1, c.vocab_size, (1 + k % (c.window - 1),), generator=generator).tolist()
+        off = [pair for pair in heads if k % 4 and torch.rand((), generator=generator) < (k % 4) / 4]
+        cases.append({"words": words, "off": off})
+    cases += [{"words": cases[-1]["words"], "off": [pair]} for pair in heads] + [{"words": [1, 2], "off": heads}]
+    got = modules.evaluate("""async ({ cases, weights, sizes, vocabulary }) => {
+      const { moved, run, unpack } = await import("./attention_heads.js"), m = unpack(weights, sizes, vocabulary);
+      return cases.map(({ words, off }) => { const r = run(m, words, off), full = run(m, words);
+        return { ...r, moved: r.p.map((p, t) => moved(p, full.p[t])) } });
+    }""", {"cases": cases, "weights": pack(w._model), "sizes": w.sizes, "vocabulary": c.vocab_size})
+    for case, js in zip(cases, got, strict=True):
+        want = run(w._model, **case)
+        for name in ("weights", "entropy", "p"):
+            close(js[name], getattr(want, name), msg=f"{name} of {case}")
+        with torch.no_grad(), switched_off(w._model, case["off"]):
+            close(js["logits"], w._model(torch.tensor([[0, *case["words"]]]))[0], msg=str(case))
+        close(js["moved"], moved(want.p, run(w._model, case["words"]).p))
+
+
+def test_half_precision_is_read_as_numpy_reads_it(modules):
+    model = small()
+    bits = torch.tensor([0, 1, 1023, 1024, 0x3555, -32768, -31745, 31743], dtype=torch.int16)      # zeros, subnormals, largest
+    model.tokens.weight.data.flatten()[:8] = bits.view(torch.float16).float()
+    got = modules.evaluate("""async ({ weights, sizes }) =>
+      [...(await import("./attention_heads.js")).unpack(weights, sizes, 5).tokens.slice(0, 8)]""",
+                           {"weights": pack(model), "sizes": AttentionHeads(small(), LETTERS).sizes})
+    assert got == bits.view(torch.float16).double().tolist()
+
+
+def agrees(page, w) -> None:
+    got = page.evaluate("""() => {
+      const all = (s, f) => [...document.querySelectorAll(s)].map(f), on = e => e.getAttribute("aria-pressed") === "true";
+      return { words: all("[data-word]:not([hidden])", e => e.selectedOptions[0].textContent),
+        small: all("[data-head]", e => [...e.querySelectorAll("rect")].map(r => +r.getAttribute("fill-opacity"))),
+        squares: all("[data-head] rect", r => [+r.getAttribute("y"), +r.getAttribute("x")]),
+        means: all("[data-head]", e => +e.dataset.entropy), on: all("[data-switch]", e => e.checked),
+        pressed: all("[data-head]", on), large: all("[data-pair]", e => [e.dataset.pair, +e.dataset.a, e.textContent]),
+        entropy: all("td[data-entropy]", e => +e.dataset.entropy), moved: all("[data-moved]", e => +e.dataset.moved),
+        top: all("[data-top]", e => JSON.parse(e.dataset.top)), full: all("[data-full]", e => JSON.parse(e.dataset.full)),
+        predicted: all("[data-top]", e => e.textContent) } }""")
+    want, (layer, head), T = w.result, w.shown, len(w.text_ids) + 1
+    lower = torch.ones(T, T).tril().bool()
+    assert got["words"] == [w.words[i] for i in w.text_ids]
+    close(got["small"], want.weights.flatten(0, 1)[:, lower])
+    assert got["squares"] == lower.nonzero().tolist() * len(got["small"])
+    close(got["means"], want.entropy.mean(-1).flatten())
+    assert [pair for pair, *_ in got["large"]] == [f"{i},{j}" for i, j in lower.nonzero().tolist()]
+    close([a for _, a, _ in got["large"]], want.weights[layer, head][lower])
+    assert all(text == f"{a:.2f}".replace("0.", ".") for _, a, text in got["large"])
+    close(got["entropy"], want.entropy[layer, head])
+    close(got["moved"], w.moved)
+    for top, p in ((got["top"], want.p), (got["full"], run(w._model, w.text_ids).p)):
+        values = p.topk(3).values
+        close([[q for _, q in row] for row in top], values)
+        torch.testing.assert_close(p.gather(1, torch.tensor([[v for v, _ in row] for row in top])), values, **CLOSE)
+    assert got["predicted"] == [", ".join(f"{w.words[v]} {q:.2f}" for v, q in row if q >= 0.005) for row in got["top"]]
+    heads = [[a, b] for a in range(w.sizes["layers"]) for b in range(w.sizes["heads"])]
+    assert got["on"] == [pair not in w.off for pair in heads] and got["pressed"] == [pair == w.shown for pair in heads]
+
+
+def with_word(place: int, word: str):
+    return lambda w: {"text_ids": [w.words.index(word) if i == place else v for i, v in enumerate(w.text_ids)]}
+
+
+def one_more(w) -> dict:
+    return {"text_ids": [*w.text_ids, int(w.result.p[-1, 1:].argmax()) + 1]}
+
+
+def example(number: int):
+    return lambda w: {"text_ids": [w.words.index(word) for word in EXAMPLES[number].split()]}
+
+
+BAD = [
     (lambda: AttentionHeads(small()), "model and words belong together"),
     (lambda: AttentionHeads(NadePixels, LETTERS), "the figure needs a GPT"),
     (lambda: AttentionHeads(small(tied=False), LETTERS), "tied False"),
@@ -126,10 +198,22 @@ def test_what_is_stored_is_small_and_has_words():
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[]), "the text has 0 words"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[0]), "without 0, the start symbol"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[5]), "expected 0 to 4"),
-    (lambda: AttentionHeads(off=[[0, 4]]), r"off holds \[0, 4\]; this model has layers 0 to 1"),
-    (lambda: AttentionHeads(shown=[2, 0]), r"shown holds \[2, 0\]"),
-    (lambda: AttentionHeads(shown=[1]), r"shown holds \[1\]"),
+    ({"off": [[0, 4]]}, r"off holds \[0, 4\]; this model has layers 0 to 1"),
+    ({"shown": [2, 0]}, r"shown holds \[2, 0\]"),
+    ({"shown": [1]}, r"shown holds \[1\]"),
+]
+FIGURE = Figure(AttentionHeads, agrees, bad=BAD, change={"text_ids": [1, 8, 30]}, rich={"off": [[0, 3]], "shown": [0, 3]},
+                says=("sees", "All heads are on."), moves=[
+    (keys("g", at="[data-word='2']"), with_word(2, "girl")),         # one key: a slow machine forgets the letter before
+    (keys("ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "ArrowRight", "Enter", at="[data-head='0,0']"), {"shown": [1, 1]}),
+    (keys("Tab", "Space"), {"off": [[1, 1]]}),
+    *((choose(".cl-top select", number), example(number)) for number in reversed(range(len(EXAMPLES)))),
+    (click("[data-head='0,3']"), {"shown": [0, 3]}),
+    (click("[data-switch='0,0']"), {"off": [[0, 0], [1, 1]]}),
+    (click("[data-switch='1,1']"), {"off": [[0, 0]]}),
+    (click("switch all heads on"), {"off": []}),
+    (click("remove the last word", times=30), lambda w: {"text_ids": w.text_ids[:1]}),
+    *[(click("add the most likely word"), one_more)] * (toy_agreement.LONGEST - 2),
+    (click("add the most likely word"), {}),                         # no room for another
+    (click("remove the last word"), lambda w: {"text_ids": w.text_ids[:-1]}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import math
 
 import numpy as np
@@ -14,6 +13,7 @@ from course_lib.explorables import BertAttention, NadePixels
 from course_lib.explorables.bert_attention import SENTENCES, costs, largest, maps, pack, twin
 from course_lib.tokenizers import WordPieceTokenizer
 from course_lib.transformer import BERT, BERTConfig
+from tests.explorables.figure import Figure, choose, click, close, data, keys, marks, texts
 
 TEXT = "low lower lowest slow slower slowest"
 
@@ -143,15 +143,54 @@ def test_a_shorter_sentence_moves_the_word_that_it_lacks():
     assert w.word == len(w.texts[1]["pieces"]) - 1 < 5
 
 
-def test_what_is_stored_is_small_and_has_words(english):
-    assert repr(english) == "BertAttention()"
-    bundle = english._repr_mimebundle_()
-    assert "new looks at york 0.88" in (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    state = {k: v for k, v in english.get_state().items() if k not in ("_esm", "_css")}
-    assert len(json.dumps(state).encode()) <= 120_000
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
+def test_every_weight_of_every_head_is_read_as_torch_wrote_it(modules, english):
+    got = modules.evaluate("""async ({ texts, size }) => {
+      const { unpack } = await import("./bert_attention.js");
+      return texts.map(t => ["trained", "untrained"].map(which => unpack(t[which], size, t.pieces.length, 10000)));
+    }""", {"texts": english.texts, "size": english.size})
+    for found, wanted in zip(got, english._maps, strict=True):
+        for js, torch_ in zip(found, wanted, strict=True):
+            close(js, torch_)
+
+
+def agrees(page, w) -> None:
+    map_, pieces = w.weights, w.texts[w.sentence]["pieces"]
+    own = (lambda i, j: i == w.word) if w.side == "looks" else (lambda i, j: j == w.word)
+    T = len(pieces)
+    assert texts(page, ".cl-ba-left b") == pieces
+    wanted = {f"{i},{j}": map_[i, j].item() for i in range(T) for j in range(T) if own(i, j) or map_[i, j] >= 0.05}
+    links = dict(zip(marks(page, "[data-link]", "link"), data(page, "a", ".cl-ba svg"), strict=True))
+    assert set(links) == set(wanted)
+    assert set(marks(page, "line.cl-ba-on", "link")) == {pair for pair in wanted if own(*map(int, pair.split(",")))}
+    close([links[pair] for pair in wanted], list(wanted.values()))
+    line = map_[w.word] if w.side == "looks" else map_[:, w.word]
+    numbers = data(page, "a", "[data-word]")
+    seen, none = (numbers[T:], numbers[:T]) if w.side == "looks" else (numbers[:T], numbers[T:])
+    close(seen, line)
+    assert none == [None] * T
+    assert [text for text in texts(page, "[data-word] span") if text] == [f"{a:.2f}".removeprefix("0") for a in seen]
+    assert marks(page, "[data-word][aria-pressed='true']", "word") == [f"{w.word},{w.side}"]
+    assert marks(page, "[data-head][aria-pressed='true']", "head") == [",".join(map(str, w.shown))]
+    close(data(page, "sharp"), w._maps[w.sentence][0].max(dim=-1).values.mean(dim=-1).flatten())
+    layers, heads = w.size
+    worth = torch.tensor([w.cost_of(layer, head) for layer in range(layers) for head in range(heads)])
+    with_it, without = w.costs
+    most = int((without - with_it).argmax())
+    nats = torch.stack([with_it.mean(), without.mean(), with_it[most], without[most]])
+    for name, want in (("worth", worth), ("nats", nats)):            # costs have four decimals
+        assert data(page, name) == pytest.approx(want.tolist(), abs=1e-4)
+    said = " ".join(texts(page, ".cl-ba p, .cl-ba h4"))
+    assert all(f"{pieces[i]} looks at {pieces[j]} {a:.2f}" in said for i, j, a in largest(map_))
+
+
+def made(**traits) -> BertAttention:
+    return BertAttention(small(), tokenizer(), ["slow lower slowest", "low"], **traits)
+
+
+BAD = [
     (lambda: BertAttention(small()), "model and tokenizer belong together"),
     (lambda: BertAttention(NadePixels, tokenizer()), "the figure needs a BERT"),
     (lambda: BertAttention(small(), tokenizer(), []), "expected a list of at least one text"),
@@ -161,7 +200,14 @@ def test_what_is_stored_is_small_and_has_words(english):
     (lambda: BertAttention(small(), tokenizer(), ["low"], word=4), "word is 4; expected 0 to 3"),
     (lambda: BertAttention(small(), tokenizer(), ["low"], shown=[3, 0]), r"shown is \[3, 0\]; this model has layers 0 to 2"),
     (lambda: BertAttention(small(), tokenizer(), ["low"], side="up"), "side is 'up'; expected 'looks' or 'looked at'"),
+]
+FIGURE = Figure(made, agrees, bad=BAD, change={"sentence": 1, "untrained": True},
+                says=("new looks at york 0.88", "A hidden word costs "), moves=[
+    (keys("ArrowDown", "ArrowRight", "ArrowDown", "Enter", at="[data-word='0,looks']"), {"word": 2, "side": "looked at"}),
+    (keys("Tab", "ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "Enter"), {"shown": [2, 0]}),
+    (click("[data-head='2,1']"), {"shown": [2, 1]}),
+    (click("[data-word='3,looked at']"), {"word": 3}),
+    (click("show the untrained twin"), {"untrained": True}),
+    (click("show the trained model"), {"untrained": False}),
+    (choose(".cl-ba select", 1), {"sentence": 1}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -1,7 +1,6 @@
 """The rule of the masked language model: its figure against `mask_tokens`, number by number and in shares."""
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
@@ -10,6 +9,7 @@ import torch
 from course_lib.explorables import MaskingForBert
 from course_lib.explorables.bert_masking import (
     BY_DRAW,
+    DONE,
     HIDDEN,
     KEPT,
     RANDOM,
@@ -24,6 +24,8 @@ from course_lib.explorables.bert_masking import (
     uniforms,
 )
 from course_lib.transformer.bert import mask_tokens
+from tests.explorables.conftest import state_of
+from tests.explorables.figure import Figure, choose, click, data, fill, keys, marks, refused, texts
 
 RULES = [(15, [80, 10, 10]), (15, [100, 0, 0]), (60, [30, 50, 20]), (100, [0, 0, 100]), (100, [70, 10, 20]),
          (1, [0, 50, 50])]
@@ -56,20 +58,6 @@ def test_the_numbers_of_a_seed_are_those_of_the_formula():
         assert uniforms(seed, 50).tolist() == expected
     assert round(float(uniforms(1, 1)[0]), 4) == 0.1872
     assert uniforms(7, 10).tolist() == uniforms(7, 30)[:10].tolist(), "a longer draw begins with the shorter one"
-
-
-def test_the_numbers_of_a_seed_behave_as_uniform_and_independent():
-    """Chi-square in a grid of 10 x 10 for neighbours, u and f of a token (9 apart), and next draws (27 apart)."""
-    for seed in (0, 1, 2, 999_999):
-        x = (10 * uniforms(seed, 200_000)).long()
-        assert 0 <= int(x.min()) and int(x.max()) <= 9
-        for lag in (1, 9, 27):
-            table = torch.bincount(10 * x[:-lag] + x[lag:], minlength=100).double()
-            expected = table.sum() / 100
-            assert float(((table - expected) ** 2 / expected).sum()) < 99 + 5 * math.sqrt(2 * 99)
-    first = torch.stack([uniforms(seed, 2) for seed in range(5000)])
-    grid = torch.bincount((first * 10).long() @ torch.tensor([10, 1]), minlength=100).double()
-    assert float(((grid - 50) ** 2 / 50).sum()) < 99 + 5 * math.sqrt(2 * 99), "seeds that follow each other are apart"
 
 
 @pytest.mark.parametrize("sentence", [*SENTENCES, OWN])
@@ -135,22 +123,6 @@ def test_counts_are_those_of_the_draws_one_by_one():
     assert w.counts[0].count == int((w.fate > 0).sum()), "the shown draw is the first that is counted"
 
 
-def test_expected_shares_are_those_of_the_library():
-    """20,000 draws of mask_tokens with its own generator: within four standard errors of what the figure expects."""
-    w = MaskingForBert(SENTENCES[1])
-    for rate, shares in ((15, [80, 10, 10]), (40, [50, 20, 30])):
-        ids = torch.tensor([token not in SPECIAL for token in w.tokens]).long() * torch.arange(4, 4 + len(w.tokens))
-        read, chosen = mask_tokens(ids.expand(20_000, -1), 3, 5000, [0, 1, 2], rate=rate / 100,
-                                   shares=tuple(s / 100 for s in shares), generator=torch.Generator().manual_seed(1))
-        n, kept = int(chosen.sum()), chosen & (read == ids)
-        found = [(n, 12 * 20_000), (int((read == 3)[chosen].sum()), n),
-                 (n - int((read == 3)[chosen].sum()) - int(kept.sum()), n), (int(kept.sum()), n),
-                 (int((~chosen).all(1).sum()), 20_000)]
-        for (count, of), row in zip(found, counts(w.ordinary, rate, shares, 1, 1), strict=True):
-            p = row.expected
-            assert abs(count / of - p) < 4 * math.sqrt(p * (1 - p) / of) + 1 / 5000, row.label
-
-
 def test_standard_errors_are_the_spread_over_seeds():
     """300 seeds, 100 draws each: deviations in units of the standard error have mean 0 and spread 1."""
     ordinary = MaskingForBert().ordinary
@@ -176,35 +148,119 @@ def test_shares_always_sum_to_one_and_the_last_gives_way_first():
     assert reshare([80, 10, 10], 2, 0) == [90, 10, 0] and reshare([5, 90, 5], 2, 50) == [0, 50, 50]
 
 
-def test_what_is_stored_is_small_and_has_words():
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+def same_counts(js, rows) -> None:
+    for got, row in zip(js, rows, strict=True):
+        assert got[:2] == [row.count, row.of]
+        assert [math.nan if v is None else v for v in got[2:]] == pytest.approx([row.expected, row.error], abs=1e-12, nan_ok=True)
+
+
+def test_every_function_of_the_page_agrees_with_the_package(modules):
+    cases = []
+    for k, (rate, shares) in enumerate(RULES):
+        for n, sentence in enumerate([*SENTENCES, OWN]):
+            w = MaskingForBert(sentence, rate=rate, shares=shares, seed=[0, 1, 999_999, 4711][(n + k) % 4], draws=[1, 100][k % 2])
+            if k % 2:
+                w.hand = [(7 * i + n) % 3 - 1 for i in range(len(w.tokens))]
+            cases.append(w)
+    cases.append(MaskingForBert(draws=10_000, seed=12))
+    shared = [([a, b, 100 - a - b], i, v) for a in range(0, 101, 20) for b in range(0, 101 - a, 20) for i in range(3)
+              for v in range(0, 101, 10)]
+    found, seeds, new = modules.evaluate("""async ([cases, state, shared]) => {
+      const m = await import("./bert_masking.js");
+      return [cases.map(c => {
+        const tokens = m.drawn(c);
+        return { tokens, counts: m.counts(tokens.map(t => t.ordinary), c.rate, c.shares, c.seed, c.draws)
+          .map(row => [row.count, row.of, row.expected, row.error]),
+          uniforms: [...m.uniforms(c.seed, 100)], others: m.candidates(c.words, c.vocabulary, c.special) };
+      }), Array.from({ length: 500 }, (_, seed) => m.drawn({ ...state, seed }).map(t => t.fate)),
+      shared.map(one => m.reshare(...one))];
+    }""", [[state_of(w) for w in cases], state_of(MaskingForBert()), shared])
+    for w, js in zip(cases, found, strict=True):
+        assert js["uniforms"] == uniforms(w.seed, 100).tolist(), "to the last bit"
+        assert [[t[k] for t in js["tokens"]] for k in "ufr"] == w.numbers.tolist()
+        assert [t["fate"] for t in js["tokens"]] == w.fate.tolist() and [t["read"] for t in js["tokens"]] == w.reads
+        same_counts(js["counts"], w.counts)
+        assert js["others"] == candidates(w.words, VOCABULARY)
     w = MaskingForBert()
-    assert repr(w) == "MaskingForBert()" and " ".join(w.words) == "The curious kitten deftly climbed the bookshelf"
-    assert len(VOCABULARY) == len(set(VOCABULARY)) and not set(VOCABULARY) & set(SPECIAL)
-    bundle = w._repr_mimebundle_()
-    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    row = w.counts[0]
-    assert f"tokens chosen             {row.count} of 700, {row.count / 700:.2%}; 15.00% ± 1.35%" in text
-    assert "To be predicted: deftly, bookshelf." in text and "bookshelf     0.1035  0.1926  [MASK]     [MASK]" in text
-    state = {k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}
-    assert len(json.dumps(state).encode()) <= 100_000
+    for seed, fate in enumerate(seeds):
+        w.seed = seed
+        assert fate == w.fate.tolist()
+    assert new == [reshare(*case) for case in shared]
 
 
-@pytest.mark.parametrize("make, message", [
+def agrees(page, w) -> None:
+    fate = data(page, "fate")
+    assert fate == w.fate.tolist() and marks(page, "[data-fate]", "read") == w.reads
+    assert [data(page, k) for k in "ufr"] == w.numbers.tolist()
+    is_pressed = page.evaluate("""() => [...document.querySelectorAll("[data-token]")].map(e =>
+      e.getAttribute("aria-pressed") === "true")""")
+    assert is_pressed == [k > 0 for k, is_word in zip(fate, w.ordinary.tolist()) if is_word]
+    same_counts(list(map(list, zip(*(data(page, k) for k in ("count", "of", "expected", "error"))))), w.counts)
+    cells = page.evaluate("[...document.querySelectorAll('[data-fate]')].map(e => [...e.children].map(c => c.textContent))")
+    for i, (token, u, shown, f, done, read, asked) in enumerate(cells):
+        k = fate[i]
+        assert (token, u) == (w.tokens[i], f"{w.numbers[0, i]:.4f}") and bool(shown) is True
+        assert f == (f"{w.numbers[1, i]:.4f}" if k and w.step > 1 else "") and done == (DONE[int(k)] if w.step > 1 else "")
+        assert read == (w.reads[i] if w.step > 2 else "") and asked == (w.tokens[i] if k and w.step > 3 else "")
+    text = texts(page, "[data-reads]")[0]
+    assert text.endswith(" ".join(w.reads)) if w.step > 2 else text == ""
+    for shown, row in zip(texts(page, "[data-count]"), w.counts, strict=True):
+        assert f"{row.count:,} of {row.of:,}" in shown and f"{100 * row.expected:.2f}" in shown
+
+
+AT_FIRST = [-1] * 9
+BAD = [
     (lambda: MaskingForBert(""), r"words is \[\]; expected 1 to 20"),
     (lambda: MaskingForBert("[SEP] [MASK]"), "words is .*; expected 1 to 20, not all of them special"),
     (lambda: MaskingForBert("word " * 21), "words is .*; expected 1 to 20"),
     (lambda: MaskingForBert(["two words"]), "words holds 'two words'; a word has 1 to 24 characters and no space"),
     (lambda: MaskingForBert(["a" * 25]), "words holds 'a+'; a word has 1 to 24 characters"),
-    (lambda: MaskingForBert(rate=0), "rate is 0; expected 1 to 100"),
-    (lambda: MaskingForBert(rate=101), "rate is 101; expected 1 to 100"),
-    (lambda: MaskingForBert(shares=[80, 10, 20]), r"shares is \[80, 10, 20\]; expected three whole percentages"),
-    (lambda: MaskingForBert(shares=[110, -10, 0]), r"shares is \[110, -10, 0\]"),
-    (lambda: MaskingForBert(seed=-1), "seed is -1; expected 0 to 999999"),
-    (lambda: MaskingForBert(step=5), "step is 5; expected 1 to 4"),
-    (lambda: MaskingForBert(draws=7), "draws is 7; the figure counts 1, 100, 10000"),
-    (lambda: MaskingForBert(hand=[1]), r"hand is \[1\]; expected 9 numbers"),
-    (lambda: MaskingForBert(hand=[2] * 9), "hand is .*; expected 9 numbers: 1 chosen, 0 not chosen, -1 as drawn"),
+    ({"rate": 0}, "rate is 0; expected 1 to 100"),
+    ({"rate": 101}, "rate is 101; expected 1 to 100"),
+    ({"shares": [80, 10, 20]}, r"shares is \[80, 10, 20\]; expected three whole percentages"),
+    ({"shares": [110, -10, 0]}, r"shares is \[110, -10, 0\]"),
+    ({"seed": -1}, "seed is -1; expected 0 to 999999"),
+    ({"step": 5}, "step is 5; expected 1 to 4"),
+    ({"draws": 7}, "draws is 7; the figure counts 1, 100, 10000"),
+    ({"hand": [1]}, r"hand is \[1\]; expected 9 numbers"),
+    ({"hand": [2] * 9}, "hand is .*; expected 9 numbers: 1 chosen, 0 not chosen, -1 as drawn"),
+]
+FIGURE = Figure(MaskingForBert, agrees, bad=BAD, change={"seed": 2, "step": 4},
+                rich={"words": SENTENCES[1].split(), "step": 4, "draws": 10_000, "hand": [-1, 1, -1, 0] + [-1] * 11},
+                says=("To be predicted: deftly, bookshelf.", "15.00% ± 1.35%",
+                      "bookshelf     0.1035  0.1926  [MASK]     [MASK]"), moves=[
+    *((click("next step"), {"step": k}) for k in (2, 3, 4)),
+    (keys("Enter", at="next step"), {}),                             # this is the last one
+    (keys("ArrowUp", "ArrowDown", "ArrowDown", "Space", at="[data-token='1']"), {"hand": [-1, -1, -1, 1, -1, -1, -1, -1, -1]}),
+    (keys("ArrowRight", "Enter"), {"hand": [-1, -1, -1, 1, 0, -1, -1, -1, -1]}),
+    (keys("Enter"), {"hand": [-1, -1, -1, 1, -1, -1, -1, -1, -1]}),  # as drawn
+    (keys("End", "Tab", "Shift+Tab", "Space", "Space"), {}),         # one stop, which remembers its place
+    (click("take back what you chose"), {"hand": AT_FIRST}),
+    (keys("ArrowRight", at="fieldset label:has-text('chosen') >> input"), {"rate": 16}),
+    (keys("End", at="fieldset [type=range] >> nth=1"), {"shares": [100, 0, 0]}),
+    (keys("PageUp", at="fieldset [type=range] >> nth=3"), {"shares": [90, 0, 10]}),
+    (refused("Seed", -3, "x"), {}),
+    (fill("Seed", 999_999), {"seed": 999_999}),
+    (click("new draw"), {"seed": 0}),
+    (click("step back"), {"step": 3}),
+    (choose("Draws", 10_000), {"draws": 10_000}),
+    (choose("Rule", 2), {"rate": 15, "shares": [0, 50, 50]}),
+    (choose("Draws", 1), {"draws": 1}),
+    (choose("Sentence", 1), {"words": SENTENCES[1].split(), "hand": [-1] * 15}),
+    (fill("or your own", OWN), {"words": OWN.split()}),
+    (refused("or your own", "word " * 21, "[SEP] [SEP]"), {}),
+    (fill("or your own", "back again"), {"words": ["back", "again"]}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+
+
+def test_no_column_is_hidden_at_the_widths_of_a_book_on_a_desk(show):
+    """Tokens and counts stand whole in their boxes, with the longest counts that the figure makes."""
+    page = show(MaskingForBert(rate=100, shares=[34, 33, 33], step=4, draws=10_000))
+    boxes = """() => [...document.querySelectorAll(".cl-scroll, fieldset")].map(e => [e.scrollWidth, e.clientWidth])"""
+    for width in (640, 760, 860, 920, 950, 1000, 1200):
+        page.set_viewport_size({"width": width, "height": 900})
+        found = page.evaluate(boxes)
+        assert len(found) == 4 and all(inside <= box for inside, box in found), (width, found)

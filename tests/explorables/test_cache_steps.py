@@ -1,7 +1,8 @@
 """The bill of a generation with a cache and without: against what torch counts while the package's GPT really runs."""
 from __future__ import annotations
 
-import json
+import math
+import random
 
 import pytest
 import torch
@@ -28,6 +29,7 @@ from course_lib.explorables.cache_steps import (
     work,
 )
 from course_lib.transformer import GPT, GPTConfig
+from tests.explorables.figure import Figure, choose, click, fill, keys, refused
 
 NUM = len(OPERATIONS)
 SIZES = [Size(2, 8, 2, 32, 50), Size(1, 6, 3, 7, 11), Size(3, 12, 1, 20, 5), Size(2, 4, 4, 9, 13)]
@@ -100,18 +102,6 @@ def test_running_sums_are_those_of_the_real_run():
         assert expected.multiplications == expected.attention + expected.weights
 
 
-def test_the_whole_generation_follows_the_formula():
-    """t (t + 1) D and 2 D times the sum of squares, a layer; the others once a token, or once a token and pass."""
-    L, D, H, F, V = size = Size(3, 8, 2, 16, 20)
-    t, square = 20, 20 * 21 * 41 // 6
-    one, two = totals(size, 1, t, True), totals(size, 1, t, False)
-    assert one.attention == L * t * (t + 1) * D and two.attention == 2 * L * D * square
-    each = L * (4 * D * D + 2 * D * F)
-    assert one.weights == each * t + t * V * D and two.weights == each * t * (t + 1) // 2 + t * V * D
-    assert one.exponentials == L * H * t * (t + 1) // 2 and two.exponentials == L * H * square
-    assert one.stored == 2 * L * D * t and two.stored == 0
-
-
 def test_totals_fit_the_whole_numbers_of_a_browser():
     most = {name: high for name, (_, high) in BOUNDS.items()}
     size = Size(*(most[name] for name in Size._fields))
@@ -132,18 +122,6 @@ def test_cells_say_what_is_computed_kept_and_read():
     again = cells(2, 2 * NUM + SUM, False)
     assert again == [["done", "done", "", "done", "done", "now", "", "", ""]] * 4, "everything, for every position"
     assert [row[LOGITS] for row in cells(2, 3 * NUM - 1, False)] == ["", "", "", "now"], "logits of the last alone"
-
-
-@pytest.mark.parametrize("cached", [True, False])
-def test_computed_cells_are_the_rows_that_are_counted(cached):
-    for prompt in range(1, 5):
-        for at in range((len(WORDS) - prompt) * NUM):
-            number, operation = divmod(at, NUM)
-            new, keys = rows(prompt, number + 1, cached)
-            table = cells(prompt, at, cached)
-            count = sum(row[operation] == "now" for row in table)
-            assert len(table) == keys
-            assert count == (1 if operation == LOGITS else 0 if operation == APPEND and not cached else new)
 
 
 def test_presets_are_the_models_they_name():
@@ -173,26 +151,107 @@ def test_what_it_shows():
     assert w.at == w.last, "no pass beyond the last word"
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = CacheSteps()
-    assert repr(w) == "CacheSteps()"
-    bundle = w._repr_mimebundle_()
-    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    one, two = totals(w.size, 1, 256, True), totals(w.size, 1, 256, False)
-    assert f"{one.multiplications:,}" in text and f"{two.multiplications:,}" in text and f"{one.stored:,}" in text
-    state = {k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}
-    assert len(json.dumps(state).encode()) <= 100_000
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
+def test_every_function_of_the_page_agrees_with_the_package(modules):
+    """All operations of all passes, and sizes from the smallest to the largest, to the last digit."""
+    draw = random.Random(0)
+    names = (*Size._fields, "tokens")
+    cases = [[{name: BOUNDS[name][end] for name in names}, prompt] for end in (0, 1) for prompt in (1, 4)]
+    for _ in range(30):
+        heads = draw.randint(1, 16)
+        size = {"layers": draw.randint(1, 48), "width": heads * draw.randint(1, 4096 // heads), "heads": heads,
+                "feed_forward": draw.randint(1, 16384), "vocabulary": draw.randint(2, 100_000), "tokens": draw.randint(2, 300)}
+        cases.append([size, draw.randint(1, 4)])
+    got = modules.evaluate("""async ([cases, names]) => {
+      const m = await import("./cache_steps.js");
+      const out = cases.map(([s, prompt]) => [true, false].map(c => ({
+        totals: m.totals(names.slice(0, 5).map(k => s[k]), prompt, s.tokens, c),
+        running: [0, 7, 20, 35].map(at => m.running(names.slice(0, 5).map(k => s[k]), prompt, at, c)) })));
+      const tables = [1, 2, 3, 4].map(p => [...Array((7 - p) * 9).keys()].map(at => [true, false].map(c => m.cells(p, at, c))));
+      return { out, tables, halvings: [2, 3, 31, 32, 1000, 1024].map(m.halvings) };
+    }""", [cases, list(names)])
+    for (s, prompt), js in zip(cases, got["out"], strict=True):
+        size = Size(*(s[name] for name in Size._fields))
+        for cached, found in zip((True, False), js):
+            assert Work(**found["totals"]) == totals(size, prompt, s["tokens"], cached)
+            assert [Work(**one) for one in found["running"]] == [running(size, prompt, at, cached) for at in (0, 7, 20, 35)]
+    assert got["tables"] == [[[cells(p, at, c) for c in (True, False)] for at in range((7 - p) * NUM)] for p in range(1, 5)]
+    assert got["halvings"] == [halvings(t) for t in (2, 3, 31, 32, 1000, 1024)]
+
+
+def agrees(page, w) -> None:
+    got = page.evaluate("""() => {
+      const all = (s, f) => [...document.querySelectorAll(s)].map(f), text = s => document.querySelector(s).textContent;
+      return { cells: all(".cl-cs-grid", t =>
+          [...t.tBodies[0].rows].map(r => [...r.querySelectorAll("td")].map(e => e.dataset.cell))),
+        blank: all(".cl-cs-grid td", e => e.dataset.cell === "" === (e.textContent === "not computed")),
+        counts: all("[data-counts]", e => ({ numbers: JSON.parse(e.dataset.counts), title: e.textContent,
+          texts: [...e.closest("table").tBodies[0].rows].map(r => r.cells[e.cellIndex].textContent) })),
+        bill: all("[data-bill]", e => [...JSON.parse(e.dataset.bill), [...e.children].map(c => c.textContent)]),
+        place: text("[data-place]"), notes: [text("[data-with]"), text("[data-without]")], growth: text("[data-growth]") } }""")
+    number, operation = divmod(w.at, NUM)
+    for which, cached in enumerate((True, False)):
+        assert got["cells"][which] == cells(w.prompt, w.at, cached) and all(got["blank"])
+        for title, work_ in (("now", w.now[cached]), ("so far", w.so_far[cached])):
+            name = f"{title}, {'with' if cached else 'without'}"
+            shown = next(counts for counts in got["counts"] if counts["title"] == name)
+            assert shown["numbers"] == work_._asdict()
+            assert shown["texts"] == [f"{v:,}" for v in [*work_[:2], work_.multiplications, *work_[2:]]]
+        said, now = got["notes"][which].partition(" = ")[2], w.now[cached]
+        factors = [int(factor.replace(",", "")) for factor in said.split(" × ")] if said else [0]
+        assert math.prod(factors) == now.multiplications + now.exponentials + now.stored, "the formula that is shown"
+    bill = w.bill
+    for (t, one, two, cells_), (want, a, b) in zip(got["bill"], bill, strict=True):
+        assert (t, one, two) == (want, a._asdict(), b._asdict())
+        numbers = [a.attention, b.attention, a.weights, b.weights, a.multiplications, b.multiplications]
+        assert cells_ == [f"{v:,}" for v in (t, *numbers)] + [f"{b.multiplications / a.multiplications:.1f}", f"{a.stored:,}"]
+    (_, a0, b0), (_, a1, b1) = bill[-2:]
+    assert all(f"{x / y:.2f}" in got["growth"] for x, y in ((a1.attention, a0.attention), (b1.attention, b0.attention),
+                                                            (a1.weights, a0.weights), (b1.weights, b0.weights)))
+    assert OPERATIONS[operation] in got["place"] and f"“{WORDS[w.prompt + number]}”" in got["place"]
+
+
+def size_of(number: int) -> dict:
+    return {k: v for k, v in PRESETS[number].items() if k != "label"}
+
+
+BAD = [
     (lambda: CacheSteps(width=7), "heads is 2 and width 7; the heads must divide the width"),
     (lambda: CacheSteps(heads=3), "heads is 3 and width 8; the heads must divide the width"),
-    (lambda: CacheSteps(layers=0), "layers is 0; expected 1 to 48"),
-    (lambda: CacheSteps(tokens=1025), "tokens is 1025; expected 2 to 1024"),
-    (lambda: CacheSteps(prompt=5), "prompt is 5; expected 1 to 4"),
-    (lambda: CacheSteps(at=54), "at is 54; after a prompt of 1 there are 0 to 53"),
-    (lambda: CacheSteps(at=-1), "at is -1"),
+    ({"layers": 0}, "layers is 0; expected 1 to 48"),
+    ({"tokens": 1025}, "tokens is 1025; expected 2 to 1024"),
+    ({"prompt": 5}, "prompt is 5; expected 1 to 4"),
+    ({"at": 54}, "at is 54; after a prompt of 1 there are 0 to 53"),
+    ({"at": -1}, "at is -1"),
+]
+FIGURE = Figure(CacheSteps, agrees, bad=BAD, change={"at": 20}, rich={"at": 3 * NUM + 3, **size_of(2)},
+                says=tuple(f"{v:,}" for work_ in CacheSteps().bill[-1][1:] for v in (work_.multiplications, work_.stored)),
+                moves=[
+    (keys("Enter", at="step back"), {}),                               # this is the first operation
+    *((click("next operation"), {"at": at}) for at in range(1, 11)),
+    (click("step back"), {"at": 9}),
+    (keys("ArrowRight", at="[type=range]"), {"at": 10}),
+    (keys("End"), lambda w: {"at": w.last}),
+    (keys("Enter", at="next operation"), {}),
+    (keys("Enter", at="from the start"), {"at": 0}),
+    (click("next word"), {"at": 9}),
+    (choose("Words given", 4), {"at": 0, "prompt": 4}),
+    *((choose("Size", k), size_of(k)) for k in (2, 1, 0)),
+    (fill("[type=text] >> nth=2", 4), {"heads": 4}),
+    (fill("[type=text] >> nth=1", 12), {"width": 12}),
+    (refused("[type=text] >> nth=1", 13, "x", 0), {}),
+    (fill("[type=text] >> nth=1", 16), {"width": 16}),
+    (fill("[type=text] >> nth=5", 100), {"tokens": 100}),
+    (refused("[type=text] >> nth=5", 1025), {}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+
+
+def test_half_of_a_change_from_python_is_not_drawn(stage):
+    """With a longer prompt there may be no such place any more: Python moves `at` next."""
+    page = stage.draw(CacheSteps(at=53))
+    page.evaluate("model.set('prompt', 4)")
+    assert "undefined" not in page.locator(".cl-x").inner_text()
+    page.evaluate("model.set('at', 26)")
+    agrees(page, CacheSteps(prompt=4, at=26))

@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 import itertools
-import json
 import math
 from fractions import Fraction
 
 import pytest
 import torch
 
-from course_lib.density import Tabular
 from course_lib.explorables import ChainRule, chain_rule
 from course_lib.explorables.chain_rule import (
     ORDERS,
@@ -21,6 +19,7 @@ from course_lib.explorables.chain_rule import (
     sample,
 )
 from course_lib.explorables.draws import uniforms
+from tests.explorables.figure import Figure, choose, click, close, data, fill, keys, marks, refused, texts
 
 STATES = list(itertools.product((0, 1), repeat=3))
 PAIRS = [(0, 1), (0, 2), (1, 2)]
@@ -59,18 +58,6 @@ def test_conditionals_agree_with_enumeration_and_give_the_joint_back(order):
     assert abs(joint.sum().item() - 1) < 1e-14
 
 
-def test_the_table_of_the_library_has_the_same_probabilities():
-    """The same seven numbers in the library's own table of conditionals."""
-    tabular = Tabular(3).double()
-    tabular.randomize(torch.Generator().manual_seed(0))
-    joint = torch.tensor([tabular.log_prob(torch.tensor([x])).exp().item() for x in STATES], dtype=torch.float64)
-    c = conditionals_in_order(joint.reshape(2, 2, 2))
-    conditionals = tabular.conditionals(torch.tensor(STATES)).probs.double()         # (8, 3)
-    slots = torch.tensor([[0, 1 + a, 3 + 2 * a + b] for a, b, _ in STATES])
-    assert conditionals.std() > 0.05
-    torch.testing.assert_close(c[slots], conditionals, rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("dropped", SUBSETS, ids=str)
 def test_projection_keeps_the_conditionals_of_the_joint(order, dropped):
@@ -86,22 +73,6 @@ def test_projection_keeps_the_conditionals_of_the_joint(order, dropped):
     by_hand = sum(p * math.log(p / joint_from_conditionals(q, order)[x].item()) for x, p in table.items())
     assert cost == pytest.approx(torch_kl, abs=1e-12) == pytest.approx(by_hand, abs=1e-12)
     assert costs(c, order, dropped).sum().item() == pytest.approx(cost, abs=1e-12)
-
-
-@pytest.mark.parametrize("dropped", SUBSETS[1:], ids=str)
-def test_no_other_model_without_these_arrows_is_nearer(dropped):
-    """Twenty steps away from the projection, within the model, and none lowers the cost."""
-    order, c = (2, 0, 1), random_conditionals(11)
-    joint, best = joint_from_conditionals(c, order), project(c, order, dropped)
-    lowest = kl(joint, joint_from_conditionals(best, order)).item()
-    for seed in range(20):
-        step = 0.02 * torch.randn(7, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-        tied = {}                                              # rows that are one conditional move together
-        for at, value in enumerate(best.tolist()):
-            factor = 0 if at == 0 else 1 if at < 3 else 2
-            step[at] = step[tied.setdefault((factor, round(value, 12)), at)]
-        moved = (best + step).clamp(1e-6, 1 - 1e-6)
-        assert kl(joint, joint_from_conditionals(moved, order)).item() > lowest - 1e-12
 
 
 def test_what_never_happens_has_no_conditional():
@@ -120,23 +91,6 @@ def test_exclusive_or_costs_log_2_for_either_arrow_of_x3_and_nothing_for_the_oth
     for dropped, cost in (([0, 1], 0.0), ([0, 2], math.log(2)), ([1, 2], math.log(2))):
         w.dropped = [dropped]
         assert w.cost == pytest.approx(cost, abs=1e-12)
-
-
-def test_the_copy_chain_needs_no_long_arrow_in_its_own_order_and_needs_it_in_another():
-    w = ChainRule(joint=chain_rule._presets()[3]["joint"], dropped=[[0, 2]])
-    assert w.cost == pytest.approx(0, abs=1e-12)
-    w.reorder([0, 2, 1])
-    assert w.cost > 0.1
-
-
-def test_samples_follow_the_model_and_not_the_joint():
-    """Chi-square of 10,000 samples against q, in an order that is not its own inverse."""
-    w = ChainRule(order=[1, 2, 0], dropped=[[0, 1]], drawn=10_000)
-    counts = torch.bincount(w.samples @ torch.tensor([4, 2, 1]), minlength=8).double()
-    expected = w.model.flatten() * 10_000
-    assert ((counts - expected) ** 2 / expected).sum() < 24.3          # 99.9 % of chi-square with 7 degrees: 24.32
-    off = w.joint.flatten() * 10_000
-    assert ((counts - off) ** 2 / off).sum() > 100
 
 
 def test_samples_are_drawn_by_the_inverse_cdf_of_the_library():
@@ -175,33 +129,99 @@ def test_state_from_the_page_keeps_the_joint_and_python_reads_it():
     assert w.order == [1, 0, 2] and w.conditionals[0] == pytest.approx(before.sum((0, 2))[1].item())
 
 
-def test_what_is_stored_is_small_stable_and_has_words():
-    w = ChainRule()
-    assert repr(w) == "ChainRule()"
-    bundle = w._repr_mimebundle_()
-    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    assert " 1  1  1  0.268225" in text and "sum       1.000000" in text
-    assert len(json.dumps(w.get_state()).encode()) <= 100_000
-    assert "Arrows: x1 to x2, x1 to x3, x2 to x3." in text
-    w.dropped = [[0, 2]]
-    assert "0.0976 nats" in w.text() and "Arrows: x1 to x2, x1 to x3 dropped, x2 to x3." in w.text()
-    w.order = [2, 0, 1]
-    assert "Arrows: x3 to x1 dropped, x3 to x2, x1 to x2." in w.text()
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
+def test_every_function_of_the_page_agrees_with_torch(modules):
+    generator, cases = torch.Generator().manual_seed(2), []
+    for i in range(240):                                             # some conditionals 0 or 1
+        c = torch.rand(7, generator=generator, dtype=torch.float64)
+        if i % 3 == 0:
+            c = torch.where(torch.rand(7, generator=generator) < 0.3, c.round(), c)
+        cases.append({"c": c.tolist(), "dropped": SUBSETS[i % 8], "order": list(ORDERS[i % 6]), "next": list(ORDERS[i % 5])})
+    got = modules.evaluate("""async cases => {
+      const m = await import("./chain_rule.js");
+      return cases.map(({ c, order, dropped, next }) => {
+        const joint = m.jointFromConditionals(c, order), q = m.project(c, order, dropped);
+        return { joint, q, next: m.conditionalsInOrder(joint, next), costs: m.costs(c, order, dropped),
+                 kl: m.kl(joint, m.jointFromConditionals(q, order)), counts: m.counts(q, order, 7, 60).n };
+      });
+    }""", cases)
+    for case, js in zip(cases, got, strict=True):
+        c, order, dropped = torch.tensor(case["c"], dtype=torch.float64), case["order"], case["dropped"]
+        joint, q = joint_from_conditionals(c, order), project(c, order, dropped)
+        expected = {"joint": joint.flatten(), "q": q, "next": conditionals_in_order(joint, case["next"]),
+                    "costs": costs(c, order, dropped)}
+        for name, value in expected.items():
+            close(js[name], value, msg=f"{name}: {case}")
+        assert js["kl"] == pytest.approx(kl(joint, joint_from_conditionals(q, order)).item(), abs=1e-5)
+        assert js["counts"] == torch.bincount(sample(q, order, 60, seed=7) @ torch.tensor([4, 2, 1]), minlength=8).tolist()
+
+
+def agrees(page, w) -> None:
+    q = w.model.flatten()
+    close(data(page, "q"), q)
+    close([float(text) for text in texts(page, "[data-q]")], q)
+    if w.dropped:
+        close([float(text) for text in texts(page, "[data-joint]")], w.joint.flatten())
+    assert float(texts(page, "[data-sum]")[0]) == 1 and data(page, "kl")[0] == pytest.approx(w.cost, abs=1e-5)
+    assert f"{abs(w.cost):.4f}" in texts(page, "[data-kl]")[0]
+    best = project(torch.tensor(w.conditionals, dtype=torch.float64), w.order, w.dropped).tolist()
+    for slot, p in zip(marks(page, "[data-slot]:not([type=range])", "slot"), marks(page, "[data-slot]:not([type=range])", "p")):
+        assert float(p) == pytest.approx(best[int(slot)], abs=1e-5)
+    assert data(page, "count") == torch.bincount(w.samples @ torch.tensor([4, 2, 1]), minlength=8).tolist()
+    assert math.prod(float(f) for f in texts(page, ".cl-product")[5].split(" × ")) == pytest.approx(q[5].item(), abs=3e-4)
+    arrows = page.evaluate("""() => [...document.querySelectorAll(".cl-graph [data-arrow]")].map(g => [g.dataset.arrow,
+      getComputedStyle(g.querySelector("path")).strokeDasharray !== "none"])""")
+    pairs = [(w.order[j], w.order[k]) for j, k in PAIRS]
+    assert dict(arrows) == {f"{a + 1}-{b + 1}": sorted((a, b)) in map(list, w.dropped) for a, b in pairs}, "dots if dropped"
+    assert texts(page, ".cl-graph text") == [f"x{i + 1}" for i in w.order]
+
+
+def reordered(order: list[int]):
+    def traits(w) -> dict:
+        return {"order": order, "drawn": 0, "conditionals": conditionals_in_order(w.joint, order).tolist()}
+    return traits
+
+
+def slot(at: int, p: float):
+    return lambda w: {"conditionals": [p if i == at else v for i, v in enumerate(w.conditionals)], "drawn": 0}
+
+
+def preset(number: int):
+    return lambda w: {"conditionals": conditionals_in_order(torch.tensor(w.presets[number]["joint"], dtype=torch.float64)
+                                                            .reshape(2, 2, 2), w.order).tolist(), "drawn": 0}
+
+
+BAD = [
     (lambda: ChainRule(joint=[0.5, 0.5]), r"joint has shape \(2,\); .* need \(2, 2, 2\)"),
     (lambda: ChainRule(joint=[0.2] * 8), "joint sums to 1.600000; it must sum to 1"),
     (lambda: ChainRule(joint=[-0.5, 1.5, 0, 0, 0, 0, 0, 0]), "joint holds -0.5"),
     (lambda: ChainRule(joint=[math.nan] * 8), "joint holds nan"),
-    (lambda: ChainRule(order=[1, 2, 3]), r"order is \[1, 2, 3\]; expected a permutation of 0, 1, 2"),
-    (lambda: ChainRule(conditionals=[0.5] * 6), "conditionals has 6 numbers; three binary variables need 7"),
-    (lambda: ChainRule(conditionals=[0.5] * 6 + [1.5]), "conditionals holds 1.5"),
-    (lambda: ChainRule(conditionals=[0.5] * 6 + [math.nan]), "conditionals holds nan"),
-    (lambda: ChainRule(dropped=[[0, 0]]), r"dropped holds \[0, 0\]"),
-    (lambda: ChainRule(drawn=10_001), "drawn is 10001"),
+    ({"order": [1, 2, 3]}, r"order is \[1, 2, 3\]; expected a permutation of 0, 1, 2"),
+    ({"conditionals": [0.5] * 6}, "conditionals has 6 numbers; three binary variables need 7"),
+    ({"conditionals": [0.5] * 6 + [1.5]}, "conditionals holds 1.5"),
+    ({"conditionals": [0.5] * 6 + [math.nan]}, "conditionals holds nan"),
+    ({"dropped": [[0, 0]]}, r"dropped holds \[0, 0\]"),
+    ({"drawn": 10_001}, "drawn is 10001"),
     (lambda: ChainRule().reorder([0, 1]), r"order is \[0, 1\]"),
+]
+FIGURE = Figure(ChainRule, agrees, bad=BAD, change={"conditionals": [0.25, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]},
+                rich={"dropped": [[0, 2]], "drawn": 250},
+                says=(" 1  1  1  0.268225", "sum       1.000000", "Arrows: x1 to x2, x1 to x3, x2 to x3."), moves=[
+    (choose("select >> nth=0", 1), preset(1)),
+    (keys("ArrowRight", at="[type=range] >> nth=0"), lambda w: slot(0, round(w.conditionals[0], 2) + 0.01)(w)),
+    (keys("Tab", "0", ",", "2", "Tab"), slot(0, 0.2)),               # Tab selects the text; a comma is understood
+    *((fill(f"input[type=text][data-slot='{at}']", p), slot(at, p)) for at, p in enumerate((0.3, 0.9, 0.15, 0.6, 0.05, 1, 0.7))),
+    (refused("[type=text] >> nth=0", "1.5", "-0.1", "abc", ""), {}),
+    (fill("[type=text] >> nth=0", 0.4), slot(0, 0.4)),
+    (keys("Space", at="x2 reads x1"), {"dropped": [[0, 1]]}),
+    (choose("select >> nth=1", "201"), reordered([2, 0, 1])),
+    (click("x1 reads x3"), {"dropped": [[0, 1], [0, 2]]}),
+    (click("draw 100 samples"), {"drawn": 100}),
+    (keys("Shift+Tab", "Enter"), {"drawn": 101}),
+    (click("x2 reads x1"), {"dropped": [[0, 2]], "drawn": 0}),
+    (click("draw 1 sample", times=2), {"drawn": 2}),
+    (keys("Enter", at="clear"), {"drawn": 0}),
+    (keys("Enter"), {"drawn": 0}),                                   # with nothing to do it keeps the focus
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -44,12 +44,12 @@ def test_no_script_carries_its_own_copy(path):
     assert [name for name in re.findall(r"\w+", imported[1]) if not re.search(rf"\b{name}\b", body)] == []
 
 
-def test_keys_lead_through_a_grid_that_is_one_stop(show):
-    page = show(explorables.MaskEditor())
+def test_keys_lead_through_a_grid_that_is_one_stop(modules):
+    page = modules
     page.evaluate("""async () => {
       const { button, h, oneStop } = await import("./common.js");
       const grid = [0, 1].map(i => [0, 1, 2].map(j => button(`${i}${j}`, () => {})));
-      document.body.replaceChildren(h("div", { id: "grid" }, ...grid.flat()), button("after", () => {}));
+      document.querySelector("main").replaceChildren(h("div", { id: "grid" }, ...grid.flat()), button("after", () => {}));
       const stop = oneStop(grid);
       stop(grid[0][1]);
       window.heard = [];
@@ -74,11 +74,11 @@ def test_keys_lead_through_a_grid_that_is_one_stop(show):
     assert page.evaluate(now) == "01", "with a modifier a key is the browser's"
 
 
-def test_a_list_is_gone_through_by_all_arrows(show):
-    page = show(explorables.MaskEditor())
+def test_a_list_is_gone_through_by_all_arrows(modules):
+    page = modules
     page.evaluate("""async () => {
       const { button, oneStop } = await import("./common.js"), list = [0, 1, 2].map(i => button(`${i}`, () => {}));
-      document.body.replaceChildren(...list);
+      document.querySelector("main").replaceChildren(...list);
       oneStop([list]);
       list[0].focus();
     }""")
@@ -87,8 +87,8 @@ def test_a_list_is_gone_through_by_all_arrows(show):
         assert page.evaluate("document.activeElement.textContent") == there, key
 
 
-def test_a_figure_hears_its_model_and_not_itself_even_after_a_refusal(show):
-    got = show(explorables.MaskEditor()).evaluate("""async () => {
+def test_a_figure_hears_its_model_and_not_itself_even_after_a_refusal(modules):
+    got = modules.evaluate("""async () => {
       const { h, tie } = await import("./common.js"), state = { a: 1, b: 1, alt: "a figure" }, heard = {}, out = [];
       let refuse = false;
       const model = { get: k => state[k], save_changes() { if (refuse) throw new Error("no"); },
@@ -123,11 +123,11 @@ def test_a_figure_hears_its_model_and_not_itself_even_after_a_refusal(show):
     assert got[1:] == ["cl-x", "group", "a figure"]
 
 
-def test_a_dropdown_shows_what_cannot_be_chosen_and_random_numbers_are_those_of_python(show):
-    got = show(explorables.MaskEditor()).evaluate("""async () => {
+def test_a_dropdown_shows_what_cannot_be_chosen_and_random_numbers_are_those_of_python(modules):
+    got = modules.evaluate("""async () => {
       const { dropdown, numbered, showChoice, xorshift } = await import("./common.js"), out = [];
       const node = dropdown(numbered(["one", "two"]), value => out.push(value), "other");
-      document.body.append(node);
+      document.querySelector("main").append(node);
       for (const i of [1, -1, 0]) {
         showChoice(node, i);
         out.push([node.selectedOptions[0].textContent, node.selectedOptions[0].disabled]);

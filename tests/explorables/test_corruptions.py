@@ -1,7 +1,7 @@
 """One text under every objective: the figure against the package's own functions, number by number, and in shares."""
 from __future__ import annotations
 
-import json
+import itertools
 import math
 
 import pytest
@@ -40,6 +40,8 @@ from course_lib.transformer.denoising import (
     token_deletion,
     token_masking,
 )
+from tests.explorables.conftest import state_of
+from tests.explorables.figure import Figure, choose, click, fill, keys, pressed, refused
 
 OWN = ["cats purr", "one .", ". . . .", "a b a b a b a b a b a b a b a b a b a b a b a b"]
 SIGNS = [MASK, *SENTINELS]
@@ -152,29 +154,61 @@ def test_losses_for_a_hundred_tokens_are_those_expected():
         assert losses["Pegasus"] == pytest.approx(100 * 7 / T)
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = Corruptions()
-    assert repr(w) == "Corruptions()" and w.tasks["BERT"].tells == ["bakes", "bread", END]
-    bundle = w._repr_mimebundle_()
-    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    assert "BERT. Reads: the cook [M] warm bread . she sells the [M] . it rains [M] | tells: bakes bread . | losses: 3, " in text
-    assert "ELECTRA. Reads: the cook milk warm bread . she sells the bread . it rains slices | tells: 0 0 1 0" in text
-    assert "XLNet. Reads: the(" in text
-    assert len(json.dumps({k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
+def test_every_task_of_the_browser_is_that_of_python(modules):
+    cases = [{"words": cut(text), "seed": seed, "share": share, "reading": reading, "i": i}
+             for text, seed, share, reading in itertools.product([*TEXTS, *OWN], (0, 5, 9999), SHARES, (1, 2, 100))
+             for i in range(len(NAMES))]
+    got = modules.evaluate("""async ([cases, fixed]) => {
+      const { task } = await import("./corruptions.js");
+      return cases.map(c => { const t = task({ ...c, ...fixed }, c.i, c.reading); return [t.reads, t.tells, t.at, t.turn]; });
+    }""", [cases, {"objectives": [list(one) for one in OBJECTIVES], "vocabulary": VOCABULARY}])
+    for case, js in zip(cases, got, strict=True):
+        assert js == list(task(case["i"], case["words"], case["seed"], case["reading"], case["share"])), case
+
+
+def agrees(page, w) -> None:
+    got = page.evaluate("""() => [...document.querySelectorAll("tbody tr")].map(e => [e.dataset,
+      [...e.children].map(c => c.textContent.trim()), [1, 2].map(k => e.children[k].querySelectorAll(".cl-co-loss").length)])""")
+    losses = w.losses
+    for (row, cells, under), (name, t) in zip(got, w.tasks.items(), strict=True):
+        assert (row["reads"], row["tells"]) == (" ".join(t.reads), " ".join(t.tells)), name
+        assert [row["at"], row["turn"]] == [" ".join(map(str, part)) for part in (t.at, t.turn)], name
+        assert int(row["losses"]) == t.losses and float(row["hundred"]) == pytest.approx(losses[name], abs=1e-9), name
+        whole = t.tells == list(w.words) and not t.at
+        assert cells[:2] == [name, " ".join(f"{a}{k}" for a, k in zip(t.reads, t.turn)) if t.turn else " ".join(t.reads)]
+        assert whole or not t.tells or cells[2] == " ".join(t.tells)
+        assert cells[3] == str(t.losses) and abs(int(cells[4]) - losses[name]) <= 0.5 + 1e-9
+        assert under == ([len(t.at), 0] if t.at else [0, 1 if whole else len(t.tells)]), name
+    assert pressed(page, "[data-row]") == [w.row]
+
+
+BAD = [
     (lambda: Corruptions("one"), "words has 1 tokens; expected 2 to 24"),
     (lambda: Corruptions("a " * (MOST + 1)), "words has 25 tokens; expected 2 to 24"),
     (lambda: Corruptions(["two words", "x"]), "words holds 'two words'; a word has 1 to 14 characters, no space"),
     (lambda: Corruptions("a [M] b"), r"words holds '\[M\]'; .* none of the signs"),
     (lambda: Corruptions("a <X>"), "words holds '<X>'"),
     (lambda: Corruptions("a " + "b" * 15), "words holds 'b+'"),
-    (lambda: Corruptions(seed=-1), "seed is -1; expected 0 to 9999"),
-    (lambda: Corruptions(reading=0), "reading is 0; expected 1 to 100"),
-    (lambda: Corruptions(share=15), "share is 15; expected 0, 30, 50"),
-    (lambda: Corruptions(row=11), "row is 11; expected 0 to 10"),
+    ({"seed": -1}, "seed is -1; expected 0 to 9999"),
+    ({"reading": 0}, "reading is 0; expected 1 to 100"),
+    ({"share": 15}, "share is 15; expected 0, 30, 50"),
+    ({"row": 11}, "row is 11; expected 0 to 10"),
+]
+FIGURE = Figure(Corruptions, agrees, bad=BAD, change={"row": 4}, rich={"share": 30}, height=620,
+                says=("[M] warm bread . she sells the [M] . it rains [M] | tells: bakes bread . | losses: 3, ",
+                      "ELECTRA. Reads: the cook milk warm bread . she sells the bread . it rains slices | tells: 0 0 1 0",
+                      "XLNet. Reads: the("), moves=[
+    (keys("Tab", "Tab", "ArrowDown", "ArrowDown", "Enter", at="begin again"), {"row": 2}),
+    (click("read it again"), {"reading": 2}),
+    (click("T5"), {"row": NAMES.index("T5")}),
+    (choose("Spoilt", 50), {"share": 50}),
+    (click("draw anew"), {"seed": 8, "reading": 1}),
+    (choose("Text", 2), {"words": cut(TEXTS[2])}),
+    (fill("or your own", "Only one sentence!"), {"words": ["Only", "one", "sentence", "."]}),
+    (click("Pegasus"), {"row": NAMES.index("Pegasus")}),             # it needs two
+    (refused("or your own", "word", "a [M] b", "b" * 15 + " c", "x " * 25), {}),
+    (click("begin again"), lambda w: {k: v for k, v in state_of(Corruptions()).items() if k != "alt"}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

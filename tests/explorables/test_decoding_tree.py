@@ -13,9 +13,20 @@ from course_lib.decoding import beam_search, exhaustive, greedy, keep_top_p, sam
 from course_lib.decoding import walk as library_walk
 from course_lib.decoding.prefix_tree import PrefixTree, yes_or_ok
 from course_lib.explorables import decoding_tree as figure
-from course_lib.explorables.decoding_tree import DecodingTree, Setting, depth, follow, sequences, stated_uniforms, write
-from course_lib.explorables.decoding_trees import PROMPT, SPACE, cut, next_characters, offers, rain
+from course_lib.explorables.decoding_tree import (
+    DecodingTree,
+    Setting,
+    depth,
+    follow,
+    sequences,
+    state_of,
+    stated_uniforms,
+    table,
+    write,
+)
+from course_lib.explorables.decoding_trees import PROMPT, SPACE, Offer, cut, next_characters, offers, rain
 from course_lib.tokenizers import CharTokenizer
+from tests.explorables.figure import Figure, choose, click, data, fill, keys
 
 TEMPERATURES, SLIDER = [i / 10 for i in range(21)], [*((5 + 10 * i) / 100 for i in range(10)), 1.0]
 
@@ -188,36 +199,163 @@ def test_the_characters_are_those_of_the_trained_model():
     assert least == pytest.approx(min(masses), abs=1e-4) and f"at least {least:.0%} of" in offers()[2].note
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = DecodingTree()
-    bundle = w._repr_mimebundle_()
-    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    assert repr(w) == "DecodingTree()" and "Step 1: keeps “yes” 0.5000; drops “ok” 0.4000, “</s>” 0.1000" in text
-    assert text.endswith("Found: “yes yes </s>”, p = 0.2000\nBest of all: “ok ok </s>”, p = 0.2800")
-    state = {k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}
-    assert len(json.dumps(state).encode()) <= 100_000
-    assert "import " not in w._esm and "export function reshape" in w._esm, "a page holds one module"
-    w.strategy, w.temperature, w.top_k = "sampling", 0.5, 2
-    assert "a draw at temperature 0.5, top-k 2, top-p 1." in w.text() and "has cut “</s>” 0.1000" in w.text()
-
-
 WIDE = PrefixTree([*"abcdefghijklmnopqrstuvwxy", "."], {"": [1 / 26] * 26})
 
 
-@pytest.mark.parametrize("make, message", [
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+KINDS = ("kept", "finished", "dropped", "stopped", "done", "cut")
+SEARCHES = [Setting(), *(Setting("beam search", width=k, exponent=e) for k, e in product(range(1, 6), (0, 0.4, 1, 2)))]
+
+
+def near(got: list, want) -> bool:
+    """Equal to 1e-5; JSON has no infinity: null is minus infinity here."""
+    got = [-math.inf if v is None else v for v in got]
+    return len(got) == len(want) and all(a == b or abs(a - b) <= 1e-5 for a, b in zip(got, want))
+
+
+def same(js: list, hypotheses) -> bool:
+    """Hypotheses of the page (as JSON) are these, in this order."""
+    return ([tuple(b["tokens"]) for b in js] == [b.tokens for b in hypotheses]
+            and near([b["logProb"] for b in js], [b.log_prob for b in hypotheses])
+            and near([b["score"] for b in js], [b.score for b in hypotheses]))
+
+
+def test_every_function_of_the_page_agrees_with_the_package(modules):
+    """Each step, each sequence, each branch, on the trees and on random ones."""
+    cases = []
+    for i, (name, tree) in enumerate(TREES.items()):
+        cases += [(name, tree, s) for s in (SEARCHES + SAMPLING)[i % 4:: 4 if name.startswith("random") else 2]]
+    trees = {name: state_of(Offer(name, "", tree)) for name, tree in TREES.items()}
+    got = json.loads(modules.evaluate("""async ({ trees, cases, kinds }) => {
+      const m = await import("./decoding_search.js"), bare = list => list.map(({ tokens, logProb, score }) =>
+        ({ tokens, logProb, score }));
+      return JSON.stringify(cases.map(([name, s]) => ({
+        steps: m.follow(trees[name], s).map(step => ({ u: step.u, ...Object.fromEntries(kinds.map(k => [k, bare(step[k])])) })),
+        all: bare(m.sequences(trees[name], s)),
+        q: trees[name].rows.map((_, i) => m.branches(trees[name], i, s).map(b => b.changed)) })));
+    }""", {"trees": trees, "cases": [(name, s._asdict()) for name, _, s in cases], "kinds": KINDS}))
+    for (name, tree, s), js in zip(cases, got, strict=True):
+        every = {b.tokens: b for b in sequences(tree, s)}
+        for step, shown in zip(follow(tree, s), js["steps"], strict=True):
+            assert all(same(shown[kind], getattr(step, kind)) for kind in KINDS) and shown["u"] == step.u, (name, s)
+        assert len(js["all"]) == len(every) and same(js["all"], [every[tuple(b["tokens"])] for b in js["all"]])
+        changed, model = table(tree, s), table(tree)
+        assert all(near(row, changed[i][model[i] > -math.inf].tolist()) for i, row in enumerate(js["q"])), (name, s)
+
+
+def agrees(page, w) -> None:
+    """After as many steps as `w` has taken: every node with its fate, every sequence, the result."""
+    got = page.evaluate("""() => {
+      const all = (s, f) => [...document.querySelectorAll(s)].map(f);
+      return { nodes: all("[data-node]", e => [e.dataset.node, { ...e.dataset,
+                 text: [...e.querySelectorAll("text")].map(x => x.textContent) }]),
+               rows: all("[data-sequence]", e => ({ ...e.dataset, cells: [...e.children].map(c => c.textContent) })),
+               verdict: document.querySelector("[data-verdict]").textContent,
+               bar: all(".cl-dt-cdf:not([hidden]) span", e => e.textContent) } }""")
+    tree, s, steps, nodes = w.model, w.setting, w.steps, dict(got["nodes"])
+    t = min(w.step, len(steps))
+    assert data(page, "t")[0] == t
+    fates = {b.tokens: kind for step in steps[:t] for kind in ("kept", "finished", "dropped", "stopped", "cut")
+             for b in getattr(step, kind)}
+    changed, model = table(tree, s), table(tree)
+    for key, node in nodes.items():
+        tokens, row = tuple(map(int, key.split(","))), tree.root
+        for v in tokens[:-1]:
+            row = int(tree.child[row, v])
+        p, q = model[row, tokens[-1]].exp().item(), changed[row, tokens[-1]].exp().item()
+        assert [float(node["p"]), float(node["q"])] == pytest.approx([p, q], abs=1e-5)
+        assert node["text"][:2] == [tree.symbols[tokens[-1]], f"{p:.2f}"]
+        if q == 0:
+            assert node["fate"] == "cut"
+        elif s.strategy == "sampling":
+            assert node["fate"] in ("behind", fates.get(tokens, "")) and node["text"][2] == f"{q:.2f}"
+        else:
+            assert node["fate"] == fates.get(tokens, "")
+            assert float(node["logProb"]) == pytest.approx(float(node["text"][2].replace("−", "-")), abs=0.006)
+    want = {",".join(map(str, b.tokens)): b for b in sequences(tree, s)}
+    leaves = [key for key, node in nodes.items() if len(node["text"]) == 4]
+    assert sorted(leaves) == sorted(want) == sorted(row["sequence"] for row in got["rows"])
+    for row in got["rows"]:
+        b = want[row["sequence"]]
+        assert float(row["p"]) == pytest.approx(math.exp(b.log_prob), abs=1e-5)
+        assert row["score"] == "-Infinity" if b.score == -math.inf else float(row["score"]) == pytest.approx(b.score, abs=1e-5)
+        last = math.exp(b.score) if s.strategy == "sampling" else b.score
+        assert row["cells"][:3] == [write(tree, b.tokens), f"{math.exp(b.log_prob):.4f}", f"{last:.4f}".replace("-", "−")]
+    over = t == len(steps)
+    assert [key for key in leaves if "◄" in nodes[key]["text"][3]] == [",".join(map(str, w.found.tokens))] * over
+    assert (f"“{write(tree, w.found.tokens)}”, p = {math.exp(w.found.log_prob):.4f}" in got["verdict"]) is over
+    starred, by = [want[key] for key in leaves if "★" in nodes[key]["text"][3]], 1 if s.strategy == "sampling" else 2
+    assert len(starred) == 1 and starred[0][by] == pytest.approx(w.best[by], abs=1e-9)
+    if s.strategy == "sampling" and t == 1:
+        open_ = sorted(b.tokens[-1] for b in (*steps[0].kept, *steps[0].finished, *steps[0].dropped))
+        assert got["bar"] == [tree.symbols[v] for v in open_] and steps[0].u is not None
+
+
+def ended(**traits):
+    """These traits, and the search gone through to its end under them."""
+    def of(w) -> dict:
+        w.set_state(traits)
+        return {**traits, "step": depth(w.model)}
+    return of
+
+
+def slide(**traits) -> list[tuple]:
+    return [(fill(f"[data-setting='{name}']", round(100 * v) if name == "top_p" else v), ended(**{name: v}))
+            for name, v in traits.items()]
+
+
+def on_tree(number: int) -> list[tuple]:
+    """Beams, then draws."""
+    tree, strategy = ".cl-top select >> nth=0", ".cl-top select >> nth=1"
+    return [*[(choose(tree, number), ended(tree=number))] * (number > 0),
+            (choose(strategy, "beam search"), ended(strategy="beam search")),
+            *slide(width=1, exponent=0.6), *slide(width=5, exponent=2), *slide(width=3, exponent=0),
+            (choose(strategy, "sampling"), ended(strategy="sampling")), *slide(temperature=0.7, top_k=1 + (number < 2)),
+            *slide(top_p=0.75, temperature=1.8), *slide(temperature=0), *slide(temperature=1.3),
+            (click("draw again"), lambda w: ended(seed=w.seed + 1)(w)), (click("to the start"), {"step": 0}),
+            (click("one step on"), {"step": 1})]
+
+
+BAD = [
     (lambda: DecodingTree({}), "trees is empty"),
     (lambda: DecodingTree({"wide": WIDE}), r"trees\['wide'\] has 26 sequences; at most 24"),
-    (lambda: DecodingTree(tree=3), "tree is 3; expected a number from 0 to 2"),
-    (lambda: DecodingTree(strategy="beam"), "strategy is 'beam'; expected 'greedy' or 'beam search' or 'sampling'"),
-    (lambda: DecodingTree(width=6), "width is 6; expected a number from 1 to 5"),
-    (lambda: DecodingTree(exponent=-0.5), "exponent is -0.5; expected a number from 0 to 2"),
-    (lambda: DecodingTree(temperature=float("nan")), "temperature is nan"),
-    (lambda: DecodingTree(top_k=-1), "top_k is -1; expected 0 for all"),
-    (lambda: DecodingTree(top_p=0.0), "top_p is 0.0; expected 0 < top_p <= 1"),
-    (lambda: DecodingTree(step=-1), "step is -1"),
+    ({"tree": 3}, "tree is 3; expected a number from 0 to 2"),
+    ({"strategy": "beam"}, "strategy is 'beam'; expected 'greedy' or 'beam search' or 'sampling'"),
+    ({"width": 6}, "width is 6; expected a number from 1 to 5"),
+    ({"exponent": -0.5}, "exponent is -0.5; expected a number from 0 to 2"),
+    ({"temperature": float("nan")}, "temperature is nan"),
+    ({"top_k": -1}, "top_k is -1; expected 0 for all"),
+    ({"top_p": 0.0}, "top_p is 0.0; expected 0 < top_p <= 1"),
+    ({"step": -1}, "step is -1"),
     (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 3), "end is 3; the values are 0..2"),
     (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 2, keep=4), "length is 4 and keep 4"),
+]
+FIGURE = Figure(DecodingTree, agrees, bad=BAD, change={"step": 1}, rich={"strategy": "sampling", "top_p": 0.75, "step": 2},
+                says=("keeps “yes” 0.5000; drops “ok” 0.4000, “</s>” 0.1000", "“yes yes </s>”, p = 0.2000",
+                      "“ok ok </s>”, p = 0.2800"), moves=[
+    *((click(name), {"step": step}) for name, step in (
+        ("one step on", 1), ("one step on", 2), ("one step on", 3), ("one step back", 2), ("to the start", 0), ("to the end", 3))),
+    (click("one step on"), {}),                                      # there is none
+    (keys("ArrowDown", at=".cl-top select >> nth=1"), ended(strategy="beam search")),
+    (keys("Tab", "ArrowRight"), ended(width=3)),
+    (keys("Tab", "ArrowRight"), ended(exponent=0.1)),
+    (keys("Tab", "Space"), {"step": 3}),
+    (keys("Tab", "Enter"), {"step": 2}),
+    *on_tree(0), *on_tree(1), *on_tree(2),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+
+
+def test_fates_differ_by_more_than_color(show):
+    """Frames and lines: kept thick, dropped dashed with a cross, cut dotted and struck out, finished double."""
+    page = show(DecodingTree(strategy="sampling", top_p=0.65, step=9, seed=1))
+    look = page.evaluate("""() => Object.fromEntries([...document.querySelectorAll("[data-node]")].map(e => {
+      const box = getComputedStyle(e.querySelector("rect")), name = e.querySelector(".cl-dt-symbol");
+      return [e.dataset.fate, [box.strokeWidth, box.strokeDasharray, getComputedStyle(name).textDecorationLine,
+        e.querySelectorAll(".cl-dt-mark").length]];
+    }))""")
+    assert set(look) == {"kept", "finished", "dropped", "cut", "behind", ""}
+    assert look["kept"] == ["3px", "none", "none", 0] and look["finished"][3] == 1 and look["dropped"][3] == 1
+    assert look["dropped"][1] != "none" and look["cut"][1:3] == [look["behind"][1], "line-through"]
+    assert look[""] == ["1px", "none", "none", 0] and look["behind"][2] == "none"

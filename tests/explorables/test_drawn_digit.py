@@ -10,13 +10,13 @@ import torch
 
 from course_lib import hub
 from course_lib.conditional import Categorical
-from course_lib.data import REGISTRY
 from course_lib.density import NADE
 from course_lib.explorables import DrawnDigit
 from course_lib.explorables.base import STATIC
-from course_lib.explorables.drawn_digit import SEEDS, WEIGHTS, pack, trace
+from course_lib.explorables.drawn_digit import SEEDS, WEIGHTS, trace
 from course_lib.explorables.draws import uniforms
 from course_lib.pixels import GatedPixelCNN, PixelCNN
+from tests.explorables.figure import Figure, choose, click, close, data, keys, pressed
 
 
 def small(kind=PixelCNN, seed=0):
@@ -71,45 +71,6 @@ def test_plain_pixelcnn_has_pixels_that_it_does_not_read_and_the_gated_one_has_n
     assert plain[36, 31].isnan() and not plain[36, 27].isnan() and not gated[36, 31].isnan()
 
 
-def test_it_has_words():
-    w = DrawnDigit()
-    assert repr(w) == "DrawnDigit()"
-    lines = w.text().splitlines()
-    assert len(lines) == 11 and "".join(lines[1:9]).index("?") == 36 and "?" * 28 == "".join(lines[1:9])[36:]
-    assert lines[9].startswith("row 5, column 5: probability of ink 0.")
-    w.pixel = 40
-    assert w.text().splitlines()[-1] == "row 6, column 1 comes later."
-
-
-def test_the_weights_have_a_card_with_data_and_licence():
-    for name in (*WEIGHTS.values(), "lstm-letters"):
-        card = hub.card(STATIC / "weights" / name)
-        assert card.licence == REGISTRY[card.data].licence and "python -m benchmarks.explorables" in card.notes
-    assert sum(path.stat().st_size for path in (STATIC / "weights").iterdir()) <= 250_000
-
-
-@pytest.mark.parametrize("make, message", [
-    (lambda: DrawnDigit({"NADE": NADE(9, 4)}), "a model is a NADE with .*; the figure needs networks of chapter 8"),
-    (lambda: DrawnDigit({"four": PixelCNN((4, 4), 4, 1, conditional=Categorical(4))}),
-     r"PixelCNN with Categorical\(4\)"),
-    (lambda: DrawnDigit({"wide": PixelCNN((4, 5), 4, 1)}), r"shape \[1, 4, 5\] and no classes; expected a square"),
-    (lambda: DrawnDigit({"ten": PixelCNN((4, 4), 4, 1, classes=10)}), "and 10 classes; expected a square"),
-    (lambda: DrawnDigit({"a": small(), "b": PixelCNN((3, 3), 4, 1)}),
-     r"models have \[9, 16\] pixels; expected one or more"),
-    (lambda: DrawnDigit({"large": PixelCNN((16, 16), 2, 1)}), "bytes; a page carries at most 100,000"),
-    (lambda: DrawnDigit(network=2), "network is 2; expected 0 to 1"),
-    (lambda: DrawnDigit(steps=65), "steps is 65; expected 0 to 64"),
-    (lambda: DrawnDigit(pixel=64), "pixel is 64; expected 0 to 63"),
-])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
-def test_numbers_travel_as_float32():
-    assert base64.b64decode(pack(torch.tensor([1.0, -2.0], dtype=torch.float64))) == np.array([1, -2], "<f4").tobytes()
-
-
 def test_the_four_neighbours_move_a_pixel_more_than_three_times_as_far_as_the_others():
     """What chapter 8 says, over all six drawings."""
     near, far = [], []
@@ -118,3 +79,45 @@ def test_the_four_neighbours_move_a_pixel_more_than_three_times_as_far_as_the_ot
             close = abs(i // 8 - j // 8) <= 1 and abs(i % 8 - j % 8) <= 1
             (near if close else far).append(abs(t.effect[i, j].item()))
     assert sum(near) / len(near) > 3 * sum(far) / len(far)
+
+
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+def agrees(page, w) -> None:
+    t, i = w.result, w.pixel
+    assert data(page, "value") == [v if j < w.steps else -1 for j, v in enumerate(t.x.tolist())]
+    assert pressed(page, ".cl-dd-grid button") == [i]
+    close(data(page, "p"), torch.where(torch.arange(64) <= w.steps, t.p, torch.nan), equal_nan=True)
+    row = torch.full((64,), torch.nan, dtype=torch.float64)
+    if i <= w.steps:
+        row[:i] = t.effect[i, :i]
+        assert f"{t.p[i]:.4f}" in page.locator(".cl-live").text_content()
+        assert page.locator(".cl-dd-blind").count() == int(row[:i].isnan().sum())
+    close(data(page, "effect"), row, equal_nan=True)
+
+
+BAD = [
+    (lambda: DrawnDigit({"NADE": NADE(9, 4)}), "a model is a NADE with .*; the figure needs networks of chapter 8"),
+    (lambda: DrawnDigit({"four": PixelCNN((4, 4), 4, 1, conditional=Categorical(4))}), r"PixelCNN with Categorical\(4\)"),
+    (lambda: DrawnDigit({"wide": PixelCNN((4, 5), 4, 1)}), r"shape \[1, 4, 5\] and no classes; expected a square"),
+    (lambda: DrawnDigit({"ten": PixelCNN((4, 4), 4, 1, classes=10)}), "and 10 classes; expected a square"),
+    (lambda: DrawnDigit({"a": small(), "b": PixelCNN((3, 3), 4, 1)}), r"models have \[9, 16\] pixels; expected one or more"),
+    (lambda: DrawnDigit({"large": PixelCNN((16, 16), 2, 1)}), "bytes; a page carries at most 100,000"),
+    ({"network": 2}, "network is 2; expected 0 to 1"),
+    ({"steps": 65}, "steps is 65; expected 0 to 64"),
+    ({"pixel": 64}, "pixel is 64; expected 0 to 63"),
+]
+FIGURE = Figure(DrawnDigit, agrees, bad=BAD, change={"pixel": 10}, height=600,
+                says=("?" * 8, "row 5, column 5: probability of ink 0."), moves=[
+    (keys("Tab", "ArrowUp", "ArrowLeft", "Enter", at="begin again"), {"pixel": 27}),
+    (click("draw the next pixel"), {"steps": 37, "pixel": 37}),
+    (click("draw the row"), {"steps": 40, "pixel": 40}),
+    (click("[data-value] >> nth=28"), {"pixel": 28}),
+    (choose("Network", 1), {"network": 1}),
+    (choose("Drawing", 2), {"drawing": 2}),
+    (click("draw the rest"), {"steps": 64, "pixel": 63}),
+    (click("draw the next pixel"), {}),                              # there is none
+    (click("begin again"), {"steps": 0, "pixel": 0}),
+    (click("[data-value] >> nth=36"), {"pixel": 36}),                # it comes later
+])

@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import pytest
 import torch
 
 from course_lib.explorables import LossSurface
-from course_lib.explorables.loss_surface import DECAY, FAR, NOISE, OPTIMIZERS, SURFACES, noise, path
+from course_lib.explorables.loss_surface import DECAY, FAR, NOISE, OPTIMIZERS, RATES, SURFACES, noise, path
+from tests.explorables.figure import Figure, choose, click, close, fill, keys
 
 TORCHS = {
     "SGD": lambda p, lr: torch.optim.SGD(p, lr),
@@ -60,27 +60,6 @@ def test_it_opens_where_the_four_go_four_ways():
     assert len(path("valley", "SGD", 0.19, w.start, 100)) == 101
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = LossSurface()
-    assert repr(w) == "LossSurface()" and len(json.dumps(w.get_state()).encode()) <= 60_000
-    assert len(w.text().splitlines()) == 5
-    bundle = w._repr_mimebundle_()
-    assert (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"] == w.text()
-
-
-@pytest.mark.parametrize("make, message", [
-    (lambda: LossSurface(surface="hill"), "surface is 'hill'; expected one of 'valley', 'bowl', 'saddle'"),
-    (lambda: LossSurface(start=[0.0, 3.0]), r"start is \[0.0, 3.0\]; expected \(x, y\)"),
-    (lambda: LossSurface(rates=[0.1] * 3), "expected four of 0.003, 0.005"),
-    (lambda: LossSurface(rates=[0.11] * 4), "rates is .*; expected four of"),
-    (lambda: LossSurface(shown=[True]), "shown has 1 entries; expected four"),
-    (lambda: LossSurface(steps=101), "steps is 101; expected 0 to 100"),
-])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 def test_what_chapter_2_says_of_it():
     """Momentum runs past the goal, SGD leaves the picture at the next rate, nobody leaves x = 0 on the saddle."""
     w = LossSurface()
@@ -90,3 +69,80 @@ def test_what_chapter_2_says_of_it():
     for name in OPTIMIZERS:
         assert (path("saddle", name, 0.19, [0.0, 1.5], 100)[:, 0] == 0).all()
         assert (path("saddle", name, 0.19, [0.0, 1.5], 100, NOISE)[-1, 0] != 0)
+
+
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+def test_the_paths_of_the_page_are_those_of_torch(modules):
+    cases = [[surface, name, rate, [-2.2, 1.4] if seed % 2 else [0.4, -1.3], 100, NOISE * (seed % 3 > 0), seed]
+             for seed, (surface, name, rate) in enumerate(itertools.product(SURFACES, OPTIMIZERS, RATES[::2]))]
+    got = modules.evaluate("""async cases => {
+      const { path } = await import("./loss_surface.js");
+      return cases.map(c => path(...c));
+    }""", cases)
+    for case, points in zip(cases, got, strict=True):
+        want = path(*case)
+        assert len(points) == len(want), case
+        torch.testing.assert_close(torch.tensor(points, dtype=torch.float64), want, msg=str(case), rtol=1e-7, atol=1e-5)
+
+
+def test_contours_lie_at_their_level(modules):
+    """Ends of segments, on cut edges of the mesh, are within the mesh's error of the level."""
+    for surface, level in (("bowl", 1.2), ("valley", 5), ("saddle", 1.3)):
+        text = modules.evaluate("""async ([surface, level]) => {
+          const { contours, SURFACES } = await import("./loss_surface.js");
+          return contours(SURFACES[surface].loss, [level]);
+        }""", [surface, level])
+        points = [tuple(map(float, p.split())) for part in text.split("M")[1:] for p in part.split("L")]
+        assert len(points) > 60
+        assert all(SURFACES[surface][0](x, -y) == pytest.approx(level, abs=0.06) for x, y in points)
+
+
+def agrees(page, w) -> None:
+    """All points of all trails, all losses, the ball."""
+    got = page.evaluate("""() => {
+      const all = (s, f) => [...document.querySelectorAll(s)].map(f);
+      return { loss: all("[data-loss]", e => +e.dataset.loss),
+               trails: all(".cl-ls-trail", e => e.getAttribute("points").split(" ").map(p => p.split(",").map(Number))),
+               visible: all(".cl-ls-trail", e => e.getAttribute("visibility") === "visible"),
+               ball: ["cx", "cy"].map(k => +document.querySelector(".cl-ls-ball").getAttribute(k)) } }""")
+    for points, loss, want in zip(got["trails"], got["loss"], w.paths, strict=True):
+        close(points, want.clamp(-50, 50) * torch.tensor([1.0, -1.0]))
+        height = SURFACES[w.surface][0](*want[-1].tolist())
+        assert loss == (float("inf") if want[-1].abs().max() >= FAR else pytest.approx(height, rel=1e-6, abs=1e-6))
+    assert got["visible"] == w.shown and got["ball"] == pytest.approx([w.start[0], -w.start[1]])
+
+
+def dropped_at(x: float, y: float):
+    def act(page):
+        box = page.locator(".cl-ls-plot").bounding_box()
+        page.mouse.click(box["x"] + x * box["width"], box["y"] + y * box["height"])
+        page.evaluate("now.start = now.start.map(v => Math.round(10 * v) / 10)")
+        page.evaluate("model.set('start', now.start)")               # a pixel is not a round number
+    return act
+
+
+BAD = [
+    ({"surface": "hill"}, "surface is 'hill'; expected one of 'valley', 'bowl', 'saddle'"),
+    ({"start": [0.0, 3.0]}, r"start is \[0.0, 3.0\]; expected \(x, y\)"),
+    ({"rates": [0.1] * 3}, "expected four of 0.003, 0.005"),
+    ({"rates": [0.11] * 4}, "rates is .*; expected four of"),
+    ({"shown": [True]}, "shown has 1 entries; expected four"),
+    ({"steps": 101}, "steps is 101; expected 0 to 100"),
+]
+FIGURE = Figure(LossSurface, agrees, bad=BAD, change={"steps": 3}, height=600,
+                says=("30 steps of four optimizers on a valley", "AdamW at rate 0.19: loss "), moves=[
+    (keys("Tab", "ArrowRight", "ArrowRight", "ArrowDown", at="other noise"), {"start": [-2.0, 1.3]}),
+    (keys(*["ArrowUp"] * 9), {"start": [-2.0, 2.0]}),
+    (keys("Tab", "Space"), {"shown": [False, True, True, True]}),
+    (keys("Tab", "ArrowLeft"), {"rates": [0.14, 0.19, 0.19, 0.19]}),
+    (dropped_at(0.75, 0.25), {"start": [1.5, 1.0]}),
+    (fill("rate of SGD", 10), {"rates": [0.25, 0.19, 0.19, 0.19]}),
+    (fill("Steps", 80), {"steps": 80}),
+    (click("show Adam"), {"shown": [False, True, False, True]}),
+    (click("noise, as from batches"), {"noisy": False}),
+    (choose("Surface", "saddle"), {"surface": "saddle"}),
+    (click("other noise"), {"seed": 2, "noisy": True}),
+    (fill("rate of momentum", 16), {"rates": [0.25, 2.0, 0.19, 0.19]}),
+])

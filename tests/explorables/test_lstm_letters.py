@@ -1,9 +1,6 @@
 """The LSTM that reads letters: its numbers against torch's LSTM, what its cells follow measured anew, bad input."""
 from __future__ import annotations
 
-import json
-
-import numpy as np
 import pytest
 import torch
 
@@ -12,8 +9,8 @@ from course_lib import hub
 from course_lib.data import load_data
 from course_lib.explorables import LstmLetters
 from course_lib.explorables.base import STATIC
-from course_lib.explorables.lstm_letters import BEFORE, WEIGHTS, lstm_of, run
-from course_lib.tokenizers import CharTokenizer
+from course_lib.explorables.lstm_letters import BEFORE, HELD, WEIGHTS, lstm_of, run
+from tests.explorables.figure import Figure, choose, click, close, data, fill, keys, pressed, refused, texts
 
 
 def by_torch(model, ids):
@@ -52,28 +49,6 @@ def test_a_gate_that_is_held_is_held_and_no_other():
     assert (closed.c[:, 22] == 0).all() and not torch.equal(closed.logits, free.logits)
 
 
-def test_the_page_holds_the_rounded_weights_that_torch_runs():
-    import base64
-
-    w, model = LstmLetters(), hub.load(STATIC / "weights" / WEIGHTS)
-    sent = np.frombuffer(base64.b64decode(w.weights), "<f2").astype("f4")
-    lstm = lstm_of(model)
-    want = torch.cat([p.detach().flatten() for p in (lstm.W_x, lstm.W_h, lstm.b, model.head.weight, model.head.bias)])
-    assert np.array_equal(sent, want.numpy()) and w.hidden == 48
-    assert len(json.dumps(w.get_state()).encode()) <= 100_000
-
-
-def test_the_features_of_a_text():
-    got = features("A:\nit's. b\n\nCD:\nx")
-    assert got["the place in the line"].tolist() == [1, 2, 0, 1, 2, 3, 4, 5, 6, 7, 0, 0, 1, 2, 3, 0, 1]
-    assert got["the place in the word"].tolist() == [1, 0, 0, 1, 2, 3, 4, 0, 0, 1, 0, 0, 1, 2, 0, 0, 1]
-    assert got["a speaker's name"].tolist() == [0] * 11 + [1, 1, 1, 1, 0, 0]
-    assert got["the line of the speech"].tolist() == [0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 0, 0, 0, 0, 1, 1]
-    assert got["the place in the sentence"].tolist() == [1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
-    a, b = torch.randn(2, 50, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
-    assert correlation(a[:, None], b)[0].item() == pytest.approx(np.corrcoef(a, b)[0, 1])
-
-
 @pytest.mark.data
 def test_cell_23_follows_the_place_in_the_line_as_the_card_says():
     """The correlation on the test text, the choice on the validation text, the forget gate where a line begins."""
@@ -104,24 +79,79 @@ def test_what_chapter_7_says_of_it():
     assert len(found) == 6 and sum(abs(each["correlation"]) < each["last letter alone"] for each in found) == 3
 
 
-def test_words():
-    w = LstmLetters(typed="Oh")
-    lines = w.text().splitlines()
-    assert len(lines) == 2 + 4 + 1 and lines[2].startswith("line end") and lines[-1].startswith("Most likely next: ")
-    w.held = "f=1"
-    assert w.text().endswith("Gate f of this cell is held at 1.") and repr(w) == "LstmLetters()"
-    assert isinstance(w._tokenizer, CharTokenizer) and len(w.ids) == len(BEFORE + "Oh")
-    bundle = w._repr_mimebundle_()
-    assert (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"] == w.text()
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
-    (lambda: LstmLetters(typed="caf\u00e9"), "typed has '\u00e9'; this model knows"),
-    (lambda: LstmLetters(typed="a" * 161), "typed has 161 letters; expected at most 160"),
-    (lambda: LstmLetters(cell=48), "cell is 48; expected 0 to 47"),
-    (lambda: LstmLetters(letter=-1), "letter is -1; expected 0 to 161"),
-    (lambda: LstmLetters(held="g=1"), "held is 'g=1'; expected one of '', 'i=0'"),
+def test_the_model_in_the_page_is_the_model_in_torch(modules):
+    w = LstmLetters()
+    texts_ = [w.typed, "", "KING:\nto be\n\nor not", "zzzQ3&$-j" * 10, "A" * 160]
+    cases = [{"typed": text, "cell": 7 * k % 48, "held": held} for text in texts_ for k, held in enumerate(HELD)]
+    got = modules.evaluate("""async ([cases, weights, symbols]) => {
+      const { run, unpack } = await import("./lstm_letters.js"), m = unpack(weights, symbols.length, 48);
+      return cases.map(c => run(m, [..."\\n\\n" + c.typed].map(v => symbols.indexOf(v)), c.cell, c.held));
+    }""", [cases, w.weights, w.symbols])
+    for case, js in zip(cases, got, strict=True):
+        w.typed = case["typed"]
+        want = run(w._model, w.ids, case["cell"], case["held"])
+        for name in ("gates", "c", "h", "logits"):
+            close([now[name] for now in js], getattr(want, name), msg=f"{name}: {case}")
+
+
+def agrees(page, w) -> None:
+    """All cells at the letter looked at, the five likeliest letters."""
+    want, t = w.result, min(w.letter, len(w.typed) + 1)
+    close(data(page, "c"), want.c[t])
+    best = want.logits[t].softmax(dim=0).topk(5)
+    close(data(page, "p"), best.values)
+    assert texts(page, ".cl-ll-likely button") == [{"\n": "↵", " ": "␣"}.get(w.symbols[v], w.symbols[v]) for v in best.indices]
+    assert "".join(texts(page, ".cl-ll-letter")) == ("\n\n" + w.typed).replace("\n", "↵").replace(" ", "␣")
+    assert page.locator("textarea[aria-invalid=true]").count() or page.locator("textarea").input_value() == w.typed
+    assert page.locator(".cl-ll-gate").count() == 3 * (len(w.typed) + 2) and pressed(page, ".cl-ll-cells button") == [w.cell]
+    assert f"{want.c[t, w.cell]:.2f}".replace("-", "−") in page.locator(".cl-live").text_content() or page.locator(
+        "textarea[aria-invalid=true]").count() or len(w.typed) == 160
+    assert page.locator(".cl-ll-held").count() == (len(w.typed) + 2 if w.held else 0)
+
+
+def typed(text: str) -> dict:
+    return {"typed": text, "letter": len(text) + 1}
+
+
+def likely(rank: int):
+    """The text goes on, after the letter that is looked at, with the letter of this rank."""
+    def traits(w) -> dict:
+        t = min(w.letter, len(w.typed) + 1)
+        return typed(w.typed[:max(0, t - 1)] + w.symbols[w.result.logits[t].argsort(descending=True)[rank]])
+    return traits
+
+
+BAD = [
+    ({"typed": "caf\u00e9"}, "typed has '\u00e9'; this model knows"),
+    ({"typed": "a" * 161}, "typed has 161 letters; expected at most 160"),
+    ({"cell": 48}, "cell is 48; expected 0 to 47"),
+    ({"letter": -1}, "letter is -1; expected 0 to 161"),
+    ({"held": "g=1"}, "held is 'g=1'; expected one of '', 'i=0'"),
+]
+FIGURE = Figure(LstmLetters, agrees, bad=BAD, change={"typed": "Hm"}, rich={"held": "f=1"}, height=600,
+                says=("line end", "Most likely next: "), moves=[
+    (keys("Tab", "ArrowDown", "ArrowRight", "Enter", at="textarea >> nth=0"), {"cell": 35}),
+    (keys("Tab", "ArrowDown"), {"held": "i=0"}),
+    (keys("Tab", "Home"), {"letter": 0}),
+    (keys("ArrowRight"), {"letter": 1}),
+    (keys("Control+End", "O", "h", "Enter", at="textarea >> nth=0"), lambda w: typed(w.typed + "Oh\n")),
+    (refused("textarea >> nth=0", "Oh #"), {}),
+    (fill("textarea >> nth=0", "Oh, no"), typed("Oh, no")),
+    (click(".cl-ll-cells button >> nth=4"), {"cell": 4}),
+    (choose("Gates of this cell", "f=1"), {"held": "f=1"}),
+    (lambda page: page.locator(".cl-ll-chart").click(position={"x": 11 * 5 + 5, "y": 60}), {"letter": 5}),
+    (fill("[type=range]", 7), {"letter": 7}),
+    (click(".cl-ll-likely button >> nth=1"), likely(1)),
+    (keys("Enter", at=".cl-ll-likely button"), likely(0)),
+    (keys("Enter"), likely(0)),
+    (fill("[type=range]", 4), {"letter": 4}),
+    (click(".cl-ll-likely button"), likely(0)),                      # what followed goes
+    (fill("[type=range]", 0), {"letter": 0}),
+    (click(".cl-ll-likely button"), likely(0)),
+    (fill("textarea >> nth=0", "a" * 160), typed("a" * 160)),
+    (click(".cl-ll-likely button"), {}),                             # no room for another
+    (fill("textarea >> nth=0", ""), typed("")),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 
 import pytest
 import torch
@@ -10,6 +9,8 @@ import torch
 from course_lib.contract import ContractError, check_causal
 from course_lib.density import MADE
 from course_lib.explorables.made_masks import MadeMasks, draw, masks_of, reach, used
+from course_lib.show.masks import idle
+from tests.explorables.figure import Figure, choose, click, keys, marks, texts
 
 
 @pytest.mark.parametrize("order, hidden", [([1, 2, 0], (4, 4)), ([2, 0, 3, 1], (5,)), ([3, 1, 4, 0, 2], (6, 3))])
@@ -51,13 +52,6 @@ def test_a_unit_of_degree_n_and_a_unit_without_input_are_dead():
     assert "Layer 1 has dead units: 2." in w.text() and "Layer 2 has dead units: 1." in w.text()
 
 
-def test_the_slides_network_in_words():
-    text = MadeMasks().text()
-    assert "Order of drawing: x2, x3, x1." in text
-    assert "The factor of x1 reads x2, x3." in text and "The factor of x2 reads nothing." in text
-    assert "The factor of x3 reads x2." in text and "dead" not in text
-
-
 @pytest.mark.parametrize("order, degrees", [([1, 2, 0], [[1, 2, 2, 1], [1, 2, 1, 2]]), ([2, 0, 3, 1], [[1, 2, 3, 3]]),
                                             ([0, 1, 2], [[1, 1]])])
 def test_with_a_leak_the_contract_says_what_the_figure_says(order, degrees):
@@ -88,13 +82,6 @@ def test_an_order_and_its_inverse_have_other_masks():
     assert not torch.equal(masks_of(order, [[1, 2, 3]])[0], masks_of(inverse, [[1, 2, 3]])[0])
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = MadeMasks()
-    assert repr(w) == "MadeMasks()" and len(json.dumps(w.get_state()).encode()) <= 100_000
-    bundle = w._repr_mimebundle_()
-    assert (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"] == w.text()
-
-
 def test_the_page_may_change_everything_at_once():
     w = MadeMasks()
     w.set_state({"order": [4, 3, 2, 1, 0], "degrees": [[1, 4, 2]], "output": 4, "seed": 3})
@@ -103,15 +90,87 @@ def test_the_page_may_change_everything_at_once():
     assert w.reads.shape == (3, 3)
 
 
-@pytest.mark.parametrize("make, message", [
-    (lambda: MadeMasks(order=[1, 2, 3]), r"order is \[1, 2, 3\]; expected a permutation of 0 to n - 1"),
-    (lambda: MadeMasks(order=[0, 1]), r"order is \[0, 1\]; .* n from 3 to 5"),
-    (lambda: MadeMasks(degrees=[[1, 4]]), "degrees holds 4; with 3 variables a degree lies between 1 and 3"),
-    (lambda: MadeMasks(degrees=[[0]]), "degrees holds 0"),
-    (lambda: MadeMasks(degrees=[[1]] * 3), "expected one or two layers"),
-    (lambda: MadeMasks(degrees=[[1] * 7]), "expected one or two layers of 1 to 6 units"),
-    (lambda: MadeMasks(output=3), "output is 3; there are 3 outputs"),
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+def test_every_function_of_the_page_agrees_with_the_library(modules):
+    generator, cases = torch.Generator().manual_seed(4), []
+    for k in range(120):
+        n = 3 + k % 3
+        degrees = [torch.randint(1, n + 1, (2 + (k + j) % 4,), generator=generator).tolist() for j in range(1 + k % 2)]
+        cases.append({"order": torch.randperm(n, generator=generator).tolist(), "degrees": degrees, "output": k % n})
+    got = modules.evaluate("""async cases => {
+      const m = await import("./made_masks.js");
+      return cases.map(({ order, degrees, output }, seed) => {
+        const masks = m.masksOf(order, degrees);
+        return { masks, reach: m.reach(masks), used: m.used(masks, output), idle: m.idle(masks),
+                 positions: m.positions(order), drawn: m.draw(seed, order.length, degrees.map(r => r.length)) };
+      });
+    }""", cases)
+    for seed, (case, js) in enumerate(zip(cases, got, strict=True)):
+        n, masks = len(case["order"]), masks_of(case["order"], case["degrees"])
+        model = MADE(n, [len(row) for row in case["degrees"]], order=case["order"])
+        model._connect([torch.tensor(row) for row in case["degrees"]])
+        assert js["positions"] == model.degrees[0].tolist()
+        for mask, layer, mine in zip(js["masks"], model.layers, masks, strict=True):
+            assert torch.equal(torch.tensor(mask), layer.mask.bool()) and torch.equal(mine, layer.mask.bool()), case
+        assert js["reach"] == reach(masks).tolist()
+        assert js["used"] == [row.tolist() for row in used(masks, case["output"])]
+        assert js["idle"] == [row.tolist() for row in idle(masks)]
+        assert js["drawn"] == draw(seed, n, [len(row) for row in case["degrees"]])
+
+
+def agrees(page, w) -> None:
+    """Lines, those that are lit, the pattern of the Jacobian with what is lost and what leaks, dead units, degrees."""
+    masks, order = w.masks, w.order
+    edges = {f"{layer} {k} {j}" for layer, mask in enumerate(masks) for k, j in mask.nonzero().tolist()}
+    units = [*used(masks, w.output), torch.arange(len(order)) == w.output] if w.output >= 0 else None
+    lit = {e for e in edges if units and units[int(e.split()[0]) + 1][int(e.split()[1])]}
+    reads = {f"{i} {j}" for i, j in w.reads.nonzero().tolist()}
+    allowed, own = {f"{i} {j}" for k, i in enumerate(order) for j in order[:k]}, {f"{i} {i}" for i in order}
+    for selector, name, want in (("line", "edge", edges), ("line.cl-mm-lit", "edge", lit),
+                                 ("[data-kind=reads]", "cell", reads - own), ("[data-kind=lost]", "cell", allowed - reads),
+                                 ("[data-kind=leak]", "cell", reads & own)):
+        assert sorted(marks(page, selector, name)) == sorted(want), selector
+    assert page.locator(".cl-mm-dead").evaluate_all("all => all.map(e => e.getAttribute('aria-label'))") == [
+        f"degree of unit {k + 1}, hidden layer {layer}" for layer, row in enumerate(w.dead, 1) for k in row]
+    assert [int(text) for text in texts(page, ".cl-mm-hidden text")] == [m for row in w.degrees for m in row]
+    assert len(texts(page, "[data-factor]")) == len(order) and (not w.leak or w.verdict in page.locator(".cl-live").text_content())
+
+
+BAD = [
+    ({"order": [1, 2, 3]}, r"order is \[1, 2, 3\]; expected a permutation of 0 to n - 1"),
+    ({"order": [0, 1]}, r"order is \[0, 1\]; .* n from 3 to 5"),
+    ({"degrees": [[1, 4]]}, "degrees holds 4; with 3 variables a degree lies between 1 and 3"),
+    ({"degrees": [[0]]}, "degrees holds 0"),
+    ({"degrees": [[1]] * 3}, "expected one or two layers"),
+    ({"degrees": [[1] * 7]}, "expected one or two layers of 1 to 6 units"),
+    ({"output": 3}, "output is 3; there are 3 outputs"),
+]
+FIGURE = Figure(MadeMasks, agrees, bad=BAD, change={"degrees": [[1, 1]]},
+                rich={"order": [3, 1, 4, 0, 2], "degrees": [[1, 5, 2, 4, 3, 2], [2, 3, 4, 1, 2, 4]]},
+                says=("Order of drawing: x2, x3, x1.", "The factor of x1 reads x2, x3.", "The factor of x2 reads nothing."), moves=[
+    (click(".cl-mm-hidden >> nth=0"), {"degrees": [[2, 2, 2, 1], [1, 2, 1, 2]]}),
+    (click(".cl-mm-hidden >> nth=1"), {"degrees": [[2, 3, 2, 1], [1, 2, 1, 2]]}),
+    (lambda page: (page.locator(".cl-mm-output").first.hover(), page.mouse.move(0, 0)), {"output": 0}),
+    (keys("Enter", at="exchange x2 and x3"), {"order": [2, 1, 0]}),
+    (keys("Tab", "Tab", "ArrowUp", "ArrowUp"), {"degrees": [[3, 3, 2, 1], [1, 2, 1, 2]]}),
+    (keys("1"), {"degrees": [[1, 3, 2, 1], [1, 2, 1, 2]]}),
+    (choose("Variables", 5), {"order": [1, 2, 3, 4, 0], "degrees": draw(1, 5, [4, 4])}),
+    (choose("Hidden layers", 1), {"degrees": draw(1, 5, [4])}),
+    (choose("Units in a layer", 6), {"degrees": draw(1, 5, [6])}),
+    (click("draw the degrees anew"), {"degrees": draw(2, 5, [6]), "seed": 2}),
+    (click("list in the order of drawing"), {}),
+    (choose("Variables", 3), {"order": [1, 2, 0], "degrees": draw(2, 3, [6])}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+
+
+def test_the_planted_fault_shows_its_path_and_what_the_contract_says(stage):
+    w = MadeMasks(output=-1)
+    page = stage.draw(w)
+    for leak in (True, False):
+        keys("Space", at="label:has-text('plant a fault') > input")(page)
+        w.leak = leak
+        w.output = page.evaluate("now.output")
+        agrees(page, w)
+        assert (page.locator(".cl-mm-leak.cl-mm-lit").count() > 0) == leak

@@ -1,21 +1,12 @@
 """The mask editor: its weights against the library's attention, its reach against gradients through two layers."""
 from __future__ import annotations
 
-import json
-
 import pytest
 import torch
 
-from course_lib.explorables.mask_editor import (
-    SCORES,
-    WORDS,
-    MaskEditor,
-    first_layer,
-    masked_weights,
-    presets,
-    verdict,
-)
+from course_lib.explorables.mask_editor import SCORES, MaskEditor, first_layer, masked_weights, presets, verdict
 from course_lib.transformer import MultiHeadAttention, attention_weights, causal_mask
+from tests.explorables.figure import Figure, choose, click, close, data, keys, texts
 
 
 def masks(n: int, num: int = 30) -> list[torch.Tensor]:
@@ -95,25 +86,54 @@ def test_words_and_scores_of_ones_own():
     assert w.mask[2] == [True, True, False]
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = MaskEditor()
-    assert repr(w) == "MaskEditor()" and w.words == WORDS and w.scores == SCORES
-    bundle = w._repr_mimebundle_()
-    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    expected = torch.tensor(SCORES[1][:2], dtype=torch.float64).softmax(0)
-    assert f"{expected[0]:.2f}" in text and text.endswith(w.verdict)
-    state = {k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}
-    assert len(json.dumps(state).encode()) <= 100_000
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
+def test_every_function_of_the_page_agrees_with_the_package(modules):
+    cases = []
+    for n in (2, 5, 8):
+        scores = 4 * torch.randn(n, n, generator=torch.Generator().manual_seed(n), dtype=torch.float64)
+        cases += [(scores, mask, [f"w{i}" for i in range(n)]) for mask in masks(n)]
+    got = modules.evaluate("""async cases => {
+      const m = await import("./mask_editor.js");
+      return cases.map(([scores, mask, words]) =>
+        ({ weights: m.maskedWeights(scores, mask), first: m.firstLayer(mask), verdict: m.verdict(words, mask) }));
+    }""", [[s.tolist(), m.tolist(), words] for s, m, words in cases])
+    for (scores, mask, words), js in zip(cases, got, strict=True):
+        close(js["weights"], by_the_library(scores, mask))
+        assert js["first"] == first_layer(mask).tolist() and js["verdict"] == verdict(words, mask)
+
+
+def agrees(page, w) -> None:
+    got = page.evaluate("""[...document.querySelectorAll("[data-pair]")].map(e => [e.getAttribute("aria-pressed") === "true",
+      e.textContent, e.getAttribute("aria-label")])""")
+    expected = by_the_library(torch.tensor(w.scores, dtype=torch.float64), torch.tensor(w.mask)).flatten().tolist()
+    close(data(page, "a"), expected)
+    for (pressed, text, label), a, may in zip(got, expected, (may for row in w.mask for may in row), strict=True):
+        assert pressed == may and text == (f"{a:.2f}" if may else "–") and (not may or label.endswith(f"{a:.2f}"))
+    assert data(page, "first") == w.reach.flatten().tolist() and texts(page, "[data-verdict]") == [w.verdict]
+    assert [text[0] for text in texts(page, "[data-reach]")] == ["·12"[r] for r in w.reach.flatten().tolist()]
+
+
+def toggled(*cells):
+    return lambda w: {"mask": [[may ^ ((i, j) in cells) for j, may in enumerate(row)] for i, row in enumerate(w.mask)]}
+
+
+BAD = [
     (lambda: MaskEditor(["a", "b"]), "words and scores belong together"),
     (lambda: MaskEditor(["a"], [[0.0]]), "words has 1; the figure shows 2 to 8"),
     (lambda: MaskEditor(["a", "b"], torch.zeros(3, 3)), r"scores has shape \(3, 3\); 2 words need \(2, 2\)"),
     (lambda: MaskEditor(["a", "b"], [[0.0, float("nan")], [0, 0]]), "scores holds an infinity or NaN"),
-    (lambda: MaskEditor(mask=[[True] * 5] * 4), "mask has rows of .*; 5 words need 5 rows of 5"),
+    ({"mask": [[True] * 5] * 4}, "mask has rows of .*; 5 words need 5 rows of 5"),
     (lambda: MaskEditor().apply("causale"), "name is 'causale'; there are 'none: every word sees"),
+]
+FIGURE = Figure(MaskEditor, agrees, bad=BAD, change={"mask": [[True] * 5] * 5}, rich={"mask": presets(5)["off by one"]},
+                says=(f"{torch.tensor(SCORES[1][:2]).softmax(0)[0]:.2f}", MaskEditor().verdict), moves=[
+    (keys("ArrowUp", "ArrowRight", "ArrowRight", "Space", at="[data-pair='0,0']"), toggled((0, 2))),
+    (keys("Space"), toggled((0, 2))),
+    (keys("ArrowLeft", "ArrowLeft", "Enter"), toggled((0, 0))),      # an empty row
+    (keys("Tab", "Shift+Tab", "Enter"), toggled((0, 0))),            # one stop, which remembers its cell
+    *((choose("select >> nth=0", number), {"mask": mask}) for number, mask in reversed([*enumerate(presets(5).values())])),
+    (click("[data-pair='2,0']"), toggled((2, 0))),
+    (keys("ArrowDown", at="select >> nth=0"), {"mask": [[True] * 5] * 5}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -1,11 +1,8 @@
 """NADE pixel by pixel: its numbers against the library's own passes, its weights against the model's, its words."""
 from __future__ import annotations
 
-import base64
-import json
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -15,7 +12,8 @@ from course_lib.data import load_data
 from course_lib.density import FVSBN, NADE
 from course_lib.explorables import NadePixels
 from course_lib.explorables.draws import uniforms
-from course_lib.explorables.nade_pixels import OPEN, halves, run
+from course_lib.explorables.nade_pixels import OPEN, halves, pack, run
+from tests.explorables.figure import Figure, choose, click, close, data, keys, texts
 
 SPIRAL = [4, 8, 0, 5, 2, 7, 1, 3, 6]                                 # not its own inverse
 
@@ -58,23 +56,6 @@ def test_a_step_draws_one_pixel_of_the_order_and_the_run_passes_over_given_ones(
         assert predicted == set(SPIRAL[:known + 1]), "the next pixel's probability is known, those after it are not"
 
 
-def test_samples_follow_the_model_and_completions_the_true_conditional_where_given_come_first():
-    """Chi-square over the last two pixels of the order with the first seven given."""
-    model, given = small().double(), [OPEN] * 9
-    for i, value in zip(SPIRAL[:7], (1, 0, 1, 1, 0, 0, 1)):
-        given[i] = value
-    states = torch.tensor([[a, b] for a in (0, 1) for b in (0, 1)])
-    x = torch.tensor(given).repeat(4, 1)
-    x[:, SPIRAL[7:]] = states
-    p = model.log_prob(x).exp().detach()
-    p = p / p.sum()
-    counts = torch.zeros(4)
-    for seed in range(1, 401):
-        drawn = run(model, given, 9, seed).x[SPIRAL[7:]]
-        counts[2 * drawn[0] + drawn[1]] += 1
-    assert ((counts - 400 * p) ** 2 / (400 * p)).sum() < 16.3        # 99.9 % of chi-square with 3 degrees
-
-
 def test_whether_the_given_come_first_is_said():
     w = NadePixels(small())
     assert w.exact
@@ -82,14 +63,6 @@ def test_whether_the_given_come_first_is_said():
         w.given = [1 if i in given else OPEN for i in range(9)]
         assert w.exact is exact, given
         assert ("no draw from p(open | given)" in w.text()) is not exact
-
-
-def test_the_weights_are_those_of_the_model_as_float32_and_fit_a_page():
-    w, model = NadePixels(), hub.load("nade-digits")
-    sent = np.frombuffer(base64.b64decode(w.weights), "<f4")
-    want = torch.cat([p.detach().flatten() for p in (model.W, model.c, model.V, model.b)]).numpy()
-    assert np.array_equal(sent, want) and w.hidden == 100
-    assert len(json.dumps({k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
 
 
 def test_an_eight_takes_an_n():
@@ -106,19 +79,54 @@ def test_the_starts_are_halves_of_test_digits_and_say_which():
     assert torch.equal(torch.cat([given[:2, :32], given[2:, 32:]], 1), digits[[2, 9]].long())
 
 
-def test_it_has_words_a_short_name_and_takes_state_from_the_page():
-    w = NadePixels()
-    assert repr(w) == "NadePixels()"
-    w.set_state({"given": w.starts[0]["given"], "steps": 40, "seed": 2})
-    bundle = w._repr_mimebundle_()
-    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"].splitlines()
-    assert len(text) == 11 and all(set(line) <= set("#.?") for line in text[1:9]) and text[8] == "????????"
-    assert text[9].startswith("pixels known in the order: 40 of 64, log-probability -")
-    assert text[10].startswith("next: row 6, column 1, probability of ink 0.")
-    assert w.seed == 2 and w.result.known == 40
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
+@pytest.mark.parametrize("model", [None, small(seed=1)], ids=["nade-digits", "nine pixels in another order"])
+def test_the_function_of_the_page_agrees_with_torch(modules, model):
+    model = model or hub.load("nade-digits")
+    n, generator, cases = model.n, torch.Generator().manual_seed(4), []
+    for seed in range(15):
+        given = torch.randint(0, 2, (n,), generator=generator)
+        given[torch.rand(n, generator=generator) < 0.25 * (seed % 5)] = OPEN
+        cases.append({"given": given.tolist(), "steps": (7 * seed) % (n + 1) if seed % 3 else n, "seed": seed})
+    got = modules.evaluate("""async ({ cases, weights, hidden, order }) => {
+      const { run, unpack, late } = await import("./nade_pixels.js"), m = unpack(weights, hidden, order);
+      return cases.map(c => ({ ...run(m, c.given, c.steps, c.seed), late: late(c.given, order) }));
+    }""", {"cases": cases, "weights": pack(model), "hidden": model.hidden, "order": model.order.tolist()})
+    w, seen = NadePixels(model), set()
+    for case, js in zip(cases, got, strict=True):
+        want = run(model.double(), **case)
+        assert (js["x"], js["known"]) == (want.x.tolist(), want.known), case
+        close(js["p"], want.p, equal_nan=True, msg=str(case))
+        assert js["logProb"] == pytest.approx(want.log_prob, abs=1e-5)
+        w.given = case["given"]
+        assert (js["late"] == 0) is w.exact
+        seen |= {w.exact, want.known == n}
+    assert seen == {True, False}
+
+
+def agrees(page, w) -> None:
+    want = w.result
+    assert data(page, "value") == want.x.tolist()
+    close(data(page, "p"), want.p, equal_nan=True)
+    assert data(page, "log-prob")[0] == pytest.approx(want.log_prob, abs=1e-5)
+    assert f"{want.log_prob:.4f}".replace("-0.0000", "0.0000") in texts(page, "[data-status]")[0]
+    given = page.locator("[data-pixel]").evaluate_all("all => all.map(e => e.classList.contains('cl-given'))")
+    assert given == [v != OPEN for v in w.given]
+    assert ("not a draw from p(open | given)" in texts(page, ".cl-warning")[0]) is not w.exact
+    ink = page.evaluate("""() => { const ground = e => getComputedStyle(e).backgroundColor;
+      const color = getComputedStyle(document.querySelector(".cl-nade")).color;
+      return [...document.querySelectorAll("[data-pixel]")].map(e => ground(e) === color) }""")
+    assert ink == [v == 1 for v in want.x.tolist()], "ink is the color of text"
+
+
+def given(**pixels: int):
+    """pixels: p20=1 and so on."""
+    return [pixels.get(f"p{i}", OPEN) for i in range(64)]
+
+
+BAD = [
     (lambda: NadePixels(FVSBN(9)), "model is a FVSBN with .* needs a NADE with Bernoulli"),
     (lambda: NadePixels(NADE(9, 4, Categorical(3))), r"NADE with Categorical\(3\); the figure needs"),
     (lambda: NadePixels(NADE(8, 4)), "model has 8 variables; the figure needs a square image"),
@@ -126,7 +134,30 @@ def test_it_has_words_a_short_name_and_takes_state_from_the_page():
     (lambda: NadePixels(small(), given=[1, 0]), "given has 2 entries; this model has 9 pixels"),
     (lambda: NadePixels(small(), given=[2] * 9), "given holds 2; a pixel is 1"),
     (lambda: NadePixels(small(), steps=10), "steps is 10; the order has 9 steps"),
+]
+FIGURE = Figure(NadePixels, agrees, bad=BAD, change={"steps": 5}, rich={"given": given(p10=1, p30=0), "steps": 20},
+                says=("?" * 8, "pixels known in the order: 0 of 64", "next: row 1, column 1, probability of ink 0."), moves=[
+    (keys("Tab", "ArrowLeft", "ArrowRight", "ArrowDown", "End", "ArrowRight", "ArrowUp", "ArrowUp", "Home", "ArrowRight",
+          at="select >> nth=0"), {}),
+    *((keys(key), {"given": given(p1=v)}) for key, v in (("Space", 1), ("Space", 0), ("Space", OPEN), ("1", 1), ("0", 0),
+                                                         ("Delete", OPEN), ("1", 1))),
+    (keys("Tab", "Enter"), {"steps": 1}),
+    (keys("Tab", "Space"), {"steps": 64}),
+    (keys("Tab", "Space"), {"seed": 2}),
+    (keys("Tab", "Space"), {"steps": 0}),
+    (keys("Tab", "Space"), {"given": given()}),
+    (click("draw the next pixel"), {"steps": 1}),
+    (click("draw the rest"), {"steps": 64}),
+    (click("[data-pixel='20']"), {"given": given(p20=1), "steps": 20}),
+    (click("sample again"), {"steps": 64, "seed": 3}),
+    (click("take back what was drawn"), {"steps": 0}),
+    (click("clear"), {"given": given()}),
+    *((choose("select >> nth=0", number), lambda w, k=number: {"given": w.starts[k]["given"]}) for number in (1, 3)),
+    (choose("select >> nth=0", "none"), {"given": given()}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
+
+
+def test_tab_leads_to_the_pixel_that_is_drawn_first(stage):
+    page = stage.draw(NadePixels(small()))
+    keys("Tab", at="select >> nth=0")(page)
+    assert page.evaluate("+document.activeElement.dataset.pixel") == SPIRAL[0]

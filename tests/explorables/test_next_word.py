@@ -3,14 +3,19 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import product
 
 import pytest
 import torch
 
+from course_lib.conditional import Categorical
 from course_lib.counting import NGram
 from course_lib.decoding import keep_top_k, keep_top_p, reshape, sample
-from course_lib.explorables.next_word import CONTEXTS, NextWord, Setting, after, prose_model, ranked, spelt
+from course_lib.explorables.decoding_tree import stated_uniforms
+from course_lib.explorables.next_word import CONTEXTS, NextWord, Setting, after, prose_model, ranked
 from course_lib.tokenizers import CharTokenizer
+from tests.explorables.conftest import state_of
+from tests.explorables.figure import Figure, choose, click, fill, keys
 
 
 def test_the_distributions_are_those_of_the_chapters_model():
@@ -69,22 +74,6 @@ def test_what_is_kept_comes_first_in_the_order_of_the_page():
             assert kept[order[:n]].all() and not kept[order[n:]].any()
 
 
-def test_draws_follow_the_setting():
-    """As many at once as the figure holds: only what is kept, the likeliest nearly as often as it should be."""
-    w = NextWord(draws=40)
-    counts = torch.zeros(2, len(w.symbols), dtype=torch.long)
-    for seed in range(50):
-        w.seed = seed
-        for row, i in zip(counts, w.shown):
-            row += torch.bincount(torch.tensor(w.drawn(i)), minlength=len(w.symbols))
-    for row, i in zip(counts, w.shown):
-        found = w.after(i)
-        assert row.sum() == 2000 and not row[~found.kept].any()
-        best = found.log_p.argmax()
-        p = found.log_p[best].exp().item()
-        assert abs(row[best].item() - 2000 * p) < 4 * math.sqrt(2000 * p * (1 - p))
-
-
 def test_any_model_of_symbols_will_do():
     words = CharTokenizer.fit("to be or not to be")
     model = NGram(n=2, vocab_size=len(words.vocabulary), smoothing="add")
@@ -95,41 +84,135 @@ def test_any_model_of_symbols_will_do():
     assert sample(model, 1, words.encode("b")[None], top_p=0.3).tokens.item() in w.after(1).kept.nonzero()
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = NextWord()
-    assert repr(w) == "NextWord()" and len(json.dumps(w.get_state()).encode()) <= 100_000
-    lines = w.text().splitlines()
-    assert lines[0] == "Interactive figure: the next word after two beginnings; temperature 1, then top-k 5."
-    assert lines[1] == "after “in the”: keeps 5 of 1,229 words, which hold 0.136 of the mass"
-    assert lines[2].startswith("  town 0.031 becomes 0.226, ") and "“.” 0.009 becomes" in lines[5]
-    assert lines[3].count(",") == 9 and len(lines) == 7
-    assert len(NextWord(draws=0).text().splitlines()) == 5
-    late = NextWord(cut="both", late=True).text().splitlines()[0]
-    assert late.endswith("top-k 5, then top-p 0.6, then temperature 1.")
-    assert [spelt(s) for s in ("\n", " it's", " ,")] == ["⏎", "it's", "“,”"]
-
-
-@pytest.mark.parametrize("make, message", [
-    (lambda: NextWord("in the"), "contexts is 'in the'; expected a list of 2 to 8 beginnings"),
-    (lambda: NextWord(["in the"]), "expected a list of 2 to 8 beginnings"),
-    (lambda: NextWord(["in the", ""]), "contexts holds '', which has no symbol"),
-    (lambda: NextWord(model=prose_model()[0]), "model and words belong together"),
-    (lambda: NextWord(left=6), "left is 6; expected a number from 0 to 5"),
-    (lambda: NextWord(right=-1), "right is -1"),
-    (lambda: NextWord(cut="min-p"), "cut is 'min-p'; expected 'none' or 'top-k' or 'top-p' or 'both'"),
-    (lambda: NextWord(temperature=2.1), "temperature is 2.1; expected a number from 0 to 2"),
-    (lambda: NextWord(top_k=0), "top_k is 0; expected a number from 1 to 1230"),
-    (lambda: NextWord(top_p=0), "top_p is 0"),
-    (lambda: NextWord(draws=41), "draws is 41; expected a number from 0 to 40"),
-    (lambda: setattr(NextWord(), "seed", -1), "seed is -1"),
-])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()
-
-
 def test_a_vocabulary_that_does_not_fit_is_refused():
     words = CharTokenizer.fit("".join(map(chr, range(0x4E00, 0x4E00 + 2001))))
     model = NGram(n=2, vocab_size=len(words.vocabulary), smoothing="add")
     with pytest.raises(ValueError, match="words has 2001 symbols; at most 2000 fit into the figure"):
         NextWord([chr(0x4E00), chr(0x4E01)], model, words)
+
+
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+SETTINGS = [Setting(cut, tau, k, p, late) for (cut, late), (tau, k, p) in product(
+    (("none", False), ("top-k", False), ("top-p", False), ("both", False), ("top-p", True), ("both", True)),
+    ((1, 5, 0.6), (0.5, 20, 0.9), (2, 300, 0.3), (0, 7, 0.5), (0.05, 40, 0.99), (1.35, 1, 1.0)))]
+
+
+def test_every_function_of_the_page_agrees_with_the_library(modules):
+    """All beginnings under many settings, and rows with ties: what is kept, each ln p, the mass, the order, the draws."""
+    w = NextWord()
+    ties = torch.tensor([0.3, 0.1, 0.1, 0.3, 0.1, 0.0, 0.1]).double().log()
+    rows = [w.log_p(i) for i in range(len(w.contexts))]
+    got = json.loads(modules.evaluate("""async ({ tables, ties, settings }) => {
+      const m = await import("./next_word.js");
+      const rows = [...tables.map(m.logProbs), ties.map(v => v ?? -Infinity)];
+      return JSON.stringify(rows.map(row => ({ row, ranked: m.ranked(row), of: settings.map(s => {
+        const { logP, kept, mass } = m.after(row, s);
+        return { logP, kept, mass, drawn: m.draws(logP, 7, 30) };
+      }) })));
+    }""", {"tables": w.tables, "ties": [None if v == -math.inf else v for v in ties.tolist()],
+           "settings": [s._asdict() for s in SETTINGS]}))
+    u = torch.tensor(stated_uniforms(7, 30), dtype=torch.float64)[:, None]
+
+    def numbers(values):
+        return torch.tensor([-math.inf if v is None else v for v in values], dtype=torch.float64)
+
+    for log_p, js in zip([*rows, ties], got, strict=True):
+        assert torch.equal(numbers(js["row"]), log_p)
+        assert js["ranked"] == [v for v in ranked(log_p) if log_p[v] > -math.inf]
+        for s, page_has in zip(SETTINGS, js["of"], strict=True):
+            want, family = after(log_p, s), Categorical(len(log_p))
+            assert page_has["kept"] == want.kept.tolist(), s
+            torch.testing.assert_close(numbers(page_has["logP"]), want.log_p, rtol=0, atol=1e-5, msg=str(s))
+            assert page_has["mass"] == pytest.approx(want.mass, abs=1e-5)
+            assert page_has["drawn"] == family.draw(family(want.log_p.expand(30, -1)), u).tolist(), s
+
+
+def agrees(page, w) -> None:
+    """Every number of the page is that of the widget in Python, in its data and in its text."""
+    shown = page.evaluate("""() => {
+      const all = (s, root = document) => [...root.querySelectorAll(s)];
+      return { cut: all("[data-cut][aria-pressed=true]").map(b => b.dataset.cut),
+        compare: all("[data-cell]").map(e => [e.dataset.cell, +e.dataset.count, +e.dataset.share]),
+        sides: all("[data-side]").map(side => ({ kept: +side.dataset.kept, mass: +side.dataset.mass,
+          drawn: JSON.parse(side.querySelector("[data-drawn]").dataset.drawn),
+          rows: all("tbody tr", side).map(tr => ({ from: +tr.dataset.from, p: +tr.dataset.p, q: +tr.dataset.q,
+            stay: +tr.dataset.stay, cells: all("th, td", tr).map(e => e.textContent),
+            bars: all(".cl-bar", tr).map(e => e.hidden ? 0 : e.getBoundingClientRect().width) })) })) } }""")
+    assert shown["cut"] == [w.cut]
+    widths = []
+    for side, i in zip(shown["sides"], w.shown, strict=True):
+        found, p = w.after(i), w.log_p(i).exp()
+        order = [v for v in ranked(w.log_p(i)) if p[v] > 0]
+        assert side["kept"] == int(found.kept.sum()) and side["mass"] == pytest.approx(found.mass, abs=1e-5)
+        assert side["drawn"] == w.drawn(i)
+        ends = [row["from"] for row in side["rows"]] + [len(order)]
+        assert sum(row["p"] for row in side["rows"]) == pytest.approx(1, abs=1e-5)
+        for row, start, stop in zip(side["rows"], ends, ends[1:]):
+            inside = torch.tensor(order[start:stop])
+            P, Q, stay = p[inside].sum().item(), found.log_p[inside].exp().sum().item(), int(found.kept[inside].sum())
+            assert [row["p"], row["q"], row["stay"]] == pytest.approx([P, Q, stay], abs=1e-5)
+            assert float(row["cells"][1]) == pytest.approx(P, abs=6e-4)
+            assert not stay or float(row["cells"][2]) == pytest.approx(Q, abs=6e-4)
+            widths += [(P, row["bars"][0]), (Q, row["bars"][1])]
+    scale = max(width for _, width in widths) / max(value for value, _ in widths)
+    assert all(abs(width - scale * value) <= 2 for value, width in widths), "one scale for both sides"
+    for (cut, count, share), (want, i) in zip(shown["compare"], product(("top-k", "top-p", "both"), w.shown), strict=True):
+        alone = after(w.log_p(i), w.setting._replace(cut=want))
+        assert (cut, count) == (want, int(alone.kept.sum())) and share == pytest.approx(alone.mass, abs=1e-5)
+
+
+BAD = [
+    (lambda: NextWord("in the"), "contexts is 'in the'; expected a list of 2 to 8 beginnings"),
+    (lambda: NextWord(["in the"]), "expected a list of 2 to 8 beginnings"),
+    (lambda: NextWord(["in the", ""]), "contexts holds '', which has no symbol"),
+    (lambda: NextWord(model=prose_model()[0]), "model and words belong together"),
+    ({"left": 6}, "left is 6; expected a number from 0 to 5"),
+    ({"right": -1}, "right is -1"),
+    ({"cut": "min-p"}, "cut is 'min-p'; expected 'none' or 'top-k' or 'top-p' or 'both'"),
+    ({"temperature": 2.1}, "temperature is 2.1; expected a number from 0 to 2"),
+    ({"top_k": 0}, "top_k is 0; expected a number from 1 to 1230"),
+    ({"top_p": 0}, "top_p is 0"),
+    ({"draws": 41}, "draws is 41; expected a number from 0 to 40"),
+    (lambda: setattr(NextWord(), "seed", -1), "seed is -1"),
+]
+FIGURE = Figure(NextWord, agrees, bad=BAD, change={"cut": "top-p"}, rich={"cut": "none", "draws": 40},
+                says=("after “in the”: keeps 5 of 1,229 words, which hold 0.136 of the mass",
+                      "  town 0.031 becomes 0.226, ", "“.” 0.009 becomes"), moves=[
+    (keys("Tab", "Enter", at="[data-cut='top-k']"), {"cut": "top-p"}),
+    (keys("Tab", "Tab", "Space"), {"late": True}),
+    (keys("Tab", "ArrowRight"), {"temperature": 1.05}),
+    (keys("Tab", "ArrowLeft"), {"top_k": 4}),
+    (keys("Tab", "End"), {"top_p": 1.0}),
+    (keys("Tab", "ArrowDown"), {"left": 1}),
+    (choose("[data-side=left] select", 5), {"left": 5}),
+    (choose("[data-side=right] select", 3), {"right": 3}),
+    (click("[data-cut='both']"), {"cut": "both"}),
+    (fill("[data-setting=temperature]", 0.5), {"temperature": 0.5}),
+    (fill("[data-setting=top_k]", 12), {"top_k": 60}),
+    (fill("[data-setting=top_p]", 0.4), {"top_p": 0.4}),
+    (click("clear"), {"draws": 0}),
+    (click("draw ten"), {"draws": 10}),
+    (click("no cut"), {"cut": "none"}),
+    (click("other numbers"), {"seed": 2}),
+    (click("draw a word"), {"draws": 11}),
+    (click("draw ten", times=3), {"draws": 40}),
+    (click("as at first"), lambda w: state_of(NextWord())),
+])
+
+
+def test_the_groups_hold_every_place_once(modules):
+    for num, want in ((1229, [(7, 8), (8, 30), (30, 100), (100, 300), (300, 1229)]), (65, [(30, 65)]), (3, [(2, 3)]),
+                      (8, [(7, 8)]), (30, [(8, 30)])):
+        got = modules.evaluate("async num => (await import('./next_word.js')).places(num)", num)
+        assert [b for _, b in got[:-1]] == [a for a, _ in got[1:]] and got[0][0] == 0 and got[-1][1] == num
+        assert [tuple(one) for one in got[-len(want):]] == want
+
+
+@pytest.mark.parametrize("width", [390, 895])
+def test_nothing_is_clipped(show, width):
+    """No table scrolls sideways and no text is cut."""
+    page = show(NextWord(cut="both", top_k=400, top_p=0.95), width=width)
+    assert page.eval_on_selector_all(".cl-x *", """all => all.filter(e => e.scrollWidth > e.clientWidth + 1
+      && getComputedStyle(e).display !== "inline" && !["SELECT", "INPUT"].includes(e.tagName)).map(e => e.className)""") == []

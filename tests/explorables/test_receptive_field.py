@@ -1,15 +1,16 @@
 """The figure of the receptive field: its words, its kinds of pixels against what weights react to, bad input."""
 from __future__ import annotations
 
-import json
+import itertools
 
 import pytest
 import torch
 
 from course_lib.contract.probes import flips
 from course_lib.explorables import ReceptiveField
-from course_lib.explorables.receptive_field import MARKS, SIDE, field, network
+from course_lib.explorables.receptive_field import DEEPEST, MARKS, SIDE, field, network
 from course_lib.pixels import GatedPixelCNN, PixelCNN, kernel_mask
+from tests.explorables.figure import Figure, choose, click, fill, keys, pressed
 
 
 @pytest.mark.parametrize("kind", [PixelCNN, GatedPixelCNN], ids=lambda k: k.__name__)
@@ -67,23 +68,56 @@ def test_the_networks_are_those_of_the_library_under_mask_a():
         assert type(model) is kind and model.config["depth"] == 2 and model.config["first"] == 5
 
 
-def test_what_is_stored_is_small_and_has_words():
-    w = ReceptiveField()
-    assert repr(w) == "ReceptiveField()" and len(json.dumps(w.get_state()).encode()) <= 40_000
-    bundle = w._repr_mimebundle_()
-    assert (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"] == w.text()
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make, message", [
-    (lambda: ReceptiveField(network="rnn"), "network is 'rnn'; expected one of 'pixelcnn', 'gated'"),
-    (lambda: ReceptiveField(first=4), "first is 4; expected one of 3, 5, 7"),
-    (lambda: ReceptiveField(kernel=7), "kernel is 7; expected one of 3, 5"),
-    (lambda: ReceptiveField(colors=2), "colors is 2; expected one of 1, 3"),
-    (lambda: ReceptiveField(mask="C"), "mask is 'C'; expected one of 'A', 'B'"),
-    (lambda: ReceptiveField(depth=0), "depth is 0; expected 1 to 14"),
-    (lambda: ReceptiveField(pixel=121), "pixel is 121; expected 0 to 120"),
-    (lambda: ReceptiveField(color=3), "color is 3; expected 0 to 2"),
+def test_the_function_of_the_page_agrees_with_the_librarys_networks(modules):
+    """Every pixel and color, all kinds, kernels, masks, several depths: the whole matrix of who depends on whom."""
+    for kind, first, kernel, depth, colors, mask in itertools.chain(
+            itertools.product(("pixelcnn", "gated"), (3, 5, 7), (3, 5), (1, 3, DEEPEST), (1,), "AB"),
+            itertools.product(("pixelcnn", "gated"), (3, 7), (3,), (2,), (3,), "AB")):
+        settings = {"network": kind, "first": first, "kernel": kernel, "depth": depth, "colors": colors, "mask": mask}
+        got = modules.evaluate("""async ([s, side]) => {
+          const { field } = await import("./receptive_field.js"), out = [];
+          for (let color = 0; color < s.colors; color++) {
+            for (let i = 0; i < side * side; i++) out.push(field(s, side, i, color).flat().map(v => v ? "1" : "0").join(""));
+          }
+          return out;
+        }""", [settings, SIDE])
+        want = network(kind, first, kernel, depth, colors, mask).receptive_field
+        assert got == ["".join("01"[v] for v in row) for row in want.int().tolist()], settings
+
+
+def agrees(page, w) -> None:
+    kinds = page.locator(".cl-rf-grid button").evaluate_all("all => all.map(e => e.dataset.kinds.split(','))")
+    assert [kind for plane in zip(*kinds) for kind in plane] == w.kinds
+    assert pressed(page, ".cl-rf-grid button") == [w.pixel] and page.locator(".cl-live").text_content().endswith(w.summary)
+    assert page.get_by_role("combobox", name="Predicted").is_visible() == (w.colors == 3)
+
+
+BAD = [
+    ({"network": "rnn"}, "network is 'rnn'; expected one of 'pixelcnn', 'gated'"),
+    ({"first": 4}, "first is 4; expected one of 3, 5, 7"),
+    ({"kernel": 7}, "kernel is 7; expected one of 3, 5"),
+    ({"colors": 2}, "colors is 2; expected one of 1, 3"),
+    ({"mask": "C"}, "mask is 'C'; expected one of 'A', 'B'"),
+    ({"depth": 0}, "depth is 0; expected 1 to 14"),
+    ({"pixel": 121}, "pixel is 121; expected 0 to 120"),
+    ({"color": 3}, "color is 3; expected 0 to 2"),
+]
+FIGURE = Figure(ReceptiveField, agrees, bad=BAD, change={"network": "gated"},
+                rich={"colors": 3, "color": 1, "depth": 2, "mask": "B"}, height=600,
+                says=("######xxxxx", "15 are in the blind spot"), moves=[
+    (keys("Tab", "ArrowLeft", at="Network"), {"depth": 9}),
+    (keys("Tab", "ArrowUp", "ArrowRight", "ArrowRight"), {}),
+    (keys("Enter"), {"pixel": 6 * SIDE + 6}),
+    (click(".cl-rf-grid button >> nth=30"), {"pixel": 30}),
+    (fill("[type=range]", 2), {"depth": 2}),
+    (choose("Network", "gated"), {"network": "gated"}),
+    (choose("First kernel", 7), {"first": 7}),
+    (choose("Other kernels", 5), {"kernel": 5}),
+    (choose("Colours", 3), {"colors": 3, "color": 2}),
+    (choose("Predicted", 1), {"color": 1}),
+    (choose("its mask", "B"), {"mask": "B"}),
+    (choose("Colours", 1), {"colors": 1, "color": 0}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

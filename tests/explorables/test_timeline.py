@@ -4,12 +4,14 @@ from __future__ import annotations
 import json
 import math
 import re
+from pathlib import Path
 
 import pytest
 
 from course_lib.explorables import Timeline
 from course_lib.explorables.timeline import KINDS, NOW, SYSTEMS, axis_position
 from tests.conftest import ROOT
+from tests.explorables.figure import Figure, click, keys
 from tools.slide_map import titles
 
 DATES = {"markov": 1913, "shannon": 1948, "osgood": 1957, "switzer": 1965, "jelinek": 1976, "lsa": 1990, "brown": 1992,
@@ -40,16 +42,6 @@ def test_the_axis_is_logarithmic_in_the_years_before_now():
     assert positions == sorted(positions) and 0 <= positions[0] and positions[-1] <= 1
 
 
-def test_what_is_stored_is_small_stable_and_lists_every_system():
-    w = Timeline(existing={"01": "01-chain-rule.ipynb"})
-    assert repr(w) == "Timeline()"
-    bundle = w._repr_mimebundle_()
-    text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
-    for s in SYSTEMS:
-        assert f"{s['year']} {s['label']}" in text and s["idea"] in text
-    assert len(json.dumps(w.get_state()).encode()) <= 100_000
-
-
 STATE = "application/vnd.jupyter.widget-state+json"
 MODELS = json.loads((ROOT / "book/01-chain-rule.ipynb").read_text("utf-8"))["metadata"]["widgets"][STATE]["state"].values()
 LINKS, = (model["state"]["existing"] for model in MODELS if model["state"].get("_anywidget_id", "").endswith(".Timeline"))
@@ -72,19 +64,98 @@ def test_each_system_of_chapter_01_leads_to_something_that_is_there(system):
     assert unreachable(address) == ""
 
 
-def test_a_link_to_nothing_is_seen():
-    assert unreachable("01-chain-rule.ipynb") == "" and unreachable("01-chain-rule.ipynb#shannon-reads-further-back") == ""
-    assert unreachable("30-none.ipynb") == "there is no 30-none.ipynb"
-    assert unreachable("01-chain-rule.ipynb#eliza") == "01-chain-rule.ipynb has no section #eliza"
+# --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments, message", [
+IDS = [s["id"] for s in SYSTEMS]
+CSS = Path(__file__).resolve().parents[2] / "course_lib" / "explorables" / "explorables.css"
+
+
+def opened(page) -> list[str]:
+    return page.evaluate("[...document.querySelectorAll('[aria-expanded=true]')].map(e => e.dataset.id)")
+
+
+def agrees(page, w) -> None:
+    """What is shown, what is open, its source, and a link for each system that has one."""
+    kinds = {s["id"]: s["kind"] for s in SYSTEMS}
+    assert opened(page) == [w.selected] * (kinds[w.selected] in w.shown)
+    for s in SYSTEMS:
+        assert page.locator(f".cl-item[data-id={s['id']}]").is_visible() == (s["kind"] in w.shown)
+    if opened(page):
+        panel = page.locator(f"[data-id={w.selected}] + .cl-panel")
+        assert panel.is_visible() and SYSTEMS[IDS.index(w.selected)]["source"] in panel.text_content()
+    links = page.locator(".cl-panel").evaluate_all("all => all.map(e => e.querySelector('a')?.getAttribute('href') ?? '')")
+    want = [w.existing.get(s["id"], w.existing.get(s["chapter"], "")) for s in SYSTEMS]
+    assert [link.replace(".html", ".ipynb") for link in links] == want
+
+
+BAD = [
     ({"existing": {"1": "01-chain-rule.ipynb"}}, "existing has the key '1'; expected a chapter, '01' to '20'"),
     ({"existing": {"01": "https://example.org/"}}, "expected a relative address"),
     ({"existing": {"01": "javascript:alert(1)"}}, "expected a relative address"),
     ({"selected": "eliza"}, "selected is 'eliza'; expected the id of a system"),
     ({"shown": ["models"]}, r"shown is \['models'\]; its entries are lm, vectors, both"),
+]
+FIGURE = Figure(Timeline, agrees, bad=BAD, change={"selected": "lda"},
+                rich={"existing": {"01": "01-chain-rule.ipynb", "shannon": "01-chain-rule.ipynb#a"}, "selected": "jelinek"},
+                says=tuple(f"{s['year']} {s['label']}" for s in SYSTEMS) + tuple(s["idea"] for s in SYSTEMS), moves=[
+    (keys("Tab", at="[type=checkbox] >> nth=-1"), {}),
+    *((keys("ArrowRight"), {"selected": i}) for i in [*IDS[1:], IDS[-1]]),       # the last stays
+    (keys("ArrowLeft"), {"selected": "gpt35"}),
+    (keys("Home"), {"selected": "markov"}),
+    (keys("End"), {"selected": "gpt4"}),
+    (click("[data-id=lda]"), {"selected": "lda"}),
+    (lambda page: (page.hover("[data-id=bengio]"), page.hover("h1")), {}),       # pointing alone keeps nothing
+    (click("[data-id=markov]"), {"selected": "markov"}),
+    (click("language models"), {"shown": ["vectors", "both"], "selected": "osgood"}),
+    (keys("ArrowRight", "ArrowRight", at="[data-id=osgood]"), {"selected": "lsa"}),
+    (keys("End"), {"selected": "gpt4"}),
+    (click("both"), {"shown": ["vectors"], "selected": "word2vec"}),
+    (click("vector semantics"), {"shown": []}),
+    (click("language models"), {"shown": ["lm"], "selected": "brown"}),
 ])
-def test_bad_input_is_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Timeline(**arguments)
+
+
+@pytest.mark.parametrize("width", [680, 740, 1000])
+def test_on_the_axis_no_two_labels_touch_and_dots_stand_at_their_place(show, width):
+    page = show(Timeline(), width=width)
+    boxes = page.evaluate("""() => [...document.querySelectorAll(".cl-item")].map(e => {
+      const b = e.getBoundingClientRect(); return [e.dataset.id, b.left, b.top, b.right, b.bottom] })""")
+    for i, (a, *one) in enumerate(boxes):
+        assert one[0] >= 0 and one[2] <= width, a
+        for b, *other in boxes[:i]:
+            apart = one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3] or other[1] >= one[3]
+            assert apart, f"{a} and {b}"
+    centers = page.evaluate("""() => { const a = document.querySelector(".cl-axis").getBoundingClientRect();
+      return [...document.querySelectorAll(".cl-item .cl-dot")].map(e => {
+        const b = e.getBoundingClientRect(); return ((b.left + b.right) / 2 - a.left) / a.width }) }""")
+    assert centers == pytest.approx([s["position"] for s in SYSTEMS], abs=0.004)
+
+
+def test_on_a_phone_it_is_a_list_in_order(show):
+    page = show(Timeline(), width=390)
+    tops = [page.locator(f"[data-id={i}]").bounding_box()["y"] for i in IDS]
+    assert tops == sorted(set(tops))
+    page.click("[data-id=bert]")
+    panel, after = (page.locator(s).bounding_box()["y"] for s in ("[data-id=bert] + .cl-panel", "[data-id=roberta]"))
+    assert page.locator("[data-id=bert]").bounding_box()["y"] < panel < after, "the text opens below its own line"
+
+
+def luminance(color: str) -> float:
+    channels = [int(color[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in channels]
+    return sum(a * b for a, b in zip((0.2126, 0.7152, 0.0722), linear))
+
+
+@pytest.mark.parametrize("block, grounds", [
+    (0, ["#ffffff", "#f5f5f5"]),
+    (1, ["#121212", "#14181e", "#111111", "#383838"]),
+])
+def test_marks_stand_out_from_the_grounds_of_book_jupyterlab_and_colab(block, grounds):
+    """WCAG 1.4.11: 3 to 1 for what is not text."""
+    colors = re.findall(r"--cl-(?:a|b|c|focus): (#\w{6})", CSS.read_text("utf-8"))[4 * block:4 * block + 4]
+    assert len(colors) == 4
+    for color in colors:
+        for ground in grounds:
+            high, low = sorted((luminance(color) + 0.05, luminance(ground) + 0.05), reverse=True)
+            assert high / low >= 3, f"{color} on {ground}"

@@ -1,17 +1,15 @@
 """The transformer in the page: its numbers against the library's layers, its weights, its measured shares, bad input."""
 from __future__ import annotations
 
-import base64
 import json
 from contextlib import ExitStack
 
-import numpy as np
 import pytest
 import torch
 
 from benchmarks import translators
 from course_lib import hub
-from course_lib.data.toy_translation import to_text, translate, vocabularies
+from course_lib.data.toy_translation import draw_pairs, to_text, vocabularies
 from course_lib.decoding import greedy
 from course_lib.explorables import Translator
 from course_lib.explorables.base import STATIC
@@ -22,14 +20,14 @@ from course_lib.explorables.translator import (
     MEASURED,
     NETWORKS,
     PARTS,
+    STEPS,
     attention_of,
     heads_off,
-    pack,
-    parameters,
     run,
     setting,
     translated,
 )
+from tests.explorables.figure import Figure, choose, click, close, data, keys, texts
 
 SENTENCES = ("the small dog does not see the red house", "I love hiking", "they do not paint the old street")
 OFF = ([], [("cross", 1)], [("encoder", 0), ("decoder", 2), ("cross", 0)], list(HEADS))
@@ -108,22 +106,11 @@ def test_it_writes_what_the_library_decodes():
                 assert to_text(torch.tensor(written)) == to_text(want)
 
 
-def test_the_page_holds_the_rounded_weights_that_torch_runs():
-    w = Translator()
-    for text, model in zip(w.weights, models(), strict=True):
-        sent = np.frombuffer(base64.b64decode(text), "<f2").astype("f8")
-        assert np.array_equal(sent, torch.cat([p.detach().flatten() for p in parameters(model)]).numpy())
-        assert text == pack(model) and len(sent) == 14_616 == sum(p.numel() for p in model.parameters())
-    assert len(json.dumps(w.get_state()).encode()) <= 150_000        # with script and style
-
-
-# --- what was measured -----------------------------------------------------------------------------------------------
-
-
 def recorded() -> dict:
     return json.loads(MEASURED.read_text("utf-8"))
 
 
+@pytest.mark.thorough
 def test_the_recorded_shares_are_those_of_the_shipped_weights():
     """All heads, each head off, all cross heads off, and three choices drawn at random; the kinds of errors too."""
     _, _, test = translators.parts()
@@ -148,6 +135,7 @@ def test_the_recorded_shares_are_those_of_the_shipped_weights():
     assert layers[0][0] > 300 and layers[0][1:] == [0, 0] and min(layers[1][:2]) >= 399 and layers[1][2] == 0
 
 
+@pytest.mark.thorough
 def test_all_512_choices_are_those_of_the_shipped_weights():
     _, _, test = translators.parts()
     for model, found in zip(models(), recorded()["networks"], strict=True):
@@ -174,49 +162,6 @@ def test_both_are_right_and_only_one_can_do_without_any_head():
                 assert min(alone.values()) == 400
 
 
-def test_test_sentences_do_not_occur_in_training():
-    train, valid, test = translators.parts()
-    assert (len(train), len(valid), len(test)) == (8000, 400, 400)
-    sources = [{pair.source for pair in part} for part in (train, valid, test)]
-    assert len(sources[1] | sources[2]) == 800 and not sources[0] & (sources[1] | sources[2])
-
-
-@pytest.mark.parametrize("said, kind", [
-    ("la cane rosso vede le escursioni", "gender"), ("il cane rossa vede le escursioni", "gender"),
-    ("il cane rosso vedo le escursioni", "form of the verb"), ("il cane rosso non vede le escursioni", "not"),
-    ("il rosso cane vede le escursioni", "place"), ("il cane rosso vede le escursioni le", "end"),
-    ("il cane rosso", "end"), ("il gatto rosso vede le escursioni", "another word"),
-])
-def test_kinds_of_errors(said, kind):
-    pair = translate("the red dog sees hiking")
-    assert " ".join(pair.target) == "il cane rosso vede le escursioni" and translators.kind(said, pair) == kind
-
-
-def test_heads_are_dropped_whole_while_it_trains_and_not_after():
-    model, tokens = models()[0].train(), torch.tensor([ids(SENTENCES[1])] * 400)
-    seen = []
-    with torch.no_grad(), translators.heads_dropped(model, 0.5):
-        for layer in attention_of(model).values():
-            layer.out.register_forward_pre_hook(lambda _, args: seen.append(args[0].unflatten(2, (3, 8))))
-        model.log_prob(torch.tensor([[5, 2]] * 400), tokens)
-        gone = [(each == 0).all(dim=3) for each in seen]             # (B, T, H) of each layer
-        assert len(gone) == 3
-        for each in gone:
-            assert torch.equal(each.any(dim=1), each.all(dim=1)) and 0.4 < each.float().mean() < 0.6
-        seen.clear()
-        model.eval().log_prob(torch.tensor([[5, 2]]), tokens[:1])
-    assert not any((each == 0).all(dim=3).any() for each in seen)
-
-
-def test_the_weights_have_a_card():
-    for name in NETWORKS:
-        card = hub.card(STATIC / "weights" / name)
-        assert "python -m benchmarks.translators" in card.notes and card.licence.startswith("MIT")
-
-
-# --- the figure ------------------------------------------------------------------------------------------------------
-
-
 def test_it_opens_on_a_sentence_that_one_network_loses_and_the_other_keeps():
     w = Translator()
     assert w.off and w.network == 0
@@ -230,31 +175,112 @@ def test_without_cross_attention_the_second_writes_good_italian_whatever_the_sou
     assert len({Translator(sentence=s).says(0, blind) for s in SENTENCES}) == 1
 
 
-def test_words():
-    w = Translator(off=[], sentence="I love hiking", shown="decoder.p", place=[0, 4])
-    lines = w.text().splitlines()
-    assert lines[1:3] == ["English: I love hiking", "Heads switched off: none"]
-    assert lines[3].startswith("trained as it is: adoro le escursioni (right ") and repr(w) == "Translator()"
-    assert lines[-1].startswith("decoder.p, 4 x 55 numbers; row 1, column 5: ")
-    bundle = w._repr_mimebundle_()
-    assert (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"] == w.text()
-    w.off = [[part, h] for part, h in HEADS]
-    assert "Heads switched off: encoder 1, encoder 2" in w.text() and w.right(0, w.off) == 0
-
-
 def test_a_setting_is_nine_bits():
     assert setting([]) == 0 and setting(HEADS) == 511 and setting([["cross", 0], ["cross", 0]]) == 64
     assert [setting([pair]) for pair in HEADS] == [2 ** k for k in range(9)] and PARTS == ("encoder", "decoder", "cross")
 
 
-@pytest.mark.parametrize("make, message", [
-    (lambda: Translator(sentence="the dog eats the house"), "word 3 is not a verb of the grammar"),
-    (lambda: Translator(network=2), "network is 2; expected 0 or 1"),
-    (lambda: Translator(off=[["cross", 3]]), r"off holds \['cross', 3\]; expected pairs of 'encoder', 'decoder', 'cross'"),
-    (lambda: Translator(shown="cross.1"), "shown is 'cross.1'; expected one of encoder.x"),
-    (lambda: Translator(place=[1]), r"place is \[1\]; expected a row and a column"),
-    (lambda: Translator(place=[0, -1]), r"place is \[0, -1\]"),
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+def test_the_models_in_the_page_are_the_models_in_torch(modules):
+    """All boxes of both networks for three sentences, heads on and off; and every number is the sum it is shown as."""
+    cases = [{"network": k, "source": ids(s), "off": [list(p) for p in off]} for k in (0, 1) for s in SENTENCES for off in OFF]
+    w, pairs = Translator(), draw_pairs(500, torch.Generator().manual_seed(5))
+    got, grammar = modules.evaluate("""async ([cases, weights, sizes, g, sentences]) => {
+      const { compose, italian, parse, terms, total, translated, unpack } = await import("./translator_model.js");
+      const nets = weights.map(text => unpack(text, sizes));
+      return [cases.map(({ network, source, off }) => {
+        const m = nets[network], { values, read, written } = translated(m, source, off);
+        let apart = 0;
+        for (const [key, rows] of Object.entries(values)) rows.forEach((row, i) => row.forEach((v, j) => {
+          const given = key.startsWith("encoder") || key.startsWith("ffn1") ? source : read;
+          const again = total(terms(m, values, given, key, i, j), j, m.K);
+          if (again !== v) apart = Math.max(apart, Math.abs(again - v));
+        }));
+        const finite = Object.fromEntries(Object.entries(values).map(([key, rows]) =>
+          [key, rows.map(row => row.map(v => v === -Infinity ? "-inf" : v))]));
+        return { read, written, apart, values: finite };
+      }), sentences.map(text => { const s = parse(g, text); return [compose(g, s), italian(g, s)]; })];
+    }""", [cases, w.weights, w.sizes, w.grammar, [" ".join(pair.source) for pair in pairs]])
+    nets = models()
+    for case, js in zip(cases, got, strict=True):
+        model = nets[case["network"]]
+        assert (js["read"], js["written"]) == translated(model, case["source"], case["off"])
+        assert js["apart"] < 1e-9
+        want = run(model, case["source"], js["read"], case["off"])
+        assert set(js["values"]) == set(want)
+        for name, value in want.items():
+            close([[float(v) for v in row] for row in js["values"][name]], value, msg=f"{name}: {case}")
+    assert grammar == [[" ".join(pair.source), " ".join(pair.target)] for pair in pairs]
+
+
+@pytest.mark.parametrize("was, now, want", [
+    ("a b c", "a b c", "a b c"), ("a b c", "a x c", "a x* c"), ("a b c d", "a b", "a b _"), ("b c", "a b c", "a* b c"),
+    ("a b c", "b a c", "_ b a* c"), ("a", "", "_")])
+def test_what_is_underlined(modules, was, now, want):
+    got = modules.evaluate("""async ([a, b]) => (await import("./translator_model.js")).compared(
+      a.split(" ").filter(w => w), b.split(" ").filter(w => w))""", [was, now])
+    assert " ".join("_" if word is None else word + "*" * new for word, new in got) == want
+
+
+def agrees(page, w) -> None:
+    value = w.result[w.shown]
+    i, j = min(w.place[0], value.shape[0] - 1), min(w.place[1], value.shape[1] - 1)
+    says = [" ".join(text.replace("(missing)", "").split()) for text in texts(page, "[data-says]")]
+    assert says == [w.says(network, w.off) for network in (0, 1)]
+    assert texts(page, "[data-right]") == [f"{w.right(network, w.off)} of 400" for network in (0, 1)]
+    checked = "s => [...document.querySelectorAll(s)].map(e => e.checked)"
+    assert page.evaluate(checked, "[data-head]") == [list(pair) not in w.off for pair in HEADS]
+    assert page.evaluate(checked, "[data-network]").index(True) == w.network
+    assert list(map(int, texts(page, ".cl-tr-without"))) == [w.right(w.network, [pair]) for pair in HEADS]
+    assert texts(page, ".cl-tr-words")[0] == w.sentence
+    assert page.locator("[data-box][aria-pressed=true]").count() == 1
+    close(data(page, "v"), value[i])
+    assert data(page, "total")[0] == pytest.approx(value[i, j].item(), abs=1e-5)
+    figure, detail = (page.locator(s).bounding_box() for s in (".cl-tr", ".cl-tr-detail"))
+    assert detail["y"] + detail["height"] - figure["y"] <= 700, "the open box is on the same screen"
+
+
+def sentence(text: str) -> dict:
+    return {"sentence": text}
+
+
+CROSS = [["cross", h] for h in range(3)]
+BAD = [
+    ({"sentence": "the dog eats the house"}, "word 3 is not a verb of the grammar"),
+    ({"network": 2}, "network is 2; expected 0 or 1"),
+    ({"off": [["cross", 3]]}, r"off holds \['cross', 3\]; expected pairs of 'encoder', 'decoder', 'cross'"),
+    ({"shown": "cross.1"}, "shown is 'cross.1'; expected one of encoder.x"),
+    ({"place": [1]}, r"place is \[1\]; expected a row and a column"),
+    ({"place": [0, -1]}, r"place is \[0, -1\]"),
+]
+FIGURE = Figure(Translator, agrees, bad=BAD, change={"sentence": "I love hiking"},
+                says=("English: the red car sees the white cat",
+                      "trained as it is: la montagna rossa vede il gatto bianco (right "), moves=[
+    (keys("Space", at="[data-head='cross,2']"), {"off": []}),
+    (keys("Enter", at="[data-box='ffn2.hidden']"), {"shown": "ffn2.hidden"}),
+    (keys("End", "Enter", at="[data-row][tabindex='0']"), lambda w: {"place": [w.result["ffn2.hidden"].shape[0] - 1, w.place[1]]}),
+    (keys("Tab", "ArrowRight", "ArrowRight", "Enter"), lambda w: {"place": [w.place[0], w.place[1] + 2]}),
+    (choose("affirmed or denied", "true"), sentence("the red car does not see the white cat")),
+    (choose("subject", "we"), sentence("we do not see the white cat")),
+    (choose("affirmed or denied", "false"), sentence("we see the white cat")),
+    (choose("object", "hiking"), sentence("we see hiking")),
+    (choose("subject", "girl"), sentence("the girl sees hiking")),
+    (choose("adjective of the subject", "old"), sentence("the old girl sees hiking")),
+    (choose("verb", "paint"), sentence("the old girl paints hiking")),
+    (choose("object", "car"), sentence("the old girl paints the car")),
+    (choose("adjective of the object", "new"), sentence("the old girl paints the new car")),
+    (click("all cross heads off"), {"off": CROSS}),
+    (choose("subject", "I"), sentence("I paint the new car")),
+    (click("trained with heads dropped"), {"network": 1}),
+    (click("[data-head='encoder,2']"), {"off": [["encoder", 2], *CROSS]}),
+    (click("[data-head='cross,0']"), {"off": [["encoder", 2], *CROSS[1:]]}),
+    *((click(f"[data-box='{box}']"), {"shown": box}) for box in (
+        "encoder.x", "encoder.normed", "encoder.sum", "ffn1.out", "encoder.m", "decoder.last", "decoder.logits", "decoder.p",
+        "cross.mixed", "decoder.1.weights")),
+    *((click(f".cl-tr-steps button >> nth={k}"), {"shown": f"decoder.1.{step}"}) for k, step in enumerate(STEPS)),
+    (click("[data-row='3']"), lambda w: {"place": [3, w.place[1]]}),
+    (click("[data-column='5']"), {"place": [3, 5]}),
+    (click("all heads on"), {"off": []}),
 ])
-def test_bad_input_is_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

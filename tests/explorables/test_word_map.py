@@ -1,8 +1,6 @@
 """The map of words: cosines against the stored vectors, views against literal loops, its size, words, bad input."""
 from __future__ import annotations
 
-import base64
-import json
 import math
 
 import numpy as np
@@ -13,6 +11,7 @@ from sklearn.decomposition import PCA
 from course_lib import hub
 from course_lib.explorables import WordMap
 from course_lib.explorables.word_map import CHOSEN, NUM, QUESTIONS, SENSES, plane, rounded
+from tests.explorables.figure import Figure, choose, click, close, data, keys, texts
 
 
 @pytest.fixture(scope="module")
@@ -85,28 +84,69 @@ def test_the_map_is_the_plane_of_principal_components():
     torch.testing.assert_close(places, torch.tensor(want * signs))
 
 
-def test_the_page_holds_the_rounded_rows_and_few_bytes():
+# --- in the browser ----------------------------------------------------------------------------------------------------
+
+
+def test_all_numbers_of_all_views_are_those_of_torch(modules):
     w = WordMap()
-    sent = np.frombuffer(base64.b64decode(w.rows), "i1").reshape(len(CHOSEN), -1)
-    assert np.array_equal(sent, rounded().table.numpy())
-    assert len(json.dumps({k: v for k, v in w.get_state().items() if k not in ("_esm", "_css")}).encode()) <= 100_000
+    cases = [("neighbours", [word]) for word in ("nail", "capulet")]
+    cases += [("analogy", list(q)) for q in QUESTIONS[::3]] + [("senses", [word]) for word in SENSES]
+    got = modules.evaluate("""async ([cases, words, rows, plane, pairs]) => {
+      const m = await import("./word_map.js"), unit = m.unpack(rows, words.length), at = w => words.indexOf(w);
+      return cases.map(([view, [a, b, c]]) => view === "neighbours" ? m.neighbours(unit, plane, at(a))
+        : view === "analogy" ? m.analogy(unit, [at(a), at(b), at(c)])
+        : m.senses(unit, pairs[a].map(side => side.map(at))));
+    }""", [cases, w.words, w.rows, w.plane, w.pairs])
+    for (view, words), js in zip(cases, got, strict=True):
+        trait = {"neighbours": "trail", "analogy": "question", "senses": "sense"}[view]
+        want = WordMap(**{"view": view, trait: words[0] if view == "senses" else words}).result
+        assert js["listed"] == want.listed, (view, words)
+        close(js["scores"], want.scores)
+        close(js["points"], want.points)
+        if view == "analogy":
+            a, b, c = (want.points[CHOSEN.index(word)] for word in words)
+            close(js["goal"], b + c - a)
 
 
-def test_it_has_words():
-    w = WordMap()
-    assert repr(w) == "WordMap()" and "nail: cosine 0.53 with hammer, wall; 0.58 with leg" in w.text()
-    w.view, w.trail = "neighbours", ["bad", "movie"]
-    assert w.text().splitlines()[1].startswith("Nearest to movie: film (0.")
+def agrees(page, w) -> None:
+    drawn = w.result
+    assert texts(page, ".cl-wm-line span:first-child") == [CHOSEN[i] for i in drawn.listed]
+    close(data(page, "score"), drawn.scores[drawn.listed])
+    assert page.locator(".cl-wm-arrow").count() == (2 if w.view == "analogy" else 0)
+    assert page.locator(".cl-wm-trail").count() == (len(w.trail) - 1 if w.view == "neighbours" else 0)
 
 
-@pytest.mark.parametrize("traits, message", [
+def best(place: int):
+    """One step to the word at this place of the list."""
+    return lambda w: {"view": "neighbours", "trail": [*w.trail, CHOSEN[w.result.listed[place]]]}
+
+
+BAD = [
     ({"view": "pca"}, "view is 'pca'; expected one of 'neighbours', 'analogy', 'senses'"),
     ({"sense": "king"}, "sense is 'king'; expected one of 'nail'"),
     ({"trail": []}, "trail has 0 words; expected 1 to 12"),
     ({"trail": ["glove"]}, "trail has 'glove'; expected words of the 391 on the map"),
     ({"question": ["king", "queen"]}, "expected three different words"),
     ({"question": ["king", "queen", "king"]}, "expected three different words"),
+]
+FIGURE = Figure(WordMap, agrees, bad=BAD, change={"sense": "light"},
+                says=("nail: cosine 0.53 with hammer, wall; 0.58 with leg",), moves=[
+    (choose("Word of two senses", "bat"), {"sense": "bat"}),
+    (choose("What to look at", "analogy"), {"view": "analogy"}),
+    (choose("is to", "brother"), {"question": ["man", "brother", "woman"]}),
+    (choose("Question", 2), {"question": list(QUESTIONS[2])}),
+    (click(".cl-wm-list button"), best(0)),
+    (keys("ArrowDown", "Enter", at=".cl-wm-list button"), best(1)),
+    (click("one word back"), lambda w: {"trail": w.trail[:-1]}),
 ])
-def test_bad_input_is_named(traits, message):
-    with pytest.raises(ValueError, match=message):
-        WordMap(**traits)
+
+
+def test_a_click_on_the_map_walks(stage):
+    page = stage.draw(WordMap(view="neighbours", trail=["bad", "movie"]))
+    box = page.locator(".cl-wm-dot.cl-wm-near").first.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.locator(".cl-wm-trail").count() == 2
+    for view in ("neighbours", "analogy"):                           # the other views are read on a phone too
+        page = stage.draw(WordMap(view=view))
+        page.set_viewport_size({"width": 390, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
