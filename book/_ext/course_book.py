@@ -110,6 +110,7 @@ def one_target_or_none(app) -> None:
 INLINE = re.compile(r"(?<![\\`:\w])`(?!`)([^`]+)`(?![`_])|(?<![\\$\w])\$([^$\n]+)\$(?!\d)")
 DISPLAY = re.compile(r"^([ \t]*)\$\$(.+?)\$\$[ \t]*$", re.M | re.S)
 BULLET = re.compile(r"\s*(?:[-*]|\d+\.)\s")
+WRAPPED = re.compile(r"(?<![\\$\w])\$([^$\n]+)\n[ \t]*([^$\s][^$\n]*)\$(?!\d)")      # a formula in the text, on two lines
 NAME = r"[`\"']?\*{0,2}[A-Za-z_][\w.\[\]-]*[`\"']?"
 ITEM = re.compile(rf"( *)({NAME}(?:(?:, | and | or ){NAME})*)  +(?=\S)")     # an argument, and what is said of it
 
@@ -125,7 +126,8 @@ def docstring_to_rst(app, what, name, obj, options, lines) -> None:
         return f"\n.. math:: {inside}\n"
 
     result: list[str] = []
-    for paragraph in paragraphs(DISPLAY.sub(block, "\n".join(lines)).split("\n")):
+    text = WRAPPED.sub(r"$\1 \2$", DISPLAY.sub(block, "\n".join(lines)))
+    for paragraph in paragraphs(text.split("\n")):
         if paragraph[0].lstrip().startswith((".. math::", ">>>")):     # a formula; an example, which ends at a blank line
             result += paragraph
         elif paragraph[0].startswith(" ") and not ITEM.match(paragraph[0]) and not BULLET.match(paragraph[0]):
