@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from course_lib.grading.bank import get  # noqa: E402
 from course_lib.grading.notebooks import build, export, form, regions  # noqa: E402
 from course_lib.grading.notebooks.form import exercise, role  # noqa: E402
-from tools import make_venv  # noqa: E402
+from tools.environment import install_once  # noqa: E402
 
 SEED = 0
 PACKAGES = {"nbgrader": "nbgrader==0.9.6", "otter": "otter-grader[grading]==7.0.0"}
@@ -169,12 +169,8 @@ def run(command: list, folder: Path) -> str:
 def environment(name: str) -> Path:
     """The folder of programs of a grader's own environment, made once."""
     folder = ROOT / f".venv-{name}"
-    with tempfile.TemporaryDirectory() as empty:
-        requirements = Path(empty) / f"{name}.txt"
-        pins = [line for file in sorted(ROOT.glob("requirements*.txt")) for line in file.read_text().splitlines()
-                if line.split("==")[0] in SHARED]
-        requirements.write_text("\n".join([*pins, PACKAGES[name]]) + "\n")
-        make_venv.main(str(folder), str(requirements), False)
+    pins = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line.split("==")[0] in SHARED]
+    install_once(str(folder), name, "\n".join([*pins, PACKAGES[name]]), [*pins, PACKAGES[name]])
     return folder / "bin"
 
 

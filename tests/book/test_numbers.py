@@ -55,7 +55,7 @@ def notebook(path, *cells):
 
 def run_nbval(*paths):
     command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), "--rootdir", str(ROOT),
-               "-p", "conftest", "-p", "tests.conftest",
+               "-p", "tests.support.chapters",
                "--nbval", "--nbval-current-env", "--nbval-cell-timeout", "60", "-v", *map(str, paths)]
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)

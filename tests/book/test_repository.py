@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 import yaml
@@ -17,7 +18,7 @@ import yaml
 import course_lib
 from tests.conftest import ROOT
 from tests.support import browser
-from tools import make_book, make_venv, setup_cell
+from tools import environment, make_book, setup_cell
 
 REPOSITORY = {"url": "https://git.example/org/course", "branch": "main"}
 
@@ -71,16 +72,13 @@ def test_what_the_host_reads_is_yaml_and_names_what_exists(name):
 
 
 def test_requirements_are_exact_and_the_book_needs_no_torch():
-    book, everything = ((ROOT / name).read_text("utf-8") for name in ("requirements-book.txt", "requirements.txt"))
-    lines = [line for line in (book + everything).splitlines() if line and not line.startswith(("#", "-r "))]
+    text = (ROOT / "requirements.txt").read_text("utf-8")
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
     assert len({line.split("==")[0].lower() for line in lines}) == len(lines)
-    names = {line.split("==")[0].lower() for line in lines}
-    for extra in ("requirements-bench.txt", "requirements-lab.txt"):
-        more = [line for line in (ROOT / extra).read_text("utf-8").splitlines() if line and not line.startswith("#")]
-        assert more and all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in more)
-        assert not names & {line.split("==")[0].lower() for line in more}, f"{extra} pins what requirements.txt pins"
-    assert "torch==" in everything and "torch==" not in book and "-r requirements-book.txt" in everything
+    pins = environment.sections(text)
+    assert pins.keys() == {"book", "course"} and sorted("\n".join(pins.values()).split("\n")) == sorted(lines)
+    assert "torch==" in pins["course"] and "torch==" not in pins["book"]
 
 
 def test_wheel_holds_the_library_and_its_data(tmp_path):
@@ -107,45 +105,42 @@ def test_make_says_what_to_do_without_python():
 
 
 def test_old_python_is_refused_with_a_sentence(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(make_venv.sys, "version_info", (3, 9, 1))
+    monkeypatch.setattr(environment.sys, "version_info", (3, 9, 1))
     with pytest.raises(SystemExit):
-        make_venv.main(str(tmp_path / "venv"), str(ROOT / "requirements-book.txt"), False)
+        environment.install(str(tmp_path / "venv"), {"book": "a==1"})
     assert "need Python 3.11 or newer" in capsys.readouterr().err
 
 
 def test_python_without_venv_is_told_the_package(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(make_venv.subprocess, "call", lambda *command, **options: 1)
+    monkeypatch.setattr(environment.subprocess, "call", lambda *command, **options: 1)
     with pytest.raises(SystemExit):
-        make_venv.main(str(tmp_path / "venv"), str(ROOT / "requirements-book.txt"), False)
+        environment.install(str(tmp_path / "venv"), {"book": "a==1"})
     assert "python3-venv" in capsys.readouterr().err
-    assert not (tmp_path / "venv" / "complete.sha256").exists()
+    assert not (tmp_path / "venv").exists()
 
 
-def test_environment_is_made_once_and_again_when_requirements_change(monkeypatch, tmp_path):
-    (tmp_path / "requirements.txt").write_text("-r other.txt\n")
-    (tmp_path / "other.txt").write_text("a==1\n")
-    monkeypatch.chdir(tmp_path)
-    calls = []
+def test_a_section_is_installed_once_and_again_when_its_pins_change(monkeypatch, tmp_path, capsys):
+    installed = []
 
-    def call(command, **options):
-        calls.append(command)
-        os.makedirs("venv", exist_ok=True)
-        return 0
+    class Pip:
+        def __init__(self, command):
+            installed.append(Path(command[-1]).read_text())
 
-    monkeypatch.setattr(make_venv.subprocess, "call", call)
-    make_venv.main("venv", "requirements.txt", False)
-    made = len(calls)
-    make_venv.main("venv", "requirements.txt", False)
-    assert len(calls) == made > 0
-    (tmp_path / "other.txt").write_text("a==2\n")
-    make_venv.main("venv", "requirements.txt", False)
-    assert len(calls) == 2 * made
-    (tmp_path / "more.txt").write_text("b==1\n")
-    (tmp_path / "lab.txt").write_text("c==1\n")
-    for _ in range(2):                                          # one after the other, and neither is installed twice
-        make_venv.main("venv", "requirements.txt", False, "more.txt")
-        make_venv.main("venv", "requirements.txt", False, "lab.txt")
-    assert [call[-3:] for call in calls[2 * made:]] == [["--no-deps", "-r", name] for name in ("more.txt", "lab.txt")]
+        def wait(self):
+            return 0
+
+    monkeypatch.setattr(environment, "create", lambda folder: os.makedirs(folder, exist_ok=True) or "python")
+    monkeypatch.setattr(environment.subprocess, "Popen", Pip)
+    monkeypatch.setattr(environment.subprocess, "call", lambda *command, **options: 0)
+    folder = str(tmp_path / "venv")
+    for book, course in (("a==1", "b==1"), ("a==1", "b==1"), ("a==2", "b==1")):
+        environment.install(folder, {"book": book, "course": course})
+    assert installed == ["a==1\n", "b==1\n", "a==2\n"]
+    monkeypatch.setattr(environment.subprocess, "call", lambda *command, **options: 1)
+    for _ in range(2):                                          # what failed is not remembered as done
+        with pytest.raises(SystemExit):
+            environment.install(folder, {"book": "a==3"})
+    assert installed[3:] == ["a==3\n"] * 2
 
 
 def test_a_failed_build_is_not_forgotten(monkeypatch, tmp_path, capsys):
