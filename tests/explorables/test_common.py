@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from course_lib import explorables
+from course_lib import explorables, hub
+from course_lib.data import REGISTRY
 from course_lib.explorables.base import CSS, STATIC, Explorable, script, style
 from course_lib.explorables.draws import uniforms
 from tests.explorables.conftest import ROOT
@@ -148,3 +149,10 @@ def test_the_figures_that_a_chapter_stores_are_those_of_the_package(path):
     for stored in (model["state"] for model in state.values() if "_anywidget_id" in model["state"]):
         figure = getattr(explorables, stored["_anywidget_id"].rpartition(".")[2])
         assert stored["_esm"] == str(figure._esm) and stored["_css"] == str(figure._css), figure
+
+
+@pytest.mark.parametrize("path", sorted((STATIC / "weights").glob("*.safetensors")), ids=lambda p: p.stem)
+def test_weights_have_a_card_that_says_how_they_were_made_and_may_be_used(path):
+    card = hub.card(path.with_suffix(""))
+    assert "python -m benchmarks." in card.notes and card.licence
+    assert card.data not in REGISTRY or card.licence == REGISTRY[card.data].licence

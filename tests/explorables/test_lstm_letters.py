@@ -49,6 +49,7 @@ def test_a_gate_that_is_held_is_held_and_no_other():
     assert (closed.c[:, 22] == 0).all() and not torch.equal(closed.logits, free.logits)
 
 
+@pytest.mark.thorough
 @pytest.mark.data
 def test_cell_23_follows_the_place_in_the_line_as_the_card_says():
     """The correlation on the test text, the choice on the validation text, the forget gate where a line begins."""
@@ -66,6 +67,7 @@ def test_cell_23_follows_the_place_in_the_line_as_the_card_says():
     assert forget[end | first].mean() < 0.5 < 0.8 < forget[~(end | first)].mean()
 
 
+@pytest.mark.thorough
 def test_what_chapter_7_says_of_it():
     """The memory begins anew at each line; with f at 1 it falls from line to line. Three features are no cell's."""
     w = LstmLetters(typed="KING:\nWhat news, my lord, from home?\nWe wait for them.\nThey come with all their men.\n")

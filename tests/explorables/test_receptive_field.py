@@ -51,6 +51,7 @@ def test_what_is_not_read_yet_is_told_from_what_never_will_be():
     assert "never" not in two.kinds and two.kinds.count("not yet") > 0
 
 
+@pytest.mark.thorough
 def test_mask_b_in_the_first_layer_is_a_leak_and_colours_read_each_other_in_order():
     assert "A leak" in ReceptiveField(mask="B").summary and "A leak" not in ReceptiveField().summary
     area, here = SIDE * SIDE, ReceptiveField().pixel

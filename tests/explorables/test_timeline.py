@@ -25,12 +25,12 @@ def test_the_systems_of_the_slide_are_there_in_order_of_time():
     assert [s["year"] for s in SYSTEMS] == sorted(DATES.values())
 
 
-@pytest.mark.parametrize("system", SYSTEMS, ids=lambda s: s["id"])
-def test_each_system_says_who_what_where_and_one_sentence(system):
-    assert system["kind"] in KINDS and re.fullmatch(r"0[1-9]|1\d|20", system["chapter"])
-    assert system["who"] and system["title"]
-    assert str(system["year"]) in system["source"], "the date is that of the publication cited"
-    assert system["idea"].endswith(".") and ". " not in system["idea"]
+def test_each_system_says_who_what_where_and_one_sentence():
+    for system in SYSTEMS:
+        assert system["kind"] in KINDS and re.fullmatch(r"0[1-9]|1\d|20", system["chapter"])
+        assert system["who"] and system["title"]
+        assert str(system["year"]) in system["source"], "the date is that of the publication cited"
+        assert system["idea"].endswith(".") and ". " not in system["idea"]
 
 
 def test_the_axis_is_logarithmic_in_the_years_before_now():

@@ -67,7 +67,7 @@ def by_the_library(model, source, read, off) -> dict[str, torch.Tensor]:
     return found
 
 
-@pytest.mark.parametrize("network", [0, 1])
+@pytest.mark.parametrize("network", [0, pytest.param(1, marks=pytest.mark.thorough)])
 @pytest.mark.parametrize("off", OFF, ids=len)
 def test_every_box_is_what_passes_through_the_librarys_modules(network, off):
     model = models()[network]
@@ -96,6 +96,7 @@ def test_every_box_is_what_passes_through_the_librarys_modules(network, off):
             torch.testing.assert_close(out, 0 * v[:1].expand_as(out) if (part, h) in off else weights @ v, **CLOSE)
 
 
+@pytest.mark.thorough
 def test_it_writes_what_the_library_decodes():
     for model in models():
         for off in OFF:
@@ -142,24 +143,13 @@ def test_all_512_choices_are_those_of_the_shipped_weights():
         assert translators.measured(model, test) == found
 
 
-def test_both_are_right_and_only_one_can_do_without_any_head():
-    """What the figure and chapter 15 say: of every seed, by its card; of the two that ship, by the record."""
-    for name, (plain, found) in zip(NETWORKS, zip((True, False), recorded()["networks"])):
+def test_the_record_is_that_of_the_best_training_of_each_network():
+    for name, found in zip(NETWORKS, recorded()["networks"], strict=True):
         rows = hub.card(STATIC / "weights" / name).results["right of 400"]
-        assert rows in Translator().seeds
-        assert [row["seed"] for row in rows] == [0, 1, 2]
         best = max(rows, key=lambda row: row["valid"])
-        assert found["right"][0] == best["test"] >= 396
+        assert rows in Translator().seeds and [row["seed"] for row in rows] == [0, 1, 2]
+        assert found["right"][0] == best["test"]
         assert [found["right"][1 << k] for k in range(9)] == list(best["one head off"].values())
-        for row in rows:
-            alone = row["one head off"]
-            assert row["test"] >= 390 and list(alone) == [f"{part} {h + 1}" for part, h in HEADS]
-            if plain:
-                of = {each: [alone[f"{part} {h + 1}"] for part, h in HEADS if part == each] for each in PARTS}
-                assert min(of["encoder"]) > 380 and max(of["decoder"] + of["cross"]) < 330
-                assert min(of["decoder"]) < 100 and min(of["cross"]) < 100
-            else:
-                assert min(alone.values()) == 400
 
 
 def test_it_opens_on_a_sentence_that_one_network_loses_and_the_other_keeps():
