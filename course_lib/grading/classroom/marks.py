@@ -64,7 +64,7 @@ def problem_of(entry: dict[str, Any], students: Collection[str]) -> str:
     """What is wrong with an entry; empty if nothing is."""
     for name, value in entry.items():
         if name not in KINDS:
-            return f"has {name!r}{nearest(name, KINDS)}; expected {', '.join(KINDS)}"
+            return f"has {name!r}{closest_name(name, KINDS)}; expected {', '.join(KINDS)}"
         if not isinstance(value, KINDS[name]) or isinstance(value, bool) or KINDS[name] is not str and not math.isfinite(value):
             return f"has {name} = {value!r}; expected a {'text' if KINDS[name] is str else 'number'}"
     for name in ("student", "reason"):
@@ -73,16 +73,16 @@ def problem_of(entry: dict[str, Any], students: Collection[str]) -> str:
     if entry.keys() - {"student", "reason"} not in ({"exercise", "points"}, {"add"}):
         return "needs exercise and points, or add, and not both"
     if entry["student"] not in students:
-        return f"names {entry['student']}, who is not in this class{nearest(entry['student'], students)}"
+        return f"names {entry['student']}, who is not in this class{closest_name(entry['student'], students)}"
     name = entry.get("exercise")
     if name and name not in EXERCISES:
-        return f"names the exercise {name}, which does not exist{nearest(name, EXERCISES)}"
+        return f"names the exercise {name}, which does not exist{closest_name(name, EXERCISES)}"
     if name and not 0 <= entry["points"] <= EXERCISES[name].possible:
         return f"has points = {entry['points']}; {name} gives 0 to {EXERCISES[name].possible}"
     return ""
 
 
-def nearest(name: str, known: Collection[str]) -> str:
+def closest_name(name: str, known: Collection[str]) -> str:
     """"; did you mean ...", if a known name is close."""
     return "".join(f"; did you mean {one}" for one in difflib.get_close_matches(name, list(known), 1))
 
