@@ -31,7 +31,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import torch
@@ -46,24 +45,11 @@ PATIENCE = 20.0               # times an exercise's own deadline: a busy machine
 
 def known_answers(exercise_id: str) -> Iterator[tuple[str, str, Callable]]:
     """Kind, name and function of each known answer to an exercise."""
-    from course_lib.grading import EXERCISES
-    from tests.grading import answers, stock
+    from tests.grading.known import ANSWERS
 
-    exercise = EXERCISES[exercise_id]
-    yield "reference", "", exercise.solve
-    for name in exercise.misconceptions:
-        yield "misconception", name, partial(exercise.solve, bugs=[name])
-    for kind, entered in (("right", answers.RIGHT), ("wrong", answers.WRONG)):
-        for name, function in entered.items():
-            if name.split(":")[0] == exercise_id:
-                yield kind, name.partition(": ")[2], function
-    for part in ("second", "third"):
-        for entries in stock.chapters(part).values():
-            for entry in entries:
-                if entry.exercise == exercise_id:
-                    namespace: dict = {}
-                    exec(compile(entry.code, f"<{entry.exercise}: {entry.what}>", "exec"), namespace)
-                    yield "blind", entry.what, namespace[exercise_id]
+    for answer in ANSWERS:
+        if answer.exercise.id == exercise_id and answer.kind not in ("solution", "empty"):
+            yield answer.kind, answer.name, answer.fn
 
 
 def grade(exercise_id: str) -> dict[str, dict[str, list[str]]]:
@@ -202,7 +188,8 @@ def record_class() -> dict:
                                  for path in sorted((out / "gradescope").rglob("results.json"))}}
         for part in ("pages", "gradescope"):
             record[part] = {name: value for name, value in record[part].items() if name in ("dan", "eve")}
-        text = re.sub(r"\b[0-9a-f]{64}\b", "SHA256", json.dumps(record).replace(folder, "FOLDER"))
+        text = re.sub(r'("(?:seconds|execution_time)": )[0-9.e-]+', r"\1 0", json.dumps(record))
+        text = re.sub(r"\b[0-9a-f]{64}\b", "SHA256", text.replace(folder, "FOLDER"))
         return json.loads(text)
 
 
