@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -92,30 +93,30 @@ def chromium(browser_path):
         yield browser
 
 
-@pytest.fixture(scope="package")
-def _watched_page(served, chromium):
+@contextmanager
+def watched(chromium, address: str):
+    """A tab of its own. No request leaves localhost and no error is logged while it is open."""
     page = chromium.new_context(viewport={"width": 1000, "height": 900}).new_page()
-    yield page, watch(page, served[1])
+    faults = watch(page, address)
+    yield page
     page.context.close()
-
-
-@pytest.fixture
-def stage(served, _watched_page):
-    """No request leaves localhost and no error is logged while a test uses the page."""
-    page, faults = _watched_page
-    faults.clear()
-    yield Stage(page, *served)
     assert faults == []
 
 
 @pytest.fixture
-def modules(served, stage):
+def stage(served, chromium):
+    with watched(chromium, served[1]) as page:
+        yield Stage(page, *served)
+
+
+@pytest.fixture(scope="package")
+def modules(served, chromium):
     """An empty page that can import the scripts: for tests of the functions in them."""
     folder, address = served
     (folder / "empty.html").write_text('<link rel="icon" href="data:,"><main></main>', "utf-8")
-    if stage.page.url != address + "empty.html":
-        stage.page.goto(address + "empty.html")
-    return stage.page
+    with watched(chromium, address) as page:
+        page.goto(address + "empty.html")
+        yield page
 
 
 @pytest.fixture
