@@ -110,12 +110,13 @@ HEAD = '<!DOCTYPE html><html lang="en" data-theme="light"><head><meta charset="u
        '<article class="bd-article">'
 DARK = "<style>@media (prefers-color-scheme: dark) { .x { color: #222; background: #111 } }</style>"
 TABLE = '<table style="width: 2000px"><tr><td>wide</td></tr></table>'
-EQUATION = ('<div class="math" style="overflow: auto hidden"><mjx-container style="position: relative; flex: none; width: 2500px">'
+EQUATION = ('<div class="math" style="overflow: auto hidden; display: flex; justify-content: safe center">'
+            '<mjx-container style="position: relative; flex: none; width: 2500px">'
             "<mjx-math>x</mjx-math></mjx-container></div>")
 PLANTED = {
     "color-contrast": '<p style="color:#bbb;background:#fff">Too pale to read</p>',
-    "color-contrast (serious, 1 places)": '<div class="highlight"><pre><span class="k">def</span> <span class="n" style="color:#ccc">f'
-                                          "</span></pre></div>",
+    "color-contrast (serious, 1 places)": '<div class="highlight"><pre><span class="k">def</span> <span class="n" style="color:#ccc">'
+                                          "forward</span></pre></div>",
     "dark: color-contrast": DARK + '<p class="x">Dark on dark</p>',
     "image-alt": '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">',
     "link-name": '<a href="#x"></a>',

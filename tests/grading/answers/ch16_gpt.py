@@ -306,7 +306,7 @@ def _(full, candidates, V, n):
     return accused(full, candidates, drawn(V, n), (1, 2, 5), lambda mine, right: gap(mine[1:], right[1:]))
 
 
-@wrong("find_broken_caches: the likeliest tokens alone")
+@wrong("find_broken_caches: the likeliest tokens alone", called=("likeliest", None))
 def _(full, candidates, V, n):
     return accused(full, candidates, drawn(V, n, 30), range(1, n),
                    lambda mine, right: bool((mine.argmax(-1) != right.argmax(-1)).any()))
