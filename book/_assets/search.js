@@ -1,8 +1,23 @@
-/* The search shows chapters before the other pages, and the pages of the library last. */
+/* The search shows chapters before the pages of the library, and first the chapter that contains the words most often. */
 (() => {
   "use strict";
+  const CHAPTER = 1000, GLOSSARY = 30, LIBRARY = -20;    // added to what Sphinx gives: at most some hundred
   // Read from a folder, a page may not fetch another one: the results then come without their lines.
   if (window.location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
-  Scorer.score = ([page, , , , score]) =>
-    score + (/^book\/\d\d-/.test(page) ? 1000 : page === "book/glossary" ? 30 : /^book\/api\//.test(page) ? -20 : 0);
+  const stemmer = new Stemmer();
+  const asked = (new URLSearchParams(window.location.search).get("q") ?? "").toLowerCase()
+    .split(/[^\p{L}\p{N}_]+/u).filter(Boolean).map(word => stemmer.stemWord(word));
+
+  const chapters = Object.values(courseWords);
+  const most = Object.fromEntries(asked.map(word => [word, Math.max(1, ...chapters.map(words => words[word] ?? 0))]));
+
+  function said(page) {                                   // a word counts for 1 in the chapter that says it most
+    return asked.reduce((sum, word) => sum + (courseWords[page][word] ?? 0) / most[word], 0);
+  }
+
+  Scorer.score = ([page, , , , score]) => {
+    if (page in courseWords) return CHAPTER * (1 + said(page)) + score / 1000;
+    if (page === "book/glossary") return score + GLOSSARY;
+    return /^book\/api\//.test(page) ? score + LIBRARY : score;
+  };
 })();

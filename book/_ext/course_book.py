@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
@@ -340,9 +341,38 @@ def lighter(app, exception) -> None:
     icons.write_text(kept, "utf-8", newline="\n")
 
 
+# --- the search: Sphinx ranks pages by their titles alone, so chapters are ranked by what they say most -----------------
+
 def search_ranking(app, pagename, templatename, context, doctree) -> None:
-    if pagename == "search":
-        app.add_js_file("search.js", defer="defer")
+    """Give the page of the search the counts of words in each chapter; search.js ranks by them."""
+    if pagename != "search":
+        return
+    listed, counts = chapters_of(app.srcdir), {}
+    for docname in sorted(app.env.found_docs):
+        if (place := number(docname)) and place[0] == "book":
+            chapter = listed.get(f"{place[1]:02}", {})
+            subject = f"{chapter.get('title', '')}: {chapter.get('builds', '')}"
+            counts[docname] = words(app.env.get_doctree(docname), app.builder.indexer.lang, subject)
+    app.add_js_file(None, body=f"const courseWords = {json.dumps(counts, separators=(',', ':'))};")
+    app.add_js_file("search.js", defer="defer")
+
+
+def words(doctree, language, subject: str = "", least: int = 2) -> dict[str, int]:
+    """Counts of the words of a page, stemmed as the search does it.
+
+    A heading counts for 10; the subject for 20, and so does a term in italics, which is defined where it stands.
+    """
+    count: Counter[str] = Counter()
+    texts = [(subject, 20)]
+    texts += [(text, 20) for node in doctree.findall(nodes.emphasis) if len((text := node.astext()).split()) <= 3]
+    for node in doctree.findall(lambda n: isinstance(n, (nodes.title, nodes.paragraph))):
+        text = " ".join(part for part in node.findall(nodes.Text) if not isinstance(part.parent, nodes.math))
+        texts.append((text, 10 if isinstance(node, nodes.title) else 1))
+    for text, weight in texts:
+        for word in language.split(text):
+            if language.word_filter(stem := language.stem(word.lower())):
+                count[stem] += weight
+    return {word: times for word, times in sorted(count.items()) if times >= least}
 
 
 def setup(app):
