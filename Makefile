@@ -6,8 +6,12 @@ WORKERS ?= 2
 NB ?= $(wildcard book/*.ipynb)
 BRANCH ?= main
 
+# Packages are installed without their bytecode; Python writes what it imports, also where the environment says it should not.
+unexport PYTHONDONTWRITEBYTECODE
+
 VENV := .venv/bin/python
 NBVAL := -p tests.support.chapters --nbval --nbval-current-env --nbval-cell-timeout 120 --dist loadfile --no-loadscope-reorder
+NOTEBOOKS := book/*.ipynb exercises/*.ipynb solutions/*.ipynb
 PYTEST := COURSE_SITE_IS_BUILT=1 $(VENV) -m pytest -q -n $(WORKERS)
 
 .PHONY: help book serve pdf zip lab address test test-all test-notebooks notebooks exercises seeds peers bench reproduce lint colab \
@@ -37,15 +41,15 @@ lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888]
 address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [BRANCH=main]
 	@$(VENV) tools/address.py $(if $(URL),"$(URL)" --branch "$(BRANCH)")
 
-test: venv   ## the library, the notebooks, the exercises and the built book: at most ten minutes
-	@$(MAKE) --no-print-directory -j 2 book test-notebooks
-	@$(PYTEST) --dist worksteal -m "not thorough" tests
+test:   ## the library, the notebooks, the exercises and the built book: at most ten minutes
+	@$(MAKE) --no-print-directory -j 2 venv book
+	@$(PYTEST) $(NBVAL) -m "not thorough" $(NOTEBOOKS) tests
 
 test-all: venv book   ## the rest: browsers, all attacks, more seeds, stored weights, full sizes: at most thirty minutes more
 	@$(PYTEST) --dist loadfile -m thorough tests
 
 test-notebooks: venv
-	@$(PYTEST) $(NBVAL) book/*.ipynb exercises/*.ipynb solutions/*.ipynb
+	@$(PYTEST) $(NBVAL) $(NOTEBOOKS)
 
 notebooks: venv   ## run the notebooks and store their outputs [NB=book/03-fvsbn.ipynb]
 	@$(VENV) tools/nb.py run $(NB)
@@ -83,8 +87,8 @@ binder: venv   ## take the steps of a Binder launch
 clean:   ## remove what was built; the environment too
 	@rm -rf _build build .venv *.egg-info .pytest_cache .ruff_cache
 
-venv: python
-	@$(PYTHON) tools/environment.py book course
+venv: venv-book   ## the environment of the library, the tests and the notebooks: .venv
+	@$(PYTHON) tools/environment.py course
 
 venv-book: python
 	@$(PYTHON) tools/environment.py book

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
-from tests.support import isolated
+from tests.support import isolated, kernels
 from tests.support.numbers import Output
 from tools import nb
 
@@ -17,6 +17,7 @@ CPU_SECONDS = 60.0
 MEBIBYTES = 2048.0
 
 isolated.install()
+kernels.install()
 
 
 def pytest_configure(config):
