@@ -21,25 +21,25 @@ help:   ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | awk -F'\t' '{ printf "make %-12s %s\n", $$1, $$2 }'
 
 book: venv-book   ## build the HTML book from the stored outputs
-	@$(VENV) tools/fetch_mathjax.py
-	@$(VENV) tools/make_book.py build
+	@$(VENV) book/_tools/fetch_mathjax.py
+	@$(VENV) book/_tools/make_book.py build
 
 serve:   ## show the built book on localhost [PORT=8000]
 	@test -f _build/html/index.html || $(MAKE) --no-print-directory book
-	@$(VENV) tools/make_book.py serve $(PORT)
+	@$(VENV) book/_tools/make_book.py serve $(PORT)
 
 pdf: venv book   ## print the book to _build/from-the-chain-rule-to-bert.pdf (with Chromium)
-	@$(VENV) tools/print_book.py
+	@$(VENV) book/_tools/print_book.py
 
 zip: book   ## the built book in one file, to be read without a network
-	@$(VENV) tools/make_book.py zip
+	@$(VENV) book/_tools/make_book.py zip
 
 lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888]
-	@$(PYTHON) tools/environment.py book course lab
+	@$(PYTHON) book/_tools/environment.py book course lab
 	@.venv/bin/jupyter lab --ServerApp.root_dir="$(CURDIR)" --port=$(if $(filter file,$(origin PORT)),8888,$(PORT)) book/01-chain-rule.ipynb
 
 address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [BRANCH=main]
-	@$(VENV) tools/address.py $(if $(URL),"$(URL)" --branch "$(BRANCH)")
+	@$(VENV) book/_tools/address.py $(if $(URL),"$(URL)" --branch "$(BRANCH)")
 
 test:   ## the library, the notebooks, the exercises and the built book: at most ten minutes
 	@$(MAKE) --no-print-directory -j 2 venv book
@@ -52,21 +52,21 @@ test-notebooks: venv
 	@$(PYTEST) $(NBVAL) $(NOTEBOOKS)
 
 notebooks: venv   ## run the notebooks and store their outputs [NB=book/03-fvsbn.ipynb]
-	@$(VENV) tools/nb.py run $(NB)
+	@$(VENV) book/_tools/nb.py run $(NB)
 
 exercises: venv   ## build exercises/ from solutions/, run both, store their outputs
 	@$(VENV) -m course_lib.grading build
-	@$(VENV) tools/nb.py run solutions/*.ipynb exercises/*.ipynb
+	@$(VENV) book/_tools/nb.py run solutions/*.ipynb exercises/*.ipynb
 	@$(VENV) -m course_lib.grading build --check
 
 seeds: venv   ## grade every known answer on 200 seeds, 10 where an exercise trains; resumes [ONLY="03 train_nade"]
 	@$(VENV) -m tests.thorough.seeds $(ONLY)
 
 peers: venv   ## the same points from nbgrader and otter, in environments of their own
-	@$(VENV) tools/peers.py
+	@$(VENV) book/_tools/peers.py
 
 bench: venv   ## speed beside a peer [NAME=...]
-	@$(PYTHON) tools/environment.py book course bench
+	@$(PYTHON) book/_tools/environment.py book course bench
 	@$(VENV) -m benchmarks.speed $(NAME)
 
 reproduce: venv   ## train and record a published result: NAME=...
@@ -76,22 +76,22 @@ lint: venv   ## style, imports, dependencies and spelling
 	@$(VENV) -m ruff check .
 	@.venv/bin/deptry .
 	@.venv/bin/lint-imports
-	@$(VENV) tools/spelling.py
+	@$(VENV) book/_tools/spelling.py
 
 colab: venv   ## run a chapter from the built wheel among Colab's versions
-	@$(VENV) tools/colab.py
+	@$(VENV) book/_tools/colab.py
 
 binder: venv   ## take the steps of a Binder launch
-	@bash tools/binder.sh
+	@bash book/_tools/binder.sh
 
 clean:   ## remove what was built; the environment too
 	@rm -rf _build build .venv *.egg-info .pytest_cache .ruff_cache
 
 venv: venv-book   ## the environment of the library, the tests and the notebooks: .venv
-	@$(PYTHON) tools/environment.py course
+	@$(PYTHON) book/_tools/environment.py course
 
 venv-book: python
-	@$(PYTHON) tools/environment.py book
+	@$(PYTHON) book/_tools/environment.py book
 
 python:
 	@command -v $(PYTHON) > /dev/null || { echo "There is no $(PYTHON) here: install Python 3.11 or newer, or name yours: make PYTHON=/path/to/python ..." >&2; exit 1; }

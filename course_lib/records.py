@@ -1,7 +1,7 @@
 """Measured results that chapters set beside the papers': a copy of the records that ships with the package.
 
 The records are in benchmarks/results/, written by `python -m benchmarks.reproduce`, and what papers report is in
-benchmarks/papers.toml. Neither is installed with the package, so `python tools/generate.py records` copies what chapters show.
+benchmarks/papers.toml. Neither is installed with the package, so `python book/_tools/generate.py records` copies what chapters show.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
         except DataError as error:
             print(f"{name}: {error}", file=sys.stderr)
             return 1
-    print("Then: python tools/generate.py results_page records")
+    print("Then: python book/_tools/generate.py results_page records")
     return 0
 
 

@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
         for c in record["contenders"]:
             print(f"    {c['seconds'] * 1e3:10.2f} ms  {c['extra_mebibytes']:7.1f} MiB  {c['name']}")
         print(f"    {record['target']['measured']:.3g} times")
-    print("Then: python tools/generate.py results_page records")
+    print("Then: python book/_tools/generate.py results_page records")
     return 0
 
 

@@ -270,7 +270,7 @@ def times(app, doctree) -> None:
     chapter = chapters_of(app.srcdir).get(f"{place[1]:02}", {}) if place and place[0] == "book" else {}
     if title is None or "notebook" not in chapter:
         return
-    from tools import reading
+    from book._tools import reading
 
     page, practice = (Path(app.srcdir) / folder / chapter["notebook"] for folder in ("book", "exercises"))
     for file in (page, practice, Path(app.srcdir) / LIST):

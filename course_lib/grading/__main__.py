@@ -37,7 +37,7 @@ isolation:
                                                             memory, time, files and processes
   limits       Linux without that, macOS                    take more than its time, processor, memory (not on macOS),
                                                             file size; it can read what you can, and the network
-  On Windows use the container of tools/Containerfile.
+  On Windows use the container of book/_tools/Containerfile.
   Root or ordinary user: under limits, root gives each answer a user of its own, so it can read what others may; where
   Python lies in a folder that is closed to others, the answer runs as root, and nothing holds.
   Memory is that of each process. Under bubblewrap the memory and the files of all processes of an answer together are

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from benchmarks import store
 from benchmarks.reproduce.table import RUNS
 from benchmarks.speed.comparisons import COMPARISONS
-from tools.results_page import read
+from book._tools.results_page import read
 
 RECORDS = store.read()
 RESULTS = {name: r for name, r in RECORDS.items() if r["kind"] == "result"}

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from book._ext import course_book
+from book._tools import address, setup_cell
 from tests.conftest import ROOT
-from tools import address, setup_cell
 
 HOME = "https://git.example/someone/course"
 

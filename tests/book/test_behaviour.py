@@ -5,9 +5,9 @@ import re
 
 import pytest
 
+from book._tools import nb_form, slide_map
 from tests.book.figures import of_notebook
 from tests.book.test_site import PAGES
-from tools import nb_form, slide_map
 
 pytestmark = pytest.mark.thorough
 

@@ -13,9 +13,9 @@ import pytest
 from docutils import nodes
 
 from book._ext import course_book
+from book._tools import setup_cell
+from book._tools.nb import KERNELSPEC
 from tests.conftest import ROOT
-from tools import setup_cell
-from tools.nb import KERNELSPEC
 
 ADDRESS = "https://git.example/org/course"
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tools import chapters, generate, results_page, slide_map, teaching_plan
+from book._tools import chapters, generate, results_page, slide_map, teaching_plan
 
 
 @pytest.mark.parametrize("name", generate.GENERATORS)

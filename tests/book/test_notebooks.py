@@ -6,10 +6,10 @@ import copy
 import nbformat
 import pytest
 
+from book._tools import chapters, nb_form, setup_cell
+from book._tools import nb as tool
 from tests.book.test_site import written_pages
 from tests.conftest import ROOT
-from tools import chapters, nb_form, setup_cell
-from tools import nb as tool
 
 NOTEBOOKS = sorted(path for folder in ("book", "exercises", "solutions") for path in (ROOT / folder).glob("*.ipynb"))
 CHAPTERS = [path for path in NOTEBOOKS if path.parent.name == "book"]

@@ -8,9 +8,9 @@ import sys
 import nbformat
 import pytest
 
+from book._tools.nb import KERNELSPEC
 from tests.conftest import ROOT
 from tests.support.numbers import agree
-from tools.nb import KERNELSPEC
 
 SAME = [
     ("97.86", "97.86"),

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
+from book._tools import reading
 from course_lib.grading import EXERCISES
 from tests.conftest import ROOT
-from tools import reading
 
 
 def test_words_code_equations_and_figures_are_counted(tmp_path):

@@ -16,9 +16,9 @@ import pytest
 import yaml
 
 import course_lib
+from book._tools import environment, make_book, setup_cell
 from tests.conftest import ROOT
 from tests.support import browser
-from tools import environment, make_book, setup_cell
 
 REPOSITORY = {"url": "https://git.example/org/course", "branch": "main"}
 
@@ -35,7 +35,7 @@ def tracked() -> list[str]:
     return [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
 
 
-@pytest.mark.parametrize("tool", [["ruff", "check", "--no-cache", "."], ["tools.spelling"]], ids=["ruff", "codespell"])
+@pytest.mark.parametrize("tool", [["ruff", "check", "--no-cache", "."], ["book._tools.spelling"]], ids=["ruff", "codespell"])
 def test_style_and_spelling(tool):
     done = run(sys.executable, "-m", *tool)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -48,10 +48,10 @@ def test_no_large_file_and_no_environment_is_tracked():
 
 
 def test_lock_file_names_versions_and_no_host():
-    lock = json.loads((ROOT / "package-lock.json").read_text("utf-8"))
+    lock = json.loads((ROOT / "book/_assets/vendor/package-lock.json").read_text("utf-8"))
     entry = lock["packages"]["node_modules/mathjax"]
     assert entry["version"].startswith("3.") and entry["integrity"].startswith("sha512-")
-    assert "resolved" not in (ROOT / "package-lock.json").read_text("utf-8")
+    assert "resolved" not in (ROOT / "book/_assets/vendor/package-lock.json").read_text("utf-8")
 
 
 def test_one_version_everywhere():

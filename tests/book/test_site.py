@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from book._ext import course_book
+from book._tools import setup_cell
+from book._tools.site_check import Page, Site, weight
 from tests.conftest import ROOT
-from tools import setup_cell
-from tools.site_check import Page, Site, weight
 
 LISTED = {number: c for number, c in tomllib.loads((ROOT / "book/chapters.toml").read_text("utf-8")).items() if "notebook" in c}
 CHAPTERS = [c["notebook"].replace(".ipynb", ".html") for _, c in sorted(LISTED.items())]

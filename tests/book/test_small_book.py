@@ -14,12 +14,12 @@ import pytest
 from lxml import html as lxml_html
 
 from book._ext import course_site
+from book._tools import make_book, print_book
+from book._tools.nb import KERNELSPEC
+from book._tools.site_check import Page, Site
 from tests.book.conftest import settle, watch
 from tests.book.test_extension import build
 from tests.conftest import ROOT
-from tools import make_book, print_book
-from tools.nb import KERNELSPEC
-from tools.site_check import Page, Site
 
 pytestmark = pytest.mark.thorough
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from book._tools import without_solutions
 from course_lib.grading.notebooks import build, release
 from tests.conftest import ROOT
-from tools import without_solutions
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from importlib import import_module
 
 import pytest
 
+from book._tools.nb import STATE
 from course_lib import explorables
 from tests.explorables.conftest import CHANGED, ROOT, state_of
-from tools.nb import STATE
 
 WIDTHS = (1920, 1000, 930, 700, 630, 390, 320)
 COLUMN = 863 + 32                                            # of a page at 1366, and the margins of the test's page

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
+from book._tools.nb import STATE
 from course_lib import explorables, hub
 from course_lib.data import REGISTRY
 from course_lib.explorables.base import CSS, STATIC, Explorable, script, style
 from course_lib.explorables.draws import uniforms
 from tests.explorables.conftest import ROOT
-from tools.nb import STATE
 
 FIGURES = [getattr(explorables, name) for name in explorables.__all__]
 OTHERS = sorted(path for path in STATIC.glob("*.js") if path.name != "common.js")

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from book._tools.slide_map import titles
 from course_lib.explorables import Timeline
 from course_lib.explorables.timeline import KINDS, NOW, SYSTEMS, axis_position
 from tests.conftest import ROOT
 from tests.explorables.figure import Figure, click, keys
-from tools.slide_map import titles
 
 DATES = {"markov": 1913, "shannon": 1948, "osgood": 1957, "switzer": 1965, "jelinek": 1976, "lsa": 1990, "brown": 1992,
          "bengio": 2003, "lda": 2003, "collobert": 2008, "rnnlm": 2010, "word2vec": 2013, "transformer": 2017,

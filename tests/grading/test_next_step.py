@@ -6,11 +6,11 @@ import random
 
 import pytest
 
+from book._tools.chapters import chapters
 from course_lib.grading import EXERCISES, check, kept, next_exercise, standing
 from course_lib.grading.bank import CHAPTERS
 from course_lib.grading.next_step import NEEDS, choose, prerequisites
 from tests.grading.test_standing import NAME, reported, said, solve
-from tools.chapters import chapters
 
 
 def fail(name, times=1, earned=2):

@@ -9,9 +9,9 @@ import psutil
 import pytest
 from nbval.plugin import IPyNbCell, IPyNbFile
 
+from book._tools import nb
 from tests.support import isolated, kernels
 from tests.support.numbers import Output
-from tools import nb
 
 CPU_SECONDS = 60.0
 MEBIBYTES = 2048.0

@@ -226,5 +226,5 @@ def best() -> str:
     """The highest level that this system may offer. Raises NoSandbox where there is none."""
     if not (hasattr(os, "fork") and hasattr(socket, "send_fds")):
         raise NoSandbox(f"submissions are graded on Linux and macOS; this is {sys.platform}. Use the container of "
-                        "tools/Containerfile. check in a notebook works here")
+                        "book/_tools/Containerfile. check in a notebook works here")
     return "bubblewrap" if sys.platform == "linux" and shutil.which("bwrap") else "limits"

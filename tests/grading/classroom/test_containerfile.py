@@ -7,7 +7,7 @@ import tomllib
 from course_lib.grading import __main__
 from tests.conftest import ROOT
 
-TEXT = (ROOT / "tools/Containerfile").read_text("utf-8")
+TEXT = (ROOT / "book/_tools/Containerfile").read_text("utf-8")
 LINES = [line for line in TEXT.replace("\\\n", " ").splitlines() if line and not line.startswith("#")]
 
 

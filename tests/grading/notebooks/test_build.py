@@ -9,12 +9,12 @@ import shutil
 import nbformat
 import pytest
 
+from book._tools import nb as tool
 from course_lib.grading.bank import EXERCISES, of_chapter
 from course_lib.grading.notebooks import build, form, regions
 from tests.conftest import ROOT
 from tests.grading import made_up
 from tests.grading.made_up import one
-from tools import nb as tool
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 """The exports: valid for nbgrader, otter and Gradescope, with the points of the registry. That those graders give the
-same points is shown by tools/peers.py, where they are installed."""
+same points is shown by book/_tools/peers.py, where they are installed."""
 from __future__ import annotations
 
 import argparse

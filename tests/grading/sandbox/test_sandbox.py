@@ -461,7 +461,7 @@ def test_where_namespaces_are_forbidden_it_goes_on_without_and_says_so(tmp_path,
 def test_a_system_without_fork_is_told_of_the_container(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "platform", "win32")
     monkeypatch.delattr(sandbox.os, "fork")
-    with pytest.raises(NoSandbox, match="this is win32. Use the container of tools/Containerfile"):
+    with pytest.raises(NoSandbox, match="this is win32. Use the container of book/_tools/Containerfile"):
         Worker()
 
 

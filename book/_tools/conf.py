@@ -1,6 +1,6 @@
 """The way out of Jupyter Book: the same _config.yml and _toc.yml, built by plain Sphinx.
 
-    python -m sphinx -c tools -b html . _build/sphinx
+    python -m sphinx -c book/_tools -b html . _build/sphinx
 
 Tried by a job that may fail, so that a newer Sphinx can be taken when Jupyter Book 1 no longer installs.
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-_root = Path(__file__).resolve().parent.parent
+_root = Path(__file__).resolve().parents[2]
 _book = yaml.safe_load((_root / "_config.yml").read_text("utf-8"))
 _sphinx = _book["sphinx"]
 sys.path[:0] = [str(_root / folder) for folder in _sphinx["local_extensions"].values()]

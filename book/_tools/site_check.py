@@ -1,6 +1,6 @@
 """What is wrong with a built site, read from its files alone: links, anchors, assets, ids, alt text, maths, widgets, weight.
 
-    python tools/site_check.py _build/html
+    python book/_tools/site_check.py _build/html
 
 Prints one line for each fault and fails if there is one.
 """

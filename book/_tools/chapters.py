@@ -8,9 +8,9 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
-from tools.setup_cell import repository
+from book._tools.setup_cell import repository
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LIST, README = ROOT / "book" / "chapters.toml", ROOT / "README.md"
 COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.org/v2/gh"
 

@@ -1,7 +1,7 @@
 """The book as one PDF, printed by Chromium from the built site: a cover, the contents, every chapter in order, then notation,
 formulas and glossary. The light theme, with answers open and interactive figures in their first state.
 
-    python tools/print_book.py [SITE [FILE]]        _build/html, and the PDF beside it
+    python book/_tools/print_book.py [SITE [FILE]]        _build/html, and the PDF beside it
 """
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import yaml
 from lxml import html as lxml_html
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.support.browser import NoBrowser, find, launched, on_system  # noqa: E402

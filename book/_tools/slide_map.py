@@ -17,8 +17,8 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools import reading
-from tools.chapters import ROOT, chapters
+from book._tools import reading
+from book._tools.chapters import ROOT, chapters
 
 TABLE, SLIDES, PAGE = ROOT / "book" / "slide-map.tsv", ROOT / "book" / "slides.tsv", ROOT / "book" / "slide-map.md"
 DECKS = {

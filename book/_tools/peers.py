@@ -1,7 +1,7 @@
 """The same submissions graded by nbgrader, by otter-grader and here: the points must be the same.
 
-    python tools/peers.py                    every chapter, both graders; each gets its own environment, once
-    python tools/peers.py --chapter 03 --grader otter
+    python book/_tools/peers.py                    every chapter, both graders; each gets its own environment, once
+    python book/_tools/peers.py --chapter 03 --grader otter
 
 Six submissions for each chapter: full, partial, stub, broken, noisy, and one with edited checks.
 Exits with 1 where two graders disagree.
@@ -20,13 +20,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from book._tools.environment import install_once  # noqa: E402
 from course_lib.grading.bank import get  # noqa: E402
 from course_lib.grading.notebooks import build, export, form, regions  # noqa: E402
 from course_lib.grading.notebooks.form import exercise, role  # noqa: E402
-from tools.environment import install_once  # noqa: E402
 
 SEED = 0
 PACKAGES = {"nbgrader": "nbgrader==0.9.6", "otter": "otter-grader[grading]==7.0.0"}

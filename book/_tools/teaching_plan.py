@@ -1,15 +1,15 @@
 """The teaching plan of thirteen weeks, book/teaching-plan.md, from the chapters, the slides and the exercises.
 
-The weeks and what a chapter needs before it are in book/chapters.toml; minutes come from tools/reading.py.
+The weeks and what a chapter needs before it are in book/chapters.toml; minutes come from book/_tools/reading.py.
 """
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-from tools import reading, slide_map
-from tools.chapters import ROOT, chapters
-from tools.slide_map import LISTS, Slide
+from book._tools import reading, slide_map
+from book._tools.chapters import ROOT, chapters
+from book._tools.slide_map import LISTS, Slide
 
 PAGE, WEEKS = ROOT / "book" / "teaching-plan.md", range(1, 14)
 NEEDED = re.compile(r"\*\*You need\*\*(?P<named>.*?)\*\*Time\*\* about (?P<minutes>\d+) minutes", re.S)
@@ -19,7 +19,7 @@ INTRO = f"""\
 
 Thirteen weeks through the five decks, in the order of the chapters. Each week has slides, chapters and exercises. What is
 marked *to come* is still being written, and its minutes are not counted; a plus says that a chapter of the week is missing.
-Change the weeks as you like: they stand in `book/chapters.toml`, and `python tools/generate.py` writes this page.
+Change the weeks as you like: they stand in `book/chapters.toml`, and `python book/_tools/generate.py` writes this page.
 
 **Reading** is computed from the page of the chapter: {reading.WORDS_A_MINUTE} words a minute, {reading.SECONDS_A_LINE} \
 seconds a line of code that the page

@@ -1,8 +1,8 @@
 """Run the notebooks and keep them in one normal form, so that a second run gives the same bytes.
 
-    python tools/nb.py run book/03-fvsbn.ipynb ...    run in place, store the outputs, put in normal form
-    python tools/nb.py norm book/*.ipynb              normal form only: after an edit, before a commit
-    python tools/nb.py check book/*.ipynb             say what is wrong with a notebook's form, and fail
+    python book/_tools/nb.py run book/03-fvsbn.ipynb ...    run in place, store the outputs, put in normal form
+    python book/_tools/nb.py norm book/*.ipynb              normal form only: after an edit, before a commit
+    python book/_tools/nb.py check book/*.ipynb             say what is wrong with a notebook's form, and fail
 
 The normal form: ids of cells from their content, counts of execution from their place, no time stamps, no addresses of
 objects, streams in one piece, ids of widgets by their order, and only the metadata that the book needs.
@@ -22,9 +22,9 @@ from pathlib import Path
 
 import nbformat
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
-from tools import nb_form, setup_cell  # noqa: E402
+from book._tools import nb_form, setup_cell  # noqa: E402
 
 NOTEBOOK_METADATA = {"kernelspec", "language_info", "widgets", "mystnb", "accelerator", "course"}
 CELL_METADATA = {"tags", "mystnb", "slideshow", "nbgrader", "course"}      # course: what an exercise's cell is for
@@ -195,7 +195,7 @@ def main(arguments=None) -> int:
         if options.verb == "check":
             complaints = nb_form.problems(nb, path)
             if dumps(normalize(nb, path.stem, repository)) != old:
-                complaints.insert(0, f"not in normal form: run `python tools/nb.py norm {path}`")
+                complaints.insert(0, f"not in normal form: run `python book/_tools/nb.py norm {path}`")
             for complaint in complaints:
                 print(f"{path}: {complaint}")
             bad += len(complaints)

@@ -1,6 +1,6 @@
 """Try the built wheel among Colab's versions: nothing that Colab has may change, and a chapter must run.
 
-    python tools/colab.py [notebook ...]
+    python book/_tools/colab.py [notebook ...]
 
 Colab's torch is not to be had everywhere: the version of requirements.txt stands in for it.
 """
@@ -15,9 +15,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 WORK = ROOT / "build" / "colab"
-PINS = ROOT / "tools" / "colab-pins.txt"
+PINS = ROOT / "book" / "_tools" / "colab-pins.txt"
 # Brought by any install of the pinned packages, never a sign of a change of ours.
 TORCH = re.search(r"^torch==.*$", (ROOT / "requirements.txt").read_text("utf-8"), re.M).group()
 

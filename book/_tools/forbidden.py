@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tools.chapters import ROOT, between
+from book._tools.chapters import ROOT, between
 
 PAGE = ROOT / "book" / "what-is-judged.md"
 

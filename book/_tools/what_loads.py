@@ -14,10 +14,10 @@ from typing import Any, Callable, NamedTuple
 import torch
 from torch import Tensor
 
+from book._tools.chapters import ROOT, between
 from course_lib import transformer
 from course_lib.hub import HubError
 from course_lib.transformer import denoising
-from tools.chapters import ROOT, between
 
 PAGE = ROOT / "book" / "api" / "transformer.md"
 CLOSE = 1e-5                                                 # of two logits

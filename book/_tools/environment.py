@@ -1,8 +1,8 @@
 """Create or update the virtual environment .venv from requirements.txt, a section of it at a time.
 
-    python tools/environment.py book                 what builds the book from its stored outputs; no torch
-    python tools/environment.py book course          all of requirements.txt, and the package itself, editable
-    python tools/environment.py book course lab      and what the extra `lab` of pyproject.toml names (or `bench`)
+    python book/_tools/environment.py book                 what builds the book from its stored outputs; no torch
+    python book/_tools/environment.py book course          all of requirements.txt, and the package itself, editable
+    python book/_tools/environment.py book course lab      and what the extra `lab` of pyproject.toml names (or `bench`)
 
 A section is installed again only when its pins change. Kept to the syntax of old Pythons, so that one of them can say
 what it lacks.

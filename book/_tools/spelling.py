@@ -1,6 +1,6 @@
 """Spelling of every tracked text and of what authors wrote in notebooks; samples and stored outputs are not prose.
 
-    python tools/spelling.py
+    python book/_tools/spelling.py
 """
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 CODESPELL = [sys.executable, "-m", "codespell_lib", "--toml", str(ROOT / "pyproject.toml")]
 
 

@@ -1,8 +1,8 @@
 """Write what the book and the README compute from other files, or check that it is up to date.
 
-    python tools/generate.py                    write every generated page, table and drawing
-    python tools/generate.py --check            change nothing; report what is out of date, and what contradicts itself
-    python tools/generate.py results_page ...   only the generators named
+    python book/_tools/generate.py                    write every generated page, table and drawing
+    python book/_tools/generate.py --check            change nothing; report what is out of date, and what contradicts itself
+    python book/_tools/generate.py results_page ...   only the generators named
 
 A generator is a module of this folder with `wanted() -> {path: text}`, and perhaps `problems() -> [sentence]`.
 """
@@ -13,7 +13,7 @@ import importlib
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 GENERATORS = ("chapters", "formulas", "slide_map", "teaching_plan", "forbidden", "results_page", "records",
@@ -22,13 +22,13 @@ GENERATORS = ("chapters", "formulas", "slide_map", "teaching_plan", "forbidden",
 
 def outdated(name: str) -> dict[Path, str]:
     """The files of a generator that differ from what they should be, with the text they should have."""
-    wanted = importlib.import_module(f"tools.{name}").wanted()
+    wanted = importlib.import_module(f"book._tools.{name}").wanted()
     return {path: text for path, text in wanted.items() if not path.is_file() or path.read_text("utf-8") != text}
 
 
 def problems(name: str) -> list[str]:
     """What contradicts itself in the sources of a generator."""
-    return getattr(importlib.import_module(f"tools.{name}"), "problems", list)()
+    return getattr(importlib.import_module(f"book._tools.{name}"), "problems", list)()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -43,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         faults += problems(name)
         for path, text in outdated(name).items():
             if options.check:
-                faults.append(f"{path.relative_to(ROOT)} is out of date: run python tools/generate.py {name}")
+                faults.append(f"{path.relative_to(ROOT)} is out of date: run python book/_tools/generate.py {name}")
             else:
                 path.write_text(text, "utf-8", newline="\n")
                 print(f"wrote {path.relative_to(ROOT)}")

@@ -31,7 +31,7 @@ def problems(nb, path: Path) -> list[str]:
     found: list[str] = []
     code = [cell for cell in nb.cells if cell.cell_type == "code"]
     if code and "setup" not in tags(code[0]):
-        found.append("the first code cell is not the set-up cell: run `python tools/nb.py norm`")
+        found.append("the first code cell is not the set-up cell: run `python book/_tools/nb.py norm`")
     if not nb.cells or not re.match(r"# \S", nb.cells[0].source):
         found.append("the first cell does not open with a title, `# ...`")
     for number, cell in enumerate(nb.cells):

@@ -1,7 +1,7 @@
 """The repository's address, and whose course it is, in every place that needs them.
 
-    python tools/address.py https://github.com/someone/course [--branch main]     write it
-    python tools/address.py                                                       say it, and what does not have it
+    python book/_tools/address.py https://github.com/someone/course [--branch main]     write it
+    python book/_tools/address.py                                                       say it, and what does not have it
 
 _config.yml holds both: `repository`, and `author`, names with commas between them. From there the set-up cells of all
 notebooks take the address (what Colab installs), the launch badges of the README, CITATION.cff and pyproject.toml, the last
@@ -18,10 +18,10 @@ from pathlib import Path
 import nbformat
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tools import chapters, nb, setup_cell  # noqa: E402
+from book._tools import chapters, nb, setup_cell  # noqa: E402
 
 FOLDERS = ("book", "exercises", "solutions")
 URL = re.compile(r"https://[\w.-]+(:\d+)?(/[\w.~-]+){2,}")

@@ -1,10 +1,10 @@
 """Build the book, or show it.
 
-    python tools/make_book.py build          _build/html from the stored outputs; every warning is an error
-    python tools/make_book.py build --without-solutions
+    python book/_tools/make_book.py build          _build/html from the stored outputs; every warning is an error
+    python book/_tools/make_book.py build --without-solutions
                                              the same without a page of the solutions: _build/without-solutions/_build/html
-    python tools/make_book.py serve [PORT]   the built book on localhost
-    python tools/make_book.py zip            the built book in one file, to be read without a network
+    python book/_tools/make_book.py serve [PORT]   the built book on localhost
+    python book/_tools/make_book.py zip            the built book in one file, to be read without a network
 """
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ import sys
 import zipfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tools import without_solutions  # noqa: E402
+from book._tools import without_solutions  # noqa: E402
 
 BUILD = ROOT / "_build"
 SITE = BUILD / "html"
 NAME = "from-the-chain-rule-to-bert"
 # Sphinx keeps what it read, and copies no asset where no page changed: a change of these starts afresh.
-SHARED = ["_config.yml", "_toc.yml", "requirements-book.txt", "book/_ext/*.py", "book/_assets/*", "book/references.bib",
-          "tools/reading.py", "build/static/vendor/mathjax/complete.txt"]
+SHARED = ["_config.yml", "_toc.yml", "requirements.txt", "book/_ext/*.py", "book/_assets/*.*", "book/references.bib",
+          "book/_tools/reading.py", "build/static/vendor/mathjax/complete.txt"]
 
 
 def clean_if_stale() -> None:

@@ -1,6 +1,6 @@
 """A copy of the course from which a site without solutions is built: no pages of them, and no link to one.
 
-    python tools/make_book.py build --without-solutions      writes the copy to _build/without-solutions, and the site
+    python book/_tools/make_book.py build --without-solutions      writes the copy to _build/without-solutions, and the site
     below it
     """
 from __future__ import annotations
