@@ -2,7 +2,7 @@
 
     python -m benchmarks.classroom 60 300 1000      a class of each size, into results/class-graded.json
 
-Each notebook is drawn: answers of tests/grading/answers, right and wrong, cells that do not parse, answers that are not there,
+Each notebook is drawn: answers of tests/exercises/answers, right and wrong, cells that do not parse, answers that are not there,
 now and then one that never ends or a file cut in half. No two are the same. The log of a run is read by a second one.
 """
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 import torch
 
 from benchmarks import store
-from tests.grading.answers import RIGHT, WRONG
+from tests.exercises.answers import RIGHT, WRONG
 
 NAME = "class-graded"
 ASKED = ("causal_mask", "split_heads", "merge_heads")                # of chapter 13

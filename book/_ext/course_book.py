@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 import sys
-import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -239,7 +238,7 @@ def tags_beside_line_breaks(app, doctree) -> None:
 # --- chapters and their exercises have numbers -----------------------------------------------------------------------
 
 PAGE = re.compile(r"(book|exercises|solutions)/(\d\d)-")
-LIST = "book/chapters.toml"
+LIST = "course_lib/exercises/chapters.toml"
 MINE = {"exercises": "Exercises", "solutions": "Solutions"}
 
 
@@ -315,8 +314,10 @@ def title_of(app, docname: str) -> str:
 
 def chapters_of(folder) -> dict[str, dict]:
     """The list of chapters, by their numbers; empty in a book without one."""
+    from book._tools.chapters import chapters
+
     file = Path(folder) / LIST
-    return tomllib.loads(file.read_text("utf-8")) if file.exists() else {}
+    return chapters(file) if file.exists() else {}
 
 
 # --- lighter pages ---------------------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What the start page is made of: the chapters as cards, and an interactive figure out of a chapter.
 
-    ```{chapters}                               every finished chapter of book/chapters.toml, then the names of those to come
+    ```{chapters}                               every finished chapter of the table of chapters, then the names of those to come
     ```
     ```{explorable} 04-nade.ipynb NadePixels    the figure of that class, with the state that the chapter stores
     ```
@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import json
 import os
-import tomllib
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -70,9 +69,10 @@ class Chapters(SphinxDirective):
     """The chapters as cards, each with a picture; after them what is to come."""
 
     def run(self) -> list[nodes.Node]:
-        file = Path(self.env.srcdir) / "book" / "chapters.toml"
-        self.env.note_dependency(str(file))
-        listed = sorted(tomllib.loads(file.read_text("utf-8")).items())
+        from course_book import LIST, chapters_of
+
+        self.env.note_dependency(str(Path(self.env.srcdir) / LIST))
+        listed = sorted(chapters_of(self.env.srcdir).items())
         done = [(int(number), c) for number, c in listed if "notebook" in c]
         coming = [f"{int(number)} {c['title']}" for number, c in listed if "notebook" not in c]
         cards = nodes.bullet_list(classes=["course-cards"])
@@ -98,7 +98,7 @@ class Chapters(SphinxDirective):
             address = f"{DRAWINGS}/{chapter['drawing']}.svg"
             file = Path(self.env.srcdir) / address
             if not file.is_file():
-                raise self.error(f"book/chapters.toml names the drawing {chapter['drawing']!r}, and there is no {address}")
+                raise self.error(f"the table of chapters names the drawing {chapter['drawing']!r}, and there is no {address}")
             root = ElementTree.parse(file).getroot()
             image = nodes.image(uri=f"/{address}", alt=f"{root.findtext(f'{SVG}title')}. {root.findtext(f'{SVG}desc')}",
                                 classes=["course-drawing", "dark-light"])

@@ -1,4 +1,4 @@
-"""The list of chapters, from book/chapters.toml: the table in README.md.
+"""The list of chapters, from course_lib/exercises/chapters.toml: the table in README.md.
 
 The cards of the start page come from the same list (book/_ext/course_front.py). The launch badges of the README need the
 address of the repository, which _config.yml holds; without one there are none.
@@ -11,13 +11,21 @@ from pathlib import Path
 from book._tools.setup_cell import repository
 
 ROOT = Path(__file__).resolve().parents[2]
-LIST, README = ROOT / "book" / "chapters.toml", ROOT / "README.md"
+LIST, README = ROOT / "course_lib" / "exercises" / "chapters.toml", ROOT / "README.md"
 COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.org/v2/gh"
 
 
 def chapters(path: Path = LIST) -> dict[str, dict]:
-    """Number to title, and for a finished chapter its notebook, what it builds and minutes."""
-    return tomllib.loads(path.read_text(encoding="utf-8"))
+    """The rows of the table by their numbers, "01" first: each also with its slug, and its notebook if there is one; the chapters
+    that it needs and that help it by their numbers."""
+    table = tomllib.loads(path.read_text(encoding="utf-8"))
+    numbers = {slug: f"{i:02}" for i, slug in enumerate(table, 1)}
+    found = {}
+    for slug, row in table.items():
+        notebook = f"{numbers[slug]}-{slug}.ipynb"
+        found[numbers[slug]] = (row | {key: [numbers[other] for other in row[key]] for key in ("needs", "helps") if key in row}
+                                | {"slug": slug} | ({"notebook": notebook} if (path.parents[2] / "book" / notebook).exists() else {}))
+    return found
 
 
 def for_readme(listed: dict[str, dict], home: dict) -> str:

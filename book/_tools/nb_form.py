@@ -107,11 +107,11 @@ def definitions(nb) -> set[str]:
 
 @cache
 def public_symbols(package: Path) -> set[str]:
-    """The public functions and classes that the modules of a package define, read from its source; not those of the bank of
+    """The public functions and classes that the modules of a package define, read from its source; not those of the
     exercises, which no chapter imports."""
     names = set()
     for file in package.rglob("*.py"):
-        if file.is_relative_to(package / "grading" / "bank"):
+        if file.is_relative_to(package / "exercises"):
             continue
         for node in ast.parse(file.read_text("utf-8")).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):

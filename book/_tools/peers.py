@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from book._tools.environment import install_once  # noqa: E402
-from course_lib.grading.bank import get  # noqa: E402
+from course_lib.exercises import get  # noqa: E402
 from course_lib.grading.notebooks import build, export, form, regions  # noqa: E402
 from course_lib.grading.notebooks.form import exercise, role  # noqa: E402
 

@@ -1,6 +1,6 @@
 """The teaching plan of thirteen weeks, book/teaching-plan.md, from the chapters, the slides and the exercises.
 
-The weeks and what a chapter needs before it are in book/chapters.toml; minutes come from book/_tools/reading.py.
+The weeks and what a chapter needs before it are in course_lib/exercises/chapters.toml; minutes come from book/_tools/reading.py.
 """
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTRO = f"""\
 
 Thirteen weeks through the five decks, in the order of the chapters. Each week has slides, chapters and exercises. What is
 marked *to come* is still being written, and its minutes are not counted; a plus says that a chapter of the week is missing.
-Change the weeks as you like: they stand in `book/chapters.toml`, and `python book/_tools/generate.py` writes this page.
+Change the weeks as you like: they stand in `course_lib/exercises/chapters.toml`, and `python book/_tools/generate.py` writes this page.
 
 **Reading** is computed from the page of the chapter: {reading.WORDS_A_MINUTE} words a minute, {reading.SECONDS_A_LINE} \
 seconds a line of code that the page

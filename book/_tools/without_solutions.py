@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 LEFT_OUT = ("_build", "solutions", "tests", "benchmarks", "node_modules", "__pycache__", "*.egg-info", ".*")
-STORE = "course_lib/grading/solutions.json"               # what solution("name") prints
+STORE = "course_lib/exercises/solutions.json"               # what solution("name") prints
 
 
 def copied(root: Path, to: Path) -> None:

@@ -8,16 +8,17 @@ from importlib import import_module
 
 __all__ = ["EXERCISES", "Exercise", "Report", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score",
            "solution"]
-_HOMES = {"EXERCISES": "bank", "Exercise": "exercise.exercise", "Report": "judge.report", "check": "learner",
-          "evaluate": "judge.judge", "gap": "learner", "hint": "learner", "next_exercise": "next_step",
-          "progress": "standing", "score": "open_questions", "solution": "learner"}
+_HOMES = {"EXERCISES": "course_lib.exercises"} | {name: f"{__name__}.{module}" for name, module in {
+    "Exercise": "exercise.exercise", "Report": "judge.report", "check": "learner", "evaluate": "learner", "gap": "learner",
+    "hint": "learner", "next_exercise": "next_step", "progress": "standing", "score": "open_questions",
+    "solution": "learner"}.items()}
 
 
 def __getattr__(name):
     """Imports torch when something of the package is first used: the command line starts its sandbox before that."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__():

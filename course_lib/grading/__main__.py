@@ -150,7 +150,7 @@ def run_grade(args) -> int:
 
 
 def run_list(args) -> int:
-    from course_lib.grading.bank import EXERCISES
+    from course_lib.exercises import EXERCISES
 
     width = max(len(name) for name in EXERCISES)
     for one in EXERCISES.values():
@@ -160,7 +160,7 @@ def run_list(args) -> int:
 
 
 def run_show(args) -> int:
-    from course_lib.grading.bank import get
+    from course_lib.exercises import get
 
     try:
         one = get(args.id)

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any
 
+from course_lib.exercises import get
 from course_lib.grading import kept, standing
-from course_lib.grading.bank import get
 from course_lib.grading.judge.hints import heading, in_order, unseen
-from course_lib.grading.judge.judge import evaluate
+from course_lib.grading.judge.judge import in_this_process, judge
 from course_lib.grading.judge.report import Report
 from course_lib.grading.sandbox.inside.outcome import is_number
 from course_lib.grading.standing import WIDTH
@@ -44,6 +44,22 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
             print(further)
     except (OSError, ValueError) as problem:
         print(textwrap.fill(f"This is not in your progress: {problem}", WIDTH))
+
+
+def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: bool = True) -> Report:
+    """Judge `fn` as an answer to the exercise, in this process: for learning, never for credit.
+
+    Where a class is asked for, `fn` is that class, or a function that is asked as `models.Ask` is. The inputs are drawn
+    from `seed`; a new one each time if None. Without `explain` the report has the verdict alone, in a fraction of the time:
+    no misconception is looked for, and no case to show. Raises KeyError for an unknown exercise and TypeError if `fn` cannot be
+    called or `seed` is no whole number.
+    """
+    exercise = get(exercise_id)
+    if not callable(fn):
+        raise TypeError(f"fn is {type(fn).__name__}; evaluate judges a function")
+    if seed is not None and not isinstance(seed, int):
+        raise TypeError(f"seed is of type {type(seed).__name__}; expected a whole number. To judge a function: check(function)")
+    return judge(exercise, in_this_process(exercise, fn), seed, explain)
 
 
 def afterwards(report: Report) -> str:
@@ -89,7 +105,7 @@ def hint(exercise_id: str, number: int | None = None) -> None:
 def solution(exercise_id: str) -> None:
     """Print the model solution and why it is so."""
     get(exercise_id)
-    stored = json.loads((files("course_lib.grading") / "solutions.json").read_text("utf-8"))[exercise_id]
+    stored = json.loads((files("course_lib.exercises") / "solutions.json").read_text("utf-8"))[exercise_id]
     print(stored["source"].rstrip() + "\n\n" + textwrap.fill(stored["why"], WIDTH))
 
 

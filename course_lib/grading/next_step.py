@@ -6,20 +6,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from course_lib.exercises import chapters
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.standing import STUCK, WIDTH, lines, of_all, standing
-
-NEEDS = {       # the chapters to know before each chapter, as in book/chapters.toml
-    "01": [], "02": [], "03": ["01"], "04": ["03"], "05": ["03", "04"], "06": ["01", "03"], "07": ["01"], "08": ["05", "07"],
-    "09": ["05", "08"], "10": ["02"], "11": ["01", "07"], "12": ["07"], "13": ["01", "03"], "14": ["13"],
-    "15": ["02", "13", "14"], "16": ["01", "13", "14", "15"], "17": ["01"], "18": ["13", "14"], "19": ["15", "18"],
-    "20": ["10", "16", "18"]}
 
 
 @cache
 def prerequisites(chapter: str) -> frozenset[str]:
     """The chapters that a chapter needs, and those that these need."""
-    return frozenset(NEEDS[chapter]).union(*map(prerequisites, NEEDS[chapter]))
+    rows = {row["number"]: row for row in chapters().values()}
+    needs = [chapters()[slug]["number"] for slug in rows[chapter]["needs"]]
+    return frozenset(needs).union(*map(prerequisites, needs))
 
 
 def next_exercise(folder: Path | str = ".") -> None:

@@ -8,11 +8,10 @@ import datetime
 from collections.abc import Iterable
 from html import escape
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from course_lib.exercises import EXERCISES, chapters, get, of_chapter
 from course_lib.grading import kept
-from course_lib.grading.bank import CHAPTERS, get
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.judge.report import STATES, Report
 from course_lib.grading.shown import Shown, show
@@ -78,7 +77,7 @@ def lines(folder: Path | str = ".") -> dict[str, dict[str, Any]]:
 
 def of_all() -> Iterable[Exercise]:
     """All exercises, in the course's order."""
-    return (exercise for chapter in CHAPTERS for exercise in chapter.EXERCISES)
+    return EXERCISES.values()
 
 
 def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
@@ -98,7 +97,7 @@ def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None
     number = f"{int(chapter):02d}" if str(chapter).isdecimal() else str(chapter)
     asked = [one for one in of_all() if one.chapter == number]
     if not asked:
-        raise ValueError(f"chapter is {chapter!r}; it is 1 to {len(CHAPTERS)}, or None for all")
+        raise ValueError(f"chapter is {chapter!r}; it is 1 to {len(chapters())}, or None for all")
     show(Shown("\n".join([*(in_words(one, done[one.id]) for one in asked), LEGEND]), lambda: as_table(asked, done)))
 
 
@@ -112,24 +111,17 @@ def as_table(some: Iterable[Exercise], done: dict[str, dict[str, Any]]) -> str:
     return table(["chapter", "exercise", "", "points", "tries", "last check"], rows)._repr_html_()
 
 
-def heading_of(chapter: ModuleType) -> tuple[str, str]:
-    """The number and the name of a chapter of the bank: ("04", "nade")."""
-    number, _, name = chapter.__name__.rpartition(".")[2].removeprefix("ch").partition("_")
-    return number, name.replace("_", " ")
-
-
 def overview(done: dict[str, dict[str, Any]]) -> list[str]:
     """A line for each chapter, the sum, and what the signs mean."""
-    most = max(len(chapter.EXERCISES) for chapter in CHAPTERS)
+    most = max(len(of_chapter(slug)) for slug in chapters())
     said, total = [], [0, 0, 0, 0]
-    for chapter in CHAPTERS:
-        these = [(one, done[one.id]) for one in chapter.EXERCISES]
+    for slug, row in chapters().items():
+        these = [(one, done[one.id]) for one in of_chapter(slug)]
         signs = "".join(SIGNS[standing(one, line)] for one, line in these)
         sums = [sum(standing(one, line) == "solved" for one, line in these), len(these),
                 sum(line["best"] for _, line in these), sum(one.possible for one, _ in these)]
         total = [a + b for a, b in zip(total, sums, strict=True)]
-        number, name = heading_of(chapter)
-        said.append(f"{number} {name:22} {signs:{most}}  {sums[0]:2} of {sums[1]:2}  "
+        said.append(f"{row['number']} {slug.replace('-', ' '):22} {signs:{most}}  {sums[0]:2} of {sums[1]:2}  "
                     f"{sums[2]:3} of {sums[3]:3} points")
     said.append(f"{'all':25} {'':{most}} {total[0]:3} of {total[1]:2}  {total[2]:3} of {total[3]:3} points")
     return [*said, LEGEND]

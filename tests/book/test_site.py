@@ -2,18 +2,17 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from html import unescape
 
 import pytest
 import yaml
 
 from book._ext import course_book
-from book._tools import setup_cell
+from book._tools import chapters, setup_cell
 from book._tools.site_check import Page, Site, weight
 from tests.conftest import ROOT
 
-LISTED = {number: c for number, c in tomllib.loads((ROOT / "book/chapters.toml").read_text("utf-8")).items() if "notebook" in c}
+LISTED = {number: c for number, c in chapters.chapters().items() if "notebook" in c}
 CHAPTERS = [c["notebook"].replace(".ipynb", ".html") for _, c in sorted(LISTED.items())]
 
 

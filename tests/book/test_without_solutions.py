@@ -23,7 +23,7 @@ def test_the_contents_lose_the_solutions_and_nothing_else(copy):
 
 
 def test_no_page_leads_to_a_solution(copy):
-    assert not (copy / "solutions").exists() and not (copy / "course_lib/grading/solutions.json").exists()
+    assert not (copy / "solutions").exists() and not (copy / "course_lib/exercises/solutions.json").exists()
     for path in [*copy.glob("book/**/*.md"), *copy.glob("book/*.ipynb"), *copy.glob("exercises/*.ipynb")]:
         assert not re.search(r"\]\([^)]*solutions/", path.read_text("utf-8")), path.name
 

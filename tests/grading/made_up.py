@@ -5,7 +5,7 @@ import argparse
 import json
 from pathlib import Path
 
-from course_lib.grading.bank import EXERCISES, of_chapter
+from course_lib.exercises import EXERCISES, of_chapter
 from course_lib.grading.notebooks import build
 
 SETUP = "# Set-up\nimport importlib.util"

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from course_lib.grading.bank import EXERCISES
+from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.submission import Graded, grade_file
 from course_lib.grading.sandbox.sandbox import Limits
 

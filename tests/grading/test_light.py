@@ -1,4 +1,4 @@
-"""What a judge imports before it grades: torch and the bank, and nothing that is for downloads, figures or notebooks."""
+"""What a judge imports before it grades: torch and the exercises, and nothing that is for downloads, figures or notebooks."""
 from __future__ import annotations
 
 import json
@@ -7,8 +7,8 @@ import sys
 
 
 def test_a_judge_imports_nothing_for_downloads_figures_or_notebooks():
-    code = ("import sys, json, course_lib.grading.classroom.judges, course_lib.grading.classroom.intake, course_lib.grading.bank; "
-            "list(course_lib.grading.bank.EXERCISES.values()); "
+    code = ("import sys, json, course_lib.grading.classroom.judges, course_lib.grading.classroom.intake, course_lib.exercises; "
+            "list(course_lib.exercises.EXERCISES.values()); "
             "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     brought = set(json.loads(done.stdout))

@@ -11,8 +11,8 @@ import sys
 import pytest
 from filelock import FileLock
 
+from course_lib.exercises import chapters, of_chapter
 from course_lib.grading import EXERCISES, check, kept, next_exercise, progress, shown, standing
-from course_lib.grading.bank import CHAPTERS
 from course_lib.grading.judge.report import STATES, Report
 from tests.conftest import ROOT
 
@@ -71,12 +71,12 @@ def test_all_chapters_in_one_overview(folder, capsys):
     standing.record(reported("train_fvsbn", "error", 0))
     out = said(capsys, progress)
     rows = out.splitlines()
-    chapter = CHAPTERS[2].EXERCISES
-    assert len(rows) == len(CHAPTERS) + 2 + 1 + 3 and max(map(len, rows)) <= standing.WIDTH
+    chapter = of_chapter("fvsbn")
+    assert len(rows) == len(chapters()) + 2 + 1 + 3 and max(map(len, rows)) <= standing.WIDTH
     assert rows[2].startswith("03 fvsbn ") and "■◩" in rows[2]
     assert f" 1 of {len(chapter):2}    8 of {sum(one.possible for one in chapter):3} points" in rows[2]
     assert f"1 of {len(EXERCISES)}    8 of {sum(one.possible for one in EXERCISES.values())} points" in rows[-6]
-    assert rows[0].count("·") == len(CHAPTERS[0].EXERCISES) and rows[-5] == standing.LEGEND
+    assert rows[0].count("·") == len(of_chapter("chain-rule")) and rows[-5] == standing.LEGEND
     assert rows[-4:] == ["", "■ fvsbn_conditionals          6 of  6, 1 try", "◩ fvsbn_sample                2 of  5, 1 try; wrong value",
                          "□ train_fvsbn                 0 of  5, 1 try; stopped with an error"]
 
@@ -94,7 +94,7 @@ def test_a_notebook_gets_the_overview_and_a_table(folder, monkeypatch):
     assert [re.sub("<.*?>", "|", row) for row in html.split("<tr>")[2:]] == [
         f"|03||{NAME}||■ solved||6 of 6||1||right||\n", "|03||fvsbn_sample||◩ some points||2 of 5||1||wrong value||\n|\n|"]
     progress(3)
-    assert given[-1]._repr_html_().count("<tr>") == 1 + len(CHAPTERS[2].EXERCISES)
+    assert given[-1]._repr_html_().count("<tr>") == 1 + len(of_chapter("fvsbn"))
 
 
 def test_where_nothing_is_begun_there_is_the_overview_alone(folder, capsys):
@@ -105,7 +105,7 @@ def test_every_exercise_has_a_line_in_its_chapter(folder, capsys):
     longest = max(EXERCISES, key=len)
     for _ in range(12):
         standing.record(reported(longest, max(STATES, key=lambda one: len(STATES[one]) * (one not in standing.NO_TRY)), 0))
-    shown = "".join(said(capsys, progress, number) for number in range(1, len(CHAPTERS) + 1))
+    shown = "".join(said(capsys, progress, number) for number in range(1, len(chapters()) + 1))
     assert all(f"· {name} " in shown for name in EXERCISES if name != longest) and f"□ {longest} " in shown
     assert max(map(len, shown.splitlines())) <= standing.WIDTH
 

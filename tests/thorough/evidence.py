@@ -45,7 +45,7 @@ PATIENCE = 20.0               # times an exercise's own deadline: a busy machine
 
 def known_answers(exercise_id: str) -> Iterator[tuple[str, str, Callable]]:
     """Kind, name and function of each known answer to an exercise."""
-    from tests.grading.known import ANSWERS
+    from tests.exercises.known import ANSWERS
 
     for answer in ANSWERS:
         if answer.exercise.id == exercise_id and answer.kind not in ("solution", "empty"):

@@ -5,8 +5,8 @@ import pytest
 import torch
 
 from course_lib.grading import evaluate
-from tests.grading.answers.ch05_beyond_binary import adam
-from tests.grading.known import ANSWERS
+from tests.exercises.answers.beyond_binary import adam
+from tests.exercises.known import ANSWERS
 from tests.support.once import compared_with_once
 
 pytestmark = pytest.mark.thorough

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.grading.known import ANSWERS
+from tests.exercises.known import ANSWERS
 
 pytestmark = pytest.mark.thorough
 

@@ -7,13 +7,13 @@ from argparse import Namespace
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from course_lib.grading.bank import EXERCISES, FOLDERS, get, of_chapter
+from course_lib.exercises import EXERCISES, chapters, get, of_chapter
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.reading.archives import without_suffix
 from course_lib.grading.reading.extract import Notebook
 
 # the number and the words of each chapter's notebook: {"13": ("13", "self", "attention")}
-NAMES = {words[0]: tuple(words) for folder in FOLDERS for words in [folder.removeprefix("ch").split("_")]}
+NAMES = {row["number"]: (row["number"], *slug.split("-")) for slug, row in chapters().items()}
 NOTHING = ("No exercise was found: neither the notebook's metadata nor its name says which chapter it is, and it defines no "
            "function of that name. --chapter decides.")
 

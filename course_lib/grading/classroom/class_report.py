@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from html import escape
 from urllib.parse import quote
 
-from course_lib.grading.bank import EXERCISES
+from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.once import UNTOLD
 from course_lib.grading.classroom.page import document, header
 from course_lib.grading.classroom.submission import Graded

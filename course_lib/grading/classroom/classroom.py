@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from course_lib.grading.bank import EXERCISES
+from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom import asked
 from course_lib.grading.classroom.intake import Submission
 from course_lib.grading.classroom.submission import Graded, empty, identified, printable, version

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
 
-from course_lib.grading.bank import EXERCISES
+from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.intake import Submission
 from course_lib.grading.classroom.submission import Graded, grade_file
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from course_lib.grading.bank import EXERCISES
+from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.submission import Graded
 
 KINDS = {"student": str, "reason": str, "exercise": str, "points": (int, float), "add": (int, float)}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from course_lib.grading.bank import EXERCISES
+from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.marks import Mark, decimal
 from course_lib.grading.classroom.submission import Graded
 from course_lib.grading.judge.report import STATES, Report

@@ -54,6 +54,7 @@ class Exercise:
     minutes: int
     forbid: Sequence[str] = ()
     deadline: float = 10.0
+    place: int = 0                          # among the exercises of its chapter
     kind: str = "write"                     # or "find", "measure", "train", "build", "repair"
     checks: list[Check] = field(default_factory=list)
     hints: list[Hint] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the results of an exercise depend on: the text of its file, and of those of the bank that it imports.
+"""What the results of an exercise depend on: the text of its file, and of those of `course_lib.exercises` that it imports.
 
 Where a name is imported from is left out: files move, and a check does not change by that.
 """
@@ -9,12 +9,12 @@ import inspect
 import sys
 from functools import cache
 
-BANK = "course_lib.grading.bank."
+EXERCISES = "course_lib.exercises."
 
 
 @cache
 def code(module: str) -> tuple[str, ...]:
-    """The texts of the module of this name and of all modules of the bank that it imports, without the lines that
+    """The texts of the module of this name and of all modules of exercises that it imports, without the lines that
     import; in an order that does not depend on the names of files. Raises OSError where there is no text."""
     found: dict[str, str] = {}
     todo = [module]
@@ -22,7 +22,7 @@ def code(module: str) -> tuple[str, ...]:
         name = todo.pop()
         if name not in found:
             found[name], imported = parted(inspect.getsource(sys.modules[name]))
-            todo += [one for one in imported if one.startswith(BANK)]
+            todo += [one for one in imported if one.startswith(EXERCISES)]
     return tuple(sorted(found.values()))
 
 

@@ -6,7 +6,6 @@ import os
 import time
 from collections.abc import Callable
 
-from course_lib.grading.bank import get
 from course_lib.grading.exercise.checks import Compare, Fault, Property, Stop
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.exercise.facts import UNEXPLAINED
@@ -30,22 +29,6 @@ WHY = {
     "missing": "{detail}",
     "not_attempted": "",
 }
-
-
-def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: bool = True) -> Report:
-    """Judge `fn` as an answer to the exercise, in this process: for learning, never for credit.
-
-    Where a class is asked for, `fn` is that class, or a function that is asked as `models.Ask` is. The inputs are drawn
-    from `seed`; a new one each time if None. Without `explain` the report has the verdict alone, in a fraction of the time:
-    no misconception is looked for, and no case to show. Raises KeyError for an unknown exercise and TypeError if `fn` cannot be
-    called or `seed` is no whole number.
-    """
-    exercise = get(exercise_id)
-    if not callable(fn):
-        raise TypeError(f"fn is {type(fn).__name__}; evaluate judges a function")
-    if seed is not None and not isinstance(seed, int):
-        raise TypeError(f"seed is of type {type(seed).__name__}; expected a whole number. To judge a function: check(function)")
-    return judge(exercise, in_this_process(exercise, fn), seed, explain)
 
 
 def in_this_process(exercise: Exercise, fn: Callable) -> Callable[..., Outcome]:

@@ -13,7 +13,7 @@ import sys
 from importlib.resources import files
 from pathlib import Path
 
-from course_lib.grading.bank import EXERCISES, get
+from course_lib.exercises import EXERCISES, get
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.notebooks import form, regions
 from course_lib.grading.notebooks.form import FormError, exercise, role
@@ -34,7 +34,7 @@ def add_arguments(parser) -> None:
                         help="the notebooks with the answers (default: solutions)")
     parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR",
                         help="the notebooks to build (default: exercises)")
-    parser.add_argument("--store", type=Path, default=Path(str(files("course_lib.grading") / "solutions.json")),
+    parser.add_argument("--store", type=Path, default=Path(str(files("course_lib.exercises") / "solutions.json")),
                         metavar="FILE", help="the model solutions (default: the package's own)")
 
 

@@ -11,7 +11,7 @@ import json
 import re
 from pathlib import Path
 
-from course_lib.grading.bank import of_chapter
+from course_lib.exercises import of_chapter
 from course_lib.grading.notebooks import regions
 
 KINDS = {"task": "markdown", "answer": "code", "check": "code", "why": "markdown"}       # each once an exercise

@@ -11,9 +11,9 @@ import sys
 import warnings
 from collections.abc import Callable
 
-from course_lib.grading.bank import get
-from course_lib.grading.judge.judge import evaluate
+from course_lib.exercises import get
 from course_lib.grading.judge.report import Report
+from course_lib.grading.learner import evaluate
 
 _last: dict[tuple, tuple[Callable, Report]] = {}
 

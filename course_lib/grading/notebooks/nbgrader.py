@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from pathlib import Path
 
-from course_lib.grading.bank import get
+from course_lib.exercises import get
 from course_lib.grading.notebooks import form, regions, release
 from course_lib.grading.notebooks.form import exercise, role
 

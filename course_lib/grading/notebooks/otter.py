@@ -8,7 +8,7 @@ import json
 import re
 from pathlib import Path
 
-from course_lib.grading.bank import get
+from course_lib.exercises import get
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.notebooks import build, form, release
 from course_lib.grading.notebooks.form import exercise, role

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from course_lib.grading.bank import EXERCISES
+from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom import outputs
 from course_lib.grading.classroom.class_report import class_page, class_table, standings
 from course_lib.grading.classroom.submission import Graded

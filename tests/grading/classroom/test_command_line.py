@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.exercises import EXERCISES, of_chapter
 from course_lib.grading import __main__
-from course_lib.grading.bank import EXERCISES, of_chapter
 from course_lib.grading.classroom import judges
 from course_lib.grading.sandbox import sandbox
 from tests.grading.submissions import IDS, LOGLIK, TABLE, notebook, save

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from course_lib.exercises import of_chapter
 from course_lib.grading import __main__
-from course_lib.grading.bank import of_chapter
 from course_lib.grading.classroom import classroom
 from course_lib.grading.classroom import run as run_module
 from course_lib.grading.classroom.submission import Graded, empty, version

@@ -37,7 +37,7 @@ exercise.compare("values", lambda generator: [()])
 def written(tmp_path, monkeypatch):
     """The version of the exercise in `made_up_bank`, whose files are FILES with some of them otherwise."""
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(version, "BANK", "made_up_bank.")
+    monkeypatch.setattr(version, "EXERCISES", "made_up_bank.")
 
     def write(files=FILES, module="made_up_bank.ch.one", **changes):
         for path in tmp_path.rglob("*.py"):

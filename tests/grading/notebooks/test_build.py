@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from book._tools import nb as tool
-from course_lib.grading.bank import EXERCISES, of_chapter
+from course_lib.exercises import EXERCISES, of_chapter
 from course_lib.grading.notebooks import build, form, regions
 from tests.conftest import ROOT
 from tests.grading import made_up

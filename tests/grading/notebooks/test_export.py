@@ -16,7 +16,7 @@ import nbformat
 import pytest
 import torch
 
-from course_lib.grading.bank import EXERCISES, get, of_chapter
+from course_lib.exercises import EXERCISES, get, of_chapter
 from course_lib.grading.notebooks import export, marks
 from course_lib.grading.notebooks.form import exercise, role
 from tests.conftest import ROOT

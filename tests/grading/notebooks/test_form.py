@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 
-from course_lib.grading.bank import of_chapter
+from course_lib.exercises import of_chapter
 from course_lib.grading.notebooks import build, form, regions
 from tests.grading import made_up
 from tests.grading.made_up import one

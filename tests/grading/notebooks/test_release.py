@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from course_lib.grading.bank import EXERCISES, of_chapter
+from course_lib.exercises import EXERCISES, of_chapter
 from course_lib.grading.notebooks import build, form, release
 from tests.conftest import ROOT
 from tests.grading import made_up

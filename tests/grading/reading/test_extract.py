@@ -90,7 +90,7 @@ def test_loops_and_calls_are_not_taken_and_named():
 
 
 def test_the_graders_own_imports_are_left_out():
-    found = read("from course_lib.grading import check\nimport course_lib.grading.bank as bank, math\n"
+    found = read("from course_lib.grading import check\nimport course_lib.exercises as bank, math\n"
                  "from course_lib import grading, density", "def f():\n    return check, bank, math, grading, density")
     assert sorted(one.text for one in found.needed("f") if one.imports) == \
         ["from course_lib import density", "import math"]
@@ -98,7 +98,7 @@ def test_the_graders_own_imports_are_left_out():
 
 def test_the_graders_own_imports_are_left_out_of_blocks_too():
     found = read("try:\n    from course_lib.grading import check\n    import math\nexcept ImportError:\n"
-                 "    from course_lib.grading.bank import get\n    math = None", "if math:\n    import course_lib.grading as g, json\n"
+                 "    from course_lib.exercises import get\n    math = None", "if math:\n    import course_lib.grading as g, json\n"
                  "else:\n    def f():\n        from course_lib.grading import check")
     assert [one.text for one in found.statements] == [
         "try:\n    import math\nexcept ImportError:\n    math = None",

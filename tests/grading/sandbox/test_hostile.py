@@ -4,7 +4,7 @@ import json
 import pytest
 import torch
 
-from course_lib.grading.bank import EXERCISES
+from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.submission import grade_file
 from course_lib.grading.exercise.checks import Compare
 from course_lib.grading.judge.judge import judge

@@ -22,8 +22,8 @@ from course_lib.grading.sandbox.inside import ground
 from course_lib.grading.sandbox.inside.local import Local
 from course_lib.grading.sandbox.inside.watch import Watch
 from course_lib.transformer import attention as attention_module
-from tests.grading.answers import RIGHT, WRONG
-from tests.grading.answers.ready_made import READY_MADE
+from tests.exercises.answers import RIGHT, WRONG
+from tests.exercises.answers.ready_made import READY_MADE
 from tests.grading.submissions import graded, quick
 
 IMPORTS = "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\n"
@@ -217,7 +217,7 @@ def test_no_other_known_answer_uses_what_it_may_not():
 def test_functions_of_the_judges_own_do_not_count():
     """What is handed out may use anything; the same function of the learner's may not."""
     exercise = replace(EXERCISES["find_placements"], forbid=("F.layer_norm",))
-    from course_lib.grading.bank.ch15_transformer import find_placements
+    from course_lib.exercises.transformer import find_placements
 
     def handed_out(x):
         return F.layer_norm(x, (4,))

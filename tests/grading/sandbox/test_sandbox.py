@@ -64,10 +64,10 @@ def accept(server):
 REACHES = {                     # what an attack tries to reach; each succeeds without the sandbox
     "the network": "socket.create_connection(('127.0.0.1', {port}), 2).close()",
     "files": "open({file!r}).read()",
-    "solutions": "from course_lib.grading.bank import EXERCISES",
-    "solutions, with what refuses them taken away": "sys.meta_path.pop(0); from course_lib.grading.bank import EXERCISES",
+    "solutions": "from course_lib.exercises import EXERCISES",
+    "solutions, with what refuses them taken away": "sys.meta_path.pop(0); from course_lib.exercises import EXERCISES",
     "the library": "sys.meta_path.pop(0); from course_lib.transformer.attention import attention",
-    "references": "[path] = glob.glob(os.path.dirname(__import__('course_lib').__file__) + '/grading/bank/*/nade_loglik.py')",
+    "references": "[path] = glob.glob(os.path.dirname(__import__('course_lib').__file__) + '/exercises/*/nade_loglik.py')",
     "processes": "assert open('/proc/{judge}/cmdline', 'rb').read() == {command!r}",
     "the judge": "os.kill({judge}, 0)",
 }
@@ -196,7 +196,7 @@ for top in ("/course", "/tmp", "/root", "/home", "/var", "/opt", "/srv", "/mnt",
         if os.path.basename(folder) == "site-packages":
             folders[:] = [name for name in folders if "course" in name]
         for name in names:
-            if name.endswith((".py", ".ipynb", ".json")) and ("course" in folder or "grading" in name or "bank" in name):
+            if name.endswith((".py", ".ipynb", ".json")) and ("course" in folder or "grading" in name or "exercises" in name):
                 text = open(os.path.join(folder, name), errors="replace").read()
                 found += [name] * ("bernoulli_chain_loglik_" + "reference" in text)
 assert found
@@ -236,7 +236,7 @@ def test_a_package_that_lies_among_pythons_own_does_not_show_through(tmp_path, s
                          text=True, check=True)
     seen = {Path(path) for path in run.stdout.split()}
     assert {path for path in seen if site in path.parents} == {site / "other.py"}
-    assert Path("/course/course_lib/conditional.py") in seen and not any("bank" in str(path) for path in seen)
+    assert Path("/course/course_lib/conditional.py") in seen and not any("exercises" in str(path) for path in seen)
 
 
 LEAVE = """

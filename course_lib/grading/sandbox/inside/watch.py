@@ -17,7 +17,7 @@ from types import FrameType
 import torch
 from torch.overrides import TorchFunctionMode
 
-OWN = "course_lib.grading.bank"                          # what the judge hands out is not the learner's doing
+OWN = "course_lib.exercises"                          # what the judge hands out is not the learner's doing
 NAME = re.compile(r"(\w+(?:\.\w+)*\.(\w+))(?:\((\w+)=\.\.\.\))?")
 
 

@@ -1,0 +1,81 @@
+"""The exercises: a folder for each chapter, a file for each exercise. A chapter is imported when it is asked for.
+
+A file that defines `exercise` is found by its place: `OwnGPT` of the chapter gpt is course_lib/exercises/gpt/own_gpt.py.
+"""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from pkgutil import iter_modules
+from typing import Any
+
+from course_lib.grading.exercise.exercise import Exercise
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+
+@cache
+def chapters() -> dict[str, dict[str, Any]]:
+    """The table of chapters by their slugs, in their order: title, week, needs, ... and `number`, "01" for the first."""
+    table = tomllib.loads(files(__name__).joinpath("chapters.toml").read_text("utf-8"))
+    return {slug: row | {"number": f"{i:02}"} for i, (slug, row) in enumerate(table.items(), 1)}
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _files(slug: str) -> list[str]:
+    """The names of the modules of a chapter's exercises."""
+    folder = slug.replace("-", "_")
+    return [file.name for path in __path__ for file in iter_modules([f"{path}/{folder}"]) if file.name[0] != "_"]
+
+
+@cache
+def of_chapter(name: str) -> tuple[Exercise, ...]:
+    """The exercises of a chapter, in their order; none for a chapter that is not there. name: its slug, or "03", its number."""
+    slug = next((slug for slug, row in chapters().items() if name in (slug, row["number"])), None)
+    modules = [import_module(f"{__name__}.{slug.replace('-', '_')}.{file}") for file in _files(slug)] if slug else []
+    return tuple(sorted((module.exercise for module in modules), key=lambda one: (one.place, one.id)))
+
+
+class Exercises(Mapping[str, Exercise]):
+    """All exercises by their ids, in their order. Only the chapter of what is looked up is imported."""
+
+    def __init__(self):
+        self._chapters = {_plain(file): slug for slug in chapters() for file in _files(slug)}
+
+    def __getitem__(self, exercise_id: object) -> Exercise:
+        slug = self._chapters.get(_plain(exercise_id)) if isinstance(exercise_id, str) else None
+        for exercise in of_chapter(slug) if slug else ():
+            if exercise.id == exercise_id:
+                return exercise
+        raise KeyError(exercise_id)
+
+    def __iter__(self) -> Iterator[str]:
+        return (exercise.id for slug in chapters() for exercise in of_chapter(slug))
+
+    def __len__(self) -> int:
+        return len(self._chapters)
+
+
+EXERCISES: Mapping[str, Exercise] = Exercises()
+
+
+def get(exercise_id: str) -> Exercise:
+    """The exercise with this id. Raises KeyError, with the nearest names, if there is none."""
+    if exercise_id in EXERCISES:
+        return EXERCISES[exercise_id]
+    from difflib import get_close_matches
+
+    if own := of_chapter(str(exercise_id)):
+        raise KeyError(f"there is no exercise {exercise_id!r}; those of chapter {exercise_id} are {', '.join(one.id for one in own)}")
+    near = get_close_matches(str(exercise_id), EXERCISES, n=3, cutoff=0.4)
+    raise KeyError(f"there is no exercise {exercise_id!r}" + (f"; did you mean {' or '.join(near)}?" if near else
+                                                             f"; the exercises are {', '.join(EXERCISES)}"))

@@ -1,0 +1,159 @@
+"""Tokens hidden by the rule of BERT."""
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from course_lib.exercises.bert._shared import HIDDEN, RATE, REPLACED, text
+from course_lib.exercises.draws import integer
+from course_lib.grading.exercise.checks import Fault
+from course_lib.grading.exercise.exercise import Exercise
+
+exercise = Exercise(
+    "mlm_mask", chapter="18", place=4, title="Hide fifteen in a hundred",
+    contract="tokens (B, T) long; special (B, T) bool, True where a token may never be chosen; g a torch.Generator, from "
+             "which everything is drawn. Choose each other token with probability 0.15. Of those chosen, 80 % become "
+             "mask_id, 10 % a random token below vocab_size, 10 % stay. Return (inputs, labels), both (B, T) long and "
+             "new; tokens stays as it is. labels holds the original token where one was chosen, kept ones included, and "
+             "-100 elsewhere.",
+    points=["mlm"], difficulty=3, minutes=25)
+
+
+@exercise.reference(
+    special_too="You choose special tokens as well. [CLS], [SEP] and padding are never hidden.",
+    only_masks="All the tokens that you choose become [MASK]. Of 100 chosen, 80 do; 10 are replaced, 10 stay.",
+    none_kept="No token that you choose keeps its place: those that are not hidden are all replaced. Half of those stay.",
+    none_replaced="No token that you choose is replaced by a random one. Of 100 chosen, 10 are.",
+    kept_unlabelled="Tokens that stay as they are have no label in your result. They were chosen too, and are asked for.",
+    labels_read="Your labels hold what the model reads, not what stood there before.",
+    labels_everywhere="You label every token. Where none was chosen, the label is -100, and the loss skips it.",
+    zero_elsewhere="Your labels are 0 where no token was chosen. The loss skips -100; 0 is a token.",
+    same_columns="You choose the same places in every row. Each token is chosen or not by a draw of its own.",
+    one_token="Every token that you replace gets the same random token. Draw one for each.",
+    unseeded="Two calls with generators in the same state give different results. Draw from g alone.",
+    reseeded="Generators in different states give the same result. Draw from g, and do not seed it.",
+)
+def mlm_mask_reference(tokens, special, vocab_size, mask_id, g, bugs=frozenset()):
+    g = {"unseeded": None, "reseeded": torch.Generator().manual_seed(0)}.get(next(iter(bugs), ""), g)
+    rows = (1, tokens.shape[1]) if "same_columns" in bugs else tokens.shape
+    chosen = (torch.rand(rows, generator=g) < RATE).expand_as(tokens)
+    if "special_too" not in bugs:
+        chosen = chosen & ~special
+    fate = torch.rand(tokens.shape, generator=g)
+    hidden = chosen & (fate < HIDDEN)
+    replaced = chosen & (fate >= HIDDEN) & (fate < HIDDEN + REPLACED)
+    if "only_masks" in bugs:
+        hidden, replaced = chosen, chosen & ~chosen
+    if "none_kept" in bugs:
+        replaced = chosen & ~hidden
+    if "none_replaced" in bugs:
+        replaced = replaced & ~chosen
+    size = (1,) if "one_token" in bugs else tokens.shape
+    strange = torch.randint(vocab_size, size, generator=g).expand_as(tokens)
+    inputs = torch.where(hidden, mask_id, torch.where(replaced, strange, tokens))
+    if "kept_unlabelled" in bugs:
+        chosen = hidden | replaced
+    if "labels_everywhere" in bugs:
+        return inputs, tokens.clone()
+    labels = torch.where(chosen, inputs if "labels_read" in bugs else tokens, 0 if "zero_elsewhere" in bugs else -100)
+    return inputs, labels
+
+
+def draw_of(generator: torch.Generator) -> torch.Generator:
+    return torch.Generator().manual_seed(integer(generator, 0, 2**31))
+
+
+@exercise.property("the rule, over thirty thousand tokens", points=5)
+def rule(run, generator, solve):
+    V, mask_id = integer(generator, 400, 600), 4
+    tokens, special = text(generator, 100, 300, V)
+    g = draw_of(generator)
+    result = run(tokens, special, V, mask_id, g)
+    if not isinstance(result, list | tuple) or len(result) != 2 or not all(
+            isinstance(part, Tensor) and part.shape == tokens.shape and part.dtype == torch.long for part in result):
+        return Fault(f"Your function should return inputs and labels, two tensors of shape {tuple(tokens.shape)} and dtype "
+                     "torch.int64.", None, "wrong_shape")
+    inputs, labels = result
+    return (labels_fault(tokens, special, inputs, labels) or shares_fault(tokens, special, inputs, labels, mask_id)
+            or draws_fault(run, (tokens, special, V, mask_id), g, draw_of(generator), inputs)
+            or replaced_fault(tokens, inputs, mask_id, V))
+
+
+def labels_fault(tokens: Tensor, special: Tensor, inputs: Tensor, labels: Tensor) -> Fault | None:
+    chosen = labels != -100
+    if torch.equal(labels, tokens):
+        return Fault("Every token has a label.", "labels_everywhere")
+    if chosen.all() and ((labels == 0) | (labels == tokens)).all():
+        return Fault("Every place has a label, most of them 0.", "zero_elsewhere")
+    if (chosen & special).any():
+        return Fault("Special tokens have a label.", "special_too" if (labels == tokens)[chosen].all() else None)
+    if not (labels == tokens)[chosen].all():
+        return Fault("Labels differ from the original tokens.", "labels_read" if (labels == inputs)[chosen].all() else None)
+    if not (inputs == tokens)[~chosen].all():
+        return Fault("Tokens without a label were changed.")
+    return None
+
+
+def shares_fault(tokens: Tensor, special: Tensor, inputs: Tensor, labels: Tensor, mask_id: int) -> Fault | None:
+    """Bounds five standard errors wide: of 24,000 ordinary tokens some 3,600 are chosen."""
+    chosen = labels != -100
+    if not chosen.any():
+        return Fault("No token was chosen.")
+    rate = float(chosen.sum() / (~special).sum())
+    hidden, kept = (float((chosen & part).sum() / chosen.sum()) for part in (inputs == mask_id, inputs == tokens))
+    seen = f"You choose {rate:.1%} of the ordinary tokens; {hidden:.0%} of them become [MASK], {1 - hidden - kept:.0%} " \
+           f"another token, {kept:.0%} stay. The rule is 15 %, and 80, 10, 10."
+    usual = abs(rate - RATE) < 0.015
+    if kept < 0.005 and abs(rate - 0.135) < 0.012 and abs(hidden - 8 / 9) < 0.03:
+        return Fault(seen, "kept_unlabelled")
+    if usual and hidden > 0.995:
+        return Fault(seen, "only_masks")
+    if usual and abs(hidden - HIDDEN) < 0.04 and kept < 0.01:
+        return Fault(seen, "none_kept")
+    if usual and abs(hidden - HIDDEN) < 0.04 and hidden + kept > 0.999:
+        return Fault(seen, "none_replaced")
+    columns = (chosen | special).all(0) | (~chosen).all(0)
+    if columns.all():
+        return Fault("The same places are chosen in every row.", "same_columns")
+    if not usual or abs(hidden - HIDDEN) > 0.035 or abs(kept - 0.1) > 0.03:
+        return Fault(seen)
+    return None
+
+
+def replaced_fault(tokens: Tensor, inputs: Tensor, mask_id: int, V: int) -> Fault | None:
+    """Some 360 replacements: in the upper half of the vocabulary half of the time, within five standard errors."""
+    strange = inputs[(inputs != tokens) & (inputs != mask_id)]
+    if len(strange.unique()) == 1:
+        return Fault("There is one replacement for all.", "one_token")
+    if strange.min() < 0 or strange.max() >= V:
+        return Fault("A replacement is no token of the vocabulary.")
+    upper = float((strange >= V / 2).double().mean())
+    if abs(upper - 0.5) > 0.14 or len(strange.unique()) < len(strange) / 4:
+        return Fault("Your replacements are not spread over the whole vocabulary.")
+    return None
+
+
+def draws_fault(run, args: tuple, g: torch.Generator, other: torch.Generator, inputs: Tensor) -> Fault | None:
+    if not torch.equal(run(*args, g)[0], inputs):
+        return Fault("The same generator gives two results.", "unseeded")
+    if torch.equal(run(*args, other)[0], inputs):
+        return Fault("Another generator gives the same result.", "reseeded")
+    return None
+
+
+def unchanged_cases(generator):
+    tokens, special = text(generator, 5, 40, 90)
+    return [(tokens, special, 90, 4, draw_of(generator))]
+
+
+exercise.unchanged(unchanged_cases)
+exercise.hint(
+    "How to split the chosen ones.",
+    "Draw a second number u for every place. Where chosen: u below 0.8 hides, from 0.8 to 0.9 replaces, from 0.9 keeps.")
+exercise.hint(
+    "Your shares are right and your labels are not.",
+    "Make the labels from the original tokens and from `chosen` alone: torch.where(chosen, tokens, -100). What happens to "
+    "a chosen token later does not matter to them.")
+exercise.hint(
+    "Two calls differ, or all calls are alike.",
+    "Give generator=g to each torch.rand and torch.randint, and call neither manual_seed nor torch.manual_seed.")

@@ -1,0 +1,59 @@
+"""One conditional from a joint table."""
+from __future__ import annotations
+
+from course_lib.exercises.draws import integer, joint
+from course_lib.grading.exercise.exercise import Exercise
+
+exercise = Exercise(
+    "conditional_table", chapter="01", place=2, title="One conditional from the joint table",
+    contract="joint, shape (2,) * n, holds p(x_1, ..., x_n), axis k for the variable k (from 0). Return the table of "
+             "P(x_i = 1 given x_<i), shape (2,) * i: one entry for each state of the variables before i.",
+    points=["cpt-table", "chain-rule"], difficulty=2, minutes=15)
+
+
+@exercise.reference(
+    not_divided="Your entries are P(x_i = 1 and x_<i). To condition on x_<i, divide by P(x_<i).",
+    of_zero="Your table holds the probability of a 0. The probability of a 1 is asked for.",
+    wrong_way_round="You divide by P(x_i = 1): that is the probability of the parents given the child. Divide by the "
+                    "probability of the parents.",
+    later_fixed="You hold the later variables at 0. They are unknown: sum over them.",
+    parents_ignored="Every entry of your table is P(x_i = 1). The entry for a state of x_<i is to use that state.",
+    axes_reversed="The axes of your table are in reversed order: axis k belongs to the variable k.",
+    odds="Your entries are P(x_i = 1) over P(x_i = 0), the odds. Divide by the sum of the two.",
+)
+def conditional_table_reference(joint, i, bugs=frozenset()):
+    later = tuple(range(i + 1, joint.ndim))
+    table = joint.sum(dim=later) if later else joint                           # (2,) * (i + 1)
+    if "later_fixed" in bugs:
+        table = joint[(...,) + (0,) * len(later)]
+    zero, one = table[..., 0], table[..., 1]
+    if "of_zero" in bugs:
+        zero, one = one, zero
+    if "parents_ignored" in bugs:
+        zero, one = zero.sum().expand_as(zero), one.sum().expand_as(one)
+    below = zero + one
+    if "wrong_way_round" in bugs:
+        below = one.sum()
+    if "odds" in bugs:
+        below = zero
+    result = one if "not_divided" in bugs else one / below
+    return result.permute(tuple(reversed(range(result.ndim)))) if "axes_reversed" in bugs else result
+
+
+def table_cases(generator):
+    sizes = [(4, 2), (3, 1), (integer(generator, 3, 5), 0), (5, 4), (3, 2)]
+    return [(joint(generator, n), i) for n, i in sizes]
+
+
+exercise.compare("values", table_cases, points=4)
+exercise.unchanged(table_cases)
+exercise.hint(
+    "You do not know what to do with the variables after i.",
+    "Nobody has seen them: sum them out. What is left is a table over x_1, ..., x_i.")
+exercise.hint(
+    "For one state of the parents, your entry and its complement do not add up to 1.",
+    "The last axis of that table holds the two values of x_i. Divide the entry for 1 by the sum of both.")
+exercise.hint(
+    "The last variable, or the first, raises an error.",
+    "The last has nothing after it to sum over, and sum(dim=()) adds everything: treat it apart. The first has no "
+    "parents, and its table is one number, shape ().")

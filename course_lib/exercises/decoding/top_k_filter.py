@@ -1,0 +1,101 @@
+"""The k largest logits."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from course_lib.exercises.decoding._shared import FINITE, Filtered
+from course_lib.exercises.draws import integer, normal
+from course_lib.grading.exercise.checks import Fault, Record
+from course_lib.grading.exercise.exercise import Exercise
+
+TIES = "Of logits that tie with the k-th largest you drop some. Keep all that tie."
+
+exercise = Exercise(
+    "top_k_filter", chapter="17", place=2, title="Top-k",
+    contract="logits (..., V). Return logits of the same shape in which the k largest of each row keep their value and "
+             "place and the others are -inf. Whatever ties with the k-th largest is kept. k may exceed V.",
+    points=["top-k"], difficulty=2, minutes=10)
+
+
+@exercise.reference(
+    zeroed="You set the others to 0. A logit of 0 is a probability like any other; -inf is none.",
+    large_negative=FINITE,
+    packed="You return the k values, packed together. They have to keep their places in the vocabulary.",
+    sorted_out="Your result is sorted. Every logit keeps its place in the vocabulary.",
+    smallest="You keep the k smallest logits. Keep the largest.",
+    ties_dropped=TIES,
+    strict="You keep only what is larger than the k-th largest. The k-th itself stays too.",
+    whole_batch="You take the k largest of all rows together. Each row has its own.",
+    absolute="You compare the sizes of the logits without their signs. A large negative logit is unlikely.",
+    normalised="You return log-probabilities. The logits that are kept keep their value.",
+    one_more="You keep one logit too many in each row: k, not k + 1.",
+)
+def top_k_filter_reference(logits, k, bugs=frozenset()):
+    V = logits.shape[-1]
+    k = min(k + ("one_more" in bugs), V)
+    key = -logits if "smallest" in bugs else logits.abs() if "absolute" in bugs else logits
+    ranked = key.sort(dim=-1, descending=True, stable=True)
+    if "whole_batch" in bugs:
+        least = key.flatten().sort(descending=True).values[k - 1]
+    else:
+        least = ranked.values[..., k - 1:k]
+    keep = key > least if "strict" in bugs else key >= least
+    if "ties_dropped" in bugs:
+        keep = torch.zeros_like(keep).scatter(-1, ranked.indices[..., :k], True)
+    if "packed" in bugs:
+        return ranked.values[..., :k]
+    out = logits.masked_fill(~keep, 0.0 if "zeroed" in bugs else -1e9 if "large_negative" in bugs else -torch.inf)
+    if "normalised" in bugs:
+        out = out.log_softmax(-1)
+    return out.sort(dim=-1, descending=True).values if "sorted_out" in bugs else out
+
+
+def k_cases(generator):
+    found = []
+    for shape in ((integer(generator, 3, 4), 7), (2, 3, 6), (8,)):
+        logits, k = normal(generator, *shape, scale=2.0), integer(generator, 2, 4)
+        ranked = logits.sort(dim=-1, descending=True)
+        tied = ranked.values[..., k - 1:k]                             # the (k + 1)-th becomes equal to the k-th
+        if len(found) == 0:
+            logits = logits.scatter(-1, ranked.indices[..., k:k + 1], tied)
+        found.append((logits, k))
+    return found
+
+
+def wide_k_cases(generator):
+    return [(normal(generator, 3, 5), 5 + integer(generator, 1, 4)), (normal(generator, 2, 4), 1)]
+
+
+@dataclass
+class Kept(Filtered):
+    """As Filtered; and it knows a dropped tie whichever of the two it was, since torch.topk may take either."""
+
+    def value_fault(self, record: Record) -> Fault | None:
+        fault = super().value_fault(record)
+        got, right = record.outcome.value, record.expected
+        if fault and got.shape == right.shape and only_ties_differ(got, right):
+            return Fault(TIES)
+        return fault
+
+
+def only_ties_differ(got: Tensor, right: Tensor) -> bool:
+    """Whether all that is missing is some, not all, of the least logits that are kept."""
+    least = right.masked_fill(right == -torch.inf, torch.inf).amin(dim=-1, keepdim=True)
+    tied = right == least
+    missing = tied & (got == -torch.inf)
+    return torch.equal(got.masked_fill(missing, 0), right.masked_fill(missing, 0)) and not (missing == tied).all(-1).any()
+
+
+exercise.checks.append(Kept("values", 3, k_cases))
+exercise.checks.append(Filtered("k = 1, and k above V", 1, wide_k_cases))
+exercise.unchanged(k_cases)
+exercise.hint(
+    "You have the k largest values, and not their places.",
+    "You need only the smallest of them, logits.topk(k).values[..., -1:]. Compare every logit with it: what is at least "
+    "as large stays.")
+exercise.hint(
+    "k larger than V raises an error.",
+    "topk asks for k <= V. Then all logits stay: use min(k, V).")

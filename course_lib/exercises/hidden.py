@@ -1,0 +1,32 @@
+"""Models of bits whose dependences hide: for exercises that ask who reads whom."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from course_lib.exercises.draws import integer
+
+Gate = tuple[int, Sequence[int], Tensor]          # factor i, variables `at`, pattern of their values
+
+
+def conditionals_of(W: Tensor, c: Tensor, gates: Sequence[Gate] = ()) -> Callable[[Tensor], Tensor]:
+    """The function from x (B, n) to sigmoid(W x + c), where a gate adds to factor i in the states whose variables `at` have
+    the values of the pattern, and in no others."""
+    def conditionals(x: Tensor) -> Tensor:
+        total = F.linear(x.to(W.dtype), W, c)
+        for i, at, pattern in gates:
+            total[:, i] = total[:, i] + 1.5 * (x[:, at] == pattern).all(1)
+        return total.sigmoid()
+
+    return conditionals
+
+
+def gate(generator, i: int, at: Sequence[int]) -> Gate:
+    """A gate whose pattern has two zeros and two ones at least: who flips one variable of all zeros, or of all ones, does not
+    open it. `at` needs four variables."""
+    pattern = torch.zeros(len(at))
+    pattern[torch.randperm(len(at), generator=generator)[:integer(generator, 2, len(at) - 2)]] = 1
+    return i, at, pattern

@@ -1,0 +1,72 @@
+"""The slide's regression in torch, repaired: its loss, and one step."""
+from __future__ import annotations
+
+import torch
+
+from course_lib.exercises.draws import normal, uneven, uniform
+from course_lib.grading.exercise.exercise import Exercise
+
+exercise = Exercise(
+    "regression_step", chapter="02", place=2, title="A regression to repair",
+    contract="x (B, D); y (B,); beta (D, 1); rate, a number. The model is yhat = x beta, linear, the loss the mean "
+             "over the rows of (y - yhat)^2. Return (loss, new): the loss at beta, a tensor of shape (), and beta "
+             "after one step of gradient descent, (D, 1). The caller's beta is left as it was.",
+    points=["linear-regression", "computational-graph"], difficulty=2, minutes=20, kind="find")
+
+
+@exercise.reference(
+    keeps_relu="Your predictions are never negative: the ReLU of the slide is still there, and no y below 0 can be "
+               "reached.",
+    broadcast="Your loss pairs every prediction with every target: x beta has shape (B, 1) and y (B,), and their "
+              "difference is (B, B). Give both the same shape.",
+    summed="Your loss is the sum over the rows. MSELoss, and this exercise, take the mean.",
+    halved="Your step is half of what it should be: the derivative of a square has the factor 2.",
+    uphill="Your step goes up: the gradient is subtracted, not added.",
+    not_moved="Your beta is returned as it came. It needs requires_grad, then loss.backward(), then the step.",
+    square_root="Your loss is a root. The mean of the squares is asked for, without the root.",
+    loss_after="Your loss is that of the new beta, computed again after the step. It is that of the beta that was given.",
+    written_over="Your step writes into the caller's beta. Work on a copy: beta.detach().clone().requires_grad_().",
+)
+def regression_step_reference(x, y, beta, rate, bugs=frozenset()):
+    copy = beta.detach().clone().requires_grad_()
+    y_hat = x @ copy                                                           # (B, 1)
+    if "keeps_relu" in bugs:
+        y_hat = y_hat.relu()
+    squares = (y_hat - (y if "broadcast" in bugs else y[:, None])) ** 2
+    loss = squares.sum() if "summed" in bugs else squares.mean()
+    if "square_root" in bugs:
+        loss = loss.sqrt()
+    gradient, = torch.autograd.grad(loss, copy)
+    if "halved" in bugs:
+        gradient = gradient / 2
+    step = -rate * gradient if "uphill" in bugs else rate * gradient
+    new = (copy if "not_moved" in bugs else copy - step).detach()
+    if "written_over" in bugs:
+        beta.detach().copy_(new)
+    if "loss_after" in bugs:
+        loss = ((x @ new - y[:, None]) ** 2).mean()
+    return loss.detach(), new
+
+
+def step_cases(generator):
+    cases = []
+    for _ in range(3):
+        B, D = uneven(generator, (4, 8), (2, 3))
+        cases.append((normal(generator, B, D), normal(generator, B) - 1.5, normal(generator, D, 1),
+                      float(uniform(generator, 1, low=0.1, high=0.3))))
+    return cases
+
+
+exercise.compare("loss and step", step_cases, points=4)
+exercise.unchanged(step_cases)
+exercise.hint(
+    "You see nothing wrong with the slide's code.",
+    "Run it. torch.random.randn does not exist, X is not defined, nn.MSELoss is a class that has to be made before it "
+    "is called, and nothing asks torch for a gradient.")
+exercise.hint(
+    "Your loss is larger than you expect.",
+    "Print the shape of the difference. (B, 1) minus (B,) is (B, B). y[:, None] has the shape of x @ beta.")
+exercise.hint(
+    "There is no gradient.",
+    "Only a leaf with requires_grad=True gets one. Make beta.detach().clone().requires_grad_(), call loss.backward(), "
+    "read .grad, and return the new beta detached.")

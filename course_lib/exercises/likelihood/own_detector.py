@@ -1,0 +1,279 @@
+"""A detector of one's own: a density, a score that is fixed before it is calibrated, p-values by rank, anomalies of three kinds."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from course_lib.exercises.likelihood.anomaly_scores import digits
+from course_lib.grading.exercise.checks import Fault
+from course_lib.grading.exercise.exercise import Exercise
+from course_lib.pixels import auc, sign_noise
+
+exercise = Exercise(
+    "OwnDetector", chapter="09", place=5, title="A detector of your own",
+    contract="A class OwnDetector(nn.Module), made with levels. fit(train), (N, 64) int64 of clean 8 x 8 digits, levels 0..levels - 1, "
+             "learns a density and the score. log_prob(x): (B,), the log-likelihood of each image in nats; noise gets less than digits, "
+             "with an AUC of 0.95. score(x): (B,), high for strange images, fixed by fit, and of each image alone. "
+             "calibrate(images), other clean digits (N, 64), keeps their scores and changes nothing else. p_values(x): (B,), the share "
+             "(1 + number of calibration images whose score is at least as high) / (N + 1), so small means strange. To reach: an AUC of "
+             "the score of 0.85 for each of three kinds of anomaly: ink moved by 4 levels up or down in each inked pixel; digits "
+             "moved by 2 pixels down and to the right, around the edge; digits washed out, two thirds of the way to the mean "
+             "training image, in whole levels. Each call has 20 seconds on one core.",
+    points=["anomaly", "pixeldefend"], difficulty=4, minutes=60, kind="build", deadline=20.0)
+
+LEVELS, SCORE, NOISE = 17, 0.85, 0.95
+TRAIN, CALIBRATION = 900, 350                                        # images; the other 547 are new
+UNEVEN = 2.6                                                         # Kolmogorov and Smirnov: one clean run in 400,000 is above
+P_VALUES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {  # of scores s, calibration scores c, training scores t
+    "right": lambda s, c, t: (1 + high(s, c)) / (len(c) + 1),
+    "on_training": lambda s, c, t: (1 + high(s, t)) / (len(t) + 1),
+    "low_is_strange": lambda s, c, t: (1 + high(-s, -c)) / (len(c) + 1),
+    "zero_possible": lambda s, c, t: high(s, c) / len(c),
+    "itself_left_out": lambda s, c, t: high(s, c) / (len(c) + 1),
+    "over_n": lambda s, c, t: (1 + high(s, c)) / len(c),
+    "ties_left_out": lambda s, c, t: (1 + len(c) - high(-s, -c)) / (len(c) + 1),
+    "two_sided": lambda s, c, t: 2 * torch.minimum(p := (1 + high(s, c)) / (len(c) + 1), 1 - p),
+    "among_themselves": lambda s, c, t: high(s, s) / len(s),
+}
+
+
+def high(s: Tensor, among: Tensor) -> Tensor:
+    """How many of `among` are at least as high as each of s, (B,)."""
+    return (among[None] >= s[:, None]).sum(dim=1).double()
+
+
+@exercise.class_reference(
+    minus_log="Your log_prob is larger for noise than for digits: it is minus the log-likelihood, or its sign is lost on the way.",
+    of_the_batch="The score of an image changes with the other rows of x. What is usual is learned in fit, from train alone.",
+    refits="After calibrate, images have other scores than before. The score is fixed by fit: what calibrate changes in it has seen the "
+           "calibration images, and new images have no such part in it.",
+    on_training="Your p-values are ranks among the training images. The density has met them and finds them likelier than new ones; "
+                "rank among the calibration images.",
+    low_is_strange="Your direction is turned: you count calibration images whose score is as low or lower. A high score is strange, so "
+                   "it needs a small p.",
+    zero_possible="Your p-values can be 0: you return the share of calibration images alone. The image itself is one of N + 1, above "
+                  "the line and below it.",
+    itself_left_out="Your p-values can be 0: above the line the image itself is not counted. There are N + 1 and it is one of them.",
+    over_n="You divide by N. With the image itself there are N + 1.",
+    ties_left_out="You leave out calibration images with the same score. They count: at least as high.",
+    two_sided="You take both ends of the ranks. The score itself says what is strange; here only a high one is.",
+    among_themselves="You rank the new images among themselves. Each is ranked among the calibration images.",
+    likelihood_alone="Your score is minus the log-likelihood, in another dress. Washed-out digits are likelier than digits, and so get the "
+                     "lowest scores: ask how unusual a likelihood is, or what a second score says.",
+    turned_score="Your score is turned: strange images have the low ones. High is for strange.",
+    pixels_alone="Your density takes every pixel alone. Ink that is moved keeps to what one pixel may be; it breaks what neighbours "
+                 "have to do with each other.",
+)
+def own_detector(bugs):
+    class OwnDetector(nn.Module):
+        def __init__(self, levels):
+            super().__init__()
+            self.levels = levels
+
+        def fit(self, train):
+            self.train_images = train
+            self.mean, covariance = train.double().mean(dim=0), torch.cov(train.double().T)
+            if "pixels_alone" in bugs:
+                covariance = covariance.diag().diag()
+            self.factor = torch.linalg.cholesky(covariance + torch.eye(train.shape[1], dtype=torch.float64))
+            self.usual = self.log_p(train).mean()
+
+        def log_p(self, x):
+            z = torch.linalg.solve_triangular(self.factor, (x - self.mean).T, upper=False)              # (64, B)
+            return -0.5 * (z ** 2).sum(dim=0) - self.factor.diag().log().sum() - 0.5 * len(z) * math.log(2 * math.pi)
+
+        def log_prob(self, x):
+            return -self.log_p(x) if "minus_log" in bugs else self.log_p(x)
+
+        def score(self, x):
+            log_p = self.log_p(x)
+            far = (log_p - (log_p.mean() if "of_the_batch" in bugs else self.usual)).abs()
+            return -far if "turned_score" in bugs else -log_p if "likelihood_alone" in bugs else far
+
+        def calibrate(self, images):
+            if "refits" in bugs:
+                self.fit(torch.cat([self.train_images, images]))
+            self.scores, self.known = self.score(images), self.score(self.train_images)
+
+        def p_values(self, x):
+            names = [name for name in P_VALUES if name in bugs] or ["right"]
+            return P_VALUES[names[0]](self.score(x), self.scores, self.known)
+
+    return OwnDetector
+
+
+# what the judge asks
+
+class Asked:
+    """The learner's detector, fitted on drawn digits: each method as a call whose answer is (B,) and finite."""
+
+    def __init__(self, run: Callable, generator: torch.Generator):
+        order = torch.randperm(len(digits()), generator=generator)
+        self.train, self.calibration, self.new = digits()[order].split([TRAIN, CALIBRATION, len(order) - TRAIN - CALIBRATION])
+        self.run, self.generator, self.number = run, generator, run("make", {"levels": LEVELS}, None)
+        self.fault = None if type(self.number) is int else Fault("There is no detector to ask: your class makes none.", None, "wrong_shape")
+        if not self.fault:
+            run("fit", self.number, None, self.train)
+
+    def values(self, method: str, x: Tensor) -> Tensor | None:
+        """The answer as doubles; None where it is none, and then `fault` says what is wrong."""
+        found = self.run(method, self.number, None, x)
+        if not isinstance(found, Tensor) or tuple(found.shape) != (len(x),) or found.is_complex():
+            got = f"shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {type(found).__name__}"
+            self.fault = Fault(f"{method} returned {got}; expected a tensor ({len(x)},), a number for each image.", None, "wrong_shape")
+            return None
+        if not found.double().isfinite().all():
+            self.fault = Fault(f"Some of the numbers that {method} returns are NaN or infinite.")
+            return None
+        return found.double()
+
+    def all_values(self, *asked: tuple[str, Tensor]) -> list[Tensor] | None:
+        """The answers to (method, x), or None where one of them is none."""
+        found = []
+        for method, x in asked:
+            if (values := self.values(method, x)) is None:
+                return None
+            found.append(values)
+        return found
+
+    def kinds(self, x: Tensor) -> dict[str, Tensor]:
+        """The images as anomalies, by the name of their kind."""
+        washed = ((x + 2 * self.train.double().mean(dim=0)) / 3).round().long()
+        return {"ink moved": sign_noise(x, 4, LEVELS, self.generator, x > 0),
+                "out of place": x.view(-1, 8, 8).roll((2, 2), (1, 2)).reshape(len(x), -1), "washed out": washed}
+
+
+@exercise.property("log_prob tells digits from noise", points=2)
+def dense(run, generator, solve):
+    asked = Asked(run, generator)
+    noise = torch.randint(LEVELS, (200, 64), generator=generator)
+    if asked.fault or (found := asked.all_values(("log_prob", asked.new), ("log_prob", noise))) is None:
+        return asked.fault
+    reached = auc(-found[0], -found[1])
+    if reached >= NOISE:
+        return None
+    return Fault(f"By your log_prob noise is less likely than a new digit in {100 * reached:.0f} % of all pairs; {100 * NOISE:.0f} % are asked.",
+                 "minus_log" if reached <= 1 - NOISE else None)
+
+
+@exercise.property("a score is of its image alone, and fixed by fit", points=2)
+def fixed(run, generator, solve):
+    asked = Asked(run, generator)
+    if asked.fault or (found := asked.all_values(
+            *(("score", x) for x in (asked.new, asked.new, asked.new[:60], asked.calibration)))) is None:
+        return asked.fault
+    whole, again, part, before = found
+
+    def differ(one: Tensor, two: Tensor) -> bool:
+        return not torch.allclose(one, two, rtol=1e-3, atol=1e-6)
+
+    if differ(whole, again):
+        return Fault("Asked twice for the same images, score gives two answers: draw no random numbers without a seed.")
+    if differ(whole[:60], part):
+        return Fault("The first 60 images alone have other scores than among all.", "of_the_batch")
+    run("calibrate", asked.number, None, asked.calibration)
+    if (after := asked.all_values(("score", asked.new), ("score", asked.calibration))) is None:
+        return asked.fault
+    if differ(after[0], whole) or differ(after[1], before):
+        return Fault("After calibrate, images have other scores than before.", "refits")
+    return None
+
+
+def ranked(asked: Asked, batches: list[Tensor]) -> tuple[list[Tensor], dict[str, list[Tensor]]] | None:
+    """The p-values of each batch, and those that follow from the detector's own scores, right and in other ways."""
+    asked.run("calibrate", asked.number, None, asked.calibration)
+    found = asked.all_values(("score", asked.calibration), ("score", asked.train), *(("score", x) for x in batches),
+                             *(("p_values", x) for x in batches))
+    if found is None:
+        return None
+    (c, t), scores, p = found[:2], found[2:2 + len(batches)], found[2 + len(batches):]
+    return p, {name: [of(s, c, t) for s in scores] for name, of in P_VALUES.items()}
+
+
+def named(p: list[Tensor], ways: dict[str, list[Tensor]]) -> str | None:
+    """The way in which these p-values came about, if it is one alone."""
+    same = [name for name, each in ways.items() if all(torch.allclose(mine, wanted, atol=1e-5) for mine, wanted in zip(p, each, strict=True))]
+    return same[0] if len(same) == 1 and same[0] != "right" else None
+
+
+@exercise.property("p-values of clean images are even", points=2)
+def even(run, generator, solve):
+    asked = Asked(run, generator)
+    if asked.fault or (found := ranked(asked, [asked.new])) is None:
+        return asked.fault
+    (p,), ways = found
+    N, M, least = CALIBRATION, len(asked.new), float(p.min())
+    if least < 1 / (N + 1) - 1e-6 or p.max() > 1 + 1e-6:
+        return Fault(f"With {N} calibration images no p-value is below 1 / {N + 1} or above 1; yours go from {least:.4f} to "
+                     f"{float(p.max()):.4f}.", named([p], ways))
+    grid = torch.arange(1, N + 2, dtype=torch.float64) / (N + 1)
+    off = ((p[None] <= grid[:, None] + 1e-9).double().mean(dim=1) - grid).abs()
+    if off.max() > UNEVEN * math.sqrt(1 / N + 1 / M):
+        worst = int(off.argmax())
+        return Fault(f"Of {M} clean images {100 * float((p <= grid[worst] + 1e-9).double().mean()):.0f} % have a p-value of {float(grid[worst]):.2f} "
+                     f"or less; it should be about {100 * float(grid[worst]):.0f} %.", named([p], ways))
+    return None
+
+
+@exercise.property("p-values are ranks among the calibration images", points=3)
+def ranks(run, generator, solve):
+    """Of new images and anomalies; and of the calibration images, each of which ties with itself."""
+    asked = Asked(run, generator)
+    if asked.fault or (found := ranked(asked, [torch.cat([asked.new, *asked.kinds(asked.new[:50]).values()]), asked.calibration])) is None:
+        return asked.fault
+    p, ways = found
+    for mine, wanted, which in zip(p, ways["right"], ("new images", "the calibration images themselves"), strict=True):
+        if not torch.allclose(mine, wanted, atol=1e-5):
+            i = int((mine - wanted).abs().argmax())
+            return Fault(f"Asked for {which}, p_values gives {float(mine[i]):.4f} where the ranks of your own scores say {float(wanted[i]):.4f}.",
+                         named(p, ways))
+    return None
+
+
+@exercise.property("an AUC of 0.85 for each kind of anomaly", points=4)
+def detected(run, generator, solve):
+    asked = Asked(run, generator)
+    if asked.fault:
+        return asked.fault
+    kinds = asked.kinds(asked.new)
+    if (found := asked.all_values(("score", asked.new), ("log_prob", asked.new), *(("score", x) for x in kinds.values()))) is None:
+        return asked.fault
+    clean, log_p, *strange = found
+    reached = {name: auc(clean, each) for name, each in zip(kinds, strange, strict=True)}
+    if min(reached.values()) >= SCORE:
+        return None
+    shown = ", ".join(f"{name} {area:.2f}" for name, area in reached.items())
+    return Fault(f"The AUC of your score, by kind: {shown}; {SCORE:.2f} is asked of each.", why_low(asked, reached, clean, log_p))
+
+
+def why_low(asked: Asked, reached: dict[str, float], clean: Tensor, log_p: Tensor) -> str | None:
+    """The misconception that the scores show, if they show one."""
+    if max(reached.values()) <= 1 - SCORE:
+        return "turned_score"
+    alone = own_detector(frozenset({"pixels_alone"}))(LEVELS)
+    alone.fit(asked.train)
+    if alike(log_p, alone.log_prob(asked.new)):
+        return "pixels_alone"
+    return "likelihood_alone" if alike(clean, -log_p) and reached["washed out"] < 0.5 else None
+
+
+def alike(one: Tensor, two: Tensor) -> bool:
+    """Whether two scores put images in nearly the same order."""
+    return float(torch.corrcoef(torch.stack([t.argsort().argsort().double() for t in (one, two)]))[0, 1]) > 0.98
+
+
+exercise.hint(
+    "You do not know what density to begin with.",
+    "A Gaussian with the mean and the covariance of train needs no training. Add a multiple of the identity to the covariance, since "
+    "some pixels never vary, and keep its Cholesky factor: torch.linalg.solve_triangular and the factor's diagonal give log p.")
+exercise.hint(
+    "The washed-out digits get the lowest scores.",
+    "They are likelier than any digit: two thirds of what is special about each is gone. So ask how far log p is from what it usually is, "
+    "on either side. What is usual is learned from train, in fit.")
+exercise.hint(
+    "The p-values are not those expected.",
+    "calibrate keeps self.score(images); p_values compares: (kept[None, :] >= self.score(x)[:, None]).sum(dim=1) counts. "
+    "Then 1 for the image itself, above the line and below it.")

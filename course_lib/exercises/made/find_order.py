@@ -1,0 +1,112 @@
+"""The order of a model that is a function."""
+from __future__ import annotations
+
+import itertools
+
+import torch
+
+from course_lib.exercises.draws import normal
+from course_lib.exercises.hidden import conditionals_of, gate
+from course_lib.exercises.made._shared import permutation
+from course_lib.grading.exercise.exercise import Exercise
+
+exercise = Exercise(
+    "find_order", chapter="06", place=4, title="Find the order, or show that there is none",
+    contract="conditionals is a function: for x (B, n) of 0 and 1 it returns (B, n), the probabilities that a model gives to "
+             "x_i = 1; n is at most 7. A factor reads x_j if in some state flipping x_j moves its probability by more than 0.001. If the "
+             "model is autoregressive in some order, exactly one order fits: return it as "
+             "a list, order[k] the variable drawn k-th, counted from 0. If none fits, return an empty list.",
+    points=["made", "made-orderings"], difficulty=4, minutes=35, kind="find")
+
+
+@exercise.reference(
+    few_states="You find the connections that show everywhere and miss those that show in few states: they need certain values "
+               "of the other variables. Flip x_j in every one of the 2^n states.",
+    strong_only="You miss weak connections. A probability that moves by less than a hundredth has moved: rounding is below a "
+                "millionth.",
+    positions="You return the position of each variable. order[k] is the variable that is drawn k-th: the inverse.",
+    backwards="Your order is reversed: a variable is drawn after those that it reads.",
+    from_one="You count from 1. Variables count from 0 here, as in the tensors.",
+    counted="You sort by how many variables each factor reads. Connections may be missing, so that a late variable can read "
+            "fewer than an early one.",
+    never_empty="You return an order for a model that has none: two of its factors wait for each other.",
+    itself_ignored="You return an order for a model in which a factor reads its own variable. No order allows that.",
+)
+def find_order_reference(conditionals, n, bugs=frozenset()):
+    states = torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)))        # (2^n, n)
+    if "few_states" in bugs:
+        states = states[:1]
+    before, reads = conditionals(states), torch.zeros(n, n, dtype=torch.bool)
+    for j in range(n):
+        flipped = states.clone()
+        flipped[:, j] = 1 - flipped[:, j]
+        reads[:, j] = (conditionals(flipped) - before).abs().amax(dim=0) > (0.05 if "strong_only" in bugs else 1e-6)
+    own = reads.diagonal().any() and "itself_ignored" not in bugs
+    reads.fill_diagonal_(False)
+    order, left = [], set(range(n))
+    while left:
+        waits = {i: len([j for j in left if reads[i, j]]) for i in sorted(left)}
+        ready = min(waits, key=waits.get)
+        if waits[ready] and "never_empty" not in bugs:
+            return []
+        order.append(ready)
+        left.remove(ready)
+    if own and "never_empty" not in bugs:
+        return []
+    if "counted" in bugs:
+        order = sorted(range(n), key=lambda i: int(reads[i].sum()))
+    if "backwards" in bugs:
+        order = order[::-1]
+    if "positions" in bugs:
+        order = [order.index(i) for i in range(n)]
+    return [i + 1 for i in order] if "from_one" in bugs else order
+
+
+KINDS = ((4, "full"), (5, "sparse"), (5, "half"), (4, "itself"), (6, "late"), (6, "circle"), (7, "circle"), (7, "circle"),
+         (7, "circle"), (7, "weak"))
+
+
+def order_cases(generator):
+    return [model(generator, n, kind) for n, kind in KINDS]
+
+
+def model(generator, n: int, kind: str):
+    """The conditionals of a model and its number of variables. In a random order, each factor reads the one before it.
+
+    "full": it reads all before it. "sparse": the last one does not. "itself": one factor reads its own variable. The others
+    hide something: in "half" a factor notices the one before it in half of the states; in "late" the last two notice those
+    before them in few; in "circle" the last but one notices the last in few, so that no order fits; in "weak" no probability
+    moves by much more than a hundredth.
+    """
+    order = permutation(generator, n).tolist()
+    W, gates = torch.zeros(n, n), []
+    for late in range(1, n):
+        for early in range(late):
+            if early == late - 1 or kind == "full" or late < n - 1 and kind in ("sparse", "circle"):
+                size = 0.6 + float(torch.rand((), generator=generator))
+                W[order[late], order[early]] = size if (late + early) % 2 else -size
+    if kind == "itself":
+        W[order[1], order[1]] = 0.9
+    if kind == "half":
+        W[order[2], order[1]] = 0.0
+        gates.append((order[2], [order[1], order[0]], torch.ones(2)))
+    if kind == "late":
+        for late in (n - 2, n - 1):
+            W[order[late]] = 0.0
+            gates.append(gate(generator, order[late], order[:late]))
+    if kind == "circle":
+        gates.append(gate(generator, order[n - 2], [*order[:n - 2], order[n - 1]]))
+    return conditionals_of(0.03 * W if kind == "weak" else W, normal(generator, n, scale=0.5), gates), n
+
+
+exercise.compare("values", order_cases, points=5)
+exercise.hint(
+    "You only have a function, and no masks to look at.",
+    "Flip one variable in every state and see which probabilities move. That gives a table: factor i reads x_j, or not.")
+exercise.hint(
+    "You have the table and do not know how to sort.",
+    "A variable can be drawn as soon as everything that it reads has been drawn. Start with one that reads nothing, and "
+    "repeat.")
+exercise.hint(
+    "At some point no variable is left that can be drawn.",
+    "Then there is no order: some factors wait for each other, or one reads its own variable. Return an empty list.")

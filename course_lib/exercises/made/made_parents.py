@@ -1,0 +1,78 @@
+"""What the masks leave: the parents of each output."""
+from __future__ import annotations
+
+import torch
+
+from course_lib.exercises.draws import integer, uneven
+from course_lib.exercises.made._shared import degrees, permutation
+from course_lib.exercises.made.made_masks import made_masks_reference
+from course_lib.grading.exercise.exercise import Exercise
+
+exercise = Exercise(
+    "made_parents", chapter="06", place=2, title="Predict, then check: who reads whom",
+    contract="masks is a list of masks (out, in) of 0 and 1, from the input on; the first has D columns, the last D rows. "
+             "Return a list of D lists: for each output, the inputs from which a path of connections leads to it, sorted, "
+             "counted from 0. The masks need not be MADE's.",
+    points=["made"], difficulty=2, minutes=15, kind="measure")
+
+
+@exercise.reference(
+    children="Your lists go the other way: entry i should hold the inputs that reach output i, not the outputs that input "
+             "i reaches.",
+    last_layer="Your lists hold units of the last hidden layer. Follow the paths down to the inputs.",
+    repeated="An input that is reached by several paths stands several times in your lists. Once is enough.",
+    from_one="You count from 1. Inputs count from 0 here, as in the tensors.",
+    not_itself="An input that reaches its own output is missing. In a sound MADE that never happens, but these masks may be "
+               "broken: report what is there.",
+    natural_only="Your lists hold smaller numbers than the output's own only. Which inputs come before is a matter of the "
+                 "order, and the masks decide.",
+    single_path="You list inputs with exactly one path. One path is enough, and more do no harm.",
+    all_inputs="Every list of yours holds all inputs. The masks have removed some paths.",
+)
+def made_parents_reference(masks, bugs=frozenset()):
+    paths = masks[0].double()
+    for mask in masks[1:]:
+        paths = mask.double() @ paths                                          # (out, D): number of paths
+    if "last_layer" in bugs:
+        paths = masks[-1].double()
+    if "children" in bugs:
+        paths = paths.T
+    if "all_inputs" in bugs:
+        paths = torch.ones_like(paths)
+    if "single_path" in bugs:
+        paths = torch.where(paths == 1, paths, 0)
+    if "not_itself" in bugs:
+        paths = paths.clone().fill_diagonal_(0)
+    if "natural_only" in bugs:
+        paths = paths.tril(-1)
+    shift = 1 if "from_one" in bugs else 0
+    often = "repeated" in bugs
+    return [[j + shift for j, c in enumerate(row) for _ in range(int(c) if often else c > 0)] for row in paths.tolist()]
+
+
+def parents_cases(generator):
+    found = []
+    for depth, broken in ((1, False), (2, False), (2, True)):
+        D, *widths = uneven(generator, (4, 5), *[(6, 9)] * depth)
+        masks = made_masks_reference(permutation(generator, D) + 1, [degrees(generator, D, H) for H in widths])
+        if broken:
+            keep = torch.rand(masks[1].shape, generator=generator) < 0.5          # random instead of by degree
+            masks[1] = keep.float()
+            masks[-1][integer(generator, 0, D - 1)] = 1.0
+        found.append((masks,))
+    D = integer(generator, 4, 6)                                                  # one path to each output, and one only
+    found.append(([torch.eye(D)[permutation(generator, D)], torch.eye(D)[torch.randperm(D, generator=generator)]],))
+    return found
+
+
+exercise.compare("values", parents_cases, points=4)
+exercise.unchanged(parents_cases)
+exercise.hint(
+    "You follow paths one by one and lose track.",
+    "Matrix products count paths: entry (i, j) of last @ ... @ first is the number of ways from input j to output i.")
+exercise.hint(
+    "The shapes do not fit.",
+    "Masks are (out, in), so the last one stands on the left: masks[1] @ masks[0], then masks[2] @ that.")
+exercise.hint(
+    "Your lists hold the same number again and again.",
+    "A count above 1 means several paths. Ask whether it is above 0.")

@@ -1,0 +1,159 @@
+"""Scaled dot-product attention."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from course_lib.exercises.draws import normal, uneven
+from course_lib.exercises.self_attention._shared import KERNEL
+from course_lib.grading.exercise.checks import Fault, Gradient, Record
+from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.sandbox.inside.outcome import Outcome, same
+
+
+def mixed_mask(generator: torch.Generator, *shape: int) -> Tensor:
+    """Booleans (..., n, m); every row holds both kinds, every column a True."""
+    if len(shape) > 2:
+        return torch.stack([mixed_mask(generator, *shape[1:]) for _ in range(shape[0])])
+    while True:
+        mask = torch.rand(shape, generator=generator) < 0.6
+        if mask.any(1).all() and not mask.all(1).any() and mask.any(0).all():
+            return mask
+
+
+NO_AXIS = ("Your softmax is given no axis, or the wrong one of those in front. Without an axis torch takes the first or the "
+           "second, by the number of axes: the weights of a query must sum to one over the keys, dim=-1.")
+
+exercise = Exercise(
+    "attention", chapter="13", place=1, title="Attention",
+    contract="q (..., n, d), k (..., m, d), v (..., m, e); mask, boolean (..., n, m) or None, is True where a query "
+             "may attend; it broadcasts over the axes in front. Return softmax(q k' / sqrt(d)) v over the keys that are "
+             "allowed, (..., n, e), for scores of any size. A query that may attend nowhere gets zeros.",
+    points=["qkv", "scaled-dot-product", "pytorch-attention"], difficulty=2, minutes=15, forbid=KERNEL)
+
+
+@exercise.reference(
+    no_scale="Your scores are not divided by sqrt(d): they grow with the width, and the softmax becomes a hard choice.",
+    by_width="Your scores are divided by d. Their standard deviation is sqrt(d), so that is the scale.",
+    by_keys="Your scale is taken from the number of keys. It belongs to the width, the last size of q.",
+    over_queries="Your weights sum to one over the queries. Each query shares out its own attention: the softmax "
+                 "runs over the keys, the last axis.",
+    masked_after="Your weights are masked after the softmax: what was hidden still took part in the sum below the "
+                 "fraction. Mask the scores.",
+    to_zero="What is hidden has the score 0 in your result, and exp(0) is 1: it still gets a weight. The score has "
+            "to be minus infinity.",
+    opposite="You hide what may be attended to. In this mask True means allowed.",
+    not_masked="Your result does not depend on the mask.",
+    averaged="A query that may attend nowhere gets the mean of the values: with the same large negative score "
+             "everywhere the softmax is uniform. Zeros are asked for.",
+    nan_row="A query that may attend nowhere gets NaN, from a softmax over nothing. Zeros are asked for.",
+    nan_gradient="A query that may attend nowhere gets zeros, and its gradient is NaN: the softmax over nothing is still on "
+                 "the way back. Fill its weights with 0 before they meet the values.",
+    added_gradient="A query that may attend nowhere gets zeros, and the gradient of q or k is NaN: the softmax over a row of "
+                   "minus infinity is still on the way back. masked_fill stops the gradient of a score that it fills; "
+                   "minus infinity that is added to the score does not.",
+    no_axis=NO_AXIS,
+    no_axis_nan=NO_AXIS,
+    no_maximum="Large scores give NaN or nothing: the exponential of 89 is infinite already, and that of -104 is 0. Subtract "
+               "the largest score of each row before the exponential, as torch.softmax does.",
+    too_small="What is hidden keeps a weight where the allowed scores are very negative: a score of -50 or -100 is not small "
+              "enough. Only minus infinity is.",
+    not_softmax="Your weights are not positive: the scores themselves multiply the values. Put them through the "
+                "softmax.",
+)
+def attention_reference(q, k, v, mask=None, bugs=frozenset()):
+    d, m = q.shape[-1], k.shape[-2]
+    scale = 1 if "no_scale" in bugs else d if "by_width" in bugs else math.sqrt(m if "by_keys" in bugs else d)
+    scores = q @ k.transpose(-2, -1) / scale                                   # (..., n, m)
+    axis = -2 if "over_queries" in bugs else -1
+    if bugs & {"no_axis", "no_axis_nan"}:
+        axis = 0 if scores.ndim in (1, 3) else 1                               # torch's choice where none is given
+    if mask is None and "no_maximum" in bugs:
+        return (scores.exp() / scores.exp().sum(-1, keepdim=True)) @ v
+    if mask is None or "not_masked" in bugs:
+        return (scores if "not_softmax" in bugs else scores.softmax(axis)) @ v
+    if "opposite" in bugs:
+        mask = ~mask
+    if "not_softmax" in bugs:
+        return scores.masked_fill(~mask, 0) @ v
+    if "masked_after" in bugs:
+        return (scores.softmax(axis) * mask) @ v
+    hidden = 0 if "to_zero" in bugs else -1e9 if "averaged" in bugs else -50 if "too_small" in bugs else -math.inf
+    closed = scores.masked_fill(~mask, hidden)
+    if "added_gradient" in bugs:
+        closed = scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf).to(scores)
+    weights = closed.exp() / closed.exp().sum(-1, keepdim=True) if "no_maximum" in bugs else closed.softmax(axis)
+    if "nan_gradient" in bugs:
+        return (weights @ v).masked_fill(~mask.any(-1, keepdim=True), 0)
+    if not bugs & {"to_zero", "averaged", "nan_row", "no_axis_nan"}:
+        weights = weights.masked_fill(~mask, 0)                                # a row of NaN becomes zeros
+    return weights @ v
+
+
+def attention_cases(generator):
+    n, m, d, e = uneven(generator, (3, 6), (4, 8), (5, 9), (2, 7))
+    B, H = uneven(generator, (2, 3), (2, 3))
+    one = [normal(generator, *s, scale=1.5) for s in ((n, d), (m, d), (m, e))]
+    many = [normal(generator, B, H, *s, scale=1.5) for s in ((n, d), (m, d), (m, e))]
+    return [(*one,), (*many, mixed_mask(generator, B, H, n, m)), (*one, mixed_mask(generator, n, m)), (*many, None),
+            (*many, mixed_mask(generator, n, m)), (*many, mixed_mask(generator, B, 1, n, m))]
+
+
+def nowhere_cases(generator):
+    n, m, d, e = uneven(generator, (3, 5), (4, 7), (5, 8), (2, 6))
+    q, k, v = (normal(generator, 3, *s) for s in ((n, d), (m, d), (m, e)))
+    mask = mixed_mask(generator, 3, n, m)
+    mask[0, 1] = mask[2] = False                                               # one query, and a whole sequence
+    return [(q, k, v, mask)]
+
+
+def large_cases(generator):
+    """The queries point the way of all keys or the other way, in turn: scores near 300, and near -300."""
+    n, m, d, e = uneven(generator, (3, 6), (4, 8), (5, 9), (2, 7))
+    way = torch.nn.functional.normalize(normal(generator, d), dim=0)
+    signs = torch.tensor([1.0, -1.0]).repeat(3)[:n, None]
+    q = 300 * math.sqrt(d) * signs * way                                       # (n, d)
+    k = way + normal(generator, m, d, scale=0.003)                             # scores differ by about one
+    return [(q, k, normal(generator, m, e), mask) for mask in (mixed_mask(generator, n, m), None)]
+
+
+def gradient_cases(generator):
+    """Four axes with a mask, and a query that may attend nowhere."""
+    return [attention_cases(generator)[1], *nowhere_cases(generator)]
+
+
+@dataclass
+class GradientAndValues(Gradient):
+    """As Gradient; NaN are told, and a misconception explains it only if its values, too, are the learner's."""
+
+    def fault(self, record: Record) -> Fault | None:
+        for i, gradient in record.outcome.gradients.items():
+            if gradient.isnan().any():
+                return Fault(f"The values are right, and the gradient with respect to argument {i + 1} has NaN in "
+                             f"{int(gradient.isnan().sum())} of {gradient.numel()} entries: look for a softmax over nothing.",
+                             None, "wrong_gradient")
+        return super().fault(record)
+
+    def alike(self, record: Record, outcome: Outcome) -> bool:
+        return super().alike(record, outcome) and same(record.outcome.value, outcome.value, self.rtol, self.atol)
+
+
+exercise.compare("values", attention_cases, points=3)
+exercise.compare("a query that may attend nowhere", nowhere_cases, points=1)
+exercise.compare("large scores", large_cases, points=1, rtol=1e-3, atol=1e-3)
+exercise.checks.append(GradientAndValues("gradient", 1, gradient_cases, wrt=(0, 1, 2)))
+exercise.unchanged(attention_cases)
+exercise.hint(
+    "The product of q and k fails on a batch.",
+    "k.T reverses all axes. k.transpose(-2, -1) exchanges the last two only, whatever stands before them.")
+exercise.hint(
+    "Everything is right until there is a mask.",
+    "Set the scores to minus infinity where mask is False, before the softmax: scores.masked_fill(~mask, -torch.inf). "
+    "exp(-inf) is 0, in the numerator and in the sum.")
+exercise.hint(
+    "The result has NaN.",
+    "A row in which everything is hidden has the sum 0, and 0 / 0 is NaN. Fill the weights with 0 where mask is False, "
+    "after the softmax: masked_fill removes the NaN, a product with the mask does not.")

@@ -1,0 +1,82 @@
+"""Layer norm."""
+from __future__ import annotations
+
+import torch
+
+from course_lib.exercises.draws import integer, normal, uneven, uniform
+from course_lib.grading.exercise.exercise import Exercise
+
+exercise = Exercise(
+    "layer_norm", chapter="15", place=1, title="Layer norm",
+    contract="x (..., d) of any number of axes, gamma (d,), beta (d,), eps. Return gamma * (x - mean) / "
+             "sqrt(variance + eps) + beta, mean and population variance being those of the last axis. Same shape as x.",
+    points=["layer-norm"], difficulty=2, minutes=10, forbid=("F.layer_norm",))
+
+
+@exercise.reference(
+    sample_variance="Your variance divides by d - 1. Layer norm divides by d.",
+    eps_outside="Your eps is added to the standard deviation. It stands inside the root, beside the variance.",
+    no_root="You divide by the variance. Divide by its root.",
+    no_eps="Your eps is missing: a row whose entries are all alike gives NaN instead of beta.",
+    own_eps="Your result does not depend on eps: a number of its own, such as torch's 1e-5, stands in its place.",
+    first_axis="Your mean is taken over the first axis: the rows are mixed. Each row is normalised by itself.",
+    whole="You take one mean and one variance of the whole tensor. Each row has its own.",
+    not_centred="You do not subtract the mean. That is RMSNorm, or a variance alone.",
+    no_gamma="Your result does not depend on gamma.",
+    no_beta="Your result does not depend on beta.",
+    beta_scaled="Your gamma multiplies beta too. It multiplies the normalised row; beta is added afterwards.",
+    detached="The values are right, but no gradient passes through your mean and variance. They are functions of x.",
+)
+def layer_norm_reference(x, gamma, beta, eps=1e-5, bugs=frozenset()):
+    axes = (0,) if "first_axis" in bugs else tuple(range(x.ndim)) if "whole" in bugs else (-1,)
+    mean = x.mean(dim=axes, keepdim=True)
+    variance = x.var(dim=axes, keepdim=True, correction=int("sample_variance" in bugs))
+    if "detached" in bugs:
+        mean, variance = mean.detach(), variance.detach()
+    centred = x if "not_centred" in bugs else x - mean
+    if "eps_outside" in bugs:
+        scale = variance.sqrt() + eps
+    elif "no_root" in bugs:
+        scale = variance + eps
+    else:
+        scale = (variance + (0 if "no_eps" in bugs else 1e-5 if "own_eps" in bugs else eps)).sqrt()
+    gamma = torch.ones_like(gamma) if "no_gamma" in bugs else gamma
+    beta = torch.zeros_like(beta) if "no_beta" in bugs else beta
+    return gamma * (centred / scale + beta) if "beta_scaled" in bugs else gamma * centred / scale + beta
+
+
+def layer_norm_cases(generator):
+    found = []
+    for axes in (1, 2, 0):
+        sizes = uneven(generator, (2, 5), (3, 7), (4, 9))[2 - axes:]
+        d = sizes[-1]
+        x = normal(generator, *sizes, scale=2.0) + uniform(generator, 1, low=-3.0, high=3.0)
+        found.append((x, 1 + normal(generator, d), normal(generator, d), float(uniform(generator, 1, low=0.05, high=0.4))))
+    return found
+
+
+def flat_row_cases(generator):
+    """A row whose entries are all alike, and the default eps."""
+    d = integer(generator, 4, 7)
+    x = torch.cat([torch.full((1, d), 2.5), normal(generator, 2, d) + torch.arange(d)[torch.randperm(d, generator=generator)]])
+    return [(x, 1 + normal(generator, d), normal(generator, d))]
+
+
+def value_cases(generator):
+    """With such a row too, so that an eps that is left out can be told from one that is another."""
+    return [*layer_norm_cases(generator), (*flat_row_cases(generator)[0], float(uniform(generator, 1, low=0.05, high=0.4)))]
+
+
+exercise.compare("values", value_cases, points=4)
+exercise.compare("a row that is all alike", flat_row_cases, points=1)
+exercise.gradient("gradient", layer_norm_cases, wrt=(0, 1, 2), points=1)
+exercise.unchanged(layer_norm_cases)
+exercise.hint(
+    "The shapes do not fit, or fit by accident.",
+    "Take the mean with dim=-1 and keepdim=True: (..., 1) broadcasts against (..., d), whatever the other axes are.")
+exercise.hint(
+    "Your values are a little too small.",
+    "torch.var divides by d - 1 unless you pass correction=0. Or square the centred row and take its mean.")
+exercise.hint(
+    "Only the row of equal entries fails.",
+    "Its variance is 0, so eps alone keeps the root away from 0: (variance + eps).sqrt().")

@@ -1,0 +1,53 @@
+"""The learning rates of the paper."""
+from __future__ import annotations
+
+from course_lib.exercises.draws import integer
+from course_lib.grading.exercise.exercise import Exercise
+
+exercise = Exercise(
+    "noam_lr", chapter="15", place=4, title="Warm up, then fall",
+    contract="step, counted from 1, d_model, and warmup, the number of warm-up steps. Return the learning rate "
+             "d_model^-0.5 min(step^-0.5, step warmup^-1.5), a number.",
+    points=["noam"], difficulty=1, minutes=5)
+
+
+@exercise.reference(
+    maximum="You take the larger of the two. Then the rate starts high, falls, and grows for ever; min makes a peak.",
+    no_warmup="Your rate only falls. While step is below warmup it rises in a straight line.",
+    never_falls="Your rate rises for ever. After the warm-up it falls as 1 / sqrt(step).",
+    no_width="Your rate does not depend on d_model.",
+    width_multiplied="Your rate grows with d_model. A wider model takes smaller steps: the power is -0.5.",
+    wrong_power="Your two branches do not meet at step = warmup. The power of warmup is -1.5.",
+    from_zero="You count the steps from 0. The first is 1, and its rate is not 0.",
+    one_ahead="Your rate is that of the next step: step counts from 1 already, so nothing is added to it.",
+    flat_after="Your rate stays at its peak after the warm-up. It falls as 1 / sqrt(step).",
+    relative="Your rate is 1 at its peak. That factor is `inverse_sqrt` of the library; the paper's peak is "
+             "(d_model warmup)^-0.5.",
+)
+def noam_lr_reference(step, d_model, warmup, bugs=frozenset()):
+    s, w = step - ("from_zero" in bugs) + ("one_ahead" in bugs), warmup
+    rise, fall = s * w ** (-1.0 if "wrong_power" in bugs else -1.5), max(s, 1e-9) ** -0.5
+    if "flat_after" in bugs:
+        fall = w ** -0.5
+    shape = max(rise, fall) if "maximum" in bugs else fall if "no_warmup" in bugs else \
+        rise if "never_falls" in bugs else min(rise, fall)
+    if "relative" in bugs:
+        return shape * w ** 0.5
+    return shape if "no_width" in bugs else shape * d_model ** (0.5 if "width_multiplied" in bugs else -0.5)
+
+
+def noam_cases(generator):
+    found = [(4000, 512, 4000)]
+    for low, high in ((2, 60), (61, 140), (900, 9000), (1, 1)):
+        found.append((integer(generator, low, high), integer(generator, 24, 700), integer(generator, 62, 800)))
+    return found
+
+
+exercise.compare("values", noam_cases, points=4, atol=1e-9)        # rates are small numbers
+exercise.hint(
+    "The shape of the curve.",
+    "Below warmup the second term is the smaller one, a straight line; above it the first is. They are equal at "
+    "step = warmup. Draw both for warmup = 100.")
+exercise.hint(
+    "Your values are off by one and the same factor.",
+    "At the peak the rate is 1 / sqrt(d_model * warmup). For 512 and 4000 that is 0.000699.")

@@ -1,0 +1,191 @@
+"""A decoder block of one's own, equal to the library's."""
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from course_lib.exercises.building import judged
+from course_lib.exercises.draws import normal, uneven, uniform
+from course_lib.grading.exercise.checks import Fault
+from course_lib.grading.exercise.exercise import Exercise
+from course_lib.transformer.attention import MultiHeadAttention
+from course_lib.transformer.blocks import DecoderBlock
+
+exercise = Exercise(
+    "OwnDecoderBlock", chapter="15", place=9, title="A decoder block of your own",
+    contract="A class OwnDecoderBlock(nn.Module), made with d_model, heads, d_ff and norm, \"post\" or \"pre\". Its parameters are "
+             "those of attention and cross_attention, two Heads(d_model, heads) as the notebook gives them; of the linear layers "
+             "widen, from d_model to d_ff, and narrow, back; and of three layer norms nn.LayerNorm(d_model): norm1, norm2, norm3. "
+             "forward(x, memory, memory_mask=None): causal self-attention of x (B, T, D), then attention to memory (B, S, D), then "
+             "narrow(relu(widen(...))), each with its own norm: LN(x + f(x)) for \"post\", x + f(LN(x)) for \"pre\", where "
+             "memory is taken as it comes. memory_mask (B, S), boolean, is True for the tokens of memory that may be attended to, "
+             "at least one a row. Returns (B, T, D). The library's DecoderBlock judges it.",
+    points=["encoder-decoder", "residual", "layer-norm", "transformer-block"], difficulty=3, minutes=40, kind="build",
+    deadline=20.0, forbid=("torch.nn.TransformerDecoderLayer", "torch.nn.TransformerEncoderLayer"))
+
+
+@exercise.class_reference(
+    other_place="Your norms stand in the other place: \"post\" is LN(x + f(x)), \"pre\" is x + f(LN(x)).",
+    inner="Your norm stands around the layer alone, x + LN(f(x)). \"post\" is LN(x + f(x)), \"pre\" is x + f(LN(x)).",
+    one_norm="You use norm1 three times. Each of the three layers has a norm of its own.",
+    no_residual="Your layers replace x. Each adds to it: that is the residual connection.",
+    back_to_x="Your second and third layer add to the block's input x again. Each adds to what came out of the layer before it.",
+    not_causal="Position t of your result depends on positions after t of x. The self-attention is causal.",
+    causal_everywhere="Your causal mask hides a part of memory too. All of the memory was there before the first word: every "
+                      "position sees all of it.",
+    cross_first="You attend to memory first and to x second. It is the other way round.",
+    no_cross="Your result does not depend on memory: the second of the three layers attends to it.",
+    memory_normalised="You normalise memory as well. It is taken as it comes, keys and values from memory itself.",
+    mask_ignored="Your result does not depend on memory_mask.",
+    mask_opposite="You hide the real tokens of memory and attend to the others. True in memory_mask may be attended to.",
+    no_relu="There is no ReLU between widen and narrow in your block: the two are one linear map then.",
+    relu_last="Your ReLU comes after narrow. It stands between the two: narrow(relu(widen(x))).",
+    gelu="Your activation is not the ReLU.",
+)
+def own_decoder_block(bugs):
+    class OwnDecoderBlock(nn.Module):
+        def __init__(self, d_model, heads, d_ff, norm):
+            super().__init__()
+            self.attention, self.cross_attention = (MultiHeadAttention(d_model, heads) for _ in range(2))
+            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+            self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(d_model) for _ in range(3))
+            self.placement = norm
+
+        def forward(self, x, memory, memory_mask=None):
+            T, S = x.shape[1], memory.shape[1]
+            if "mask_opposite" in bugs and memory_mask is not None:
+                memory_mask = ~memory_mask
+            mask = None if memory_mask is None or "mask_ignored" in bugs else memory_mask[:, None]       # (B, 1, S)
+            if "causal_everywhere" in bugs:
+                early = torch.ones(T, S, dtype=torch.bool).tril()
+                mask = early.expand(len(x), T, S) if mask is None else mask & early
+
+            def attend(y):
+                return self.attention(y, causal="not_causal" not in bugs)
+
+            def look(y):
+                norm = self.norm2 if "memory_normalised" in bugs else nn.Identity()
+                return self.cross_attention(y, norm(memory), mask=mask)
+
+            def feed(y):
+                hidden = self.widen(y)
+                if not bugs & {"no_relu", "relu_last"}:
+                    hidden = F.gelu(hidden) if "gelu" in bugs else hidden.relu()
+                return self.narrow(hidden).relu() if "relu_last" in bugs else self.narrow(hidden)
+
+            layers, y = [attend, look, feed], x
+            if "cross_first" in bugs:
+                layers = [look, attend, feed]
+            if "no_cross" in bugs:
+                layers = [attend, feed]
+            norms = [self.norm1, self.norm3] if "no_cross" in bugs else [self.norm1, self.norm2, self.norm3]
+            for layer, norm in zip(layers, norms, strict=True):
+                y = self.around(x if "back_to_x" in bugs else y, y, layer, self.norm1 if "one_norm" in bugs else norm)
+            return y
+
+        def around(self, before: Tensor, y: Tensor, layer, norm: nn.LayerNorm) -> Tensor:
+            """The layer at work on y, added to what was before."""
+            before = 0 if "no_residual" in bugs else before
+            post = (self.placement == "post") != ("other_place" in bugs)
+            if "inner" in bugs:
+                return before + norm(layer(y))
+            return norm(before + layer(y)) if post else before + layer(norm(y))
+
+    return OwnDecoderBlock
+
+
+def parameters(generator, D: int, F: int) -> dict[str, Tensor]:
+    found = {}
+    for name, rows, columns in (("attention.qkv", 3 * D, D), ("attention.out", D, D), ("cross_attention.qkv", 3 * D, D),
+                                ("cross_attention.out", D, D), ("widen", F, D), ("narrow", D, F)):
+        found |= {f"{name}.weight": normal(generator, rows, columns, scale=1.2 / math.sqrt(columns)),
+                  f"{name}.bias": normal(generator, rows, scale=0.4)}
+    for name in ("norm1", "norm2", "norm3"):
+        found |= {f"{name}.weight": uniform(generator, D, low=0.5, high=1.5), f"{name}.bias": normal(generator, D, scale=0.4)}
+    return found
+
+
+def drawn(generator, norm: str, masked: bool = False) -> tuple:
+    """A case of this arrangement."""
+    B, T, S, half = uneven(generator, (2, 3), (3, 5), (4, 7), (2, 4))
+    H, D, d_ff = 2, 2 * half, 2 * half + 3
+    rest = ()
+    if masked:                                                                 # short rows, and gaps
+        rest = (torch.arange(S) < torch.randint(1, S, (B, 1), generator=generator),)
+        rest[0][0] = torch.arange(S) % 2 == 1
+    return ("forward", {"d_model": D, "heads": H, "d_ff": d_ff, "norm": norm}, parameters(generator, D, d_ff),
+            normal(generator, B, T, D, scale=1.5), normal(generator, B, S, D, scale=1.5), *rest)
+
+
+def post(generator):
+    return [drawn(generator, "post") for _ in range(2)]
+
+
+def pre(generator):
+    return [drawn(generator, "pre") for _ in range(2)]
+
+
+def masked(generator):
+    return [drawn(generator, norm, masked=True) for norm in ("post", "pre")]
+
+
+def steady(generator):
+    """`masked`, drawn again where rounding moves the gradient: now and then a norm divides by next to nothing."""
+    cases = masked(generator)
+    return cases if all(rounding(case) < 2e-6 for case in cases) else steady(generator)
+
+
+def rounding(case: tuple) -> float:
+    """By how much the gradients by the parameters differ in single precision from those in double, over the largest of them."""
+    _, config, weights, *x = case
+    found = []
+    for dtype in (torch.float32, torch.float64):
+        block = own_decoder_block(frozenset())(**config).to(dtype)
+        block.load_state_dict(weights)
+        y = block(*(part.to(dtype) if part.is_floating_point() else part for part in x))
+        weighting = torch.linspace(-1, 1, y.numel(), dtype=dtype).view(y.shape).sin()
+        found.append([p.double() for p in torch.autograd.grad((weighting * y).sum(), list(block.parameters()))])
+    return max(float((one - other).abs().max()) for one, other in zip(*found)) / max(float(one.abs().max()) for one in found[1])
+
+
+exercise.compare("norm after, as in the paper", post, points=4)
+exercise.compare("norm before, as in GPT-2", pre, points=3)
+exercise.compare("memory with a mask", masked, points=2)
+exercise.slopes("gradient", steady, points=1)
+
+
+@judged(exercise, "the library's DecoderBlock", 2, among=())
+def librarys(run, generator):
+    for asked, config, weights, x, memory, mask in masked(generator):
+        block = DecoderBlock(**config)
+        block.load_state_dict({librarys_name(name): weight for name, weight in weights.items()})
+        right, mine = block(x, memory, memory_mask=mask[:, None]), run(asked, config, weights, x, memory, mask)
+        gap = float((mine - right).detach().abs().max()) if isinstance(mine, Tensor) and mine.shape == right.shape else math.nan
+        if not gap < 1e-4:
+            return Fault(f"On the same weights your result differs from that of the library's DecoderBlock by up to {gap:.2g}.")
+    return None
+
+
+def librarys_name(name: str) -> str:
+    """What the library's block calls this parameter."""
+    part, kind = name.rsplit(".", 1)
+    if part.startswith("norm"):
+        return f"residual{part[-1]}.norm.{'gamma' if kind == 'weight' else 'beta'}"
+    return f"feed_forward.{name}" if part in ("widen", "narrow") else name
+
+
+exercise.hint(
+    "You do not know where to begin.",
+    "In __init__: the two Heads, the two linear layers, the three norms, and norm itself. In forward, write the three lines for "
+    "\"post\" first: x = self.norm1(x + self.attention(x, mask=causal)), then the other two in the same way.")
+exercise.hint(
+    "Post is right, pre is not.",
+    "x + f(LN(x)): the norm is applied to what goes into the layer, and the sum stays unnormalised. The memory comes in as it is: "
+    "self.cross_attention(self.norm2(x), memory, ...).")
+exercise.hint(
+    "The masks.",
+    "torch.ones(T, T, dtype=torch.bool).tril() is the causal one, for the self-attention alone. memory_mask is (B, S), and Heads "
+    "takes (T, S) or (B, T, S): memory_mask[:, None], with an axis of length 1 for the queries.")

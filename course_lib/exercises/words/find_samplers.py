@@ -1,0 +1,117 @@
+"""Samplers of negatives with faults, to be found from outside."""
+from __future__ import annotations
+
+import torch
+
+from course_lib.exercises.draws import integer
+from course_lib.exercises.findings import Findings
+from course_lib.grading.exercise.exercise import Exercise
+
+exercise = Exercise(
+    "find_samplers", chapter="10", place=5, title="Find the faulty samplers",
+    contract="samplers is a list of functions. Each claims to draw negatives: sampler(target, k) with target (B,) returns (B, k) "
+             "words, drawn with probability proportional to counts ** 0.75 among all words but the target of their row. counts "
+             "(V,) has a word that never occurs. Some draw the target too, or use another power, or draw the word that never "
+             "occurs. Return their numbers, counted from 0, as a sorted list. A wrong probability is off by 0.03 at least for some "
+             "word when the target is the most frequent one. You have 100,000 draws a sampler.",
+    points=["word2vec"], difficulty=3, minutes=30, kind="find")
+
+
+@exercise.reference(
+    target_alone="You only look whether the target is drawn. The power may be wrong too.",
+    power_alone="You only look at the frequencies of the other words. The target must never be drawn.",
+    never_unseen="You do not look at the word that never occurs: its probability is 0, and one draw of it proves the fault.",
+    flat_unseen="You only look for the power 1. All words alike is as wrong.",
+    plain_unseen="You only look for words that are all alike. The plain counts are as wrong.",
+    sound_ones="Your list holds the sound samplers. The faulty ones are asked for.",
+    from_one="You count from 1. The list counts from 0.",
+    unsorted="Your list is not sorted.",
+    everybody="You name them all, although some are sound.",
+    nobody="Your list is empty, although some are faulty.",
+)
+def find_samplers_reference(samplers, counts, bugs=frozenset()):
+    most = int(counts.argmax())
+    target, found = torch.full((4000,), most), []
+
+    def expected(power):
+        weights = torch.where(counts > 0, counts.double()**power, 0.0)
+        weights[most] = 0
+        return weights / weights.sum()
+
+    for number, sampler in enumerate(samplers):
+        seen = torch.bincount(sampler(target, 5).flatten(), minlength=len(counts)).double()
+        own, empty = bool(seen[most]), bool(seen[counts == 0].sum())
+        seen[most] = 0
+        shares = seen / seen.sum()
+        off = [bool((shares - expected(power)).abs().max() < 0.012) for power in (1.0, 0.0)]
+        plain, flat = off[0], off[1]
+        signs = {"own": own, "empty": empty, "plain": plain, "flat": flat}
+        blind = {"target_alone": ("empty", "plain", "flat"), "power_alone": ("own",), "never_unseen": ("empty",),
+                 "flat_unseen": ("flat",), "plain_unseen": ("plain",)}
+        unseen = {sign for bug in bugs & blind.keys() for sign in blind[bug]}
+        faulty = any(there for sign, there in signs.items() if sign not in unseen)
+        if "nobody" not in bugs and (faulty != ("sound_ones" in bugs) or "everybody" in bugs):
+            found.append(number + ("from_one" in bugs))
+    return sorted(found, reverse="unsorted" in bugs)
+
+
+KINDS = ("sound", "by rejection", "one by one", "target too", "plain counts", "all alike", "word of count 0")
+
+
+class Sampler:
+    """A sampler of a kind, with random numbers of its own."""
+
+    def __init__(self, counts, kind: str, seed: int):
+        self.kind, self.generator = kind, torch.Generator().manual_seed(seed)
+        power = {"plain counts": 1.0, "all alike": 0.0}.get(kind, 0.75)
+        self.weights = torch.where(counts > 0, counts.double()**power, 0.0)
+        if kind == "word of count 0":
+            self.weights = torch.where(counts > 0, self.weights, 0.02 * self.weights.sum())
+
+    def __call__(self, target, k):
+        B, weights = len(target), self.weights
+        if self.kind in ("by rejection", "target too"):
+            drawn = self.draw(weights, B * k).view(B, k)
+            while self.kind == "by rejection" and (same := drawn == target[:, None]).any():
+                drawn[same] = self.draw(weights, int(same.sum()))
+            return drawn
+        if self.kind == "one by one":
+            others = weights.repeat(B, 1).scatter(1, target[:, None], 0.0)
+            return torch.multinomial(others, k, replacement=True, generator=self.generator)
+        drawn = torch.empty(B, k, dtype=torch.long)
+        for word in target.unique().tolist():
+            rows = target == word
+            others = weights.clone()
+            others[word] = 0
+            drawn[rows] = self.draw(others, int(rows.sum()) * k).view(-1, k)
+        return drawn
+
+    def draw(self, weights, num):
+        return torch.multinomial(weights, num, replacement=True, generator=self.generator)
+
+
+def sampler_cases(generator):
+    cases = []
+    for _ in range(2):
+        counts = torch.tensor([900, 500, 180, 60, 25, 9, 0]) + torch.randint(0, 5, (7,), generator=generator)
+        counts[-1] = 0
+        counts = counts[torch.randperm(7, generator=generator)]
+        order = torch.randperm(len(KINDS), generator=generator).tolist()
+        cases.append(([Sampler(counts, KINDS[i], integer(generator, 0, 2**31)) for i in order], counts))
+    return cases
+
+
+exercise.checks.append(Findings(
+    "values", 5, sampler_cases, holder="One of the lists of samplers", noun="faulty one",
+    tip="Three things are promised: never the target, never a word of count 0, and the power 0.75."))
+exercise.hint(
+    "You do not know what to give a sampler.",
+    "Give it the most frequent word as the target of a few thousand rows: torch.full((4000,), int(counts.argmax())). What should "
+    "never come back?")
+exercise.hint(
+    "You do not see the wrong power.",
+    "torch.bincount(drawn.flatten(), minlength=len(counts)) counts the draws. Compare the shares with counts ** 0.75 without "
+    "the target, and ask whether they differ by more than 0.015.")
+exercise.hint(
+    "Your list is too long.",
+    "Draws vary: with 20,000 of them a share is right within 0.015. Do not ask for equality.")

@@ -1,0 +1,350 @@
+"""Answers to the exercises of chapter 03."""
+from __future__ import annotations
+
+import itertools
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.autoregressive import AutoregressiveModel
+from tests.exercises.answers.register import right, wrong
+
+
+@right("fvsbn_conditionals: loop, einsum, float64 inside")
+def _(x, W, c):
+    columns = [torch.sigmoid(c[i] + x[:, :i] @ W[i, :i]) for i in range(len(c))]
+    return torch.stack(columns, dim=1)
+
+
+@wrong("fvsbn_conditionals: tanh")
+def _(x, W, c):
+    return torch.tanh(x @ W.tril(-1).T + c)
+
+
+@wrong("fvsbn_conditionals: two diagonals cut")
+def _(x, W, c):
+    return torch.sigmoid(x @ W.tril(-2).T + c)
+
+
+@wrong("fvsbn_conditionals: rounded")
+def _(x, W, c):
+    return torch.sigmoid(x @ W.tril(-1).T + c).round()
+
+
+@wrong("fvsbn_conditionals: the lower triangle, not transposed", called="columns")
+def _(x, W, c):
+    return torch.sigmoid(x @ torch.tril(W, -1) + c)
+
+
+@right("fvsbn_conditionals: torch.distributions, logits by einsum")
+def _(x, W, c):
+    mask = torch.arange(len(c))[:, None] > torch.arange(len(c))
+    return torch.distributions.Bernoulli(logits=torch.einsum("bj,ij->bi", x, W * mask) + c).probs
+
+
+@wrong("fvsbn_conditionals: gradient to the bias alone")
+def _(x, W, c):
+    return torch.sigmoid(x @ W.detach().tril(-1).T + c)
+
+
+@right("fvsbn_sample: a full pass for each variable")
+def _(u, W, c):
+    x = torch.zeros_like(u)
+    for i in range(len(c)):
+        x[:, i] = (u < torch.sigmoid(x @ W.tril(-1).T + c))[:, i].float()
+    return x
+
+
+@wrong("fvsbn_sample: randomness of its own", called="own_randomness")
+def _(u, W, c):
+    x = torch.zeros_like(u)
+    for i in range(len(c)):
+        x[:, i] = torch.bernoulli(torch.sigmoid(x @ W.tril(-1).T + c))[:, i]
+    return x
+
+
+@wrong("fvsbn_sample: W transposed", called="transposed")
+def _(u, W, c):
+    x = torch.zeros_like(u)
+    for i in range(len(c)):
+        x[:, i] = (u[:, i] < torch.sigmoid(x @ W[:, i] + c[i])).float()
+    return x
+
+
+@right("fvsbn_sample: running sums of the logits, the library's way")
+def _(u, W, c):
+    x, z = torch.zeros_like(u), c.repeat(len(u), 1)
+    for i in range(len(c)):
+        x[:, i] = (u[:, i] < z[:, i].sigmoid()).float()
+        z = z + x[:, i, None] * W.tril(-1)[:, i]
+    return x
+
+
+@wrong("fvsbn_sample: booleans")
+def _(u, W, c):
+    x = torch.zeros_like(u)
+    for i in range(len(c)):
+        x[:, i] = (u[:, i] < torch.sigmoid(x @ W.tril(-1).T + c)[:, i]).float()
+    return x.bool()
+
+
+@right("find_leaks: state by state")
+def _(conditionals, n):
+    leaks = set()
+    for state in itertools.product((0.0, 1.0), repeat=n):
+        x = torch.tensor([state])
+        for j in range(n):
+            y = x.clone()
+            y[0, j] = 1 - y[0, j]
+            moved = (conditionals(x) != conditionals(y))[0]
+            leaks |= {(i, j) for i in range(j + 1) if moved[i] and abs(conditionals(x) - conditionals(y))[0, i] > 1e-7}
+    return sorted(leaks)
+
+
+def moves(conditionals, states):
+    """The largest change of each factor (row) when a variable (column) is flipped in `states`."""
+    columns = []
+    for j in range(states.shape[1]):
+        flipped = states.clone()
+        flipped[:, j] = 1 - flipped[:, j]
+        columns.append((conditionals(flipped) - conditionals(states)).abs().amax(0))
+    return torch.stack(columns, 1)
+
+
+def beyond(table, threshold=1e-6):
+    return [(i, j) for i in range(len(table)) for j in range(i, len(table)) if table[i, j] > threshold]
+
+
+def every(n):
+    return torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * n)
+
+
+@right("find_leaks: whether the values of a column depend on a bit, by reshaping")
+def _(conditionals, n):
+    p = conditionals(every(n)).reshape(*[2] * n, n)
+    span = [(p.amax(j) - p.amin(j)).flatten(0, -2).amax(0) for j in range(n)]
+    return [(i, j) for i in range(n) for j in range(i, n) if span[j][i] > 1e-4]
+
+
+@right("find_leaks: moves above the thousandth that is stated")
+def _(conditionals, n):
+    return beyond(moves(conditionals, every(n)), 1e-3)
+
+
+@wrong("find_leaks: flips at all zeros and all ones", called="few_states")
+def _(conditionals, n):
+    return beyond(moves(conditionals, torch.stack([torch.zeros(n), torch.ones(n)])))
+
+
+@wrong("find_leaks: eight states drawn at random", called=("few_states", None))
+def _(conditionals, n):
+    return beyond(moves(conditionals, torch.randint(0, 2, (8, n)).float()))
+
+
+@wrong("find_leaks: four states drawn at random", called=("few_states", None))
+def _(conditionals, n):
+    return beyond(moves(conditionals, torch.randint(0, 2, (4, n)).float()))
+
+
+def jacobian(conditionals, point):
+    return torch.autograd.functional.jacobian(lambda x: conditionals(x[None])[0], point).abs()
+
+
+@wrong("find_leaks: gradients where all variables are one half", called="few_states")
+def _(conditionals, n):
+    return beyond(jacobian(conditionals, torch.full((n,), 0.5)))
+
+
+@wrong("find_leaks: gradients at a random point", called="few_states")
+def _(conditionals, n):
+    return beyond(jacobian(conditionals, torch.rand(n)))
+
+
+@wrong("find_leaks: moves above a twentieth", called=("strong_only", None))
+def _(conditionals, n):
+    return beyond(moves(conditionals, every(n)), 0.05)
+
+
+@wrong("find_leaks: moves above a tenth", called=("strong_only", None))
+def _(conditionals, n):
+    return beyond(moves(conditionals, every(n)), 0.1)
+
+
+@wrong("find_leaks: variable by variable, not sorted", called="by_variable")
+def _(conditionals, n):
+    return [(i, j) for j in range(n) for i in range(j + 1) if moves(conditionals, every(n))[i, j] > 1e-6]
+
+
+@wrong("find_leaks: sees nothing")
+def _(conditionals, n):
+    return []
+
+
+@wrong("find_leaks: reports everything")
+def _(conditionals, n):
+    return [(i, j) for i in range(n) for j in range(i, n)]
+
+
+@right("train_fvsbn: Newton's method, one variable after another")
+def _(train):
+    D = train.shape[1]
+    W, c = torch.zeros(D, D), torch.zeros(D)
+    for i in range(D):
+        X, y, w = torch.cat([train[:, :i], torch.ones(len(train), 1)], 1), train[:, i], torch.zeros(i + 1)
+        for _ in range(12):
+            p = torch.sigmoid(X @ w)
+            H = X.T @ (X * (p * (1 - p))[:, None]) + 1e-2 * torch.eye(i + 1)
+            w = w + torch.linalg.solve(H, X.T @ (y - p) - 1e-2 * w)
+        W[i, :i], c[i] = w[:-1], w[-1]
+    return W, c
+
+
+def descend(train, mask, lr, zero=True, steps=300, batch=None, optimizer=torch.optim.SGD):
+    """Minus the log-likelihood of an FVSBN, from zero, step by step."""
+    D = train.shape[1]
+    W, c = torch.zeros(D, D, requires_grad=True), torch.zeros(D, requires_grad=True)
+    steps_of = optimizer([W, c], lr=lr)
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(steps):
+        rows = train if batch is None else train[torch.randint(len(train), (batch,), generator=generator)]
+        loss = F.binary_cross_entropy_with_logits(F.linear(rows, W * mask, c), rows, reduction="none").sum(1).mean()
+        if zero:
+            steps_of.zero_grad()
+        loss.backward()
+        steps_of.step()
+    return W.detach(), c.detach()
+
+
+@right("train_fvsbn: plain gradient descent")
+def _(train):
+    return descend(train, torch.ones(train.shape[1], train.shape[1]).tril(-1), lr=1.0)
+
+
+@right("train_fvsbn: batches of 100")
+def _(train):
+    return descend(train, torch.ones(train.shape[1], train.shape[1]).tril(-1), 0.03, steps=500, batch=100,
+                   optimizer=torch.optim.Adam)
+
+
+@wrong("train_fvsbn: gradients never set to zero")
+def _(train):
+    return descend(train, torch.ones(train.shape[1], train.shape[1]).tril(-1), 0.1, zero=False, optimizer=torch.optim.Adam)
+
+
+@wrong("train_fvsbn: the mask upside down", called="mirrored")
+def _(train):
+    return descend(train, torch.ones(train.shape[1], train.shape[1]).triu(1), 0.5)
+
+
+@wrong("train_fvsbn: stopped after five small steps")
+def _(train):
+    D = train.shape[1]
+    W, c = torch.zeros(D, D, requires_grad=True), torch.zeros(D, requires_grad=True)
+    optimizer = torch.optim.SGD([W, c], lr=0.1)
+    for _ in range(5):
+        loss = F.binary_cross_entropy_with_logits(F.linear(train, W.tril(-1), c), train)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return W.detach(), c.detach()
+
+
+@wrong("train_fvsbn: noise")
+def _(train):
+    D = train.shape[1]
+    return torch.randn(D, D, generator=torch.Generator().manual_seed(3)), torch.zeros(D)
+
+
+@wrong("train_fvsbn: not a number")
+def _(train):
+    D = train.shape[1]
+    return torch.full((D, D), float("nan")), torch.zeros(D)
+
+
+class Base(AutoregressiveModel):
+    """What the answers share that is right."""
+
+    def __init__(self, n):
+        super().__init__(n)
+        self.weight = nn.Parameter(torch.zeros(n, n))
+        self.bias = nn.Parameter(torch.zeros(n))
+
+    def conditionals(self, x, context=None):
+        return self.conditional(x @ self.weight.tril(-1).T + self.bias)
+
+    def gradient(self, x):
+        error = (x - self.conditionals(x).probs.detach()) / len(x)
+        return {"weight": (error.T @ x).tril(-1), "bias": error.sum(0)}
+
+    def fit(self, x):
+        optimizer = torch.optim.Adam(self.parameters(), lr=0.05)
+        for _ in range(300):
+            loss = -self.log_prob(x).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+@right("OwnFVSBN: autograd and Adam in fit, a running sum for sampling")
+class RunningSum(Base):
+    def start(self, batch, context=None):
+        return 0, self.bias.expand(batch, -1)
+
+    def predict(self, state):
+        k, logits = state
+        return self.conditional(logits[:, k])
+
+    def update(self, state, x_i):
+        k, logits = state
+        return k + 1, logits + x_i[:, None] * self.weight.tril(-1)[:, k]
+
+    def select(self, state, rows):
+        return state[0], state[1][rows]
+
+
+@right("OwnFVSBN: factor by factor, probabilities, gradient by a loop")
+class FactorByFactor(Base):
+    def conditionals(self, x, context=None):
+        columns = [x[:, :i] @ self.weight[i, :i] + self.bias[i] for i in range(self.n)]
+        return torch.distributions.Bernoulli(probs=torch.stack(columns, 1).sigmoid())
+
+    def gradient(self, x):
+        p, weight = self.conditionals(x).probs.detach(), torch.zeros(self.n, self.n)
+        for i in range(self.n):
+            for j in range(i):
+                weight[i, j] = ((x[:, i] - p[:, i]) * x[:, j]).mean()
+        return {"weight": weight, "bias": (x - p).mean(0)}
+
+
+@wrong("OwnFVSBN: an update that forgets all but the last value")
+class Forgets(RunningSum):
+    def update(self, state, x_i):
+        return state[0] + 1, self.bias + x_i[:, None] * self.weight.tril(-1)[:, state[0]]
+
+
+@wrong("OwnFVSBN: samples that are rounded")
+class Rounded(Base):
+    def draw_all(self, u, given=None, known=None, context=None):
+        return super().draw_all(torch.full_like(u, 0.5), given, known, context)
+
+
+@wrong("OwnFVSBN: the gradient of the bias is a mean over the variables too")
+class Averaged(Base):
+    def gradient(self, x):
+        found = super().gradient(x)
+        return found | {"bias": found["bias"] / self.n}
+
+
+@wrong("OwnFVSBN: a single step")
+class OneStep(Base):
+    def fit(self, x):
+        with torch.no_grad():
+            for name, slope in self.gradient(x).items():
+                getattr(self, name).add_(slope, alpha=0.1)
+
+
+@wrong("OwnFVSBN: weights that no gradient reaches", called=(None,))
+class Detached(Base):
+    def conditionals(self, x, context=None):
+        return self.conditional(x @ self.weight.detach().tril(-1).T + self.bias)

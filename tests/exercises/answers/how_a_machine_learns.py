@@ -1,0 +1,251 @@
+"""Answers to the exercises of chapter 02."""
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+from tests.exercises.answers.register import right, wrong
+
+
+@right("activation_derivatives: by autograd")
+def _(z):
+    at = z.clone().requires_grad_()
+    return torch.stack([torch.autograd.grad(f(at).sum(), at)[0] for f in (torch.sigmoid, torch.tanh, torch.relu)])
+
+
+@right("activation_derivatives: tanh from the sigmoid, ReLU by where")
+def _(z):
+    def slope(v):
+        return torch.sigmoid(v) * (1 - torch.sigmoid(v))
+
+    return torch.stack([slope(z), 4 * slope(2 * z), torch.where(z > 0, torch.ones_like(z), torch.zeros_like(z))])
+
+
+@wrong("activation_derivatives: finite differences, coarse")
+def _(z, h=0.1):
+    return torch.stack([(f(z + h) - f(z - h)) / (2 * h) for f in (torch.sigmoid, torch.tanh, torch.relu)])
+
+
+@wrong("activation_derivatives: one over the cosh, not squared")
+def _(z):
+    return torch.stack([torch.sigmoid(z) * torch.sigmoid(-z), 1 / torch.cosh(z), (z > 0).float()])
+
+
+@right("regression_step: by the formula")
+def _(x, y, beta, rate):
+    off = x @ beta - y[:, None]
+    return (off ** 2).mean(), beta - rate * 2 / len(x) * x.T @ off
+
+
+@right("regression_step: by torch.optim")
+def _(x, y, beta, rate):
+    parameter = torch.nn.Parameter(beta.clone())
+    optimizer = torch.optim.SGD([parameter], lr=rate)
+    loss = torch.nn.MSELoss()((x @ parameter).squeeze(1), y)
+    loss.backward()
+    optimizer.step()
+    return loss.detach(), parameter.detach()
+
+
+@wrong("regression_step: the slide's lines, made to run")
+def _(x, y, beta, rate):
+    beta = beta.clone().requires_grad_()
+    loss = ((F.relu(x @ beta) - y) ** 2).mean()
+    loss.backward()
+    return loss.detach(), (beta - rate * beta.grad).detach()
+
+
+@wrong("regression_step: the loss after the step", called="loss_after")
+def _(x, y, beta, rate):
+    off = x @ beta - y[:, None]
+    new = beta - rate * 2 / len(x) * x.T @ off
+    return ((x @ new - y[:, None]) ** 2).mean(), new
+
+
+@right("train_line: by the formula")
+def _(x, y, rate, epochs, batch):
+    b, w = 0.0, 0.0
+    for _ in range(epochs):
+        for k in range(0, len(x), batch):
+            off = b + w * x[k:k + batch] - y[k:k + batch]
+            b, w = b - rate * 2 * off.mean(), w - rate * 2 * (off * x[k:k + batch]).mean()
+    return torch.stack([b, w])
+
+
+@wrong("train_line: the loop as it stands")
+def _(x, y, rate, epochs, batch):
+    b, w = torch.zeros(1, requires_grad=True), torch.zeros(1, requires_grad=True)
+    for _ in range(epochs):
+        for k in range(len(x) // batch):
+            rows, targets = x[k * batch:(k + 1) * batch][:, None], y[k * batch:(k + 1) * batch]
+            loss = ((b + w * rows - targets) ** 2).mean()
+            loss.backward()
+            with torch.no_grad():
+                b -= rate * b.grad
+                w -= rate * w.grad
+    return torch.cat([b, w]).detach()
+
+
+@wrong("train_line: rows shuffled")
+def _(x, y, rate, epochs, batch):
+    b, w = 0.0, 0.0
+    for _ in range(epochs):
+        for k in torch.randperm(len(x), generator=torch.Generator().manual_seed(1)).split(batch):
+            off = b + w * x[k] - y[k]
+            b, w = b - rate * 2 * off.mean(), w - rate * 2 * (off * x[k]).mean()
+    return torch.stack([b, w])
+
+
+@wrong("train_line: sums divided by batch, also where it is shorter", called="by_batch")
+def _(x, y, rate, epochs, batch):
+    b, w = 0.0, 0.0
+    for _ in range(epochs):
+        for xs, ys in zip(x.split(batch), y.split(batch)):
+            off = b + w * xs - ys
+            b, w = b - rate * 2 * off.sum() / batch, w - rate * 2 * (off * xs).sum() / batch
+    return torch.stack([b, w])
+
+
+@wrong("train_line: b is moved, then w", called="b_first")
+def _(x, y, rate, epochs, batch):
+    b, w = 0.0, 0.0
+    for _ in range(epochs):
+        for xs, ys in zip(x.split(batch), y.split(batch)):
+            b = b - rate * 2 * (b + w * xs - ys).mean()
+            w = w - rate * 2 * ((b + w * xs - ys) * xs).mean()
+    return torch.stack([b, w])
+
+
+@wrong("train_line: w is moved, then b", called="w_first")
+def _(x, y, rate, epochs, batch):
+    line = torch.zeros(2)
+    for k in [k for _ in range(epochs) for k in range(0, len(x), batch)]:
+        for i in (1, 0):
+            line = line.requires_grad_()
+            loss = (line[0] + line[1] * x[k:k + batch] - y[k:k + batch]).square().mean()
+            line = line.detach() - rate * torch.autograd.grad(loss, line)[0] * torch.eye(2)[i]
+    return line
+
+
+@right("value_gradients: forward, one input at a time")
+def _(inputs, program):
+    n = len(inputs)
+    values, slopes = inputs.tolist(), torch.eye(n).tolist()
+    for operation, i, j in program.tolist():
+        a, b, u, v = values[i], values[j], slopes[i], slopes[j]
+        t = math.tanh(a)
+        values.append([a + b, a * b, t, max(a, 0.0)][operation])
+        slopes.append([[p + q for p, q in zip(u, v)], [p * b + q * a for p, q in zip(u, v)],
+                       [p * (1 - t * t) for p in u], [p * (a > 0) for p in u]][operation])
+    return torch.tensor([values[-1], *slopes[-1]])
+
+
+@right("value_gradients: torch's autograd")
+def _(inputs, program):
+    at = inputs.clone().requires_grad_()
+    values = list(at.unbind())
+    for operation, i, j in program.tolist():
+        a, b = values[i], values[j]
+        values.append([lambda: a + b, lambda: a * b, lambda: torch.tanh(a), lambda: torch.relu(a)][operation]())
+    slopes, = torch.autograd.grad(values[-1], at)
+    return torch.cat([values[-1].detach()[None], slopes])
+
+
+@wrong("value_gradients: differences, coarse")
+def _(inputs, program):
+    def last(numbers):
+        values = numbers.tolist()
+        for operation, i, j in program.tolist():
+            a, b = values[i], values[j]
+            values.append([a + b, a * b, math.tanh(a), max(a, 0.0)][operation])
+        return values[-1]
+
+    h = 0.05
+    slopes = [(last(inputs + h * e) - last(inputs - h * e)) / (2 * h) for e in torch.eye(len(inputs))]
+    return torch.tensor([last(inputs), *slopes])
+
+
+@wrong("value_gradients: the value alone, no gradient anywhere")
+def _(inputs, program):
+    values = inputs.tolist()
+    for operation, i, j in program.tolist():
+        a, b = values[i], values[j]
+        values.append([a + b, a * b, math.tanh(a), max(a, 0.0)][operation])
+    return torch.tensor([values[-1], *[0.0] * len(inputs)])
+
+
+@wrong("value_gradients: the slope of tanh from what went in", called="tanh_of_input")
+def _(inputs, program):
+    values, steps = inputs.tolist(), program.tolist()
+    for operation, i, j in steps:
+        a, b = values[i], values[j]
+        values.append((a + b, a * b, torch.tensor(a).tanh().item(), max(a, 0.0))[operation])
+    grads = [0.0] * (len(values) - 1) + [1.0]
+    for k, (operation, i, j) in reversed(list(enumerate(steps, start=len(inputs)))):
+        a, b = values[i], values[j]
+        grads[i] += grads[k] * (1.0, b, 1 - a ** 2, float(a > 0))[operation]
+        grads[j] += grads[k] * (1.0, a, 0.0, 0.0)[operation]
+    return torch.tensor([values[-1], *grads[:len(inputs)]])
+
+
+@wrong("value_gradients: layer by layer from the last value, each value once", called="breadth_first")
+def _(inputs, program):
+    values, read = inputs.tolist(), {}
+    for operation, i, j in program.tolist():
+        a, b = values[i], values[j]
+        t = torch.tensor(a).tanh().item()
+        read[len(values)] = ([(i, 1.0), (j, 1.0)], [(i, b), (j, a)], [(i, 1 - t * t)], [(i, float(a > 0))])[operation]
+        values.append((a + b, a * b, t, max(a, 0.0))[operation])
+    grads, layer, seen = {len(values) - 1: 1.0}, [len(values) - 1], set()
+    while layer:
+        seen |= set(layer)
+        below = []
+        for k in layer:
+            for i, slope in read.get(k, []):
+                grads[i] = grads.get(i, 0.0) + slope * grads[k]
+                below += [i] if i not in seen and i not in below else []
+        layer = below
+    return torch.tensor([values[-1], *(grads.get(i, 0.0) for i in range(len(inputs)))])
+
+
+@right("train_network: momentum by hand, 24 units")
+def _(x, y):
+    generator = torch.Generator().manual_seed(3)
+    shapes = ((24, 2), (24,), (24,), ())
+    parts = [torch.randn(shape, generator=generator).requires_grad_() for shape in shapes]
+    speed = [torch.zeros(shape) for shape in shapes]
+    for _ in range(800):
+        A, b, alpha, alpha0 = parts
+        loss = F.binary_cross_entropy_with_logits(torch.tanh(x @ A.T + b) @ alpha + alpha0, y)
+        for part, v, g in zip(parts, speed, torch.autograd.grad(loss, parts)):
+            v.mul_(0.9).add_(g)
+            part.data -= 0.2 * v
+    return tuple(part.detach() for part in parts)
+
+
+@wrong("train_network: one hidden unit")
+def _(x, y):
+    generator = torch.Generator().manual_seed(0)
+    parts = [torch.randn(shape, generator=generator).requires_grad_() for shape in ((1, 2), (1,), (1,), ())]
+    optimizer = torch.optim.Adam(parts, lr=0.05)
+    for _ in range(200):
+        A, b, alpha, alpha0 = parts
+        optimizer.zero_grad()
+        F.binary_cross_entropy_with_logits(torch.tanh(x @ A.T + b) @ alpha + alpha0, y).backward()
+        optimizer.step()
+    return tuple(part.detach() for part in parts)
+
+
+@wrong("train_network: ten steps")
+def _(x, y):
+    generator = torch.Generator().manual_seed(0)
+    parts = [torch.randn(shape, generator=generator).requires_grad_() for shape in ((16, 2), (16,), (16,), ())]
+    optimizer = torch.optim.SGD(parts, lr=0.1)
+    for _ in range(10):
+        A, b, alpha, alpha0 = parts
+        optimizer.zero_grad()
+        F.binary_cross_entropy_with_logits(torch.tanh(x @ A.T + b) @ alpha + alpha0, y).backward()
+        optimizer.step()
+    return tuple(part.detach() for part in parts)

@@ -1,0 +1,570 @@
+"""Answers to the exercises of chapter 13."""
+from __future__ import annotations
+
+import math
+import warnings
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.exercises.answers import plain as library
+from tests.exercises.answers.register import right, wrong
+
+
+@right("attention: exponentials and a sum, masked by a product")
+def _(q, k, v, mask=None):
+    scores = torch.einsum("...nd,...md->...nm", q, k) / q.shape[-1] ** 0.5
+    e = torch.exp(scores - scores.detach().amax(-1, keepdim=True))
+    if mask is not None:
+        e = e * mask
+    total = e.sum(-1, keepdim=True)
+    return (e / torch.where(total == 0, torch.ones_like(total), total)) @ v
+
+
+@right("attention: query by query")
+def _(q, k, v, mask=None):
+    rows = []
+    for i in range(q.shape[-2]):
+        s = (q[..., i:i + 1, :] * k).sum(-1) / math.sqrt(k.shape[-1])
+        if mask is not None:
+            s = torch.where(mask[..., i, :], s, -torch.inf)
+        a = torch.softmax(s, -1)
+        a = torch.where(a.isnan(), 0.0, a) if mask is None else a.masked_fill(~mask[..., i, :], 0.0)
+        rows.append((a[..., None] * v).sum(-2))
+    return torch.stack(rows, -2)
+
+
+@wrong("attention: causal whatever the mask says")
+def _(q, k, v, mask=None):
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    own = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return scores.masked_fill(~own, -torch.inf).softmax(-1) @ v
+
+
+@wrong("attention: sigmoids instead of a softmax")
+def _(q, k, v, mask=None):
+    weights = torch.sigmoid(q @ k.mT / q.shape[-1] ** 0.5)
+    return (weights if mask is None else weights * mask) @ v
+
+
+@wrong("attention: the hardest choice")
+def _(q, k, v, mask=None):
+    scores = q @ k.mT
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    return torch.nn.functional.one_hot(scores.argmax(-1), k.shape[-2]).to(v.dtype) @ v
+
+
+@wrong("attention: right in value, without a gradient")
+def _(q, k, v, mask=None):
+    with torch.no_grad():
+        return library.attention(q, k, v, mask)
+
+
+@right("causal_mask: tril with an offset")
+def _(n, m=None):
+    m = n if m is None else m
+    return torch.tril(torch.ones(n, m), diagonal=m - n).bool()
+
+
+@right("causal_mask: the last rows of the square one")
+def _(n, m=None):
+    m = m or n
+    return torch.ones(m, m, dtype=torch.bool).tril()[m - n:]
+
+
+@wrong("causal_mask: a window of two")
+def _(n, m=None):
+    m = n if m is None else m
+    mask = torch.ones(n, m, dtype=torch.bool)
+    return mask.tril(m - n) & mask.triu(m - n - 1)
+
+
+@wrong("causal_mask: one earlier than the first queries")
+def _(n, m=None):
+    m = n if m is None else m
+    return torch.ones(n, m, dtype=torch.bool).tril(-2)
+
+
+@wrong("causal_mask: transposed sizes")
+def _(n, m=None):
+    m = n if m is None else m
+    return torch.ones(m, n, dtype=torch.bool).tril()
+
+
+@right("cross_attention: sentence by sentence, real tokens only")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    out = []
+    for z, h, real in zip(dec, enc, src_mask):
+        h = h[real]
+        out.append(torch.softmax((z @ Wq) @ (h @ Wk).T / math.sqrt(z.shape[-1]), dim=-1) @ (h @ Wv))
+    return torch.stack(out)
+
+
+@wrong("cross_attention: self-attention of the decoder")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    return library.attention(dec @ Wq, dec @ Wk, dec @ Wv)
+
+
+@wrong("cross_attention: the mean of the real values")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    weights = src_mask / src_mask.sum(1, keepdim=True)
+    return (weights.to(enc.dtype)[:, None] @ (enc @ Wv)).expand_as(dec)
+
+
+@wrong("cross_attention: scaled by the number of keys")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    scores = (dec @ Wq) @ (enc @ Wk).mT / enc.shape[1] ** 0.5
+    return scores.masked_fill(~src_mask[:, None], -torch.inf).softmax(-1) @ (enc @ Wv)
+
+
+@wrong("cross_attention: one key is left out")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    real = src_mask.clone()
+    first = real.float().argmax(1)
+    real[torch.arange(len(real)), first] &= real.sum(1) == 1
+    return library.attention(dec @ Wq, enc @ Wk, enc @ Wv, real[:, None])
+
+
+@right("split_heads: chunks")
+def _(x, h):
+    return torch.stack(x.chunk(h, dim=-1), dim=1)
+
+
+@right("split_heads: einops")
+def _(x, h):
+    from einops import rearrange
+
+    return rearrange(x, "b t (h d) -> b h t d", h=h)
+
+
+@wrong("split_heads: shifted by a feature")
+def _(x, h):
+    return torch.stack(x.roll(1, -1).chunk(h, dim=-1), dim=1)
+
+
+@wrong("split_heads: time runs backwards")
+def _(x, h):
+    return torch.stack(x.flip(1).chunk(h, dim=-1), dim=1)
+
+
+@wrong("split_heads: the first head again and again")
+def _(x, h):
+    return x.chunk(h, dim=-1)[0][:, None].repeat(1, h, 1, 1)
+
+
+@right("merge_heads: cat")
+def _(x):
+    return torch.cat(list(x.unbind(1)), dim=-1)
+
+
+@right("merge_heads: einops")
+def _(x):
+    from einops import rearrange
+
+    return rearrange(x, "b h t d -> b t (h d)")
+
+
+@wrong("merge_heads: the last head again and again")
+def _(x):
+    return torch.cat([x[:, -1]] * x.shape[1], dim=-1)
+
+
+@wrong("merge_heads: time runs backwards")
+def _(x):
+    return torch.cat(list(x.flip(2).unbind(1)), dim=-1)
+
+
+@wrong("merge_heads: features of a head reversed")
+def _(x):
+    return torch.cat(list(x.flip(-1).unbind(1)), dim=-1)
+
+
+@right("find_peeking: pairs of inputs that share all but one position")
+def _(layer, T, d):
+    generator, found = torch.Generator().manual_seed(11), set()
+    for j in range(1, T):
+        a = 4 * torch.rand(80, T, d, generator=generator) - 2
+        b = a.clone()
+        b[:, j] = 4 * torch.rand(80, d, generator=generator) - 2
+        moved = (layer(a) - layer(b)).abs().sum((0, 2)) > 1e-5
+        found |= {(i, j) for i in range(j) if moved[i]}
+    return sorted(found)
+
+
+@right("find_peeking: positions set to zero, one sequence at a time")
+def _(layer, T, d):
+    generator, moved = torch.Generator().manual_seed(5), torch.zeros(T, T)
+    for _ in range(60):
+        x = 2 * torch.randn(1, T, d, generator=generator)
+        for j in range(T):
+            y = x.clone()
+            y[0, j] = 0
+            moved[:, j] = torch.maximum(moved[:, j], (layer(x) - layer(y))[0].abs().amax(1).float())
+    return [tuple(p) for p in (moved.triu(1) > 1e-5).nonzero().tolist()]
+
+
+@wrong("find_peeking: sees nothing")
+def _(layer, T, d):
+    return []
+
+
+@wrong("find_peeking: suspects everybody")
+def _(layer, T, d):
+    return [(i, j) for i in range(T) for j in range(i + 1, T)]
+
+
+@wrong("find_peeking: only the last position is changed")
+def _(layer, T, d):
+    generator = torch.Generator().manual_seed(2)
+    a = 2 * torch.randn(60, T, d, generator=generator)
+    b = a.clone()
+    b[:, -1] = 2 * torch.randn(60, d, generator=generator)
+    return [(i, T - 1) for i in range(T - 1) if (layer(a) - layer(b))[:, i].abs().max() > 1e-6]
+
+
+# Exponentials, masks and heads as they are often written; each is to fail whatever was drawn.
+
+
+@right("attention: minus infinity chosen by where, the mask as broadcast, NaN put out by where")
+def _(q, k, v, mask=None):
+    s = torch.matmul(q, k.transpose(-1, -2)) / q.size(-1) ** 0.5
+    if mask is None:
+        return torch.matmul(torch.softmax(s, -1), v)
+    mask = mask.expand_as(s)
+    s = torch.where(mask, s, torch.tensor(float("-inf")))
+    return torch.matmul(torch.where(mask, torch.softmax(s, -1), torch.zeros(())), v)
+
+
+@right("attention: the lowest float for what is hidden, zeros for an empty row")
+def _(q, k, v, mask=None):
+    s = torch.einsum("...id,...jd->...ij", q, k) * q.shape[-1] ** -0.5
+    if mask is None:
+        return s.softmax(-1) @ v
+    return s.masked_fill(~mask, torch.finfo(s.dtype).min).softmax(-1).masked_fill(~mask, 0) @ v
+
+
+@wrong("attention: exponentials without a maximum", called="no_maximum")
+def _(q, k, v, mask=None):
+    e = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).exp()
+    if mask is not None:
+        e = e.masked_fill(~mask, 0)
+    weights = e / e.sum(-1, keepdim=True)
+    return (weights if mask is None else weights.masked_fill(~mask, 0)) @ v
+
+
+@wrong("attention: exponentials without a maximum, an empty sum replaced by one")
+def _(q, k, v, mask=None):
+    e = torch.exp(q @ k.mT / q.shape[-1] ** 0.5)
+    if mask is not None:
+        e = e * mask
+    total = e.sum(-1, keepdim=True)
+    return (e / torch.where(total == 0, torch.ones_like(total), total)) @ v
+
+
+@wrong("attention: hidden scores of -50", called="too_small")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is None:
+        return s.softmax(-1) @ v
+    return s.masked_fill(~mask, -50.0).softmax(-1).masked_fill(~mask, 0) @ v
+
+
+@wrong("attention: 100 is taken off hidden scores", called="too_small")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is None:
+        return s.softmax(-1) @ v
+    return torch.where(mask, s, torch.tensor(-100.0)).softmax(-1).masked_fill(~mask, 0) @ v
+
+
+@wrong("attention: a mask of the scores' own shape is asked for")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is not None:
+        s[~mask] = -torch.inf
+    weights = s.softmax(-1)
+    return (weights if mask is None else weights.masked_fill(~mask, 0)) @ v
+
+
+def without_axis(s):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")                            # torch says that it chooses one
+        return torch.nn.functional.softmax(s)
+
+
+@wrong("attention: softmax without an axis, as on the slide", called="no_axis_nan")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf)
+    return without_axis(s) @ v
+
+
+@wrong("attention: softmax without an axis, zeros for what is hidden", called="no_axis")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is None:
+        return without_axis(s) @ v
+    return without_axis(s.masked_fill(~mask, -torch.inf)).masked_fill(~mask, 0) @ v
+
+
+@wrong("attention: minus infinity added, zeros for what is hidden", called="added_gradient")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is None:
+        return s.softmax(-1) @ v
+    s = s + torch.where(mask, 0.0, -torch.inf)
+    return s.softmax(-1).masked_fill(~mask, 0) @ v
+
+
+@wrong("attention: minus infinity added, NaN of the weights put out", called="added_gradient")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is None:
+        return s.softmax(-1) @ v
+    return (s + torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)).softmax(-1).nan_to_num() @ v
+
+
+@wrong("attention: NaN of the result put out", called="nan_gradient")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    if mask is not None:
+        s = s.masked_fill(~mask, -torch.inf)
+    return (s.softmax(-1) @ v).nan_to_num()
+
+
+@right("cross_attention: a loop over sentences and queries")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    out = torch.zeros_like(dec)
+    for b in range(len(dec)):
+        keys, values = enc[b, src_mask[b]] @ Wk, enc[b, src_mask[b]] @ Wv
+        for i, x in enumerate(dec[b]):
+            out[b, i] = (keys @ (x @ Wq) / dec.shape[2] ** 0.5).softmax(0) @ values
+    return out
+
+
+@right("find_peeking: one feature at a time, all outputs")
+def _(layer, T, d):
+    generator, found = torch.Generator().manual_seed(3), set()
+    x = 3 * torch.randn(100, T, d, generator=generator)
+    before = layer(x)
+    for j in range(T):
+        for feature in range(d):
+            y = x.clone()
+            y[:, j, feature] += 2.0
+            moved = (layer(y) - before).abs().sum((0, 2)) > 1e-6
+            found |= {(i, j) for i in range(j) if moved[i]}
+    return sorted(found)
+
+
+def peeking(layer, T, d, moved, changed=lambda y, x, j: y[:, j].copy_(x)):
+    """The pairs, any i and j, where `moved` of the change of the result says so."""
+    generator, found = torch.Generator().manual_seed(1), []
+    x = 2 * torch.randn(64, T, d, generator=generator)
+    for j in range(T):
+        y = x.clone()
+        changed(y, 2 * torch.randn(64, d, generator=generator), j)
+        found += [(i, j) for i in range(T) if moved((layer(y) - layer(x))[:, i].abs())]
+    return sorted(found)
+
+
+@wrong("find_peeking: the first feature of the result alone", called="one_output")
+def _(layer, T, d):
+    return [(i, j) for i, j in peeking(layer, T, d, lambda gap: gap[:, 0].max() > 1e-6) if i < j]
+
+
+@wrong("find_peeking: the last feature of the result alone")
+def _(layer, T, d):
+    return [(i, j) for i, j in peeking(layer, T, d, lambda gap: gap[:, -1].max() > 1e-6) if i < j]
+
+
+@wrong("find_peeking: all features of the result but the last")
+def _(layer, T, d):
+    return [(i, j) for i, j in peeking(layer, T, d, lambda gap: gap[:, :-1].max() > 1e-6) if i < j]
+
+
+@wrong("find_peeking: the first feature of the input alone", called="one_feature")
+def _(layer, T, d):
+    pairs = peeking(layer, T, d, lambda gap: gap.max() > 1e-6, lambda y, x, j: y[:, j, 0].copy_(x[:, 0]))
+    return [(i, j) for i, j in pairs if i < j]
+
+
+@wrong("find_peeking: all features of the input but the first")
+def _(layer, T, d):
+    pairs = peeking(layer, T, d, lambda gap: gap.max() > 1e-6, lambda y, x, j: y[:, j, 1:].copy_(x[:, 1:]))
+    return [(i, j) for i, j in pairs if i < j]
+
+
+@wrong("find_peeking: one random sequence")
+def _(layer, T, d):
+    return [(i, j) for i, j in peeking(lambda x: layer(x[:1]), T, d, lambda gap: gap.max() > 1e-6) if i < j]
+
+
+@wrong("find_peeking: the past and the position itself listed too", called="all_reads")
+def _(layer, T, d):
+    return peeking(layer, T, d, lambda gap: gap.max() > 1e-6)
+
+
+@wrong("find_peeking: everything from j on is changed", called="suffix")
+def _(layer, T, d):
+    pairs = peeking(layer, T, d, lambda gap: gap.max() > 1e-6,
+                    lambda y, x, j: y[:, j:].copy_(x[:, None].expand_as(y[:, j:])))
+    return [(i, j) for i, j in pairs if i < j]
+
+
+class AttentionBase(nn.Module):
+    """What the answers to MendedAttention share that is right."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.Q, self.K, self.V = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d)
+
+    def weights(self, x, mask=None):
+        scores = torch.einsum("bid,bjd->bij", self.Q(x), self.K(x)) * x.shape[-1] ** -0.5
+        if mask is not None:
+            scores = scores + torch.zeros(mask.shape).masked_fill(~mask, float("-inf"))
+        return scores.softmax(-1)
+
+    def forward(self, x, mask=None):
+        return torch.einsum("bij,bjd->bid", self.weights(x, mask), self.V(x))
+
+
+@right("MendedAttention: einsum, a mask that is added")
+class AttentionByEinsum(AttentionBase):
+    pass
+
+
+@right("MendedAttention: exponentials by hand, masked by a product before the division")
+class AttentionByHand(AttentionBase):
+    def weights(self, x, mask=None):
+        scores = self.Q(x) @ self.K(x).mT / math.sqrt(self.Q.out_features)
+        powers = (scores - scores.amax(-1, keepdim=True)).exp()
+        powers = powers if mask is None else powers * mask
+        return powers / powers.sum(-1, keepdim=True)
+
+
+@wrong("MendedAttention: keys and queries exchanged")
+class AttentionTurned(AttentionBase):
+    def weights(self, x, mask=None):
+        scores = self.K(x) @ self.Q(x).mT / math.sqrt(x.shape[-1])
+        scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+        return scores.softmax(-1)
+
+
+@wrong("MendedAttention: the mask is forgotten")
+class AttentionUnmasked(AttentionBase):
+    def weights(self, x, mask=None):
+        return super().weights(x)
+
+
+@wrong("MendedAttention: divided by the square root of the length")
+class AttentionByLength(AttentionBase):
+    def weights(self, x, mask=None):
+        scores = self.Q(x) @ self.K(x).mT / math.sqrt(x.shape[1])
+        scores = scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+        return scores.softmax(-1)
+
+
+@wrong("MendedAttention: detached weights")
+class AttentionDetached(AttentionBase):
+    def forward(self, x, mask=None):
+        return self.weights(x, mask).detach() @ self.V(x)
+
+
+class Layer(nn.Module):
+    """What the answers with their own way through the heads share."""
+
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.H = heads
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def weights(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        mask = mask.expand(len(scores), *scores.shape[2:])[:, None]
+        return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num()
+
+    def merged(self, heads):
+        return heads.transpose(1, 2).flatten(2)
+
+    def forward(self, x, memory=None, mask=None):
+        D = x.shape[-1]
+        q, k, v = self.qkv(x)[..., :D], *self.qkv(x if memory is None else memory)[..., D:].chunk(2, -1)
+        q, k, v = (one.unflatten(-1, (self.H, -1)).transpose(1, 2) for one in (q, k, v))
+        return self.out(self.merged(self.weights(q @ k.mT * q.shape[-1] ** -0.5, mask) @ v))
+
+
+@right("OwnMultiHeadAttention: all thirds of both, chunks, NaN replaced")
+class Thirds(Layer):
+    pass
+
+
+@right("OwnMultiHeadAttention: head by head, each adding its part of the output")
+class HeadByHead(Layer):
+    def forward(self, x, memory=None, mask=None):
+        D, memory = x.shape[-1], x if memory is None else memory
+        y, K = self.out.bias, D // self.H
+        for h in range(self.H):
+            rows = slice(h * K, h * K + K)
+            q, k, v = (torch.einsum("btd,kd->btk", one, W[rows]) + b[rows] for one, W, b in
+                       zip((x, memory, memory), self.qkv.weight.chunk(3), self.qkv.bias.chunk(3)))
+            scores = q @ k.mT / math.sqrt(K)
+            if mask is None:
+                weights = scores.softmax(-1)
+            else:
+                e = (scores - scores.detach().amax(-1, keepdim=True)).exp() * mask
+                weights = e / e.sum(-1, keepdim=True).clamp(min=1e-30)
+            y = y + weights @ v @ self.out.weight[:, rows].T
+        return y
+
+
+@wrong("OwnMultiHeadAttention: no bias on the queries")
+class NoBias(Layer):
+    def forward(self, x, memory=None, mask=None):
+        own, bias = x @ self.qkv.weight[:x.shape[-1]].T, self.qkv.bias[:x.shape[-1]]
+        q, k, v = own, *self.qkv(x if memory is None else memory)[..., len(bias):].chunk(2, -1)
+        q, k, v = (one.unflatten(-1, (self.H, -1)).transpose(1, 2) for one in (q, k, v))
+        return self.out(self.merged(self.weights(q @ k.mT * q.shape[-1] ** -0.5, mask) @ v))
+
+
+@wrong("OwnMultiHeadAttention: a mask of rows taken for one of heads")
+class OfHeads(Layer):
+    def weights(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num()
+
+
+@wrong("OwnMultiHeadAttention: dropout that is always on")
+class Drops(Layer):
+    def weights(self, scores, mask):
+        return F.dropout(super().weights(scores, mask), 0.2)
+
+
+@wrong("OwnMultiHeadAttention: the heads in reversed order")
+class Reversed(Layer):
+    def merged(self, heads):
+        return super().merged(heads.flip(1))
+
+
+@wrong("OwnMultiHeadAttention: x added to the result")
+class Added(Layer):
+    def forward(self, x, memory=None, mask=None):
+        return x + super().forward(x, memory, mask)
+
+
+@wrong("OwnMultiHeadAttention: without biases")
+class Unbiased(Layer):
+    def __init__(self, d_model, heads):
+        super().__init__(d_model, heads)
+        self.qkv, self.out = (nn.Linear(d_model, width, bias=False) for width in (3 * d_model, d_model))
+
+
+@wrong("OwnMultiHeadAttention: a large negative number for what is hidden", called="even_rows")
+class Large(Layer):
+    def weights(self, scores, mask):
+        return scores.softmax(-1) if mask is None else \
+            scores.masked_fill(~(mask if mask.dim() == 2 else mask[:, None]), -1e4).softmax(-1)

@@ -1,0 +1,612 @@
+"""Answers to the exercises of chapter 20."""
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import string
+from collections import Counter
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.exercises.using.frozen_prompt import Reader
+from tests.exercises.answers.register import right, wrong
+
+
+@right("bm25: document frequencies first")
+def _(docs, question, k1, b):
+    df = Counter(word for doc in docs for word in set(doc))
+    N, mean = len(docs), sum(map(len, docs)) / len(docs)
+    found = []
+    for doc in docs:
+        counts, norm = Counter(doc), k1 * (1 - b + b * len(doc) / mean)
+        found.append(sum(math.log((N + 1) / (df[t] + 0.5)) * counts[t] * (k1 + 1) / (counts[t] + norm)
+                         for t in question if counts[t]))
+    return [float(score) for score in found]
+
+
+@right("bm25: a word of the question at a time")
+def _(docs, question, k1, b):
+    N, scores = len(docs), [0.0] * len(docs)
+    mean = sum(map(len, docs)) / N
+    for word in question:
+        holding = [i for i, doc in enumerate(docs) if word in doc]
+        idf = math.log1p((N - len(holding) + 0.5) / (len(holding) + 0.5))
+        for i in holding:
+            n = sum(other == word for other in docs[i])
+            scores[i] += idf * n * (k1 + 1) / (n + k1 * (1 - b + b * len(docs[i]) / mean))
+    return scores
+
+
+@wrong("bm25: zeros")
+def _(docs, question, k1, b):
+    return [0.0] * len(docs)
+
+
+@wrong("bm25: shared words")
+def _(docs, question, k1, b):
+    return [float(len(set(question) & set(doc))) for doc in docs]
+
+
+@wrong("bm25: the mean over the question's words")
+def _(docs, question, k1, b):
+    N, mean = len(docs), sum(map(len, docs)) / len(docs)
+    found = []
+    for doc in docs:
+        total = 0.0
+        for t in question:
+            n, df = doc.count(t), sum(t in other for other in docs)
+            if n:
+                total += math.log(1 + (N - df + 0.5) / (df + 0.5)) * n * (k1 + 1) / (n + k1 * (1 - b + b * len(doc) / mean))
+        found.append(total / len(question))
+    return found
+
+
+@wrong("bm25: the length weighs n too", called="length_of_all")
+def _(docs, question, k1, b):
+    N, mean, found = len(docs), sum(map(len, docs)) / len(docs), []
+    for doc in docs:
+        total = 0.0
+        for t in question:
+            n, df = doc.count(t), sum(t in other for other in docs)
+            total += math.log(1 + (N - df + 0.5) / (df + 0.5)) * n * (k1 + 1) / ((n + k1) * (1 - b + b * len(doc) / mean))
+        found.append(total)
+    return found
+
+
+def _told(x, y, new):
+    best, which = None, None
+    for k in y.unique().tolist():
+        distance = (new - x[y == k].mean(dim=0)).square().sum(dim=1)
+        if best is None:
+            best, which = distance, torch.full((len(new),), k)
+        else:
+            which = torch.where(distance < best, k, which)
+            best = torch.minimum(distance, best)
+    return which
+
+
+@right("probe_and_control: class by class")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    known = torch.tensor([int(word) in set(train_words.tolist()) for word in test_words])
+    task = (_told(train, train_labels, test) == test_labels).float().mean().item()
+    said = _told(train, random_label[train_words], test[known])
+    return task, (said == random_label[test_words][known]).float().mean().item()
+
+
+@right("probe_and_control: sums by matrices")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    def told(labels, new):
+        hot = torch.nn.functional.one_hot(labels).to(train.dtype)
+        means = hot.T @ train / hot.sum(dim=0)[:, None]
+        return (new @ means.T - 0.5 * means.square().sum(dim=1)).argmax(dim=1)
+
+    known = (test_words[:, None] == train_words[None, :]).any(dim=1)
+    right_ones = told(random_label[train_words], test) == random_label[test_words]
+    return (float((told(train_labels, test) == test_labels).double().mean()), float(right_ones[known].double().mean()))
+
+
+@wrong("probe_and_control: zeros")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    return 0.0, 0.0
+
+
+@wrong("probe_and_control: the commonest label")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    common = float((test_labels == train_labels.bincount().argmax()).double().mean())
+    return common, common
+
+
+@wrong("probe_and_control: the task twice")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    task = float((_told(train, train_labels, test) == test_labels).double().mean())
+    return task, task
+
+
+@wrong("probe_and_control: both shares among the known words", called="known_alone")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    known = (test_words[:, None] == train_words[None, :]).any(dim=1)
+    task = (_told(train, train_labels, test) == test_labels)[known]
+    control = (_told(train, random_label[train_words], test) == random_label[test_words])[known]
+    return float(task.double().mean()), float(control.double().mean())
+
+
+@wrong("probe_and_control: the known hits, over all", called="over_all")
+def _(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    known = (test_words[:, None] == train_words[None, :]).any(dim=1)
+    control = (_told(train, random_label[train_words], test) == random_label[test_words]) & known
+    return float((_told(train, train_labels, test) == test_labels).double().mean()), float(control.double().mean())
+
+
+@right("planted_passages: every start")
+def _(question, passages, share):
+    def run(passage):
+        best = 0
+        for i in range(len(question)):
+            for j in range(len(passage)):
+                n = 0
+                while i + n < len(question) and j + n < len(passage) and question[i + n] == passage[j + n]:
+                    n += 1
+                best = max(best, n)
+        return best
+    return [run(passage) >= share * len(question) for passage in passages]
+
+
+@right("planted_passages: runs of the length that is needed")
+def _(question, passages, share):
+    need = max(0, math.ceil(share * len(question)))
+    runs = {tuple(question[i:i + need]) for i in range(len(question) - need + 1)}
+    return [any(tuple(passage[j:j + need]) in runs for j in range(len(passage) - need + 1)) for passage in passages]
+
+
+@wrong("planted_passages: as the page has it", called="as_given")
+def _(question, passages, share):
+    def longest_piece(passage):
+        pieces = [n for n in range(len(question) + 1) if passage[:n] == question[:n]]
+        return max(pieces)
+
+    return [longest_piece(passage) > share * len(passage) for passage in passages]
+
+
+@wrong("planted_passages: the boundary alone mended", called="from_the_start")
+def _(question, passages, share):
+    def longest_run(passage):
+        return max(n for n in range(len(question) + 1) if passage[:n] == question[:n])
+
+    return [longest_run(passage) >= share * len(question) for passage in passages]
+
+
+@wrong("planted_passages: none")
+def _(question, passages, share):
+    return [False] * len(passages)
+
+
+@wrong("planted_passages: all")
+def _(question, passages, share):
+    return [True] * len(passages)
+
+
+@wrong("planted_passages: whoever ends with a question's word")
+def _(question, passages, share):
+    return [passage[-1] in question for passage in passages]
+
+
+def _bare(text):
+    text = text.lower().translate(str.maketrans("", "", string.punctuation))
+    return re.sub(r"\b(a|an|the)\b", " ", text).split()
+
+
+def _shared(mine, true):
+    left, shared = list(true), 0
+    for word in mine:
+        if word in left:
+            left.remove(word)
+            shared += 1
+    return shared
+
+
+@right("answer_scores: from precision and recall, as the official script")
+def _(said, truths):
+    def f1(mine, true):
+        if not mine or not true:
+            return 1.0 if mine == true else 0.0
+        same = _shared(mine, true)
+        if not same:
+            return 0.0
+        precision, recall = same / len(mine), same / len(true)
+        return 2 * precision * recall / (precision + recall)
+
+    exact = [any(_bare(answer) == _bare(truth) for truth in each) for answer, each in zip(said, truths)]
+    overlap = [max(f1(_bare(answer), _bare(truth)) for truth in each) for answer, each in zip(said, truths)]
+    return 100.0 * sum(exact) / len(said), 100.0 * sum(overlap) / len(said)
+
+
+@right("answer_scores: sorted words, pair by pair")
+def _(said, truths):
+    def words(text):
+        kept = []
+        for word in text.lower().split():
+            word = word.translate({ord(sign): None for sign in string.punctuation})
+            kept += [word] if word and word not in {"a", "an", "the"} else []
+        return kept
+
+    exact, overlap = [], []
+    for answer, each in zip(said, truths):
+        mine, found = words(answer), []
+        for true in map(words, each):
+            shared = sum(min(mine.count(word), true.count(word)) for word in set(mine))
+            found.append((float(mine == true), 2 * shared / (len(mine) + len(true)) if mine or true else 1.0))
+        exact.append(max(found)[0])
+        overlap.append(max(score for _, score in found))
+    return 100 * math.fsum(exact) / len(said), 100 * math.fsum(overlap) / len(said)
+
+
+@wrong("answer_scores: zeros")
+def _(said, truths):
+    return 0.0, 0.0
+
+
+@wrong("answer_scores: exact match twice")
+def _(said, truths):
+    exact = 100.0 * sum(_bare(answer) in [_bare(truth) for truth in each] for answer, each in zip(said, truths)) / len(said)
+    return exact, exact
+
+
+@wrong("answer_scores: all words of all answers together")
+def _(said, truths):
+    exact = sum(_bare(answer) in [_bare(truth) for truth in each] for answer, each in zip(said, truths))
+    chosen = [(_bare(answer), max((_bare(truth) for truth in each), key=lambda true, answer=answer: _shared(_bare(answer), true)))
+              for answer, each in zip(said, truths)]
+    words = sum(len(mine) + len(true) for mine, true in chosen)
+    return 100.0 * exact / len(said), 200.0 * sum(_shared(*pair) for pair in chosen) / max(words, 1)
+
+
+@wrong("answer_scores: F1 as a mean over the truths", called="f1_over_truths")
+def _(said, truths):
+    exact, overlap = 0.0, 0.0
+    for answer, each in zip(said, truths):
+        pairs = [(_bare(answer), _bare(truth)) for truth in each]
+        exact += any(mine == true for mine, true in pairs)
+        overlap += sum(2 * _shared(a, b) / (len(a) + len(b)) if a and b else float(a == b) for a, b in pairs) / len(pairs)
+    return 100 * exact / len(said), 100 * overlap / len(said)
+
+
+@right("few_shot_prompt: the largest number that fits, tried from above")
+def _(examples, question, k, room, window):
+    same = " ".join(question).casefold()
+    left = [(asked, answer) for asked, answer in examples if " ".join(asked).casefold() != same]
+    for number in range(min(k, len(left)), -1, -1):
+        words = []
+        for asked, answer in left[:number]:
+            words += asked + ["answer:"] + answer + ["|"]
+        words += question + ["answer:"]
+        if len(words) + room <= window:
+            return words
+
+
+@right("few_shot_prompt: by running totals of the lengths")
+def _(examples, question, k, room, window):
+    blocks = [[*asked, "answer:", *answer, "|"] for asked, answer in examples
+              if [w.upper() for w in asked] != [w.upper() for w in question]][:k]
+    ends = itertools.accumulate(map(len, blocks))
+    fitting = sum(end + len(question) + 1 <= window - room for end in ends)
+    return [*itertools.chain(*blocks[:fitting]), *question, "answer:"]
+
+
+@wrong("few_shot_prompt: the question alone")
+def _(examples, question, k, room, window):
+    return [*question, "answer:"]
+
+
+@wrong("few_shot_prompt: what is too long is cut off behind")
+def _(examples, question, k, room, window):
+    words = [w for asked, answer in examples[:k] for w in [*asked, "answer:", *answer, "|"]]
+    return [*words, *question, "answer:"][:window - room]
+
+
+@wrong("few_shot_prompt: an example that shares a word with the question is left out")
+def _(examples, question, k, room, window):
+    words, end = [], [*question, "answer:"]
+    for asked, answer in [e for e in examples if not {w.lower() for w in e[0]} & {w.lower() for w in question}][:k]:
+        if len(words) + len(asked) + len(answer) + 2 + len(end) > window - room:
+            break
+        words += [*asked, "answer:", *answer, "|"]
+    return words + end
+
+
+@wrong("few_shot_prompt: the examples alone are counted", called="question_uncounted")
+def _(examples, question, k, room, window):
+    blocks = [[*asked, "answer:", *answer, "|"] for asked, answer in examples
+              if " ".join(asked).lower() != " ".join(question).lower()][:k]
+    while sum(map(len, blocks)) > window - room:
+        blocks.pop()
+    return [*itertools.chain(*blocks), *question, "answer:"]
+
+
+# A vector for each word.
+
+
+def spans(pieces, left_out=("[CLS]", "[SEP]", "[PAD]")):
+    """Where each word begins and where it ends, one past its last piece."""
+    found = []
+    for t, piece in enumerate(pieces):
+        if piece.startswith("##"):
+            found[-1] = (found[-1][0], t + 1)
+        elif piece not in left_out:
+            found.append((t, t + 1))
+    return found
+
+
+def joined(vectors, how):
+    """The layers' vectors of one word, (D,) each."""
+    return torch.cat(vectors) if how == "concat" else sum(vectors)
+
+
+@right("word_feature: a matrix that averages, all layers at once")
+def _(states, pieces, chosen, how):
+    of, N = [], 0
+    for piece in pieces:
+        N += piece not in ("[CLS]", "[SEP]", "[PAD]") and piece[:2] != "##"
+        of.append(-1 if piece in ("[CLS]", "[SEP]", "[PAD]") else N - 1)
+    share = (torch.tensor(of) == torch.arange(N)[:, None]).to(states.dtype)                   # (N, T)
+    means = torch.einsum("nt,ltd->nld", share / share.sum(dim=1, keepdim=True), states[chosen])
+    return means.flatten(1) if how == "concat" else means.sum(dim=1)
+
+
+@right("word_feature: the layers first, then the pieces by sums of runs")
+def _(states, pieces, chosen, how):
+    layers = [states[k] for k in chosen]
+    wide = torch.cat(layers, dim=-1) if how == "concat" else torch.stack(layers).sum(0)       # (T, width)
+    before = torch.cat([wide.new_zeros(1, wide.shape[1]), wide]).double().cumsum(0)
+    start, end = torch.tensor(spans(pieces)).T
+    return ((before[end] - before[start]) / (end - start)[:, None]).to(states.dtype)
+
+
+@right("word_feature: from the end, a word at a time, in numbers")
+def _(states, pieces, chosen, how):
+    rows, own = [], []
+    for t in reversed(range(len(pieces))):
+        if pieces[t] in {"[CLS]", "[SEP]", "[PAD]"}:
+            continue
+        own.append(t)
+        if not pieces[t].startswith("##"):
+            means = [[math.fsum(column) / len(own) for column in zip(*states[k][own].tolist())] for k in chosen]
+            rows.insert(0, list(itertools.chain(*means)) if how == "concat" else [sum(column) for column in zip(*means)])
+            own = []
+    return torch.tensor(rows)
+
+
+@wrong("word_feature: the place where each word begins", called="first_piece")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k][start] for k in chosen], how) for start, _ in spans(pieces)])
+
+
+@wrong("word_feature: index_add without a count", called="pieces_added")
+def _(states, pieces, chosen, how):
+    wide = torch.cat([states[k] for k in chosen], -1) if how == "concat" else states[chosen].sum(0)
+    number, places, words = -1, [], []
+    for t, piece in enumerate(pieces):
+        if piece in ("[CLS]", "[SEP]", "[PAD]"):
+            continue
+        number += not piece.startswith("##")
+        places.append(t)
+        words.append(number)
+    return wide.new_zeros(number + 1, wide.shape[1]).index_add(0, torch.tensor(words), wide[places])
+
+
+@wrong("word_feature: the first and the last piece are cut off", called="ends_alone")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k, 1 + a:1 + b].mean(0) for k in chosen], how) for a, b in spans(pieces[1:-1], ())])
+
+
+@wrong("word_feature: what stands in brackets is left out", called="no_unknown")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k, a:b].mean(0) for k in chosen], how) for a, b in spans(pieces) if pieces[a][0] != "["])
+
+
+@wrong("word_feature: the last four of the slide, as many as are chosen", called="last_ones")
+def _(states, pieces, chosen, how):
+    means = torch.stack([states[-len(chosen):, a:b].mean(1) for a, b in spans(pieces)])
+    return means.flatten(1) if how == "concat" else means.sum(1)
+
+
+@wrong("word_feature: stacked behind instead of before", called="alternating")
+def _(states, pieces, chosen, how):
+    found = torch.stack([torch.stack([states[k, a:b].mean(0) for k in chosen], -1) for a, b in spans(pieces)])
+    return found.flatten(1) if how == "concat" else found.sum(-1)
+
+
+@wrong("word_feature: a dict by the word", called="once")
+def _(states, pieces, chosen, how):
+    found = {}
+    for a, b in spans(pieces):
+        found.setdefault("".join(pieces[a:b]), joined([states[k, a:b].mean(0) for k in chosen], how))
+    return torch.stack(list(found.values()))
+
+
+@wrong("word_feature: the mean of the layers", called="layers_averaged")
+def _(states, pieces, chosen, how):
+    means = [states[chosen][:, a:b].mean(1) for a, b in spans(pieces)]
+    return torch.stack([one.flatten() if how == "concat" else one.mean(0) for one in means])
+
+
+@wrong("word_feature: all words, the vectors of the last layer", called="last_layer")
+def _(states, pieces, chosen, how):
+    last = torch.stack([states[-1, a:b].mean(0) for a, b in spans(pieces)])
+    return last.repeat(1, len(chosen)) if how == "concat" else last * len(chosen)
+
+
+@wrong("word_feature: every layer is added")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k, a:b].mean(0) for k in chosen], how) if how == "concat" else states[:, a:b].mean(1).sum(0)
+                        for a, b in spans(pieces)])
+
+
+@wrong("word_feature: the piece in the middle of a word")
+def _(states, pieces, chosen, how):
+    return torch.stack([joined([states[k, (a + b) // 2] for k in chosen], how) for a, b in spans(pieces)])
+
+
+@wrong("word_feature: vectors of length one, as for cosines")
+def _(states, pieces, chosen, how):
+    found = torch.stack([joined([states[k, a:b].mean(0) for k in chosen], how) for a, b in spans(pieces)])
+    return F.normalize(found, dim=1)
+
+
+@wrong("word_feature: zeros")
+def _(states, pieces, chosen, how):
+    D = states.shape[-1]
+    return torch.zeros(len(spans(pieces)), D * len(chosen) if how == "concat" else D)
+
+
+@wrong("word_feature: half of what is there and half of the next piece", called="halved")
+def _(states, pieces, chosen, how):
+    found = []
+    for start, end in spans(pieces):
+        row = states[chosen, start]
+        for t in range(start + 1, end):
+            row = 0.5 * (row + states[chosen, t])
+        found.append(joined(list(row), how))
+    return torch.stack(found)
+
+
+# A prompt of vectors, which is all that is trained.
+
+
+class Prompted(nn.Module):
+    """A reader with a prompt, as the others below have it; they change a part."""
+
+    def __init__(self, body, num):
+        super().__init__()
+        self.reader = Reader()
+        self.reader.load_state_dict(body)
+        self.prompt = nn.Parameter(torch.empty(num, 16).uniform_(-0.1, 0.1))
+
+    def forward(self, x):
+        prompt = self.prompt[None].repeat(x.shape[0], 1, 1)
+        return self.reader(torch.cat((prompt, self.reader.tokens.weight[x]), 1))
+
+    def learned(self):
+        return [self.prompt]
+
+    def fit(self, x, y, steps):
+        optimizer = torch.optim.Adam(self.learned(), lr=0.1)
+        for _ in range(steps):
+            self.zero_grad()
+            F.cross_entropy(self(x), y).backward()
+            optimizer.step()
+
+
+@right("FrozenPrompt: the gradient of the prompt alone is asked for, with momentum by hand")
+class AskedAlone(Prompted):
+    def fit(self, x, y, steps):
+        speed = torch.zeros_like(self.prompt)
+        for _ in range(steps):
+            [slope] = torch.autograd.grad(-self(x).log_softmax(1)[torch.arange(len(x)), y].mean(), [self.prompt])
+            speed = 0.9 * speed + slope / slope.norm().clamp(min=1)
+            with torch.no_grad():
+                self.prompt -= 0.2 * speed
+
+
+@right("FrozenPrompt: words to begin with, small batches, gradients of the reader thrown away")
+class ThrownAway(Prompted):
+    def __init__(self, body, num):
+        super().__init__(body, num)
+        self.prompt.data = 0.3 * self.reader.tokens.weight[:num].detach().clone()
+
+    def fit(self, x, y, steps):
+        optimizer = torch.optim.AdamW(self.learned(), lr=0.1, weight_decay=0)
+        for step in range(steps):
+            rows = torch.randperm(len(x))[:20]
+            optimizer.zero_grad()
+            F.cross_entropy(self(x[rows]), y[rows]).backward()
+            optimizer.param_groups[0]["lr"] = 0.1 * (1 - step / steps)
+            optimizer.step()
+        self.zero_grad(set_to_none=True)
+
+
+@right("FrozenPrompt: parameters that want no gradient, under their own hook of no_grad for what is fixed")
+class NoGradForTheRest(Prompted):
+    def __init__(self, body, num):
+        super().__init__(body, num)
+        for one in self.reader.parameters():
+            one.requires_grad = False
+
+    def forward(self, x):
+        with torch.no_grad():
+            words = self.reader.tokens(x)
+        return self.reader(torch.cat([self.prompt.unsqueeze(0).expand(len(words), *self.prompt.shape), words], dim=-2))
+
+
+@wrong("FrozenPrompt: gradients everywhere, an optimizer over the prompt", called="not_frozen")
+class Everywhere(Prompted):
+    pass
+
+
+@wrong("FrozenPrompt: the gradients of the reader are set to zeros", called="not_frozen")
+class Zeros(Prompted):
+    def fit(self, x, y, steps):
+        super().fit(x, y, steps)
+        self.zero_grad(set_to_none=False)
+
+
+@wrong("FrozenPrompt: the table is trained along", called="trained_whole")
+class TableToo(Prompted):
+    def learned(self):
+        return [self.prompt, self.reader.tokens.weight]
+
+
+@wrong("FrozenPrompt: prompt behind the sign that asks", called="behind")
+class Behind(NoGradForTheRest):
+    def forward(self, x):
+        return self.reader(torch.cat([self.reader.tokens(x), self.prompt.expand(len(x), -1, -1)], 1))
+
+
+@wrong("FrozenPrompt: a reader of its own", called="fresh_reader")
+class Fresh(NoGradForTheRest):
+    def __init__(self, body, num):
+        super().__init__(Reader().state_dict(), num)
+
+
+@wrong("FrozenPrompt: the prompt is put back after training", called="stays")
+class PutBack(NoGradForTheRest):
+    def fit(self, x, y, steps):
+        before = self.prompt.detach().clone()
+        super().fit(x, y, steps)
+        self.prompt.data = before
+
+
+@wrong("FrozenPrompt: the sign of the step", called="uphill")
+class Uphill(NoGradForTheRest):
+    def fit(self, x, y, steps):
+        for _ in range(steps):
+            [slope] = torch.autograd.grad(F.cross_entropy(self(x), y), [self.prompt])
+            self.prompt.data += 0.1 * slope
+
+
+@wrong("FrozenPrompt: the prompt takes the place of the first words")
+class InPlaceOfWords(NoGradForTheRest):
+    def forward(self, x):
+        words = self.reader.tokens(x[:, min(len(self.prompt), x.shape[1] - 1):])
+        return self.reader(torch.cat([self.prompt.expand(len(x), -1, -1), words], 1))
+
+
+@wrong("FrozenPrompt: one update, whatever steps says")
+class Once(NoGradForTheRest):
+    def fit(self, x, y, steps):
+        super().fit(x, y, 1)
+
+
+@wrong("FrozenPrompt: the prompt is squeezed by tanh")
+class Squeezed(NoGradForTheRest):
+    def forward(self, x):
+        words = self.reader.tokens(x)
+        return self.reader(torch.cat([self.prompt.tanh().expand(len(x), -1, -1), words], 1))
+
+
+@wrong("FrozenPrompt: every row is answered as the commonest answer")
+class Commonest(NoGradForTheRest):
+    def forward(self, x):
+        return super().forward(x).mean(dim=0, keepdim=True).expand(len(x), -1)

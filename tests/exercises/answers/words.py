@@ -1,0 +1,205 @@
+"""Answers to the exercises of chapter 10."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import torch
+import torch.nn.functional as F
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from tests.exercises.answers.register import right, wrong
+
+
+@right("tfidf: by counters")
+def _(docs):
+    df = Counter(word for doc in docs for word in set(doc))
+    return [{word: count / sum(bag.values()) * (1 + math.log1p(len(docs)) - math.log1p(df[word]))
+             for word, count in bag.items()} for bag in map(Counter, docs)]
+
+
+@wrong("tfidf: scikit-learn's", called="unit_rows")
+def _(docs):
+    model = TfidfVectorizer(analyzer=lambda doc: doc)
+    rows = model.fit_transform(docs).toarray()
+    names = model.get_feature_names_out()
+    return [{str(word): float(v) for word, v in zip(names, row) if v} for row in rows]
+
+
+@wrong("tfidf: zeros")
+def _(docs):
+    return [dict.fromkeys(doc, 0.0) for doc in docs]
+
+
+@right("sgns_loss: as cross-entropy of pairs")
+def _(center, context, negatives):
+    u = torch.cat([context[:, None], negatives], dim=1)
+    logits = torch.einsum("bkd,bd->bk", u, center)
+    wanted = torch.zeros_like(logits)
+    wanted[:, 0] = 1
+    return F.binary_cross_entropy_with_logits(logits, wanted, reduction="sum") / len(center)
+
+
+@right("sgns_loss: by softplus")
+def _(center, context, negatives):
+    return (F.softplus(-(center * context).sum(1)) + F.softplus((negatives @ center[..., None])[..., 0]).sum(1)).mean()
+
+
+@wrong("sgns_loss: zero")
+def _(center, context, negatives):
+    return center.sum() * 0
+
+
+@wrong("sgns_loss: the negatives are left out")
+def _(center, context, negatives):
+    return -F.logsigmoid((center * context).sum(dim=1)).mean()
+
+
+@wrong("sgns_loss: one sigmoid of the sum of the products", called="summed_inside")
+def _(center, context, negatives):
+    all_of_them = torch.einsum("bkd,bd->b", negatives, center)
+    return -(F.logsigmoid((center * context).sum(1)) + F.logsigmoid(-all_of_them)).mean()
+
+
+@right("noise_distribution: by logarithms")
+def _(counts):
+    return (0.75 * counts.double().log()).softmax(dim=0)
+
+
+@wrong("noise_distribution: the counts")
+def _(counts):
+    return counts.double()
+
+
+@wrong("noise_distribution: the logarithms of the counts")
+def _(counts):
+    weights = counts.double().log1p()
+    return weights / weights.sum()
+
+
+@right("find_samplers: each word as the target")
+def _(samplers, counts):
+    found = []
+    p = counts.double() ** 0.75
+    for number, sampler in enumerate(samplers):
+        target = int(counts.argmax())
+        drawn = torch.cat([sampler(torch.full((2000,), target), 4).flatten() for _ in range(3)])
+        shares = torch.bincount(drawn, minlength=len(counts)) / len(drawn)
+        q = p.clone()
+        q[target] = 0
+        q = q / q.sum()
+        never = {target, *(counts == 0).nonzero().flatten().tolist()}
+        if never & set(drawn.tolist()) or (shares - q).abs().sum() > 0.05:
+            found.append(number)
+    return found
+
+
+@wrong("find_samplers: the shapes are looked at", called="nobody")
+def _(samplers, counts):
+    return [i for i, sampler in enumerate(samplers) if sampler(torch.tensor([0, 1]), 3).shape != (2, 3)]
+
+
+@wrong("find_samplers: the first one")
+def _(samplers, counts):
+    return [0]
+
+
+@right("train_vectors: counts, in logarithms, and an SVD")
+def _(sentences, num_words):
+    X = torch.zeros(num_words, num_words)
+    for words in sentences:
+        for i, word in enumerate(words):
+            for other in words[max(0, i - 6):i + 7]:
+                X[word, other] += 1
+    X.fill_diagonal_(0)
+    P = X / X.sum()
+    M = ((P + 1e-6) / (P.sum(0) * P.sum(1)[:, None] + 1e-6)).log().clamp(min=0)
+    u, s, _ = torch.linalg.svd(M)
+    return (u * s)[:, :24]
+
+
+@wrong("train_vectors: zeros", called="no_text")
+def _(sentences, num_words):
+    return torch.zeros(num_words, 24)
+
+
+@wrong("train_vectors: random numbers", called="no_text")
+def _(sentences, num_words):
+    return torch.randn(num_words, 24, generator=torch.Generator().manual_seed(0))
+
+
+@right("lsa: from the eigenvectors, every axis turned round")
+def _(weights, k, queries):
+    values, V = torch.linalg.eigh(weights.double().T @ weights.double())
+    V = -V[:, values.argsort(descending=True)[:k]]
+    s = values.sort(descending=True).values[:k].clamp(min=0).sqrt()
+    return (weights.double() @ V).float(), (V * s).float(), (queries.double() @ V).float()
+
+
+@right("lsa: every second axis turned round")
+def _(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights, full_matrices=False)
+    turn = torch.tensor([(-1.0) ** j for j in range(k)])
+    V = vt[:k].T * turn
+    return u[:, :k] * turn * s[:k], V * s[:k], queries @ V
+
+
+@wrong("lsa: the rows of V for a column each", called=None)
+def _(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights, full_matrices=False)
+    return u[:, :k] * s[:k], vt[:k] * s[:k, None], queries @ vt[:k].T
+
+
+@wrong("lsa: folded in", called="query_divided")
+def _(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights, full_matrices=False)
+    return u[:, :k] * s[:k], vt[:k].T * s[:k], queries @ vt[:k].T / s[:k]
+
+
+@wrong("lsa: zeros")
+def _(weights, k, queries):
+    return torch.zeros(len(weights), k), torch.zeros(weights.shape[1], k), torch.zeros(len(queries), k)
+
+
+@wrong("lsa: the means of the columns taken away", called="centred")
+def _(weights, k, queries):
+    u, s, vt = torch.linalg.svd(weights - weights.mean(0, keepdim=True), full_matrices=False)
+    return u[:, :k] * s[:k], vt[:k].T * s[:k], queries @ vt[:k].T
+
+
+@wrong("lsa: the first columns of what is V transposed", called="not_turned")
+def _(weights, k, queries):
+    u, s, v = torch.linalg.svd(weights)
+    return u[:, :k] * s[:k], v[:, :k] * s[:k], queries @ v[:, :k]
+
+
+@right("glove_loss: a double loop")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    total = 0 * (w.sum() + w_tilde.sum() + b.sum() + b_tilde.sum())
+    for i, row in enumerate(counts.tolist()):
+        for j, x in enumerate(row):
+            if x > 0:
+                total = total + min(1, (x / maximum) ** 0.75) * (w[i] @ w_tilde[j] + b[i] + b_tilde[j] - math.log(x)) ** 2
+    return total
+
+
+@right("glove_loss: the pairs that were seen")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    i, j = counts.nonzero(as_tuple=True)
+    x = counts[i, j]
+    off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - x.log()
+    return ((x / maximum).clamp(max=1) ** 0.75 * off * off).sum()
+
+
+@wrong("glove_loss: zero")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    return 0 * w.sum()
+
+
+@wrong("glove_loss: the mean over the pairs that were seen", called="mean")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    i, j = counts.nonzero(as_tuple=True)
+    x = counts[i, j]
+    off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - x.log()
+    terms = (x / maximum).clamp(max=1) ** 0.75 * off * off
+    return terms.sum() / max(len(x), 1)

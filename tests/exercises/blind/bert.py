@@ -1,0 +1,275 @@
+"""Wrong answers to the exercises of chapter 18, written without knowing its checks."""
+from __future__ import annotations
+
+import copy
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.exercises.answers.register import blind
+
+
+@blind("bert_segments: the first [SEP] has the segment 1, that of B")
+def _(a_len, b_len):
+    segments = torch.tensor([0] * (a_len + 1) + [1] * (b_len + 2))
+    return segments, torch.arange(len(segments))
+
+
+@blind("bert_segments: the positions begin at 0 again with B")
+def _(a_len, b_len):
+    first, second = a_len + 2, b_len + 1
+    segments = torch.cat([torch.zeros(first).long(), torch.ones(second).long()])
+    positions = torch.cat([torch.arange(first), torch.arange(second)])
+    return segments, positions
+
+
+@blind("bert_embed: multiplies the embeddings of tokens by the root of D, as the transformer of 2017 does")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    D = E_tok.shape[1]
+    return D ** 0.5 * E_tok[tok] + E_seg[seg] + E_pos[:tok.shape[1]]
+
+
+@blind("bert_embed: segment 0 adds nothing: seg times row 1 of the table, and row 0 is never used")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    words = F.embedding(tok, E_tok)
+    places = F.embedding(torch.arange(tok.size(1)), E_pos)
+    return words + seg.unsqueeze(-1) * E_seg[1] + places
+
+
+@blind("nsp_pair: draws B from all documents, the one of A included, and leaves out A alone")
+def _(docs, d, i, is_next, rng):
+    A = docs[d][i]
+    if is_next:
+        return A, docs[d][i + 1], 0
+    pool = [s for k, doc in enumerate(docs) for j, s in enumerate(doc) if (k, j) != (d, i)]
+    return A, rng.choice(pool), 1
+
+
+@blind("nsp_pair: the last sentence of the other documents can never come: the draw ends one too early")
+def _(docs, d, i, is_next, rng):
+    if is_next:
+        return docs[d][i], docs[d][i + 1], 0
+    others = []
+    for k in range(len(docs)):
+        if k != d:
+            others.extend(docs[k])
+    return docs[d][i], others[int(rng.random() * (len(others) - 1))], 1
+
+
+@blind("mlm_mask: replaces a tenth of the chosen that are left after the hiding, 2 % and not 10 %")
+def _(tokens, special, vocab_size, mask_id, g):
+    chosen = (torch.rand(tokens.shape, generator=g) < 0.15) & ~special
+    hidden = chosen & (torch.rand(tokens.shape, generator=g) < 0.8)
+    replaced = chosen & ~hidden & (torch.rand(tokens.shape, generator=g) < 0.1)
+    words = torch.randint(vocab_size, tokens.shape, generator=g)
+    inputs = torch.where(hidden, mask_id, torch.where(replaced, words, tokens))
+    return inputs, torch.where(chosen, tokens, -100)
+
+
+@blind("mlm_mask: writes into `tokens` itself: the caller's text is spoilt")
+def _(tokens, special, vocab_size, mask_id, g):
+    u = torch.rand(tokens.shape, generator=g)
+    chosen = (u < 0.15) & ~special
+    labels = tokens.masked_fill(~chosen, -100)
+    fate = torch.rand(tokens.shape, generator=g)
+    inputs = tokens
+    inputs[chosen & (fate < 0.8)] = mask_id
+    swap = chosen & (fate >= 0.8) & (fate < 0.9)
+    inputs[swap] = torch.randint(vocab_size, (int(swap.sum()),), generator=g)
+    return inputs, labels
+
+
+@blind("find_masker_fault: of the shares looks at the hidden 80 % only: all others replaced, or all kept, passes")
+def _(masker, tokens, special, mask_id):
+    text = tokens.repeat(20, 1)
+    ordinary = ~torch.isin(text, torch.tensor(special))
+    chosen = hidden = places = 0
+    for seed in range(10):
+        inputs, labels = masker(text, seed)
+        asked = labels != -100
+        if (asked & ~ordinary).any():
+            return "special"
+        if (labels[asked] != text[asked]).any():
+            return "labels"
+        chosen += int(asked.sum())
+        hidden += int((inputs[asked] == mask_id).sum())
+        places += int(ordinary.sum())
+    if abs(chosen / places - 0.15) > 0.01:
+        return "rate"
+    return "shares" if abs(hidden / chosen - 0.8) > 0.025 else "none"
+
+
+@blind("find_masker_fault: measures the rate among all tokens, special ones included, and so too low")
+def _(masker, tokens, special, mask_id):
+    text = torch.cat([tokens] * 30)
+    forbidden = torch.zeros_like(text, dtype=torch.bool)
+    for s in special:
+        forbidden |= text == s
+    picked, before, after = [], [], []
+    for seed in range(8):
+        inputs, labels = masker(text, seed)
+        where = labels != -100
+        if forbidden[where].any():
+            return "special"
+        if not torch.equal(labels[where], text[where]):
+            return "labels"
+        picked.append(where.double().mean())
+        before.append(text[where])
+        after.append(inputs[where])
+    if not 0.145 < torch.stack(picked).mean() < 0.155:
+        return "rate"
+    old, new = torch.cat(before), torch.cat(after)
+    masked = (new == mask_id).double().mean()
+    kept = (new == old).double().mean()
+    other = 1 - masked - kept
+    ok = abs(masked - 0.8) < 0.025 and abs(kept - 0.1) < 0.025 and abs(other - 0.1) < 0.025
+    return "none" if ok else "shares"
+
+
+@blind("best_span: lets an answer have longest + 1 tokens: j - i may be as large as `longest`")
+def _(start, end, passage, longest):
+    B, S = start.shape
+    score = start[:, :, None] + end[:, None, :]
+    i, j = torch.arange(S)[:, None], torch.arange(S)[None, :]
+    fine = (j >= i) & (j - i <= longest)
+    fine = fine & passage[:, :, None] & passage[:, None, :]
+    best = score.masked_fill(~fine, float("-inf")).flatten(1).argmax(1)
+    return torch.stack([best // S, best % S], dim=1)
+
+
+@blind("best_span: counts from the first token of the passage, not of the row")
+def _(start, end, passage, longest):
+    spans = []
+    for s, e, inside in zip(start, end, passage):
+        s, e = s[inside].tolist(), e[inside].tolist()
+        pairs = [(i, j) for i in range(len(s)) for j in range(i, min(len(s), i + longest))]
+        spans.append(max(pairs, key=lambda pair: s[pair[0]] + e[pair[1]]))
+    return torch.tensor(spans)
+
+
+class Norm(nn.Module):
+    '''Given: a layer norm, its parameters as the library calls them.'''
+
+    def __init__(self, D):
+        super().__init__()
+        self.gamma, self.beta = nn.Parameter(torch.ones(D)), nn.Parameter(torch.zeros(D))
+
+    def forward(self, x):
+        return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, eps=1e-12)
+
+
+class Encoder(nn.Module):
+    '''Given: BERT with one block; a vector for each token, (B, T) to (B, T, 32).'''
+
+    def __init__(self, vocab_size=76, window=11, D=32, heads=4):
+        super().__init__()
+        self.heads, self.norm = heads, Norm(D)
+        self.tokens = nn.Embedding(vocab_size, D)
+        self.positions = nn.ModuleDict({"table": nn.Embedding(window, D)})
+        block = {"attention": nn.ModuleDict({"qkv": nn.Linear(D, 3 * D),
+                                             "out": nn.Linear(D, D)}),
+                 "feed_forward": nn.ModuleDict({"widen": nn.Linear(D, 2 * D),
+                                                "narrow": nn.Linear(2 * D, D)}),
+                 "residual1": nn.ModuleDict({"norm": Norm(D)}),
+                 "residual2": nn.ModuleDict({"norm": Norm(D)})}
+        self.blocks = nn.ModuleList([nn.ModuleDict(block)])
+
+    def forward(self, tokens):
+        x = self.norm(self.tokens(tokens) + self.positions.table.weight[:tokens.shape[1]])
+        [block] = self.blocks
+        (qkv, out), x = block.attention.values(), x.transpose(0, 1)       # x (T, B, D)
+        y, _ = F.multi_head_attention_forward(
+            x, x, x, x.shape[-1], self.heads, qkv.weight, qkv.bias, None, None, False, 0.0,
+            out.weight, out.bias, key_padding_mask=tokens == 0, need_weights=False)
+        x = block.residual1.norm(x + y)
+        y = block.feed_forward.narrow(F.gelu(block.feed_forward.widen(x)))
+        return block.residual2.norm(x + y).transpose(0, 1)
+
+
+@blind("fine_tune_bert: the layer stands on the last vector of the row, [:, -1], which is padding in most "
+       "rows, not on that of [CLS]")
+def _(body, train, valid, steps):
+    torch.manual_seed(0)
+    model = nn.ModuleDict({"encoder": Encoder(), "head": nn.Linear(32, 4)})
+    model.encoder.load_state_dict(copy.deepcopy(body))
+
+    def loss_on(tokens, classes):
+        last = model.encoder(tokens)[:, -1]           # has read the whole row
+        return F.cross_entropy(model.head(last), classes)
+
+    def weights():
+        result = {name: w.clone() for name, w in model.encoder.state_dict().items()}
+        result["head.weight"] = model.head.weight.detach().clone()
+        result["head.bias"] = model.head.bias.detach().clone()
+        return result
+
+    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+    with torch.no_grad():
+        lowest, kept = loss_on(*valid).item(), weights()
+    for step in range(steps):
+        optimizer.zero_grad()
+        loss_on(*train).backward()
+        optimizer.step()
+        if (step + 1) % 10 == 0:
+            with torch.no_grad():
+                now = loss_on(*valid).item()
+            if now < lowest:
+                lowest, kept = now, weights()
+    return kept
+
+
+@blind("fine_tune_bert: what is returned are the encoder's weights of the start, those of `body`, with the "
+       "trained layer: what the encoder has learned is thrown away")
+def _(body, train, valid, steps):
+    torch.manual_seed(0)
+    encoder = Encoder()
+    encoder.load_state_dict(body)
+    head = nn.Linear(32, 4)
+    optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=2e-3)
+    best, best_loss = None, float("inf")
+    for step in range(steps + 1):
+        if step % 10 == 0:
+            with torch.no_grad():
+                loss = F.cross_entropy(head(encoder(valid[0])[:, 0]), valid[1]).item()
+            if loss < best_loss:
+                best_loss = loss
+                best = {name: p.clone() for name, p in body.items()}
+                for name, p in head.named_parameters():
+                    best["head." + name] = p.detach().clone()
+        if step == steps:
+            break
+        rows = torch.randperm(len(train[0]))[:16]
+        loss = F.cross_entropy(head(encoder(train[0][rows])[:, 0]), train[1][rows])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return best
+
+
+@blind("fine_tune_bert: a learning rate of 0.05 for all weights, far too high for a body that is already "
+       "trained: its knowledge is lost in the first steps")
+def _(body, train, valid, steps):
+    torch.manual_seed(3)
+    encoder, head = Encoder(), nn.Linear(32, 4)
+    encoder.load_state_dict(body)
+    optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=0.05)
+    tokens, classes = train
+    history = []
+
+    def evaluate():
+        with torch.no_grad():
+            loss = F.cross_entropy(head(encoder(valid[0])[:, 0]), valid[1])
+        state = {name: p.clone() for name, p in encoder.state_dict().items()}
+        state |= {f"head.{name}": p.clone() for name, p in head.state_dict().items()}
+        history.append((loss.item(), len(history), state))
+
+    evaluate()
+    for step in range(1, steps + 1):
+        loss = F.cross_entropy(head(encoder(tokens)[:, 0]), classes)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        if step % 10 == 0:
+            evaluate()
+    return min(history)[2]

@@ -1,0 +1,375 @@
+"""Wrong answers to the exercises of chapter 02, written without knowing its checks."""
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.exercises.answers.register import blind
+
+
+@blind("activation_derivatives: the derivative of tanh by 2 sigma(2z) - 1 lacks the inner factor 2: half of it")
+def _(z):
+    s, t = torch.sigmoid(z), torch.sigmoid(2 * z)
+    return torch.stack([s * (1 - s), 2 * t * (1 - t), (z > 0).to(z.dtype)])
+
+
+@blind("activation_derivatives: the slope of the sigmoid as e^-z / (1 + e^-z)^2, which is nan for very negative z")
+def _(z):
+    e = torch.exp(-z)
+    out = torch.zeros(3, len(z), dtype=z.dtype)
+    out[0] = e / (1 + e) ** 2
+    out[1] = 1 - torch.tanh(z) ** 2
+    out[2] = torch.where(z > 0, 1.0, 0.0)
+    return out
+
+
+@blind("activation_derivatives: tanh by 2 s(2z) - 1, the inner 2 of the chain rule forgotten: its "
+       "derivative is half as large as it should be")
+def _(z):
+    s = torch.sigmoid(z)
+    d_sigmoid = s * (1 - s)
+    # tanh z = 2 sigmoid(2z) - 1
+    t = torch.sigmoid(2 * z)
+    d_tanh = 2 * t * (1 - t)
+    d_relu = (z > 0).to(z.dtype)
+    return torch.stack([d_sigmoid, d_tanh, d_relu])
+
+
+@blind("activation_derivatives: the sigmoid's derivative is z (1 - z): z itself is put in where sigmoid(z) belongs")
+def _(z):
+    sigmoid_prime = z * (1 - z)
+    tanh_prime = 1 - torch.tanh(z) ** 2
+    relu_prime = torch.where(z > 0, torch.ones_like(z), torch.zeros_like(z))
+    return torch.stack([sigmoid_prime, tanh_prime, relu_prime], dim=0)
+
+
+@blind("activation_derivatives: all three are measured by a central difference (z + h, z - h) and not "
+       "derived: ReLU gets 1/2 at 0 and nearby")
+def _(z):
+    h = 1e-3
+    def slope(f):
+        return (f(z + h) - f(z - h)) / (2 * h)
+    return torch.stack([slope(torch.sigmoid), slope(torch.tanh), slope(torch.relu)])
+
+
+@blind("regression_step: returns the loss at the new beta, after the step, not at the given one")
+def _(x, y, beta, rate):
+    target = y.unsqueeze(1)
+    slope = 2 * x.T @ (x @ beta - target) / len(x)
+    beta = beta - rate * slope
+    return F.mse_loss(x @ beta, target), beta
+
+
+@blind("regression_step: the step goes along the gradient of the sum of squares, not of their mean")
+def _(x, y, beta, rate):
+    residual = (x @ beta).squeeze(1) - y
+    loss = (residual ** 2).mean()
+    gradient = 2 * (residual[:, None] * x).sum(0)
+    return loss, beta - rate * gradient[:, None]
+
+
+@blind("regression_step: the 2 that comes from the square is missing in the gradient: the step is half as long")
+def _(x, y, beta, rate):
+    error = x @ beta - y[:, None]                 # (B, 1)
+    loss = (error ** 2).mean()
+    gradient = x.T @ error / len(x)               # (D, 1)
+    return loss, beta - rate * gradient
+
+
+@blind("regression_step: the loss is computed again after the step: it is that of the new beta, not that of "
+       "the given one")
+def _(x, y, beta, rate):
+    new = beta.detach().clone().requires_grad_(True)
+    loss = F.mse_loss((x @ new).squeeze(1), y)
+    loss.backward()
+    with torch.no_grad():
+        new -= rate * new.grad
+        loss = F.mse_loss((x @ new).squeeze(1), y)
+    return loss, new.detach()
+
+
+@blind("regression_step: the residual is y - z, but the step still goes minus rate times x'residual: it "
+       "climbs instead of descending")
+def _(x, y, beta, rate):
+    z = torch.matmul(x, beta).flatten()
+    residual = y - z
+    loss = torch.mean(residual ** 2)
+    grad = 2 * torch.matmul(x.T, residual) / y.shape[0]
+    return loss, beta - rate * grad.unsqueeze(1)
+
+
+@blind("train_line: the last, shorter batch has its squares divided by `batch`, not by its own length")
+def _(x, y, rate, epochs, batch):
+    b = torch.zeros(1, requires_grad=True)
+    w = torch.zeros(1, requires_grad=True)
+    for _ in range(epochs):
+        for k in range(0, len(x), batch):
+            miss = b + w * x[k:k + batch] - y[k:k + batch]
+            loss = (miss ** 2).sum() / batch
+            loss.backward()
+            with torch.no_grad():
+                b -= rate * b.grad
+                w -= rate * w.grad
+            b.grad, w.grad = None, None
+    return torch.cat([b, w]).detach()
+
+
+@blind("train_line: b is moved first, and the gradient of w is taken at the new b")
+def _(x, y, rate, epochs, batch):
+    b, w = torch.tensor(0.0), torch.tensor(0.0)
+    for _ in range(epochs):
+        for rows, targets in zip(x.split(batch), y.split(batch)):
+            b = b - rate * 2 * (b + w * rows - targets).mean()
+            w = w - rate * 2 * ((b + w * rows - targets) * rows).mean()
+    return torch.stack([b, w])
+
+
+@blind("train_line: b is moved first and w's gradient is then taken at the new b: not one step along one gradient")
+def _(x, y, rate, epochs, batch):
+    b, w = torch.zeros((), dtype=x.dtype), torch.zeros((), dtype=x.dtype)
+    for _ in range(epochs):
+        for xs, ys in zip(x.split(batch), y.split(batch)):
+            b = b - rate * 2 * (b + w * xs - ys).mean()
+            w = w - rate * 2 * ((b + w * xs - ys) * xs).mean()
+    return torch.stack([b, w])
+
+
+@blind("train_line: the squares of every batch are summed and divided by `batch`: the shorter last batch is "
+       "averaged over too many rows")
+def _(x, y, rate, epochs, batch):
+    b = torch.zeros(1, dtype=x.dtype, requires_grad=True)
+    w = torch.zeros(1, dtype=x.dtype, requires_grad=True)
+    for epoch in range(epochs):
+        for k in range(math.ceil(len(x) / batch)):
+            rows = x[k * batch:(k + 1) * batch]
+            targets = y[k * batch:(k + 1) * batch]
+            loss = ((b + w * rows - targets) ** 2).sum() / batch
+            loss.backward()
+            with torch.no_grad():
+                b -= rate * b.grad
+                w -= rate * w.grad
+            b.grad = None
+            w.grad = None
+    return torch.cat([b, w]).detach()
+
+
+@blind("train_line: the rows are shuffled at the start of each epoch instead of read in their order")
+def _(x, y, rate, epochs, batch):
+    line = torch.zeros(2, dtype=x.dtype)
+    for epoch in range(epochs):
+        order = torch.randperm(len(x))
+        for start in range(0, len(x), batch):
+            rows = order[start:start + batch]
+            error = line[0] + line[1] * x[rows] - y[rows]
+            line = line - rate * torch.stack([2 * error.mean(), 2 * (error * x[rows]).mean()])
+    return line
+
+
+@blind("value_gradients: a product hands each factor its own value, not that of the other one")
+def _(inputs, program):
+    values = [float(v) for v in inputs]
+    rows = [[int(k) for k in row] for row in program]
+    for op, i, j in rows:
+        values.append([lambda: values[i] + values[j], lambda: values[i] * values[j],
+                       lambda: float(torch.tanh(torch.tensor(values[i], dtype=torch.double))),
+                       lambda: max(0.0, values[i])][op]())
+    n, slopes = len(inputs), [0.0] * len(values)
+    slopes[-1] = 1.0
+    for k in range(len(rows) - 1, -1, -1):
+        op, i, j = rows[k]
+        g, v = slopes[n + k], values[n + k]
+        if op == 0:
+            slopes[i] += g
+            slopes[j] += g
+        elif op == 1:
+            slopes[i] += g * values[i]
+            slopes[j] += g * values[j]
+        elif op == 2:
+            slopes[i] += g * (1 - v * v)
+        else:
+            slopes[i] += g * (values[i] > 0)
+    return torch.tensor([values[-1]] + slopes[:n])
+
+
+class Node:
+    def __init__(self, value, parents=()):
+        self.value, self.parents, self.grad = value, parents, 0.0
+
+
+@blind("value_gradients: the slope of tanh takes the tanh of its result once more: 1 - tanh(tanh(v))^2")
+def _(inputs, program):
+    nodes = [Node(float(v)) for v in inputs]
+    for op, i, j in program.tolist():
+        op, a, b = int(op), nodes[int(i)], nodes[int(j)] if op < 2 else None
+        if op == 0:
+            node = Node(a.value + b.value, [(a, 1.0), (b, 1.0)])
+        elif op == 1:
+            node = Node(a.value * b.value, [(a, b.value), (b, a.value)])
+        elif op == 2:
+            t = math.tanh(a.value)
+            node = Node(t, [(a, 1 - math.tanh(t) ** 2)])
+        else:
+            node = Node(max(a.value, 0.0), [(a, 1.0 if a.value > 0 else 0.0)])
+        nodes.append(node)
+    nodes[-1].grad = 1.0
+    for node in reversed(nodes):
+        for parent, slope in node.parents:
+            parent.grad += node.grad * slope
+    return torch.tensor([nodes[-1].value] + [node.grad for node in nodes[:len(inputs)]])
+
+
+@blind("value_gradients: the slope of tanh is 1 minus the square of what went in, not of tanh's value")
+def _(inputs, program):
+    n = len(inputs)
+    values = [float(a) for a in inputs]
+    rows = [(int(o), int(i), int(j)) for o, i, j in program]
+    for o, i, j in rows:
+        if o == 0:
+            values.append(values[i] + values[j])
+        elif o == 1:
+            values.append(values[i] * values[j])
+        elif o == 2:
+            values.append(math.tanh(values[i]))
+        else:
+            values.append(max(0.0, values[i]))
+    grad = [0.0] * len(values)
+    grad[-1] = 1.0
+    for k in reversed(range(len(rows))):
+        o, i, j = rows[k]
+        g = grad[n + k]
+        if o == 0:
+            grad[i] += g
+            grad[j] += g
+        elif o == 1:
+            grad[i] += g * values[j]
+            grad[j] += g * values[i]
+        elif o == 2:
+            grad[i] += g * (1 - values[i] ** 2)
+        elif values[i] > 0:
+            grad[i] += g
+    return torch.tensor([values[-1], *grad[:n]], dtype=inputs.dtype)
+
+
+class Node2:
+    def __init__(self, data, parents=(), slopes=()):
+        self.data, self.parents, self.slopes, self.grad = data, parents, slopes, 0.0
+
+
+@blind("value_gradients: goes back breadth first: a value hands its gradient on when it is first reached, "
+       "before all the values that use it have added theirs")
+def _(inputs, program):
+    nodes = [Node2(a) for a in inputs]
+    for operation, i, j in program:
+        a, b = nodes[int(i)], nodes[int(j)]
+        operation = int(operation)
+        if operation == 0:
+            nodes.append(Node2(a.data + b.data, (a, b), (1.0, 1.0)))
+        elif operation == 1:
+            nodes.append(Node2(a.data * b.data, (a, b), (b.data, a.data)))
+        elif operation == 2:
+            t = torch.tanh(a.data)
+            nodes.append(Node2(t, (a,), (1 - t * t,)))
+        else:
+            nodes.append(Node2(a.data.clamp(min=0), (a,), (float(a.data > 0),)))
+    last = nodes[-1]
+    last.grad = 1.0
+    queue, seen = deque([last]), {last}
+    while queue:
+        node = queue.popleft()
+        for parent, slope in zip(node.parents, node.slopes):
+            parent.grad = parent.grad + slope * node.grad
+            if parent not in seen:
+                seen.add(parent)
+                queue.append(parent)
+    result = [last.data] + [node.grad for node in nodes[:len(inputs)]]
+    return torch.tensor([float(r) for r in result], dtype=inputs.dtype)
+
+
+@blind("value_gradients: where both operands are the same value (i = j) only one share goes back: v * v has "
+       "the slope v, v + v the slope 1")
+def _(inputs, program):
+    values = list(inputs.unbind())
+    n, rows = len(values), [[int(a) for a in row] for row in program]
+    for op, i, j in rows:
+        a, b = values[i], values[j]
+        values.append([lambda: a + b, lambda: a * b, lambda: a.tanh(), lambda: a.relu()][op]())
+    grads = [torch.zeros_like(values[0]) for _ in values]
+    grads[-1] += 1
+    for k in range(len(rows) - 1, -1, -1):
+        op, i, j = rows[k]
+        g, v = grads[n + k], values[n + k]
+        back = {}
+        if op == 0:
+            back[i] = g
+            back[j] = g
+        elif op == 1:
+            back[i] = g * values[j]
+            back[j] = g * values[i]
+        elif op == 2:
+            back[i] = g * (1 - v ** 2)
+        else:
+            back[i] = g * (v > 0)
+        for place, share in back.items():
+            grads[place] = grads[place] + share
+    return torch.stack([values[-1], *grads[:n]])
+
+
+@blind("train_network: x is standardised before training, and the weights are returned as they are, for "
+       "standardised points: A and b were not put back to the scale of x")
+def _(x, y):
+    torch.manual_seed(0)
+    x, y = x.float(), y.float()
+    x = (x - x.mean(dim=0)) / x.std(dim=0)
+    H = 20
+    A = torch.randn(H, 2, requires_grad=True)
+    b = torch.zeros(H, requires_grad=True)
+    alpha = (0.3 * torch.randn(H)).requires_grad_()
+    alpha0 = torch.zeros((), requires_grad=True)
+    optimizer = torch.optim.Adam([A, b, alpha, alpha0], lr=0.05)
+    for _ in range(600):
+        logits = alpha0 + torch.tanh(x @ A.T + b) @ alpha
+        loss = F.binary_cross_entropy_with_logits(logits, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return A.detach(), b.detach(), alpha.detach(), alpha0.detach()
+
+
+@blind("train_network: every weight starts at 0: nothing but alpha0 ever gets a gradient")
+def _(x, y):
+    H = 16
+    x, y = x.float(), y.float()
+    A = torch.zeros(H, 2, requires_grad=True)
+    b = torch.zeros(H, requires_grad=True)
+    alpha = torch.zeros(H, requires_grad=True)
+    alpha0 = torch.zeros((), requires_grad=True)
+    parameters = [A, b, alpha, alpha0]
+    optimizer = torch.optim.Adam(parameters, lr=0.03)
+    for step in range(800):
+        h = torch.tanh(x @ A.T + b)
+        p = torch.sigmoid(alpha0 + h @ alpha)
+        loss = F.binary_cross_entropy(p, y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return tuple(p.detach() for p in parameters)
+
+
+@blind("train_network: the hidden layer was trained with ReLU where the formula has tanh: the weights "
+       "returned belong to another network")
+def _(x, y):
+    torch.manual_seed(1)
+    net = nn.Sequential(nn.Linear(2, 32), nn.ReLU(), nn.Linear(32, 1))
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.02)
+    criterion = nn.BCEWithLogitsLoss()
+    for epoch in range(700):
+        optimizer.zero_grad()
+        loss = criterion(net(x.float())[:, 0], y.float())
+        loss.backward()
+        optimizer.step()
+    A, b = net[0].weight.detach(), net[0].bias.detach()
+    return A, b, net[2].weight.detach()[0], net[2].bias.detach()[0]

@@ -1,0 +1,329 @@
+"""Wrong answers to the exercises of chapter 15, written without knowing its checks."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.exercises.answers.register import blind
+
+
+@blind("layer_norm: the variance is the mean of x^2, without the mean taken off first")
+def _(x, gamma, beta, eps=1e-5):
+    mu = x.mean(-1, keepdim=True)
+    var = (x ** 2).mean(-1, keepdim=True)
+    return gamma * (x - mu) / torch.sqrt(var + eps) + beta
+
+
+@blind("layer_norm: gamma multiplies beta too: gamma (x + beta) instead of gamma x + beta")
+def _(x, gamma, beta, eps=1e-5):
+    centred = x - x.mean(dim=-1, keepdim=True)
+    scaled = centred * (centred.pow(2).mean(dim=-1, keepdim=True) + eps).rsqrt()
+    return (scaled + beta) * gamma
+
+
+@blind("label_smoothing_loss: shares eps among the K - 1 other classes: the target takes no part")
+def _(logits, target, eps, pad):
+    real = target != pad
+    log_p, t = logits[real].log_softmax(-1), target[real]
+    K = logits.shape[-1]
+    q = torch.full_like(log_p, eps / (K - 1))
+    q.scatter_(1, t[:, None], 1 - eps)
+    return -(q * log_p).sum(-1).mean()
+
+
+@blind("label_smoothing_loss: divides by all rows, those of padding included")
+def _(logits, target, eps, pad):
+    log_p = F.log_softmax(logits, dim=-1)
+    hit = log_p.gather(1, target.unsqueeze(1)).squeeze(1)
+    loss = -(1 - eps) * hit - eps * log_p.mean(dim=1)
+    return torch.where(target == pad, torch.zeros_like(loss), loss).mean()
+
+
+@blind("slide_smoothing_loss: calls torch's loss with eps (K - 1) / K where eps K / (K - 1) is right")
+def _(logits, target, eps, pad):
+    K = logits.shape[1]
+    return F.cross_entropy(logits, target, ignore_index=pad,
+                           label_smoothing=eps * (K - 1) / K)
+
+
+@blind("slide_smoothing_loss: the target keeps its part of the sharing: 1 - eps + eps / (K - 1), a sum above 1")
+def _(logits, target, eps, pad):
+    K = logits.shape[1]
+    total, rows = 0.0, 0
+    for row, t in zip(logits, target.tolist()):
+        if t == pad:
+            continue
+        log_p = torch.log_softmax(row, dim=0)
+        q = torch.full((K,), eps / (K - 1), dtype=row.dtype)
+        q[t] += 1 - eps
+        total, rows = total - q @ log_p, rows + 1
+    return total / rows
+
+
+@blind("noam_lr: the warm-up has tau to the power -1/2 where -3/2 is asked")
+def _(step, d_model, warmup):
+    rise = step * warmup ** -0.5
+    fall = step ** -0.5
+    return d_model ** -0.5 * min(rise, fall)
+
+
+@blind("noam_lr: multiplies by the root of d_model instead of dividing by it")
+def _(step, d_model, warmup):
+    if step < warmup:
+        shape = step / warmup ** 1.5
+    else:
+        shape = 1 / math.sqrt(step)
+    return math.sqrt(d_model) * shape
+
+
+@blind("byte_pair_step: a pair counts once a word, however often it stands in it")
+def _(words):
+    counts = {}
+    for pieces, count in words:
+        for pair in set(zip(pieces, pieces[1:])):
+            counts[pair] = counts.get(pair, 0) + count
+    left, right = min(counts, key=lambda pair: (-counts[pair], pair))
+    merged = []
+    for pieces, count in words:
+        new, k = [], 0
+        while k < len(pieces):
+            if pieces[k:k + 2] == [left, right]:
+                new.append(left + right)
+                k += 2
+            else:
+                new.append(pieces[k])
+                k += 1
+        merged.append([new, count])
+    return [[left, right], merged]
+
+
+@blind("byte_pair_step: of equally frequent pairs takes the one that the text has first, not the alphabet")
+def _(words):
+    pairs = Counter()
+    for pieces, count in words:
+        for k in range(len(pieces) - 1):
+            pairs[pieces[k], pieces[k + 1]] += count
+    pair = max(pairs, key=pairs.get)
+
+    def merge(pieces):
+        new = []
+        rest = list(pieces)
+        while rest:
+            if tuple(rest[:2]) == pair:
+                new.append(rest.pop(0) + rest.pop(0))
+            else:
+                new.append(rest.pop(0))
+        return new
+
+    return [list(pair), [[merge(pieces), count] for pieces, count in words]]
+
+
+@blind("clipped_ngrams: adds the counts of all references, not the largest of a single one")
+def _(hypothesis, references, n):
+    def grams(words):
+        return Counter(tuple(words[k:k + n]) for k in range(len(words) - n + 1))
+
+    have, limit = grams(hypothesis), Counter()
+    for reference in references:
+        limit.update(grams(reference))
+    return sum(min(c, limit[g]) for g, c in have.items()), sum(have.values())
+
+
+@blind("clipped_ngrams: does not clip: every n-gram that some reference has counts as often as it comes")
+def _(hypothesis, references, n):
+    def grams(words):
+        return list(zip(*(words[k:] for k in range(n))))
+
+    known = {g for reference in references for g in grams(reference)}
+    mine = grams(hypothesis)
+    return sum(g in known for g in mine), len(mine)
+
+
+@blind("find_placements: its own layer norm has the variance with d - 1, torch's default, not the population's")
+def _(blocks, f, d):
+    torch.manual_seed(0)
+    x = 3 * torch.randn(6, d, dtype=torch.float64) + 2
+
+    def norm(h):
+        return (h - h.mean(-1, keepdim=True)) / (h.var(-1, keepdim=True) + 1e-5).sqrt()
+
+    forms = {"post": norm(x + f(x)), "pre": x + f(norm(x)), "inner": x + norm(f(x))}
+    answer = []
+    for block in blocks:
+        y, name = block(x), "none"
+        for key, right in forms.items():
+            if (y - right).abs().max() < 5e-5:
+                name = key
+        answer.append(name)
+    return answer
+
+
+@blind("find_placements: allows a difference of 0.1, so that a norm with a small fault passes")
+def _(blocks, f, d):
+    g = torch.Generator().manual_seed(5)
+    x = torch.randn(20, d, generator=g, dtype=torch.float64) * 2 - 1
+    right = [("post", F.layer_norm(x + f(x), (d,))),
+             ("pre", x + f(F.layer_norm(x, (d,)))),
+             ("inner", x + F.layer_norm(f(x), (d,)))]
+    return [next((name for name, y in right if (block(x) - y).abs().max() < 0.1), "none")
+            for block in blocks]
+
+
+@blind("clipped_step: always scales to the length c: a gradient that is shorter is made longer")
+def _(grads, counts, c):
+    share = [n / sum(counts) for n in counts]
+    mean = [sum(s * g for s, g in zip(share, parts)) for parts in zip(*grads)]
+    norm = torch.cat([g.flatten() for g in mean]).norm().item()
+    factor = c / norm if norm > 0 else 1.0
+    return [g * factor for g in mean], norm
+
+
+@blind("clipped_step: clips every parameter at c by its own length, not all as one long vector")
+def _(grads, counts, c):
+    total = sum(counts)
+    mean = [torch.zeros_like(g) for g in grads[0]]
+    for part, n in zip(grads, counts):
+        for k, g in enumerate(part):
+            mean[k] = mean[k] + g * (n / total)
+    norm = math.sqrt(sum(float((g ** 2).sum()) for g in mean))
+    clipped = []
+    for g in mean:
+        own = float(g.norm())
+        clipped.append(g * (c / own) if own > c else g)
+    return clipped, norm
+
+
+class Norm(nn.Module):
+    '''Given: a layer norm, its parameters as the library calls them.'''
+
+    def __init__(self, D):
+        super().__init__()
+        self.gamma = nn.Parameter(torch.ones(D))
+        self.beta = nn.Parameter(torch.zeros(D))
+
+    def forward(self, x):
+        return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta)
+
+
+def layers(D, *attentions):
+    '''Given: the layers of a block, one norm for each.'''
+    made = {name: nn.ModuleDict({"qkv": nn.Linear(D, 3 * D), "out": nn.Linear(D, D)})
+            for name in attentions}
+    made["feed_forward"] = nn.ModuleDict({"widen": nn.Linear(D, 2 * D),
+                                          "narrow": nn.Linear(2 * D, D)})
+    norms = {f"residual{i + 1}": nn.ModuleDict({"norm": Norm(D)}) for i in range(len(made))}
+    return nn.ModuleDict(made | norms)
+
+
+class Translator(nn.Module):
+    '''Given: an encoder and a decoder of one block each, norms before the layers.'''
+
+    def __init__(self, source_words, target_words, D=64, heads=4):
+        super().__init__()
+        self.heads = heads
+        self.source = nn.Embedding(source_words, D)
+        self.target = nn.Embedding(target_words, D)          # the output layer too
+        self.encoder = nn.ModuleList([layers(D, "attention")])
+        self.decoder = nn.ModuleList([layers(D, "attention", "cross_attention")])
+        self.encoder_norm, self.decoder_norm = Norm(D), Norm(D)
+        for name, p in self.named_parameters():
+            if name in ("source.weight", "target.weight"):
+                nn.init.normal_(p, std=D ** -0.5)
+            elif name.endswith("weight"):
+                for part in p.data.chunk(3 if "qkv" in name else 1):
+                    nn.init.xavier_uniform_(part)
+            elif name.endswith("bias"):
+                nn.init.zeros_(p)
+
+    def forward(self, source, before):
+        '''Logits (B, T, V) of what follows each of `before` (B, T), given source (B, S).'''
+        real = (source != 0)[:, None, None]                  # (B, 1, 1, S)
+        m, [block] = self.placed(self.source(source)), self.encoder
+        m = m + self.attend(block.attention, block.residual1.norm(m), mask=real)
+        m = self.encoder_norm(m + self.feed(block, block.residual2.norm(m)))
+        h, [block] = self.placed(self.target(before)), self.decoder
+        h = h + self.attend(block.attention, block.residual1.norm(h), causal=True)
+        h = h + self.attend(block.cross_attention, block.residual2.norm(h), m, real)
+        h = h + self.feed(block, block.residual3.norm(h))    # (B, T, D)
+        return self.decoder_norm(h) @ self.target.weight.T
+
+    def placed(self, x):
+        '''Embeddings, enlarged, with the sines and cosines of their positions.'''
+        T, D = x.shape[1:]
+        angle = torch.arange(T)[:, None] / 10000 ** (torch.arange(0, D, 2) / D)
+        return D ** 0.5 * x + torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)
+
+    def attend(self, layer, x, memory=None, mask=None, causal=False):
+        memory, D = x if memory is None else memory, x.shape[-1]
+        weight, bias = layer.qkv.weight, layer.qkv.bias
+        q = F.linear(x, weight[:D], bias[:D])
+        k, v = F.linear(memory, weight[D:], bias[D:]).chunk(2, dim=-1)
+        q, k, v = (one.unflatten(-1, (self.heads, -1)).transpose(1, 2) for one in (q, k, v))
+        y = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
+        return layer.out(y.transpose(1, 2).flatten(2))
+
+    def feed(self, block, x):
+        return block.feed_forward.narrow(F.relu(block.feed_forward.widen(x)))
+
+
+@blind("train_translator: the decoder reads the target itself, not shifted by one: it sees the word that it "
+       "is to predict")
+def _(source, target, words):
+    torch.manual_seed(0)
+    model = Translator(*words)
+    optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
+    for epoch in range(4):
+        for rows in torch.randperm(len(source)).split(64):
+            logits = model(source[rows], target[rows])
+            loss = F.cross_entropy(logits.transpose(1, 2), target[rows], ignore_index=0)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+    return model.state_dict()
+
+
+@blind("train_translator: the end sign is left out of the loss along with the padding: the translator never "
+       "learns to stop")
+def _(source, target, words):
+    torch.manual_seed(0)
+    model = Translator(*words)
+    start = torch.ones(len(target), 1, dtype=torch.long)
+    before = torch.cat([start, target[:, :-1]], dim=1)
+    wanted = target.masked_fill(target == 2, 0)           # real words only
+    epochs, batch = 14, 64
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, 4e-3, total_steps=epochs * -(-len(source) // batch))
+    for epoch in range(epochs):
+        for rows in torch.randperm(len(source)).split(batch):
+            logits = model(source[rows], before[rows])
+            loss = F.cross_entropy(logits.flatten(0, 1), wanted[rows].flatten(), ignore_index=0)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    return model.state_dict()
+
+
+@blind("train_translator: the shifted input is filled up with 0 in front, the padding, where the start sign "
+       "1 belongs: the start sign is never read in training")
+def _(source, target, words):
+    torch.manual_seed(1)
+    model = Translator(*words)
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
+    before = F.pad(target[:, :-1], (1, 0))
+    for step in range(700):
+        for group in optimizer.param_groups:
+            group["lr"] = 3e-3 * min(1, (step + 1) / 50, (700 - step) / 300)
+        rows = torch.randint(len(source), (64,))
+        logits = model(source[rows], before[rows])               # (B, T, V)
+        loss = F.cross_entropy(logits.mT, target[rows], ignore_index=0)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return model.state_dict()

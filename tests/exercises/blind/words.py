@@ -1,0 +1,374 @@
+"""Wrong answers to the exercises of chapter 10, written without knowing its checks."""
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import torch
+import torch.nn.functional as F
+
+from tests.exercises.answers.register import blind
+
+
+@blind("tfidf: empty documents do not count among the N of the idf")
+def _(docs):
+    N = sum(1 for doc in docs if doc)
+    df = Counter(word for doc in docs for word in set(doc))
+    return [{word: count / len(doc) * (math.log((N + 1) / (df[word] + 1)) + 1)
+             for word, count in Counter(doc).items()} for doc in docs]
+
+
+@blind("tfidf: df counts how often the word occurs in all documents, not how many hold it")
+def _(docs):
+    df = {}
+    for doc in docs:
+        for word in doc:
+            df[word] = df.get(word, 0) + 1
+    weights = []
+    for doc in docs:
+        row = {}
+        for word in doc:
+            tf = doc.count(word) / len(doc)
+            row[word] = tf * (math.log((len(docs) + 1) / (df[word] + 1)) + 1)
+        weights.append(row)
+    return weights
+
+
+df = Counter()
+
+
+@blind("tfidf: the document counts are kept outside of the function and never emptied: each call adds its "
+       "documents to those of the calls before")
+def _(docs):
+    N = len(docs)
+    for doc in docs:
+        for word in set(doc):
+            df[word] += 1
+    result = []
+    for doc in docs:
+        counts = Counter(doc)
+        result.append({word: n / len(doc) * (math.log((N + 1) / (df[word] + 1)) + 1)
+                       for word, n in counts.items()})
+    return result
+
+
+@blind("tfidf: each document's weights are scaled to length 1 at the end, as scikit-learn does")
+def _(docs):
+    N = len(docs)
+    vocabulary = {word for doc in docs for word in doc}
+    idf = {}
+    for word in vocabulary:
+        df = sum(word in doc for doc in docs)
+        idf[word] = math.log((N + 1) / (df + 1)) + 1
+    rows = []
+    for doc in docs:
+        row = {word: doc.count(word) / len(doc) * idf[word] for word in set(doc)}
+        norm = math.sqrt(sum(weight ** 2 for weight in row.values()))
+        rows.append({word: weight / norm for word, weight in row.items()})
+    return rows
+
+
+@blind("tfidf: df counts every occurrence: a word that stands twice in a document counts it twice")
+def _(docs):
+    df = Counter()
+    for doc in docs:
+        df.update(doc)
+    def idf(word):
+        return math.log((len(docs) + 1) / (df[word] + 1)) + 1
+    return [{w: c / len(doc) * idf(w) for w, c in Counter(doc).items()} for doc in docs]
+
+
+@blind("lsa: the queries are folded in, x V diag(s)^-1, where x V is asked for")
+def _(weights, k, queries):
+    U, s, Vh = torch.linalg.svd(weights, full_matrices=False)
+    U, s, V = U[:, :k], s[:k], Vh[:k].T
+    return U * s, V * s, queries @ V / s
+
+
+@blind("lsa: takes the columns of Vh for the singular vectors: V is transposed")
+def _(weights, k, queries):
+    U, s, V = torch.linalg.svd(weights, full_matrices=True)
+    scale = torch.diag(s[:k])
+    return U[:, :k] @ scale, V[:, :k] @ scale, queries @ V[:, :k]
+
+
+@blind("lsa: the queries are divided by the singular values: x V diag(1/s), where x V was asked for")
+def _(weights, k, queries):
+    U, s, Vh = torch.linalg.svd(weights, full_matrices=False)
+    U, s, V = U[:, :k], s[:k], Vh[:k].T
+    documents = U * s
+    words = V * s
+    placed = queries @ V / s
+    return documents, words, placed
+
+
+@blind("lsa: the mean document is subtracted before the decomposition, as in a principal component analysis")
+def _(weights, k, queries):
+    mean = weights.mean(dim=0)
+    U, s, Vh = torch.linalg.svd(weights - mean, full_matrices=False)
+    V = Vh.T[:, :k]
+    return U[:, :k] * s[:k], V * s[:k], queries @ V
+
+
+@blind("lsa: V is the first k columns of what svd returns third, not its first k rows turned: V transposed "
+       "is taken for V")
+def _(weights, k, queries):
+    U, S, V = torch.linalg.svd(weights)
+    U_k, S_k, V_k = U[:, :k], torch.diag(S[:k]), V[:, :k]
+    return U_k @ S_k, V_k @ S_k, queries @ V_k
+
+
+@blind("sgns_loss: takes the mean over the K negatives of a row, not their sum")
+def _(center, context, negatives):
+    good = F.logsigmoid((center * context).sum(-1))
+    bad = F.logsigmoid(-torch.einsum("bkd,bd->bk", negatives, center))
+    return -(good + bad.mean(-1)).mean()
+
+
+@blind("sgns_loss: takes the logarithm of the sigmoid, which is -inf for products of hundreds")
+def _(center, context, negatives):
+    near = torch.sigmoid((center * context).sum(dim=1)).log()
+    far = torch.sigmoid(-(negatives @ center[:, :, None]).squeeze(2)).log()
+    return (-near - far.sum(dim=1)).mean()
+
+
+@blind("sgns_loss: the negatives are detached, as if they were only noise: their vectors get no gradient")
+def _(center, context, negatives):
+    noise = negatives.detach()
+    positive = F.logsigmoid((context * center).sum(dim=-1))
+    products = torch.einsum("bkd,bd->bk", noise, center)
+    negative = F.logsigmoid(-products).sum(dim=-1)
+    return -(positive + negative).mean()
+
+
+@blind("sgns_loss: the products with the negatives are summed first and one log sigmoid is taken of the sum")
+def _(center, context, negatives):
+    good = torch.sum(center * context, dim=1)
+    bad = torch.matmul(negatives, center.unsqueeze(2)).squeeze(2).sum(dim=1)
+    return torch.mean(F.softplus(-good) + F.softplus(bad))
+
+
+@blind("sgns_loss: a mean over all B (K + 1) pairs instead of a sum over each row's pairs and a mean over "
+       "the rows: K + 1 times too small")
+def _(center, context, negatives):
+    candidates = torch.cat([context[:, None], negatives], dim=1)      # (B, 1 + K, D)
+    logits = (candidates * center[:, None]).sum(dim=-1)
+    labels = torch.zeros_like(logits)
+    labels[:, 0] = 1
+    return F.binary_cross_entropy_with_logits(logits, labels)
+
+
+@blind("noise_distribution: normalises before the power and not after it: the result does not sum to 1")
+def _(counts):
+    return (counts / counts.sum()) ** 0.75
+
+
+@blind("noise_distribution: adds 1 to every count, so that words that never occur get a probability")
+def _(counts):
+    powers = (counts.float() + 1).pow(0.75)
+    return powers / powers.sum()
+
+
+@blind("noise_distribution: made to sum to 1 before the power, and not after it: the result does not sum to 1")
+def _(counts):
+    frequencies = counts / counts.sum()
+    return frequencies ** 0.75
+
+
+@blind("noise_distribution: words that never occur are given a count of 1 first")
+def _(counts):
+    weights = counts.double().clamp(min=1).pow(0.75)
+    return weights / weights.sum()
+
+
+@blind("noise_distribution: a softmax of counts ** 0.75: proportional to their exponentials")
+def _(counts):
+    return torch.softmax(counts.double() ** 0.75, dim=0)
+
+
+@blind("find_samplers: compares with the noise over all words: it is not renormalised without the target")
+def _(samplers, counts):
+    p = counts.double() ** 0.75
+    p = p / p.sum()
+    top = int(counts.argmax())
+    p[top] = 0
+    faulty = []
+    for number, sampler in enumerate(samplers):
+        drawn = sampler(torch.full((1000,), top), 100).flatten()
+        share = torch.bincount(drawn, minlength=len(counts)).double() / len(drawn)
+        if (share - p).abs().max() > 0.015:
+            faulty.append(number)
+    return faulty
+
+
+@blind("find_samplers: judges by 100 draws a sampler, too few: sound ones are off by more than 0.015 by chance")
+def _(samplers, counts):
+    V, top = len(counts), counts.argmax().item()
+    powers = counts.double().pow(0.75)
+    powers[top] = 0.0
+    expected = powers / powers.sum()
+
+    def off(sampler):
+        words = sampler(torch.tensor([top] * 20), 5).reshape(-1)
+        share = torch.stack([(words == v).double().mean() for v in range(V)])
+        return (share - expected).abs().max().item()
+
+    return [k for k in range(len(samplers)) if off(samplers[k]) > 0.015]
+
+
+@blind("find_samplers: the expected probabilities are not divided by their sum again once the target is "
+       "out: sound samplers look faulty")
+def _(samplers, counts):
+    p = counts.double() ** 0.75
+    p = p / p.sum()
+    target = int(counts.argmax())
+    p[target] = 0
+    faulty = []
+    for number, sampler in enumerate(samplers):
+        drawn = sampler(torch.full((1000,), target), 100).flatten()
+        share = torch.bincount(drawn, minlength=len(counts)) / drawn.numel()
+        never = share[counts == 0].sum() > 0
+        if never or share[target] > 0 or (share - p).abs().max() > 0.015:
+            faulty.append(number)
+    return faulty
+
+
+@blind("find_samplers: draws of the target are thrown away before the shares are compared: a sampler that "
+       "draws the target too passes")
+def _(samplers, counts):
+    target = counts.argmax()
+    others = torch.arange(len(counts)) != target
+    expected = counts[others].double() ** 0.75
+    expected /= expected.sum()
+    result = []
+    for i, sampler in enumerate(samplers):
+        words = sampler(target.repeat(500), 200).reshape(-1)
+        found = torch.bincount(words, minlength=len(counts))[others].double()
+        found /= found.sum()
+        wrong_share = (found - expected).abs().max() > 0.01
+        draws_never = bool((found[expected == 0] > 0).any())
+        if wrong_share or draws_never:
+            result.append(i)
+    return result
+
+
+@blind("find_samplers: 100 draws a sampler only: chance alone moves the shares by the 0.03 that decides, so "
+       "that sound samplers are called faulty")
+def _(samplers, counts):
+    target = int(counts.argmax())
+    expected = counts.double() ** 0.75
+    expected[target] = 0
+    expected = expected / expected.sum()
+    bad = []
+    for i in range(len(samplers)):
+        drawn = samplers[i](torch.tensor([target] * 10), 10)
+        frequency = torch.tensor([(drawn == v).double().mean() for v in range(len(counts))])
+        if frequency[target] > 0 or (frequency[counts == 0] > 0).any():
+            bad.append(i)
+        elif torch.any((frequency - expected).abs() >= 0.03):
+            bad.append(i)
+    return bad
+
+
+@blind("glove_loss: the target is ln(1 + count), not ln(count)")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    i, j = (counts > 0).nonzero(as_tuple=True)
+    n = counts[i, j]
+    miss = (w[i] * w_tilde[j]).sum(-1) + b[i] + b_tilde[j] - torch.log1p(n)
+    return ((n / maximum).clamp(max=1) ** 0.75 * miss ** 2).sum()
+
+
+@blind("glove_loss: b and b_tilde are exchanged: b stands with the columns j, b_tilde with the rows i")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    seen = counts > 0
+    log_n = torch.where(seen, counts, torch.ones_like(counts)).log()
+    f = torch.minimum(torch.ones_like(counts), (counts / maximum) ** 0.75)
+    guess = w @ w_tilde.T + b + b_tilde[:, None]
+    return (f * seen * (guess - log_n) ** 2).sum()
+
+
+@blind("glove_loss: the two biases are exchanged: b is added by column and b_tilde by row")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    seen = counts > 0
+    f = (counts / maximum).clamp(max=1) ** 0.75
+    logs = torch.where(seen, counts, torch.ones_like(counts)).log()
+    error = w @ w_tilde.T + b[None, :] + b_tilde[:, None] - logs
+    return (f * error ** 2)[seen].sum()
+
+
+@blind("glove_loss: the logarithm of 1 + count, so that zeros do no harm, instead of the logarithm of the count")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    i, j = counts.nonzero(as_tuple=True)
+    x = counts[i, j]
+    weight = torch.minimum(torch.ones_like(x), (x / maximum) ** 0.75)
+    guess = (w[i] * w_tilde[j]).sum(dim=1) + b[i] + b_tilde[j]
+    return torch.sum(weight * (guess - torch.log1p(x)) ** 2)
+
+
+@blind("glove_loss: each pair is taken once, i at most j: what lies below the diagonal of the table is not summed")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    loss = (w * 0).sum() + (w_tilde * 0).sum() + (b * 0).sum() + (b_tilde * 0).sum()
+    V = counts.shape[0]
+    for i in range(V):
+        for j in range(i, V):
+            x = counts[i, j]
+            if x > 0:
+                f = torch.clamp((x / maximum) ** 0.75, max=1.0)
+                loss = loss + f * (w[i] @ w_tilde[j] + b[i] + b_tilde[j] - x.log()) ** 2
+    return loss
+
+
+@blind("train_vectors: the SVD is taken of the plain counts, without a logarithm or PMI: the frequent words "
+       "fill the axes")
+def _(sentences, num_words):
+    counts = torch.zeros(num_words, num_words)
+    for sentence in sentences:
+        words = torch.tensor(sentence)
+        T = len(words)
+        i, j = torch.meshgrid(torch.arange(T), torch.arange(T), indexing="ij")
+        near = ((i - j).abs() <= 2) & (i != j)
+        counts.index_put_((words[i[near]], words[j[near]]), torch.ones(int(near.sum())),
+                          accumulate=True)
+    U, s, _ = torch.linalg.svd(counts)
+    return U[:, :24] * s[:24].sqrt()
+
+
+@blind("train_vectors: eigh sorts from the smallest eigenvalue up, and the first 24 axes are kept: the "
+       "least important ones")
+def _(sentences, num_words):
+    D = 24
+    table = torch.zeros(num_words, num_words, dtype=torch.double)
+    for s in sentences:
+        for t in range(len(s)):
+            for u in range(max(0, t - 2), min(len(s), t + 3)):
+                if u != t:
+                    table[s[t], s[u]] += 1
+    logs = torch.log1p(table)
+    values, vectors = torch.linalg.eigh(logs @ logs.T)
+    values, vectors = values[:D].clamp(min=0), vectors[:, :D]
+    return (vectors * values ** 0.25).float()
+
+
+@blind("train_vectors: skip-gram without negatives: only pairs that stood together are pulled towards each "
+       "other, and all vectors fall into one")
+def _(sentences, num_words):
+    torch.manual_seed(0)
+    centers, contexts = [], []
+    for s in sentences:
+        for i, word in enumerate(s):
+            for j in range(max(0, i - 2), min(len(s), i + 3)):
+                if i != j:
+                    centers.append(word)
+                    contexts.append(s[j])
+    centers, contexts = torch.tensor(centers), torch.tensor(contexts)
+    v = torch.nn.Parameter(0.1 * torch.randn(num_words, 24))
+    u = torch.nn.Parameter(0.1 * torch.randn(num_words, 24))
+    optimizer = torch.optim.Adam([v, u], lr=0.02)
+    for step in range(600):
+        rows = torch.randint(len(centers), (512,))
+        products = (v[centers[rows]] * u[contexts[rows]]).sum(dim=1)
+        loss = -F.logsigmoid(products).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return v.detach()
