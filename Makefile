@@ -46,7 +46,7 @@ test:   ## the library, the notebooks, the exercises and the built book: at most
 	@$(PYTEST) $(NBVAL) -m "not thorough" $(NOTEBOOKS) tests
 
 test-all: venv book   ## the rest: browsers, all attacks, more seeds, stored weights, full sizes: at most thirty minutes more
-	@$(PYTEST) --dist loadfile -m thorough tests
+	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m thorough tests
 
 test-notebooks: venv
 	@$(PYTEST) $(NBVAL) $(NOTEBOOKS)

@@ -26,11 +26,14 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Add the marks that follow from fixtures, before any test is selected by its mark."""
+    """Add the marks that follow from fixtures, before any test is selected by its mark. The tests of a file go to one worker,
+    which sets up their fixtures once, unless they name a group."""
     import torch
 
     gpu, data = torch.cuda.is_available(), os.environ.get("COURSE_DATA")
     for item in items:
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
         if "browser_path" in getattr(item, "fixturenames", ()):
             item.add_marker("thorough")
         if item.get_closest_marker("gpu") and not gpu:

@@ -388,4 +388,4 @@ def test_no_module_uses_the_private_names_of_another():
         own |= {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         borrowed += [f"{path.relative_to(root)}:{n.lineno} {ast.unparse(n)}" for n in nodes
                      if isinstance(n, ast.Attribute) and n.attr[0] == "_" and n.attr[:2] != "__" and n.attr not in own]
-    assert [b for b in borrowed if not b.startswith("grading/")] == []
+    assert [b for b in borrowed if not b.startswith(("grading/", "exercises/"))] == []

@@ -22,7 +22,8 @@ def once():
 NAMED = 3         # seeds on which a wrong answer gets its name; on the others its name or none, where the inputs do not tell
 
 
-@pytest.mark.parametrize("answer", ANSWERS, ids=str)
+@pytest.mark.parametrize(
+    "answer", [pytest.param(one, id=str(one), marks=pytest.mark.xdist_group(one.exercise.id)) for one in ANSWERS])
 def test_an_answer_gets_the_verdict_of_its_kind(answer):
     for seed in range(2 if answer.exercise.trains else 10):
         report = answer.report(seed)
