@@ -35,62 +35,101 @@ exercise = Exercise(
     points=["qkv", "scaled-dot-product", "pytorch-attention"], difficulty=2, minutes=15, forbid=KERNEL)
 
 
-@exercise.reference(
-    no_scale="Your scores are not divided by sqrt(d): they grow with the width, and the softmax becomes a hard choice.",
-    by_width="Your scores are divided by d. Their standard deviation is sqrt(d), so that is the scale.",
-    by_keys="Your scale is taken from the number of keys. It belongs to the width, the last size of q.",
-    over_queries="Your weights sum to one over the queries. Each query shares out its own attention: the softmax "
-                 "runs over the keys, the last axis.",
-    masked_after="Your weights are masked after the softmax: what was hidden still took part in the sum below the "
-                 "fraction. Mask the scores.",
-    to_zero="What is hidden has the score 0 in your result, and exp(0) is 1: it still gets a weight. The score has "
-            "to be minus infinity.",
-    opposite="You hide what may be attended to. In this mask True means allowed.",
-    not_masked="Your result does not depend on the mask.",
-    averaged="A query that may attend nowhere gets the mean of the values: with the same large negative score "
-             "everywhere the softmax is uniform. Zeros are asked for.",
-    nan_row="A query that may attend nowhere gets NaN, from a softmax over nothing. Zeros are asked for.",
-    nan_gradient="A query that may attend nowhere gets zeros, and its gradient is NaN: the softmax over nothing is still on "
-                 "the way back. Fill its weights with 0 before they meet the values.",
-    added_gradient="A query that may attend nowhere gets zeros, and the gradient of q or k is NaN: the softmax over a row of "
-                   "minus infinity is still on the way back. masked_fill stops the gradient of a score that it fills; "
-                   "minus infinity that is added to the score does not.",
-    no_axis=NO_AXIS,
-    no_axis_nan=NO_AXIS,
-    no_maximum="Large scores give NaN or nothing: the exponential of 89 is infinite already, and that of -104 is 0. Subtract "
-               "the largest score of each row before the exponential, as torch.softmax does.",
-    too_small="What is hidden keeps a weight where the allowed scores are very negative: a score of -50 or -100 is not small "
-              "enough. Only minus infinity is.",
-    not_softmax="Your weights are not positive: the scores themselves multiply the values. Put them through the "
-                "softmax.",
-)
-def attention_reference(q, k, v, mask=None, bugs=frozenset()):
-    d, m = q.shape[-1], k.shape[-2]
-    scale = 1 if "no_scale" in bugs else d if "by_width" in bugs else math.sqrt(m if "by_keys" in bugs else d)
-    scores = q @ k.transpose(-2, -1) / scale                                   # (..., n, m)
-    axis = -2 if "over_queries" in bugs else -1
-    if bugs & {"no_axis", "no_axis_nan"}:
-        axis = 0 if scores.ndim in (1, 3) else 1                               # torch's choice where none is given
-    if mask is None and "no_maximum" in bugs:
-        return (scores.exp() / scores.exp().sum(-1, keepdim=True)) @ v
-    if mask is None or "not_masked" in bugs:
-        return (scores if "not_softmax" in bugs else scores.softmax(axis)) @ v
-    if "opposite" in bugs:
-        mask = ~mask
-    if "not_softmax" in bugs:
-        return scores.masked_fill(~mask, 0) @ v
-    if "masked_after" in bugs:
-        return (scores.softmax(axis) * mask) @ v
-    hidden = 0 if "to_zero" in bugs else -1e9 if "averaged" in bugs else -50 if "too_small" in bugs else -math.inf
-    closed = scores.masked_fill(~mask, hidden)
-    if "added_gradient" in bugs:
-        closed = scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf).to(scores)
-    weights = closed.exp() / closed.exp().sum(-1, keepdim=True) if "no_maximum" in bugs else closed.softmax(axis)
-    if "nan_gradient" in bugs:
-        return (weights @ v).masked_fill(~mask.any(-1, keepdim=True), 0)
-    if not bugs & {"to_zero", "averaged", "nan_row", "no_axis_nan"}:
-        weights = weights.masked_fill(~mask, 0)                                # a row of NaN becomes zeros
-    return weights @ v
+@exercise.step
+def scaled_scores(q, k):
+    """q k' / sqrt(d), (..., n, m)."""
+    return q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+
+
+@exercise.step
+def softmax(scores):
+    return scores.softmax(-1)
+
+
+@exercise.step
+def closed(scores, mask):
+    return scores.masked_fill(~mask, -math.inf)
+
+
+@exercise.step
+def masked_weights(scores, mask):
+    return softmax(closed(scores, mask)).masked_fill(~mask, 0)                 # a row of NaN becomes zeros
+
+
+@exercise.step
+def weights(scores, mask):
+    return softmax(scores) if mask is None else masked_weights(scores, mask)
+
+
+@exercise.step
+def weighted_mean(scores, mask, v):
+    return weights(scores, mask) @ v
+
+
+@exercise.reference()
+def attention_reference(q, k, v, mask=None):
+    return weighted_mean(scaled_scores(q, k), mask, v)
+
+
+@exercise.misconception(scaled_scores, "Your scores are not divided by sqrt(d): they grow with the width, and the softmax becomes "
+                                       "a hard choice.")
+def no_scale(q, k):
+    return q @ k.transpose(-2, -1)
+
+
+@exercise.misconception(softmax, "Your weights sum to one over the queries. Each query shares out its own attention: the softmax "
+                                 "runs over the keys, the last axis.")
+def over_queries(scores):
+    return scores.softmax(-2)
+
+
+@exercise.misconception(softmax, NO_AXIS)
+def no_axis(scores):
+    return scores.softmax(0 if scores.ndim in (1, 3) else 1)                   # torch's choice where none is given
+
+
+@exercise.misconception(weights, NO_AXIS)
+def no_axis_nan(scores, mask):
+    return no_axis(scores if mask is None else closed(scores, mask))
+
+
+@exercise.misconception(softmax, "Large scores give NaN or nothing: the exponential of 89 is infinite already, and that of -104 is "
+                                 "0. Subtract the largest score of each row before the exponential, as torch.softmax does.")
+def no_maximum(scores):
+    return scores.exp() / scores.exp().sum(-1, keepdim=True)
+
+
+@exercise.misconception(masked_weights, "Your weights are masked after the softmax: what was hidden still took part in the sum "
+                                        "below the fraction. Mask the scores.")
+def masked_after(scores, mask):
+    return softmax(scores) * mask
+
+
+@exercise.misconception(masked_weights, "A query that may attend nowhere gets the mean of the values: with the same large negative "
+                                        "score everywhere the softmax is uniform. Zeros are asked for.")
+def averaged(scores, mask):
+    return softmax(scores.masked_fill(~mask, -1e9))
+
+
+@exercise.misconception(weighted_mean, "A query that may attend nowhere gets zeros, and its gradient is NaN: the softmax over nothing "
+                                     "is still on the way back. Fill its weights with 0 before they meet the values.")
+def nan_gradient(scores, mask, v):
+    if mask is None:
+        return softmax(scores) @ v
+    return (softmax(closed(scores, mask)) @ v).masked_fill(~mask.any(-1, keepdim=True), 0)
+
+
+@exercise.misconception(closed, "A query that may attend nowhere gets zeros, and the gradient of q or k is NaN: the softmax over a "
+                                "row of minus infinity is still on the way back. masked_fill stops the gradient of a score that it "
+                                "fills; minus infinity that is added to the score does not.")
+def added_gradient(scores, mask):
+    return scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf).to(scores)
+
+
+@exercise.misconception(closed, "What is hidden keeps a weight where the allowed scores are very negative: a score of -50 or -100 "
+                                "is not small enough. Only minus infinity is.")
+def too_small(scores, mask):
+    return scores.masked_fill(~mask, -50)
 
 
 def attention_cases(generator):

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from course_lib.grading.exercise.checks import Check, Compare, Gradient, Property, Slopes, Unchanged, largest
+from course_lib.grading.exercise.steps import Step, replaced
 from course_lib.grading.exercise.version import code
 from course_lib.grading.sandbox.inside.models import Ask
 from course_lib.grading.sandbox.inside.outcome import fresh, plain
@@ -59,6 +60,7 @@ class Exercise:
     checks: list[Check] = field(default_factory=list)
     hints: list[Hint] = field(default_factory=list)
     misconceptions: dict[str, str] = field(default_factory=dict)      # name -> the sentence that sets it right
+    replacements: dict[str, tuple[Step, Callable]] = field(default_factory=dict)     # name -> what replaces which step
     function: Callable | None = None                                  # the reference
     model: type | None = None                                         # and its class, where one is asked for
 
@@ -117,7 +119,13 @@ class Exercise:
 
     def solve(self, *args: Any, bugs: Sequence[str] = ()) -> Any:
         """What the reference answers; with `bugs`, what somebody with these misconceptions would."""
-        return self.function(*map(fresh, args), bugs=frozenset(bugs))
+        if not self.replacements:
+            return self.function(*map(fresh, args), bugs=frozenset(bugs))
+        by = dict(self.replacements[name] for name in bugs)
+        if len(by) < len(bugs):
+            raise ValueError(f"bugs is {list(bugs)}: two of them replace the same step")
+        with replaced(by):
+            return self.function(*map(fresh, args))
 
     def expected(self, *args: Any) -> Any:
         """What the reference answers, as plain data that belongs to nobody else."""
@@ -133,10 +141,26 @@ class Exercise:
 
     # declaring
 
-    def reference(self, **misconceptions: str):
-        """Decorate `f(*args, bugs=frozenset())`, right when `bugs` is empty, else wrong in the ways that it names."""
+    def step(self, function: Callable) -> Step:
+        """Decorate a function that the reference calls and that a misconception may replace."""
+        return Step(function)
+
+    def misconception(self, step: Step, sentence: str):
+        """Decorate what somebody with a misconception does in the place of `step`: the misconception has the name of this
+        function. sentence: sets it right. Within the function, `step.original` is the right step."""
         def keep(function):
-            self.function, self.misconceptions = function, misconceptions
+            self.replacements[function.__name__] = step, function
+            self.misconceptions[function.__name__] = sentence
+            return function
+
+        return keep
+
+    def reference(self, **misconceptions: str):
+        """Decorate the function that answers. An exercise without steps names its misconceptions here and decorates
+        `f(*args, bugs=frozenset())`, right when `bugs` is empty, else wrong in the ways that it names."""
+        def keep(function):
+            self.function = function
+            self.misconceptions |= misconceptions
             return function
 
         return keep
