@@ -208,8 +208,9 @@ class CacheSteps(Explorable):
         low, high = BOUNDS[name]
         if not low <= value <= high:
             raise ValueError(f"{name} is {value}; expected {low} to {high}")
-        if name in ("width", "heads") and self.width % self.heads:
-            raise ValueError(f"heads is {self.heads} and width {self.width}; the heads must divide the width")
+        size = {"width": self.width, "heads": self.heads, name: value}
+        if size["width"] % size["heads"]:
+            raise ValueError(f"heads is {size['heads']} and width {size['width']}; the heads must divide the width")
         return value
 
     @traitlets.validate("at")
