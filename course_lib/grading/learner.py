@@ -12,8 +12,8 @@ from typing import Any
 from course_lib.exercises import get
 from course_lib.grading import kept, standing
 from course_lib.grading.judge.hints import heading, in_order, unseen
-from course_lib.grading.judge.judge import in_this_process, judge
 from course_lib.grading.judge.report import Report
+from course_lib.grading.judge.verdict import in_this_process, judge
 from course_lib.grading.sandbox.inside.outcome import is_number
 from course_lib.grading.standing import WIDTH
 

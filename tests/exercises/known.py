@@ -14,8 +14,8 @@ import torch
 
 from course_lib.grading import EXERCISES
 from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.judge.judge import in_this_process, judge
 from course_lib.grading.judge.report import Report
+from course_lib.grading.judge.verdict import in_this_process, judge
 from tests.exercises.answers import BLIND, CALLED, RIGHT, WRONG
 
 ROOT = Path(__file__).parents[2]

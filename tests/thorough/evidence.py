@@ -55,7 +55,7 @@ def known_answers(exercise_id: str) -> Iterator[tuple[str, str, Callable]]:
 def grade(exercise_id: str) -> dict[str, dict[str, list[str]]]:
     """For each known answer to an exercise: "state earned/possible misconception" for each seed, once if they agree."""
     from course_lib.grading import EXERCISES
-    from course_lib.grading.judge.judge import in_this_process, judge
+    from course_lib.grading.judge.verdict import in_this_process, judge
 
     torch.set_num_threads(1)
     exercise = EXERCISES[exercise_id]

@@ -21,7 +21,7 @@ import torch
 
 from course_lib.grading import EXERCISES
 from course_lib.grading.exercise.checks import Check, Property
-from course_lib.grading.judge.judge import in_this_process
+from course_lib.grading.judge.verdict import in_this_process
 from tests.exercises.known import ANSWERS, ROOT, Answer
 
 FILE = ROOT / "_build" / "seeds.tsv"

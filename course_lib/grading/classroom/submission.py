@@ -16,8 +16,8 @@ from pathlib import Path
 from course_lib.grading.classroom import asked
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.judge.bounds import Overworked, within
-from course_lib.grading.judge.judge import judge
 from course_lib.grading.judge.report import Report
+from course_lib.grading.judge.verdict import judge
 from course_lib.grading.reading import archives, bounded
 from course_lib.grading.reading.extract import Entangled, Notebook
 from course_lib.grading.reading.files import Unreadable

@@ -10,7 +10,7 @@ from torch import nn
 
 from course_lib.grading import EXERCISES, Exercise, evaluate
 from course_lib.grading.judge.dependence import independent_of
-from course_lib.grading.judge.judge import judge
+from course_lib.grading.judge.verdict import judge
 from course_lib.grading.sandbox.inside.local import Local
 
 

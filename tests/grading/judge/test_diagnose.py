@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from course_lib.grading import EXERCISES, Exercise, evaluate
 from course_lib.grading.exercise.checks import of_gradients
-from course_lib.grading.judge.judge import judge
+from course_lib.grading.judge.verdict import judge
 from course_lib.grading.sandbox.inside.local import Local
 
 # answers that were once told something false, and the words of it

@@ -10,7 +10,7 @@ from course_lib.grading import EXERCISES, Exercise
 from course_lib.grading.exercise.checks import shape_fault
 from course_lib.grading.exercise.facts import fact
 from course_lib.grading.judge.diagnose import misconceptions
-from course_lib.grading.judge.judge import judge
+from course_lib.grading.judge.verdict import judge
 from course_lib.grading.sandbox.inside.local import Local
 
 Y = torch.tensor([[0.3, -1.2, 0.7], [2.0, 0.1, -0.4], [0.6, 0.9, 1.7]])

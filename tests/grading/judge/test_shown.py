@@ -9,8 +9,8 @@ import torch
 
 from course_lib.grading import EXERCISES, Exercise, evaluate
 from course_lib.grading.exercise.checks import Compare
-from course_lib.grading.judge.judge import judge
 from course_lib.grading.judge.shown import ANSWERS, COLUMNS, kind, smallest, whole
+from course_lib.grading.judge.verdict import judge
 from course_lib.grading.learner import wrapped
 from course_lib.grading.sandbox.inside.local import Local
 from course_lib.transformer.attention import MultiHeadAttention
@@ -193,7 +193,7 @@ def test_digits_are_enough_to_see_the_difference():
 @pytest.mark.thorough
 @pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if not exercise.trains])
 def test_every_screen_is_80_columns_wide(id, monkeypatch):
-    monkeypatch.setattr("course_lib.grading.judge.judge.with_misconception", lambda exercise, check, records, fault, *_: fault)
+    monkeypatch.setattr("course_lib.grading.judge.verdict.with_misconception", lambda exercise, check, records, fault, *_: fault)
     exercise = EXERCISES[id]
     for seed, name in enumerate(exercise.misconceptions):
         report = evaluate(id, lambda *args, name=name: exercise.solve(*args, bugs=[name]), seed)
@@ -233,7 +233,7 @@ def three_cheap(exercise):
 @pytest.mark.thorough
 @pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if exercise.trains])
 def test_every_screen_of_what_trains_is_80_columns_wide(id, monkeypatch):
-    monkeypatch.setattr("course_lib.grading.judge.judge.with_misconception", lambda exercise, check, records, fault, *_: fault)
+    monkeypatch.setattr("course_lib.grading.judge.verdict.with_misconception", lambda exercise, check, records, fault, *_: fault)
     stops, *others = [evaluate(id, answer, 0) for answer in three_cheap(EXERCISES[id])]
     assert stops.state == "error" and "Called with:" in stops.shown
     for report in (stops, *others):

@@ -7,7 +7,7 @@ import torch
 from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom.submission import grade_file
 from course_lib.grading.exercise.checks import Compare
-from course_lib.grading.judge.judge import judge
+from course_lib.grading.judge.verdict import judge
 from course_lib.grading.sandbox.inside import local, outcome
 from course_lib.grading.sandbox.inside.outcome import Outcome
 from course_lib.grading.sandbox.inside.wire import Endpoint

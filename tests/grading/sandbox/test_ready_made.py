@@ -17,7 +17,7 @@ from torch.overrides import _get_current_function_mode_stack
 import course_lib
 from course_lib.grading import EXERCISES, Exercise, check, evaluate
 from course_lib.grading.judge.beyond import beyond_the_ground
-from course_lib.grading.judge.judge import judge
+from course_lib.grading.judge.verdict import judge
 from course_lib.grading.sandbox.inside import ground
 from course_lib.grading.sandbox.inside.local import Local
 from course_lib.grading.sandbox.inside.watch import Watch
