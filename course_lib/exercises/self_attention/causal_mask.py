@@ -13,34 +13,73 @@ exercise = Exercise(
     points=["causal-mask"], difficulty=2, minutes=10)
 
 
-@exercise.reference(
-    strict="No position may attend to itself in your mask. It predicts the next token, so its own is known.",
-    one_too_far="Each position may attend to the one after it in your mask: that is the token it is to predict.",
-    upper="Your positions see what comes after them, and not what comes before.",
-    hidden="Your mask is True where a position must not look. True means that it may attend.",
-    first_queries="Your queries are the first n positions. They are the last n: the first of them sees m - n positions "
-                  "before itself.",
-    square="Your mask has n columns. There are m positions to attend to.",
-    additive="You return the matrix that is added to the scores, 0 and minus infinity. Booleans are asked for.",
-    everything="All earlier positions are visible in every row, and the new ones to each other too: later queries are "
-               "not hidden from earlier ones.",
-)
-def causal_mask_reference(n, m=None, bugs=frozenset()):
-    m = n if m is None or "square" in bugs else m
-    position = torch.arange(n)[:, None] + (0 if "first_queries" in bugs else m - n)          # of each query
-    key = torch.arange(m)
-    mask = key <= position                                                     # (n, m)
-    if "strict" in bugs:
-        mask = key < position
-    if "one_too_far" in bugs:
-        mask = key <= position + 1
-    if "upper" in bugs:
-        mask = key >= position
-    if "everything" in bugs:
-        mask = torch.ones_like(mask)
-    if "additive" in bugs:
-        return torch.zeros(n, m).masked_fill(~mask, -torch.inf)
-    return ~mask if "hidden" in bugs else mask
+@exercise.step
+def number_of_keys(n, m):
+    return n if m is None else m
+
+
+@exercise.step
+def positions_of_queries(n, m):
+    return m - n + torch.arange(n)
+
+
+@exercise.step
+def may_attend(query, key):
+    return key <= query
+
+
+@exercise.step
+def causal(query, key):
+    return may_attend(query, key)
+
+
+@exercise.reference()
+def causal_mask_reference(n, m=None):
+    m = number_of_keys(n, m)
+    return causal(positions_of_queries(n, m)[:, None], torch.arange(m))                     # (n, m)
+
+
+@exercise.misconception(may_attend, "No position may attend to itself in your mask. It predicts the next token, so its own is "
+                                    "known.")
+def strict(query, key):
+    return key < query
+
+
+@exercise.misconception(may_attend, "Each position may attend to the one after it in your mask: that is the token it is to predict.")
+def one_too_far(query, key):
+    return key <= query + 1
+
+
+@exercise.misconception(may_attend, "Your positions see what comes after them, and not what comes before.")
+def upper(query, key):
+    return key >= query
+
+
+@exercise.misconception(causal, "Your mask is True where a position must not look. True means that it may attend.")
+def hidden(query, key):
+    return ~may_attend(query, key)
+
+
+@exercise.misconception(causal, "You return the matrix that is added to the scores, 0 and minus infinity. Booleans are asked for.")
+def additive(query, key):
+    return torch.zeros(len(query), len(key)).masked_fill(~may_attend(query, key), -torch.inf)
+
+
+@exercise.misconception(positions_of_queries, "Your queries are the first n positions. They are the last n: the first of them sees "
+                                              "m - n positions before itself.")
+def first_queries(n, m):
+    return torch.arange(n)
+
+
+@exercise.misconception(number_of_keys, "Your mask has n columns. There are m positions to attend to.")
+def square(n, m):
+    return n
+
+
+@exercise.misconception(may_attend, "All earlier positions are visible in every row, and the new ones to each other too: later "
+                                    "queries are not hidden from earlier ones.")
+def everything(query, key):
+    return torch.ones(len(query), len(key), dtype=torch.bool)
 
 
 def mask_cases(generator):

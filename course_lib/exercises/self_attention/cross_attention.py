@@ -17,48 +17,89 @@ exercise = Exercise(
     points=["cross-attention"], difficulty=3, minutes=15, forbid=KERNEL)
 
 
-@exercise.reference(
-    no_scale="Your scores are not divided by sqrt(D).",
-    roles_exchanged="Your queries come from enc, keys and values from dec. It is the decoder that asks: one result for "
-                    "each of its positions.",
-    weights_transposed="Your projections are x @ W.T. Here they are x @ W; nn.Linear stores its weight the other way "
-                       "round.",
-    values_not_projected="Your result is a mean of the rows of enc. It should be a mean of the values, enc @ Wv.",
-    keys_and_values_exchanged="Wk makes your values and Wv your keys. It is the other way round.",
-    query_not_projected="Your queries are the rows of dec. Project them with Wq.",
-    not_masked="Your result depends on the padded rows of enc. No query may attend to them.",
-    opposite="You attend to the padding and hide the real tokens. True in src_mask is a real token.",
-    masked_after="Padded tokens still take their share of the sum in your result; only what they would have given is "
-                 "removed, and the other weights do not sum to one. Mask the scores, before the softmax.",
-    rows_zeroed="You set the padded rows of enc to zero. Their scores are 0 then, and exp(0) is 1: they still take a share "
-                "of the weight. Mask the scores.",
-    over_queries="Your weights sum to one over the decoder's positions. Each query shares its attention over the keys.",
-)
-def cross_attention_reference(dec, enc, Wq, Wk, Wv, src_mask, bugs=frozenset()):
-    if "weights_transposed" in bugs:
-        Wq, Wk, Wv = Wq.mT, Wk.mT, Wv.mT
-    if "keys_and_values_exchanged" in bugs:
-        Wk, Wv = Wv, Wk
-    if "rows_zeroed" in bugs:
-        enc = enc * src_mask[..., None]
-    if "roles_exchanged" in bugs:                                              # then nothing is padding
-        scores = (enc @ Wq) @ (dec @ Wk).mT / math.sqrt(dec.shape[-1])
-        return scores.softmax(-1) @ (dec @ Wv)
-    q = dec if "query_not_projected" in bugs else dec @ Wq                     # (B, n, D)
-    k, v = enc @ Wk, enc if "values_not_projected" in bugs else enc @ Wv       # (B, m, D)
-    scores = q @ k.mT                                                          # (B, n, m)
-    if "no_scale" not in bugs:
-        scores = scores / math.sqrt(q.shape[-1])
-    mask = src_mask[:, None, :]                                                # (B, 1, m)
-    if "opposite" in bugs:
-        mask = ~mask
-    if "masked_after" in bugs:
-        return (scores.softmax(-1) * mask) @ v
-    if "over_queries" in bugs:
-        return scores.masked_fill(~mask, -1e9).softmax(-2) @ v
-    if bugs & {"not_masked", "rows_zeroed"}:
-        return scores.softmax(-1) @ v
-    return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num() @ v
+@exercise.step
+def queries(dec, Wq):
+    return dec @ Wq                                                            # (B, n, D)
+
+
+@exercise.step
+def keys_and_values(enc, Wk, Wv):
+    return enc @ Wk, enc @ Wv                                                  # (B, m, D)
+
+
+@exercise.step
+def scaled_scores(q, k):
+    return q @ k.mT / math.sqrt(q.shape[-1])                                   # (B, n, m)
+
+
+@exercise.step
+def weights(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num()
+
+
+@exercise.step
+def attended(dec, enc, Wq, Wk, Wv, src_mask):
+    k, v = keys_and_values(enc, Wk, Wv)
+    return weights(scaled_scores(queries(dec, Wq), k), src_mask[:, None, :]) @ v
+
+
+@exercise.reference()
+def cross_attention_reference(dec, enc, Wq, Wk, Wv, src_mask):
+    return attended(dec, enc, Wq, Wk, Wv, src_mask)
+
+
+@exercise.misconception(scaled_scores, "Your scores are not divided by sqrt(D).")
+def no_scale(q, k):
+    return q @ k.mT
+
+
+@exercise.misconception(attended, "Your queries come from enc, keys and values from dec. It is the decoder that asks: one result for "
+                                  "each of its positions.")
+def roles_exchanged(dec, enc, Wq, Wk, Wv, src_mask):
+    return scaled_scores(enc @ Wq, dec @ Wk).softmax(-1) @ (dec @ Wv)          # then nothing is padding
+
+
+@exercise.misconception(attended, "Your projections are x @ W.T. Here they are x @ W; nn.Linear stores its weight the other way "
+                                  "round.")
+def weights_transposed(dec, enc, Wq, Wk, Wv, src_mask):
+    return attended.original(dec, enc, Wq.mT, Wk.mT, Wv.mT, src_mask)
+
+
+@exercise.misconception(keys_and_values, "Your result is a mean of the rows of enc. It should be a mean of the values, enc @ Wv.")
+def values_not_projected(enc, Wk, Wv):
+    return enc @ Wk, enc
+
+
+@exercise.misconception(keys_and_values, "Wk makes your values and Wv your keys. It is the other way round.")
+def keys_and_values_exchanged(enc, Wk, Wv):
+    return enc @ Wv, enc @ Wk
+
+
+@exercise.misconception(queries, "Your queries are the rows of dec. Project them with Wq.")
+def query_not_projected(dec, Wq):
+    return dec
+
+
+@exercise.misconception(weights, "Your result depends on the padded rows of enc. No query may attend to them.")
+def not_masked(scores, mask):
+    return scores.softmax(-1)
+
+
+@exercise.misconception(weights, "You attend to the padding and hide the real tokens. True in src_mask is a real token.")
+def opposite(scores, mask):
+    return weights.original(scores, ~mask)
+
+
+@exercise.misconception(weights, "Padded tokens still take their share of the sum in your result; only what they would have given is "
+                                 "removed, and the other weights do not sum to one. Mask the scores, before the softmax.")
+def masked_after(scores, mask):
+    return scores.softmax(-1) * mask
+
+
+@exercise.misconception(weights, "Your weights sum to one over the decoder's positions. Each query shares its attention over the "
+                                 "keys.")
+def over_queries(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-2)
 
 
 def cross_cases(generator):

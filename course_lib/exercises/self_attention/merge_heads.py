@@ -10,32 +10,42 @@ exercise = Exercise(
     points=["multi-head"], difficulty=2, minutes=5)
 
 
-@exercise.reference(
-    reshaped="Your rows hold values of other positions: the memory was cut in pieces of the new shape. Exchange two "
-             "axes first, then join the last two.",
-    interleaved="The features of the heads alternate in your result. All features of head 0 come first, then those of "
-                "head 1.",
-    added="You added the heads. They stand side by side, h * d features for each position.",
-    averaged="You averaged over the heads. They stand side by side, h * d features for each position.",
-    backwards="The last head comes first in your result.",
-    along_time="You put the heads one after another in time. They stand side by side in the features.",
-    first_only="Your result holds the first head only.",
-)
-def merge_heads_reference(x, bugs=frozenset()):
+@exercise.step
+def merge(x):
+    return x.transpose(1, 2).flatten(2)
+
+
+@exercise.reference()
+def merge_heads_reference(x):
+    return merge(x)
+
+
+@exercise.misconception(merge, "Your rows hold values of other positions: the memory was cut in pieces of the new shape. Exchange "
+                               "two axes first, then join the last two.")
+def reshaped(x):
     B, h, T, d = x.shape
-    if "reshaped" in bugs:
-        return x.reshape(B, T, h * d)
-    if "interleaved" in bugs:
-        return x.permute(0, 2, 3, 1).reshape(B, T, h * d)
-    if "added" in bugs or "averaged" in bugs:
-        return x.sum(1) if "added" in bugs else x.mean(1)
-    if "along_time" in bugs:
-        return x.reshape(B, h * T, d)
-    if "first_only" in bugs:
-        return x[:, 0]
-    if "backwards" in bugs:
-        x = x.flip(1)
-    return x.transpose(1, 2).reshape(B, T, h * d)
+    return x.reshape(B, T, h * d)
+
+
+@exercise.misconception(merge, "The features of the heads alternate in your result. All features of head 0 come first, then those "
+                               "of head 1.")
+def interleaved(x):
+    return x.permute(0, 2, 3, 1).flatten(2)
+
+
+@exercise.misconception(merge, "You added the heads. They stand side by side, h * d features for each position.")
+def added(x):
+    return x.sum(1)
+
+
+@exercise.misconception(merge, "You put the heads one after another in time. They stand side by side in the features.")
+def along_time(x):
+    return x.flatten(1, 2)
+
+
+@exercise.misconception(merge, "Your result holds the first head only.")
+def first_only(x):
+    return x[:, 0]
 
 
 def merge_cases(generator):

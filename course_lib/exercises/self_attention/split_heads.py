@@ -11,36 +11,53 @@ exercise = Exercise(
     points=["multi-head"], difficulty=2, minutes=5)
 
 
-@exercise.reference(
-    reshaped="Your heads hold features of other positions: the memory was cut in pieces of the new shape. Cut the "
-             "last axis first, then exchange two axes.",
-    interleaved="Head j gets every h-th feature in your result. It owns a block: the features j * d to (j + 1) * d - "
-                "1.",
-    axes_left="Your result is (B, T, h, d). Positions and heads still have to change places.",
-    time_last="You exchange positions and features before you cut: your heads hold pieces of time.",
-    sizes_exchanged="You cut the width into d heads of width h.",
-    backwards="Your heads are in reversed order.",
-    batch_mixed="Your heads hold features of other rows of the batch.",
-)
-def split_heads_reference(x, h, bugs=frozenset()):
-    B, T, D = x.shape
-    d = D // h
-    if "reshaped" in bugs:
-        return x.reshape(B, h, T, d)
-    if "interleaved" in bugs:
-        return x.reshape(B, T, d, h).permute(0, 3, 1, 2)
-    if "time_last" in bugs:
-        return x.transpose(1, 2).reshape(B, h, T, d)
-    if "batch_mixed" in bugs:
-        return x.reshape(h, B, T, d).transpose(0, 1)
-    if "sizes_exchanged" in bugs:
-        return x.reshape(B, T, d, h).transpose(1, 2)
-    parts = x.reshape(B, T, h, d)
-    if "axes_left" in bugs:
-        return parts
-    if "backwards" in bugs:
-        parts = parts.flip(2)
+@exercise.step
+def cut(x, h):
+    """The features of each position in h blocks, (B, T, h, d)."""
+    return x.reshape(*x.shape[:2], h, -1)
+
+
+@exercise.step
+def heads_first(parts):
     return parts.transpose(1, 2)
+
+
+@exercise.step
+def split(x, h):
+    return heads_first(cut(x, h))
+
+
+@exercise.reference()
+def split_heads_reference(x, h):
+    return split(x, h)
+
+
+@exercise.misconception(split, "Your heads hold features of other positions: the memory was cut in pieces of the new shape. Cut "
+                               "the last axis first, then exchange two axes.")
+def reshaped(x, h):
+    B, T, D = x.shape
+    return x.reshape(B, h, T, D // h)
+
+
+@exercise.misconception(cut, "Head j gets every h-th feature in your result. It owns a block: the features j * d to "
+                             "(j + 1) * d - 1.")
+def interleaved(x, h):
+    return x.reshape(*x.shape[:2], -1, h).transpose(2, 3)
+
+
+@exercise.misconception(heads_first, "Your result is (B, T, h, d). Positions and heads still have to change places.")
+def axes_left(parts):
+    return parts
+
+
+@exercise.misconception(split, "You exchange positions and features before you cut: your heads hold pieces of time.")
+def time_last(x, h):
+    return reshaped(x.transpose(1, 2).reshape(x.shape), h)
+
+
+@exercise.misconception(cut, "You cut the width into d heads of width h.")
+def sizes_exchanged(x, h):
+    return x.reshape(*x.shape[:2], -1, h)
 
 
 def split_cases(generator):
