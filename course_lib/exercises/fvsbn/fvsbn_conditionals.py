@@ -12,44 +12,84 @@ exercise = Exercise(
     points=["fvsbn"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    sees_itself="Factor i reads x_i, the variable that it predicts: the diagonal of W takes part. Only j < i may.",
-    sees_all="Every factor reads every variable. Only the entries of W with j < i may take part.",
-    sees_later="Your factors read what comes after them. Row i of W may read the columns j < i: the lower triangle.",
-    columns="Your sum runs down the columns of the triangle: x @ L adds x_j times row j. Row i holds the weights of variable "
-            "i, so the product is x @ L.T.",
-    transposed="You read W[j, i] where W[i, j] is asked for: row i belongs to the variable that is predicted.",
-    no_sigmoid="You return the logits. Put them through the sigmoid.",
-    no_bias="Your probabilities do not use c. The first one, which has no parents, is 0.5 for every c.",
-    signed="You read a 0 as -1. In this model a variable that is 0 adds nothing.",
-    averaged="Your sum over the parents is divided by the number of variables. The model adds; it does not average.",
-    of_zero="Your entries are the probabilities of a 0.",
-    softmaxed="Your rows sum to 1. Each variable is a coin of its own: a sigmoid each, not a softmax over all.",
-    written_over="You cut W down to its triangle in place. The caller's W is changed: use torch.tril, which returns a "
-                 "new tensor.",
-)
-def fvsbn_conditionals_reference(x, W, c, bugs=frozenset()):
-    if "written_over" in bugs:
-        W.detach().tril_(-1)
-    if "transposed" in bugs:
-        W = W.T
-    lower = W.tril(-1)                                                         # row i: the parents of x_i
-    if "sees_itself" in bugs:
-        lower = W.tril(0)
-    if "sees_all" in bugs:
-        lower = W
-    if "sees_later" in bugs:
-        lower = W.triu(1)
-    if "signed" in bugs:
-        x = 2 * x - 1
-    total = x @ (lower if "columns" in bugs else lower.T)                      # (B, D)
-    if "averaged" in bugs:
-        total = total / x.shape[1]
-    if "no_bias" not in bugs:
-        total = total + c
-    if "of_zero" in bugs:
-        total = -total
-    return total if "no_sigmoid" in bugs else total.softmax(-1) if "softmaxed" in bugs else total.sigmoid()
+@exercise.step
+def parents(W):
+    """Row i holds the weights of the parents of x_i, zeros elsewhere."""
+    return W.tril(-1)
+
+
+@exercise.step
+def weighted_sum(x, lower):
+    return x @ lower.T                                                         # (B, D)
+
+
+@exercise.step
+def logits(x, W, c):
+    return weighted_sum(x, parents(W)) + c
+
+
+@exercise.step
+def sigmoid(total):
+    return total.sigmoid()
+
+
+@exercise.reference()
+def fvsbn_conditionals_reference(x, W, c):
+    return sigmoid(logits(x, W, c))
+
+
+@exercise.misconception(parents, "Factor i reads x_i, the variable that it predicts: the diagonal of W takes part. Only j < i may.")
+def sees_itself(W):
+    return W.tril(0)
+
+
+@exercise.misconception(parents, "Every factor reads every variable. Only the entries of W with j < i may take part.")
+def sees_all(W):
+    return W
+
+
+@exercise.misconception(parents, "Your factors read what comes after them. Row i of W may read the columns j < i: the lower "
+                                 "triangle.")
+def sees_later(W):
+    return W.triu(1)
+
+
+@exercise.misconception(weighted_sum, "Your sum runs down the columns of the triangle: x @ L adds x_j times row j. Row i holds the "
+                                      "weights of variable i, so the product is x @ L.T.")
+def columns(x, lower):
+    return x @ lower
+
+
+@exercise.misconception(parents, "You read W[j, i] where W[i, j] is asked for: row i belongs to the variable that is predicted.")
+def transposed(W):
+    return W.T.tril(-1)
+
+
+@exercise.misconception(sigmoid, "You return the logits. Put them through the sigmoid.")
+def no_sigmoid(total):
+    return total
+
+
+@exercise.misconception(logits, "Your probabilities do not use c. The first one, which has no parents, is 0.5 for every c.")
+def no_bias(x, W, c):
+    return weighted_sum(x, parents(W))
+
+
+@exercise.misconception(sigmoid, "Your entries are the probabilities of a 0.")
+def of_zero(total):
+    return (-total).sigmoid()
+
+
+@exercise.misconception(sigmoid, "Your rows sum to 1. Each variable is a coin of its own: a sigmoid each, not a softmax over all.")
+def softmaxed(total):
+    return total.softmax(-1)
+
+
+@exercise.misconception(parents, "You cut W down to its triangle in place. The caller's W is changed: use torch.tril, which returns "
+                                 "a new tensor.")
+def written_over(W):
+    W.detach().tril_(-1)
+    return W
 
 
 def conditionals_cases(generator):

@@ -16,38 +16,61 @@ exercise = Exercise(
     points=["made"], difficulty=2, minutes=15, kind="measure")
 
 
-@exercise.reference(
-    children="Your lists go the other way: entry i should hold the inputs that reach output i, not the outputs that input "
-             "i reaches.",
-    last_layer="Your lists hold units of the last hidden layer. Follow the paths down to the inputs.",
-    repeated="An input that is reached by several paths stands several times in your lists. Once is enough.",
-    from_one="You count from 1. Inputs count from 0 here, as in the tensors.",
-    not_itself="An input that reaches its own output is missing. In a sound MADE that never happens, but these masks may be "
-               "broken: report what is there.",
-    natural_only="Your lists hold smaller numbers than the output's own only. Which inputs come before is a matter of the "
-                 "order, and the masks decide.",
-    single_path="You list inputs with exactly one path. One path is enough, and more do no harm.",
-    all_inputs="Every list of yours holds all inputs. The masks have removed some paths.",
-)
-def made_parents_reference(masks, bugs=frozenset()):
+@exercise.step
+def paths_between(masks):
+    """The number of paths from each input to each output, (outputs, D)."""
     paths = masks[0].double()
     for mask in masks[1:]:
-        paths = mask.double() @ paths                                          # (out, D): number of paths
-    if "last_layer" in bugs:
-        paths = masks[-1].double()
-    if "children" in bugs:
-        paths = paths.T
-    if "all_inputs" in bugs:
-        paths = torch.ones_like(paths)
-    if "single_path" in bugs:
-        paths = torch.where(paths == 1, paths, 0)
-    if "not_itself" in bugs:
-        paths = paths.clone().fill_diagonal_(0)
-    if "natural_only" in bugs:
-        paths = paths.tril(-1)
-    shift = 1 if "from_one" in bugs else 0
-    often = "repeated" in bugs
-    return [[j + shift for j, c in enumerate(row) for _ in range(int(c) if often else c > 0)] for row in paths.tolist()]
+        paths = mask.double() @ paths
+    return paths
+
+
+@exercise.step
+def listed(paths):
+    return [[j for j, count in enumerate(row) if count > 0] for row in paths.tolist()]
+
+
+@exercise.reference()
+def made_parents_reference(masks):
+    return listed(paths_between(masks))
+
+
+@exercise.misconception(paths_between, "Your lists go the other way: entry i should hold the inputs that reach output i, not the "
+                                       "outputs that input i reaches.")
+def children(masks):
+    return paths_between.original(masks).T
+
+
+@exercise.misconception(paths_between, "Your lists hold units of the last hidden layer. Follow the paths down to the inputs.")
+def last_layer(masks):
+    return masks[-1].double()
+
+
+@exercise.misconception(listed, "An input that is reached by several paths stands several times in your lists. Once is enough.")
+def repeated(paths):
+    return [[j for j, count in enumerate(row) for _ in range(int(count))] for row in paths.tolist()]
+
+
+@exercise.misconception(listed, "You count from 1. Inputs count from 0 here, as in the tensors.")
+def from_one(paths):
+    return [[j + 1 for j in row] for row in listed.original(paths)]
+
+
+@exercise.misconception(paths_between, "An input that reaches its own output is missing. In a sound MADE that never happens, but "
+                                       "these masks may be broken: report what is there.")
+def not_itself(masks):
+    return paths_between.original(masks).fill_diagonal_(0)
+
+
+@exercise.misconception(paths_between, "Your lists hold smaller numbers than the output's own only. Which inputs come before is a "
+                                       "matter of the order, and the masks decide.")
+def natural_only(masks):
+    return paths_between.original(masks).tril(-1)
+
+
+@exercise.misconception(listed, "You list inputs with exactly one path. One path is enough, and more do no harm.")
+def single_path(paths):
+    return [[j for j, count in enumerate(row) if count == 1] for row in paths.tolist()]
 
 
 def parents_cases(generator):

@@ -14,42 +14,90 @@ exercise = Exercise(
     points=["pixelcnn"], difficulty=1, minutes=10)
 
 
-@exercise.reference(
-    shows_itself="With kind \"A\" your centre is 1: the pixel reads itself.",
-    centre_hidden="With kind \"B\" your centre is 0. After the first layer the pixel's own place holds earlier pixels only, and "
-                  "is needed.",
-    exchanged="Your kinds are exchanged: A hides the centre, B shows it.",
-    no_left="The entries to the left of the centre, in its own row, are missing. These pixels are drawn before it.",
-    right_too="The entries to the right of the centre, in its own row, are 1. These pixels are drawn later.",
-    no_above="The rows above the centre are missing. They are drawn before it.",
-    right_above="The entries above and to the right are missing. The rows above are drawn in all their width.",
-    transposed="Your mask goes column by column: it shows what is to the left in every row. Raster order goes row by row.",
-    triangle="Your mask is a triangle: it compares the row of an entry with its column, as between the words of a sentence. Here all "
-             "entries stand around one pixel, and those before the centre are asked for.",
-    below="Your mask is turned round: it shows what comes after the centre.",
-    not_floats="Your mask has the right entries and the wrong type. Floats are asked for, to be multiplied by the weights.",
-)
-def pixelcnn_mask_reference(k, kind, bugs=frozenset()):
+@exercise.step
+def rows_above(mask, c):
+    mask[:c] = 1
+
+
+@exercise.step
+def own_row(mask, c):
+    mask[c, :c] = 1
+
+
+@exercise.step
+def shows_centre(kind):
+    return kind == "B"
+
+
+@exercise.step
+def raster_mask(k, kind):
     c, mask = k // 2, torch.zeros(k, k)
-    if "exchanged" in bugs:
-        kind = "AB"[kind == "A"]
-    if "no_above" not in bugs:
-        mask[:c] = 1
-    if "right_above" in bugs:
-        mask[:c, c + 1:] = 0
-    if "no_left" not in bugs:
-        mask[c, :c] = 1
-    if "right_too" in bugs:
-        mask[c, c + 1:] = 1
-    if "below" in bugs:
-        mask = mask.flip(0, 1)
-    if kind == "B" and "centre_hidden" not in bugs or "shows_itself" in bugs:
+    rows_above(mask, c)
+    own_row(mask, c)
+    if shows_centre(kind):
         mask[c, c] = 1
-    if "triangle" in bugs:
-        mask = torch.ones(k, k).tril(0 if kind == "B" else -1)
-    if "transposed" in bugs:
-        mask = mask.T.contiguous()
-    return mask.bool() if "not_floats" in bugs else mask
+    return mask
+
+
+@exercise.reference()
+def pixelcnn_mask_reference(k, kind):
+    return raster_mask(k, kind)
+
+
+@exercise.misconception(shows_centre, "With kind \"A\" your centre is 1: the pixel reads itself.")
+def shows_itself(kind):
+    return True
+
+
+@exercise.misconception(shows_centre, "With kind \"B\" your centre is 0. After the first layer the pixel's own place holds earlier "
+                                      "pixels only, and is needed.")
+def centre_hidden(kind):
+    return False
+
+
+@exercise.misconception(shows_centre, "Your kinds are exchanged: A hides the centre, B shows it.")
+def exchanged(kind):
+    return kind == "A"
+
+
+@exercise.misconception(own_row, "The entries to the left of the centre, in its own row, are missing. These pixels are drawn before "
+                                 "it.")
+def no_left(mask, c):
+    pass
+
+
+@exercise.misconception(own_row, "The entries to the right of the centre, in its own row, are 1. These pixels are drawn later.")
+def right_too(mask, c):
+    mask[c, :c] = mask[c, c + 1:] = 1
+
+
+@exercise.misconception(rows_above, "The rows above the centre are missing. They are drawn before it.")
+def no_above(mask, c):
+    pass
+
+
+@exercise.misconception(rows_above, "The entries above and to the right are missing. The rows above are drawn in all their width.")
+def right_above(mask, c):
+    mask[:c, :c + 1] = 1
+
+
+@exercise.misconception(raster_mask, "Your mask goes column by column: it shows what is to the left in every row. Raster order goes "
+                                     "row by row.")
+def transposed(k, kind):
+    return raster_mask.original(k, kind).T.contiguous()
+
+
+@exercise.misconception(raster_mask, "Your mask is a triangle: it compares the row of an entry with its column, as between the words "
+                                     "of a sentence. Here all entries stand around one pixel, and those before the centre are asked "
+                                     "for.")
+def triangle(k, kind):
+    return torch.ones(k, k).tril(0 if kind == "B" else -1)
+
+
+@exercise.misconception(raster_mask, "Your mask has the right entries and the wrong type. Floats are asked for, to be multiplied by "
+                                     "the weights.")
+def not_floats(k, kind):
+    return raster_mask.original(k, kind).bool()
 
 
 def mask_cases(generator):

@@ -13,36 +13,82 @@ exercise = Exercise(
     points=["layer-norm"], difficulty=2, minutes=10, forbid=("F.layer_norm",))
 
 
-@exercise.reference(
-    sample_variance="Your variance divides by d - 1. Layer norm divides by d.",
-    eps_outside="Your eps is added to the standard deviation. It stands inside the root, beside the variance.",
-    no_root="You divide by the variance. Divide by its root.",
-    no_eps="Your eps is missing: a row whose entries are all alike gives NaN instead of beta.",
-    own_eps="Your result does not depend on eps: a number of its own, such as torch's 1e-5, stands in its place.",
-    first_axis="Your mean is taken over the first axis: the rows are mixed. Each row is normalised by itself.",
-    whole="You take one mean and one variance of the whole tensor. Each row has its own.",
-    not_centred="You do not subtract the mean. That is RMSNorm, or a variance alone.",
-    no_gamma="Your result does not depend on gamma.",
-    no_beta="Your result does not depend on beta.",
-    beta_scaled="Your gamma multiplies beta too. It multiplies the normalised row; beta is added afterwards.",
-    detached="The values are right, but no gradient passes through your mean and variance. They are functions of x.",
-)
-def layer_norm_reference(x, gamma, beta, eps=1e-5, bugs=frozenset()):
-    axes = (0,) if "first_axis" in bugs else tuple(range(x.ndim)) if "whole" in bugs else (-1,)
-    mean = x.mean(dim=axes, keepdim=True)
-    variance = x.var(dim=axes, keepdim=True, correction=int("sample_variance" in bugs))
-    if "detached" in bugs:
-        mean, variance = mean.detach(), variance.detach()
-    centred = x if "not_centred" in bugs else x - mean
-    if "eps_outside" in bugs:
-        scale = variance.sqrt() + eps
-    elif "no_root" in bugs:
-        scale = variance + eps
-    else:
-        scale = (variance + (0 if "no_eps" in bugs else 1e-5 if "own_eps" in bugs else eps)).sqrt()
-    gamma = torch.ones_like(gamma) if "no_gamma" in bugs else gamma
-    beta = torch.zeros_like(beta) if "no_beta" in bugs else beta
-    return gamma * (centred / scale + beta) if "beta_scaled" in bugs else gamma * centred / scale + beta
+@exercise.step
+def moments(x):
+    """Mean and variance of each row, (..., 1)."""
+    return x.mean(dim=-1, keepdim=True), x.var(dim=-1, keepdim=True, correction=0)
+
+
+@exercise.step
+def root(variance, eps):
+    return (variance + eps).sqrt()
+
+
+@exercise.step
+def normalized(x, eps):
+    mean, variance = moments(x)
+    return (x - mean) / root(variance, eps)
+
+
+@exercise.step
+def scaled(rows, gamma, beta):
+    return gamma * rows + beta
+
+
+@exercise.reference()
+def layer_norm_reference(x, gamma, beta, eps=1e-5):
+    return scaled(normalized(x, eps), gamma, beta)
+
+
+@exercise.misconception(moments, "Your variance divides by d - 1. Layer norm divides by d.")
+def sample_variance(x):
+    return x.mean(dim=-1, keepdim=True), x.var(dim=-1, keepdim=True)
+
+
+@exercise.misconception(root, "Your eps is added to the standard deviation. It stands inside the root, beside the variance.")
+def eps_outside(variance, eps):
+    return variance.sqrt() + eps
+
+
+@exercise.misconception(root, "You divide by the variance. Divide by its root.")
+def no_root(variance, eps):
+    return variance + eps
+
+
+@exercise.misconception(root, "Your eps is missing: a row whose entries are all alike gives NaN instead of beta.")
+def no_eps(variance, eps):
+    return variance.sqrt()
+
+
+@exercise.misconception(root, "Your result does not depend on eps: a number of its own, such as torch's 1e-5, stands in its place.")
+def own_eps(variance, eps):
+    return (variance + 1e-5).sqrt()
+
+
+@exercise.misconception(moments, "Your mean is taken over the first axis: the rows are mixed. Each row is normalised by itself.")
+def first_axis(x):
+    return x.mean(dim=0, keepdim=True), x.var(dim=0, keepdim=True, correction=0)
+
+
+@exercise.misconception(moments, "You take one mean and one variance of the whole tensor. Each row has its own.")
+def whole(x):
+    return x.mean(), x.var(correction=0)
+
+
+@exercise.misconception(normalized, "You do not subtract the mean. That is RMSNorm, or a variance alone.")
+def not_centred(x, eps):
+    return x / root(moments(x)[1], eps)
+
+
+@exercise.misconception(scaled, "Your gamma multiplies beta too. It multiplies the normalised row; beta is added afterwards.")
+def beta_scaled(rows, gamma, beta):
+    return gamma * (rows + beta)
+
+
+@exercise.misconception(moments, "The values are right, but no gradient passes through your mean and variance. They are functions of "
+                                 "x.")
+def detached(x):
+    return tuple(one.detach() for one in moments.original(x))
 
 
 def layer_norm_cases(generator):
