@@ -11,33 +11,65 @@ exercise = Exercise(
     points=["cpt-table", "chain-rule"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    not_divided="Your entries are P(x_i = 1 and x_<i). To condition on x_<i, divide by P(x_<i).",
-    of_zero="Your table holds the probability of a 0. The probability of a 1 is asked for.",
-    wrong_way_round="You divide by P(x_i = 1): that is the probability of the parents given the child. Divide by the "
-                    "probability of the parents.",
-    later_fixed="You hold the later variables at 0. They are unknown: sum over them.",
-    parents_ignored="Every entry of your table is P(x_i = 1). The entry for a state of x_<i is to use that state.",
-    axes_reversed="The axes of your table are in reversed order: axis k belongs to the variable k.",
-    odds="Your entries are P(x_i = 1) over P(x_i = 0), the odds. Divide by the sum of the two.",
-)
-def conditional_table_reference(joint, i, bugs=frozenset()):
+@exercise.step
+def parents_and_child(joint, i):
+    """P(x_1, ..., x_i): the later variables are summed out."""
     later = tuple(range(i + 1, joint.ndim))
-    table = joint.sum(dim=later) if later else joint                           # (2,) * (i + 1)
-    if "later_fixed" in bugs:
-        table = joint[(...,) + (0,) * len(later)]
-    zero, one = table[..., 0], table[..., 1]
-    if "of_zero" in bugs:
-        zero, one = one, zero
-    if "parents_ignored" in bugs:
-        zero, one = zero.sum().expand_as(zero), one.sum().expand_as(one)
-    below = zero + one
-    if "wrong_way_round" in bugs:
-        below = one.sum()
-    if "odds" in bugs:
-        below = zero
-    result = one if "not_divided" in bugs else one / below
-    return result.permute(tuple(reversed(range(result.ndim)))) if "axes_reversed" in bugs else result
+    return joint.sum(dim=later) if later else joint
+
+
+@exercise.step
+def shares(zero, one):
+    """The share of x_i = 1 in each state of the parents."""
+    return one / (zero + one)
+
+
+@exercise.step
+def table(joint, i):
+    both = parents_and_child(joint, i)
+    return shares(both[..., 0], both[..., 1])
+
+
+@exercise.reference()
+def conditional_table_reference(joint, i):
+    return table(joint, i)
+
+
+@exercise.misconception(shares, "Your entries are P(x_i = 1 and x_<i). To condition on x_<i, divide by P(x_<i).")
+def not_divided(zero, one):
+    return one
+
+
+@exercise.misconception(shares, "Your table holds the probability of a 0. The probability of a 1 is asked for.")
+def of_zero(zero, one):
+    return zero / (zero + one)
+
+
+@exercise.misconception(shares, "You divide by P(x_i = 1): that is the probability of the parents given the child. Divide by the "
+                                "probability of the parents.")
+def wrong_way_round(zero, one):
+    return one / one.sum()
+
+
+@exercise.misconception(parents_and_child, "You hold the later variables at 0. They are unknown: sum over them.")
+def later_fixed(joint, i):
+    return joint[(...,) + (0,) * (joint.ndim - i - 1)]
+
+
+@exercise.misconception(shares, "Every entry of your table is P(x_i = 1). The entry for a state of x_<i is to use that state.")
+def parents_ignored(zero, one):
+    return (one.sum() / (zero.sum() + one.sum())).expand_as(one)
+
+
+@exercise.misconception(table, "The axes of your table are in reversed order: axis k belongs to the variable k.")
+def axes_reversed(joint, i):
+    result = table.original(joint, i)
+    return result.permute(tuple(reversed(range(result.ndim))))
+
+
+@exercise.misconception(shares, "Your entries are P(x_i = 1) over P(x_i = 0), the odds. Divide by the sum of the two.")
+def odds(zero, one):
+    return one / zero
 
 
 def table_cases(generator):

@@ -20,37 +20,80 @@ exercise = Exercise(
     points=["top-k"], difficulty=2, minutes=10)
 
 
-@exercise.reference(
-    zeroed="You set the others to 0. A logit of 0 is a probability like any other; -inf is none.",
-    large_negative=FINITE,
-    packed="You return the k values, packed together. They have to keep their places in the vocabulary.",
-    sorted_out="Your result is sorted. Every logit keeps its place in the vocabulary.",
-    smallest="You keep the k smallest logits. Keep the largest.",
-    ties_dropped=TIES,
-    strict="You keep only what is larger than the k-th largest. The k-th itself stays too.",
-    whole_batch="You take the k largest of all rows together. Each row has its own.",
-    absolute="You compare the sizes of the logits without their signs. A large negative logit is unlikely.",
-    normalised="You return log-probabilities. The logits that are kept keep their value.",
-    one_more="You keep one logit too many in each row: k, not k + 1.",
-)
-def top_k_filter_reference(logits, k, bugs=frozenset()):
-    V = logits.shape[-1]
-    k = min(k + ("one_more" in bugs), V)
-    key = -logits if "smallest" in bugs else logits.abs() if "absolute" in bugs else logits
-    ranked = key.sort(dim=-1, descending=True, stable=True)
-    if "whole_batch" in bugs:
-        least = key.flatten().sort(descending=True).values[k - 1]
-    else:
-        least = ranked.values[..., k - 1:k]
-    keep = key > least if "strict" in bugs else key >= least
-    if "ties_dropped" in bugs:
-        keep = torch.zeros_like(keep).scatter(-1, ranked.indices[..., :k], True)
-    if "packed" in bugs:
-        return ranked.values[..., :k]
-    out = logits.masked_fill(~keep, 0.0 if "zeroed" in bugs else -1e9 if "large_negative" in bugs else -torch.inf)
-    if "normalised" in bugs:
-        out = out.log_softmax(-1)
-    return out.sort(dim=-1, descending=True).values if "sorted_out" in bugs else out
+@exercise.step
+def kth_largest(logits, k):
+    return logits.sort(dim=-1, descending=True).values[..., k - 1:k]
+
+
+@exercise.step
+def kept(logits, k):
+    return logits >= kth_largest(logits, min(k, logits.shape[-1]))
+
+
+@exercise.step
+def filled(logits, keep):
+    return logits.masked_fill(~keep, -torch.inf)
+
+
+@exercise.step
+def filtered(logits, k):
+    return filled(logits, kept(logits, k))
+
+
+@exercise.reference()
+def top_k_filter_reference(logits, k):
+    return filtered(logits, k)
+
+
+@exercise.misconception(filled, "You set the others to 0. A logit of 0 is a probability like any other; -inf is none.")
+def zeroed(logits, keep):
+    return logits.masked_fill(~keep, 0.0)
+
+
+@exercise.misconception(filled, FINITE)
+def large_negative(logits, keep):
+    return logits.masked_fill(~keep, -1e9)
+
+
+@exercise.misconception(filtered, "You return the k values, packed together. They have to keep their places in the vocabulary.")
+def packed(logits, k):
+    return logits.sort(dim=-1, descending=True).values[..., :k]
+
+
+@exercise.misconception(filtered, "Your result is sorted. Every logit keeps its place in the vocabulary.")
+def sorted_out(logits, k):
+    return filtered.original(logits, k).sort(dim=-1, descending=True).values
+
+
+@exercise.misconception(kept, "You keep the k smallest logits. Keep the largest.")
+def smallest(logits, k):
+    return kept.original(-logits, k)
+
+
+@exercise.misconception(kept, TIES)
+def ties_dropped(logits, k):
+    ranked = logits.sort(dim=-1, descending=True, stable=True).indices
+    return torch.zeros_like(logits, dtype=torch.bool).scatter(-1, ranked[..., :k], True)
+
+
+@exercise.misconception(kept, "You keep only what is larger than the k-th largest. The k-th itself stays too.")
+def strict(logits, k):
+    return logits > kth_largest(logits, min(k, logits.shape[-1]))
+
+
+@exercise.misconception(kth_largest, "You take the k largest of all rows together. Each row has its own.")
+def whole_batch(logits, k):
+    return logits.flatten().sort(descending=True).values[k - 1]
+
+
+@exercise.misconception(filtered, "You return log-probabilities. The logits that are kept keep their value.")
+def normalised(logits, k):
+    return filtered.original(logits, k).log_softmax(-1)
+
+
+@exercise.misconception(kept, "You keep one logit too many in each row: k, not k + 1.")
+def one_more(logits, k):
+    return kept.original(logits, k + 1)
 
 
 def k_cases(generator):

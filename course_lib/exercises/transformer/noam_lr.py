@@ -11,29 +11,81 @@ exercise = Exercise(
     points=["noam"], difficulty=1, minutes=5)
 
 
-@exercise.reference(
-    maximum="You take the larger of the two. Then the rate starts high, falls, and grows for ever; min makes a peak.",
-    no_warmup="Your rate only falls. While step is below warmup it rises in a straight line.",
-    never_falls="Your rate rises for ever. After the warm-up it falls as 1 / sqrt(step).",
-    no_width="Your rate does not depend on d_model.",
-    width_multiplied="Your rate grows with d_model. A wider model takes smaller steps: the power is -0.5.",
-    wrong_power="Your two branches do not meet at step = warmup. The power of warmup is -1.5.",
-    from_zero="You count the steps from 0. The first is 1, and its rate is not 0.",
-    one_ahead="Your rate is that of the next step: step counts from 1 already, so nothing is added to it.",
-    flat_after="Your rate stays at its peak after the warm-up. It falls as 1 / sqrt(step).",
-    relative="Your rate is 1 at its peak. That factor is `inverse_sqrt` of the library; the paper's peak is "
-             "(d_model warmup)^-0.5.",
-)
-def noam_lr_reference(step, d_model, warmup, bugs=frozenset()):
-    s, w = step - ("from_zero" in bugs) + ("one_ahead" in bugs), warmup
-    rise, fall = s * w ** (-1.0 if "wrong_power" in bugs else -1.5), max(s, 1e-9) ** -0.5
-    if "flat_after" in bugs:
-        fall = w ** -0.5
-    shape = max(rise, fall) if "maximum" in bugs else fall if "no_warmup" in bugs else \
-        rise if "never_falls" in bugs else min(rise, fall)
-    if "relative" in bugs:
-        return shape * w ** 0.5
-    return shape if "no_width" in bugs else shape * d_model ** (0.5 if "width_multiplied" in bugs else -0.5)
+@exercise.step
+def rise(step, warmup):
+    return step * warmup ** -1.5
+
+
+@exercise.step
+def fall(step, warmup):
+    return max(step, 1e-9) ** -0.5
+
+
+@exercise.step
+def shape(step, warmup):
+    return min(rise(step, warmup), fall(step, warmup))
+
+
+@exercise.step
+def of_width(d_model):
+    return d_model ** -0.5
+
+
+@exercise.reference()
+def noam_lr_reference(step, d_model, warmup):
+    return shape(step, warmup) * of_width(d_model)
+
+
+@exercise.misconception(shape, "You take the larger of the two. Then the rate starts high, falls, and grows for ever; min makes a "
+                               "peak.")
+def maximum(step, warmup):
+    return max(rise(step, warmup), fall(step, warmup))
+
+
+@exercise.misconception(shape, "Your rate only falls. While step is below warmup it rises in a straight line.")
+def no_warmup(step, warmup):
+    return fall(step, warmup)
+
+
+@exercise.misconception(shape, "Your rate rises for ever. After the warm-up it falls as 1 / sqrt(step).")
+def never_falls(step, warmup):
+    return rise(step, warmup)
+
+
+@exercise.misconception(of_width, "Your rate does not depend on d_model.")
+def no_width(d_model):
+    return 1
+
+
+@exercise.misconception(of_width, "Your rate grows with d_model. A wider model takes smaller steps: the power is -0.5.")
+def width_multiplied(d_model):
+    return d_model ** 0.5
+
+
+@exercise.misconception(rise, "Your two branches do not meet at step = warmup. The power of warmup is -1.5.")
+def wrong_power(step, warmup):
+    return step / warmup
+
+
+@exercise.misconception(shape, "You count the steps from 0. The first is 1, and its rate is not 0.")
+def from_zero(step, warmup):
+    return shape.original(step - 1, warmup)
+
+
+@exercise.misconception(shape, "Your rate is that of the next step: step counts from 1 already, so nothing is added to it.")
+def one_ahead(step, warmup):
+    return shape.original(step + 1, warmup)
+
+
+@exercise.misconception(fall, "Your rate stays at its peak after the warm-up. It falls as 1 / sqrt(step).")
+def flat_after(step, warmup):
+    return warmup ** -0.5
+
+
+@exercise.misconception(shape, "Your rate is 1 at its peak. That factor is `inverse_sqrt` of the library; the paper's peak is "
+                               "(d_model warmup)^-0.5.")
+def relative(step, warmup):
+    return shape.original(step, warmup) * warmup ** 0.5
 
 
 def noam_cases(generator):

@@ -15,34 +15,82 @@ exercise = Exercise(
     points=["glove"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    log_of_one_more="You take ln(1 + x). The vectors are fitted to ln x; pairs with x = 0 are not in the sum.",
-    unweighted="All your pairs weigh the same: f is missing.",
-    not_capped="Your f goes on above 1. A pair that was seen more often than maximum weighs 1.",
-    linear="Your f is x / maximum, at most 1. Its power 0.75 is missing.",
-    power_outside="Your f is min(1, x / maximum) with the maximum under the power alone, or the count: the power is of x / maximum.",
-    not_squared="You add the sizes of the differences. They are squared.",
-    root_weight="You square the weight too. f stands outside the square.",
-    no_biases="Your biases are missing: b of the row's word, b_tilde of the column's.",
-    biases_swapped="Your b goes with the columns and your b_tilde with the rows. b_i belongs to the row, as w_i does.",
-    mean="You return the mean over the pairs. Their sum is asked for.",
-)
-def glove_loss_reference(counts, w, w_tilde, b, b_tilde, maximum, bugs=frozenset()):
-    seen = counts > 0
-    log = ((1 + counts) if "log_of_one_more" in bugs else torch.where(seen, counts, 1.0)).log()
-    f = (counts / maximum) ** (1 if "linear" in bugs else 0.75)
-    if "power_outside" in bugs:
-        f = counts / maximum**0.75
-    f = f if "not_capped" in bugs else f.clamp(max=1)
-    f = torch.where(seen, torch.ones_like(f), 0) if "unweighted" in bugs else f
-    if "no_biases" in bugs:
-        bias = 0
-    else:
-        bias = b[None, :] + b_tilde[:, None] if "biases_swapped" in bugs else b[:, None] + b_tilde[None, :]
-    off = w @ w_tilde.T + bias - log
-    terms = f * off.abs() if "not_squared" in bugs else (f * off) ** 2 if "root_weight" in bugs else f * off**2
-    total = terms.sum()
-    return total / seen.sum().clamp(min=1) if "mean" in bugs else total
+@exercise.step
+def logarithm(counts):
+    return torch.where(counts > 0, counts, 1.0).log()
+
+
+@exercise.step
+def weight(counts, maximum):
+    """f of the paper: 0 for pairs that never occur, at most 1."""
+    return (counts / maximum).clamp(max=1) ** 0.75
+
+
+@exercise.step
+def biases(b, b_tilde):
+    return b[:, None] + b_tilde[None, :]
+
+
+@exercise.step
+def summed(f, off, seen):
+    return (f * off ** 2).sum()
+
+
+@exercise.reference()
+def glove_loss_reference(counts, w, w_tilde, b, b_tilde, maximum):
+    off = w @ w_tilde.T + biases(b, b_tilde) - logarithm(counts)               # (V, V)
+    return summed(weight(counts, maximum), off, counts > 0)
+
+
+@exercise.misconception(logarithm, "You take ln(1 + x). The vectors are fitted to ln x; pairs with x = 0 are not in the sum.")
+def log_of_one_more(counts):
+    return (1 + counts).log()
+
+
+@exercise.misconception(weight, "All your pairs weigh the same: f is missing.")
+def unweighted(counts, maximum):
+    return (counts > 0).to(counts)
+
+
+@exercise.misconception(weight, "Your f goes on above 1. A pair that was seen more often than maximum weighs 1.")
+def not_capped(counts, maximum):
+    return (counts / maximum) ** 0.75
+
+
+@exercise.misconception(weight, "Your f is x / maximum, at most 1. Its power 0.75 is missing.")
+def linear(counts, maximum):
+    return (counts / maximum).clamp(max=1)
+
+
+@exercise.misconception(weight, "Your f is min(1, x / maximum) with the maximum under the power alone, or the count: the power is of "
+                                "x / maximum.")
+def power_outside(counts, maximum):
+    return (counts / maximum ** 0.75).clamp(max=1)
+
+
+@exercise.misconception(summed, "You add the sizes of the differences. They are squared.")
+def not_squared(f, off, seen):
+    return (f * off.abs()).sum()
+
+
+@exercise.misconception(summed, "You square the weight too. f stands outside the square.")
+def root_weight(f, off, seen):
+    return ((f * off) ** 2).sum()
+
+
+@exercise.misconception(biases, "Your biases are missing: b of the row's word, b_tilde of the column's.")
+def no_biases(b, b_tilde):
+    return 0
+
+
+@exercise.misconception(biases, "Your b goes with the columns and your b_tilde with the rows. b_i belongs to the row, as w_i does.")
+def biases_swapped(b, b_tilde):
+    return b[None, :] + b_tilde[:, None]
+
+
+@exercise.misconception(summed, "You return the mean over the pairs. Their sum is asked for.")
+def mean(f, off, seen):
+    return summed.original(f, off, seen) / seen.sum().clamp(min=1)
 
 
 def tables(generator):

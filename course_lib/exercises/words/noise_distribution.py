@@ -13,29 +13,64 @@ exercise = Exercise(
     points=["word2vec"], difficulty=1, minutes=10)
 
 
-@exercise.reference(
-    power_one="Your probabilities are the plain shares. The counts are raised to the power 0.75 first.",
-    alike="All words have the same probability.",
-    root="Your power is 0.5. It is 0.75.",
-    after_the_shares="You raise the shares to the power and stop there: they no longer sum to one.",
-    not_normalised="Your numbers do not sum to one: divide by their sum.",
-    over_the_counts="You divide by the sum of the counts. Divide by the sum of the powers.",
-    softmax="You take a softmax: it turns a difference of counts into a ratio. Divide by the sum.",
-    plus_one="You add 1 to the counts: a word that never occurs then is drawn.",
-)
-def noise_distribution_reference(counts, bugs=frozenset()):
-    counts = counts.double() + ("plus_one" in bugs)
-    if "alike" in bugs:
-        return torch.full_like(counts, 1 / len(counts))
-    power = 1.0 if "power_one" in bugs else 0.5 if "root" in bugs else 0.75
-    weights = counts**power
-    if "after_the_shares" in bugs:
-        return (counts / counts.sum())**power
-    if "not_normalised" in bugs:
-        return weights
-    if "over_the_counts" in bugs:
-        return weights / counts.sum()
-    return weights.log_softmax(dim=0).exp() if "softmax" in bugs else weights / weights.sum()
+@exercise.step
+def powers(counts):
+    return counts ** 0.75
+
+
+@exercise.step
+def shares(weights, counts):
+    return weights / weights.sum()
+
+
+@exercise.step
+def noise(counts):
+    return shares(powers(counts), counts)
+
+
+@exercise.reference()
+def noise_distribution_reference(counts):
+    return noise(counts.double())
+
+
+@exercise.misconception(powers, "Your probabilities are the plain shares. The counts are raised to the power 0.75 first.")
+def power_one(counts):
+    return counts
+
+
+@exercise.misconception(powers, "All words have the same probability.")
+def alike(counts):
+    return torch.ones_like(counts)
+
+
+@exercise.misconception(powers, "Your power is 0.5. It is 0.75.")
+def root(counts):
+    return counts.sqrt()
+
+
+@exercise.misconception(noise, "You raise the shares to the power and stop there: they no longer sum to one.")
+def after_the_shares(counts):
+    return powers(counts / counts.sum())
+
+
+@exercise.misconception(shares, "Your numbers do not sum to one: divide by their sum.")
+def not_normalised(weights, counts):
+    return weights
+
+
+@exercise.misconception(shares, "You divide by the sum of the counts. Divide by the sum of the powers.")
+def over_the_counts(weights, counts):
+    return weights / counts.sum()
+
+
+@exercise.misconception(shares, "You take a softmax: it turns a difference of counts into a ratio. Divide by the sum.")
+def softmax(weights, counts):
+    return weights.softmax(dim=0)
+
+
+@exercise.misconception(noise, "You add 1 to the counts: a word that never occurs then is drawn.")
+def plus_one(counts):
+    return noise.original(counts + 1)
 
 
 def count_cases(generator):
