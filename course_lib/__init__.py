@@ -37,7 +37,7 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 _ROOMS = ("autoregressive", "basics", "checked", "conditional", "contract", "counting", "data", "decoding", "density",
-          "explorables", "grading", "hub", "pixels", "records", "recurrent", "show", "tokenizers", "training",
+          "exercises", "explorables", "grading", "hub", "pixels", "records", "recurrent", "show", "tokenizers", "training",
           "transformer", "using", "words")
 __all__ = sorted(_HOME)
 

@@ -91,7 +91,7 @@ def stale(root: Path, write: bool = False) -> list[str]:
                 path.write_text(new, "utf-8")
     page = root / chapters.README.name
     old = page.read_text("utf-8")
-    new = chapters.between(old, "chapters", chapters.for_readme(chapters.chapters(root / "book" / chapters.LIST.name), home))
+    new = chapters.between(old, "chapters", chapters.for_readme(chapters.chapters(root / chapters.LIST.relative_to(ROOT)), home))
     if new != old:
         found.append(page.name)
         if write:

@@ -16,7 +16,7 @@ COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.or
 
 
 def chapters(path: Path = LIST) -> dict[str, dict]:
-    """The rows of the table by their numbers, "01" first: each also with its slug, and its notebook if there is one; the chapters
+    """The rows of the table by their numbers, "01" first: each also with its slug and, if it is finished, its notebook; the chapters
     that it needs and that help it by their numbers."""
     table = tomllib.loads(path.read_text(encoding="utf-8"))
     numbers = {slug: f"{i:02}" for i, slug in enumerate(table, 1)}
@@ -24,7 +24,7 @@ def chapters(path: Path = LIST) -> dict[str, dict]:
     for slug, row in table.items():
         notebook = f"{numbers[slug]}-{slug}.ipynb"
         found[numbers[slug]] = (row | {key: [numbers[other] for other in row[key]] for key in ("needs", "helps") if key in row}
-                                | {"slug": slug} | ({"notebook": notebook} if (path.parents[2] / "book" / notebook).exists() else {}))
+                                | {"slug": slug} | ({"notebook": notebook} if "builds" in row else {}))
     return found
 
 

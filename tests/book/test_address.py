@@ -19,9 +19,9 @@ HOME = "https://git.example/someone/course"
 @pytest.fixture
 def fork(tmp_path):
     """The files that know the address, of two chapters."""
-    for name in ("_config.yml", "README.md", "CITATION.cff", "pyproject.toml", "course_lib/exercises/chapters.toml", "book/03-fvsbn.ipynb", "exercises/03-fvsbn.ipynb",
-                 "solutions/04-nade.ipynb"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    for name in ("_config.yml", "README.md", "CITATION.cff", "pyproject.toml", "course_lib/exercises/chapters.toml",
+                 "book/03-fvsbn.ipynb", "exercises/03-fvsbn.ipynb", "solutions/04-nade.ipynb"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
 

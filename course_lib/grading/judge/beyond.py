@@ -129,5 +129,5 @@ def beyond(value: Any) -> str:
 
 def is_beyond(module: str) -> bool:
     """Whether this is a module of the course that is not there when an answer is graded, the grader's left aside."""
-    return (module.startswith("course_lib.") and not f"{module}.".startswith("course_lib.grading.")
+    return (module.startswith("course_lib.") and not f"{module}.".startswith(("course_lib.grading.", "course_lib.exercises."))
             and not is_there(module))

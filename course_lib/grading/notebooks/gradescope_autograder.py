@@ -10,7 +10,7 @@ from course_lib.grading.notebooks.form import chapter
 
 PROGRAMS = ("setup.sh", "run_autograder")
 NEXT = "next: zip what is in {to} (not the folder itself) and upload it as the autograder"
-KEPT = (".py", ".json", ".tsv", ".js", ".css", ".txt")
+KEPT = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".txt")
 SETUP = """\
 #!/usr/bin/env bash
 # Runs once, when the autograder is built.
