@@ -314,10 +314,12 @@ def title_of(app, docname: str) -> str:
 
 def chapters_of(folder) -> dict[str, dict]:
     """The list of chapters, by their numbers; empty in a book without one."""
+    file = Path(folder) / LIST
+    if not file.exists():
+        return {}
     from book._tools.chapters import chapters
 
-    file = Path(folder) / LIST
-    return chapters(file) if file.exists() else {}
+    return chapters(file)
 
 
 # --- lighter pages ---------------------------------------------------------------------------------------------------
