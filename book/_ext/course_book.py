@@ -344,7 +344,7 @@ def lighter(app, exception) -> None:
     icons.write_text(kept, "utf-8", newline="\n")
 
 
-# --- the search: Sphinx ranks pages by their titles alone, so chapters are ranked by what they say most -----------------
+# --- the search: Sphinx ranks pages by their titles alone, so chapters are ranked by their words -----------------------
 
 def search_ranking(app, pagename, templatename, context, doctree) -> None:
     """Give the page of the search the counts of words in each chapter; search.js ranks by them."""

@@ -5,10 +5,10 @@ address of the repository, which _config.yml holds; without one there are none.
 """
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from book._tools.setup_cell import repository
+from course_lib.exercises import numbered
 
 ROOT = Path(__file__).resolve().parents[2]
 LIST, README = ROOT / "course_lib" / "exercises" / "chapters.toml", ROOT / "README.md"
@@ -16,15 +16,13 @@ COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.or
 
 
 def chapters(path: Path = LIST) -> dict[str, dict]:
-    """The rows of the table by their numbers, "01" first: each also with its slug and, if it is finished, its notebook; the chapters
-    that it needs and that help it by their numbers."""
-    table = tomllib.loads(path.read_text(encoding="utf-8"))
-    numbers = {slug: f"{i:02}" for i, slug in enumerate(table, 1)}
-    found = {}
+    """The rows of the table by their numbers, "01" first: a finished chapter's with its notebook, and the chapters that it needs
+    and that help it by their numbers."""
+    table, found = numbered(path.read_text("utf-8")), {}
     for slug, row in table.items():
-        notebook = f"{numbers[slug]}-{slug}.ipynb"
-        found[numbers[slug]] = (row | {key: [numbers[other] for other in row[key]] for key in ("needs", "helps") if key in row}
-                                | {"slug": slug} | ({"notebook": notebook} if "builds" in row else {}))
+        number = row["number"]
+        others = {key: [table[other]["number"] for other in row[key]] for key in ("needs", "helps") if key in row}
+        found[number] = row | others | ({"notebook": f"{number}-{slug}.ipynb"} if "builds" in row else {})
     return found
 
 

@@ -10,21 +10,26 @@ from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pkgutil import iter_modules
-from typing import Any
-
-from course_lib.grading.exercise.exercise import Exercise
+from typing import TYPE_CHECKING, Any
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+if TYPE_CHECKING:                        # the book reads the table without torch
+    from course_lib.grading.exercise.exercise import Exercise
+
 
 @cache
 def chapters() -> dict[str, dict[str, Any]]:
     """The table of chapters by their slugs, in their order: title, week, needs, ... and `number`, "01" for the first."""
-    table = tomllib.loads(files(__name__).joinpath("chapters.toml").read_text("utf-8"))
-    return {slug: row | {"number": f"{i:02}"} for i, (slug, row) in enumerate(table.items(), 1)}
+    return numbered(files(__name__).joinpath("chapters.toml").read_text("utf-8"))
+
+
+def numbered(text: str) -> dict[str, dict[str, Any]]:
+    """The rows of a table of chapters by their slugs, each with its number."""
+    return {slug: row | {"number": f"{i:02}"} for i, (slug, row) in enumerate(tomllib.loads(text).items(), 1)}
 
 
 def _plain(name: str) -> str:
@@ -45,7 +50,7 @@ def of_chapter(name: str) -> tuple[Exercise, ...]:
     return tuple(sorted((module.exercise for module in modules), key=lambda one: (one.place, one.id)))
 
 
-class Exercises(Mapping[str, Exercise]):
+class Exercises(Mapping[str, "Exercise"]):
     """All exercises by their ids, in their order. Only the chapter of what is looked up is imported."""
 
     def __init__(self):

@@ -1,4 +1,4 @@
-"""Kernels forked from one process that has imported torch: importing it anew would take a third of the notebooks' time."""
+"""Kernels forked from one process that has imported torch: each would need seconds to import it anew."""
 from __future__ import annotations
 
 import multiprocessing

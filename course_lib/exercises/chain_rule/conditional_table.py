@@ -24,15 +24,11 @@ def shares(zero, one):
     return one / (zero + one)
 
 
+@exercise.reference()
 @exercise.step
-def table(joint, i):
+def conditional_table_reference(joint, i):
     both = parents_and_child(joint, i)
     return shares(both[..., 0], both[..., 1])
-
-
-@exercise.reference()
-def conditional_table_reference(joint, i):
-    return table(joint, i)
 
 
 @exercise.misconception(shares, "Your entries are P(x_i = 1 and x_<i). To condition on x_<i, divide by P(x_<i).")
@@ -45,8 +41,10 @@ def of_zero(zero, one):
     return zero / (zero + one)
 
 
-@exercise.misconception(shares, "You divide by P(x_i = 1): that is the probability of the parents given the child. Divide by the "
-                                "probability of the parents.")
+@exercise.misconception(
+    shares,
+    "You divide by P(x_i = 1): that is the probability of the parents given the child. Divide by the probability of"
+    " the parents.")
 def wrong_way_round(zero, one):
     return one / one.sum()
 
@@ -56,14 +54,18 @@ def later_fixed(joint, i):
     return joint[(...,) + (0,) * (joint.ndim - i - 1)]
 
 
-@exercise.misconception(shares, "Every entry of your table is P(x_i = 1). The entry for a state of x_<i is to use that state.")
+@exercise.misconception(
+    shares,
+    "Every entry of your table is P(x_i = 1). The entry for a state of x_<i is to use that state.")
 def parents_ignored(zero, one):
     return (one.sum() / (zero.sum() + one.sum())).expand_as(one)
 
 
-@exercise.misconception(table, "The axes of your table are in reversed order: axis k belongs to the variable k.")
+@exercise.misconception(
+    conditional_table_reference,
+    "The axes of your table are in reversed order: axis k belongs to the variable k.")
 def axes_reversed(joint, i):
-    result = table.original(joint, i)
+    result = conditional_table_reference.original(joint, i)
     return result.permute(tuple(reversed(range(result.ndim))))
 
 

@@ -35,14 +35,10 @@ def filled(logits, keep):
     return logits.masked_fill(~keep, -torch.inf)
 
 
-@exercise.step
-def filtered(logits, k):
-    return filled(logits, kept(logits, k))
-
-
 @exercise.reference()
+@exercise.step
 def top_k_filter_reference(logits, k):
-    return filtered(logits, k)
+    return filled(logits, kept(logits, k))
 
 
 @exercise.misconception(filled, "You set the others to 0. A logit of 0 is a probability like any other; -inf is none.")
@@ -55,14 +51,16 @@ def large_negative(logits, keep):
     return logits.masked_fill(~keep, -1e9)
 
 
-@exercise.misconception(filtered, "You return the k values, packed together. They have to keep their places in the vocabulary.")
+@exercise.misconception(
+    top_k_filter_reference,
+    "You return the k values, packed together. They have to keep their places in the vocabulary.")
 def packed(logits, k):
     return logits.sort(dim=-1, descending=True).values[..., :k]
 
 
-@exercise.misconception(filtered, "Your result is sorted. Every logit keeps its place in the vocabulary.")
+@exercise.misconception(top_k_filter_reference, "Your result is sorted. Every logit keeps its place in the vocabulary.")
 def sorted_out(logits, k):
-    return filtered.original(logits, k).sort(dim=-1, descending=True).values
+    return top_k_filter_reference.original(logits, k).sort(dim=-1, descending=True).values
 
 
 @exercise.misconception(kept, "You keep the k smallest logits. Keep the largest.")
@@ -86,9 +84,11 @@ def whole_batch(logits, k):
     return logits.flatten().sort(descending=True).values[k - 1]
 
 
-@exercise.misconception(filtered, "You return log-probabilities. The logits that are kept keep their value.")
+@exercise.misconception(
+    top_k_filter_reference,
+    "You return log-probabilities. The logits that are kept keep their value.")
 def normalised(logits, k):
-    return filtered.original(logits, k).log_softmax(-1)
+    return top_k_filter_reference.original(logits, k).log_softmax(-1)
 
 
 @exercise.misconception(kept, "You keep one logit too many in each row: k, not k + 1.")

@@ -38,7 +38,9 @@ def fvsbn_conditionals_reference(x, W, c):
     return sigmoid(logits(x, W, c))
 
 
-@exercise.misconception(parents, "Factor i reads x_i, the variable that it predicts: the diagonal of W takes part. Only j < i may.")
+@exercise.misconception(
+    parents,
+    "Factor i reads x_i, the variable that it predicts: the diagonal of W takes part. Only j < i may.")
 def sees_itself(W):
     return W.tril(0)
 
@@ -48,19 +50,24 @@ def sees_all(W):
     return W
 
 
-@exercise.misconception(parents, "Your factors read what comes after them. Row i of W may read the columns j < i: the lower "
-                                 "triangle.")
+@exercise.misconception(
+    parents,
+    "Your factors read what comes after them. Row i of W may read the columns j < i: the lower triangle.")
 def sees_later(W):
     return W.triu(1)
 
 
-@exercise.misconception(weighted_sum, "Your sum runs down the columns of the triangle: x @ L adds x_j times row j. Row i holds the "
-                                      "weights of variable i, so the product is x @ L.T.")
+@exercise.misconception(
+    weighted_sum,
+    "Your sum runs down the columns of the triangle: x @ L adds x_j times row j. Row i holds the weights of "
+    "variable i, so the product is x @ L.T.")
 def columns(x, lower):
     return x @ lower
 
 
-@exercise.misconception(parents, "You read W[j, i] where W[i, j] is asked for: row i belongs to the variable that is predicted.")
+@exercise.misconception(
+    parents,
+    "You read W[j, i] where W[i, j] is asked for: row i belongs to the variable that is predicted.")
 def transposed(W):
     return W.T.tril(-1)
 
@@ -70,7 +77,9 @@ def no_sigmoid(total):
     return total
 
 
-@exercise.misconception(logits, "Your probabilities do not use c. The first one, which has no parents, is 0.5 for every c.")
+@exercise.misconception(
+    logits,
+    "Your probabilities do not use c. The first one, which has no parents, is 0.5 for every c.")
 def no_bias(x, W, c):
     return weighted_sum(x, parents(W))
 
@@ -80,13 +89,17 @@ def of_zero(total):
     return (-total).sigmoid()
 
 
-@exercise.misconception(sigmoid, "Your rows sum to 1. Each variable is a coin of its own: a sigmoid each, not a softmax over all.")
+@exercise.misconception(
+    sigmoid,
+    "Your rows sum to 1. Each variable is a coin of its own: a sigmoid each, not a softmax over all.")
 def softmaxed(total):
     return total.softmax(-1)
 
 
-@exercise.misconception(parents, "You cut W down to its triangle in place. The caller's W is changed: use torch.tril, which returns "
-                                 "a new tensor.")
+@exercise.misconception(
+    parents,
+    "You cut W down to its triangle in place. The caller's W is changed: use torch.tril, which returns a new "
+    "tensor.")
 def written_over(W):
     W.detach().tril_(-1)
     return W

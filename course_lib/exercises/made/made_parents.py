@@ -35,18 +35,24 @@ def made_parents_reference(masks):
     return listed(paths_between(masks))
 
 
-@exercise.misconception(paths_between, "Your lists go the other way: entry i should hold the inputs that reach output i, not the "
-                                       "outputs that input i reaches.")
+@exercise.misconception(
+    paths_between,
+    "Your lists go the other way: entry i should hold the inputs that reach output i, not the outputs that input i "
+    "reaches.")
 def children(masks):
     return paths_between.original(masks).T
 
 
-@exercise.misconception(paths_between, "Your lists hold units of the last hidden layer. Follow the paths down to the inputs.")
+@exercise.misconception(
+    paths_between,
+    "Your lists hold units of the last hidden layer. Follow the paths down to the inputs.")
 def last_layer(masks):
     return masks[-1].double()
 
 
-@exercise.misconception(listed, "An input that is reached by several paths stands several times in your lists. Once is enough.")
+@exercise.misconception(
+    listed,
+    "An input that is reached by several paths stands several times in your lists. Once is enough.")
 def repeated(paths):
     return [[j for j, count in enumerate(row) for _ in range(int(count))] for row in paths.tolist()]
 
@@ -56,14 +62,18 @@ def from_one(paths):
     return [[j + 1 for j in row] for row in listed.original(paths)]
 
 
-@exercise.misconception(paths_between, "An input that reaches its own output is missing. In a sound MADE that never happens, but "
-                                       "these masks may be broken: report what is there.")
+@exercise.misconception(
+    paths_between,
+    "An input that reaches its own output is missing. In a sound MADE that never happens, but these masks may be "
+    "broken: report what is there.")
 def not_itself(masks):
     return paths_between.original(masks).fill_diagonal_(0)
 
 
-@exercise.misconception(paths_between, "Your lists hold smaller numbers than the output's own only. Which inputs come before is a "
-                                       "matter of the order, and the masks decide.")
+@exercise.misconception(
+    paths_between,
+    "Your lists hold smaller numbers than the output's own only. Which inputs come before is a matter of the order,"
+    " and the masks decide.")
 def natural_only(masks):
     return paths_between.original(masks).tril(-1)
 

@@ -29,8 +29,9 @@ def shows_centre(kind):
     return kind == "B"
 
 
+@exercise.reference()
 @exercise.step
-def raster_mask(k, kind):
+def pixelcnn_mask_reference(k, kind):
     c, mask = k // 2, torch.zeros(k, k)
     rows_above(mask, c)
     own_row(mask, c)
@@ -39,18 +40,15 @@ def raster_mask(k, kind):
     return mask
 
 
-@exercise.reference()
-def pixelcnn_mask_reference(k, kind):
-    return raster_mask(k, kind)
-
-
 @exercise.misconception(shows_centre, "With kind \"A\" your centre is 1: the pixel reads itself.")
 def shows_itself(kind):
     return True
 
 
-@exercise.misconception(shows_centre, "With kind \"B\" your centre is 0. After the first layer the pixel's own place holds earlier "
-                                      "pixels only, and is needed.")
+@exercise.misconception(
+    shows_centre,
+    "With kind \"B\" your centre is 0. After the first layer the pixel's own place holds earlier pixels only, and is "
+    "needed.")
 def centre_hidden(kind):
     return False
 
@@ -60,13 +58,16 @@ def exchanged(kind):
     return kind == "A"
 
 
-@exercise.misconception(own_row, "The entries to the left of the centre, in its own row, are missing. These pixels are drawn before "
-                                 "it.")
+@exercise.misconception(
+    own_row,
+    "The entries to the left of the centre, in its own row, are missing. These pixels are drawn before it.")
 def no_left(mask, c):
     pass
 
 
-@exercise.misconception(own_row, "The entries to the right of the centre, in its own row, are 1. These pixels are drawn later.")
+@exercise.misconception(
+    own_row,
+    "The entries to the right of the centre, in its own row, are 1. These pixels are drawn later.")
 def right_too(mask, c):
     mask[c, :c] = mask[c, c + 1:] = 1
 
@@ -76,28 +77,33 @@ def no_above(mask, c):
     pass
 
 
-@exercise.misconception(rows_above, "The entries above and to the right are missing. The rows above are drawn in all their width.")
+@exercise.misconception(
+    rows_above,
+    "The entries above and to the right are missing. The rows above are drawn in all their width.")
 def right_above(mask, c):
     mask[:c, :c + 1] = 1
 
 
-@exercise.misconception(raster_mask, "Your mask goes column by column: it shows what is to the left in every row. Raster order goes "
-                                     "row by row.")
+@exercise.misconception(
+    pixelcnn_mask_reference,
+    "Your mask goes column by column: it shows what is to the left in every row. Raster order goes row by row.")
 def transposed(k, kind):
-    return raster_mask.original(k, kind).T.contiguous()
+    return pixelcnn_mask_reference.original(k, kind).T.contiguous()
 
 
-@exercise.misconception(raster_mask, "Your mask is a triangle: it compares the row of an entry with its column, as between the words "
-                                     "of a sentence. Here all entries stand around one pixel, and those before the centre are asked "
-                                     "for.")
+@exercise.misconception(
+    pixelcnn_mask_reference,
+    "Your mask is a triangle: it compares the row of an entry with its column, as between the words of a sentence. "
+    "Here all entries stand around one pixel, and those before the centre are asked for.")
 def triangle(k, kind):
     return torch.ones(k, k).tril(0 if kind == "B" else -1)
 
 
-@exercise.misconception(raster_mask, "Your mask has the right entries and the wrong type. Floats are asked for, to be multiplied by "
-                                     "the weights.")
+@exercise.misconception(
+    pixelcnn_mask_reference,
+    "Your mask has the right entries and the wrong type. Floats are asked for, to be multiplied by the weights.")
 def not_floats(k, kind):
-    return raster_mask.original(k, kind).bool()
+    return pixelcnn_mask_reference.original(k, kind).bool()
 
 
 def mask_cases(generator):

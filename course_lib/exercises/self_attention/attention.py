@@ -71,14 +71,17 @@ def attention_reference(q, k, v, mask=None):
     return weighted_mean(scaled_scores(q, k), mask, v)
 
 
-@exercise.misconception(scaled_scores, "Your scores are not divided by sqrt(d): they grow with the width, and the softmax becomes "
-                                       "a hard choice.")
+@exercise.misconception(
+    scaled_scores,
+    "Your scores are not divided by sqrt(d): they grow with the width, and the softmax becomes a hard choice.")
 def no_scale(q, k):
     return q @ k.transpose(-2, -1)
 
 
-@exercise.misconception(softmax, "Your weights sum to one over the queries. Each query shares out its own attention: the softmax "
-                                 "runs over the keys, the last axis.")
+@exercise.misconception(
+    softmax,
+    "Your weights sum to one over the queries. Each query shares out its own attention: the softmax runs over the "
+    "keys, the last axis.")
 def over_queries(scores):
     return scores.softmax(-2)
 
@@ -93,41 +96,53 @@ def no_axis_nan(scores, mask):
     return no_axis(scores if mask is None else closed(scores, mask))
 
 
-@exercise.misconception(softmax, "Large scores give NaN or nothing: the exponential of 89 is infinite already, and that of -104 is "
-                                 "0. Subtract the largest score of each row before the exponential, as torch.softmax does.")
+@exercise.misconception(
+    softmax,
+    "Large scores give NaN or nothing: the exponential of 89 is infinite already, and that of -104 is 0. Subtract "
+    "the largest score of each row before the exponential, as torch.softmax does.")
 def no_maximum(scores):
     return scores.exp() / scores.exp().sum(-1, keepdim=True)
 
 
-@exercise.misconception(masked_weights, "Your weights are masked after the softmax: what was hidden still took part in the sum "
-                                        "below the fraction. Mask the scores.")
+@exercise.misconception(
+    masked_weights,
+    "Your weights are masked after the softmax: what was hidden still took part in the sum below the fraction. Mask"
+    " the scores.")
 def masked_after(scores, mask):
     return softmax(scores) * mask
 
 
-@exercise.misconception(masked_weights, "A query that may attend nowhere gets the mean of the values: with the same large negative "
-                                        "score everywhere the softmax is uniform. Zeros are asked for.")
+@exercise.misconception(
+    masked_weights,
+    "A query that may attend nowhere gets the mean of the values: with the same large negative score everywhere the"
+    " softmax is uniform. Zeros are asked for.")
 def averaged(scores, mask):
     return softmax(scores.masked_fill(~mask, -1e9))
 
 
-@exercise.misconception(weighted_mean, "A query that may attend nowhere gets zeros, and its gradient is NaN: the softmax over nothing "
-                                     "is still on the way back. Fill its weights with 0 before they meet the values.")
+@exercise.misconception(
+    weighted_mean,
+    "A query that may attend nowhere gets zeros, and its gradient is NaN: the softmax over nothing is still on the "
+    "way back. Fill its weights with 0 before they meet the values.")
 def nan_gradient(scores, mask, v):
     if mask is None:
         return softmax(scores) @ v
     return (softmax(closed(scores, mask)) @ v).masked_fill(~mask.any(-1, keepdim=True), 0)
 
 
-@exercise.misconception(closed, "A query that may attend nowhere gets zeros, and the gradient of q or k is NaN: the softmax over a "
-                                "row of minus infinity is still on the way back. masked_fill stops the gradient of a score that it "
-                                "fills; minus infinity that is added to the score does not.")
+@exercise.misconception(
+    closed,
+    "A query that may attend nowhere gets zeros, and the gradient of q or k is NaN: the softmax over a row of minus"
+    " infinity is still on the way back. masked_fill stops the gradient of a score that it fills; minus infinity "
+    "that is added to the score does not.")
 def added_gradient(scores, mask):
     return scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf).to(scores)
 
 
-@exercise.misconception(closed, "What is hidden keeps a weight where the allowed scores are very negative: a score of -50 or -100 "
-                                "is not small enough. Only minus infinity is.")
+@exercise.misconception(
+    closed,
+    "What is hidden keeps a weight where the allowed scores are very negative: a score of -50 or -100 is not small "
+    "enough. Only minus infinity is.")
 def too_small(scores, mask):
     return scores.masked_fill(~mask, -50)
 

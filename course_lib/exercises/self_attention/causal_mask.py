@@ -39,13 +39,16 @@ def causal_mask_reference(n, m=None):
     return causal(positions_of_queries(n, m)[:, None], torch.arange(m))                     # (n, m)
 
 
-@exercise.misconception(may_attend, "No position may attend to itself in your mask. It predicts the next token, so its own is "
-                                    "known.")
+@exercise.misconception(
+    may_attend,
+    "No position may attend to itself in your mask. It predicts the next token, so its own is known.")
 def strict(query, key):
     return key < query
 
 
-@exercise.misconception(may_attend, "Each position may attend to the one after it in your mask: that is the token it is to predict.")
+@exercise.misconception(
+    may_attend,
+    "Each position may attend to the one after it in your mask: that is the token it is to predict.")
 def one_too_far(query, key):
     return key <= query + 1
 
@@ -60,13 +63,17 @@ def hidden(query, key):
     return ~may_attend(query, key)
 
 
-@exercise.misconception(causal, "You return the matrix that is added to the scores, 0 and minus infinity. Booleans are asked for.")
+@exercise.misconception(
+    causal,
+    "You return the matrix that is added to the scores, 0 and minus infinity. Booleans are asked for.")
 def additive(query, key):
     return torch.zeros(len(query), len(key)).masked_fill(~may_attend(query, key), -torch.inf)
 
 
-@exercise.misconception(positions_of_queries, "Your queries are the first n positions. They are the last n: the first of them sees "
-                                              "m - n positions before itself.")
+@exercise.misconception(
+    positions_of_queries,
+    "Your queries are the first n positions. They are the last n: the first of them sees m - n positions before "
+    "itself.")
 def first_queries(n, m):
     return torch.arange(n)
 
@@ -76,8 +83,10 @@ def square(n, m):
     return n
 
 
-@exercise.misconception(may_attend, "All earlier positions are visible in every row, and the new ones to each other too: later "
-                                    "queries are not hidden from earlier ones.")
+@exercise.misconception(
+    may_attend,
+    "All earlier positions are visible in every row, and the new ones to each other too: later queries are not "
+    "hidden from earlier ones.")
 def everything(query, key):
     return torch.ones(len(query), len(key), dtype=torch.bool)
 

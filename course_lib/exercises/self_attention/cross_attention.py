@@ -37,15 +37,11 @@ def weights(scores, mask):
     return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num()
 
 
+@exercise.reference()
 @exercise.step
-def attended(dec, enc, Wq, Wk, Wv, src_mask):
+def cross_attention_reference(dec, enc, Wq, Wk, Wv, src_mask):
     k, v = keys_and_values(enc, Wk, Wv)
     return weights(scaled_scores(queries(dec, Wq), k), src_mask[:, None, :]) @ v
-
-
-@exercise.reference()
-def cross_attention_reference(dec, enc, Wq, Wk, Wv, src_mask):
-    return attended(dec, enc, Wq, Wk, Wv, src_mask)
 
 
 @exercise.misconception(scaled_scores, "Your scores are not divided by sqrt(D).")
@@ -53,19 +49,24 @@ def no_scale(q, k):
     return q @ k.mT
 
 
-@exercise.misconception(attended, "Your queries come from enc, keys and values from dec. It is the decoder that asks: one result for "
-                                  "each of its positions.")
+@exercise.misconception(
+    cross_attention_reference,
+    "Your queries come from enc, keys and values from dec. It is the decoder that asks: one result for each of its "
+    "positions.")
 def roles_exchanged(dec, enc, Wq, Wk, Wv, src_mask):
     return scaled_scores(enc @ Wq, dec @ Wk).softmax(-1) @ (dec @ Wv)          # then nothing is padding
 
 
-@exercise.misconception(attended, "Your projections are x @ W.T. Here they are x @ W; nn.Linear stores its weight the other way "
-                                  "round.")
+@exercise.misconception(
+    cross_attention_reference,
+    "Your projections are x @ W.T. Here they are x @ W; nn.Linear stores its weight the other way round.")
 def weights_transposed(dec, enc, Wq, Wk, Wv, src_mask):
-    return attended.original(dec, enc, Wq.mT, Wk.mT, Wv.mT, src_mask)
+    return cross_attention_reference.original(dec, enc, Wq.mT, Wk.mT, Wv.mT, src_mask)
 
 
-@exercise.misconception(keys_and_values, "Your result is a mean of the rows of enc. It should be a mean of the values, enc @ Wv.")
+@exercise.misconception(
+    keys_and_values,
+    "Your result is a mean of the rows of enc. It should be a mean of the values, enc @ Wv.")
 def values_not_projected(enc, Wk, Wv):
     return enc @ Wk, enc
 
@@ -85,19 +86,24 @@ def not_masked(scores, mask):
     return scores.softmax(-1)
 
 
-@exercise.misconception(weights, "You attend to the padding and hide the real tokens. True in src_mask is a real token.")
+@exercise.misconception(
+    weights,
+    "You attend to the padding and hide the real tokens. True in src_mask is a real token.")
 def opposite(scores, mask):
     return weights.original(scores, ~mask)
 
 
-@exercise.misconception(weights, "Padded tokens still take their share of the sum in your result; only what they would have given is "
-                                 "removed, and the other weights do not sum to one. Mask the scores, before the softmax.")
+@exercise.misconception(
+    weights,
+    "Padded tokens still take their share of the sum in your result; only what they would have given is removed, "
+    "and the other weights do not sum to one. Mask the scores, before the softmax.")
 def masked_after(scores, mask):
     return scores.softmax(-1) * mask
 
 
-@exercise.misconception(weights, "Your weights sum to one over the decoder's positions. Each query shares its attention over the "
-                                 "keys.")
+@exercise.misconception(
+    weights,
+    "Your weights sum to one over the decoder's positions. Each query shares its attention over the keys.")
 def over_queries(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-2)
 

@@ -10,40 +10,43 @@ exercise = Exercise(
     points=["multi-head"], difficulty=2, minutes=5)
 
 
+@exercise.reference()
 @exercise.step
-def merge(x):
+def merge_heads_reference(x):
     return x.transpose(1, 2).flatten(2)
 
 
-@exercise.reference()
-def merge_heads_reference(x):
-    return merge(x)
-
-
-@exercise.misconception(merge, "Your rows hold values of other positions: the memory was cut in pieces of the new shape. Exchange "
-                               "two axes first, then join the last two.")
+@exercise.misconception(
+    merge_heads_reference,
+    "Your rows hold values of other positions: the memory was cut in pieces of the new shape. Exchange two axes "
+    "first, then join the last two.")
 def reshaped(x):
     B, h, T, d = x.shape
     return x.reshape(B, T, h * d)
 
 
-@exercise.misconception(merge, "The features of the heads alternate in your result. All features of head 0 come first, then those "
-                               "of head 1.")
+@exercise.misconception(
+    merge_heads_reference,
+    "The features of the heads alternate in your result. All features of head 0 come first, then those of head 1.")
 def interleaved(x):
     return x.permute(0, 2, 3, 1).flatten(2)
 
 
-@exercise.misconception(merge, "You added the heads. They stand side by side, h * d features for each position.")
+@exercise.misconception(
+    merge_heads_reference,
+    "You added the heads. They stand side by side, h * d features for each position.")
 def added(x):
     return x.sum(1)
 
 
-@exercise.misconception(merge, "You put the heads one after another in time. They stand side by side in the features.")
+@exercise.misconception(
+    merge_heads_reference,
+    "You put the heads one after another in time. They stand side by side in the features.")
 def along_time(x):
     return x.flatten(1, 2)
 
 
-@exercise.misconception(merge, "Your result holds the first head only.")
+@exercise.misconception(merge_heads_reference, "Your result holds the first head only.")
 def first_only(x):
     return x[:, 0]
 

@@ -22,25 +22,24 @@ def heads_first(parts):
     return parts.transpose(1, 2)
 
 
+@exercise.reference()
 @exercise.step
-def split(x, h):
+def split_heads_reference(x, h):
     return heads_first(cut(x, h))
 
 
-@exercise.reference()
-def split_heads_reference(x, h):
-    return split(x, h)
-
-
-@exercise.misconception(split, "Your heads hold features of other positions: the memory was cut in pieces of the new shape. Cut "
-                               "the last axis first, then exchange two axes.")
+@exercise.misconception(
+    split_heads_reference,
+    "Your heads hold features of other positions: the memory was cut in pieces of the new shape. Cut the last axis "
+    "first, then exchange two axes.")
 def reshaped(x, h):
     B, T, D = x.shape
     return x.reshape(B, h, T, D // h)
 
 
-@exercise.misconception(cut, "Head j gets every h-th feature in your result. It owns a block: the features j * d to "
-                             "(j + 1) * d - 1.")
+@exercise.misconception(
+    cut,
+    "Head j gets every h-th feature in your result. It owns a block: the features j * d to (j + 1) * d - 1.")
 def interleaved(x, h):
     return x.reshape(*x.shape[:2], -1, h).transpose(2, 3)
 
@@ -50,7 +49,9 @@ def axes_left(parts):
     return parts
 
 
-@exercise.misconception(split, "You exchange positions and features before you cut: your heads hold pieces of time.")
+@exercise.misconception(
+    split_heads_reference,
+    "You exchange positions and features before you cut: your heads hold pieces of time.")
 def time_last(x, h):
     return reshaped(x.transpose(1, 2).reshape(x.shape), h)
 

@@ -45,7 +45,9 @@ def sample_variance(x):
     return x.mean(dim=-1, keepdim=True), x.var(dim=-1, keepdim=True)
 
 
-@exercise.misconception(root, "Your eps is added to the standard deviation. It stands inside the root, beside the variance.")
+@exercise.misconception(
+    root,
+    "Your eps is added to the standard deviation. It stands inside the root, beside the variance.")
 def eps_outside(variance, eps):
     return variance.sqrt() + eps
 
@@ -60,12 +62,16 @@ def no_eps(variance, eps):
     return variance.sqrt()
 
 
-@exercise.misconception(root, "Your result does not depend on eps: a number of its own, such as torch's 1e-5, stands in its place.")
+@exercise.misconception(
+    root,
+    "Your result does not depend on eps: a number of its own, such as torch's 1e-5, stands in its place.")
 def own_eps(variance, eps):
     return (variance + 1e-5).sqrt()
 
 
-@exercise.misconception(moments, "Your mean is taken over the first axis: the rows are mixed. Each row is normalised by itself.")
+@exercise.misconception(
+    moments,
+    "Your mean is taken over the first axis: the rows are mixed. Each row is normalised by itself.")
 def first_axis(x):
     return x.mean(dim=0, keepdim=True), x.var(dim=0, keepdim=True, correction=0)
 
@@ -80,13 +86,16 @@ def not_centred(x, eps):
     return x / root(moments(x)[1], eps)
 
 
-@exercise.misconception(scaled, "Your gamma multiplies beta too. It multiplies the normalised row; beta is added afterwards.")
+@exercise.misconception(
+    scaled,
+    "Your gamma multiplies beta too. It multiplies the normalised row; beta is added afterwards.")
 def beta_scaled(rows, gamma, beta):
     return gamma * (rows + beta)
 
 
-@exercise.misconception(moments, "The values are right, but no gradient passes through your mean and variance. They are functions of "
-                                 "x.")
+@exercise.misconception(
+    moments,
+    "The values are right, but no gradient passes through your mean and variance. They are functions of x.")
 def detached(x):
     return tuple(one.detach() for one in moments.original(x))
 

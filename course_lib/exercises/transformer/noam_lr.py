@@ -36,8 +36,9 @@ def noam_lr_reference(step, d_model, warmup):
     return shape(step, warmup) * of_width(d_model)
 
 
-@exercise.misconception(shape, "You take the larger of the two. Then the rate starts high, falls, and grows for ever; min makes a "
-                               "peak.")
+@exercise.misconception(
+    shape,
+    "You take the larger of the two. Then the rate starts high, falls, and grows for ever; min makes a peak.")
 def maximum(step, warmup):
     return max(rise(step, warmup), fall(step, warmup))
 
@@ -72,7 +73,9 @@ def from_zero(step, warmup):
     return shape.original(step - 1, warmup)
 
 
-@exercise.misconception(shape, "Your rate is that of the next step: step counts from 1 already, so nothing is added to it.")
+@exercise.misconception(
+    shape,
+    "Your rate is that of the next step: step counts from 1 already, so nothing is added to it.")
 def one_ahead(step, warmup):
     return shape.original(step + 1, warmup)
 
@@ -82,8 +85,10 @@ def flat_after(step, warmup):
     return warmup ** -0.5
 
 
-@exercise.misconception(shape, "Your rate is 1 at its peak. That factor is `inverse_sqrt` of the library; the paper's peak is "
-                               "(d_model warmup)^-0.5.")
+@exercise.misconception(
+    shape,
+    "Your rate is 1 at its peak. That factor is `inverse_sqrt` of the library; the paper's peak is (d_model "
+    "warmup)^-0.5.")
 def relative(step, warmup):
     return shape.original(step, warmup) * warmup ** 0.5
 

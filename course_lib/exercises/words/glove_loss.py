@@ -42,7 +42,9 @@ def glove_loss_reference(counts, w, w_tilde, b, b_tilde, maximum):
     return summed(weight(counts, maximum), off, counts > 0)
 
 
-@exercise.misconception(logarithm, "You take ln(1 + x). The vectors are fitted to ln x; pairs with x = 0 are not in the sum.")
+@exercise.misconception(
+    logarithm,
+    "You take ln(1 + x). The vectors are fitted to ln x; pairs with x = 0 are not in the sum.")
 def log_of_one_more(counts):
     return (1 + counts).log()
 
@@ -62,8 +64,10 @@ def linear(counts, maximum):
     return (counts / maximum).clamp(max=1)
 
 
-@exercise.misconception(weight, "Your f is min(1, x / maximum) with the maximum under the power alone, or the count: the power is of "
-                                "x / maximum.")
+@exercise.misconception(
+    weight,
+    "Your f is min(1, x / maximum) with the maximum under the power alone, or the count: the power is of x / "
+    "maximum.")
 def power_outside(counts, maximum):
     return (counts / maximum ** 0.75).clamp(max=1)
 
@@ -83,7 +87,9 @@ def no_biases(b, b_tilde):
     return 0
 
 
-@exercise.misconception(biases, "Your b goes with the columns and your b_tilde with the rows. b_i belongs to the row, as w_i does.")
+@exercise.misconception(
+    biases,
+    "Your b goes with the columns and your b_tilde with the rows. b_i belongs to the row, as w_i does.")
 def biases_swapped(b, b_tilde):
     return b[None, :] + b_tilde[:, None]
 

@@ -33,7 +33,9 @@ def noise_distribution_reference(counts):
     return noise(counts.double())
 
 
-@exercise.misconception(powers, "Your probabilities are the plain shares. The counts are raised to the power 0.75 first.")
+@exercise.misconception(
+    powers,
+    "Your probabilities are the plain shares. The counts are raised to the power 0.75 first.")
 def power_one(counts):
     return counts
 
