@@ -119,13 +119,12 @@ class Exercise:
 
     def solve(self, *args: Any, bugs: Sequence[str] = ()) -> Any:
         """What the reference answers; with `bugs`, what somebody with these misconceptions would."""
-        if not self.replacements:
-            return self.function(*map(fresh, args), bugs=frozenset(bugs))
-        by = dict(self.replacements[name] for name in bugs)
-        if len(by) < len(bugs):
+        by = dict(self.replacements[name] for name in bugs) if self.replacements else {}
+        if self.replacements and len(by) < len(bugs):
             raise ValueError(f"bugs is {list(bugs)}: two of them replace the same step")
+        options = {} if self.replacements and self.model is None else {"bugs": frozenset(bugs)}
         with replaced(by):
-            return self.function(*map(fresh, args))
+            return self.function(*map(fresh, args), **options)
 
     def expected(self, *args: Any) -> Any:
         """What the reference answers, as plain data that belongs to nobody else."""
@@ -142,12 +141,15 @@ class Exercise:
     # declaring
 
     def step(self, function: Callable) -> Step:
-        """Decorate a function that the reference calls and that a misconception may replace."""
+        """Decorate a function that the reference calls, or a method of its class, that a misconception may replace."""
         return Step(function)
 
-    def misconception(self, step: Step, sentence: str):
+    def misconception(self, step: Callable, sentence: str):
         """Decorate what somebody with a misconception does in the place of `step`: the misconception has the name of this
         function. sentence: sets it right. Within the function, `step.original` is the right step."""
+        while not isinstance(step, Step):                # a method of a model is wrapped where its arguments are checked
+            step = step.__wrapped__
+
         def keep(function):
             self.replacements[function.__name__] = step, function
             self.misconceptions[function.__name__] = sentence
@@ -166,19 +168,21 @@ class Exercise:
         return keep
 
     def class_reference(self, **misconceptions: str):
-        """Decorate `factory(bugs)`, which returns the class: right when `bugs` is empty, else wrong in the ways that it
-        names. The exercise's function is the class as `Ask` gives it, so cases are (what, config, weights, x, ...)."""
-        def keep(factory):
+        """Decorate the class that answers, whose methods are steps or call them. The exercise's function is the class as
+        `Ask` gives it, so cases are (what, config, weights, x, ...). An exercise without steps names its misconceptions
+        here and decorates `factory(bugs)`, which returns the class, wrong in the ways that `bugs` names."""
+        def keep(answer):
             asks: dict[frozenset, Ask] = {}
 
             def function(what, config, weights, *x, bugs=frozenset()):
-                if bugs not in asks:
-                    asks[bugs] = Ask(factory(bugs))
+                if bugs not in asks:                     # each has models and states of its own
+                    asks[bugs] = Ask(answer if isinstance(answer, type) else answer(bugs))
                 return asks[bugs](what, config, weights, *x)
 
-            function.__module__ = factory.__module__
-            self.function, self.misconceptions, self.model = function, misconceptions, factory(frozenset())
-            return factory
+            function.__module__ = answer.__module__
+            self.function, self.model = function, answer if isinstance(answer, type) else answer(frozenset())
+            self.misconceptions |= misconceptions
+            return answer
 
         return keep
 

@@ -15,7 +15,7 @@ _replaced: ContextVar[Mapping[Step, Callable]] = ContextVar("replaced", default=
 
 
 class Step:
-    """A function that a reference calls. `original` is what it does where no misconception replaces it.
+    """A function that a reference calls, or a method of its class. `original` is what it does where no misconception replaces it.
 
     >>> half = Step(lambda x: x / 2)
     >>> half(6)
@@ -28,6 +28,9 @@ class Step:
     def __init__(self, original: Callable):
         self.original = original
         functools.update_wrapper(self, original)
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        return self if owner is None else functools.partial(self, owner)       # a method of a class
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         return _replaced.get().get(self, self.original)(*args, **options)
