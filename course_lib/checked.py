@@ -20,8 +20,9 @@ from torch import Tensor, nn
 class _Here(threading.local):
     """Of this thread; torch.compile can read it, which a ContextVar is not."""
 
-    models: tuple[nn.Module, ...] = ()                               # whose input was checked
-    values: bool = True                                              # whether they are looked at
+    def __init__(self):                                              # in each thread: a compiled graph guards these attributes
+        self.models: tuple[nn.Module, ...] = ()                      # whose input was checked
+        self.values = True                                           # whether they are looked at
 
 
 _here = _Here()

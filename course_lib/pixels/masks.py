@@ -70,10 +70,9 @@ class CausalConv2d(nn.Conv2d):
         return self.weight
 
     def forward(self, x: Float[Tensor, "B in H W"]) -> Float[Tensor, "B out H W"]:
-        rows, k = self.kernel_size
-        if rows > 1:                                                 # above; to the sides conv2d pads itself
-            x = F.pad(x, (0, 0, rows - 1, 0))
-        return F.conv2d(x, self.masked_weight, self.bias, padding=(0, k // 2))
+        rows, k = self.kernel_size                                   # a padded copy of x would be kept for the backward pass:
+        y = F.conv2d(x, self.masked_weight, self.bias, padding=(rows - 1, k // 2))         # conv2d pads on all sides
+        return y[:, :, :x.shape[2]]                                  # (B, out, H, W), without the rows below the image
 
 
 class MaskedConv2d(CausalConv2d):

@@ -162,8 +162,15 @@ class RecurrentLM(AutoregressiveModel):
     def update(self, state: State, x_i: Tensor) -> State:
         """One token more, one step of each layer: O(H^2), however long the text is."""
         x_i = check_next(self, x_i, len(state.logits))
-        memory = self.layers(self.embedded(x_i[:, None]), state.memory)[1]
-        return State(memory, self.scores(memory[-1][0]))
+        first, *others = self.layers.cells
+        if self.tokens is None:
+            a = first.W_x.T[x_i] + first.b                           # (B, G): a one-hot vector selects a column
+        else:
+            a = first.ahead(F.dropout(self.tokens(x_i), self.dropout, self.training))
+        memory = [first.step(a, state.memory[0])]
+        for cell, past in zip(others, state.memory[1:]):
+            memory.append(cell.step(cell.ahead(F.dropout(memory[-1][0], self.layers.dropout, self.training)), past))
+        return State(tuple(memory), self.scores(memory[-1][0]))
 
     # --- input -------------------------------------------------------------------------------------------------------
 

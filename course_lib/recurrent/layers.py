@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.checked import is_at_work
-from course_lib.recurrent._through_time import lstm_steps
-from course_lib.recurrent.cells import CELLS, Cell, LSTMCell, State
+from course_lib.recurrent._torch_kernels import has_kernel, run_kernel
+from course_lib.recurrent.cells import CELLS, Cell, State
 
 Memory = tuple[State, ...]                                           # a state for each layer and direction, first to last
 
@@ -23,12 +23,15 @@ def run(cell: Cell, x: Float[Tensor, "B T I"], state: State,
     """
     if lengths is not None:
         return run_packed(cell, x, state, lengths)
-    ahead = cell.ahead(x.transpose(0, 1))                            # (T, B, G): one product for all steps
-    if type(cell) is LSTMCell and len(ahead) > 1:
-        outputs, c = lstm_steps(ahead, cell.W_h, *state)             # the loop below, its backward pass written out
-        return outputs.transpose(0, 1), (outputs[-1], c)
+    if has_kernel(cell) and x.shape[1] > 1:
+        return run_kernel(cell, x, state)
+    return run_steps(cell, x, state)
+
+
+def run_steps(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
+    """`run` for rows of equal length, one `cell.step` after another."""
     outputs = []
-    for a in ahead.unbind():
+    for a in cell.ahead(x.transpose(0, 1)).unbind():                 # (T, B, G): one product for all steps
         state = cell.step(a, state)
         outputs.append(state[0])
     return torch.stack(outputs, dim=1), state

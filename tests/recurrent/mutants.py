@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.contract import check_causal, check_views_agree
-from course_lib.recurrent import _through_time as backward_module
+from course_lib.recurrent import _torch_kernels as kernels_module
 from course_lib.recurrent import attentive as attentive_module
 from course_lib.recurrent import cells as cells_module
 from course_lib.recurrent import language_model as model_module
@@ -15,7 +15,7 @@ from tests.mutation import faults
 from tests.recurrent import attention_checks as looking
 from tests.recurrent import checks as check
 
-C, L, M, S, B = cells_module, layers_module, model_module, truncated_module, backward_module
+C, L, M, S, B = cells_module, layers_module, model_module, truncated_module, kernels_module
 A, K, Q, E = attentive_module, selection_module, scores_module, seq2seq_module
 FORGET = "self.b[hidden:2 * hidden] = forget_bias"
 
@@ -99,16 +99,18 @@ MUTANTS = [
             ("c in place of h for the next step", "return o * torch.tanh(c), c", "return c, c"),
             seen_from=layers_module),
 
-    # the LSTM's own forward and backward pass
+    # torch's kernels on the cells' weights
     *faults(B, "Recurrent", check.lstm_is_torchs,
-            ("the gradient through c is not multiplied by the forget gate", "flat @ W_h, dc * f_t", "flat @ W_h, dc"),
-            ("the gradient that reaches h from the next step is dropped", "dh = dh + dh_t", "dh = dh_t"),
-            ("the gradient of the last c is dropped", "def backward(ctx, dhs, dc):\n",
-             "def backward(ctx, dhs, dc):\n        dc = dc * 0\n"),
-            ("c_t where c_{t-1} belongs, in the gradient of the forget gate", "torch.stack([g, cs[:-1], tanhs, i], dim=2)",
-             "torch.stack([g, cs[1:], tanhs, i], dim=2)"),
-            ("h_t where h_{t-1} belongs, in the gradient of W_h", "@ hs[:-1].flatten(0, 1)", "@ hs[1:].flatten(0, 1)"),
-            ("the slope of tanh left out", "dc = torch.addcmul(dc, dh, into_c_t)", "dc = dc + dh"),
+            ("the gates in the order of the cell", "*rows[-2 * cell.hidden:].chunk(2)[::-1]", "*rows[-2 * cell.hidden:].chunk(2)"),
+            ("the last h of both states", "return outputs, tuple(part[0] for part in last)", "return outputs, tuple(last[0][0] for part in last)"),
+            seen_from=layers_module),
+    *faults(B, "Recurrent", check.gru_is_torchs,
+            ("the second bias of the candidate with the first", "b_h = torch.cat([b_h[cell.hidden:], cell.b_hn])",
+             "b = b + torch.cat([b_h[cell.hidden:], cell.b_hn])"),
+            seen_from=layers_module),
+    *faults(B, "Recurrent", check.rnn_is_torchs,
+            ("the state before is not used", "(torch.gru if type(cell) is GRUCell else torch.rnn_tanh)(x, parts[0], *options)",
+             "(torch.gru if type(cell) is GRUCell else torch.rnn_tanh)(x, 0 * parts[0], *options)"),
             seen_from=layers_module),
 
     # layers
@@ -140,14 +142,12 @@ MUTANTS = [
             ("shifted twice: the token before is not read", "tokens = torch.cat([prompt, x[:, :-1]], dim=1)",
              "tokens = torch.cat([prompt, prompt[:, -1:], x[:, :-2]], dim=1)")),
     *faults(M, after_bos, check_views_of,
-            ("the memory is forgotten from token to token", "self.embedded(x_i[:, None]), state.memory)[1]",
-             "self.embedded(x_i[:, None]))[1]"),
-            ("logits from the first layer, not from the last",
-             "        return State(memory, self.scores(memory[-1][0]))\n\n    # --- input",
-             "        return State(memory, self.scores(memory[0][0]))\n\n    # --- input"),
-            ("logits from c, where the state has one",
-             "        return State(memory, self.scores(memory[-1][0]))\n\n    # --- input",
-             "        return State(memory, self.scores(memory[-1][-1]))\n\n    # --- input")),
+            ("the memory is forgotten from token to token", "zip(others, state.memory[1:])", "zip(others, self.layers.start(len(a))[1:])"),
+            ("the column of the token without the bias", "first.W_x.T[x_i] + first.b ", "first.W_x.T[x_i] "),
+            ("logits from the first layer, not from the last", "return State(tuple(memory), self.scores(memory[-1][0]))",
+             "return State(tuple(memory), self.scores(memory[0][0]))"),
+            ("logits from c, where the state has one", "return State(tuple(memory), self.scores(memory[-1][0]))",
+             "return State(tuple(memory), self.scores(memory[-1][-1]))")),
     *faults(M, after_bos, check_views_from_h0,
             ("the first token is predicted from zeros, not from h_0", "h = memory[-1][0][:, None]  ",
              "h = 0 * memory[-1][0][:, None]")),

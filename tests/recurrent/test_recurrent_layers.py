@@ -1,12 +1,12 @@
-"""Layers against torch.nn's: value and gradient, several, in both directions, packed; the LSTM's own backward pass."""
+"""Layers against torch.nn's: value and gradient, several, in both directions, packed; torch's kernels against steps."""
 from __future__ import annotations
 
 import pytest
 import torch
 from torch import nn
 
-from course_lib.recurrent import CELLS, LSTMCell, Recurrent
-from course_lib.recurrent.layers import reverse, run
+from course_lib.recurrent import CELLS, Recurrent, RNNCell
+from course_lib.recurrent.layers import reverse, run, run_steps
 from tests.recurrent import checks as check
 from tests.support.random import normal, redrawn
 from tests.support.tensors import gradients, same
@@ -37,26 +37,27 @@ def test_a_state_of_the_longest_rows_alone():
     same(last[1][1], packed[1][1])
 
 
-class Plain(LSTMCell):
-    """The LSTM cell under another name: run by the loop, its backward pass autograd's."""
-
-
-def test_the_written_backward_pass_is_autograds():
-    fast, slow = redrawn(LSTMCell(3, 4)), redrawn(Plain(3, 4))
-    x, state = normal(2, 6, 3, grad=True), (normal(2, 4, seed=1, grad=True), normal(2, 4, seed=2, grad=True))
-    found = []
-    for cell in (fast, slow):
-        outputs, (h, c) = run(cell, x, state)
-        both = torch.cat([outputs.flatten(), h.flatten(), c.flatten()])
-        found.append([both, *gradients(both, [x, *state, *cell.parameters()])])
-    for a, b in zip(*found):
+@pytest.mark.parametrize("cell", CELLS)
+def test_kernels_equal_one_step_after_another(cell):
+    cell = redrawn(CELLS[cell](3, 4))
+    x, state = normal(2, 6, 3, grad=True), tuple(normal(2, 4, seed=1 + k, grad=True) for k in range(cell.parts))
+    results = []
+    for form in (run, run_steps):
+        outputs, last = form(cell, x, state)
+        together = torch.cat([outputs.flatten(), *(part.flatten() for part in last)])
+        results.append([together, *gradients(together, [x, *state, *cell.parameters()])])
+    for a, b in zip(*results):
         same(a, b, 1e-12)
 
 
-def test_the_written_backward_pass_is_the_slope():
-    cell = redrawn(LSTMCell(2, 3))
-    assert torch.autograd.gradcheck(lambda x, h, c: run(cell, x, (h, c))[0],
-                                    [normal(2, 4, 2, grad=True), normal(2, 3, seed=1, grad=True), normal(2, 3, seed=2, grad=True)])
+def test_a_cell_of_ones_own_runs_step_by_step():
+    class Sum(RNNCell):
+        def step(self, a, state):
+            return (state[0] + a,)
+
+    cell, x = redrawn(Sum(3, 4)), normal(2, 6, 3)
+    outputs, (h,) = run(cell, x, cell.zeros(2))
+    same(h, cell.ahead(x).sum(dim=1))
 
 
 def test_reverse_is_its_own_inverse():

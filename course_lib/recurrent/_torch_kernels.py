@@ -1,0 +1,34 @@
+"""A cell along a sequence by torch's own kernels, cuDNN's on a GPU: the values and gradients of one step after another."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from course_lib.recurrent.cells import Cell, GRUCell, LSTMCell, RNNCell, State
+
+
+def has_kernel(cell: nn.Module) -> bool:
+    """Whether torch computes what the cell does; a subclass may compute something else."""
+    return type(cell) in (RNNCell, LSTMCell, GRUCell)
+
+
+def run_kernel(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
+    """h after every step, and the state after the last one.
+
+    torch adds a bias to each of the two products. The equations have one, so the other is zero, but for the candidate of a GRU.
+    """
+    W_x, W_h, b = cell.W_x, cell.W_h, cell.b
+    b_h = torch.zeros_like(b)
+    if type(cell) is GRUCell:
+        b_h = torch.cat([b_h[cell.hidden:], cell.b_hn])
+    if type(cell) is LSTMCell:                                       # i, f, o, g here, and i, f, g, o there
+        W_x, W_h, b = (torch.cat([rows[:-2 * cell.hidden], *rows[-2 * cell.hidden:].chunk(2)[::-1]]) for rows in (W_x, W_h, b))
+    parts = [part[None].contiguous() for part in state]              # (1, B, H): one layer, one direction
+    options = ([W_x, W_h, b, b_h], True, 1, 0.0, cell.training, False, True)
+    if type(cell) is LSTMCell:
+        outputs, *last = torch.lstm(x, tuple(parts), *options)
+    else:
+        outputs, *last = (torch.gru if type(cell) is GRUCell else torch.rnn_tanh)(x, parts[0], *options)
+    return outputs, tuple(part[0] for part in last)
