@@ -23,15 +23,28 @@ SPACES = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"      
 
 @lru_cache
 def pattern() -> re.Pattern[str]:
-    r"""GPT-2's first cut: a contraction, or letters, or digits, or other signs with the space before them, or spaces.
+    r"""GPT-2's pattern for the words of any text: a contraction, or letters, or digits, or other signs with the space before them,
+    or spaces.
 
     Python's `re` has no `\p{L}` and `\p{N}`: what is numeric without being a decimal digit is listed here.
     """
     numeric = "".join(c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) in ("Nl", "No"))
-    letter, number = rf"(?![\d_{numeric}])\w", rf"[\d{numeric}]"
-    other = rf"(?!{letter}|{number})[^{SPACES}]"
-    return re.compile(rf"'(?:[stmd]|re|ve|ll)| ?(?:{letter})+| ?{number}+| ?(?:{other})+"
-                      rf"|[{SPACES}]+(?![^{SPACES}])|[{SPACES}]+")
+    return _pattern(rf"[^\W\d_{numeric}]", rf"[\d{numeric}]", rf"(?:[^\w{numeric}{SPACES}]|_)", SPACES)
+
+
+@lru_cache
+def ascii_pattern() -> re.Pattern[str]:
+    """The same for a text of ASCII characters, whose classes are short: matching is ten times as fast."""
+    return _pattern("[A-Za-z]", "[0-9]", r"[^A-Za-z0-9\t-\r ]", r"\t-\r ")
+
+
+def _pattern(letter: str, number: str, other: str, spaces: str) -> re.Pattern[str]:
+    return re.compile(rf"'(?:[stmd]|re|ve|ll)| ?{letter}+| ?{number}+| ?{other}+|[{spaces}]+(?![^{spaces}])|[{spaces}]+")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, spaces included; no symbol reaches from one into the next."""
+    return (ascii_pattern() if text.isascii() else pattern()).findall(text)
 
 
 @lru_cache
@@ -75,8 +88,8 @@ class BytePairTokenizer(Tokenizer):
         least = 256 + (eos is not None)
         if size < least:
             raise ValueError(f"size is {size}; {least} symbols are there before the first merge")
-        words = Counter(tuple(cls._as_symbols(word)) for word in pattern().findall(text))
-        learned = merges(words, size - least)
+        counts = {tuple(cls._as_symbols(word)): count for word, count in Counter(words(text)).items()}
+        learned = merges(counts, size - least)
         symbols = sorted(byte_symbols()) + ["".join(pair) for pair in learned] + ([eos] if eos else [])
         return cls(Vocabulary(symbols, eos=eos), learned)
 
@@ -103,7 +116,7 @@ class BytePairTokenizer(Tokenizer):
         return cls(Vocabulary(**options), [tuple(pair) for pair in config["merges"]])
 
     def split(self, text: str) -> list[str]:
-        return [piece for word in pattern().findall(text) for piece in self._pieces_of(word)]
+        return [piece for word in words(text) for piece in self._pieces_of(word)]
 
     def join(self, pieces: Iterable[str]) -> str:
         """The text; bytes that are no UTF-8, as half a character is, show as U+FFFD."""

@@ -59,17 +59,28 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
         if rank.get(best) != now:
             continue
         found.append(best)
-        changed: set[Pair] = set()
+        (a, b), ab, changed = best, join(*best), {best}
         for w in where.pop(best):
-            changed.update(zip(spelt[w], spelt[w][1:]))
-            _count(spelt[w], -weight[w], pairs, symbols)
-            spelt[w] = merged(spelt[w], best, join)
-            _count(spelt[w], weight[w], pairs, symbols)
-            for pair in zip(spelt[w], spelt[w][1:]):
-                where[pair].add(w)
-                changed.add(pair)
+            word, count = spelt[w], weight[w]
+            for i in range(len(word) - 1):
+                if i + 1 >= len(word):                               # the word has become shorter
+                    break
+                if word[i] != a or word[i + 1] != b:
+                    continue
+                word[i:i + 2] = [ab]                                 # only its neighbors have other pairs now
+                pairs[best] -= count
+                symbols[a] -= count
+                symbols[b] -= count
+                symbols[ab] += count
+                before = ((word[i - 1], a), (word[i - 1], ab)) if i else None
+                after = ((b, word[i + 1]), (ab, word[i + 1])) if i + 1 < len(word) else None
+                for former, pair in filter(None, (before, after)):
+                    pairs[former] -= count
+                    pairs[pair] += count
+                    where[pair].add(w)
+                    changed.update((former, pair))
         if score is not by_count:                                    # the count of a symbol enters all its pairs
-            for symbol in (*best, join(*best)):
+            for symbol in (a, b, ab):
                 changed |= about[symbol]
         renew(changed)
     return found

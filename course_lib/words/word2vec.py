@@ -21,8 +21,8 @@ def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
 
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
     """
-    true = torch.einsum("bd,bd->b", u, v)
-    drawn = torch.einsum("bkd,bd->bk", negatives, v)
+    true = (u * v).sum(dim=1)                                        # (B,)
+    drawn = (negatives * v[:, None]).sum(dim=2)                      # (B, K)
     return -(F.logsigmoid(true) + F.logsigmoid(-drawn).sum(dim=1)).mean()
 
 
@@ -143,8 +143,8 @@ class CBOW(SkipGram):
     def mean(self, around: Int[Tensor, "B C"]) -> Float[Tensor, "B D"]:
         """Of the vectors of the words that are there."""
         there = around >= 0                                          # (B, C)
-        v = self.centre(around.clamp(min=0)) * there[..., None]      # (B, C, D)
-        return v.sum(dim=1) / there.sum(dim=1, keepdim=True).clamp(min=1)
+        share = there / there.sum(dim=1, keepdim=True).clamp(min=1)
+        return F.embedding_bag(around.clamp(min=0), self.centre.weight, mode="sum", per_sample_weights=share.to(self.centre.weight))
 
     def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
                 ) -> Iterator[tuple[Tensor, Tensor]]:
@@ -166,6 +166,18 @@ def words_around(corpus: Corpus, window: int, reach: Int[Tensor, "T"]) -> tuple[
     inside = place.clamp(0, T - 1)
     there = (place == inside) & (corpus.sentence[inside] == corpus.sentence[:, None]) & (offsets.abs() <= reach[:, None])
     return torch.where(there, corpus.tokens[inside], -1), there
+
+
+CHUNK = 4096                                                         # pairs whose vectors stay in a processor's cache
+
+
+def accumulate(model: SkipGram, given: Tensor, target: Tensor, drawn: Tensor, device: torch.device) -> Iterator[float]:
+    """Add the gradient of the mean loss of a batch, chunk by chunk on a CPU; yields the sum of the losses of each chunk."""
+    size = CHUNK if device.type == "cpu" else len(target)
+    for part in zip(given.split(size), target.split(size), drawn.split(size)):
+        loss = model.loss(*(ids.to(device) for ids in part)) * len(part[1])
+        (loss / len(target)).backward()
+        yield loss.item()
 
 
 def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, negatives: int = 5, batch_size: int = 16384,
@@ -190,7 +202,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
     noise = NoiseSampler(corpus.counts, power)
     kept = None if threshold is None else kept_in_subsampling(corpus.counts, threshold)
     device = model.centre.weight.device
-    optimizer = torch.optim.Adam(model.parameters(), lr)
+    optimizer = torch.optim.Adam(model.parameters(), lr, fused=True)
     losses = []
     for epoch in range(epochs):
         text = corpus
@@ -204,11 +216,9 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
         for number, (given, target) in enumerate(batches):
             optimizer.param_groups[0]["lr"] = lr * (1 - (epoch + number / len(batches)) / epochs)
             drawn = noise.draw(target, negatives, generator)
-            loss = model.loss(*(part.to(device) for part in (given, target, drawn)))
             optimizer.zero_grad()
-            loss.backward()
+            total += sum(accumulate(model, given, target, drawn, device))
             optimizer.step()
-            total += loss.item() * len(target)
         losses.append(total / sum(len(target) for _, target in batches))
         if not math.isfinite(losses[-1]):
             raise FloatingPointError(f"the loss of epoch {epoch + 1} is {losses[-1]}; a smaller lr than {lr} may help")
