@@ -89,7 +89,7 @@ class MADE(AutoregressiveModel):
         self.layers = nn.ModuleList(MaskedLinear(a, b) for a, b in zip(widths, widths[1:]))
         for j, width in enumerate(self.hidden):
             self.register_buffer(f"degrees_{j + 1}", torch.zeros(width, dtype=torch.long))
-        self._connect(draw_degrees(n, self.hidden, torch.Generator().manual_seed(seed)))
+        self.set_degrees(draw_degrees(n, self.hidden, torch.Generator().manual_seed(seed)))
 
     @property
     def config(self) -> dict:
@@ -136,8 +136,8 @@ class MADE(AutoregressiveModel):
         """Of the inputs, column by column, and of each hidden layer."""
         return [self.order.argsort() + 1, *(getattr(self, f"degrees_{j + 1}") for j in range(len(self.hidden)))]
 
-    def _connect(self, degrees: list[Int[Tensor, "..."]]) -> None:
-        """Take these degrees of the hidden layers, and set every mask."""
+    def set_degrees(self, degrees: list[Int[Tensor, "..."]]) -> None:
+        """Give each hidden layer its degrees, one tensor (width,) a layer, and set all masks accordingly."""
         for own, new in zip(self.degrees[1:], degrees):
             own.copy_(new)
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
@@ -162,7 +162,7 @@ class MADE(AutoregressiveModel):
         other = copy.deepcopy(self, {id(p): p for p in self.parameters()})
         other.seed = seed
         other.order.copy_(drawn if order is None else check_order(order, self.n))
-        other._connect(degrees)
+        other.set_degrees(degrees)
         return other
 
     def parents(self, i: int) -> list[int]:

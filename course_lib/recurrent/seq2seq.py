@@ -158,12 +158,12 @@ class Seq2Seq(AutoregressiveModel):
     # --- every factor at once: teacher forcing -----------------------------------------------------------------------
 
     def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
-        h, _ = self._decode(x, self.encode(self._needed(context)))
+        h, _ = self.decode(x, self.encode(self._needed(context)))
         ends = x == self.eos_id
-        return self.conditional(self._padded(self._logits(h), ends.cumsum(dim=1) > ends))    # an end before this token
+        return self.conditional(self._padded(self.logits(h), ends.cumsum(dim=1) > ends))    # an end before this token
 
-    def _decode(self, x: Integer[Tensor, "B T"],
-                source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
+    def decode(self, x: Integer[Tensor, "B T"],
+               source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
         """What the output layer reads at each step, h_t or [h_t; c_t], and the weights on
         the source."""
         # (B, T, E): shifted
@@ -193,13 +193,13 @@ class Seq2Seq(AutoregressiveModel):
         target, real = self._read(batch[1], self.conditional.num_values, "target")
         columns = int(real.sum(dim=1).max())
         target, real = self.conditional.check(target, "target")[:, :columns], real[:, :columns]
-        h, _ = self._decode(target, self.encode(batch[0]))
-        return cross_entropy(self._logits(h[real]), target[real], self.smoothing), int(real.sum())
+        h, _ = self.decode(target, self.encode(batch[0]))
+        return cross_entropy(self.logits(h[real]), target[real], self.smoothing), int(real.sum())
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> Float[Tensor, "B T S"]:
         """Where each target position looks in the source: row t while token t is predicted."""
-        return self._decode(self.conditional.check(target, "target"), self.encode(source))[1]
+        return self.decode(self.conditional.check(target, "target"), self.encode(source))[1]
 
     # --- one token at a time -----------------------------------------------------------------------------------------
 
@@ -228,12 +228,13 @@ class Seq2Seq(AutoregressiveModel):
             h, memory = self.decoder(y, memory)
             c, weights = self._look(h, state.source)
             h = torch.cat([h, c], dim=2)
-        logits = self._padded(self._logits(h)[:, 0], state.over)
+        logits = self._padded(self.logits(h)[:, 0], state.over)
         return state._replace(memory=memory, logits=logits, weights=weights[:, 0])
 
     # --- the output layer --------------------------------------------------------------------------------------------
 
-    def _logits(self, h: Float[Tensor, "... R"]) -> Float[Tensor, "... V"]:
+    def logits(self, h: Float[Tensor, "... R"]) -> Float[Tensor, "... V"]:
+        """The output layer: logits (..., V) from what `decode` returns first, (..., R)."""
         return self.head(self._dropped(self.readout(h)))
 
     def _dropped(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:

@@ -112,13 +112,13 @@ class GPT(AutoregressiveModel):
         mask that does not fit.
         """
         tokens, mask = self._read((tokens, mask))
-        return self._logits(self._hidden(self._check_tokens(tokens), mask))
+        return self.logits(self._hidden(self._check_tokens(tokens), mask))
 
     def _hidden(self, tokens: Integer[Tensor, "B T"],
                 mask: Bool[Tensor, "B S"] | None = None,
                 caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
-        """The last block's output, normalised. With caches, T tokens after the cached
-        ones."""
+        """The last block's output, normalized. With caches, T tokens after the cached
+        ones. The tokens are not checked."""
         x = self._embedded(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
         attend = None if mask is None else mask[:, None, :]  # (B, 1, S), for every query
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
@@ -126,7 +126,8 @@ class GPT(AutoregressiveModel):
         return self.norm(x)
 
     def hidden(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T D"]:
-        """The vector of each position before the output layer, normalised; arguments and errors as of a call."""
+        """The vector of each position before the output layer, normalized: (B, T, D) from tokens (B, T). Mask and errors are
+        those of `forward`."""
         tokens, mask = self._read((tokens, mask))
         return self._hidden(self._check_tokens(tokens), mask)
 
@@ -141,7 +142,8 @@ class GPT(AutoregressiveModel):
         x = self.tokens(tokens) + places
         return drop(x, self.config.dropout) if self.training else x
 
-    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+    def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+        """The output layer: logits (..., V) from the hidden vectors (..., D)."""
         head = self.tokens if self.head is None else self.head   # E, if tied
         return F.linear(hidden, head.weight)
 
@@ -180,7 +182,7 @@ class GPT(AutoregressiveModel):
         tokens = torch.cat([prompt, x[:, :-1]], dim=1)               # shifted: what stands before each token of x
         if mask is not None:
             mask = F.pad(mask, (0, n - 1), value=True)
-        return self.conditional(self._logits(self._hidden(tokens, mask)[:, P - 1:]))       # (B, n, V)
+        return self.conditional(self.logits(self._hidden(tokens, mask)[:, P - 1:]))       # (B, n, V)
 
     # --- one token at a time -----------------------------------------------------------------------------------------
 
@@ -189,7 +191,7 @@ class GPT(AutoregressiveModel):
         tokens, mask = self._prompt(batch, context)
         caches = tuple(KVCache(min(self.window, tokens.shape[1] + 64)) for _ in self.blocks)
         hidden = self._hidden(tokens, mask, caches)                  # (B, P, D)
-        return State(tokens, mask, caches, self._logits(hidden[:, -1]))
+        return State(tokens, mask, caches, self.logits(hidden[:, -1]))
 
     def predict(self, state: State) -> Distribution:
         return self.conditional(state.logits)
@@ -203,11 +205,11 @@ class GPT(AutoregressiveModel):
             tokens = tokens[:, -self.window:]
             mask = None if mask is None else mask[:, -self.window:]
             return State(tokens, mask, None,
-                         self._logits(self._hidden(tokens, mask)[:, -1]))
+                         self.logits(self._hidden(tokens, mask)[:, -1]))
         caches, known = state.caches, state.tokens.shape[1]
         if caches[0].length != known:  # another update went on from this state
             caches = tuple(cache.select(length=known) for cache in caches)
-        return State(tokens, mask, caches, self._logits(step(self, tokens, mask, caches)))
+        return State(tokens, mask, caches, self.logits(step(self, tokens, mask, caches)))
 
     def select(self, state: State, rows: Tensor) -> State:
         known = state.tokens.shape[1]

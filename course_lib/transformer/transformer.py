@@ -139,7 +139,7 @@ class Transformer(AutoregressiveModel):
     # --- every factor at once: teacher forcing -----------------------------------------------------------------------
 
     def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
-        logits = self._logits(self._decode(self._shifted(x),
+        logits = self.logits(self.decode(self.shift_right(x),
                                            *self.encode(self._needed(context))))
         ends = x == self.eos_id
         # an end before this token
@@ -159,8 +159,8 @@ class Transformer(AutoregressiveModel):
         if (real[:, 1:] & ~real[:, :-1]).any():
             raise ValueError("the mask of target has padding left of a token; expected it "
                              "on the right, as pad puts it")
-        hidden = self._decode(self._shifted(target), *self.encode(source))
-        logits = self._logits(hidden[real])  # (N, V): padding is not worth the output layer
+        hidden = self.decode(self.shift_right(target), *self.encode(source))
+        logits = self.logits(hidden[real])  # (N, V): padding is not worth the output layer
         return cross_entropy(logits, target[real], self.config.smoothing,
                              self.config.form), int(real.sum())
 
@@ -194,7 +194,7 @@ class Transformer(AutoregressiveModel):
         return select_rows(state._replace(caches=()), rows)._replace(caches=caches)
 
     def _step(self, tokens: Integer[Tensor, "B 1"], past: Past) -> Past:
-        logits = self._logits(self._decode_next(tokens, past))[:, -1]
+        logits = self.logits(self._decode_next(tokens, past))[:, -1]
         return past._replace(length=past.length + 1, logits=self._padded(logits, past.over))
 
     # --- the network -------------------------------------------------------------------------------------------------
@@ -205,8 +205,9 @@ class Transformer(AutoregressiveModel):
             m = block(m, seen)
         return self.encoder_norm(m)
 
-    def _decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
-                seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
+    def decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
+               seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
+        """The decoder's last vectors (B, T, D) for tokens (B, T), shifted right, given what `encode` returned."""
         h = self.dropout(self.target_positions(self.target(tokens)))  # (B, T, D)
         for block in self.decoder:
             h = block(h, memory, memory_mask=seen)
@@ -219,7 +220,8 @@ class Transformer(AutoregressiveModel):
             h = block(h, memory, memory_mask=past.seen, cache=cache)
         return self.decoder_norm(h)
 
-    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+    def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+        """The output layer: logits (..., V) from the decoder's vectors (..., D)."""
         return F.linear(hidden, self.target.weight if self.head is None else self.head.weight)
 
     def _padded(self, logits: Float[Tensor, "*B V"],
@@ -228,8 +230,8 @@ class Transformer(AutoregressiveModel):
         other = torch.arange(logits.shape[-1], device=logits.device) != self.config.pad_id
         return logits.masked_fill(over[..., None] & other, -torch.inf)
 
-    def _shifted(self, target: Integer[Tensor, "B T"]) -> Integer[Tensor, "B T"]:
-        """What stands before each token: bos, then all but the last."""
+    def shift_right(self, target: Integer[Tensor, "B T"]) -> Integer[Tensor, "B T"]:
+        """The decoder's input (B, T) for a target (B, T): bos, then all but the last token."""
         return F.pad(target[:, :-1], (1, 0), value=self.bos_id)
 
     def _read(self, side: Padded, name: str) -> tuple[Tensor, Bool[Tensor, "..."]]:
@@ -251,7 +253,7 @@ class Transformer(AutoregressiveModel):
     def attention_weights(self, source: Padded, target: Tensor) -> list[Float[Tensor, "B H T S"]]:
         """Where each target position looks in the source, layer by layer: row t while token t is predicted."""
         memory, seen = self.encode(source)
-        h, weights = self.dropout(self.target_positions(self.target(self._shifted(self.conditional.check(target))))), []
+        h, weights = self.dropout(self.target_positions(self.target(self.shift_right(self.conditional.check(target))))), []
         for block in self.decoder:
             u = block.residual1(h, lambda y: block.attention(y, causal=True))
             query = block.residual2.norm(u) if self.config.norm == "pre" else u
