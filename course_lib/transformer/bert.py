@@ -15,9 +15,9 @@ from course_lib.autoregressive import AutoregressiveModel
 from course_lib.checked import full, values_checked
 from course_lib.tokenizers.batching import tokens_and_mask
 from course_lib.transformer import pretrained_bert
-from course_lib.transformer._dropout import drop
 from course_lib.transformer.blocks import ACTIVATIONS, LayerNorm, TransformerBlock
 from course_lib.transformer.corruption import Corrupted, Pair, mask_tokens, sentence_pairs
+from course_lib.transformer.dropout import drop
 from course_lib.transformer.positions import LearnedPositions
 
 __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "mask_tokens", "sentence_pairs"]

@@ -19,10 +19,10 @@ from course_lib.checked import full, values_checked
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.transformer import pretrained
-from course_lib.transformer._dropout import drop
-from course_lib.transformer._gpt_step import step
-from course_lib.transformer.attention import KVCache, causal_mask, combine_masks
 from course_lib.transformer.blocks import LayerNorm, TransformerBlock
+from course_lib.transformer.dropout import drop
+from course_lib.transformer.kv_cache import KVCache
+from course_lib.transformer.masks import causal_mask, combine_masks
 from course_lib.transformer.positions import LearnedPositions, positions_among
 
 
@@ -209,7 +209,8 @@ class GPT(AutoregressiveModel):
         caches, known = state.caches, state.tokens.shape[1]
         if caches[0].length != known:  # another update went on from this state
             caches = tuple(cache.select(length=known) for cache in caches)
-        return State(tokens, mask, caches, self.logits(step(self, tokens, mask, caches)))
+        hidden = self._hidden(tokens[:, -1:], mask, caches)      # (B, 1, D)
+        return State(tokens, mask, caches, self.logits(hidden[:, -1]))
 
     def select(self, state: State, rows: Tensor) -> State:
         known = state.tokens.shape[1]

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from course_lib.files import write_atomically
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
+from course_lib.transformer.hub_files import read
 
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "gelu_python": "gelu",
                "relu": "relu"}

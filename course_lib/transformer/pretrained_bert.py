@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
+from course_lib.transformer.hub_files import read
 from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, labels, listed, one_dropout, write
 
 # ours -> Hugging Face's

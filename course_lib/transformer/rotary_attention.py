@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
+from course_lib.transformer.attention import KeysValues, MultiHeadAttention
+from course_lib.transformer.kv_cache import KVCache
 from course_lib.transformer.positions import rotary
 
 

@@ -12,8 +12,7 @@ from torch import Tensor
 
 from course_lib.checked import values_checked
 from course_lib.tokenizers.batching import Padded
-from course_lib.transformer._dropout import drop
-from course_lib.transformer._gpt_step import step
+from course_lib.transformer.dropout import drop
 from course_lib.transformer.gpt import GPT, GPTConfig, State
 from course_lib.transformer.pretrained import HubError
 from course_lib.transformer.rotary_attention import RollingCache, RotaryAttention
@@ -100,8 +99,8 @@ class RotaryGPT(GPT):
         if caches[0].length != known or caches[0].full:              # new room: this state can still be gone on from
             caches = tuple(cache.select(length=known) for cache in caches)
         near = None if mask is None else mask[:, -self.window:]      # (B, S): where the keys that are seen have a token
-        hidden = step(self, tokens[:, -self.window:], near, caches)  # (B, D)
-        return State(tokens, mask, caches, F.linear(hidden, (self.head or self.tokens).weight))
+        hidden = self._hidden(tokens[:, -1:], near, caches)          # (B, 1, D)
+        return State(tokens, mask, caches, self.logits(hidden[:, -1]))
 
     # --- files -------------------------------------------------------------------------------------------------------
 

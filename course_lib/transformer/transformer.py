@@ -16,8 +16,9 @@ from course_lib.checked import values_checked
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.training.losses import cross_entropy
-from course_lib.transformer.attention import KeysValues, KVCache
+from course_lib.transformer.attention import KeysValues
 from course_lib.transformer.blocks import DecoderBlock, LayerNorm, TransformerBlock
+from course_lib.transformer.kv_cache import KVCache
 from course_lib.transformer.positions import SinusoidalPositions, positions_among
 
 TIED = ("none", "target", "all")

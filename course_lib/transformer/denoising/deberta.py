@@ -10,7 +10,7 @@ from einops import rearrange
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_lib.transformer.attention import check_mask
+from course_lib.transformer.masks import check_mask
 
 TERMS = ("content-to-content", "content-to-position", "position-to-content")
 

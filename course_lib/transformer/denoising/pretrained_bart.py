@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
+from course_lib.transformer.hub_files import read
 from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, write
 
 OFFSET = 2                                                           # rows before position 0

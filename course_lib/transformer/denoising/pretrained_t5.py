@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
+from course_lib.transformer.hub_files import read
 from course_lib.transformer.pretrained import drop_copies, expect, fill, write
 
 NETWORKS = {"relu": ("relu", False), "gated-gelu": ("gelu_tanh", True), "gated-relu": ("relu", True)}

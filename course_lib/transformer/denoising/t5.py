@@ -11,10 +11,12 @@ from einops import rearrange
 from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor, nn
 
-from course_lib.transformer._dropout import drop
-from course_lib.transformer.attention import KeysValues, KVCache, causal_mask
+from course_lib.transformer.attention import KeysValues
 from course_lib.transformer.blocks import ACTIVATIONS
 from course_lib.transformer.denoising import pretrained_t5
+from course_lib.transformer.dropout import drop
+from course_lib.transformer.kv_cache import KVCache
+from course_lib.transformer.masks import causal_mask
 from course_lib.transformer.transformer import Past, Transformer, TransformerConfig
 
 
