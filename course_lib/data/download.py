@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
-from course_lib.data.entry import File
+from course_lib.data.registry import File
 
 TIMEOUT = 30.0  # seconds without a byte before the next address is tried
 STALE = 3600.0  # seconds without a write after which the folder of a killed download is swept away
