@@ -155,7 +155,7 @@ def test_a_loss_of_ones_own_does_not_inherit_the_check_of_another():
 
 
 def test_every_row_is_looked_at():
-    training.looks_at_every_row_of_what_it_knows(importlib.import_module("course_lib.training.objective"))
+    training.looks_at_every_row_of_what_it_knows(importlib.import_module("course_lib.training.batches"))
 
 
 def test_a_model_without_log_prob_or_check_trains_as_before():
