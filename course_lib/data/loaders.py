@@ -60,7 +60,8 @@ def _describe(part: Tensor | str | list) -> str:
 
 def read(entry: Entry, **options) -> Splits:
     """The data set of one row of the table. options: as in entry.options, each with a value."""
-    splits = globals()[entry.loader](entry, **entry.arguments, **options)
+    load = globals()[entry.loader]
+    splits = load(entry, **entry.arguments, **options)
     facts = {"comparable_with_papers": True, **splits.info, **options}
     for name in ("protocol", "licence", "citation", "key"):
         facts[name] = getattr(entry, name)
@@ -68,6 +69,7 @@ def read(entry: Entry, **options) -> Splits:
 
 
 def load_digits(entry: Entry, split: str, grey: bool) -> Splits:
+    """Handwritten digits of scikit-learn, binarized unless `grey`; split: "shuffled" or "writers"."""
     from sklearn.datasets import load_digits  # here: seconds to import, and only this set needs it
 
     digits = load_digits()
@@ -83,6 +85,7 @@ def load_digits(entry: Entry, split: str, grey: bool) -> Splits:
 
 
 def load_idx_images(entry: Entry) -> Splits:
+    """MNIST and Fashion-MNIST: images and labels in idx files."""
     x, y = {}, {}
     for part in ("train", "t10k"):
         images = read_idx(fetch(entry.name, entry.file(f"{part}-images-idx3-ubyte.gz")))
@@ -106,6 +109,7 @@ def load_binary_text(entry: Entry, columns: int, separator: str, **info) -> Spli
 
 
 def load_caltech(entry: Entry, split: str) -> Splits:
+    """Silhouettes and their classes from a MATLAB file; split: "own" or "official"."""
     info = {"image_shape": (28, 28), "maximum": 1, "comparable_with_papers": split == "official"}
     if split == "official":
         path = fetch(entry.name, entry.file("caltech101_silhouettes_28_split1.mat"))
@@ -137,6 +141,7 @@ def load_cifar10_small(entry: Entry, side: int) -> Splits:
 
 
 def load_tiny_shakespeare(entry: Entry) -> Splits:
+    """One text, cut into consecutive parts."""
     text = read_text(fetch(entry.name, entry.files[0]))
     first = int(0.9 * len(text))
     second = first + (len(text) - first) // 2
@@ -144,6 +149,7 @@ def load_tiny_shakespeare(entry: Entry) -> Splits:
 
 
 def load_names(entry: Entry) -> Splits:
+    """Distinct names in a fixed random order."""
     distinct = sorted(set(read_text(fetch(entry.name, entry.files[0])).split()))
     names = [distinct[i] for i in _permutation(len(distinct))]
     first, second = int(0.8 * len(names)), int(0.9 * len(names))
@@ -166,11 +172,13 @@ def load_multi30k(entry: Entry, source: str, target: str) -> Splits:
 
 
 def load_sst2(entry: Entry) -> Splits:
+    """Sentences of film reviews, negative or positive."""
     rows = [read_rows(read_text(fetch(entry.name, file)), file.name, 2) for file in entry.files]
     return _sentences(entry, [[(text, label) for text, label in part] for part in rows], ["negative", "positive"])
 
 
 def load_cola(entry: Entry) -> Splits:
+    """Sentences, acceptable or not."""
     path = fetch(entry.name, entry.files[0])
     rows = [read_rows(read_text(path, f"cola_public/raw/{part}.tsv"), part, 4)
             for part in ("in_domain_train", "in_domain_dev", "out_of_domain_dev")]
