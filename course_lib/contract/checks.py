@@ -22,10 +22,10 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.autoregressive import Context, select_rows
-from course_lib.checked import check_whole
 from course_lib.contract import probes as probe
 from course_lib.contract.probes import TooLarge, Unusable
 from course_lib.contract.statistics import Test, chi_square, p_value, uniform_tests
+from course_lib.validation import check_integer
 
 REACTS = 1e-9           # a change in a factor's log-probabilities below this is rounding, in float64
 AGREES = 1e-8
@@ -72,7 +72,7 @@ def _asks_for(*names: str) -> Callable:
                  seed: int = 0) -> Result:
             probe.require(model, "n", "conditional", "log_prob", "randomize", *names)
             if length is not None:
-                check_whole("length", length, "a number of variables")
+                check_integer("length", length, "a number of variables")
             try:
                 return check(model, length=length, context=context, seed=seed)
             except (NotImplementedError, Unusable):                  # these say what to do

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import checked
 from course_lib.conditional import Conditional
 from course_lib.density._fast_sampling import make_sampler
 from course_lib.density._running_sum import running_sum
+from course_lib.validation import checked
 
 
 class State(NamedTuple):

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from course_lib.autoregressive import AutoregressiveModel, evaluating
-from course_lib.checked import at_work
+from course_lib.validation import validating
 
 
 def rank_p_values(scores: Tensor, calibration: Tensor,
@@ -149,7 +149,7 @@ def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"
     x = model.check_input(x).long()
     near = torch.tensor(sorted(range(-int(eps), int(eps) + 1), key=abs), device=x.device)
     repaired = x.clone()
-    with evaluating(model), at_work(model):
+    with evaluating(model), validating(model):
         state = model.start(len(x))
         for k in range(x.shape[1]):
             i = model.variable_at(k)

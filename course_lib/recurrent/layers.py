@@ -8,9 +8,9 @@ from jaxtyping import Float, Int, Integer, Shaped
 from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import is_at_work
 from course_lib.recurrent._through_time import lstm_steps
 from course_lib.recurrent.cells import CELLS, Cell, LSTMCell, State
+from course_lib.validation import is_validating
 
 Memory = tuple[State, ...]                                           # a state for each layer and direction, first to last
 
@@ -183,7 +183,7 @@ def in_our_order(cell: Cell, rows: Tensor) -> Tensor:
 
 def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[Tensor, "B"]:
     """The tokens that `update` is told, one for each row of the state, or a ValueError. What `sample` drew is trusted."""
-    if is_at_work(model):
+    if is_validating(model):
         return x_i.long()
     if tuple(x_i.shape) != (batch,):
         raise ValueError(f"x_i has shape {tuple(x_i.shape)}; expected ({batch},), a token for each row of the state")

@@ -13,7 +13,7 @@ from jaxtyping import Int, Shaped
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from course_lib.checked import unchecked
+from course_lib.validation import unchecked
 
 Data = Tensor | Sequence[Tensor | Sequence[Tensor]]                  # (N, ...), or several such that share N
 POOL = 50                                                            # batches whose rows are sorted by length together

@@ -54,7 +54,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                   a pair itself, as tokens and their mask. They stay where they are, in their own dtype; each batch is
                   moved to the model's device. Or a DataLoader that gives such tensors batch by batch, in its own order,
                   of its own size; it has to know its length. The values of tensors are checked once, before the first
-                  step, where the model's class says how: see `checked.unchecked`
+                  step, where the model's class says how: see `validation.unchecked`
     batch_size    rows that one step averages over; the last batch of an epoch may be shorter
     weight_decay  on parameters of two or more dimensions: never on biases and gains
     optimizer     one over the model's parameters, in place of AdamW; lr, betas and weight_decay are its own then. A

@@ -15,7 +15,6 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import full, values_checked
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.transformer import pretrained
@@ -24,6 +23,7 @@ from course_lib.transformer.dropout import drop
 from course_lib.transformer.kv_cache import KVCache
 from course_lib.transformer.masks import causal_mask, combine_masks
 from course_lib.transformer.positions import LearnedPositions, positions_among
+from course_lib.validation import is_all_true, values_checked
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ class GPT(AutoregressiveModel):
         if tokens.dim() != 2 or len(tokens) != batch:
             raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
         tokens = self._check_tokens(tokens.to(device), "context")
-        if mask is None or full(mask):
+        if mask is None or is_all_true(mask):
             return tokens, None
         if values_checked() and ((mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all()):
             raise ValueError("the mask of context has a row without tokens, or False right of a token; shorter prompts "

@@ -10,12 +10,12 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
-from course_lib.checked import values_checked
 from course_lib.tokenizers.batching import Padded
 from course_lib.transformer.dropout import drop
 from course_lib.transformer.gpt import GPT, GPTConfig, State
 from course_lib.transformer.pretrained import HubError
 from course_lib.transformer.rotary_attention import RollingCache, RotaryAttention
+from course_lib.validation import values_checked
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel, select_rows
-from course_lib.checked import values_checked
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.training.losses import cross_entropy
@@ -20,6 +19,7 @@ from course_lib.transformer.attention import KeysValues
 from course_lib.transformer.blocks import DecoderBlock, LayerNorm, TransformerBlock
 from course_lib.transformer.kv_cache import KVCache
 from course_lib.transformer.positions import SinusoidalPositions, positions_among
+from course_lib.validation import values_checked
 
 TIED = ("none", "target", "all")
 
