@@ -54,7 +54,7 @@ def require(model: Any, *names: str) -> None:
         raise Unusable(f"{name} has no {listed}; {', '.join(todo)}")
 
 
-def why(model: nn.Module, error: Exception, context: Context | None) -> str:
+def explain(model: nn.Module, error: Exception, context: Context | None) -> str:
     """A sentence for an error that came up while the model was asked: in which method, on what, and what to do."""
     name, x, step = type(model).__name__, None, error.__traceback__
     while step is not None:                                          # the innermost of a model's own methods
