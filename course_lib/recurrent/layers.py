@@ -8,7 +8,7 @@ from jaxtyping import Float, Int, Integer, Shaped
 from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.recurrent._through_time import lstm_steps
+from course_lib.recurrent._scan import lstm_steps
 from course_lib.recurrent.cells import CELLS, Cell, LSTMCell, State
 from course_lib.validation import is_validating
 
@@ -162,7 +162,7 @@ class Recurrent(nn.Module):
                    module.bidirectional, module.dropout).to(module.weight_hh_l0)
         for k, cell in enumerate(ours.cells):
             end = f"l{k // ours.directions}" + "_reverse" * (k % ours.directions)
-            W_x, W_h, b_x, b_h = (in_our_order(cell, getattr(module, name, torch.zeros(len(cell.b))))
+            W_x, W_h, b_x, b_h = (reorder_gates(cell, getattr(module, name, torch.zeros(len(cell.b))))
                                   for name in (f"weight_ih_{end}", f"weight_hh_{end}", f"bias_ih_{end}", f"bias_hh_{end}"))
             cell.W_x.copy_(W_x)
             cell.W_h.copy_(W_h)
@@ -173,7 +173,7 @@ class Recurrent(nn.Module):
         return ours
 
 
-def in_our_order(cell: Cell, rows: Tensor) -> Tensor:
+def reorder_gates(cell: Cell, rows: Tensor) -> Tensor:
     """Rows of torch's weights in the order of the cell's gates: those of an LSTM are i, f, g, o there, i, f, o, g here."""
     if cell.gates != 4:
         return rows
