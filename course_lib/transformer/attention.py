@@ -114,7 +114,7 @@ class MultiHeadAttention(nn.Module):
         """
         # (B, H, T, K), (B, H, S, K), (B, H, S, K)
         q, k, v = self._project(x, memory, cache)
-        heads = fused_attention(q, k, v, self._for_heads(mask, q, k),
+        heads = fused_attention(q, k, v, self._expand_mask(mask, q, k),
                                 self.dropout if self.training else 0.0, causal)
         return self.out(rearrange(heads, "B H T K -> B T (H K)"))    # side by side: H K = D
 
@@ -122,7 +122,7 @@ class MultiHeadAttention(nn.Module):
                 mask: Bool[Tensor, "... #T #S"] | None = None, causal: bool = False) -> Float[Tensor, "B H T S"]:
         """The attention weights of every head, without dropout."""
         q, k, _ = self._project(x, memory, None)
-        mask = self._for_heads(mask, q, k)
+        mask = self._expand_mask(mask, q, k)
         if causal:
             mask = combine_masks(causal_mask(q.shape[2], k.shape[2], q.device), mask)
         return attention_weights(q, k, mask)
@@ -152,7 +152,7 @@ class MultiHeadAttention(nn.Module):
         return rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads,
                          K=self.d_model // self.heads)
 
-    def _for_heads(self, mask: Bool[Tensor, "..."] | None, q: Tensor, k: Tensor) -> Bool[Tensor, "..."] | None:
+    def _expand_mask(self, mask: Bool[Tensor, "..."] | None, q: Tensor, k: Tensor) -> Bool[Tensor, "..."] | None:
         """The mask with an axis for the heads, checked here, where (B, T, S) can be told from (H, T, S)."""
         if mask is None:
             return None

@@ -119,7 +119,7 @@ class GPT(AutoregressiveModel):
                 caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
         """The last block's output, normalized. With caches, T tokens after the cached
         ones. The tokens are not checked."""
-        x = self._embedded(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
+        x = self._embed(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
         attend = None if mask is None else mask[:, None, :]  # (B, 1, S), for every query
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
             x = block(x, attend, causal=True, cache=cache)       # (B, T, D)
@@ -131,7 +131,7 @@ class GPT(AutoregressiveModel):
         tokens, mask = self._read((tokens, mask))
         return self._hidden(self._check_tokens(tokens), mask)
 
-    def _embedded(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
+    def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
         """E[x] + P, `past` tokens being cached. With a mask, only real tokens take up places."""
         P = self.positions.table
@@ -227,7 +227,7 @@ class GPT(AutoregressiveModel):
         tokens = self._check_tokens(tokens)
         attend = causal_mask(tokens.shape[1], device=tokens.device)
         attend = combine_masks(attend, None if mask is None else mask[:, None, :])
-        x, weights = self._embedded(tokens, mask, 0), []
+        x, weights = self._embed(tokens, mask, 0), []
         for block in self.blocks:
             weights.append(block.attention.weights(block.residual1.norm(x), mask=attend))
             x = block(x, attend)

@@ -68,7 +68,7 @@ class RotaryGPT(GPT):
             rotary.load_state_dict(block.attention.state_dict())
             block.attention = rotary
 
-    def _embedded(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
+    def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
         """E[x]: where tokens stand, attention says."""
         if mask is not None and past == 0 and values_checked():
@@ -86,7 +86,7 @@ class RotaryGPT(GPT):
         state = super().start(batch, context)
         if not self.config.rolling:
             return state
-        return state._replace(caches=tuple(RollingCache.of(cache, self.window) for cache in state.caches))
+        return state._replace(caches=tuple(RollingCache.from_cache(cache, self.window) for cache in state.caches))
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:

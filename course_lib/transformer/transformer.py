@@ -141,7 +141,7 @@ class Transformer(AutoregressiveModel):
 
     def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
         logits = self.logits(self.decode(self.shift_right(x),
-                                           *self.encode(self._needed(context))))
+                                         *self.encode(self._require_context(context))))
         ends = x == self.eos_id
         # an end before this token
         return self.conditional(self._padded(logits, ends.cumsum(dim=1) > ends))
@@ -154,8 +154,8 @@ class Transformer(AutoregressiveModel):
                filled up with `pad_id`, or a pair with its mask. Padding neither predicts
                nor is predicted
         """
-        source = self._trimmed(*self._read(batch[0], "source"))
-        target, real = self._trimmed(*self._read(batch[1], "target"))
+        source = self._trim_padding(*self._read(batch[0], "source"))
+        target, real = self._trim_padding(*self._read(batch[1], "target"))
         target = self.conditional.check(target, "target")
         if (real[:, 1:] & ~real[:, :-1]).any():
             raise ValueError("the mask of target has padding left of a token; expected it "
@@ -169,7 +169,7 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def start(self, batch: int, context: Padded | None = None) -> Past:
-        memory, seen = self.encode(self._needed(context))
+        memory, seen = self.encode(self._require_context(context))
         caches = tuple(KVCache() for _ in self.decoder)
         projected = tuple(block.cross_attention.keys_values(memory) for block in self.decoder)
         first = torch.full((batch, 1), self.bos_id, device=memory.device)
@@ -243,7 +243,7 @@ class Transformer(AutoregressiveModel):
         return tokens, tokens != c.pad_id if mask is None else mask.to(device)
 
     @staticmethod
-    def _trimmed(tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]
+    def _trim_padding(tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]
                  ) -> tuple[Integer[Tensor, "B L"], Bool[Tensor, "B L"]]:
         """Without the columns at the end that only fill up: rows cut from a longer table would carry them along."""
         columns = real.any(dim=0).nonzero()
@@ -294,7 +294,7 @@ class Transformer(AutoregressiveModel):
                              f"0..{self.config.source - 1}")
 
     @staticmethod
-    def _needed(context: Padded | None) -> Padded:
+    def _require_context(context: Padded | None) -> Padded:
         if context is None:
             raise ValueError("context is None; a translation needs its source (B, S)")
         return context
