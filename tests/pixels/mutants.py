@@ -6,7 +6,7 @@ import torch
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture
 from course_lib.contract import check_causal, check_views_agree
 from course_lib.density import NADE
-from course_lib.pixels import _one_pixel, attacks, detection, gated, images, masks, pixelcnn, pixelrnn
+from course_lib.pixels import _incremental, attacks, detection, gated, images, masks, pixelcnn, pixelrnn
 from tests.mutation import Mutant, faults
 from tests.pixels import checks as check
 from tests.support.random import drawn, rng
@@ -109,7 +109,7 @@ MUTANTS: list[Mutant] = [
             ("the maps are not moved on", "*(seen[:, 1:] for seen in rest)]", "*(seen[:, :-1] for seen in rest)]"),
             ("the new pixel enters one place too early", "torch.cat([image[:, 1:-1], self.scaled(pixel)[:, None]], dim=1)",
              "torch.cat([image[:, :-2], self.scaled(pixel)[:, None]], dim=1)")),
-    *faults(_one_pixel, grey, check_views_agree,
+    *faults(_incremental, grey, check_views_agree,
             ("at the edge of a row the kernel reads on around the corner", "left, right = min(column, k // 2),",
              "left, right = k // 2,"), seen_from=pixelcnn),
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.contract import check_causal, check_views_agree
-from course_lib.recurrent import _through_time as backward_module
+from course_lib.recurrent import _scan as backward_module
 from course_lib.recurrent import attentive as attentive_module
 from course_lib.recurrent import cells as cells_module
 from course_lib.recurrent import language_model as model_module
@@ -213,13 +213,13 @@ MUTANTS = [
     *faults(E, None, before_the_step,
             ("the score sees the padding", "self.score.match(h, source.prepared), source.seen[:, None]",
              "self.score.match(h, source.prepared), None"),
-            ("scored with the first state at every step", "c, weights = self._look(memory[0][0][:, None], source)  # (B, 1, C)",
-             "c, weights = self._look(self._first(source)[0][0][:, None], source)"),
+            ("scored with the first state at every step", "c, weights = self._attend(memory[0][0][:, None], source)  # (B, 1, C)",
+             "c, weights = self._attend(self._initial_memory(source)[0][0][:, None], source)"),
             ("the target is not shifted", "F.pad(x[:, :-1], (1, 0), value=self.bos_id)", "x"),
             ("what starts the decoder is not bos", "(1, 0), value=self.bos_id", "(1, 0), value=self.eos_id"),
             ("the decoder starts from zeros", "torch.tanh(self.bridge(source.last))", "torch.tanh(0 * self.bridge(source.last))"),
-            ("padding of a target is predicted", "self._logits(h[real]), target[real]",
-             "self._logits(h).flatten(0, 1), target.flatten()"),
+            ("padding of a target is predicted", "self.logits(h[real]), target[real]",
+             "self.logits(h).flatten(0, 1), target.flatten()"),
             ("the encoder reads the padding", ", lengths=seen.sum(dim=1))", ")")),
     *faults(E, None, after_the_step,
             ("c and h exchanged", "return torch.cat([h, c], dim=2), weights", "return torch.cat([c, h], dim=2), weights")),
@@ -234,8 +234,8 @@ MUTANTS = [
              "ends.cumsum(dim=1) > 0 * ends)")),
     *faults(E, None, contract_after,
             ("the score comes from the state before, in the sequential view alone",
-             "h, memory = self.decoder(y, memory)\n            c, weights = self._look(h, state.source)",
-             "c, weights = self._look(memory[0][0][:, None], state.source)\n            h, memory = self.decoder(y, memory)")),
+             "h, memory = self.decoder(y, memory)\n            c, weights = self._attend(h, state.source)",
+             "c, weights = self._attend(memory[0][0][:, None], state.source)\n            h, memory = self.decoder(y, memory)")),
 
     # the language model that looks back
     *faults(A, None, looking.looks_back,

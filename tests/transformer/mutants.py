@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.decoding import steps as decoding_module
-from course_lib.decoding import walk as walk_module
+from course_lib.decoding import sampling as sampling_module
 from course_lib.tokenizers import batching as batching_module
 from course_lib.transformer import _fused_attention as fused_module
 from course_lib.transformer import attention as attention_module
@@ -377,5 +377,5 @@ MUTANTS = [
     *faults(decoding_module, lambda m: {**padding_checks.DECODING, "greedy": m.greedy},
         padding_checks.decodes_each_prompt_as_by_itself,
         ("a pair taken for a batch of two", "len(context[0] if isinstance(context, tuple) else context)",
-         "len(context)", ValueError), seen_from=walk_module),
+         "len(context)", ValueError), seen_from=sampling_module),
 ]
