@@ -2,8 +2,8 @@
 from __future__ import annotations
 
 from course_lib.decoding import beam as beam_module
-from course_lib.decoding import stochastic as stochastic_module
 from course_lib.decoding import sampling as sampling_module
+from course_lib.decoding import stochastic as stochastic_module
 from tests.decoding import checks as check
 from tests.mutation import faults
 

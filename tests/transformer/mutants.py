@@ -1,8 +1,8 @@
 """Faults planted in attention, positions, blocks, GPT, BERT and the encoder-decoder; see `tests.mutation`."""
 from __future__ import annotations
 
-from course_lib.decoding import steps as decoding_module
 from course_lib.decoding import sampling as sampling_module
+from course_lib.decoding import steps as decoding_module
 from course_lib.tokenizers import batching as batching_module
 from course_lib.transformer import _fused_attention as fused_module
 from course_lib.transformer import attention as attention_module
