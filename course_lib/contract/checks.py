@@ -326,10 +326,10 @@ def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
 
 def _decide(tests: Callable[[], list[Test]], sentence: str) -> Test:
     """The first test's numbers. A failure counts if the same test fails on a second drawing of samples too."""
-    found = tests()
-    suspects = [t for t, test in enumerate(found) if p_value(*test) < UNLIKELY]
-    again = tests() if suspects else []
+    results = tests()
+    suspects = [t for t, test in enumerate(results) if p_value(*test) < UNLIKELY]
+    second = tests() if suspects else []
     for t in suspects:
-        if p_value(*again[t]) < UNLIKELY:
-            raise ContractError(f"{sentence}: chi-square {again[t][0]:.0f} on {again[t][1]} degrees of freedom")
-    return found[0]
+        if p_value(*second[t]) < UNLIKELY:
+            raise ContractError(f"{sentence}: chi-square {second[t][0]:.0f} on {second[t][1]} degrees of freedom")
+    return results[0]

@@ -104,9 +104,9 @@ def fetch(name: str, file: File) -> Path:
 
     name: of the data set, for messages. Raises DataError if the file cannot be had from anywhere.
     """
-    found = local(name, file)
-    if found is not None:
-        return found
+    path = local(name, file)
+    if path is not None:
+        return path
     cached = cache() / file.path
     if cached.is_file() and digest(cached, file) == file.hash:
         return cached

@@ -54,13 +54,13 @@ def draw_news(num: int, generator: torch.Generator | None = None) -> list[News]:
     def draw_option(options: Sequence[str]) -> str:
         return options[int(torch.randint(len(options), (), generator=generator))]
 
-    found = []
+    news = []
     for _ in range(num):
         topic, time = draw_option(list(TOPICS)), draw_option(TIMES)
         who, did, what = (draw_option(words) for words in TOPICS[topic])
-        found.append(News((*time.split(), ",", "the", who, did, "the", what, "."),
+        news.append(News((*time.split(), ",", "the", who, did, "the", what, "."),
                           {"topic": topic, "time": time, "who": who, "what": what}))
-    return found
+    return news
 
 
 def instructions(size: int) -> list[tuple[str, ...]]:

@@ -40,12 +40,12 @@ def draw_voices(num: int, generator: torch.Generator, least: int = 0, most: int 
     def draw_word(words: tuple[str, ...]) -> str:
         return words[int(torch.randint(len(words), (), generator=generator))]
 
-    found = []
+    pairs = []
     for _ in range(num):
         many = int(torch.randint(least, most + 1, (), generator=generator))
         adjectives = [ADJECTIVES[i] for i in torch.randperm(len(ADJECTIVES), generator=generator)[:many].tolist()]
-        found.append(to_active(" ".join(["the", *adjectives, draw_word(THINGS), "was", draw_word(VERBS), "by", draw_word(NAMES)])))
-    return found
+        pairs.append(to_active(" ".join(["the", *adjectives, draw_word(THINGS), "was", draw_word(VERBS), "by", draw_word(NAMES)])))
+    return pairs
 
 
 def vocabulary() -> Vocabulary:

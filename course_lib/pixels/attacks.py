@@ -63,18 +63,18 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
     if steps < 1:
         raise ValueError(f"steps is {steps}; expected at least one")
     now = x if generator is None else random_start(x, eps, levels, where, generator)
-    found, best, sums = now, torch.full((len(x),), -torch.inf, dtype=torch.float64), 0.0
+    strongest, best, sums = now, torch.full((len(x),), -torch.inf, dtype=torch.float64), 0.0
     with evaluating(classifier):
         for _ in range(steps + 1):
             seen = now if through is None else through(now)
             g, logits = gradient(classifier, seen, y)  # at what the classifier sees
             reached = margin(logits, y, targeted)
             better = reached > best
-            found = torch.where(better[:, None], now, found)
+            strongest = torch.where(better[:, None], now, strongest)
             best = torch.where(better, reached, best)
             sums = momentum * sums + g / g.abs().sum(dim=1, keepdim=True).clamp(min=1e-300)
             now = clipped(now + direction(sums, targeted, where), x, eps, levels)
-    return found
+    return strongest
 
 
 def sign_noise(x: Tensor, eps: int, levels: int, generator: torch.Generator | None = None,

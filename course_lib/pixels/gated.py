@@ -131,10 +131,10 @@ class GatedPixelCNN(ImageModel):
             told.append(down)
         return told
 
-    def row_of(self, h: Tensor, told: Sequence[Tensor], label: Tensor | None,
+    def row_of(self, h: Tensor, rows: Sequence[Tensor], label: Tensor | None,
                run: Run) -> Tensor:
         """The horizontal stack on the image, and the raw parameters."""
-        for number, (layer, down) in enumerate(zip(self.layers, told)):
+        for number, (layer, down) in enumerate(zip(self.layers, rows)):
             y = layer.beside(h, down, label, run)
             h = h + y if number else y  # no residual around mask A
         for layer in self.head:

@@ -166,9 +166,9 @@ class GRUCell(Cell):
     def step(self, a: Float[Tensor, "B G"], state: State) -> State:
         h, = state
         H = self.hidden
-        kept = h @ self.W_h.T                                        # (B, 3H): one product for all gates
-        (gates, new), (kept, old) = (part.split([2 * H, H], dim=1) for part in (a, kept))
-        r, z = torch.sigmoid(gates + kept).chunk(2, dim=1)           # (B, H) each
+        recurrent = h @ self.W_h.T                                        # (B, 3H): one product for all gates
+        (gates, new), (recurrent, old) = (part.split([2 * H, H], dim=1) for part in (a, recurrent))
+        r, z = torch.sigmoid(gates + recurrent).chunk(2, dim=1)           # (B, H) each
         n = torch.tanh(new + r * (old + self.b_hn))
         return torch.lerp(n, h, z),                                  # (1 - z) n + z h
 

@@ -150,9 +150,9 @@ class AdditiveScore(Score):
 
     def match(self, queries: Float[Tensor, "... T H"],
               prepared: Float[Tensor, "... S A"]) -> Float[Tensor, "... T S"]:
-        asked = queries @ self.W.T                                   # W_a h_t, (..., T, A)
+        projected = queries @ self.W.T                               # W_a h_t, (..., T, A)
         # (..., T, S, A) @ (A,)
-        return torch.tanh(asked.unsqueeze(-2) + prepared.unsqueeze(-3)) @ self.v
+        return torch.tanh(projected.unsqueeze(-2) + prepared.unsqueeze(-3)) @ self.v
 
     def multiplications(self, T: int, S: int) -> int:
         return T * self.query * self.width + S * self.key * self.width + T * S * self.width

@@ -86,10 +86,10 @@ def nats_of_text(model: RecurrentLM, text: Integer[Tensor, "T"], before: Integer
                          "neither of them empty")
     training = model.training
     model.eval()
-    device, memory, found = model.head.weight.device, None, []
-    whole = torch.cat([before, text])
-    for read, said in zip(whole[:-1].split(piece), whole[1:].split(piece)):
+    device, memory, losses = model.head.weight.device, None, []
+    tokens = torch.cat([before, text])
+    for read, target in zip(tokens[:-1].split(piece), tokens[1:].split(piece)):
         logits, memory = model.read(read[None].to(device), memory)
-        found.append(nn.functional.cross_entropy(logits[0], said.to(device), reduction="none").cpu())
+        losses.append(nn.functional.cross_entropy(logits[0], target.to(device), reduction="none").cpu())
     model.train(training)
-    return torch.cat(found)[len(before) - 1:]
+    return torch.cat(losses)[len(before) - 1:]

@@ -165,11 +165,11 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
     except CheckpointError as error:
         if not previous.exists():
             raise CheckpointError(f"{error}. There is no earlier one: delete the file to start again") from error
-        found = _read_one(previous)
+        checkpoint = _read_one(previous)
         damaged = path.with_name(path.name + ".damaged")
         os.replace(path, damaged)                                    # or the next write would keep it as the previous
         warnings.warn(f"{error}. It is kept as {damaged.name}; the run goes on from {previous.name}", stacklevel=4)
-        return found
+        return checkpoint
 
 
 def _read_one(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -294,8 +294,8 @@ def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 def _difference(key: str, saved: Any, now: Any) -> str:
-    both = f"{key} was {saved}, now {now}"
-    return both if len(both) < 100 else f"{key} differs"
+    sentence = f"{key} was {saved}, now {now}"
+    return sentence if len(sentence) < 100 else f"{key} differs"
 
 
 def describe(value: Any) -> Any:

@@ -266,9 +266,9 @@ def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **un
     given = [name for name, value in unused.items() if value != plain[name].default]
     if given:
         raise ValueError(f"{' and '.join(given)} and optimizer were given; an optimizer has its own")
-    own = {id(p) for p in model.parameters()}
+    parameters = {id(p) for p in model.parameters()}
     groups = optimizer.param_groups
-    if not all(id(p) in own for group in groups for p in group["params"]):
+    if not all(id(p) in parameters for group in groups for p in group["params"]):
         raise ValueError(f"optimizer holds parameters that {type(model).__name__} does not have; it would train something "
                          "else")
     return {"class": type(optimizer).__name__,

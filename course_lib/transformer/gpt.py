@@ -210,7 +210,7 @@ class GPT(AutoregressiveModel):
         if caches[0].length != known:  # another update went on from this state
             caches = tuple(cache.select(length=known) for cache in caches)
         hidden = self._hidden(tokens[:, -1:], mask, caches)      # (B, 1, D)
-        return State(tokens, mask, caches, self.logits(hidden[:, -1]))
+        return State(tokens, mask, caches, self.logits(hidden[:, 0]))
 
     def select(self, state: State, rows: Tensor) -> State:
         known = state.tokens.shape[1]

@@ -92,8 +92,8 @@ def _find_all_files(find_file: Callable[[str, bool], Path | None]) -> None:
     find_file  a file's path by its name; the second argument says whether the hub may lack it, with None for an answer
     """
     find_file("config.json", False)
-    found = next(path for form in FORMS if (path := find_file(form, form != FORMS[-1])) is not None)
-    for file in _parts(found):
+    weights = next(path for form in FORMS if (path := find_file(form, form != FORMS[-1])) is not None)
+    for file in _parts(weights):
         find_file(file.name, False)
 
 

@@ -198,8 +198,8 @@ def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) ->
     """The dropout of a model that has one for all: the first. Says so where the others differ; in `eval` none plays a part."""
     drops = {key: config.get(key, 0.1) for key in (first, *others)}
     if len(set(drops.values())) > 1:
-        said = ", ".join(f"{key} {value}" for key, value in drops.items())
-        warnings.warn(f"{where}: {said}; a model here has one dropout for all and trains on with {drops[first]}. Its outputs in "
+        text = ", ".join(f"{key} {value}" for key, value in drops.items())
+        warnings.warn(f"{where}: {text}; a model here has one dropout for all and trains on with {drops[first]}. Its outputs in "
                       "eval are not concerned", stacklevel=5)
     return drops[first]
 

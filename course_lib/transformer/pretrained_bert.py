@@ -62,8 +62,8 @@ def load_head(cls: type, bert: type, name: str | Path) -> nn.Module:
     if kind not in kinds:
         raise HubError(f"{where}: architectures is {kinds}; expected {kind}, for a {cls.__name__}")
     head = {part: tensors.pop(f"{layer}.{part}", None) for part in ("weight", "bias")}
-    if lacking := [f"{layer}.{part}" for part, t in head.items() if t is None]:
-        raise HubError(f"{where} lacks {join_names(lacking)}; expected the file of a {kind}")
+    if missing := [f"{layer}.{part}" for part, t in head.items() if t is None]:
+        raise HubError(f"{where} lacks {join_names(missing)}; expected the file of a {kind}")
     encoder, absent = _built(bert, config, tensors, where)
     absent = {ours: names for ours, names in absent.items() if ours.startswith("pooler.") and cls.pooled}
     if absent:
@@ -101,14 +101,14 @@ def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> t
             if read_one in tensors:
                 tensors[unread] = tensors.pop(read_one)
     names = _names(model)
-    found = {}
+    values = {}
     for ours, theirs in names.items():
         if all(part in tensors for part in theirs):
-            found[ours] = torch.cat([tensors.pop(part) for part in theirs])
-    whole = [head for head in HEADS if not any(ours.startswith(head) for ours in found)]     # all of it is absent
+            values[ours] = torch.cat([tensors.pop(part) for part in theirs])
+    whole = [head for head in HEADS if not any(ours.startswith(head) for ours in values)]     # all of it is absent
     absent = [ours for ours in names if ours.startswith(tuple(whole))]
     state = model.state_dict()
-    fill(model, found | {ours: state[ours] for ours in absent}, where,
+    fill(model, values | {ours: state[ours] for ours in absent}, where,
          {ours: theirs[0] if len(theirs) == 1 else " + ".join(theirs) for ours, theirs in names.items()}, tensors)
     return model, {ours: names[ours] for ours in absent}
 

@@ -232,7 +232,7 @@ class Transformer(AutoregressiveModel):
         return logits.masked_fill(over[..., None] & other, -torch.inf)
 
     def shift_right(self, target: Integer[Tensor, "B T"]) -> Integer[Tensor, "B T"]:
-        """The decoder's input (B, T) for a target (B, T): bos, then all but the last token."""
+        """The decoder's input for a target (B, T): bos, then all but the last token."""
         return F.pad(target[:, :-1], (1, 0), value=self.bos_id)
 
     def _read(self, side: Padded, name: str) -> tuple[Tensor, Bool[Tensor, "..."]]:

@@ -188,14 +188,14 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
         raise ValueError(f"epochs is {epochs} and batch_size {batch_size}; expected at least 1 each")
     generator = torch.Generator().manual_seed(seed)
     noise = NoiseSampler(corpus.counts, power)
-    kept = None if threshold is None else kept_in_subsampling(corpus.counts, threshold)
+    keep = None if threshold is None else kept_in_subsampling(corpus.counts, threshold)
     device = model.centre.weight.device
     optimizer = torch.optim.Adam(model.parameters(), lr)
     losses = []
     for epoch in range(epochs):
         text = corpus
-        if kept is not None:
-            stays = torch.rand(len(corpus.tokens), generator=generator) < kept[corpus.tokens]
+        if keep is not None:
+            stays = torch.rand(len(corpus.tokens), generator=generator) < keep[corpus.tokens]
             text = Corpus(corpus.tokens[stays], corpus.sentence[stays], corpus.num_words)
         batches = [batch for batch in model.batches(text, window, batch_size, generator) if len(batch[1])]
         if not batches:

@@ -154,8 +154,8 @@ MUTANTS: list[Mutant] = [
     *faults(attacks, "pgd", check.goes_through_the_defence,
             ("the defence is left out: it looks strong, for nothing attacks it",
              "seen = now if through is None else through(now)", "seen = now"),
-            ("what the defence made is attacked, and not the image", "found, best, sums = now,",
-             "now = through(now); found, best, sums = now,")),
+            ("what the defence made is attacked, and not the image", "strongest, best, sums = now,",
+             "now = through(now); strongest, best, sums = now,")),
 
     # detection
     *faults(detection, "rank_p_values", check.is_the_rank,

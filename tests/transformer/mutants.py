@@ -373,7 +373,7 @@ MUTANTS = [
          "tokens != c.pad_id")),
     *faults(G, None, padding_checks.starts_after_prompts_of_unequal_length,
         ("the mask of the prompts is forgotten", "return tokens, mask.to(device)", "return tokens, None"),
-        ("prompts are never of unequal length", "if mask is None or full(mask):", "if True:")),
+        ("prompts are never of unequal length", "if mask is None or is_all_true(mask):", "if True:")),
     *faults(decoding_module, lambda m: {**padding_checks.DECODING, "greedy": m.greedy},
         padding_checks.decodes_each_prompt_as_by_itself,
         ("a pair taken for a batch of two", "len(context[0] if isinstance(context, tuple) else context)",

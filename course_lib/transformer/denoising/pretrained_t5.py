@@ -55,8 +55,8 @@ def load(cls: type, name: str | Path) -> nn.Module:
     tensors.pop(UNUSED, None)
     drop_copies(tensors, dict.fromkeys(COPIES + (("lm_head.weight",) if tied else ()), "shared.weight"), where)
     names = _names(model)
-    found = {ours: tensors[theirs] for ours, theirs in names.items() if theirs in tensors}
-    fill(model, found, where, names, {key: t for key, t in tensors.items() if key not in names.values()})
+    values = {ours: tensors[theirs] for ours, theirs in names.items() if theirs in tensors}
+    fill(model, values, where, names, {key: t for key, t in tensors.items() if key not in names.values()})
     return model.eval()
 
 

@@ -144,6 +144,6 @@ class XLNet(AutoregressiveModel):
         if not 1 <= last <= self.n:
             raise ValueError(f"last is {last}; expected 1 to {self.n}, the number of words")
         model = self.reordered(order)
-        told = model.order[-last:]
-        factors = model.conditionals(x).log_prob(model.conditional.check(x))[:, told]
+        targets = model.order[-last:]
+        factors = model.conditionals(x).log_prob(model.conditional.check(x))[:, targets]
         return -factors.mean(), factors.numel()
