@@ -59,6 +59,13 @@ def check_integer(name: str, value: object, expected: str) -> None:
         raise TypeError(f"{name} is {got}; expected {expected}")
 
 
+def check_sizes(least: int = 1, **sizes: int) -> None:
+    """ValueError unless each of these arguments is at least `least`."""
+    for name, size in sizes.items():
+        if size < least:
+            raise ValueError(f"{name} is {size}; expected at least {least}")
+
+
 def check_tensor(name: str, value: object) -> None:
     """TypeError unless the argument called `name` is a tensor."""
     if not isinstance(value, Tensor):

@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.validation import check_sizes
+
 State = tuple[Tensor, ...]                                           # (h,) or (h, c), each (B, H)
 
 
@@ -35,9 +37,7 @@ class Cell(nn.Module):
 
     def __init__(self, inputs: int, hidden: int):
         super().__init__()
-        for name, value in (("inputs", inputs), ("hidden", hidden)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}; expected at least 1")
+        check_sizes(inputs=inputs, hidden=hidden)
         self.inputs, self.hidden = inputs, hidden
         self.W_x = nn.Parameter(torch.empty(self.gates * hidden, inputs))
         self.W_h = nn.Parameter(torch.empty(self.gates * hidden, hidden))

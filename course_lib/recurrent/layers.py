@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.recurrent._scan import lstm_steps
 from course_lib.recurrent.cells import CELLS, Cell, LSTMCell, State
-from course_lib.validation import is_validating
+from course_lib.validation import check_sizes, is_validating
 
 Memory = tuple[State, ...]                                           # a state for each layer and direction, first to last
 
@@ -88,8 +88,7 @@ class Recurrent(nn.Module):
         super().__init__()
         if cell not in CELLS:
             raise ValueError(f"cell is {cell!r}; expected one of {', '.join(map(repr, CELLS))}")
-        if layers < 1:
-            raise ValueError(f"layers is {layers}; expected at least 1")
+        check_sizes(layers=layers)
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout is {dropout}; expected a probability of dropping, from 0 to below 1")
         if forget_bias is not None and cell != "lstm":

@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_lib.validation import check_sizes
+
 
 class Score(nn.Module):
     """What the scores share.
@@ -32,9 +34,7 @@ class Score(nn.Module):
     def __init__(self, query: int, key: int | None = None):
         super().__init__()
         key = query if key is None else key
-        for name, value in (("query", query), ("key", key)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}; expected at least 1")
+        check_sizes(query=query, key=key)
         self.query, self.key = query, key
 
     def forward(self, queries: Float[Tensor, "... T H"], keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... T S"]:

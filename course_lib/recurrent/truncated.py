@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from course_lib.recurrent.language_model import RecurrentLM
 from course_lib.recurrent.layers import Memory
+from course_lib.validation import check_sizes
 
 
 def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
@@ -18,9 +19,7 @@ def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
     that is predicted and the first that is read. What is left over at the end is not used. Raises ValueError for a text
     that is too short for one piece.
     """
-    for name, value in (("batch", batch), ("length", length)):
-        if value < 1:
-            raise ValueError(f"{name} is {value}; expected at least 1")
+    check_sizes(batch=batch, length=length)
     if text.dim() != 1 or len(text) < batch * length + 1:
         raise ValueError(f"text has shape {tuple(text.shape)}; expected (T,) with T at least {batch * length + 1}")
     pieces = (len(text) - 1) // (batch * length)

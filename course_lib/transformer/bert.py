@@ -18,7 +18,7 @@ from course_lib.transformer.blocks import ACTIVATIONS, LayerNorm, TransformerBlo
 from course_lib.transformer.corruption import Corrupted, Pair, mask_tokens, sentence_pairs
 from course_lib.transformer.dropout import drop
 from course_lib.transformer.positions import LearnedPositions
-from course_lib.validation import is_all_true, values_checked
+from course_lib.validation import check_sizes, is_all_true, values_checked
 
 __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "mask_tokens", "sentence_pairs"]
 
@@ -51,9 +51,8 @@ class BERTConfig:
     tied: bool = True
 
     def __post_init__(self):
-        for name in ("vocab_size", "window", "layers", "heads", "d_model", "token_types"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 1")
+        check_sizes(vocab_size=self.vocab_size, window=self.window, layers=self.layers, heads=self.heads,
+                    d_model=self.d_model, token_types=self.token_types)
 
 
 class Encoded(NamedTuple):

@@ -23,7 +23,7 @@ from course_lib.transformer.dropout import drop
 from course_lib.transformer.kv_cache import KVCache
 from course_lib.transformer.masks import causal_mask, combine_masks
 from course_lib.transformer.positions import LearnedPositions, positions_among
-from course_lib.validation import is_all_true, values_checked
+from course_lib.validation import check_sizes, is_all_true, values_checked
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,8 @@ class GPTConfig:
     bos_id: int | None = None
 
     def __post_init__(self):
-        for name in ("vocab_size", "window", "layers", "heads", "d_model"):
-            if getattr(self, name) < (2 if name == "vocab_size" else 1):
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {1 + (name == 'vocab_size')}")
+        check_sizes(2, vocab_size=self.vocab_size)
+        check_sizes(window=self.window, layers=self.layers, heads=self.heads, d_model=self.d_model)
         if self.bos_id is not None and not 0 <= self.bos_id < self.vocab_size:
             raise ValueError(f"bos_id is {self.bos_id}; this vocabulary has 0..{self.vocab_size - 1}")
 

@@ -16,6 +16,7 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel, check_order
 from course_lib.conditional import Categorical
 from course_lib.transformer.blocks import TransformerBlock
+from course_lib.validation import check_sizes
 
 
 def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
@@ -70,8 +71,7 @@ class XLNet(AutoregressiveModel):
     def __init__(self, vocab_size: int, n: int, order: Iterable[int] | Tensor | None = None, d_model: int = 32,
                  heads: int = 2, layers: int = 2, d_ff: int | None = None, dropout: float | int = 0.0):
         super().__init__(n, Categorical(vocab_size), order)
-        if layers < 1:
-            raise ValueError(f"layers is {layers}; expected at least 1")
+        check_sizes(layers=layers)
         self.size = {"d_model": d_model, "heads": heads, "layers": layers, "d_ff": d_ff or 4 * d_model, "dropout": dropout}
         self.tokens = nn.Embedding(vocab_size, d_model)              # E
         self.positions = nn.Embedding(n, d_model)                    # P
