@@ -36,9 +36,9 @@ _HOMES = {
     "transformer.denoising": ("BART", "BARTConfig", "ELECTRA", "T5", "T5Config", "XLNet"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
-_ROOMS = ("autoregressive", "basics", "checked", "conditional", "contract", "counting", "data", "decoding", "density",
+_ROOMS = ("autoregressive", "basics", "conditional", "contract", "counting", "data", "decoding", "density",
           "exercises", "explorables", "grading", "hub", "pixels", "records", "recurrent", "show", "tokenizers", "training",
-          "transformer", "using", "words")
+          "transformer", "using", "validation", "words")
 __all__ = sorted(_HOME)
 
 

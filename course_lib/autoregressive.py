@@ -24,8 +24,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from course_lib.checked import at_work, check_first, check_tensor, check_whole, is_at_work
 from course_lib.conditional import Bernoulli, Conditional, at
+from course_lib.validation import check_integer, check_tensor, is_validating, validating, wrap_input_checks
 
 State = Any                                                          # a NamedTuple whose tensors have the batch first
 Context = Union[Tensor, tuple[Union[Tensor, None], ...]]             # what is given, the batch first; or several
@@ -77,7 +77,7 @@ class AutoregressiveModel(nn.Module):
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        check_first(cls)                                             # what the subclass writes gets checked input
+        wrap_input_checks(cls)                                             # what the subclass writes gets checked input
 
     # --- every factor at once: training and scoring ------------------------------------------------------------------
 
@@ -110,7 +110,7 @@ class AutoregressiveModel(nn.Module):
 
     def update(self, state: State, x_i: Tensor) -> State:
         """The state once the next variable is known to be x_i (B,)."""
-        if not is_at_work(self):                                     # else it was drawn a moment ago
+        if not is_validating(self):                                     # else it was drawn a moment ago
             x_i = self.conditional.check(x_i, "x_i", state.x.dtype)
         column = x_i[:, None].to(state.x.dtype)
         if self.n is None:
@@ -138,14 +138,14 @@ class AutoregressiveModel(nn.Module):
         The model is in eval mode while it draws; its mode is restored.
         """
         n = self.length_for(length)
-        check_whole("num", num, "a number of rows")
+        check_integer("num", num, "a number of rows")
         if num < 1:
             raise ValueError(f"num is {num}; at least one sample must be asked for")
         given, known = self.check_given(num, n, given, known)
         if context is not None:
             self.check_context(context, num)
         u = uniforms(num, n, self.conditional.num_uniforms, generator, self.like().device)
-        with evaluating(self), at_work(self):
+        with evaluating(self), validating(self):
             return self.draw_all(u, given, known, context)
 
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
@@ -235,7 +235,7 @@ class AutoregressiveModel(nn.Module):
         """The number of variables: the model's own, or `length` where it has none. Raises a ValueError if neither
         settles it, or if the two differ; a TypeError for what is no number, such as a prompt."""
         if length is not None:
-            check_whole("length", length, "a number of variables: a prompt is the argument context")
+            check_integer("length", length, "a number of variables: a prompt is the argument context")
         if self.n is None and (length is None or length < 1):
             raise ValueError(f"length is {length}; {type(self).__name__} has no fixed number of variables, "
                              "expected a positive length")
@@ -335,4 +335,4 @@ def _short(value: Any) -> str:
     return repr(value)
 
 
-check_first(AutoregressiveModel)
+wrap_input_checks(AutoregressiveModel)

@@ -22,7 +22,7 @@ from torch.distributions import Bernoulli as BernoulliDistribution
 from torch.distributions import Categorical as CategoricalDistribution
 from torch.distributions import Distribution, MixtureSameFamily, Normal, constraints
 
-from course_lib.checked import values_checked
+from course_lib.validation import values_checked
 
 
 class Conditional:

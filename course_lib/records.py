@@ -25,17 +25,3 @@ def read(name: str) -> dict[str, Any]:
     if name not in records:
         raise ValueError(f"name is {name!r}; the records are {', '.join(records)}")
     return records[name]
-
-
-def beside_the_papers(name: str, of: str | tuple[str, ...] = "") -> str:
-    """The figures of a record, a line each, then what papers report on the same data.
-
-    of  how the names of their models begin; all, if it is not given
-    """
-    record = read(name)
-    lines = [f"{row['test']['mean']:.2f} ± {row['test']['standard_error']:.2f}   {row['model']}, measured here:"
-             f" {row['parameters']:,} parameters" for row in record["rows"]]
-    lines += [f"{paper['value']:<15.2f}{paper['model']}, {paper['authors']}"
-              + (f", quoted by {paper['by']}" if "by" in paper else "")
-              for paper in record["papers"] if paper["model"].startswith(of)]
-    return "\n".join(lines)

@@ -12,23 +12,23 @@ from tests.support.loops import gaussians_by_scipy, logistics_by_scipy
 from tests.support.random import normal
 
 
-def is_off_inside_alone(checked):
+def is_off_inside_alone(validation):
     """`unchecked`: within it, also after an inner one, after an error no more, and in this thread only."""
     mask, seen = torch.ones(2, dtype=torch.bool), []
-    with checked.unchecked():
-        with checked.unchecked():
-            assert not checked.values_checked()
-        assert not checked.values_checked()
-        other = threading.Thread(target=lambda: seen.append(checked.values_checked()))
+    with validation.unchecked():
+        with validation.unchecked():
+            assert not validation.values_checked()
+        assert not validation.values_checked()
+        other = threading.Thread(target=lambda: seen.append(validation.values_checked()))
         other.start()
         other.join()
-        assert checked.full(mask) and not checked.full(mask.to("meta"))         # of a device that would be waited for
+        assert validation.is_all_true(mask) and not validation.is_all_true(mask.to("meta"))         # of a device that would be waited for
     try:
-        with checked.unchecked():
+        with validation.unchecked():
             raise KeyError
     except KeyError:
         pass
-    assert checked.values_checked() and seen == [True] and checked.full(mask) and not checked.full(~mask)
+    assert validation.values_checked() and seen == [True] and validation.is_all_true(mask) and not validation.is_all_true(~mask)
 
 
 def is_the_softmax(family):

@@ -5,7 +5,7 @@ import torch
 from torch.distributions import Categorical as CategoricalDistribution
 from torch.distributions import MixtureSameFamily
 
-from course_lib import autoregressive, checked, conditional
+from course_lib import autoregressive, conditional, validation
 from course_lib.conditional import Categorical, MixtureOfGaussians
 from course_lib.contract import check_causal, check_normalized, check_samples, check_views_agree
 from course_lib.density import fvsbn
@@ -66,10 +66,10 @@ def logistics(m):
 
 MUTANTS: list[Mutant] = [
     # values that are not looked at
-    *faults(checked, None, family.is_off_inside_alone,
-        ("the checks are back after an inner context", "        _here.values = before", "        _here.values = True"),
-        ("the checks are off for all threads", "class _Here(threading.local):", "class _Here:"),
-        ("a GPU is waited for", '(_here.values or tensor.device.type == "cpu")', "True",
+    *faults(validation, None, family.is_off_inside_alone,
+        ("the checks are back after an inner context", "        _state.values = before", "        _state.values = True"),
+        ("the checks are off for all threads", "class _ThreadState(threading.local):", "class _ThreadState:"),
+        ("a GPU is waited for", '(_state.values or tensor.device.type == "cpu")', "True",
          RuntimeError, NotImplementedError)),
 
     # an order against its inverse
@@ -139,7 +139,7 @@ MUTANTS: list[Mutant] = [
             ("sampling turns every part to training when it is done", RESTORE, "model.train(modes[0][1])"),
             seen_from=models),
     *faults(A, dropped, model.draws_in_eval_mode,
-            ("sampling in training mode: dropout is part of the draw", "with evaluating(self), at_work(self):", "if True:"),
+            ("sampling in training mode: dropout is part of the draw", "with evaluating(self), validating(self):", "if True:"),
             seen_from=models),
 
     # Bernoulli and categorical

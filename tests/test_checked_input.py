@@ -14,13 +14,13 @@ from torch import nn
 
 import course_lib
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import checked
 from course_lib.conditional import Categorical
 from course_lib.contract import ContractError, check_all
 from course_lib.counting import ClassNGram, MarkovChain, NGram
 from course_lib.decoding.prefix_tree import yes_or_ok
 from course_lib.density import FVSBN, MADE, NADE, Autoencoder, Tabular
 from course_lib.transformer import GPT, Transformer
+from course_lib.validation import checked
 
 TEXT = [0, 1, 2, 0, 2, 1, 1, 0, 2, 2]
 

@@ -11,12 +11,12 @@ import pytest
 import torch
 from torch.utils.data import DataLoader
 
-from course_lib import checked
-from course_lib.checked import unchecked, values_checked
+from course_lib import validation
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.density import FVSBN, Autoencoder
 from course_lib.training import fit
 from course_lib.transformer import BERT, GPT, PretrainingBatch, Transformer
+from course_lib.validation import unchecked, values_checked
 from tests import checks as check
 from tests.conftest import ROOT
 from tests.support.types import untyped
@@ -51,7 +51,7 @@ def test_what_a_family_makes_of_a_value_is_the_same(family, wrong):
 
 
 def test_it_is_off_inside_alone():
-    check.is_off_inside_alone(checked)
+    check.is_off_inside_alone(validation)
 
 
 # --- fit --------------------------------------------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def test_a_loss_of_ones_own_does_not_inherit_the_check_of_another():
 
 
 def test_every_row_is_looked_at():
-    training.looks_at_every_row_of_what_it_knows(importlib.import_module("course_lib.training.objective"))
+    training.looks_at_every_row_of_what_it_knows(importlib.import_module("course_lib.training.batches"))
 
 
 def test_a_model_without_log_prob_or_check_trains_as_before():

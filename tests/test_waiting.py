@@ -10,11 +10,11 @@ import torch
 from torch import Tensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from course_lib.checked import may_look, unchecked
 from course_lib.density import FVSBN, MADE, NADE, _running_sum
 from course_lib.pixels import GatedPixelCNN, PixelCNN
 from course_lib.recurrent import RecurrentLM
 from course_lib.transformer import BERT, GPT, PretrainingBatch, Transformer
+from course_lib.validation import may_sync, unchecked
 from tests.support.types import untyped
 
 TOKENS, BITS = torch.arange(15).reshape(3, 5) % 4 + 3, torch.arange(18).reshape(3, 6) % 2
@@ -147,7 +147,7 @@ def test_a_look_at_a_value_is_seen(name):
 def test_what_is_spared_by_a_look_is_the_same_without_it(monkeypatch):
     model = NADE(6, 4).double()
     model.randomize(torch.Generator().manual_seed(0))
-    assert may_look(model.order)
+    assert may_sync(model.order)
     want = model.log_prob(BITS)
-    monkeypatch.setattr(_running_sum, "may_look", lambda tensor: False)
+    monkeypatch.setattr(_running_sum, "may_sync", lambda tensor: False)
     torch.testing.assert_close(model.log_prob(BITS), want, rtol=0, atol=0)

@@ -263,7 +263,7 @@ def states(model: nn.Module, tokens: Tensor, real: Tensor) -> Float[Tensor, "B T
     if isinstance(model, Transformer):
         return model.encode((tokens, real))[0]
     if isinstance(model, GPT):
-        return model._hidden(tokens, real)
+        return model.hidden(tokens, real)
     if isinstance(model, XLNet):                                     # its contents, each with the whole text before it
         h = model.tokens(tokens) + model.positions.weight[:tokens.shape[1]]
         for block in model.blocks:

@@ -22,7 +22,7 @@ from course_lib.data import Splits
 from course_lib.tokenizers import WordPieceTokenizer
 from course_lib.tokenizers.batching import pad
 from course_lib.training import fit
-from course_lib.training.objective import POOL
+from course_lib.training.batches import POOL
 from course_lib.transformer.bert import BERT, BERTConfig, PretrainingBatch, mask_tokens
 from course_lib.transformer.segments import join_segments
 from course_lib.transformer.task_heads import SequenceClassifier

@@ -1,6 +1,6 @@
 """Contact sheets: sixteen real images of a set, to be shown beside samples where the set itself is not at hand.
 
-They ship with the package as course_lib/data/sheets/NAME.npz, a few hundred bytes each; grey ones, some kilobytes.
+They ship with the package as course_lib/data/_sample_images/NAME.npz, a few hundred bytes each; grey ones, some kilobytes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 
 from benchmarks.reproduce import clothes
 from course_lib import data
-from course_lib.data.sheets import SHEETS
+from course_lib.data.sample_images import FOLDER
 from course_lib.files import write_atomically
 
 NUMBER = 16
@@ -21,7 +21,7 @@ SETS = ("binarized_mnist", "caltech101_silhouettes")
 GREY = {"fashion_mnist": lambda: clothes.draw().test, "mnist": lambda: clothes.strangers("digits")}
 
 
-def make(folder: Path = SHEETS) -> None:
+def make(folder: Path = FOLDER) -> None:
     """NUMBER test images of each set: binary ones drawn without replacement and packed eight pixels a byte; of the grey
     ones the first of those that the run `clothes-and-digits` scores, in its size and levels."""
     for name in SETS:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 from course_lib.data import DataError, load_data
 from course_lib.data.download import fetch
-from course_lib.data.entry import File
 from course_lib.data.readers import read_rows, read_text
-from course_lib.data.registry import GITHUB
+from course_lib.data.registry import File
+
+GITHUB = "https://raw.githubusercontent.com/"
 
 CLITICS = re.compile(r"n['’]t\b|['’](?:s|re|ve|ll|d|m)\b")
 WORD = re.compile(r"n't|'(?:s|re|ve|ll|d|m)\b|[^\W\d_]+|\d+|[^\w\s]")

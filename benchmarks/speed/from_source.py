@@ -22,10 +22,10 @@ from torch import nn
 from benchmarks.speed.comparison import Comparison, peer, peer_from_source, peer_package
 from benchmarks.speed.density import BATCH, N, batch
 from benchmarks.speed.transformers import as_ours, numbers
-from course_lib.checked import unchecked
 from course_lib.density import MADE
 from course_lib.pixels import PixelCNN
 from course_lib.transformer.gpt import GPT
+from course_lib.validation import unchecked
 
 TRANSPOSED = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "mlp.c_proj.weight")   # in GPT-2's files
 

@@ -145,7 +145,7 @@ def both_logits(theirs, ours) -> list[tuple[Tensor, Tensor]]:
         for row, last in zip(tokens, mask.sum(1) - 1):
             row[last], row[last + 1:] = end, pad
         want = theirs(input_ids=tokens, attention_mask=mask.long(), labels=tokens).logits
-        return [(want[mask], ours._logits(ours._decode(ours._shifted(tokens), *ours.encode((tokens, mask))))[mask])]
+        return [(want[mask], ours.logits(ours.decode(ours.shift_right(tokens), *ours.encode((tokens, mask))))[mask])]
     if kind == "GPT2":
         padded = tokens.masked_fill(~mask, 1)
         answer, got = theirs(padded, attention_mask=mask.long()), ours(padded)

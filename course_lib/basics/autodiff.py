@@ -141,8 +141,8 @@ def gradients(result: Value, inputs: Sequence[Value]) -> list[Value]:
 
     No `grad` is touched. An input that the result was not computed from has the derivative 0.
     """
-    found = _backward(result, Value(1.0), lambda value: value)
-    return [found[id(value)][1] if id(value) in found else Value(0.0) for value in inputs]
+    nodes = _backward(result, Value(1.0), lambda value: value)
+    return [nodes[id(value)][1] if id(value) in nodes else Value(0.0) for value in inputs]
 
 
 def ordered(result: Value) -> list[Value]:
@@ -165,17 +165,17 @@ def _backward(result: Value, one: Any,
     numbers, or the values themselves."""
     if not isinstance(result, Value):
         raise TypeError(f"result is a {type(result).__name__}; expected a Value")
-    found = {id(result): (result, one)}
+    nodes = {id(result): (result, one)}
     for value in reversed(ordered(result)):
         if not value.parents:
             continue
-        g = found[id(value)][1]  # complete: all that read it came before
+        g = nodes[id(value)][1]  # complete: all that read it came before
         for parent, part in zip(value.parents,
                                 value.rule(g, read(value), *map(read, value.parents)),
                                 strict=True):
-            before = found.get(id(parent))
-            found[id(parent)] = parent, part if before is None else before[1] + part
-    return found
+            before = nodes.get(id(parent))
+            nodes[id(parent)] = parent, part if before is None else before[1] + part
+    return nodes
 
 
 def _apply(operation: str, *arguments: Value | Number) -> Value:

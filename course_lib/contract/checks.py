@@ -22,10 +22,10 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.autoregressive import Context, select_rows
-from course_lib.checked import check_whole
 from course_lib.contract import probes as probe
 from course_lib.contract.probes import TooLarge, Unusable
 from course_lib.contract.statistics import Test, chi_square, p_value, uniform_tests
+from course_lib.validation import check_integer
 
 REACTS = 1e-9           # a change in a factor's log-probabilities below this is rounding, in float64
 AGREES = 1e-8
@@ -64,7 +64,7 @@ class Result:
     __repr__ = __str__
 
 
-def _asks_for(*names: str) -> Callable:
+def _requires(*names: str) -> Callable:
     """A check of models that have these methods and attributes; an error that one of them raises is put into words."""
     def decorate(check: Callable) -> Callable:
         @functools.wraps(check)
@@ -72,13 +72,13 @@ def _asks_for(*names: str) -> Callable:
                  seed: int = 0) -> Result:
             probe.require(model, "n", "conditional", "log_prob", "randomize", *names)
             if length is not None:
-                check_whole("length", length, "a number of variables")
+                check_integer("length", length, "a number of variables")
             try:
                 return check(model, length=length, context=context, seed=seed)
             except (NotImplementedError, Unusable):                  # these say what to do
                 raise
             except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
-                raise Unusable(probe.why(model, error, context)) from error
+                raise Unusable(probe.explain(model, error, context)) from error
         return call
     return decorate
 
@@ -115,7 +115,7 @@ def check_all(model: nn.Module, *, length: int | None = None, context: Context |
 # --- (1) nothing leaks and nothing is missing ------------------------------------------------------------------------
 
 
-@_asks_for("conditionals", "order", "parents")
+@_requires("conditionals", "order", "parents")
 def check_causal(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                  seed: int = 0) -> Result:
     """Each factor reacts to exactly its `parents(i)`.
@@ -151,7 +151,7 @@ def check_causal(model: nn.Module, *, length: int | None = None, context: Contex
 # --- (2) probabilities sum to one ------------------------------------------------------------------------------------
 
 
-@_asks_for()
+@_requires()
 def check_normalized(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                      seed: int = 0) -> Result:
     """The sum over all states (at most 2^16), or the integral over one or two continuous variables, is 1.
@@ -178,7 +178,7 @@ def check_normalized(model: nn.Module, *, length: int | None = None, context: Co
 # --- (3) both views agree --------------------------------------------------------------------------------------------
 
 
-@_asks_for("conditionals", "order", "start", "predict", "update", "select", "check_input")
+@_requires("conditionals", "order", "start", "predict", "update", "select", "check_input")
 def check_views_agree(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                       seed: int = 0) -> Result:
     """Along drawn paths, `predict` equals the matching column of one full `conditionals` pass on the result.
@@ -229,7 +229,7 @@ def _gap(a: Tensor, b: Tensor) -> tuple[float, float]:
 # --- (4) samples follow the distribution -----------------------------------------------------------------------------
 
 
-@_asks_for("sample")
+@_requires("sample")
 def check_samples(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                   seed: int = 0) -> Result:
     """Chi-square of samples against the enumerated distribution; for continuous variables, of their CDF values.
@@ -241,9 +241,9 @@ def check_samples(model: nn.Module, *, length: int | None = None, context: Conte
     n, net = probe.length_of(model, length), probe.copy_of(model, generator)
     fit, clamped = (_fit_of_states, _fit_of_clamped_states) if probe.is_discrete(net) else \
         (_fit_of_percentiles if probe.has_factors(net) else _fit_of_cells, _fit_of_clamped_percentiles)
-    statistic, freedom = _judge(fit(net, n, context, generator), "samples do not follow the model's own probabilities")
+    statistic, freedom = _decide(fit(net, n, context, generator), "samples do not follow the model's own probabilities")
     if probe.has_factors(net):
-        _judge(clamped(net, n, context, generator), "with given variables, samples do not follow the clamped law")
+        _decide(clamped(net, n, context, generator), "with given variables, samples do not follow the clamped law")
     return Result(f"samples fit (chi-square {statistic:.0f} on {freedom})",
                   {"chi_square": statistic, "freedom": freedom})
 
@@ -272,7 +272,7 @@ def _fit_of_clamped_states(net, n: int, context, generator) -> Callable[[], list
 
     def tests() -> list[Test]:
         x = probe.draw(net, 8 * each, n, context, generator, given.repeat(each, 1), known.repeat(each, 1))
-        _kept(x, given.repeat(each, 1), known.repeat(each, 1))
+        _check_given(x, given.repeat(each, 1), known.repeat(each, 1))
         return [chi_square(probe.count_states(net, x[t::8]), each * law) for t, law in enumerate(laws)]
     return tests
 
@@ -293,7 +293,7 @@ def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[],
         given = given.gather(0, torch.rand(given.shape, generator=generator).argsort(dim=0).to(given.device))
         known = (torch.rand(given.shape, generator=generator) < 0.5).to(given.device)
         x = probe.draw(net, len(given), n, context, generator, given, known)
-        _kept(x, given, known)
+        _check_given(x, given, known)
         with torch.no_grad():
             u = probe.factors(net, x, probe.contexts(context, len(x), net)).cdf(x)
         rank = given.argsort(dim=0).argsort(dim=0)                   # what is given is uniform by its rank
@@ -301,7 +301,7 @@ def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[],
     return tests
 
 
-def _kept(x: Tensor, given: Tensor, known: Tensor) -> None:
+def _check_given(x: Tensor, given: Tensor, known: Tensor) -> None:
     if not (x == given)[known].all():
         raise ContractError("sample changed a given variable")
 
@@ -324,12 +324,12 @@ def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
     return tests
 
 
-def _judge(tests: Callable[[], list[Test]], sentence: str) -> Test:
+def _decide(tests: Callable[[], list[Test]], sentence: str) -> Test:
     """The first test's numbers. A failure counts if the same test fails on a second drawing of samples too."""
-    found = tests()
-    suspects = [t for t, test in enumerate(found) if p_value(*test) < UNLIKELY]
-    again = tests() if suspects else []
+    results = tests()
+    suspects = [t for t, test in enumerate(results) if p_value(*test) < UNLIKELY]
+    second = tests() if suspects else []
     for t in suspects:
-        if p_value(*again[t]) < UNLIKELY:
-            raise ContractError(f"{sentence}: chi-square {again[t][0]:.0f} on {again[t][1]} degrees of freedom")
-    return found[0]
+        if p_value(*second[t]) < UNLIKELY:
+            raise ContractError(f"{sentence}: chi-square {second[t][0]:.0f} on {second[t][1]} degrees of freedom")
+    return results[0]

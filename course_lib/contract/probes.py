@@ -54,7 +54,7 @@ def require(model: Any, *names: str) -> None:
         raise Unusable(f"{name} has no {listed}; {', '.join(todo)}")
 
 
-def why(model: nn.Module, error: Exception, context: Context | None) -> str:
+def explain(model: nn.Module, error: Exception, context: Context | None) -> str:
     """A sentence for an error that came up while the model was asked: in which method, on what, and what to do."""
     name, x, step = type(model).__name__, None, error.__traceback__
     while step is not None:                                          # the innermost of a model's own methods
@@ -154,16 +154,16 @@ def factors(model: nn.Module, x: Tensor, context: Context | None) -> Distributio
     return expect(model.conditionals(x, context), f"{type(model).__name__}.conditionals", tuple(x.shape))
 
 
-def expect(found: Any, method: str, shape: tuple[int, ...]) -> Distribution:
-    """`found` itself, what this method returned. Raises Unusable unless it is a distribution of this batch shape."""
-    if not hasattr(found, "log_prob"):
-        what = f"a tensor of shape {tuple(found.shape)}" if isinstance(found, Tensor) else f"a {type(found).__name__}"
+def expect(answer: Any, method: str, shape: tuple[int, ...]) -> Distribution:
+    """`answer` itself, which this method returned. Raises Unusable unless it is a distribution of this batch shape."""
+    if not hasattr(answer, "log_prob"):
+        what = f"a tensor of shape {tuple(answer.shape)}" if isinstance(answer, Tensor) else f"a {type(answer).__name__}"
         raise Unusable(f"{method} returns {what}; expected a distribution of batch shape {shape}, as "
                        "self.conditional(raw) makes of raw parameters")
-    if tuple(found.batch_shape) != shape:
-        raise Unusable(f"{method} returns a distribution of batch shape {tuple(found.batch_shape)}; expected {shape}, "
+    if tuple(answer.batch_shape) != shape:
+        raise Unusable(f"{method} returns a distribution of batch shape {tuple(answer.batch_shape)}; expected {shape}, "
                        "one for each row and variable")
-    return found
+    return answer
 
 
 def features(model: nn.Module, distribution: Distribution) -> Tensor:

@@ -127,9 +127,9 @@ class MarkovChain(AutoregressiveModel):
         equations = torch.cat([a.T - torch.eye(len(a), dtype=a.dtype, device=a.device), torch.ones_like(a[:1])])
         if torch.linalg.matrix_rank(equations, rtol=1e-9) < len(a):
             raise ValueError("transition has parts that never reach each other; no single distribution is stationary")
-        one = torch.zeros(len(a) + 1, dtype=a.dtype, device=a.device)
-        one[-1] = 1
-        return torch.linalg.lstsq(equations, one[:, None]).solution[:, 0].clamp(min=0).to(self.transition.dtype)
+        right_side = torch.zeros(len(a) + 1, dtype=a.dtype, device=a.device)
+        right_side[-1] = 1
+        return torch.linalg.lstsq(equations, right_side[:, None]).solution[:, 0].clamp(min=0).to(self.transition.dtype)
 
     def entropy_rate(self) -> Float[Tensor, ""]:
         r"""$-\sum_a \pi_a \sum_b A_{ab} \ln A_{ab}$, nats per symbol: no model does better on long texts."""

@@ -129,8 +129,8 @@ class NGram(AutoregressiveModel):
         parts = [torch.full((batch, self.memory if self.bos_id is not None else 0), self.bos_id or 0, device=device)]
         if context is not None:
             parts.append(check_prompt(self, context, batch, self.memory if self.bos_id is None else 0).to(device))
-        whole = torch.cat(parts, dim=1)
-        return whole[:, whole.shape[1] - self.memory:]
+        tokens = torch.cat(parts, dim=1)
+        return tokens[:, tokens.shape[1] - self.memory:]
 
     def check_input(self, x: Tensor, context: Tensor | None = None) -> Integer[Tensor, "B n"]:
         return super().check_input(check_symbols(x), context)

@@ -14,6 +14,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from course_lib.validation import check_sizes
+
 
 class MaximumLikelihood(nn.Module):
     r"""$p(w \mid h) = c(h, w) / c(h)$. After a history never seen: that of its longest end that was."""
@@ -66,8 +68,7 @@ class Interpolated(MaximumLikelihood):
 
     def __init__(self, order: int, buckets: int):
         super().__init__()
-        if buckets < 1:
-            raise ValueError(f"buckets is {buckets}; expected at least 1")
+        check_sizes(buckets=buckets)
         self.register_buffer("weights", torch.full((order + 1, buckets), 0.5))       # lambda
 
     def bucket(self, total: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 
 from tqdm import tqdm
 
-from course_lib.data.entry import File
+from course_lib.data.registry import File
 
 TIMEOUT = 30.0  # seconds without a byte before the next address is tried
 STALE = 3600.0  # seconds without a write after which the folder of a killed download is swept away
@@ -104,9 +104,9 @@ def fetch(name: str, file: File) -> Path:
 
     name: of the data set, for messages. Raises DataError if the file cannot be had from anywhere.
     """
-    found = local(name, file)
-    if found is not None:
-        return found
+    path = local(name, file)
+    if path is not None:
+        return path
     cached = cache() / file.path
     if cached.is_file() and digest(cached, file) == file.hash:
         return cached

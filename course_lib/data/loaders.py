@@ -1,9 +1,8 @@
-"""One function per data set: its files, read and cut into train, valid and test."""
+"""The loaders that the table names: the files of a data set, read and cut into train, valid and test."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import torch
@@ -11,7 +10,6 @@ from einops import rearrange, reduce
 from torch import Tensor
 
 from course_lib.data.download import DataError, fetch, local
-from course_lib.data.entry import Entry
 from course_lib.data.readers import (
     read_binary_text,
     read_idx,
@@ -22,6 +20,7 @@ from course_lib.data.readers import (
     read_table,
     read_text,
 )
+from course_lib.data.registry import Entry
 
 PARTS = ("train", "valid", "test")
 
@@ -61,14 +60,16 @@ def _describe(part: Tensor | str | list) -> str:
 
 def read(entry: Entry, **options) -> Splits:
     """The data set of one row of the table. options: as in entry.options, each with a value."""
-    splits = LOADERS[entry.name](entry, **options)
+    load = globals()[entry.loader]
+    splits = load(entry, **entry.arguments, **options)
     facts = {"comparable_with_papers": True, **splits.info, **options}
     for name in ("protocol", "licence", "citation", "key"):
         facts[name] = getattr(entry, name)
     return Splits(splits.name, splits.train, splits.valid, splits.test, splits.labels, facts)
 
 
-def _digits(entry: Entry, split: str, grey: bool) -> Splits:
+def load_digits(entry: Entry, split: str, grey: bool) -> Splits:
+    """Handwritten digits of scikit-learn, binarized unless `grey`; split: "shuffled" or "writers"."""
     from sklearn.datasets import load_digits  # here: seconds to import, and only this set needs it
 
     digits = load_digits()
@@ -83,7 +84,8 @@ def _digits(entry: Entry, split: str, grey: bool) -> Splits:
     return _labelled(entry, x.split([1000, 350, 447]), y.split([1000, 350, 447]), info)
 
 
-def _idx_images(entry: Entry) -> Splits:
+def load_idx_images(entry: Entry) -> Splits:
+    """MNIST and Fashion-MNIST: images and labels in idx files."""
     x, y = {}, {}
     for part in ("train", "t10k"):
         images = read_idx(fetch(entry.name, entry.file(f"{part}-images-idx3-ubyte.gz")))
@@ -95,7 +97,7 @@ def _idx_images(entry: Entry) -> Splits:
     return _labelled(entry, (x_train, x_valid, x["t10k"]), (y_train, y_valid, y["t10k"]), info)
 
 
-def _binary_text(entry: Entry, columns: int, separator: str, **info) -> Splits:
+def load_binary_text(entry: Entry, columns: int, separator: str, **info) -> Splits:
     """Sets whose public form is text of zeros and ones, in the order of PARTS, and whose re-packed form is one npz."""
     (packed,) = entry.packed
     path = local(entry.name, packed)
@@ -106,7 +108,8 @@ def _binary_text(entry: Entry, columns: int, separator: str, **info) -> Splits:
     return Splits(entry.name, *map(torch.from_numpy, arrays), info=info)
 
 
-def _caltech(entry: Entry, split: str) -> Splits:
+def load_caltech(entry: Entry, split: str) -> Splits:
+    """Silhouettes and their classes from a MATLAB file; split: "own" or "official"."""
     info = {"image_shape": (28, 28), "maximum": 1, "comparable_with_papers": split == "official"}
     if split == "official":
         path = fetch(entry.name, entry.file("caltech101_silhouettes_28_split1.mat"))
@@ -125,7 +128,7 @@ def _caltech(entry: Entry, split: str) -> Splits:
     return _labelled(entry, x, y, info | {"class_names": [str(name.item()) for name in names.ravel()]})
 
 
-def _cifar10_small(entry: Entry, side: int) -> Splits:
+def load_cifar10_small(entry: Entry, side: int) -> Splits:
     """Four files of a thousand images: a row of each file is one image, its pixels line by line."""
     files = [local(entry.name, ours) or fetch(entry.name, file) for ours, file in zip(entry.packed, entry.files)]
     x = np.concatenate([read_png(path, 1000, 1024) for path in files])
@@ -137,14 +140,16 @@ def _cifar10_small(entry: Entry, side: int) -> Splits:
     return Splits(entry.name, *x.flatten(1).split([3000, 500, 500]), info=info)
 
 
-def _tiny_shakespeare(entry: Entry) -> Splits:
+def load_tiny_shakespeare(entry: Entry) -> Splits:
+    """One text, cut into consecutive parts."""
     text = read_text(fetch(entry.name, entry.files[0]))
     first = int(0.9 * len(text))
     second = first + (len(text) - first) // 2
     return Splits(entry.name, text[:first], text[first:second], text[second:])
 
 
-def _names(entry: Entry) -> Splits:
+def load_names(entry: Entry) -> Splits:
+    """Distinct names in a fixed random order."""
     distinct = sorted(set(read_text(fetch(entry.name, entry.files[0])).split()))
     names = [distinct[i] for i in _permutation(len(distinct))]
     first, second = int(0.8 * len(names)), int(0.9 * len(names))
@@ -152,7 +157,7 @@ def _names(entry: Entry) -> Splits:
     return Splits(entry.name, names[:first], names[first:second], names[second:], info=info)
 
 
-def _multi30k(entry: Entry, source: str, target: str) -> Splits:
+def load_multi30k(entry: Entry, source: str, target: str) -> Splits:
     """Pairs of a sentence and its translation."""
     if source == target:
         raise ValueError(f"source and target are both {source!r}; a translation needs two languages")
@@ -166,12 +171,14 @@ def _multi30k(entry: Entry, source: str, target: str) -> Splits:
     return Splits(entry.name, *parts)
 
 
-def _sst2(entry: Entry) -> Splits:
+def load_sst2(entry: Entry) -> Splits:
+    """Sentences of film reviews, negative or positive."""
     rows = [read_rows(read_text(fetch(entry.name, file)), file.name, 2) for file in entry.files]
     return _sentences(entry, [[(text, label) for text, label in part] for part in rows], ["negative", "positive"])
 
 
-def _cola(entry: Entry) -> Splits:
+def load_cola(entry: Entry) -> Splits:
+    """Sentences, acceptable or not."""
     path = fetch(entry.name, entry.files[0])
     rows = [read_rows(read_text(path, f"cola_public/raw/{part}.tsv"), part, 4)
             for part in ("in_domain_train", "in_domain_dev", "out_of_domain_dev")]
@@ -189,7 +196,7 @@ def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: li
                   info={"class_names": class_names, "comparable_with_papers": False})
 
 
-def _folds(entry: Entry, fold: int, standardize: bool, rows: int, columns, **form) -> Splits:
+def load_folds(entry: Entry, fold: int, standardize: bool, rows: int, columns: tuple[int, ...], **form) -> Splits:
     """A table of numbers by ten folds: the fold of that number tests, the next one validates, the others train."""
     x = read_table(fetch(entry.name, entry.files[0]), columns, rows, **form)
     folds = np.array_split(_permutation(rows), 10)
@@ -213,26 +220,3 @@ def _labelled(entry: Entry, x, y, info: dict) -> Splits:
 def _permutation(count: int) -> list[int]:
     """A fixed order of 0 to count - 1: numpy promises that RandomState's stream never changes."""
     return np.random.RandomState(0).permutation(count).tolist()
-
-
-LOADERS = {
-    "digits": _digits,
-    "mnist": _idx_images,
-    "binarized_mnist": partial(_binary_text, columns=784, separator=" ", image_shape=(28, 28), maximum=1),
-    "fashion_mnist": _idx_images,
-    "caltech101_silhouettes": _caltech,
-    "cifar10_small": _cifar10_small,
-    "nltcs": partial(_binary_text, columns=16, separator=","),
-    "plants": partial(_binary_text, columns=69, separator=","),
-    "tiny_shakespeare": _tiny_shakespeare,
-    "names": _names,
-    "red_wine": partial(_folds, rows=1599, columns=range(11), separator=";", header=True),
-    "white_wine": partial(_folds, rows=4898, columns=range(11), separator=";", header=True),
-    "parkinsons": partial(_folds, rows=5875, columns=(3, 4, 5, 7, 8, 9, 12, 13, 14, 15, *range(17, 22)),
-                          separator=",", header=True),
-    "ionosphere": partial(_folds, rows=351, columns=range(2, 34), separator=","),
-    "boston_housing": partial(_folds, rows=506, columns=(0, 1, 2, 4, 5, 6, 7, 10, 12, 13)),
-    "multi30k": _multi30k,
-    "sst2": _sst2,
-    "cola": _cola,
-}

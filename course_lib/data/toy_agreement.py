@@ -16,6 +16,7 @@ from torch import Tensor
 
 from course_lib.tokenizers.batching import pad
 from course_lib.tokenizers.vocabulary import Vocabulary
+from course_lib.validation import check_sizes
 
 BOS, END = "<s>", "."
 BEINGS = {"girl": ("girls", "she"), "woman": ("women", "she"), "queen": ("queens", "she"),      # plural, pronoun
@@ -41,8 +42,7 @@ class Text(NamedTuple):
 
 def texts(num: int, generator: torch.Generator | None = None) -> list[Text]:
     """`num` texts, drawn independently. An adjective, and a being near the subject, stand in half of the places."""
-    if num < 1:
-        raise ValueError(f"num is {num}; expected at least 1")
+    check_sizes(num=num)
     return [_text(generator) for _ in range(num)]
 
 

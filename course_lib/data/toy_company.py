@@ -47,7 +47,7 @@ def draw_sentences(num: int, generator: torch.Generator) -> list[list[str]]:
     if num < 1:
         raise ValueError(f"num is {num}; expected at least one sentence")
 
-    def one(options):
+    def draw_option(options):
         return options[int(torch.randint(len(options), (), generator=generator))]
 
     def shuffled(words):
@@ -55,17 +55,17 @@ def draw_sentences(num: int, generator: torch.Generator) -> list[list[str]]:
 
     sentences = []
     for _ in range(num):
-        kind = one("RCS")
+        kind = draw_option("RCS")
         if kind == "S":
-            word = one(list(SENSES))
-            company = shuffled(one(SENSES[word]))[:3]
-            content = shuffled([one((word, word, company[0])), *company])
+            word = draw_option(list(SENSES))
+            company = shuffled(draw_option(SENSES[word]))[:3]
+            content = shuffled([draw_option((word, word, company[0])), *company])
         else:
             table, marks = ((ROLES, (OF_MEN, OF_WOMEN)), (COUNTRIES, (OF_COUNTRIES, OF_CAPITALS)))[kind == "C"]
-            pair, which = one(list(table)), one((0, 1))
-            content = shuffled([pair[which], one(table[pair]), *shuffled(marks[which])[:2]])
-        filled = [word for content_word in content for word in (content_word, one(FILLERS))]
-        sentences.append(filled[:7] if one((True, False)) else filled[1:])
+            pair, which = draw_option(list(table)), draw_option((0, 1))
+            content = shuffled([pair[which], draw_option(table[pair]), *shuffled(marks[which])[:2]])
+        filled = [word for content_word in content for word in (content_word, draw_option(FILLERS))]
+        sentences.append(filled[:7] if draw_option((True, False)) else filled[1:])
     return sentences
 
 

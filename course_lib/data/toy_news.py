@@ -51,16 +51,16 @@ def draw_news(num: int, generator: torch.Generator | None = None) -> list[News]:
     if num < 1:
         raise ValueError(f"num is {num}; expected at least one sentence")
 
-    def one(options: Sequence[str]) -> str:
+    def draw_option(options: Sequence[str]) -> str:
         return options[int(torch.randint(len(options), (), generator=generator))]
 
-    found = []
+    news = []
     for _ in range(num):
-        topic, time = one(list(TOPICS)), one(TIMES)
-        who, did, what = (one(words) for words in TOPICS[topic])
-        found.append(News((*time.split(), ",", "the", who, did, "the", what, "."),
+        topic, time = draw_option(list(TOPICS)), draw_option(TIMES)
+        who, did, what = (draw_option(words) for words in TOPICS[topic])
+        news.append(News((*time.split(), ",", "the", who, did, "the", what, "."),
                           {"topic": topic, "time": time, "who": who, "what": what}))
-    return found
+    return news
 
 
 def instructions(size: int) -> list[tuple[str, ...]]:

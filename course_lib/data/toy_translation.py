@@ -99,7 +99,7 @@ def draw_pairs(num: int, generator: torch.Generator) -> list[Pair]:
     def phrase() -> str:
         return " ".join(["the", *([choose(ADJECTIVES)] if chance(0.5) else []), choose(NOUNS)])
 
-    found = []
+    pairs = []
     for _ in range(num):
         pronoun = chance(1 / 3)
         subject, verb = choose(PRONOUNS) if pronoun else phrase(), choose(VERBS)
@@ -107,8 +107,8 @@ def draw_pairs(num: int, generator: torch.Generator) -> list[Pair]:
             verb = f"{'do' if pronoun else 'does'} not {verb}"
         elif not pronoun:
             verb += "s"
-        found.append(translate(f"{subject} {verb} {choose(PASTIMES) if chance(0.3) else phrase()}"))
-    return found
+        pairs.append(translate(f"{subject} {verb} {choose(PASTIMES) if chance(0.3) else phrase()}"))
+    return pairs
 
 
 def vocabularies() -> tuple[Vocabulary, Vocabulary]:

@@ -37,15 +37,15 @@ def draw_voices(num: int, generator: torch.Generator, least: int = 0, most: int 
     if not 0 <= least <= most <= len(ADJECTIVES):
         raise ValueError(f"least is {least} and most {most}; expected 0 <= least <= most <= {len(ADJECTIVES)}")
 
-    def one(words: tuple[str, ...]) -> str:
+    def draw_word(words: tuple[str, ...]) -> str:
         return words[int(torch.randint(len(words), (), generator=generator))]
 
-    found = []
+    pairs = []
     for _ in range(num):
         many = int(torch.randint(least, most + 1, (), generator=generator))
         adjectives = [ADJECTIVES[i] for i in torch.randperm(len(ADJECTIVES), generator=generator)[:many].tolist()]
-        found.append(to_active(" ".join(["the", *adjectives, one(THINGS), "was", one(VERBS), "by", one(NAMES)])))
-    return found
+        pairs.append(to_active(" ".join(["the", *adjectives, draw_word(THINGS), "was", draw_word(VERBS), "by", draw_word(NAMES)])))
+    return pairs
 
 
 def vocabulary() -> Vocabulary:

@@ -19,9 +19,9 @@ Arguments they share:
 
 from course_lib.decoding.beam import beam_search
 from course_lib.decoding.exact import exhaustive
+from course_lib.decoding.sampling import greedy, keep_top_k, keep_top_p, reshape, sample
 from course_lib.decoding.steps import Decoded, log_probs
 from course_lib.decoding.stochastic import stochastic_beam
-from course_lib.decoding.walk import greedy, keep_top_k, keep_top_p, reshape, sample
 
 __all__ = ["Decoded", "beam_search", "exhaustive", "greedy", "keep_top_k", "keep_top_p", "log_probs", "reshape",
            "sample", "stochastic_beam"]

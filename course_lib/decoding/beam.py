@@ -65,14 +65,14 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
             score = score.masked_fill(~(ends & open_), -torch.inf)[:, :k]
             lengths = torch.full_like(row[:, :k], t + 1)
             done = _merge(done, Decoded(candidates[:, :k], lengths, total[:, :k], score))
-            log_p, kept = total.masked_fill(ends, -torch.inf).topk(k, dim=-1)
+            log_p, chosen = total.masked_fill(ends, -torch.inf).topk(k, dim=-1)
             best_open = log_p[:, :1] / (t + 1) ** length_penalty
             open_ = open_ & (best_open > done.score[:, -1:])
             if not open_.any():
                 break
-            tokens = gather(candidates, kept)
+            tokens = gather(candidates, chosen)
             rows = (torch.arange(B, device=device)[:, None] * k
-                    + row.gather(1, kept)).flatten()
+                    + row.gather(1, chosen)).flatten()
             state = model.update(model.select(state, rows), tokens[..., t].flatten())
     return finish(model, done, eos_id, num_return)
 

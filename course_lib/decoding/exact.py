@@ -48,5 +48,5 @@ def exhaustive(model: nn.Module, length: int | None = None, context: Any = None,
             state = model.update(model.select(state, rows), value)
     tokens, size, log_p = (torch.cat(parts)[None] for parts in zip(*finished))
     score, place = (log_p / size.double() ** length_penalty).topk(min(num_return, len(size[0])), dim=-1)
-    found = Decoded(gather(tokens, place), size.gather(1, place), log_p.gather(1, place), score)
-    return finish(model, found, eos_id)
+    decoded = Decoded(gather(tokens, place), size.gather(1, place), log_p.gather(1, place), score)
+    return finish(model, decoded, eos_id)

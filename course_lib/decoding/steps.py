@@ -80,9 +80,9 @@ def ended(value: Integer[Tensor, "..."], eos_id: int | None, last: bool) -> Bool
     return torch.full_like(value, last, dtype=torch.bool) if eos_id is None else (value == eos_id) | last
 
 
-def finish(model: nn.Module, found: Decoded, eos_id: int | None, num_return: int | None = None) -> Decoded:
+def finish(model: nn.Module, decoded: Decoded, eos_id: int | None, num_return: int | None = None) -> Decoded:
     """The first `num_return` of each row; after the end, the end token; columns are variables, whatever their order."""
-    tokens, size, log_p, score = found if num_return is None else (part[:, :num_return] for part in found)
+    tokens, size, log_p, score = decoded if num_return is None else (part[:, :num_return] for part in decoded)
     if model.order is not None:
         tokens = tokens[..., model.order.argsort()]                  # the k-th written is variable order[k]
     if eos_id is not None:

@@ -8,8 +8,8 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.utils.checkpoint import checkpoint
 
-from course_lib.checked import may_look
 from course_lib.conditional import Conditional
+from course_lib.validation import may_sync
 
 BLOCK = 16                                                           # one pre-activation in BLOCK is kept
 
@@ -17,7 +17,7 @@ BLOCK = 16                                                           # one pre-a
 def running_sum(family: Conditional, x: Shaped[Tensor, "B n"], W: Float[Tensor, "n E H"], c: Float[Tensor, "H"],
                 V: Float[Tensor, "n P H"], b: Float[Tensor, "n P"], order: Int[Tensor, "n"]) -> Float[Tensor, "B n P"]:
     r"""$V_i\, \sigma(a_i) + b_i$ with $a_i = c + \sum_j W_j\, \mathrm{encode}(x_j)$ over the j drawn before i."""
-    ordered = not may_look(order) or bool((order.diff() != 1).any())
+    ordered = not may_sync(order) or bool((order.diff() != 1).any())
     if ordered:                                                      # drawing order; a copy, spared the natural one
         x, (W, V, b) = x[:, order], (p.index_select(0, order) for p in (W, V, b))
     way = in_place if family.num_inputs == 1 and x.device.type == "cpu" else by_blocks

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import checked
 from course_lib.conditional import Bernoulli, Conditional
+from course_lib.validation import checked
 
 
 class Autoencoder(nn.Module):

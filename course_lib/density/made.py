@@ -13,7 +13,8 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel, check_order
 from course_lib.conditional import Conditional
-from course_lib.density._drawing import Drawer, drawer
+from course_lib.density._fast_sampling import make_sampler
+from course_lib.density._made_sampling import SortedWeights
 
 
 class MaskedLinear(nn.Linear):
@@ -48,7 +49,7 @@ class State(NamedTuple):
 
     k: int                                                           # variables known so far
     layers: tuple[Tensor, ...]                                       # (B, .) each: the units known so far, by degree
-    sorted: ByDegree                                                 # the weights, by degree
+    sorted: SortedWeights                                                 # the weights, by degree
 
 
 class MADE(AutoregressiveModel):
@@ -89,7 +90,7 @@ class MADE(AutoregressiveModel):
         self.layers = nn.ModuleList(MaskedLinear(a, b) for a, b in zip(widths, widths[1:]))
         for j, width in enumerate(self.hidden):
             self.register_buffer(f"degrees_{j + 1}", torch.zeros(width, dtype=torch.long))
-        self._connect(draw_degrees(n, self.hidden, torch.Generator().manual_seed(seed)))
+        self.set_degrees(draw_degrees(n, self.hidden, torch.Generator().manual_seed(seed)))
 
     @property
     def config(self) -> dict:
@@ -108,7 +109,7 @@ class MADE(AutoregressiveModel):
     # one variable at a time: each hidden unit is computed once, when the last variable that it reads is known
     def start(self, batch: int, context: Tensor | None = None) -> State:
         like = self.like()
-        return State(0, (like.new_zeros(batch, 0),) * (1 + len(self.hidden)), ByDegree(self))
+        return State(0, (like.new_zeros(batch, 0),) * (1 + len(self.hidden)), SortedWeights(self))
 
     def predict(self, state: State) -> Distribution:
         self.variable_at(state.k)                                    # raises if all are known
@@ -128,7 +129,7 @@ class MADE(AutoregressiveModel):
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
         """As predict, draw and update, but variables that read the same hidden units are drawn together."""
-        return ByDegree(self).sample(drawer(self.conditional, u), len(u), given, known)
+        return SortedWeights(self).sample(make_sampler(self.conditional, u), len(u), given, known)
 
     # the masks
     @property
@@ -136,8 +137,8 @@ class MADE(AutoregressiveModel):
         """Of the inputs, column by column, and of each hidden layer."""
         return [self.order.argsort() + 1, *(getattr(self, f"degrees_{j + 1}") for j in range(len(self.hidden)))]
 
-    def _connect(self, degrees: list[Int[Tensor, "..."]]) -> None:
-        """Take these degrees of the hidden layers, and set every mask."""
+    def set_degrees(self, degrees: list[Int[Tensor, "..."]]) -> None:
+        """Give each hidden layer its degrees, one tensor (width,) a layer, and set all masks accordingly."""
         for own, new in zip(self.degrees[1:], degrees):
             own.copy_(new)
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
@@ -162,7 +163,7 @@ class MADE(AutoregressiveModel):
         other = copy.deepcopy(self, {id(p): p for p in self.parameters()})
         other.seed = seed
         other.order.copy_(drawn if order is None else check_order(order, self.n))
-        other._connect(degrees)
+        other.set_degrees(degrees)
         return other
 
     def parents(self, i: int) -> list[int]:
@@ -207,92 +208,3 @@ def made_masks(position: Int[Tensor, "n"],
     hidden = [upper[:, None] >= lower for lower, upper in zip(below, degrees)]
     # strict: a variable must not see itself
     return [*hidden, position[:, None] > below[-1]]
-
-
-# --- what makes drawing fast: the weights in order of degree ----------------------------------------------------------
-
-
-class ByDegree:
-    r"""The layers of a MADE with units sorted by degree, inputs and outputs in drawing order.
-
-    The masks are staircases then: units of degree m are the rows `count[m - 1] : count[m]`, and what they read are the
-    first columns, `: count[m]` of the layer below. A unit of degree m depends on the first m variables, so it is
-    computed when the m-th is known, and never again: a whole sample costs the multiplications of one forward pass.
-    """
-
-    def __init__(self, model: MADE):
-        self.model, order = model, model.order
-        self.E, self.P = model.conditional.num_inputs, model.conditional.num_parameters
-        self.counts = [[self.E * m for m in range(model.n + 1)]]     # counts[l][m]: units of layer l with degree <= m
-        self.weights, self.biases = [], []                           # biases as columns
-        columns = _spread(order, self.E)
-        for j, (layer, degrees) in enumerate(zip(model.layers, model.degrees[1:])):
-            rows = degrees.argsort(stable=True)
-            self.counts.append(torch.bincount(degrees, minlength=model.n + 1).cumsum(0).tolist())
-            # a step may hold several degrees of a layer, but of the last hidden one its last degree only: there the
-            # columns that are read say it all, and the product with the mask is spared
-            self._append(layer.masked_weight if j < len(model.hidden) - 1 else layer.weight, layer.bias, rows, columns)
-            columns = rows
-        self._append(model.layers[-1].weight, model.layers[-1].bias, _spread(order, self.P), columns)
-
-    def _append(self, weight: Tensor, bias: Tensor, rows: Tensor, columns: Tensor) -> None:
-        self.weights.append(_take(_take(weight, 0, rows), 1, columns))
-        self.biases.append(bias[rows, None])
-
-    # one variable at a time: the batch first, as a state has it
-
-    def output(self, h: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B P"]:
-        """Raw parameters of the variable drawn k-th, from the units of degree k and less."""
-        rows = slice(self.P * k, self.P * (k + 1))
-        return torch.addmm(self.biases[-1][rows], self.weights[-1][rows, :self.counts[-1][k]], h.T).T
-
-    def units(self, j: int, below: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B units"]:
-        """Hidden units of degree k in layer j, from the units of degree k and less below."""
-        rows = slice(self.counts[j + 1][k - 1], self.counts[j + 1][k])
-        return torch.relu(torch.addmm(self.biases[j][rows], self.weights[j][rows, :self.counts[j][k]], below.T)).T
-
-    # the whole sample: the batch last, so that units are rows and can be written where they belong
-
-    def steps(self) -> list[int]:
-        """Where a new step begins, and n: variables that read exactly the same hidden units are drawn together."""
-        count = self.counts[-1]
-        return [0, *(k for k in range(1, self.model.n) if count[k] > count[k - 1]), self.model.n]
-
-    def sample(self, draw: Drawer, num: int, given: Tensor | None,
-               known: Tensor | None) -> Shaped[Tensor, "num n"]:
-        """Predict, draw and update, all in place; `draw` has the uniforms."""
-        model, steps = self.model, self.steps()
-        layers = [weight.new_empty(weight.shape[1], num) for weight in self.weights]
-        each = [k * self.P for k in range(model.n + 1)]
-        cut = [[b - a for a, b in zip([count[k] for k in steps], [count[k] for k in steps[1:]])]
-               for count in (*self.counts, each)]                    # rows of each step, layer by layer
-        rows = [layer.split(c) for layer, c in zip(layers, cut)]     # views: the loop has little left to slice
-        weights = [weight.split(c) for weight, c in zip(self.weights, cut[1:])]
-        biases = [bias.split(c) for bias, c in zip(self.biases, cut[1:])]
-        drawn = []
-        for s, (k, stop) in enumerate(zip(steps, steps[1:])):
-            read = self.counts[-1][k]
-            raw = torch.addmm(biases[-1][s], weights[-1][s].narrow(1, 0, read), layers[-1].narrow(0, 0, read))
-            x = draw(raw.T.view(num, stop - k, *model.conditional.parameter_shape), k)             # (num, stop - k)
-            if known is not None:
-                i = model.order[k:stop]
-                x = torch.where(known[:, i], given[:, i], x)
-            drawn.append(x)
-            rows[0][s].copy_(model.conditional.encode(x, raw.dtype).flatten(1).T)
-            for j in range(len(layers) - 1):
-                if cut[j + 1][s]:
-                    read = self.counts[j][stop]
-                    torch.addmm(biases[j][s], weights[j][s].narrow(1, 0, read), layers[j].narrow(0, 0, read),
-                                out=rows[j + 1][s]).relu_()
-        draw.check()
-        return torch.cat(drawn, dim=1)[:, model.order.argsort()]     # column i is variable i again
-
-
-def _spread(order: Tensor, each: int) -> Tensor:
-    """The places of variables in drawing order where each takes `each` neighbouring places."""
-    return (order[:, None] * each + torch.arange(each, device=order.device)).flatten()
-
-
-def _take(t: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Rows or columns in another order; t itself where the order is the natural one."""
-    return t.index_select(dim, index) if (index.diff() != 1).any() else t

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import checked
 from course_lib.conditional import Conditional
-from course_lib.density._drawing import drawer
+from course_lib.density._fast_sampling import make_sampler
 from course_lib.density._running_sum import running_sum
+from course_lib.validation import checked
 
 
 class State(NamedTuple):
@@ -120,7 +120,7 @@ class NADE(AutoregressiveModel):
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
         """As predict, draw and update, all in place."""
-        draw, columns, shape = drawer(self.conditional, u), [None] * self.n, self.conditional.parameter_shape
+        draw, columns, shape = make_sampler(self.conditional, u), [None] * self.n, self.conditional.parameter_shape
         W, V, b = self.W.unbind(), self.V.transpose(1, 2).unbind(), self.b.view(self.n, -1).unbind()
         a = self.c.repeat(len(u), 1)                                 # (num, H)
         h = torch.empty_like(a)

@@ -21,9 +21,10 @@ from torch import Tensor
 
 from course_lib.data import toy_translation as language
 from course_lib.explorables.base import STATIC, Explorable, script, style
-from course_lib.transformer.attention import MultiHeadAttention, attention_weights, causal_mask
+from course_lib.transformer.attention import MultiHeadAttention, attention_weights
 from course_lib.transformer.blocks import FeedForward, LayerNorm
 from course_lib.transformer.heads import silenced
+from course_lib.transformer.masks import causal_mask
 from course_lib.transformer.positions import sinusoidal
 from course_lib.transformer.transformer import Transformer
 

@@ -62,19 +62,19 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
     x = check_images(x, y, eps, levels, where)
     if steps < 1:
         raise ValueError(f"steps is {steps}; expected at least one")
-    now = x if generator is None else somewhere_near(x, eps, levels, where, generator)
-    found, best, sums = now, torch.full((len(x),), -torch.inf, dtype=torch.float64), 0.0
+    now = x if generator is None else random_start(x, eps, levels, where, generator)
+    strongest, best, sums = now, torch.full((len(x),), -torch.inf, dtype=torch.float64), 0.0
     with evaluating(classifier):
         for _ in range(steps + 1):
             seen = now if through is None else through(now)
             g, logits = gradient(classifier, seen, y)  # at what the classifier sees
             reached = margin(logits, y, targeted)
             better = reached > best
-            found = torch.where(better[:, None], now, found)
+            strongest = torch.where(better[:, None], now, strongest)
             best = torch.where(better, reached, best)
             sums = momentum * sums + g / g.abs().sum(dim=1, keepdim=True).clamp(min=1e-300)
             now = clipped(now + direction(sums, targeted, where), x, eps, levels)
-    return found
+    return strongest
 
 
 def sign_noise(x: Tensor, eps: int, levels: int, generator: torch.Generator | None = None,
@@ -110,7 +110,7 @@ def direction(g: Float[Tensor, "B n"], targeted: bool, where: Bool[Tensor, "B n"
     return sign if where is None else sign * where
 
 
-def somewhere_near(x: Int[Tensor, "B n"], eps: int, levels: int, where: Bool[Tensor, "B n"] | None,
+def random_start(x: Int[Tensor, "B n"], eps: int, levels: int, where: Bool[Tensor, "B n"] | None,
                    generator: torch.Generator) -> Int[Tensor, "B n"]:
     """Each pixel at a random level within eps, where it may change."""
     start = clipped(x + torch.randint(-eps, eps + 1, x.shape, generator=generator), x, eps, levels)

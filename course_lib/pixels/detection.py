@@ -14,7 +14,7 @@ from jaxtyping import Float, Int, Shaped
 from torch import Tensor
 
 from course_lib.autoregressive import AutoregressiveModel, evaluating
-from course_lib.checked import at_work
+from course_lib.validation import validating
 
 
 def rank_p_values(scores: Tensor, calibration: Tensor,
@@ -81,9 +81,9 @@ def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float
         raise ValueError(f"repeats is {repeats} and level {level}; expected at least one repeat, and a level in (0, 1)")
     clean, other = _scores(clean, "clean"), _scores(other, "other")
     g = torch.Generator().manual_seed(seed)
-    found = torch.tensor([auc(clean[torch.randint(len(clean), clean.shape, generator=g)],
+    areas = torch.tensor([auc(clean[torch.randint(len(clean), clean.shape, generator=g)],
                               other[torch.randint(len(other), other.shape, generator=g)]) for _ in range(repeats)])
-    return tuple(found.quantile(torch.tensor([(1 - level) / 2, (1 + level) / 2])).tolist())
+    return tuple(areas.quantile(torch.tensor([(1 - level) / 2, (1 + level) / 2])).tolist())
 
 
 def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
@@ -149,7 +149,7 @@ def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"
     x = model.check_input(x).long()
     near = torch.tensor(sorted(range(-int(eps), int(eps) + 1), key=abs), device=x.device)
     repaired = x.clone()
-    with evaluating(model), at_work(model):
+    with evaluating(model), validating(model):
         state = model.start(len(x))
         for k in range(x.shape[1]):
             i = model.variable_at(k)

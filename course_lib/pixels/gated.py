@@ -12,7 +12,7 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import Context
 from course_lib.conditional import Conditional
-from course_lib.pixels._one_pixel import Layers, OnePixel, Run, whole
+from course_lib.pixels._incremental import Layers, OnePixel, Run, whole
 from course_lib.pixels.images import ImageModel, check_width, head
 from course_lib.pixels.masks import CausalConv2d, MaskedConv2d, widened
 
@@ -131,10 +131,10 @@ class GatedPixelCNN(ImageModel):
             told.append(down)
         return told
 
-    def row_of(self, h: Tensor, told: Sequence[Tensor], label: Tensor | None,
+    def row_of(self, h: Tensor, rows: Sequence[Tensor], label: Tensor | None,
                run: Run) -> Tensor:
         """The horizontal stack on the image, and the raw parameters."""
-        for number, (layer, down) in enumerate(zip(self.layers, told)):
+        for number, (layer, down) in enumerate(zip(self.layers, rows)):
             y = layer.beside(h, down, label, run)
             h = h + y if number else y  # no residual around mask A
         for layer in self.head:

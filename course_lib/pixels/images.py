@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel, State
-from course_lib.checked import is_at_work
 from course_lib.conditional import Conditional, DiscretizedLogistic, DiscretizedLogisticMixture
 from course_lib.pixels.masks import MaskedConv2d, group_of, kernel_mask, widened
+from course_lib.validation import is_validating
 
 
 class ImageModel(AutoregressiveModel):
@@ -122,7 +122,7 @@ class ImageModel(AutoregressiveModel):
 
     def check_value(self, x_i: Shaped[Tensor, "B"], batch: int) -> Shaped[Tensor, "B"]:
         """x_i as the family wants it, for a state of `batch` rows. Within `sample`, which drew it, nothing is looked at."""
-        if is_at_work(self):
+        if is_validating(self):
             return x_i
         shape = tuple(x_i.shape) if isinstance(x_i, Tensor) else None
         if shape != (batch,):

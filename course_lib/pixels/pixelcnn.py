@@ -11,7 +11,7 @@ from torch.distributions import Distribution
 
 from course_lib.autoregressive import Context
 from course_lib.conditional import Conditional
-from course_lib.pixels._one_pixel import Layers, OnePixel, Run, whole
+from course_lib.pixels._incremental import Layers, OnePixel, Run, whole
 from course_lib.pixels.images import ImageModel, check_width, head
 from course_lib.pixels.masks import MaskedConv2d
 

@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from course_lib.validation import check_sizes
+
 State = tuple[Tensor, ...]                                           # (h,) or (h, c), each (B, H)
 
 
@@ -35,9 +37,7 @@ class Cell(nn.Module):
 
     def __init__(self, inputs: int, hidden: int):
         super().__init__()
-        for name, value in (("inputs", inputs), ("hidden", hidden)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}; expected at least 1")
+        check_sizes(inputs=inputs, hidden=hidden)
         self.inputs, self.hidden = inputs, hidden
         self.W_x = nn.Parameter(torch.empty(self.gates * hidden, inputs))
         self.W_h = nn.Parameter(torch.empty(self.gates * hidden, hidden))
@@ -166,9 +166,9 @@ class GRUCell(Cell):
     def step(self, a: Float[Tensor, "B G"], state: State) -> State:
         h, = state
         H = self.hidden
-        kept = h @ self.W_h.T                                        # (B, 3H): one product for all gates
-        (gates, new), (kept, old) = (part.split([2 * H, H], dim=1) for part in (a, kept))
-        r, z = torch.sigmoid(gates + kept).chunk(2, dim=1)           # (B, H) each
+        recurrent = h @ self.W_h.T                                        # (B, 3H): one product for all gates
+        (gates, new), (recurrent, old) = (part.split([2 * H, H], dim=1) for part in (a, recurrent))
+        r, z = torch.sigmoid(gates + recurrent).chunk(2, dim=1)           # (B, H) each
         n = torch.tanh(new + r * (old + self.b_hn))
         return torch.lerp(n, h, z),                                  # (1 - z) n + z h
 

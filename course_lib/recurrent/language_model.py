@@ -14,6 +14,7 @@ from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.recurrent.layers import Memory, Recurrent, check_next
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
+from course_lib.validation import check_sizes
 
 
 class RecurrentLM(AutoregressiveModel):
@@ -48,8 +49,7 @@ class RecurrentLM(AutoregressiveModel):
     def __init__(self, vocab_size: int, hidden: int, cell: str = "lstm", layers: int = 1, embedding: int | None = None,
                  dropout: float | int = 0.0, forget_bias: float | int | None = None, learned_start: bool = False,
                  bos_id: int | None = None):
-        if vocab_size < 2:
-            raise ValueError(f"vocab_size is {vocab_size}; expected at least 2")
+        check_sizes(2, vocab_size=vocab_size)
         super().__init__(None, Categorical(vocab_size))
         if embedding is not None and embedding < 1:
             raise ValueError(f"embedding is {embedding}; expected at least 1, or None for one-hot vectors")

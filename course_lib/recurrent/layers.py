@@ -8,9 +8,9 @@ from jaxtyping import Float, Int, Integer, Shaped
 from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import is_at_work
 from course_lib.recurrent._torch_kernels import has_kernel, run_kernel
 from course_lib.recurrent.cells import CELLS, Cell, State
+from course_lib.validation import check_sizes, is_validating
 
 Memory = tuple[State, ...]                                           # a state for each layer and direction, first to last
 
@@ -91,8 +91,7 @@ class Recurrent(nn.Module):
         super().__init__()
         if cell not in CELLS:
             raise ValueError(f"cell is {cell!r}; expected one of {', '.join(map(repr, CELLS))}")
-        if layers < 1:
-            raise ValueError(f"layers is {layers}; expected at least 1")
+        check_sizes(layers=layers)
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout is {dropout}; expected a probability of dropping, from 0 to below 1")
         if forget_bias is not None and cell != "lstm":
@@ -165,7 +164,7 @@ class Recurrent(nn.Module):
                    module.bidirectional, module.dropout).to(module.weight_hh_l0)
         for k, cell in enumerate(ours.cells):
             end = f"l{k // ours.directions}" + "_reverse" * (k % ours.directions)
-            W_x, W_h, b_x, b_h = (in_our_order(cell, getattr(module, name, torch.zeros(len(cell.b))))
+            W_x, W_h, b_x, b_h = (reorder_gates(cell, getattr(module, name, torch.zeros(len(cell.b))))
                                   for name in (f"weight_ih_{end}", f"weight_hh_{end}", f"bias_ih_{end}", f"bias_hh_{end}"))
             cell.W_x.copy_(W_x)
             cell.W_h.copy_(W_h)
@@ -176,7 +175,7 @@ class Recurrent(nn.Module):
         return ours
 
 
-def in_our_order(cell: Cell, rows: Tensor) -> Tensor:
+def reorder_gates(cell: Cell, rows: Tensor) -> Tensor:
     """Rows of torch's weights in the order of the cell's gates: those of an LSTM are i, f, g, o there, i, f, o, g here."""
     if cell.gates != 4:
         return rows
@@ -186,7 +185,7 @@ def in_our_order(cell: Cell, rows: Tensor) -> Tensor:
 
 def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[Tensor, "B"]:
     """The tokens that `update` is told, one for each row of the state, or a ValueError. What `sample` drew is trusted."""
-    if is_at_work(model):
+    if is_validating(model):
         return x_i.long()
     if tuple(x_i.shape) != (batch,):
         raise ValueError(f"x_i has shape {tuple(x_i.shape)}; expected ({batch},), a token for each row of the state")

@@ -13,6 +13,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from course_lib.validation import check_sizes
+
 
 class Score(nn.Module):
     """What the scores share.
@@ -32,9 +34,7 @@ class Score(nn.Module):
     def __init__(self, query: int, key: int | None = None):
         super().__init__()
         key = query if key is None else key
-        for name, value in (("query", query), ("key", key)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}; expected at least 1")
+        check_sizes(query=query, key=key)
         self.query, self.key = query, key
 
     def forward(self, queries: Float[Tensor, "... T H"], keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... T S"]:
@@ -150,9 +150,9 @@ class AdditiveScore(Score):
 
     def match(self, queries: Float[Tensor, "... T H"],
               prepared: Float[Tensor, "... S A"]) -> Float[Tensor, "... T S"]:
-        asked = queries @ self.W.T                                   # W_a h_t, (..., T, A)
+        projected = queries @ self.W.T                               # W_a h_t, (..., T, A)
         # (..., T, S, A) @ (A,)
-        return torch.tanh(asked.unsqueeze(-2) + prepared.unsqueeze(-3)) @ self.v
+        return torch.tanh(projected.unsqueeze(-2) + prepared.unsqueeze(-3)) @ self.v
 
     def multiplications(self, T: int, S: int) -> int:
         return T * self.query * self.width + S * self.key * self.width + T * S * self.width

@@ -85,10 +85,10 @@ def reinforce(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Lo
         raise ValueError(f"num is {num}; expected at least {1 + baseline}" + " with a baseline" * baseline)
     p = scores.softmax(dim=0)
     slot = torch.multinomial(p.expand(num, -1), 1, generator=generator)[:, 0]                # (num,)
-    found = loss(memory[slot])                                       # (num,)
+    losses = loss(memory[slot])                                       # (num,)
     if baseline:
-        found = found - (found.sum() - found) / (num - 1)
-    return found[:, None] * (torch.nn.functional.one_hot(slot, len(p)) - p)                  # of log P: one-hot minus P
+        losses = losses - (losses.sum() - losses) / (num - 1)
+    return losses[:, None] * (torch.nn.functional.one_hot(slot, len(p)) - p)                  # of log P: one-hot minus P
 
 
 def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss, num: int,

@@ -136,17 +136,17 @@ class Seq2Seq(AutoregressiveModel):
     def encode(self, source: Padded) -> Source:
         """h_1 .. h_n of the source, and its last state."""
         tokens, seen = self._source(source)
-        states, memory = self.encoder(self._dropped(self.source(tokens)), lengths=seen.sum(dim=1))           # (B, S, C)
+        states, memory = self.encoder(self._drop(self.source(tokens)), lengths=seen.sum(dim=1))           # (B, S, C)
         last = torch.cat([state[0] for state in memory], dim=1)      # (B, C): either direction once it has read all
         return Source(states, states if self.score is None else self.score.prepare(states), seen, last)
 
-    def _first(self, source: Source) -> Memory:
+    def _initial_memory(self, source: Source) -> Memory:
         """The decoder's memory before its first step."""
         return tuple(torch.tanh(self.bridge(source.last)).chunk(self.decoder.cells[0].parts, dim=1)),
 
     # --- looking back ------------------------------------------------------------------------------------------------
 
-    def _look(self, h: Float[Tensor, "B T H"], source: Source) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B T S"]]:
+    def _attend(self, h: Float[Tensor, "B T H"], source: Source) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B T S"]]:
         """c for each of the decoder's states, and the weights it was taken with; without attention the last state."""
         if self.score is None:
             B, T, S = *h.shape[:2], source.states.shape[1]
@@ -158,27 +158,27 @@ class Seq2Seq(AutoregressiveModel):
     # --- every factor at once: teacher forcing -----------------------------------------------------------------------
 
     def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
-        h, _ = self._decode(x, self.encode(self._needed(context)))
+        h, _ = self.decode(x, self.encode(self._require_context(context)))
         ends = x == self.eos_id
-        return self.conditional(self._padded(self._logits(h), ends.cumsum(dim=1) > ends))    # an end before this token
+        return self.conditional(self._padded(self.logits(h), ends.cumsum(dim=1) > ends))    # an end before this token
 
-    def _decode(self, x: Integer[Tensor, "B T"],
-                source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
+    def decode(self, x: Integer[Tensor, "B T"],
+               source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
         """What the output layer reads at each step, h_t or [h_t; c_t], and the weights on
         the source."""
         # (B, T, E): shifted
-        y = self._dropped(self.target(F.pad(x[:, :-1], (1, 0), value=self.bos_id)))
-        memory = self._first(source)
+        y = self._drop(self.target(F.pad(x[:, :-1], (1, 0), value=self.bos_id)))
+        memory = self._initial_memory(source)
         if self.placement == "after":  # the steps do not read c: all of them, then c
             h, _ = self.decoder(y, memory)
-            c, weights = self._look(h, source)
+            c, weights = self._attend(h, source)
             return torch.cat([h, c], dim=2), weights
         if self.score is None:                                       # c is known beforehand
-            c, weights = self._look(y, source)
+            c, weights = self._attend(y, source)
             return self.decoder(torch.cat([y, c], dim=2), memory)[0], weights
         outputs, looks = [], []
         for y_t in y.split(1, dim=1):  # c_t needs h_(t-1): one step after another
-            c, weights = self._look(memory[0][0][:, None], source)  # (B, 1, C)
+            c, weights = self._attend(memory[0][0][:, None], source)  # (B, 1, C)
             h, memory = self.decoder(torch.cat([y_t, c], dim=2), memory)
             outputs.append(h)
             looks.append(weights)
@@ -193,22 +193,22 @@ class Seq2Seq(AutoregressiveModel):
         target, real = self._read(batch[1], self.conditional.num_values, "target")
         columns = int(real.sum(dim=1).max())
         target, real = self.conditional.check(target, "target")[:, :columns], real[:, :columns]
-        h, _ = self._decode(target, self.encode(batch[0]))
-        return cross_entropy(self._logits(h[real]), target[real], self.smoothing), int(real.sum())
+        h, _ = self.decode(target, self.encode(batch[0]))
+        return cross_entropy(self.logits(h[real]), target[real], self.smoothing), int(real.sum())
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> Float[Tensor, "B T S"]:
         """Where each target position looks in the source: row t while token t is predicted."""
-        return self._decode(self.conditional.check(target, "target"), self.encode(source))[1]
+        return self.decode(self.conditional.check(target, "target"), self.encode(source))[1]
 
     # --- one token at a time -----------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def start(self, batch: int, context: Padded | None = None) -> State:
-        source = self.encode(self._needed(context))
+        source = self.encode(self._require_context(context))
         first = torch.full((batch,), self.bos_id, device=source.last.device)
         over = torch.zeros_like(first, dtype=torch.bool)
-        return self._step(State(source, self._first(source), over, source.last, source.seen), first)
+        return self._step(State(source, self._initial_memory(source), over, source.last, source.seen), first)
 
     def predict(self, state: State) -> Distribution:
         return self.conditional(state.logits)
@@ -222,21 +222,22 @@ class Seq2Seq(AutoregressiveModel):
     def _step(self, state: State, tokens: Integer[Tensor, "B"]) -> State:
         y, memory = self.target(tokens)[:, None], state.memory       # (B, 1, E)
         if self.placement == "before":
-            c, weights = self._look(memory[0][0][:, None], state.source)
+            c, weights = self._attend(memory[0][0][:, None], state.source)
             h, memory = self.decoder(torch.cat([y, c], dim=2), memory)
         else:
             h, memory = self.decoder(y, memory)
-            c, weights = self._look(h, state.source)
+            c, weights = self._attend(h, state.source)
             h = torch.cat([h, c], dim=2)
-        logits = self._padded(self._logits(h)[:, 0], state.over)
+        logits = self._padded(self.logits(h)[:, 0], state.over)
         return state._replace(memory=memory, logits=logits, weights=weights[:, 0])
 
     # --- the output layer --------------------------------------------------------------------------------------------
 
-    def _logits(self, h: Float[Tensor, "... R"]) -> Float[Tensor, "... V"]:
-        return self.head(self._dropped(self.readout(h)))
+    def logits(self, h: Float[Tensor, "... R"]) -> Float[Tensor, "... V"]:
+        """The output layer: logits (..., V) from what `decode` returns first, (..., R)."""
+        return self.head(self._drop(self.readout(h)))
 
-    def _dropped(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
+    def _drop(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         return F.dropout(x, self.dropout, self.training)
 
     def _padded(self, logits: Float[Tensor, "*B V"], over: Bool[Tensor, "*B"]) -> Float[Tensor, "*B V"]:
@@ -273,7 +274,7 @@ class Seq2Seq(AutoregressiveModel):
         return tokens, real
 
     @staticmethod
-    def _needed(context: Padded | None) -> Padded:
+    def _require_context(context: Padded | None) -> Padded:
         if context is None:
             raise ValueError("context is None; what is written needs its source (B, S)")
         return context

@@ -9,6 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from course_lib.recurrent.language_model import RecurrentLM
 from course_lib.recurrent.layers import Memory
+from course_lib.validation import check_sizes
 
 
 def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
@@ -18,9 +19,7 @@ def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
     that is predicted and the first that is read. What is left over at the end is not used. Raises ValueError for a text
     that is too short for one piece.
     """
-    for name, value in (("batch", batch), ("length", length)):
-        if value < 1:
-            raise ValueError(f"{name} is {value}; expected at least 1")
+    check_sizes(batch=batch, length=length)
     if text.dim() != 1 or len(text) < batch * length + 1:
         raise ValueError(f"text has shape {tuple(text.shape)}; expected (T,) with T at least {batch * length + 1}")
     pieces = (len(text) - 1) // (batch * length)
@@ -86,10 +85,10 @@ def nats_of_text(model: RecurrentLM, text: Integer[Tensor, "T"], before: Integer
                          "neither of them empty")
     training = model.training
     model.eval()
-    device, memory, found = model.head.weight.device, None, []
-    whole = torch.cat([before, text])
-    for read, said in zip(whole[:-1].split(piece), whole[1:].split(piece)):
+    device, memory, losses = model.head.weight.device, None, []
+    tokens = torch.cat([before, text])
+    for read, target in zip(tokens[:-1].split(piece), tokens[1:].split(piece)):
         logits, memory = model.read(read[None].to(device), memory)
-        found.append(nn.functional.cross_entropy(logits[0], said.to(device), reduction="none").cpu())
+        losses.append(nn.functional.cross_entropy(logits[0], target.to(device), reduction="none").cpu())
     model.train(training)
-    return torch.cat(found)[len(before) - 1:]
+    return torch.cat(losses)[len(before) - 1:]

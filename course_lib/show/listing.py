@@ -42,13 +42,13 @@ def source(obj: Any, *members: str) -> Source:
 def _excerpt(code: str, members: Sequence[str]) -> str:
     """The head of a class without its docstring, then the members, with "..." where something was left out."""
     lines, node = code.split("\n"), ast.parse(code).body[0]
-    found = {child.name: child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))}
-    if missing := [m for m in members if m not in found]:
-        raise ValueError(f"members holds {missing[0]!r}; {node.name} defines {', '.join(found)}")
+    methods = {child.name: child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    if missing := [m for m in members if m not in methods]:
+        raise ValueError(f"members holds {missing[0]!r}; {node.name} defines {', '.join(methods)}")
     documented = ast.get_docstring(node) is not None
     last = node.body[0].end_lineno if documented else _first(node.body[0]) - 1        # of the lines that are shown
     parts = ["\n".join(lines[:_first(node.body[0]) - 1])]
-    for child in (child for name, child in found.items() if name in members):
+    for child in (child for name, child in methods.items() if name in members):
         begin = _first(child) - 1
         while lines[begin - 1].lstrip().startswith("#"):             # a comment above belongs to the member
             begin -= 1

@@ -60,11 +60,11 @@ def idle(masks: Sequence[Bool[Tensor, "_ _"]]) -> list[Bool[Tensor, "..."]]:
     above = [torch.ones(len(masks[-1]), dtype=torch.bool)]
     for mask in reversed(masks[1:]):
         above.insert(0, mask[above[0]].any(dim=0))                   # reaches an output that is reached
-    below, found = torch.ones(masks[0].shape[1], dtype=torch.bool), []
+    below, unused = torch.ones(masks[0].shape[1], dtype=torch.bool), []
     for mask, up in zip(masks, above):
         below = mask[:, below].any(dim=1)
-        found.append(~(below & up))
-    return found[:-1]
+        unused.append(~(below & up))
+    return unused[:-1]
 
 
 def matrices(model: MADE) -> Figure:

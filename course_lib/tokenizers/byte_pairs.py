@@ -75,10 +75,10 @@ class BytePairTokenizer(Tokenizer):
         super().__init__(vocabulary)
         self.merges = list(merges)
         self.rank = {pair: i for i, pair in enumerate(self.merges)}
-        lacking = [s for pair in self.merges for s in (*pair, "".join(pair)) if s not in vocabulary]
-        lacking += [s for s in byte_symbols() if s not in vocabulary]
-        if lacking:
-            raise ValueError(f"vocabulary lacks {lacking[0]!r}, which a merge or a byte needs")
+        missing = [s for pair in self.merges for s in (*pair, "".join(pair)) if s not in vocabulary]
+        missing += [s for s in byte_symbols() if s not in vocabulary]
+        if missing:
+            raise ValueError(f"vocabulary lacks {missing[0]!r}, which a merge or a byte needs")
         self._pieces_of = lru_cache(maxsize=100_000)(self._join_up)
 
     @classmethod

@@ -32,17 +32,17 @@ def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
         parts = [tokens] if tokens and isinstance(tokens[0], int) else tokens
     sequences = [torch.as_tensor(part) for part in parts]
     if not sequences or any(s.numel() == 0 for s in sequences):
-        found = "holds an empty sequence" if sequences else "is empty"
-        raise ValueError(f"{name} {found}; expected at least one symbol")
+        problem = "holds an empty sequence" if sequences else "is empty"
+        raise ValueError(f"{name} {problem}; expected at least one symbol")
     for s in sequences:
         if s.dim() != 1 or s.is_floating_point() or s.is_complex() or s.dtype == torch.bool:
             raise ValueError(f"{name} holds a sequence of shape {tuple(s.shape)}, {s.dtype}; expected integers (T,)")
-    everything = torch.cat(sequences)
-    outside = (everything < 0) | (everything >= vocab_size)
+    symbols = torch.cat(sequences)
+    outside = (symbols < 0) | (symbols >= vocab_size)
     if outside.any():
-        raise ValueError(f"{name} holds {int(everything[outside][0])}; this vocabulary has {vocab_size} symbols, "
+        raise ValueError(f"{name} holds {int(symbols[outside][0])}; this vocabulary has {vocab_size} symbols, "
                          f"0..{vocab_size - 1}")
-    if bos_id is not None and (everything == bos_id).any():
+    if bos_id is not None and (symbols == bos_id).any():
         raise ValueError(f"{name} holds bos_id = {bos_id}; the model puts it in front of every sequence itself")
     return [s.long() for s in sequences]
 

@@ -70,10 +70,10 @@ class Vocabulary:
 
     def id(self, symbol: str) -> int:
         """Number of the symbol; that of `unk` for one that is unknown. ValueError if there is no `unk`."""
-        found = self._ids.get(symbol, self.unk_id)
-        if found is None:
+        symbol_id = self._ids.get(symbol, self.unk_id)
+        if symbol_id is None:
             raise ValueError(f"{symbol!r} is not among the {len(self)} symbols, and there is none for the unknown")
-        return found
+        return symbol_id
 
     def symbol(self, i: int) -> str:
         """Symbol of the number. ValueError if it is out of range."""
@@ -136,8 +136,8 @@ class Tokenizer:
     def encode(self, text: str, bos: bool = False, eos: bool = False) -> Integer[Tensor, "T"]:
         """Ids of the pieces, (T,), after the start symbol and before the end symbol where asked for."""
         ids = [self.vocabulary.id(piece) for piece in self.split(text)]
-        for wanted, special, name in ((bos, self.vocabulary.bos_id, "bos"), (eos, self.vocabulary.eos_id, "eos")):
-            if wanted and special is None:
+        for requested, special, name in ((bos, self.vocabulary.bos_id, "bos"), (eos, self.vocabulary.eos_id, "eos")):
+            if requested and special is None:
                 raise ValueError(f"{name} was asked for, and the vocabulary names no such symbol")
         return torch.tensor([self.vocabulary.bos_id] * bos + ids + [self.vocabulary.eos_id] * eos, dtype=torch.long)
 

@@ -32,8 +32,8 @@ class WordPieceTokenizer(Tokenizer):
 
     def __init__(self, vocabulary: Vocabulary, lower: bool = True):
         super().__init__(vocabulary)
-        if lacking := [s for s in SPECIAL if s not in vocabulary]:
-            raise ValueError(f"vocabulary lacks {', '.join(lacking)}")
+        if missing := [s for s in SPECIAL if s not in vocabulary]:
+            raise ValueError(f"vocabulary lacks {', '.join(missing)}")
         self.lower = lower
         self._pieces_of = lru_cache(maxsize=100_000)(self._cut)
 

@@ -13,8 +13,9 @@ import json
 import os
 import random
 import re
+import time
 import warnings
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from torch.utils.data import DataLoader
 
 from course_lib.conditional import Conditional
 from course_lib.files import write_atomically
-from course_lib.training.objective import Data, tensors
-from course_lib.training.source import describe_loader
+from course_lib.training.batches import Data, tensors
+from course_lib.training.history import History
 
 FORMAT = "course_lib checkpoint 1"
 
@@ -40,6 +41,110 @@ class CheckpointError(ValueError):
     Traceback (most recent call last):
     course_lib.training.checkpoint.CheckpointError: run.ckpt: lr was 0.001, now 0.01
     """
+
+
+@dataclass
+class Position:
+    """Where a run stands. Epochs are counted from 1; `batch` and `step` are numbers of batches and steps completed.
+
+    loss, weight  weighted sum of the losses of the current epoch, and of their weights
+    lr            learning rate of the latest step
+    seconds       time spent on the current epoch, before an interruption included
+
+    >>> print(Position(epoch=2, step=9))
+    at epoch 2, step 10
+    """
+
+    epoch: int = 1
+    batch: int = 0
+    step: int = 0
+    loss: float = 0.0
+    weight: float = 0.0
+    lr: float = 0.0
+    seconds: float = 0.0
+    since: float = field(default_factory=lambda: time.perf_counter(), repr=False, compare=False)
+
+    def add_step(self, loss: float, weight: float, lr: float) -> None:
+        """Count a step on a batch with this mean loss."""
+        self.loss, self.weight, self.lr = self.loss + loss * weight, self.weight + weight, lr
+        self.batch, self.step = self.batch + 1, self.step + 1
+
+    def next_epoch(self) -> None:
+        """Start the next epoch."""
+        self.epoch, self.batch = self.epoch + 1, 0
+        self.loss = self.weight = self.seconds = 0.0
+
+    def update_seconds(self) -> float:
+        """Add the time since the last call; return the seconds of the epoch so far."""
+        now = time.perf_counter()
+        self.seconds, self.since = self.seconds + now - self.since, now
+        return self.seconds
+
+    def to_dict(self) -> dict[str, int | float]:
+        """All but `since`, which holds for this process alone."""
+        return {name: value for name, value in asdict(self).items() if name != "since"}
+
+    def __str__(self) -> str:
+        return f"at epoch {self.epoch}, step {self.step + 1}"
+
+
+class Checkpoint:
+    """The file of a run at `path`; without a path nothing is saved.
+
+    configuration  whatever must be equal for a run to be resumed
+    generator      of a DataLoader, if it has one of its own: its state is saved too
+    """
+
+    def __init__(self, path: Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device,
+                 configuration: dict[str, Any], train: Data | DataLoader, valid: Data | DataLoader | None):
+        self.path, self.model, self.optimizer, self.device = path, model, optimizer, device
+        self.generator = train.generator if isinstance(train, DataLoader) else None
+        if path is not None:
+            self.configuration = configuration | describe_model(model) | {"train": describe_data(train),
+                                                                          "valid": describe_data(valid)}
+
+    def save(self, position: Position, history: History, best: dict[str, Tensor]) -> None:
+        """Write the state of the run; `best` holds the weights of the best epoch."""
+        if self.path is None:
+            return
+        position.update_seconds()
+        parts = {"model": tensors_of(self.model), "best": best, "optimizer": optimizer_tensors(self.optimizer)}
+        tensors = {f"{part}.{name}": t for part, named in parts.items() for name, t in named.items()}
+        write(self.path, tensors, {"position": position.to_dict(), "history": history.to_dict(),
+                                   "random": random_states(self.device, self.generator),
+                                   "configuration": self.configuration})
+
+    def restore(self, epochs: int) -> tuple[Position, History, dict[str, Tensor]]:
+        """Position, history and best weights of the saved run, with model, optimizer and generators set to its state.
+
+        Those of a new run if nothing was saved. Raises CheckpointError for another run, or one past `epochs`.
+        """
+        saved = None if self.path is None else read(self.path)
+        if saved is None:
+            return Position(), History(), {}
+        tensors, state = saved
+        check_same(self.path, state["configuration"], self.configuration)
+        position = Position(**state["position"])
+        begun = position.epoch - 1 + (position.batch > 0)
+        if begun > epochs:
+            raise CheckpointError(f"{self.path} is in epoch {begun} already; epochs is {epochs}")
+        parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
+        for name, t in tensors.items():
+            part, _, rest = name.partition(".")
+            parts[part][rest] = t
+        put_back(tensors_of(self.model), parts["model"])
+        restore_optimizer(self.optimizer, parts["optimizer"])
+        set_random_states(state["random"], self.device, self.generator)
+        return position, History(**state["history"]), {name: t.to(self.device) for name, t in parts["best"].items()}
+
+    def __str__(self) -> str:
+        """What is saved, as a sentence of an error message."""
+        if self.path is None:
+            return "There is no checkpoint"
+        return f"The checkpoint {self.path} holds the last good state" if self.path.exists() else "No checkpoint yet"
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
 
 
 def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
@@ -60,11 +165,11 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
     except CheckpointError as error:
         if not previous.exists():
             raise CheckpointError(f"{error}. There is no earlier one: delete the file to start again") from error
-        found = _read_one(previous)
+        checkpoint = _read_one(previous)
         damaged = path.with_name(path.name + ".damaged")
         os.replace(path, damaged)                                    # or the next write would keep it as the previous
         warnings.warn(f"{error}. It is kept as {damaged.name}; the run goes on from {previous.name}", stacklevel=4)
-        return found
+        return checkpoint
 
 
 def _read_one(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
@@ -166,7 +271,8 @@ def describe_data(data: Data | DataLoader | None) -> list | dict | None:
     if data is None:
         return None
     if isinstance(data, DataLoader):
-        return describe_loader(data)
+        return {"dataset": type(data.dataset).__name__, "batches": len(data), "batch_size": data.batch_size,
+                "rows": len(data.dataset) if hasattr(data.dataset, "__len__") else None}
     return [[str(t.dtype), list(t.shape), hashlib.sha256(_bytes(t)).hexdigest()] for t in tensors(data)]
 
 
@@ -188,8 +294,8 @@ def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any]) -> None:
 
 
 def _difference(key: str, saved: Any, now: Any) -> str:
-    both = f"{key} was {saved}, now {now}"
-    return both if len(both) < 100 else f"{key} differs"
+    sentence = f"{key} was {saved}, now {now}"
+    return sentence if len(sentence) < 100 else f"{key} differs"
 
 
 def describe(value: Any) -> Any:

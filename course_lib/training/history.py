@@ -66,6 +66,24 @@ class History:
         """The lowest validation loss."""
         return None if self.best_epoch is None else self.valid[self.best_epoch - 1]
 
+    def add_epoch(self, train: float, valid: float | None, lr: float, seconds: float, steps: int) -> bool:
+        """Append the measurements of an epoch; True if its validation loss is the lowest so far."""
+        self.train.append(train)
+        self.lr.append(lr)
+        self.seconds.append(seconds)
+        self.steps.append(steps)
+        if valid is None:
+            return False
+        improved = self.best_epoch is None or valid < self.best_valid
+        self.valid.append(valid)
+        if improved:
+            self.best_epoch = self.epochs
+        return improved
+
+    def out_of_patience(self, patience: int | None) -> bool:
+        """Whether `patience` epochs have passed since the best one."""
+        return patience is not None and self.best_epoch is not None and self.epochs - self.best_epoch >= patience
+
     def to_dict(self) -> dict:
         """Plain lists and numbers, ready for JSON; `History(**d)` is the way back."""
         return asdict(self)

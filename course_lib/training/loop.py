@@ -1,4 +1,8 @@
-"""`fit` and `evaluate`: the training loop, and what it is made of."""
+"""`fit` and `evaluate`: the training loop from top to bottom.
+
+Batches come from `batches`, the loss from `losses`, learning rates from `schedules`; what is measured is kept in a
+`History`, and a run that was interrupted resumes from its `checkpoint`.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,20 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from course_lib.autoregressive import evaluating
-from course_lib.training.checkpoint import describe
+from course_lib.training.batches import (
+    Data,
+    batches_of,
+    check_data,
+    check_once,
+    count,
+    count_batches,
+    take,
+    training_batches,
+)
+from course_lib.training.checkpoint import Checkpoint, Position, describe, put_back, tensors_of
 from course_lib.training.history import History, Report
-from course_lib.training.objective import Data, check_data, checked_once, log_prob, objective, take
-from course_lib.training.run import Run
+from course_lib.training.losses import log_prob, objective
 from course_lib.training.schedules import make_schedule
-from course_lib.training.source import Loader, Tensors, batches_of
 
 Number = int | float                                                 # where types are checked, an int is no float
 
@@ -42,7 +54,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                   a pair itself, as tokens and their mask. They stay where they are, in their own dtype; each batch is
                   moved to the model's device. Or a DataLoader that gives such tensors batch by batch, in its own order,
                   of its own size; it has to know its length. The values of tensors are checked once, before the first
-                  step, where the model's class says how: see `checked.unchecked`
+                  step, where the model's class says how: see `validation.unchecked`
     batch_size    rows that one step averages over; the last batch of an epoch may be shorter
     weight_decay  on parameters of two or more dimensions: never on biases and gains
     optimizer     one over the model's parameters, in place of AdamW; lr, betas and weight_decay are its own then. A
@@ -72,60 +84,83 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     Raises ValueError and TypeError for unusable arguments, CheckpointError for a checkpoint that is damaged or of
     another run, FloatingPointError for a loss or gradient that is not finite; the last checkpoint is kept then.
     """
+    # arguments and data
     _check_arguments(epochs=epochs, batch_size=batch_size, accumulate=accumulate, patience=patience, clip=clip,
                      checkpoint_every=checkpoint_every, lr=lr, weight_decay=weight_decay)
-    train, valid = _checked(train, valid, seed=seed, lengths=lengths, checkpoint_every=checkpoint_every)
+    train, valid = _check_data(train, valid, seed=seed, lengths=lengths, checkpoint_every=checkpoint_every)
     if patience is not None and valid is None:
         raise ValueError(f"patience is {patience} and valid is None; early stopping needs validation data")
     device = torch.device(device) if device is not None else _device_of(model)
     model.to(device)
+
+    # optimizer and schedule
     settings = {"lr": lr, "betas": betas, "weight_decay": weight_decay}
     if optimizer is not None:
-        settings = {"optimizer": _described(optimizer, model, **settings)}
+        settings = {"optimizer": _describe_optimizer(optimizer, model, **settings)}
     scheduled = optimizer is None or schedule is not None or warmup > 0
-    optimizer = optimizer or _optimizer(model, lr, betas, weight_decay)
+    optimizer = optimizer or _make_optimizer(model, lr, betas, weight_decay)
     if bf16 and any(p.dtype != torch.float32 for p in model.parameters() if p.requires_grad):
         raise ValueError("bf16 is True and some parameters are not float32; autocast starts from float32 weights")
-
-    source = Loader(train) if isinstance(train, DataLoader) else Tensors(train, batch_size, seed, lengths)
-    steps = epochs * source.batches
+    batches = count_batches(train, batch_size)                       # in an epoch
+    steps = epochs * batches
     factor = make_schedule(schedule, steps, warmup)
+
+    # the state of the run: new, or that of the checkpoint
     configuration = {"batch_size": batch_size, **settings, "clip": clip,
                      "schedule": [factor(s) for s in (1, (steps + 1) // 2, steps)], "patience": patience, "seed": seed,
                      "bf16": bf16, "accumulate": accumulate, "device": device.type,
                      **({} if lengths is None else {"by_length": True})}
-    run = Run(model, optimizer, device, Path(checkpoint) if checkpoint is not None else None, source.generator)
-    run.resume(configuration, train, valid, epochs)
-    trusted = checked_once(model, train, device)                     # from here on no batch is looked at for its values
-    trusted_valid = checked_once(model, valid, device, scored=True)
+    path = Path(checkpoint) if checkpoint is not None else None
+    saved = Checkpoint(path, model, optimizer, device, configuration, train, valid)
+    position, history, best = saved.restore(epochs)                  # best: the weights of history.best_epoch
+    trusted = check_once(model, train, device)                       # the values of batches are not checked again
+    trusted_valid = check_once(model, valid, device, scored=True)
 
-    tell = callback if callback is not None else lambda report: None
-    hidden = {} if progress else {"disable": True}                   # unset, TQDM_DISABLE is heard
-    bar = tqdm(total=steps, initial=run.step, unit="step", **hidden)
-    with bar, _training(model), _rates_of(optimizer) as rates:
-        while run.epoch <= epochs and not run.out_of(patience):
-            for data, rows in source.epoch(run.epoch, run.batch):
+    shown = {} if progress else {"disable": True}                    # where it is unset, tqdm reads TQDM_DISABLE
+    bar = tqdm(total=steps, initial=position.step, unit="step", **shown)
+    with bar, _training(model), _restore_rates(optimizer) as rates:
+        while position.epoch <= epochs and not history.out_of_patience(patience):
+            for data, rows in training_batches(train, batch_size, seed, position.epoch, lengths, position.batch):
+                # a step: gradient, clipping, learning rate, update
                 with trusted():
                     loss, weight = _add_gradients(model, data, rows, accumulate, bf16, device)
                 if not math.isfinite(loss):
-                    raise FloatingPointError(f"the training loss is {loss} {run}. {run.last_good()}")
-                _clip(model, clip, run)
+                    raise FloatingPointError(f"the training loss is {loss} {position}. {saved}")
+                _clip_gradient(model, clip, position, saved)
                 if scheduled:
                     for group, rate in zip(optimizer.param_groups, rates):
-                        group["lr"] = float(rate * factor(run.step + 1))
+                        group["lr"] = float(rate * factor(position.step + 1))
                 optimizer.step()
-                run.add(loss, weight, float(optimizer.param_groups[0]["lr"]))
+                position.add_step(loss, weight, float(optimizer.param_groups[0]["lr"]))
                 bar.update()
-                if run.batch < source.batches:
-                    tell(run.report(loss, steps))
-                    if checkpoint_every and run.step % checkpoint_every == 0:
-                        run.save()
+                if position.batch < batches:
+                    if callback is not None:
+                        callback(Report(position.epoch, position.step, steps, optimizer.param_groups[0]["lr"], loss,
+                                        None, None))
+                    if checkpoint_every and position.step % checkpoint_every == 0:
+                        saved.save(position, history, best)
+
+            # the end of an epoch: evaluation, history, checkpoint
             with trusted_valid():
-                run.close_epoch(None if valid is None else _validate(model, valid, batch_size, device))
-            bar.set_postfix_str(str(run.history), refresh=False)
-            run.save()
-            tell(run.report(loss, steps))
-    return run.finish(patience)
+                valid_loss = None if valid is None else _validate(model, valid, batch_size, device)
+            if valid_loss is not None and not math.isfinite(valid_loss):
+                raise FloatingPointError(f"the validation loss is {valid_loss} after epoch {position.epoch}. {saved}")
+            if history.add_epoch(position.loss / position.weight, valid_loss, position.lr, position.update_seconds(),
+                                 position.step):
+                best = {name: t.detach().clone() for name, t in tensors_of(model).items()}
+            report = Report(position.epoch, position.step, steps, optimizer.param_groups[0]["lr"], loss,
+                            history.train[-1], valid_loss)
+            position.next_epoch()
+            bar.set_postfix_str(str(history), refresh=False)
+            saved.save(position, history, best)
+            if callback is not None:
+                callback(report)
+
+    history.stopped = history.out_of_patience(patience)
+    if patience is not None:
+        put_back(tensors_of(model), best)
+        history.restored = True
+    return history
 
 
 def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: int, bf16: bool,
@@ -206,8 +241,8 @@ def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
 # --- helpers ----------------------------------------------------------------------------------------------------------
 
 
-def _checked(train: Data | DataLoader, valid: Data | DataLoader | None, seed: int, lengths: Tensor | None,
-             checkpoint_every: int | None) -> tuple[Data | DataLoader, Data | DataLoader | None]:
+def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed: int, lengths: Tensor | None,
+                checkpoint_every: int | None) -> tuple[Data | DataLoader, Data | DataLoader | None]:
     """The data as tensors or as they are, or an error that says what is wrong with them."""
     if isinstance(train, DataLoader):
         for name, value, plain in (("seed", seed, 0), ("lengths", lengths, None),
@@ -217,20 +252,23 @@ def _checked(train: Data | DataLoader, valid: Data | DataLoader | None, seed: in
                                  f"or leave {name} out")
     else:
         train = check_data(train, "train")
+        if lengths is not None and lengths.shape != (count(train),):
+            raise ValueError(f"lengths has shape {tuple(lengths.shape)}; expected ({count(train)},), one for each row of "
+                             "train")
     if valid is not None and not isinstance(valid, DataLoader):
         valid = check_data(valid, "valid", like=None if isinstance(train, DataLoader) else train)
     return train, valid
 
 
-def _described(optimizer: torch.optim.Optimizer, model: nn.Module, **unused: Any) -> dict[str, Any]:
+def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **unused: Any) -> dict[str, Any]:
     """Class and settings of an optimizer of one's own, for the checkpoint; errors for one that cannot be used."""
     plain = inspect.signature(fit).parameters
     given = [name for name, value in unused.items() if value != plain[name].default]
     if given:
         raise ValueError(f"{' and '.join(given)} and optimizer were given; an optimizer has its own")
-    own = {id(p) for p in model.parameters()}
+    parameters = {id(p) for p in model.parameters()}
     groups = optimizer.param_groups
-    if not all(id(p) in own for group in groups for p in group["params"]):
+    if not all(id(p) in parameters for group in groups for p in group["params"]):
         raise ValueError(f"optimizer holds parameters that {type(model).__name__} does not have; it would train something "
                          "else")
     return {"class": type(optimizer).__name__,
@@ -239,7 +277,7 @@ def _described(optimizer: torch.optim.Optimizer, model: nn.Module, **unused: Any
 
 
 @contextmanager
-def _rates_of(optimizer: torch.optim.Optimizer):
+def _restore_rates(optimizer: torch.optim.Optimizer):
     """The learning rate of each group before a schedule moves it; it is put back."""
     rates = [group["lr"] for group in optimizer.param_groups]
     try:
@@ -249,7 +287,7 @@ def _rates_of(optimizer: torch.optim.Optimizer):
             group["lr"] = rate
 
 
-def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weight_decay: Number) -> torch.optim.AdamW:
+def _make_optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weight_decay: Number) -> torch.optim.AdamW:
     """AdamW with decay on matrices only: parameters with fewer than two dimensions are biases and gains.
 
     All its steps are one kernel (`fused`), on a processor too, where the loop over tensors takes up to ten times as long.
@@ -263,15 +301,15 @@ def _optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weigh
                              fused=True)
 
 
-def _clip(model: nn.Module, clip: Number | None, run: Run) -> None:
+def _clip_gradient(model: nn.Module, clip: Number | None, position: Position, saved: Checkpoint) -> None:
     """Scale the gradient down to the global norm `clip` if it is longer."""
     try:
         nn.utils.clip_grad_norm_(model.parameters(), math.inf if clip is None else clip, error_if_nonfinite=True)
     except RuntimeError as error:
         names = [n for n, p in model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
-        raise FloatingPointError(f"the gradient of {', '.join(names) or 'all parameters'} is not finite {run}, "
+        raise FloatingPointError(f"the gradient of {', '.join(names) or 'all parameters'} is not finite {position}, "
                                  "though the loss is: look for an infinity that is masked after the fact. "
-                                 f"{run.last_good()}") from error
+                                 f"{saved}") from error
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-r"""Label smoothing: a little of the target's probability goes to the other classes, in one of two forms.
+r"""What is minimized: the objective of a model on a batch, and label smoothing in its two forms.
+
+Label smoothing gives a little of the target's probability to the other classes:
 
 "slide"   $1 - \epsilon$ for the target, $\epsilon / (V - 1)$ for each other class
 "torch"   $(1 - \epsilon) + \epsilon / V$ for the target, $\epsilon / V$ for each other class; Szegedy's
@@ -8,12 +10,46 @@ The first with $\epsilon$ is the second with $\epsilon V / (V - 1)$.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Integer
-from torch import Tensor
+from torch import Tensor, nn
+
+from course_lib.training.batches import Data, count, tensors
 
 FORMS = ("slide", "torch")
+
+
+def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
+    """The mean loss of a batch, and its weight: the number of things it is a mean over.
+
+    A model with a method `loss(batch)` is asked for it: a mean over the batch, which then weighs as many as it has
+    rows, or a pair (mean, weight), such as a mean over tokens and their number. Any other model is trained by maximum
+    likelihood: minus the mean of `log_prob(x)`, or `log_prob(x, context)` where the batch is a pair.
+    """
+    if not hasattr(model, "loss"):
+        return -log_prob(model, batch).mean(), float(count(batch))
+    with _explain_dtypes(model, batch):
+        result = model.loss(batch)
+    mean, weight = result if isinstance(result, tuple) else (result, count(batch))
+    if not isinstance(mean, Tensor) or mean.dim() != 0:
+        got = f"shape {tuple(mean.shape)}" if isinstance(mean, Tensor) else f"a {type(mean).__name__}"
+        raise ValueError(f"loss(batch) of {type(model).__name__} gave {got}; expected a tensor of one number, "
+                         "the mean over the batch")
+    return mean, float(weight)
+
+
+def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
+    """log p of every row, (B,): summed over the variables, in at least single precision."""
+    x, *context = batch if isinstance(batch, tuple) else (batch,)
+    with _explain_dtypes(model, batch):
+        value = model.log_prob(x, *context)
+    if tuple(value.shape) != (len(x),):
+        raise ValueError(f"log_prob of {type(model).__name__} gave shape {tuple(value.shape)}; expected ({len(x)},), "
+                         "one number a row, the sum over its variables")
+    return value if value.dtype in (torch.float32, torch.float64) else value.float()
 
 
 def smoothed(target: Integer[Tensor, "B"], V: int, eps: float | int, form: str) -> Float[Tensor, "B V"]:
@@ -48,3 +84,17 @@ def _check(V: int, eps: float | int, form: str) -> None:
     most = (V - 1) / V if form == "slide" else 1
     if not 0 <= eps < most:
         raise ValueError(f"eps is {eps}; with {V} classes expected 0 <= eps < {most:g}")
+
+
+@contextmanager
+def _explain_dtypes(model: nn.Module, batch: Data):
+    """Say it in words where torch fails because data and parameters differ in precision; some models cast, most not."""
+    try:
+        yield
+    except RuntimeError as error:
+        dtypes = {p.dtype for p in model.parameters() if p.is_floating_point()}
+        for part in tensors(batch):
+            if dtypes and part.dtype not in dtypes:
+                raise ValueError(f"the data are {part.dtype} and the parameters of {type(model).__name__} "
+                                 f"{dtypes.pop()}: convert one of them") from error
+        raise

@@ -1,15 +1,8 @@
 """Attention, positions, the blocks made of them, and the models made of blocks."""
 
 from course_lib.tokenizers.batching import left_pad
-from course_lib.transformer.attention import (
-    KVCache,
-    MultiHeadAttention,
-    attention_weights,
-    causal_mask,
-    combine_masks,
-    fused_attention,
-    padding_mask,
-)
+from course_lib.transformer._fused_attention import fused_attention
+from course_lib.transformer.attention import MultiHeadAttention, attention_weights
 from course_lib.transformer.bert import BERT, BERTConfig, PretrainingBatch
 from course_lib.transformer.blocks import (
     DecoderBlock,
@@ -22,6 +15,8 @@ from course_lib.transformer.blocks import (
 )
 from course_lib.transformer.corruption import mask_tokens, sentence_pairs
 from course_lib.transformer.gpt import GPT, GPTConfig
+from course_lib.transformer.kv_cache import KVCache
+from course_lib.transformer.masks import causal_mask, combine_masks, padding_mask
 from course_lib.transformer.positions import (
     CombinedPositions,
     LearnedPositions,

@@ -12,13 +12,13 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor, nn
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import full, values_checked
 from course_lib.tokenizers.batching import tokens_and_mask
 from course_lib.transformer import pretrained_bert
-from course_lib.transformer._dropout import drop
 from course_lib.transformer.blocks import ACTIVATIONS, LayerNorm, TransformerBlock
 from course_lib.transformer.corruption import Corrupted, Pair, mask_tokens, sentence_pairs
+from course_lib.transformer.dropout import drop
 from course_lib.transformer.positions import LearnedPositions
+from course_lib.validation import check_sizes, is_all_true, values_checked
 
 __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBatch", "mask_tokens", "sentence_pairs"]
 
@@ -51,9 +51,8 @@ class BERTConfig:
     tied: bool = True
 
     def __post_init__(self):
-        for name in ("vocab_size", "window", "layers", "heads", "d_model", "token_types"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least 1")
+        check_sizes(vocab_size=self.vocab_size, window=self.window, layers=self.layers, heads=self.heads,
+                    d_model=self.d_model, token_types=self.token_types)
 
 
 class Encoded(NamedTuple):
@@ -154,7 +153,7 @@ class BERT(nn.Module):
         x = self.norm(x)
         x = drop(x, self.config.dropout) if self.training else x
         # (B, 1, T), for every query
-        attend = None if mask is None or full(mask) else mask[:, None, :]
+        attend = None if mask is None or is_all_true(mask) else mask[:, None, :]
         states = [x]
         for block in self.blocks:
             x = block(x, attend)

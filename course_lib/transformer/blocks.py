@@ -14,8 +14,9 @@ from einops import rearrange
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from course_lib.transformer._dropout import drop
-from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
+from course_lib.transformer.attention import KeysValues, MultiHeadAttention
+from course_lib.transformer.dropout import drop
+from course_lib.transformer.kv_cache import KVCache
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,

@@ -15,15 +15,15 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel
-from course_lib.checked import full, values_checked
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.transformer import pretrained
-from course_lib.transformer._dropout import drop
-from course_lib.transformer._gpt_step import step
-from course_lib.transformer.attention import KVCache, causal_mask, combine_masks
 from course_lib.transformer.blocks import LayerNorm, TransformerBlock
+from course_lib.transformer.dropout import drop
+from course_lib.transformer.kv_cache import KVCache
+from course_lib.transformer.masks import causal_mask, combine_masks
 from course_lib.transformer.positions import LearnedPositions, positions_among
+from course_lib.validation import check_sizes, is_all_true, values_checked
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,8 @@ class GPTConfig:
     bos_id: int | None = None
 
     def __post_init__(self):
-        for name in ("vocab_size", "window", "layers", "heads", "d_model"):
-            if getattr(self, name) < (2 if name == "vocab_size" else 1):
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {1 + (name == 'vocab_size')}")
+        check_sizes(2, vocab_size=self.vocab_size)
+        check_sizes(window=self.window, layers=self.layers, heads=self.heads, d_model=self.d_model)
         if self.bos_id is not None and not 0 <= self.bos_id < self.vocab_size:
             raise ValueError(f"bos_id is {self.bos_id}; this vocabulary has 0..{self.vocab_size - 1}")
 
@@ -112,25 +111,26 @@ class GPT(AutoregressiveModel):
         mask that does not fit.
         """
         tokens, mask = self._read((tokens, mask))
-        return self._logits(self._hidden(self._check_tokens(tokens), mask))
+        return self.logits(self._hidden(self._check_tokens(tokens), mask))
 
     def _hidden(self, tokens: Integer[Tensor, "B T"],
                 mask: Bool[Tensor, "B S"] | None = None,
                 caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
-        """The last block's output, normalised. With caches, T tokens after the cached
-        ones."""
-        x = self._embedded(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
+        """The last block's output, normalized. With caches, T tokens after the cached
+        ones. The tokens are not checked."""
+        x = self._embed(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
         attend = None if mask is None else mask[:, None, :]  # (B, 1, S), for every query
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
             x = block(x, attend, causal=True, cache=cache)       # (B, T, D)
         return self.norm(x)
 
     def hidden(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T D"]:
-        """The vector of each position before the output layer, normalised; arguments and errors as of a call."""
+        """The vector of each position before the output layer, normalized: (B, T, D) from tokens (B, T). Mask and errors are
+        those of `forward`."""
         tokens, mask = self._read((tokens, mask))
         return self._hidden(self._check_tokens(tokens), mask)
 
-    def _embedded(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
+    def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
         """E[x] + P, `past` tokens being cached. With a mask, only real tokens take up places."""
         P = self.positions.table
@@ -141,7 +141,8 @@ class GPT(AutoregressiveModel):
         x = self.tokens(tokens) + places
         return drop(x, self.config.dropout) if self.training else x
 
-    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+    def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+        """The output layer: logits (..., V) from the hidden vectors (..., D)."""
         head = self.tokens if self.head is None else self.head   # E, if tied
         return F.linear(hidden, head.weight)
 
@@ -180,7 +181,7 @@ class GPT(AutoregressiveModel):
         tokens = torch.cat([prompt, x[:, :-1]], dim=1)               # shifted: what stands before each token of x
         if mask is not None:
             mask = F.pad(mask, (0, n - 1), value=True)
-        return self.conditional(self._logits(self._hidden(tokens, mask)[:, P - 1:]))       # (B, n, V)
+        return self.conditional(self.logits(self._hidden(tokens, mask)[:, P - 1:]))       # (B, n, V)
 
     # --- one token at a time -----------------------------------------------------------------------------------------
 
@@ -189,7 +190,7 @@ class GPT(AutoregressiveModel):
         tokens, mask = self._prompt(batch, context)
         caches = tuple(KVCache(min(self.window, tokens.shape[1] + 64)) for _ in self.blocks)
         hidden = self._hidden(tokens, mask, caches)                  # (B, P, D)
-        return State(tokens, mask, caches, self._logits(hidden[:, -1]))
+        return State(tokens, mask, caches, self.logits(hidden[:, -1]))
 
     def predict(self, state: State) -> Distribution:
         return self.conditional(state.logits)
@@ -203,11 +204,12 @@ class GPT(AutoregressiveModel):
             tokens = tokens[:, -self.window:]
             mask = None if mask is None else mask[:, -self.window:]
             return State(tokens, mask, None,
-                         self._logits(self._hidden(tokens, mask)[:, -1]))
+                         self.logits(self._hidden(tokens, mask)[:, -1]))
         caches, known = state.caches, state.tokens.shape[1]
         if caches[0].length != known:  # another update went on from this state
             caches = tuple(cache.select(length=known) for cache in caches)
-        return State(tokens, mask, caches, self._logits(step(self, tokens, mask, caches)))
+        hidden = self._hidden(tokens[:, -1:], mask, caches)      # (B, 1, D)
+        return State(tokens, mask, caches, self.logits(hidden[:, 0]))
 
     def select(self, state: State, rows: Tensor) -> State:
         known = state.tokens.shape[1]
@@ -224,7 +226,7 @@ class GPT(AutoregressiveModel):
         tokens = self._check_tokens(tokens)
         attend = causal_mask(tokens.shape[1], device=tokens.device)
         attend = combine_masks(attend, None if mask is None else mask[:, None, :])
-        x, weights = self._embedded(tokens, mask, 0), []
+        x, weights = self._embed(tokens, mask, 0), []
         for block in self.blocks:
             weights.append(block.attention.weights(block.residual1.norm(x), mask=attend))
             x = block(x, attend)
@@ -256,7 +258,7 @@ class GPT(AutoregressiveModel):
         if tokens.dim() != 2 or len(tokens) != batch:
             raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
         tokens = self._check_tokens(tokens.to(device), "context")
-        if mask is None or full(mask):
+        if mask is None or is_all_true(mask):
             return tokens, None
         if values_checked() and ((mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all()):
             raise ValueError("the mask of context has a row without tokens, or False right of a token; shorter prompts "

@@ -14,7 +14,7 @@ from einops import rearrange
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_lib.checked import may_look, values_checked
+from course_lib.validation import may_sync, values_checked
 
 # --- sinusoids -------------------------------------------------------------------------------------------------------
 
@@ -166,7 +166,7 @@ class SinusoidalPositions(Positions):
 
     def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
         positions, D = self.resolve(x, positions), x.shape[-1]
-        if positions.dim() == 1 or not may_look(positions):          # how many different ones there are is a value
+        if positions.dim() == 1 or not may_sync(positions):          # how many different ones there are is a value
             return self.factor * x + sinusoidal(positions, D, self.base, x.dtype)
         different, place = positions.unique(return_inverse=True)     # rows share most: the sines of each one once
         return self.factor * x + sinusoidal(different, D, self.base, x.dtype)[place]

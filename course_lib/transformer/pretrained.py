@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from course_lib.files import write_atomically
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
+from course_lib.transformer.hub_files import read
 
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "gelu_python": "gelu",
                "relu": "relu"}
@@ -92,7 +92,7 @@ def _gpt(cls: type, config: dict[str, Any], tensors: dict[str, Tensor], where: s
         if not torch.equal(tensors.pop("lm_head.weight"), tensors.get("wte.weight", torch.empty(0))):
             raise HubError(f"{where}: the output layer is said to be tied, and differs from the embeddings")
     names = _gpt_names(model)
-    fill(model, {ours: _turned(theirs, tensors.pop(theirs)) for ours, theirs in names.items() if theirs in tensors},
+    fill(model, {ours: _transpose_linear(theirs, tensors.pop(theirs)) for ours, theirs in names.items() if theirs in tensors},
          where, names, unexpected=tensors)
     return model
 
@@ -129,7 +129,7 @@ def _gpt_config(model: nn.Module, kind: str) -> dict[str, Any]:
 def _gpt_tensors(model: nn.Module) -> dict[str, Tensor]:
     """The tensors of a GPT by the file's names."""
     state = model.state_dict()
-    return {theirs if theirs == "lm_head.weight" else f"transformer.{theirs}": _turned(theirs, state[ours])
+    return {theirs if theirs == "lm_head.weight" else f"transformer.{theirs}": _transpose_linear(theirs, state[ours])
             for ours, theirs in _gpt_names(model).items()}
 
 
@@ -151,7 +151,7 @@ def _gpt_names(model: nn.Module) -> dict[str, str]:
     return {ours: names[ours] for ours in model.state_dict()}
 
 
-def _turned(theirs: str, t: Tensor) -> Tensor:
+def _transpose_linear(theirs: str, t: Tensor) -> Tensor:
     return t.T if ".c_" in theirs and t.dim() == 2 else t
 
 
@@ -168,8 +168,8 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
     state = model.state_dict()
     missing = [names[ours] for ours in state if ours not in tensors]
     if missing or unexpected:
-        raise HubError(f"{where} does not fit {type(model).__name__}: missing are {listed(missing)}, "
-                       f"unexpected are {listed(unexpected)}")
+        raise HubError(f"{where} does not fit {type(model).__name__}: missing are {join_names(missing)}, "
+                       f"unexpected are {join_names(unexpected)}")
     for ours, mine in state.items():
         if mine.shape != tensors[ours].shape:
             raise HubError(f"{where}: {names[ours]} gives {ours} the shape {tuple(tensors[ours].shape)}; by "
@@ -198,13 +198,13 @@ def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) ->
     """The dropout of a model that has one for all: the first. Says so where the others differ; in `eval` none plays a part."""
     drops = {key: config.get(key, 0.1) for key in (first, *others)}
     if len(set(drops.values())) > 1:
-        said = ", ".join(f"{key} {value}" for key, value in drops.items())
-        warnings.warn(f"{where}: {said}; a model here has one dropout for all and trains on with {drops[first]}. Its outputs in "
+        text = ", ".join(f"{key} {value}" for key, value in drops.items())
+        warnings.warn(f"{where}: {text}; a model here has one dropout for all and trains on with {drops[first]}. Its outputs in "
                       "eval are not concerned", stacklevel=5)
     return drops[first]
 
 
-def listed(names: Iterable[str]) -> str:
+def join_names(names: Iterable[str]) -> str:
     """The names in order, at most eight of them, for a message."""
     names = sorted(names)
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""

@@ -14,8 +14,17 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
-from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, labels, listed, one_dropout, write
+from course_lib.transformer.hub_files import read
+from course_lib.transformer.pretrained import (
+    ACTIVATIONS,
+    drop_copies,
+    expect,
+    fill,
+    join_names,
+    labels,
+    one_dropout,
+    write,
+)
 
 # ours -> Hugging Face's
 BLOCK = {
@@ -40,7 +49,7 @@ def load(cls: type, name: str | Path) -> nn.Module:
     config, tensors, where = read(name)
     model, absent = _built(cls, config, tensors, where)
     if absent:
-        warnings.warn(f"{where} lacks {listed(names[0] for names in absent.values())}: {listed(absent)} keep their first, "
+        warnings.warn(f"{where} lacks {join_names(names[0] for names in absent.values())}: {join_names(absent)} keep their first, "
                       "random weights", stacklevel=3)
     return model.eval()
 
@@ -53,12 +62,12 @@ def load_head(cls: type, bert: type, name: str | Path) -> nn.Module:
     if kind not in kinds:
         raise HubError(f"{where}: architectures is {kinds}; expected {kind}, for a {cls.__name__}")
     head = {part: tensors.pop(f"{layer}.{part}", None) for part in ("weight", "bias")}
-    if lacking := [f"{layer}.{part}" for part, t in head.items() if t is None]:
-        raise HubError(f"{where} lacks {listed(lacking)}; expected the file of a {kind}")
+    if missing := [f"{layer}.{part}" for part, t in head.items() if t is None]:
+        raise HubError(f"{where} lacks {join_names(missing)}; expected the file of a {kind}")
     encoder, absent = _built(bert, config, tensors, where)
     absent = {ours: names for ours, names in absent.items() if ours.startswith("pooler.") and cls.pooled}
     if absent:
-        raise HubError(f"{where} lacks {listed(names[0] for names in absent.values())}, which a {cls.__name__} reads")
+        raise HubError(f"{where} lacks {join_names(names[0] for names in absent.values())}, which a {cls.__name__} reads")
     model = cls(encoder) if cls.classes is not None else cls(encoder, len(head["bias"]))
     fill(model.head, head, where, {part: f"{layer}.{part}" for part in head}, {})
     return model.eval()
@@ -84,7 +93,7 @@ def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> t
         raise HubError(f"{where}: config.json lacks {error}") from None
     except ValueError as error:
         raise HubError(f"{where}: config.json describes a BERT that cannot be built: {error}") from error
-    tensors = {_modern(key): t for key, t in tensors.items() if not key.endswith("embeddings.position_ids")}
+    tensors = {_rename_legacy(key): t for key, t in tensors.items() if not key.endswith("embeddings.position_ids")}
     if model.config.tied:
         drop_copies(tensors, COPIES, where)
     else:
@@ -92,14 +101,14 @@ def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> t
             if read_one in tensors:
                 tensors[unread] = tensors.pop(read_one)
     names = _names(model)
-    found = {}
+    values = {}
     for ours, theirs in names.items():
         if all(part in tensors for part in theirs):
-            found[ours] = torch.cat([tensors.pop(part) for part in theirs])
-    whole = [head for head in HEADS if not any(ours.startswith(head) for ours in found)]     # all of it is absent
+            values[ours] = torch.cat([tensors.pop(part) for part in theirs])
+    whole = [head for head in HEADS if not any(ours.startswith(head) for ours in values)]     # all of it is absent
     absent = [ours for ours in names if ours.startswith(tuple(whole))]
     state = model.state_dict()
-    fill(model, found | {ours: state[ours] for ours in absent}, where,
+    fill(model, values | {ours: state[ours] for ours in absent}, where,
          {ours: theirs[0] if len(theirs) == 1 else " + ".join(theirs) for ours, theirs in names.items()}, tensors)
     return model, {ours: names[ours] for ours in absent}
 
@@ -157,7 +166,7 @@ def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
     return names
 
 
-def _modern(name: str) -> str:
+def _rename_legacy(name: str) -> str:
     """With the prefix that a bare encoder's file lacks, and without TensorFlow's names of the norms' parameters."""
     name = name if name.startswith(("bert.", "cls.")) or not name.startswith(("embeddings.", "encoder.", "pooler.")) \
         else f"bert.{name}"

@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from course_lib.transformer.attention import KeysValues, KVCache, MultiHeadAttention
+from course_lib.transformer.attention import KeysValues, MultiHeadAttention
+from course_lib.transformer.kv_cache import KVCache
 from course_lib.transformer.positions import rotary
 
 
@@ -37,10 +38,10 @@ class RotaryAttention(MultiHeadAttention):
         if memory is not None:
             raise ValueError("memory was given; rotary positions are for self-attention")
         qkv = torch.stack(super()._project(x, None, None))           # (3, B, H, T, K)
-        qkv = self.turned(qkv, 0 if cache is None else cache.length)
+        qkv = self.rotate(qkv, 0 if cache is None else cache.length)
         return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
 
-    def turned(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
+    def rotate(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
         """Queries and keys at the T positions after `past` others; the values as they are."""
         places = torch.arange(past, past + qkv.shape[3], device=qkv.device)
         return torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])
@@ -68,7 +69,7 @@ class RollingCache(KVCache):
         self.window, self.first = window, 0                          # first: position of the oldest one in the room
 
     @classmethod
-    def of(cls, cache: KVCache, window: int) -> RollingCache:
+    def from_cache(cls, cache: KVCache, window: int) -> RollingCache:
         """One that goes on from a cache of at most `window` positions, in its room."""
         rolling = cls(window, cache.room)
         rolling.kv, rolling.length, cache.kv = cache.kv, cache.length, None

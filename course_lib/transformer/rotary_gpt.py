@@ -10,13 +10,12 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
-from course_lib.checked import values_checked
 from course_lib.tokenizers.batching import Padded
-from course_lib.transformer._dropout import drop
-from course_lib.transformer._gpt_step import step
+from course_lib.transformer.dropout import drop
 from course_lib.transformer.gpt import GPT, GPTConfig, State
 from course_lib.transformer.pretrained import HubError
 from course_lib.transformer.rotary_attention import RollingCache, RotaryAttention
+from course_lib.validation import values_checked
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class RotaryGPT(GPT):
             rotary.load_state_dict(block.attention.state_dict())
             block.attention = rotary
 
-    def _embedded(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
+    def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
         """E[x]: where tokens stand, attention says."""
         if mask is not None and past == 0 and values_checked():
@@ -87,7 +86,7 @@ class RotaryGPT(GPT):
         state = super().start(batch, context)
         if not self.config.rolling:
             return state
-        return state._replace(caches=tuple(RollingCache.of(cache, self.window) for cache in state.caches))
+        return state._replace(caches=tuple(RollingCache.from_cache(cache, self.window) for cache in state.caches))
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
@@ -100,8 +99,8 @@ class RotaryGPT(GPT):
         if caches[0].length != known or caches[0].full:              # new room: this state can still be gone on from
             caches = tuple(cache.select(length=known) for cache in caches)
         near = None if mask is None else mask[:, -self.window:]      # (B, S): where the keys that are seen have a token
-        hidden = step(self, tokens[:, -self.window:], near, caches)  # (B, D)
-        return State(tokens, mask, caches, F.linear(hidden, (self.head or self.tokens).weight))
+        hidden = self._hidden(tokens[:, -1:], near, caches)          # (B, 1, D)
+        return State(tokens, mask, caches, self.logits(hidden[:, -1]))
 
     # --- files -------------------------------------------------------------------------------------------------------
 

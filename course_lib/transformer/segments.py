@@ -9,10 +9,10 @@ from torch import Tensor
 def join_segments(a: Integer[Tensor, "..."], b: Integer[Tensor, "..."] | None, cls: int, sep: int
                   ) -> tuple[Integer[Tensor, "T"], Integer[Tensor, "T"]]:
     """BERT's input: [CLS] a [SEP] b [SEP], and the token types, 0 up to the first [SEP] and 1 after it."""
-    def one(i):
+    def as_column(i):
         return a.new_tensor([i])
 
-    parts = [one(cls), a, one(sep)] + ([] if b is None else [b, one(sep)])
+    parts = [as_column(cls), a, as_column(sep)] + ([] if b is None else [b, as_column(sep)])
     tokens = torch.cat(parts)
     types = torch.zeros_like(tokens)
     types[len(a) + 2:] = 1

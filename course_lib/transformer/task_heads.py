@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from course_lib.transformer import pretrained, pretrained_bert
 from course_lib.transformer.bert import BERT
 from course_lib.transformer.gpt import GPT
+from course_lib.validation import check_sizes
 
 __all__ = ["GPTClassifier", "MultipleChoice", "QuestionAnswering", "SequenceClassifier", "TaskHead", "TokenClassifier"]
 
@@ -157,8 +158,7 @@ class MultipleChoice(TaskHead):
 
 
 def _head(body: BERT | GPT, classes: int, bias: bool = True) -> nn.Linear:
-    if classes < 1:
-        raise ValueError(f"classes is {classes}; expected at least 1")
+    check_sizes(classes=classes)
     head = nn.Linear(body.config.d_model, classes, bias=bias)
     nn.init.normal_(head.weight, 0, 0.02)
     if bias:

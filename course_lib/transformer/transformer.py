@@ -12,13 +12,14 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 
 from course_lib.autoregressive import AutoregressiveModel, select_rows
-from course_lib.checked import values_checked
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.training.losses import cross_entropy
-from course_lib.transformer.attention import KeysValues, KVCache
+from course_lib.transformer.attention import KeysValues
 from course_lib.transformer.blocks import DecoderBlock, LayerNorm, TransformerBlock
+from course_lib.transformer.kv_cache import KVCache
 from course_lib.transformer.positions import SinusoidalPositions, positions_among
+from course_lib.validation import values_checked
 
 TIED = ("none", "target", "all")
 
@@ -139,8 +140,8 @@ class Transformer(AutoregressiveModel):
     # --- every factor at once: teacher forcing -----------------------------------------------------------------------
 
     def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
-        logits = self._logits(self._decode(self._shifted(x),
-                                           *self.encode(self._needed(context))))
+        logits = self.logits(self.decode(self.shift_right(x),
+                                         *self.encode(self._require_context(context))))
         ends = x == self.eos_id
         # an end before this token
         return self.conditional(self._padded(logits, ends.cumsum(dim=1) > ends))
@@ -153,14 +154,14 @@ class Transformer(AutoregressiveModel):
                filled up with `pad_id`, or a pair with its mask. Padding neither predicts
                nor is predicted
         """
-        source = self._trimmed(*self._read(batch[0], "source"))
-        target, real = self._trimmed(*self._read(batch[1], "target"))
+        source = self._trim_padding(*self._read(batch[0], "source"))
+        target, real = self._trim_padding(*self._read(batch[1], "target"))
         target = self.conditional.check(target, "target")
         if (real[:, 1:] & ~real[:, :-1]).any():
             raise ValueError("the mask of target has padding left of a token; expected it "
                              "on the right, as pad puts it")
-        hidden = self._decode(self._shifted(target), *self.encode(source))
-        logits = self._logits(hidden[real])  # (N, V): padding is not worth the output layer
+        hidden = self.decode(self.shift_right(target), *self.encode(source))
+        logits = self.logits(hidden[real])  # (N, V): padding is not worth the output layer
         return cross_entropy(logits, target[real], self.config.smoothing,
                              self.config.form), int(real.sum())
 
@@ -168,7 +169,7 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def start(self, batch: int, context: Padded | None = None) -> Past:
-        memory, seen = self.encode(self._needed(context))
+        memory, seen = self.encode(self._require_context(context))
         caches = tuple(KVCache() for _ in self.decoder)
         projected = tuple(block.cross_attention.keys_values(memory) for block in self.decoder)
         first = torch.full((batch, 1), self.bos_id, device=memory.device)
@@ -194,7 +195,7 @@ class Transformer(AutoregressiveModel):
         return select_rows(state._replace(caches=()), rows)._replace(caches=caches)
 
     def _step(self, tokens: Integer[Tensor, "B 1"], past: Past) -> Past:
-        logits = self._logits(self._decode_next(tokens, past))[:, -1]
+        logits = self.logits(self._decode_next(tokens, past))[:, -1]
         return past._replace(length=past.length + 1, logits=self._padded(logits, past.over))
 
     # --- the network -------------------------------------------------------------------------------------------------
@@ -205,8 +206,9 @@ class Transformer(AutoregressiveModel):
             m = block(m, seen)
         return self.encoder_norm(m)
 
-    def _decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
-                seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
+    def decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
+               seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
+        """The decoder's last vectors (B, T, D) for tokens (B, T), shifted right, given what `encode` returned."""
         h = self.dropout(self.target_positions(self.target(tokens)))  # (B, T, D)
         for block in self.decoder:
             h = block(h, memory, memory_mask=seen)
@@ -219,7 +221,8 @@ class Transformer(AutoregressiveModel):
             h = block(h, memory, memory_mask=past.seen, cache=cache)
         return self.decoder_norm(h)
 
-    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+    def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+        """The output layer: logits (..., V) from the decoder's vectors (..., D)."""
         return F.linear(hidden, self.target.weight if self.head is None else self.head.weight)
 
     def _padded(self, logits: Float[Tensor, "*B V"],
@@ -228,8 +231,8 @@ class Transformer(AutoregressiveModel):
         other = torch.arange(logits.shape[-1], device=logits.device) != self.config.pad_id
         return logits.masked_fill(over[..., None] & other, -torch.inf)
 
-    def _shifted(self, target: Integer[Tensor, "B T"]) -> Integer[Tensor, "B T"]:
-        """What stands before each token: bos, then all but the last."""
+    def shift_right(self, target: Integer[Tensor, "B T"]) -> Integer[Tensor, "B T"]:
+        """The decoder's input for a target (B, T): bos, then all but the last token."""
         return F.pad(target[:, :-1], (1, 0), value=self.bos_id)
 
     def _read(self, side: Padded, name: str) -> tuple[Tensor, Bool[Tensor, "..."]]:
@@ -240,7 +243,7 @@ class Transformer(AutoregressiveModel):
         return tokens, tokens != c.pad_id if mask is None else mask.to(device)
 
     @staticmethod
-    def _trimmed(tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]
+    def _trim_padding(tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]
                  ) -> tuple[Integer[Tensor, "B L"], Bool[Tensor, "B L"]]:
         """Without the columns at the end that only fill up: rows cut from a longer table would carry them along."""
         columns = real.any(dim=0).nonzero()
@@ -251,7 +254,7 @@ class Transformer(AutoregressiveModel):
     def attention_weights(self, source: Padded, target: Tensor) -> list[Float[Tensor, "B H T S"]]:
         """Where each target position looks in the source, layer by layer: row t while token t is predicted."""
         memory, seen = self.encode(source)
-        h, weights = self.dropout(self.target_positions(self.target(self._shifted(self.conditional.check(target))))), []
+        h, weights = self.dropout(self.target_positions(self.target(self.shift_right(self.conditional.check(target))))), []
         for block in self.decoder:
             u = block.residual1(h, lambda y: block.attention(y, causal=True))
             query = block.residual2.norm(u) if self.config.norm == "pre" else u
@@ -291,7 +294,7 @@ class Transformer(AutoregressiveModel):
                              f"0..{self.config.source - 1}")
 
     @staticmethod
-    def _needed(context: Padded | None) -> Padded:
+    def _require_context(context: Padded | None) -> Padded:
         if context is None:
             raise ValueError("context is None; a translation needs its source (B, S)")
         return context

@@ -37,10 +37,10 @@ def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"],
     if isinstance(model, BERT):
         with evaluating(model):
             return model.states(tokens, mask=mask)
-    found: list[Tensor] = []
+    states: list[Tensor] = []
     hooks = [model.blocks[0].register_forward_pre_hook(
-        lambda block, given: found.append(given[0]))]
-    hooks += [block.register_forward_hook(lambda block, given, made: found.append(made))
+        lambda block, given: states.append(given[0]))]
+    hooks += [block.register_forward_hook(lambda block, given, made: states.append(made))
               for block in model.blocks]
     try:
         with evaluating(model):
@@ -48,7 +48,7 @@ def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"],
     finally:
         for hook in hooks:
             hook.remove()
-    return [*found[:-1], model.norm(found[-1])]
+    return [*states[:-1], model.norm(states[-1])]
 
 
 def pooled(states: Float[Tensor, "B T D"], mask: Tensor | None = None, how: str = "mean") -> Float[Tensor, "B D"]:

@@ -67,11 +67,11 @@ def answer_f1(answer: str, truths: Sequence[str]) -> float:
     return max(_shared(normalized(answer).split(), normalized(truth).split()) for truth in _truths(truths))
 
 
-def _shared(said: list[str], true: list[str]) -> float:
-    if not said or not true:
-        return float(said == true)
-    common = sum((Counter(said) & Counter(true)).values())
-    return 2 * common / (len(said) + len(true))
+def _shared(predicted: list[str], true: list[str]) -> float:
+    if not predicted or not true:
+        return float(predicted == true)
+    common = sum((Counter(predicted) & Counter(true)).values())
+    return 2 * common / (len(predicted) + len(true))
 
 
 def _truths(truths: Sequence[str]) -> Sequence[str]:

@@ -15,6 +15,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from course_lib.validation import check_sizes
+
 
 class LinearProbe(nn.Module):
     r"""$p(y \mid h) = \mathrm{softmax}(W h + b)$ with the minimum of the mean cross-entropy plus
@@ -93,8 +95,7 @@ def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Gen
     >>> len({(int(k), int(y)) for k, y in zip(kinds, labels)})
     2
     """
-    if classes < 2:
-        raise ValueError(f"classes is {classes}; expected at least 2")
+    check_sizes(2, classes=classes)
     every, which = kinds.unique(return_inverse=True)
     return torch.randint(classes, every.shape, generator=generator)[which]
 

@@ -90,9 +90,9 @@ def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], 
             raise ValueError(f"texts has a text of {len(rows[-1])} pieces; expected at most {bert.config.window}, its two signs "
                              "included")
     tokens, real = pad(rows, words.pad_id)
-    gaps, found = torch.tensor([len(tokenizer.encode(text.split(mask)[0])) + 1 for text in texts]), []
+    gaps, scores = torch.tensor([len(tokenizer.encode(text.split(mask)[0])) + 1 for text in texts]), []
     with evaluating(bert):
         for some, own, gap in zip(tokens.split(100), real.split(100), gaps.split(100)):
             logits, _ = bert.pretraining_logits(some, mask=own)
-            found.append(logits[torch.arange(len(some)), gap].log_softmax(dim=-1)[:, ids])
-    return torch.cat(found)
+            scores.append(logits[torch.arange(len(some)), gap].log_softmax(dim=-1)[:, ids])
+    return torch.cat(scores)

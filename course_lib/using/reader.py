@@ -42,12 +42,12 @@ class Token(NamedTuple):
 
 def tokens_in(text: str, offset: int = 0) -> list[Token]:
     """Words, numbers and signs, with their places."""
-    return [Token(found.start() + offset, found.end() + offset, found.group()) for found in TOKEN.finditer(text)]
+    return [Token(match.start() + offset, match.end() + offset, match.group()) for match in TOKEN.finditer(text)]
 
 
 def sentences_in(passage: str) -> list[tuple[int, str]]:
     """Each sentence, and where it begins."""
-    places = [0, *(found.end() for found in END.finditer(passage)), len(passage)]
+    places = [0, *(match.end() for match in END.finditer(passage)), len(passage)]
     return [(a, passage[a:b]) for a, b in zip(places, places[1:]) if passage[a:b].strip()]
 
 
@@ -91,15 +91,15 @@ class SpanReader(nn.Module):
             tokens = tokens_in(sentence, offset)
             scored.append((sum(self._idf(word) for word in asked & {t.text.lower() for t in tokens}), tokens))
         best = sorted(scored, key=lambda each: -each[0])[:self.sentences]
-        found = []
+        spans = []
         for place, (_, tokens) in enumerate(best):
             hit = [token.text.lower() in asked for token in tokens]
             for i in range(len(tokens)):
                 for j in range(i, min(i + self.longest, len(tokens))):
                     if self._edge(tokens[i]) and self._edge(tokens[j]):
                         span = Span(tokens[i].start, tokens[j].end, passage[tokens[i].start:tokens[j].end])
-                        found.append((span, self._features(kind, head, place, tokens, hit, i, j) if features else []))
-        return found
+                        spans.append((span, self._features(kind, head, place, tokens, hit, i, j) if features else []))
+        return spans
 
     @staticmethod
     def _edge(token: Token) -> bool:
@@ -158,11 +158,11 @@ class SpanReader(nn.Module):
     @torch.no_grad()
     def answer(self, question: str, passage: str) -> str:
         """The likeliest span; "" where a passage gives no candidate."""
-        found = self._candidates(question, passage)
-        if not found:
+        spans = self._candidates(question, passage)
+        if not spans:
             return ""
-        scores = self(torch.tensor([features for _, features in found]))
-        return found[int(scores.argmax())][0].text
+        scores = self(torch.tensor([features for _, features in spans]))
+        return spans[int(scores.argmax())][0].text
 
 
 def shape_of(word: str) -> str:
@@ -180,11 +180,11 @@ def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]
     """
     examples = []
     for question, passage, truths in asked:
-        wanted = {normalized(truth) for truth in truths}
-        found = reader._candidates(question, passage)
-        right = torch.tensor([normalized(span.text) in wanted for span, _ in found], dtype=torch.bool)
+        truths_normalized = {normalized(truth) for truth in truths}
+        spans = reader._candidates(question, passage)
+        right = torch.tensor([normalized(span.text) in truths_normalized for span, _ in spans], dtype=torch.bool)
         if right.any():
-            examples.append((torch.tensor([features for _, features in found]), right))
+            examples.append((torch.tensor([features for _, features in spans]), right))
     if not examples:
         raise ValueError(f"asked has {len(asked)} questions and no answer among their candidates; expected at least one")
     optimizer = torch.optim.Adam(reader.parameters(), lr=lr)

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.tokenizers import Vocabulary
+from course_lib.validation import check_sizes
 from course_lib.words import LSA, count_words, inverse_document_frequency
 
 Words = Sequence[str]
@@ -179,8 +180,7 @@ def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
 
 def recall_at(found: Int[Tensor, "..."], k: int) -> float:
     """R@k, the share of questions whose document is among the first k."""
-    if k < 1:
-        raise ValueError(f"k is {k}; expected at least 1")
+    check_sizes(k=k)
     _some(found)
     return (found <= k).double().mean().item()
 

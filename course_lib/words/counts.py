@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from course_lib.tokenizers import Vocabulary
+from course_lib.validation import check_sizes
 
 
 def ngrams(words: Sequence[str], n: int) -> list[str]:
@@ -18,8 +19,7 @@ def ngrams(words: Sequence[str], n: int) -> list[str]:
     >>> ngrams(["I", "love", "this", "movie"], 2)
     ['I love', 'love this', 'this movie']
     """
-    if n < 1:
-        raise ValueError(f"n is {n}; expected at least 1")
+    check_sizes(n=n)
     return [" ".join(words[i:i + n]) for i in range(len(words) - n + 1)]
 
 
@@ -111,8 +111,7 @@ def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = N
 
     No window goes across the end of a sentence.
     """
-    if window < 1:
-        raise ValueError(f"window is {window}; expected at least 1")
+    check_sizes(window=window)
     tokens, sentence = corpus.tokens, corpus.sentence
     reach = torch.full_like(tokens, window) if reach is None else reach
     centres, contexts, apart = [], [], []

@@ -21,6 +21,7 @@ from course_lib.conditional import Categorical
 from course_lib.recurrent import Recurrent
 from course_lib.recurrent.layers import reverse
 from course_lib.tokenizers.batching import Padded, tokens_at_the_left
+from course_lib.validation import check_sizes
 
 AT_ONCE = 512                                                        # scores of so many tokens fit into a processor's cache
 
@@ -52,10 +53,8 @@ class BiLM(nn.Module):
 
     def __init__(self, vocab_size: int, width: int, layers: int = 2,
                  dropout: float | int = 0.0):
-        for name, value, least in (("vocab_size", vocab_size, 2), ("width", width, 1),
-                                   ("layers", layers, 1)):
-            if value < least:
-                raise ValueError(f"{name} is {value}; expected at least {least}")
+        check_sizes(2, vocab_size=vocab_size)
+        check_sizes(width=width, layers=layers)
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout is {dropout}; expected a probability of dropping, "
                              "from 0 to below 1")
@@ -201,8 +200,7 @@ class LayerMix(nn.Module):
 
     def __init__(self, layers: int):
         super().__init__()
-        if layers < 1:
-            raise ValueError(f"layers is {layers}; expected at least 1")
+        check_sizes(layers=layers)
         self.w = nn.Parameter(torch.zeros(layers))
         self.gamma = nn.Parameter(torch.ones(()))
 

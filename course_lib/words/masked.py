@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from course_lib.recurrent import Recurrent
 from course_lib.recurrent.layers import reverse
 from course_lib.tokenizers.batching import Padded, tokens_at_the_left
+from course_lib.validation import check_sizes
 
 
 class Cloze(nn.Module):
@@ -33,9 +34,8 @@ class Cloze(nn.Module):
 
     def __init__(self, vocab_size: int, width: int, **config: Any):
         super().__init__()
-        for name, value, least in (("vocab_size", vocab_size, 2), ("width", width, 1)):
-            if value < least:
-                raise ValueError(f"{name} is {value}; expected at least {least}")
+        check_sizes(2, vocab_size=vocab_size)
+        check_sizes(width=width)
         self.vocab_size, self.beyond, self.mask = vocab_size, vocab_size, vocab_size + 1
         self._config = {"vocab_size": vocab_size, "width": width, **config}
         self.tokens = nn.Embedding(vocab_size + 2, width)
@@ -166,8 +166,7 @@ class ConvCloze(Cloze):
 
     def __init__(self, vocab_size: int, width: int, kernel: int, depth: int):
         super().__init__(vocab_size, width, kernel=kernel, depth=depth)
-        if depth < 1:
-            raise ValueError(f"depth is {depth}; expected at least 1")
+        check_sizes(depth=depth)
         self.layers = nn.ModuleList(TextConv(width, kernel) for _ in range(depth))
         self.U = nn.Linear(width, vocab_size)
 

@@ -17,6 +17,7 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.sequences import check_prompt, check_symbols
+from course_lib.validation import check_sizes
 
 
 class State(NamedTuple):
@@ -53,10 +54,8 @@ class NeuralLM(AutoregressiveModel):
 
     def __init__(self, n: int, vocab_size: int, width: int, hidden: int,
                  direct: bool = False, bos_id: int | None = None):
-        for name, value, least in (("n", n, 2), ("vocab_size", vocab_size, 2),
-                                   ("width", width, 1), ("hidden", hidden, 1)):
-            if value < least:
-                raise ValueError(f"{name} is {value}; expected at least {least}")
+        check_sizes(2, n=n, vocab_size=vocab_size)
+        check_sizes(width=width, hidden=hidden)
         if bos_id is not None and not 0 <= bos_id < vocab_size:
             raise ValueError(f"bos_id is {bos_id}; this vocabulary has {vocab_size} words, "
                              f"0..{vocab_size - 1}")

@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from course_lib.validation import check_sizes
 from course_lib.words.counts import Corpus, window_pairs
 
 
@@ -158,8 +159,7 @@ class CBOW(SkipGram):
 
 def words_around(corpus: Corpus, window: int, reach: Int[Tensor, "T"]) -> tuple[Int[Tensor, "T C"], Bool[Tensor, "T C"]]:
     """For each word the 2 * window ids around it, from left to right, -1 where the sentence or its own window ends."""
-    if window < 1:
-        raise ValueError(f"window is {window}; expected at least 1")
+    check_sizes(window=window)
     T = len(corpus.tokens)
     offsets = torch.tensor([d for d in range(-window, window + 1) if d])
     place = torch.arange(T)[:, None] + offsets                       # (T, C)
@@ -194,20 +194,19 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
     """
     if model.config["num_words"] != corpus.num_words:
         raise ValueError(f"model has {model.config['num_words']} words; the corpus has {corpus.num_words}")
-    if window < 1:
-        raise ValueError(f"window is {window}; expected at least 1")
+    check_sizes(window=window)
     if epochs < 1 or batch_size < 1:
         raise ValueError(f"epochs is {epochs} and batch_size {batch_size}; expected at least 1 each")
     generator = torch.Generator().manual_seed(seed)
     noise = NoiseSampler(corpus.counts, power)
-    kept = None if threshold is None else kept_in_subsampling(corpus.counts, threshold)
+    keep = None if threshold is None else kept_in_subsampling(corpus.counts, threshold)
     device = model.centre.weight.device
     optimizer = torch.optim.Adam(model.parameters(), lr, fused=True)
     losses = []
     for epoch in range(epochs):
         text = corpus
-        if kept is not None:
-            stays = torch.rand(len(corpus.tokens), generator=generator) < kept[corpus.tokens]
+        if keep is not None:
+            stays = torch.rand(len(corpus.tokens), generator=generator) < keep[corpus.tokens]
             text = Corpus(corpus.tokens[stays], corpus.sentence[stays], corpus.num_words)
         batches = [batch for batch in model.batches(text, window, batch_size, generator) if len(batch[1])]
         if not batches:

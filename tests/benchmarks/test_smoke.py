@@ -21,8 +21,7 @@ from benchmarks.reproduce import denoising, record, word_texts
 from benchmarks.reproduce.run import Row, Run
 from benchmarks.reproduce.table import RUNS
 from course_lib import data, hub
-from course_lib.data import Splits
-from course_lib.data import sheets as stored_sheets
+from course_lib.data import Splits, sample_images
 from course_lib.grading.sandbox.sandbox import best
 from tests.benchmarks import made_up
 
@@ -203,7 +202,7 @@ def test_the_sheets_are_made(tiny, tmp_path, monkeypatch):
     monkeypatch.setattr(sheets, "NUMBER", 5)
     sheets.make(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {f"{name}.npz" for name in (*sheets.SETS, *sheets.GREY)}
-    assert {path.name for path in stored_sheets.SHEETS.glob("*.npz")} == {path.name for path in tmp_path.iterdir()}
+    assert {path.name for path in sample_images.FOLDER.glob("*.npz")} == {path.name for path in tmp_path.iterdir()}
 
 
 @pytest.mark.thorough

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.data.entry import File
+from course_lib.data.registry import File
 
 
 class Server:

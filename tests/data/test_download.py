@@ -10,7 +10,7 @@ import pytest
 
 from course_lib.data import DataError, download
 from course_lib.data.download import fetch
-from course_lib.data.entry import File
+from course_lib.data.registry import File
 
 BODY = bytes(range(256)) * 4096                  # 1,048,576 bytes, more than one chunk; half of it is 524,288
 SHORT = 2.0                                      # seconds: a busy machine must not be taken for a stalled server

@@ -10,7 +10,19 @@ from torch import nn
 from course_lib import autoregressive
 from course_lib.conditional import Categorical, MixtureOfGaussians
 from course_lib.contract import check_causal, check_normalized, check_samples, check_views_agree
-from course_lib.density import FVSBN, MADE, NADE, Tabular, _block_solver, _running_sum, fvsbn, mixture, nade, tabular
+from course_lib.density import (
+    FVSBN,
+    MADE,
+    NADE,
+    Tabular,
+    _block_solver,
+    _made_sampling,
+    _running_sum,
+    fvsbn,
+    mixture,
+    nade,
+    tabular,
+)
 from course_lib.density import made as made_module
 from course_lib.density._running_sum import BLOCK, RunningSum
 from course_lib.density.nade import State
@@ -20,7 +32,7 @@ from tests.density import checks as check
 from tests.mutation import Mutant, built, faults
 
 A, FV, M, N, MIX, TAB = autoregressive, fvsbn, made_module, nade, mixture, tabular
-SAMPLING = made_module                                               # the weights in order of degree
+SAMPLING = _made_sampling                                            # the weights in order of degree
 BS, RS = _block_solver, _running_sum                                 # what makes FVSBN and NADE fast
 ORDERS = ([0, 1, 2], [2, 1, 0], [1, 2, 0])
 PARENTS = [[], [0], [1], [0]]
@@ -265,8 +277,8 @@ MUTANTS: list[Mutant] = [
              "torch.randint(low, n + 1,"),
             ("degrees from 0: units that are connected to no input", "degrees, low = [], 1", "degrees, low = [], 0")),
     *faults(M, lambda m: made_in_order(m).remasked(1), check_causal,
-            ("remasked takes new masks and keeps the order of the old ones", "other._connect(degrees)",
-             "other._connect(degrees)\n        other.order.copy_(self.order)")),
+            ("remasked takes new masks and keeps the order of the old ones", "other.set_degrees(degrees)",
+             "other.set_degrees(degrees)\n        other.order.copy_(self.order)")),
     *faults(M, softmax_made, check_causal,
             ("masks of several raw parameters laid in blocks, where the parameters lie side by side",
              "masks[-1].repeat_interleave(P, dim=0)", "masks[-1].repeat(P, 1)"),
@@ -298,8 +310,8 @@ MUTANTS: list[Mutant] = [
             ("MADE's samples left in drawing order", DRAWN, "return torch.cat(drawn, dim=1)"),
             seen_from=M),
     *faults(M, made_in_order, check.follows_its_weights,
-            ("the sorted weights kept from the first sample: training changes nothing", "return ByDegree(self).sample(",
-             "return self.__dict__.setdefault(\"kept\", ByDegree(self)).sample(")),
+            ("the sorted weights kept from the first sample: training changes nothing", "return SortedWeights(self).sample(",
+             "return self.__dict__.setdefault(\"kept\", SortedWeights(self)).sample(")),
     *faults(A, made_in_order, model.draws_the_same_first_rows,
             ("MADE draws each row from uniforms that depend on how many rows there are",
              "torch.rand(num, n, per_variable, generator=generator, dtype=dtype)",

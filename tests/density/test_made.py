@@ -14,7 +14,8 @@ from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.contract import ContractError, check_all, check_causal
 from course_lib.density import FVSBN, MADE, Mixture
-from course_lib.density.made import ByDegree, MaskedLinear, draw_degrees, made_masks
+from course_lib.density._made_sampling import SortedWeights
+from course_lib.density.made import MaskedLinear, draw_degrees, made_masks
 from course_lib.density.tabular import all_states
 from course_lib.training import fit
 from tests.contract.models import CYCLE
@@ -259,8 +260,8 @@ def test_each_unit_is_computed_once_when_its_degree_is_reached(hidden, monkeypat
 def test_variables_that_read_the_same_units_are_drawn_together():
     model = MADE(9, (3,), seed=0)
     with torch.no_grad():
-        model._connect([torch.tensor([7, 3, 3])])
-    assert ByDegree(model).steps() == [0, 3, 7, 9]                   # a step up at the degrees 3 and 7, and the end
+        model.set_degrees([torch.tensor([7, 3, 3])])
+    assert SortedWeights(model).steps() == [0, 3, 7, 9]                   # a step up at the degrees 3 and 7, and the end
 
 
 def test_the_hidden_units_along_the_path_are_those_of_the_full_pass():

@@ -69,7 +69,7 @@ def really_run(size: Size, prompt: int, passes: int, cached: bool):
         counter, seen = FlopCounterMode(display=False), Softmaxes()
         with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counter, seen:
             if not cached:
-                model._logits(model._hidden(x[:, :keys])[:, -1])
+                model.logits(model.hidden(x[:, :keys])[:, -1])
             elif state is None:
                 state = model.start(1, x[:, :prompt])
             else:

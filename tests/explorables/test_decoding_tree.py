@@ -10,7 +10,7 @@ import torch
 
 from course_lib import hub
 from course_lib.decoding import beam_search, exhaustive, greedy, keep_top_p, sample
-from course_lib.decoding import walk as library_walk
+from course_lib.decoding import sampling as library_walk
 from course_lib.decoding.prefix_tree import PrefixTree, yes_or_ok
 from course_lib.explorables import decoding_tree as figure
 from course_lib.explorables.decoding_tree import (

@@ -58,7 +58,7 @@ def test_with_a_leak_the_contract_says_what_the_figure_says(order, degrees):
     """A MADE with these masks, asked by the library's own contract."""
     w = MadeMasks(order=order, degrees=degrees, leak=True)
     model = MADE(len(order), [len(row) for row in degrees], order=order)
-    model._connect([torch.tensor(row) for row in degrees])
+    model.set_degrees([torch.tensor(row) for row in degrees])
     model.layers[-1].mask.copy_(w.masks[-1])
     assert all(torch.equal(mask, layer.mask.bool()) for mask, layer in zip(w.masks, model.layers, strict=True))
     with pytest.raises(ContractError) as said:
@@ -110,7 +110,7 @@ def test_every_function_of_the_page_agrees_with_the_library(modules):
     for seed, (case, js) in enumerate(zip(cases, got, strict=True)):
         n, masks = len(case["order"]), masks_of(case["order"], case["degrees"])
         model = MADE(n, [len(row) for row in case["degrees"]], order=case["order"])
-        model._connect([torch.tensor(row) for row in case["degrees"]])
+        model.set_degrees([torch.tensor(row) for row in case["degrees"]])
         assert js["positions"] == model.degrees[0].tolist()
         for mask, layer, mine in zip(js["masks"], model.layers, masks, strict=True):
             assert torch.equal(torch.tensor(mask), layer.mask.bool()) and torch.equal(mine, layer.mask.bool()), case

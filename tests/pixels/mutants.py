@@ -6,7 +6,7 @@ import torch
 from course_lib.conditional import Categorical, DiscretizedLogisticMixture
 from course_lib.contract import check_causal, check_views_agree
 from course_lib.density import NADE
-from course_lib.pixels import _one_pixel, attacks, detection, gated, images, masks, pixelcnn, pixelrnn
+from course_lib.pixels import _incremental, attacks, detection, gated, images, masks, pixelcnn, pixelrnn
 from tests.mutation import Mutant, faults
 from tests.pixels import checks as check
 from tests.support.random import drawn, rng
@@ -109,7 +109,7 @@ MUTANTS: list[Mutant] = [
             ("the maps are not moved on", "*(seen[:, 1:] for seen in rest)]", "*(seen[:, :-1] for seen in rest)]"),
             ("the new pixel enters one place too early", "torch.cat([image[:, 1:-1], self.scaled(pixel)[:, None]], dim=1)",
              "torch.cat([image[:, :-2], self.scaled(pixel)[:, None]], dim=1)")),
-    *faults(_one_pixel, grey, check_views_agree,
+    *faults(_incremental, grey, check_views_agree,
             ("at the edge of a row the kernel reads on around the corner", "left, right = min(column, k // 2),",
              "left, right = k // 2,"), seen_from=pixelcnn),
 
@@ -154,8 +154,8 @@ MUTANTS: list[Mutant] = [
     *faults(attacks, "pgd", check.goes_through_the_defence,
             ("the defence is left out: it looks strong, for nothing attacks it",
              "seen = now if through is None else through(now)", "seen = now"),
-            ("what the defence made is attacked, and not the image", "found, best, sums = now,",
-             "now = through(now); found, best, sums = now,")),
+            ("what the defence made is attacked, and not the image", "strongest, best, sums = now,",
+             "now = through(now); strongest, best, sums = now,")),
 
     # detection
     *faults(detection, "rank_p_values", check.is_the_rank,

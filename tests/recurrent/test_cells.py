@@ -9,7 +9,7 @@ from torch import nn
 
 from course_lib.recurrent import CELLS, GRUCell, LSTMCell, Recurrent, RNNCell
 from course_lib.recurrent import cells as module
-from course_lib.recurrent.layers import in_our_order
+from course_lib.recurrent.layers import reorder_gates
 from tests.recurrent import checks as check
 from tests.support.random import normal, redrawn
 from tests.support.tensors import same
@@ -54,9 +54,9 @@ def test_a_step_is_torchs_cell(theirs):
     kind = type(theirs).__name__.removesuffix("Cell").lower()
     theirs, ours = redrawn(theirs), CELLS[kind](3, 4).double()
     with torch.no_grad():
-        ours.W_x.copy_(in_our_order(ours, theirs.weight_ih))
-        ours.W_h.copy_(in_our_order(ours, theirs.weight_hh))
-        b_x, b_h = in_our_order(ours, theirs.bias_ih), in_our_order(ours, theirs.bias_hh)
+        ours.W_x.copy_(reorder_gates(ours, theirs.weight_ih))
+        ours.W_h.copy_(reorder_gates(ours, theirs.weight_hh))
+        b_x, b_h = reorder_gates(ours, theirs.bias_ih), reorder_gates(ours, theirs.bias_hh)
         ours.b.copy_(b_x + b_h)
         if kind == "gru":
             ours.b[8:] = b_x[8:]

@@ -29,12 +29,12 @@ def test_a_network_has_a_line_for_each_connection_and_colours_the_paths_of_one_o
 
 def test_dead_units_are_dashed_and_no_others():
     model = MADE(3, (3, 3), order=[1, 2, 0])
-    model._connect([torch.tensor([1, 3, 2]), torch.tensor([2, 2, 1])])
+    model.set_degrees([torch.tensor([1, 3, 2]), torch.tensor([2, 2, 1])])
     assert [row.tolist() for row in show.masks.idle([layer.mask.bool() for layer in model.layers])] == \
         [[False, True, False], [False, False, False]]
     circles = show.masks.network(model).axes[0].collections
     assert sum(circle.get_linestyle()[0][1] is not None for circle in circles) == 1
-    model._connect([torch.tensor([2, 2, 2]), torch.tensor([2, 1, 2])])           # the second reads nothing
+    model.set_degrees([torch.tensor([2, 2, 2]), torch.tensor([2, 1, 2])])           # the second reads nothing
     assert show.masks.idle([layer.mask.bool() for layer in model.layers])[1].tolist() == [False, True, False]
 
 

@@ -10,9 +10,9 @@ import sys
 import torch
 from torch import nn
 
-from course_lib.checked import unchecked
 from course_lib.density import FVSBN, MADE
 from course_lib.transformer import BERT, GPT, Transformer
+from course_lib.validation import unchecked
 
 
 class Call(nn.Module):

@@ -79,7 +79,7 @@ def decays_matrices_alone(loop):
 
 
 def looks_at_every_row_of_what_it_knows(module):
-    """`checked_once`: a wrong value in the last row is found, and a loss is judged by its own check alone."""
+    """`check_once`: a wrong value in the last row is found, and a loss is judged by its own check alone."""
     class Strict(torch.nn.Module):
         def loss(self, batch):
             return batch.sum()
@@ -94,11 +94,11 @@ def looks_at_every_row_of_what_it_knows(module):
 
     rows, before, module.ROWS = torch.tensor([1.0] * 9 + [-1.0]), module.ROWS, 4
     try:
-        module.checked_once(Strict(), rows, rows.device)
+        module.check_once(Strict(), rows, rows.device)
         raise AssertionError("the last row was not looked at")
     except ValueError as error:
         assert str(error) == "below 0"
     finally:
         module.ROWS = before
-    assert module.checked_once(Strict(), rows[:9], rows.device) is module.unchecked
-    assert module.checked_once(Other(), rows, rows.device) is module.nullcontext
+    assert module.check_once(Strict(), rows[:9], rows.device) is module.unchecked
+    assert module.check_once(Other(), rows, rows.device) is module.nullcontext

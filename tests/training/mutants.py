@@ -1,15 +1,13 @@
 """Faults planted in label smoothing, the schedule and the steps of training; see `tests.mutation`."""
 from __future__ import annotations
 
-import importlib
-
+from course_lib.training import batches as batches_module
 from course_lib.training import loop as loop_module
 from course_lib.training import losses as losses_module
 from course_lib.training import schedules as schedules_module
 from tests.mutation import faults
 from tests.training import checks as check
 
-objective_module = importlib.import_module("course_lib.training.objective")         # its name in the package is a function
 L, S = losses_module, schedules_module
 LIMIT = "math.inf if clip is None else clip"
 CLIP = f"nn.utils.clip_grad_norm_(model.parameters(), {LIMIT}, error_if_nonfinite=True)"
@@ -42,7 +40,7 @@ MUTANTS = [
         ("each component is clipped", CLIP, f"nn.utils.clip_grad_value_(model.parameters(), {LIMIT})"),
         ("short gradients are made longer", CLIP, f"[p.grad.mul_(1e3) for p in model.parameters()]\n        {CLIP}"),
         ("the gradient is never clipped", CLIP, "pass")),
-    *faults(objective_module, None, check.looks_at_every_row_of_what_it_knows,
+    *faults(batches_module, None, check.looks_at_every_row_of_what_it_knows,
         ("only the first rows are looked at", "torch.arange(count(data)).split(ROWS):",
          "torch.arange(count(data)).split(ROWS)[:1]:"),
         ("nothing is looked at, and all is trusted", "        check(take(data, rows, device))", "        pass"),

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from course_lib.training import constant, cosine, epoch_order, evaluate, fit, linear
-from course_lib.training.objective import epoch_batches
+from course_lib.training.batches import epoch_batches
 from tests.support.training import SMALL, Climber, Logits
 
 

@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 from course_lib.density import FVSBN
 from course_lib.training import CheckpointError, evaluate, fit
-from course_lib.training.objective import epoch_batches
+from course_lib.training.batches import epoch_batches
 from tests.support.training import DATA, Killed, Noisy, seed_all
 
 QUIET = {"progress": False}

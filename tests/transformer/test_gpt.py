@@ -80,7 +80,7 @@ def test_attention_weights_are_those_of_the_pass():
         for w in weights:
             assert (w.triu(1) == 0).all() and (w.transpose(1, 3)[~real] == 0).all()
             same(w.sum(-1).transpose(1, 2)[real], torch.ones(int(real.sum()), 3).double())
-    block, x = model.blocks[0], model._embedded(tokens, None, 0)
+    block, x = model.blocks[0], model._embed(tokens, None, 0)
     y = block.residual1.norm(x)
     v = block.attention.keys_values(y).v
     heads = (model.attention_weights(tokens)[0] @ v).transpose(1, 2).flatten(2)

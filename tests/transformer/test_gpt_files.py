@@ -11,7 +11,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from course_lib.hub import HubError
-from course_lib.transformer import GPT, _files
+from course_lib.transformer import GPT, hub_files
 from tests.support.hugging_face import saved, store
 from tests.support.random import rng
 from tests.support.tensors import same
@@ -147,8 +147,8 @@ def hub(tmp_path, monkeypatch):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
     server.folder, server.asked = tmp_path / "served", []
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setattr(_files, "HUB", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setattr(_files, "_hugging_face", lambda: None)       # its way is tested in test_hub_download.py
+    monkeypatch.setattr(hub_files, "HUB", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setattr(hub_files, "_hugging_face", lambda: None)       # its way is tested in test_hub_download.py
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path / "cache"))
     yield server
     server.shutdown()
@@ -226,7 +226,7 @@ def test_damaged_and_missing_files(tmp_path):
 
 def test_without_a_network_a_hub_id_says_what_to_do(tmp_path, monkeypatch, no_network):
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
-    monkeypatch.setattr(_files, "_hugging_face", lambda: None)
+    monkeypatch.setattr(hub_files, "_hugging_face", lambda: None)
     with pytest.raises(HubError, match="could not be had .* give a folder with config.json"):
         GPT.from_pretrained("gpt2")
     assert no_network and not list(tmp_path.rglob("*.safetensors"))

@@ -15,7 +15,7 @@ class LooksBothWays(GPT):
     """GPT without the causal mask."""
 
     def _hidden(self, tokens, mask=None, caches=None):
-        x = self._embedded(tokens, mask, past=0)
+        x = self._embed(tokens, mask, past=0)
         for block in self.blocks:
             x = block(x)
         return self.norm(x)

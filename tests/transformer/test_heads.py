@@ -6,8 +6,11 @@ import copy
 import pytest
 import torch
 
+from course_lib.contract import check_all, check_views_agree
+from course_lib.decoding import greedy
 from course_lib.transformer import BERT, GPT, BERTConfig, GPTConfig, MultiHeadAttention
 from course_lib.transformer.heads import silenced, switched_off
+from tests.transformer.checks import small
 
 
 def gpt() -> GPT:
@@ -86,3 +89,15 @@ def test_of_one_layer_of_any_model():
         assert torch.equal(layer(x), before[0])
     with pytest.raises(ValueError, match=r"heads holds \[0, 3\]; this layer has heads 0 to 2"), silenced(layer, [3, 0]):
         pass
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("heads", [[(0, 0)], [(0, 1), (1, 2)], [(1, 0), (1, 1), (1, 2)]])
+def test_generation_with_heads_switched_off(heads):
+    model = small(vocab_size=3)
+    whole = greedy(model, 8).log_prob
+    with switched_off(model, heads):
+        check_views_agree(model, length=5)
+        check_all(model, length=4)
+        assert (greedy(model, 8).log_prob - whole).abs() > 1e-3
+    assert torch.equal(greedy(model, 8).log_prob, whole)

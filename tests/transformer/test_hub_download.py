@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from course_lib.hub import HubError
-from course_lib.transformer import GPT, _files
+from course_lib.transformer import GPT, hub_files
 from tests.support.hugging_face import saved
 from tests.transformer.checks import small
 from tests.transformer.test_gpt_files import TOKENS, split
@@ -114,4 +114,4 @@ def test_what_fails_leaves_nothing_that_is_read(hub, monkeypatch):
 
 def test_without_the_package_there_is_another_way(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    assert _files._hugging_face() is None
+    assert hub_files._hugging_face() is None

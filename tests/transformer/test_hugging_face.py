@@ -86,7 +86,7 @@ def test_the_same_loss_and_gradients(tmp_path):
         got = torch.autograd.grad(loss, list(mine.values()))
         expected = torch.autograd.grad(want, [parameters[names[name]] for name in mine])
         for a, b, name in zip(got, expected, mine):
-            same(a, pretrained._turned(names[name], b), 1e-5)
+            same(a, pretrained._transpose_linear(names[name], b), 1e-5)
 
 
 def test_the_same_attention_weights(tmp_path):

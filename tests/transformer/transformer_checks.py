@@ -26,7 +26,7 @@ def one_by_one(model):
     """log p of each target up to and including its end: single sentences, the plain sum over their own tokens."""
     found = []
     for source, target in PAIRS:
-        logits = model._logits(model._decode(torch.tensor([[BOS, *target[:-1]]]), *model.encode(torch.tensor([source]))))
+        logits = model.logits(model.decode(torch.tensor([[BOS, *target[:-1]]]), *model.encode(torch.tensor([source]))))
         log_p = logits.log_softmax(-1)[0]
         found.append(sum(log_p[t, v] for t, v in enumerate(target)))
     return torch.stack(found)
@@ -82,8 +82,8 @@ def loss_is_the_mean_over_real_tokens(module):
         assert number == count == 10
         spread = 0.0
         for source, target in PAIRS:
-            hidden = plain._decode(torch.tensor([[BOS, *target[:-1]]]), *plain.encode(torch.tensor([source])))
-            spread = spread - plain._logits(hidden).log_softmax(-1).mean(-1).sum()
+            hidden = plain.decode(torch.tensor([[BOS, *target[:-1]]]), *plain.encode(torch.tensor([source])))
+            spread = spread - plain.logits(hidden).log_softmax(-1).mean(-1).sum()
         same(smooth.loss(batch)[0], 0.8 * loss + 0.2 * spread / count)
 
 

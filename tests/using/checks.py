@@ -117,7 +117,7 @@ def are_the_layers(hidden_states):
     for model in (bert(), gpt()):
         states = hidden_states(model, TOKENS, MASK)
         assert len(states) == 3
-        same(states[-1], model(TOKENS, mask=MASK).tokens if isinstance(model, BERT) else model._hidden(TOKENS, MASK))
+        same(states[-1], model(TOKENS, mask=MASK).tokens if isinstance(model, BERT) else model.hidden(TOKENS, MASK))
         inner = model.blocks[0](states[0], MASK[:, None, :], causal=isinstance(model, GPT))
         same(states[1], inner)
         model.train()                                                # dropout is off in here, and the mode comes back

@@ -69,7 +69,7 @@ def own_made(bugs):
             self.weights = nn.ParameterList([0 * W if "alike" in bugs else W for W in start])
             self.biases = nn.ParameterList([torch.zeros(b) for b in widths[1:]])
             library = MADE(n, widths[1:-1], order=order)
-            library._connect(self.degrees)
+            library.set_degrees(self.degrees)
             self.theirs = [library]                                           # in a list: its weights are none of this model's
 
         def conditionals(self, x, context=None):

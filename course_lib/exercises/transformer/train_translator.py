@@ -73,7 +73,7 @@ def translator(words: tuple[int, int]) -> Transformer:
 
 def predicted(model: Transformer, source: Tensor, before: Tensor) -> Tensor:
     """Logits (B, T, V) of what follows each of the words `before` (B, T), whatever they are."""
-    return model._logits(model._decode(before, *model.encode(source)))
+    return model.logits(model.decode(before, *model.encode(source)))
 
 
 def drawn(generator) -> tuple[Tensor, ...]:

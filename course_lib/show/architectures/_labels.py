@@ -31,10 +31,10 @@ def runs(label: str, size: float | int) -> list[Run]:
 
     A superscript right after a subscript stands above it. Two spaces are kept, as one wide space.
     """
-    found: list[Run] = []
+    parts: list[Run] = []
     for k, part in enumerate(label.replace("  ", "\u2003").split("$")):
         if k % 2 == 0:
-            found += [Run(part, "text", 0, size, 0.0)] if part else []
+            parts += [Run(part, "text", 0, size, 0.0)] if part else []
             continue
         part = re.sub(r"\\hat\s*(\w)", "\\1\u0302", part)
         part = re.sub(r"\\tilde\s*(\w)", "\\1\u0303", part)
@@ -52,9 +52,9 @@ def runs(label: str, size: float | int) -> list[Run]:
             back = width if level and level == -last else 0.0
             for n, piece in enumerate(pieces):
                 leans = not token["upright"] and piece[0].isalpha()
-                found.append(Run(piece, "italic" if leans else "upright", level, scale, 0.0 if n else back))
+                parts.append(Run(piece, "italic" if leans else "upright", level, scale, 0.0 if n else back))
             last, width = level, sum(measure(piece, scale) for piece in pieces)
-    return found
+    return parts
 
 
 def measure(text: str, size: float | int) -> float:
@@ -67,10 +67,10 @@ def svg(label: str, size: float | int) -> tuple[str, str]:
 
     What most runs share, the face and size of the first one, stands in the attributes once.
     """
-    found = runs(label, size)
-    base = found[0]._replace(level=0)
+    parts = runs(label, size)
+    base = parts[0]._replace(level=0)
     level, out = 0, ""
-    for run in found:
+    for run in parts:
         at = [f'font-size="{run.size:.4g}"'] if run.size != base.size else []
         at += [f'dy="{(HEIGHT[run.level] - HEIGHT[level]) * size:.2g}"'] if run.level != level else []
         at += [f'dx="{-run.back:.2g}"'] if run.back else []

@@ -24,8 +24,8 @@ def draw() -> Canvas:
     c.frame(110, 238, 204, 356)
     c.frame(110, 290, 168, 212)
     c.frame(285, 264, 110, 96)
-    for one, other in ((alpha, mixed), (mixed, theta), (theta, topic), (topic, z), (z, word), (word, w)):
-        c.line(one.bottom(), other.top())
+    for start, end in ((alpha, mixed), (mixed, theta), (theta, topic), (topic, z), (z, word), (word, w)):
+        c.line(start.bottom(), end.top())
     c.line(phi.bottom(), (285, 314), word.right())
     c.note(130, 86, "once a\ndocument", "start")
     c.note(130, 206, "once a\nword", "start")

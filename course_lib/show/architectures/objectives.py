@@ -22,10 +22,10 @@ def draw() -> Canvas:
                "dough, and writes the sentinels with what they stand for. BART reads one mask in place of the two words baker "
                "kneads, and writes the whole sentence. XLNet hides nothing: discs give the order in which the words are told, baker "
                "first, kneads last.")
-    for k, (name, read, told) in enumerate(ROWS):
+    for k, (name, read, target) in enumerate(ROWS):
         top = 22 + 116 * k
         c.text(12, top, name, 13, anchor="start")
-        for y, what in ((top + 30, read), (top + 72, told)):
+        for y, what in ((top + 30, read), (top + 72, target)):
             words = what.split()
             width = min(62, (330 - 5 * len(words)) / len(words))
             x = 16 + width / 2

@@ -85,7 +85,7 @@ class BART(Transformer):
         self.encoder_norm = self.decoder_norm = nn.Identity()
         self.bias = nn.Parameter(torch.zeros(c.target))              # zeros in public files
 
-    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+    def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         return hidden @ self.target.weight.T + self.bias
 
     @torch.no_grad()

@@ -10,7 +10,8 @@ from einops import rearrange
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from course_lib.transformer.attention import check_mask
+from course_lib.transformer.masks import check_mask
+from course_lib.validation import check_sizes
 
 TERMS = ("content-to-content", "content-to-position", "position-to-content")
 
@@ -26,8 +27,7 @@ def relative_index(T: int, span: int, device: torch.device | str | None = None) 
             [3, 3, 2, 1],
             [3, 3, 3, 2]])
     """
-    if span < 1:
-        raise ValueError(f"span is {span}; expected at least 1")
+    check_sizes(span=span)
     i = torch.arange(T, device=device)
     return (i[:, None] - i[None, :] + span).clamp(0, 2 * span - 1)
 
@@ -61,8 +61,7 @@ class DisentangledAttention(nn.Module):
         terms = tuple(terms)
         if not terms or len(set(terms)) < len(terms) or not set(terms) <= set(TERMS):
             raise ValueError(f"terms is {terms}; expected some of {', '.join(TERMS)}, each once")
-        if span < 1:
-            raise ValueError(f"span is {span}; expected at least 1")
+        check_sizes(span=span)
         self.d_model, self.heads, self.span, self.terms = d_model, heads, span, terms
         self.q, self.k, self.v, self.out = (nn.Linear(d_model, d_model) for _ in range(4))
         self.distances = nn.Embedding(2 * span, d_model)             # R

@@ -9,6 +9,7 @@ from jaxtyping import Integer
 from torch import Tensor
 
 from course_lib.transformer.corruption import Corrupted, mask_tokens
+from course_lib.validation import check_sizes
 
 
 class StaticMasking:
@@ -30,8 +31,7 @@ class StaticMasking:
 
     def __init__(self, tokens: Integer[Tensor, "N T"], copies: int = 1,
                  generator: torch.Generator | None = None, **options: Any):
-        if copies < 1:
-            raise ValueError(f"copies is {copies}; expected at least 1")
+        check_sizes(copies=copies)
         drawn = [mask_tokens(tokens, generator=generator, **options) for _ in range(copies)]
         # (copies, N, T)
         self.tokens, self.chosen = (torch.stack(parts) for parts in zip(*drawn))

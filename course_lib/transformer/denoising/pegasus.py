@@ -7,6 +7,8 @@ from typing import Hashable, NamedTuple, Sequence
 
 import torch
 
+from course_lib.validation import check_sizes
+
 Words = Sequence[Hashable]
 WAYS = ("independent", "sequential", "lead", "random")
 
@@ -27,8 +29,7 @@ def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
 
     Paper: Lin 2004.
     """
-    if n < 1:
-        raise ValueError(f"n is {n}; expected at least 1")
+    check_sizes(n=n)
     ours, theirs = (Counter(zip(*(text[i:] for i in range(n)))) for text in (list(candidate), list(reference)))
     return _rouge((ours & theirs).total(), ours.total(), theirs.total())
 

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
+from course_lib.transformer.hub_files import read
 from course_lib.transformer.pretrained import ACTIVATIONS, drop_copies, expect, fill, write
 
 OFFSET = 2                                                           # rows before position 0
@@ -55,16 +55,16 @@ def load(cls: type, name: str | Path) -> nn.Module:
     tensors = {key if key.startswith(("model.", "lm_head.", "final_")) else f"model.{key}": t for key, t in tensors.items()}
     drop_copies(tensors, dict.fromkeys(COPIES, "model.shared.weight"), where)
     tensors.setdefault("final_logits_bias", torch.zeros(1, config["vocab_size"]))
-    names, found = _names(model), {}
+    names, values = _names(model), {}
     for ours, theirs in names.items():
         if all(part in tensors for part in theirs):
-            found[ours] = torch.cat([tensors[part] for part in theirs])
+            values[ours] = torch.cat([tensors[part] for part in theirs])
     for ours in TABLES:
-        if ours in found:
-            found[ours] = found[ours][OFFSET:]
-    if "bias" in found:
-        found["bias"] = found["bias"][0]
-    fill(model, found, where, {ours: " + ".join(theirs) for ours, theirs in names.items()},
+        if ours in values:
+            values[ours] = values[ours][OFFSET:]
+    if "bias" in values:
+        values["bias"] = values["bias"][0]
+    fill(model, values, where, {ours: " + ".join(theirs) for ours, theirs in names.items()},
          {key: t for key, t in tensors.items() if not any(key in theirs for theirs in names.values())})
     return model.eval()
 

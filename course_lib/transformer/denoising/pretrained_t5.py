@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
+from course_lib.transformer.hub_files import read
 from course_lib.transformer.pretrained import drop_copies, expect, fill, write
 
 NETWORKS = {"relu": ("relu", False), "gated-gelu": ("gelu_tanh", True), "gated-relu": ("relu", True)}
@@ -55,8 +55,8 @@ def load(cls: type, name: str | Path) -> nn.Module:
     tensors.pop(UNUSED, None)
     drop_copies(tensors, dict.fromkeys(COPIES + (("lm_head.weight",) if tied else ()), "shared.weight"), where)
     names = _names(model)
-    found = {ours: tensors[theirs] for ours, theirs in names.items() if theirs in tensors}
-    fill(model, found, where, names, {key: t for key, t in tensors.items() if key not in names.values()})
+    values = {ours: tensors[theirs] for ours, theirs in names.items() if theirs in tensors}
+    fill(model, values, where, names, {key: t for key, t in tensors.items() if key not in names.values()})
     return model.eval()
 
 

@@ -60,8 +60,8 @@ def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], s
         raise ValueError(f"sentinels has {len(sentinels)} tokens; {len(spans)} spans need {len(spans) + 1}, one for each "
                          "and one that ends the target")
     if torch.isin(tokens, tokens.new_tensor(sentinels)).any():
-        found = sorted(set(sentinels) & set(tokens.tolist()))
-        raise ValueError(f"tokens holds {found[0]}, which is one of the sentinels; a sentinel stands for no word")
+        clashing = sorted(set(sentinels) & set(tokens.tolist()))
+        raise ValueError(f"tokens holds {clashing[0]}, which is one of the sentinels; a sentinel stands for no word")
     read, target, at = [], [], 0
     for (start, end), sentinel in zip(spans, sentinels):
         if not at <= start <= end <= len(tokens):

@@ -11,10 +11,12 @@ from einops import rearrange
 from jaxtyping import Bool, Float, Int, Integer
 from torch import Tensor, nn
 
-from course_lib.transformer._dropout import drop
-from course_lib.transformer.attention import KeysValues, KVCache, causal_mask
+from course_lib.transformer.attention import KeysValues
 from course_lib.transformer.blocks import ACTIVATIONS
 from course_lib.transformer.denoising import pretrained_t5
+from course_lib.transformer.dropout import drop
+from course_lib.transformer.kv_cache import KVCache
+from course_lib.transformer.masks import causal_mask
 from course_lib.transformer.transformer import Past, Transformer, TransformerConfig
 
 
@@ -227,8 +229,8 @@ class T5(Transformer):
             m = block(m, real[:, None], bias)
         return self.dropout(self.encoder_norm(m))
 
-    def _decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
-                seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
+    def decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
+               seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
         h, T = self.dropout(self.target(tokens)), tokens.shape[1]
         bias, past = self.decoder_bias(T, T), causal_mask(T, device=tokens.device)
         for block in self.decoder:
@@ -241,7 +243,7 @@ class T5(Transformer):
             h = block(h, None, bias, memory, past.seen, cache)
         return self.dropout(self.decoder_norm(h))
 
-    def _logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
+    def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
         hidden = hidden * self.config.d_model ** -0.5 if self.config.scale else hidden
         return hidden @ (self.target if self.head is None else self.head).weight.T
 

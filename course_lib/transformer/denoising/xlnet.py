@@ -16,6 +16,7 @@ from torch.distributions import Distribution
 from course_lib.autoregressive import AutoregressiveModel, check_order
 from course_lib.conditional import Categorical
 from course_lib.transformer.blocks import TransformerBlock
+from course_lib.validation import check_sizes
 
 
 def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
@@ -37,7 +38,7 @@ def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Boo
     return query | torch.eye(len(order), dtype=torch.bool, device=order.device), query
 
 
-class Told(NamedTuple):
+class State(NamedTuple):
     """The sequential view's state: the content of every word told so far, in each layer."""
 
     k: int
@@ -70,8 +71,7 @@ class XLNet(AutoregressiveModel):
     def __init__(self, vocab_size: int, n: int, order: Iterable[int] | Tensor | None = None, d_model: int = 32,
                  heads: int = 2, layers: int = 2, d_ff: int | None = None, dropout: float | int = 0.0):
         super().__init__(n, Categorical(vocab_size), order)
-        if layers < 1:
-            raise ValueError(f"layers is {layers}; expected at least 1")
+        check_sizes(layers=layers)
         self.size = {"d_model": d_model, "heads": heads, "layers": layers, "d_ff": d_ff or 4 * d_model, "dropout": dropout}
         self.tokens = nn.Embedding(vocab_size, d_model)              # E
         self.positions = nn.Embedding(n, d_model)                    # P
@@ -103,24 +103,24 @@ class XLNet(AutoregressiveModel):
         return self._family(g)
 
     # one word at a time: its query reads the contents so far, then its content joins them
-    def start(self, batch: int, context: None = None) -> Told:
+    def start(self, batch: int, context: None = None) -> State:
         empty = self.asked.new_zeros(batch, 0, self.size["d_model"])
-        return Told(0, (empty,) * len(self.blocks))
+        return State(0, (empty,) * len(self.blocks))
 
-    def predict(self, state: Told) -> Distribution:
+    def predict(self, state: State) -> Distribution:
         i = self.variable_at(state.k)
         g = (self.asked + self.positions.weight[i]).expand(len(state.contents[0]), 1, -1)        # (B, 1, D)
         for block, contents in zip(self.blocks, state.contents):
             g = self._read(block, g, contents)
         return self._family(g[:, 0])
 
-    def update(self, state: Told, x_i: Integer[Tensor, "B"]) -> Told:
+    def update(self, state: State, x_i: Integer[Tensor, "B"]) -> State:
         h = (self.tokens(x_i.long()) + self.positions.weight[self.variable_at(state.k)])[:, None]      # (B, 1, D)
         grown = []
         for block, contents in zip(self.blocks, state.contents):
             grown.append(torch.cat([contents, h], dim=1))            # (B, k + 1, D), itself included
             h = self._read(block, h, grown[-1])
-        return Told(state.k + 1, tuple(grown))
+        return State(state.k + 1, tuple(grown))
 
     # one block, for either stream
     def _read(self, block: TransformerBlock, x: Float[Tensor, "B T D"],
@@ -144,6 +144,6 @@ class XLNet(AutoregressiveModel):
         if not 1 <= last <= self.n:
             raise ValueError(f"last is {last}; expected 1 to {self.n}, the number of words")
         model = self.reordered(order)
-        told = model.order[-last:]
-        factors = model.conditionals(x).log_prob(model.conditional.check(x))[:, told]
+        targets = model.order[-last:]
+        factors = model.conditionals(x).log_prob(model.conditional.check(x))[:, targets]
         return -factors.mean(), factors.numel()

@@ -213,7 +213,7 @@ def test_of_the_course_the_sandbox_holds_the_ground_floor_and_the_folder_inside_
     package = Path(course_lib.__file__).parent
     allowed = package / "grading" / "sandbox" / "inside"
     held = {path.removeprefix("/course/course_lib/") for path in seen if "__pycache__" not in path} - {"/course/course_lib"}
-    assert held == {"__init__.py", "autoregressive.py", "checked.py", "conditional.py", "grading",
+    assert held == {"__init__.py", "autoregressive.py", "validation.py", "conditional.py", "grading",
                     "grading/sandbox", *(str(path.relative_to(package)) for path in [allowed, *allowed.rglob("*")]
                                          if "__pycache__" not in path.parts)}
     names = {"__init__.py", "confine.py", "ground.py", "local.py", "models.py", "outcome.py", "watch.py", "where.py",

@@ -83,9 +83,9 @@ MUTANTS: list[Mutant] = [
             ("a new order changes the model itself", "other = copy.deepcopy(self, {id(p): p for p in self.parameters()})",
              "other = self")),
     *faults(xlnet, None, check.asks_for_the_last,
-            ("the first words of the order, not the last", "told = model.order[-last:]", "told = model.order[:last]"),
-            ("the last places, not the last in the order", "told = model.order[-last:]",
-             "told = torch.arange(self.n)[-last:]")),
+            ("the first words of the order, not the last", "targets = model.order[-last:]", "targets = model.order[:last]"),
+            ("the last places, not the last in the order", "targets = model.order[-last:]",
+             "targets = torch.arange(self.n)[-last:]")),
 
     *faults(electra, None, check.labels_what_was_put_in,
             ("a word drawn right counts as replaced", "return Replaced(tokens, tokens != targets)",

@@ -8,9 +8,9 @@ import torch
 
 from course_lib import decoding
 from course_lib.hub import HubError
-from course_lib.transformer._files import read
 from course_lib.transformer.denoising import BART, T5, DisentangledAttention, pretrained_bart, pretrained_t5
 from course_lib.transformer.denoising.deberta import TERMS
+from course_lib.transformer.hub_files import read
 from course_lib.transformer.pretrained import write
 from tests.support.random import rng
 from tests.support.tensors import same
@@ -66,8 +66,8 @@ def test_the_same_logits_and_the_way_back(tmp_path, kind, changes):
     model, ours = both(tmp_path, kind, **changes)
     (source, real), (target, told) = texts(kind, 9, 1), texts(kind, 7, 2)
     want = model(input_ids=source, attention_mask=real.long(), labels=target)
-    hidden = ours._decode(ours._shifted(target), *ours.encode((source, real)))
-    same(ours._logits(hidden)[told], want.logits[told], 1e-5)
+    hidden = ours.decode(ours.shift_right(target), *ours.encode((source, real)))
+    same(ours.logits(hidden)[told], want.logits[told], 1e-5)
     ours.save_pretrained(tmp_path / "back")
     again, report = type(model).from_pretrained(tmp_path / "back", output_loading_info=True)
     assert not any(report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys"))
@@ -125,7 +125,7 @@ def test_an_output_layer_of_its_own(tmp_path):
     (source, real), (target, told) = texts("t5", 9, 1), texts("t5", 7, 2)
     ours = T5.from_pretrained(tmp_path)
     want = model(input_ids=source, attention_mask=real.long(), labels=target).logits
-    same(ours._logits(ours._decode(ours._shifted(target), *ours.encode((source, real))))[told], want[told], 1e-5)
+    same(ours.logits(ours.decode(ours.shift_right(target), *ours.encode((source, real))))[told], want[told], 1e-5)
     ours.save_pretrained(tmp_path / "back")
     same(T5.from_pretrained(tmp_path / "back").head.weight, ours.head.weight, 0)
 

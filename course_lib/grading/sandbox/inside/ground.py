@@ -6,7 +6,7 @@ import importlib.abc
 import sys
 
 NAMED = ("autoregressive", "conditional")                        # what an answer may want
-FILES = ("__init__", "autoregressive", "checked", "conditional")      # those, and what they import
+FILES = ("__init__", "autoregressive", "conditional", "validation")      # those, and what they import
 INSIDE = "grading.sandbox.inside"
 THERE = {"course_lib", *(f"course_lib.{name}" for name in FILES[1:]),
          *(f"course_lib.{INSIDE}".rsplit(".", above)[0] for above in range(3))}

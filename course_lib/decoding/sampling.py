@@ -21,7 +21,7 @@ def greedy(model: nn.Module, length: int | None = None, context: Any = None, bat
 
     Slides: "Greedy search".
     """
-    return _walk(model, length, context, batch, eos_id, lambda log_p, t: log_p.argmax(dim=-1))
+    return _generate(model, length, context, batch, eos_id, lambda log_p, t: log_p.argmax(dim=-1))
 
 
 @torch.no_grad()
@@ -45,7 +45,7 @@ def sample(model: nn.Module, length: int | None = None, context: Any = None, bat
         scores.append(changed.gather(-1, drawn[:, None])[:, 0])
         return drawn
 
-    decoded = _walk(model, length, context, batch, eos_id, draw)
+    decoded = _generate(model, length, context, batch, eos_id, draw)
     steps = torch.stack(scores, dim=1)                               # (B, T)
     alive = torch.arange(steps.shape[1], device=device) < decoded.length[:, None]
     return decoded._replace(score=steps.masked_fill(~alive, 0).sum(dim=1))
@@ -91,7 +91,7 @@ def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]
     return torch.zeros_like(keep).scatter(-1, rank.indices, keep)
 
 
-def _walk(model: nn.Module, length: int | None, context: Any, batch: int | None, eos_id: int | None,
+def _generate(model: nn.Module, length: int | None, context: Any, batch: int | None, eos_id: int | None,
           choose: Callable[[Tensor, int], Tensor]) -> Decoded:
     """Predict, choose, update, until every row has ended.
 

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 
-class _Here(threading.local):
+class _ThreadState(threading.local):
     """Of this thread; torch.compile can read it, which a ContextVar is not."""
 
     def __init__(self):                                              # in each thread: a compiled graph guards these attributes
@@ -25,7 +25,7 @@ class _Here(threading.local):
         self.values = True                                           # whether they are looked at
 
 
-_here = _Here()
+_state = _ThreadState()
 
 
 @contextmanager
@@ -40,24 +40,31 @@ def unchecked():
     ...     FVSBN(4).log_prob(torch.full((1, 4), 7))
     tensor([-2.7726], grad_fn=<...>)
     """
-    before, _here.values = _here.values, False
+    before, _state.values = _state.values, False
     try:
         yield
     finally:
-        _here.values = before
+        _state.values = before
 
 
 def values_checked() -> bool:
     """Whether values are looked at: everywhere but within `unchecked`."""
-    return _here.values
+    return _state.values
 
 
-def check_whole(name: str, value: object, expected: str) -> None:
+def check_integer(name: str, value: object, expected: str) -> None:
     """TypeError unless the argument called `name` is a whole number; `expected` says what it counts."""
     if not isinstance(value, numbers.Integral):
         got = f"{value!r}" if isinstance(value, numbers.Number) else "a tensor" if isinstance(value, Tensor) else \
             f"of type {type(value).__name__}"
         raise TypeError(f"{name} is {got}; expected {expected}")
+
+
+def check_sizes(least: int = 1, **sizes: int) -> None:
+    """ValueError unless each of these arguments is at least `least`."""
+    for name, size in sizes.items():
+        if size < least:
+            raise ValueError(f"{name} is {size}; expected at least {least}")
 
 
 def check_tensor(name: str, value: object) -> None:
@@ -66,29 +73,29 @@ def check_tensor(name: str, value: object) -> None:
         raise TypeError(f"{name} is of type {type(value).__name__}; expected a tensor: torch.as_tensor makes one of numbers")
 
 
-def may_look(tensor: Tensor) -> bool:
+def may_sync(tensor: Tensor) -> bool:
     """Whether values may be looked at to save work: not in a graph, nor on a GPU within `unchecked`."""
-    return (_here.values or tensor.device.type == "cpu") and not torch.compiler.is_compiling()
+    return (_state.values or tensor.device.type == "cpu") and not torch.compiler.is_compiling()
 
 
-def full(mask: Tensor) -> bool:
+def is_all_true(mask: Tensor) -> bool:
     """Whether a mask is known to be True everywhere: False where it may not be looked at."""
-    return may_look(mask) and bool(mask.all())
+    return may_sync(mask) and bool(mask.all())
 
 
 @contextmanager
-def at_work(model: nn.Module):
+def validating(model: nn.Module):
     """Inside, nothing that the model calls of itself is checked again."""
-    before, _here.models = _here.models, (*_here.models, model)
+    before, _state.models = _state.models, (*_state.models, model)
     try:
         yield
     finally:
-        _here.models = before
+        _state.models = before
 
 
-def is_at_work(model: nn.Module) -> bool:
+def is_validating(model: nn.Module) -> bool:
     """Whether the input of this model was checked by a call that this one lies within."""
-    return any(other is model for other in _here.models)
+    return any(other is model for other in _state.models)
 
 
 def checked(method: Callable) -> Callable:
@@ -99,10 +106,10 @@ def checked(method: Callable) -> Callable:
     """
     @functools.wraps(method)
     def call(self, x, *args, **kwargs):
-        if is_at_work(self):
+        if is_validating(self):
             return method(self, x, *args, **kwargs)
         x = self.check_input(x, args[0] if args else kwargs.get("context"))
-        with at_work(self):
+        with validating(self):
             return method(self, x, *args, **kwargs)
 
     return call
@@ -113,15 +120,15 @@ def _checked_start(method: Callable) -> Callable:
     @functools.wraps(method)
     def call(self, batch, *args, **kwargs):
         context = args[0] if args else kwargs.get("context")
-        if context is not None and not is_at_work(self):
+        if context is not None and not is_validating(self):
             self.check_context(context, batch)
-        with at_work(self):
+        with validating(self):
             return method(self, batch, *args, **kwargs)
 
     return call
 
 
-def check_first(cls: type) -> None:
+def wrap_input_checks(cls: type) -> None:
     """Puts the check before `conditionals`, `log_prob` and `start`, those of them that the class itself writes."""
     for name, guard in (("conditionals", checked), ("log_prob", checked), ("start", _checked_start)):
         if inspect.isfunction(vars(cls).get(name)):

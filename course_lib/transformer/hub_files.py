@@ -78,7 +78,7 @@ def _download(name: str) -> Path:
         return _by_hugging_face(package, name)
     folder = cache() / "huggingface" / name.replace("/", "--")
     try:
-        _all_files(lambda file, may_lack: folder / file if _retrieve(name, file, folder, may_lack) else None)
+        _find_all_files(lambda file, may_lack: folder / file if _retrieve(name, file, folder, may_lack) else None)
     except HubError:
         with contextlib.suppress(OSError):                   # it holds what came before: the next try goes on from there
             folder.rmdir()
@@ -86,15 +86,15 @@ def _download(name: str) -> Path:
     return folder
 
 
-def _all_files(had: Callable[[str, bool], Path | None]) -> None:
+def _find_all_files(find_file: Callable[[str, bool], Path | None]) -> None:
     """Have config.json, the weights in the first form that there is, and each of their parts.
 
-    had  a file's path by its name; the second argument says whether the hub may lack it, with None for an answer
+    find_file  a file's path by its name; the second argument says whether the hub may lack it, with None for an answer
     """
-    had("config.json", False)
-    found = next(path for form in FORMS if (path := had(form, form != FORMS[-1])) is not None)
-    for file in _parts(found):
-        had(file.name, False)
+    find_file("config.json", False)
+    weights = next(path for form in FORMS if (path := find_file(form, form != FORMS[-1])) is not None)
+    for file in _parts(weights):
+        find_file(file.name, False)
 
 
 def _hugging_face() -> ModuleType | None:
@@ -110,7 +110,7 @@ def _by_hugging_face(package: ModuleType, name: str) -> Path:
     """The snapshot of a model in the cache of huggingface_hub. A file that did not arrive whole has no name there."""
     model, _, revision = name.partition("@")
 
-    def had(file: str, may_lack: bool) -> Path | None:
+    def find_file(file: str, may_lack: bool) -> Path | None:
         try:
             return Path(package.hf_hub_download(model, file, revision=revision or None,
                                                 endpoint=os.environ.get("HF_ENDPOINT") or None))
@@ -118,13 +118,13 @@ def _by_hugging_face(package: ModuleType, name: str) -> Path:
             missing = isinstance(error, package.errors.EntryNotFoundError)
             if may_lack and missing and not isinstance(error, package.errors.LocalEntryNotFoundError):
                 return None                                          # the hub answered, and has no such file
-            raise _not_had(name, f"{file} of {model}", error) from error
+            raise _download_error(name, f"{file} of {model}", error) from error
 
-    _all_files(had)
-    return had("config.json", False).parent
+    _find_all_files(find_file)
+    return find_file("config.json", False).parent
 
 
-def _not_had(name: str, what: str, error: Exception) -> HubError:
+def _download_error(name: str, what: str, error: Exception) -> HubError:
     return HubError(f"{name!r} is not a folder, and {what} could not be had ({error}). Check the name and the network, or "
                     "give a folder with config.json and model.safetensors")
 
@@ -141,5 +141,5 @@ def _retrieve(name: str, file: str, folder: Path, may_lack: bool = False) -> boo
     except (requests.RequestException, OSError) as error:
         if may_lack and getattr(getattr(error, "response", None), "status_code", None) == 404:
             return False
-        raise _not_had(name, url, error) from error
+        raise _download_error(name, url, error) from error
     return True

@@ -9,7 +9,7 @@ from torch import Tensor
 from course_lib.conditional import Bernoulli, Conditional
 
 
-class Drawer:
+class Sampler:
     """`family.draw(family(raw), u)`, the k-th variable by the uniforms u[:, k]: u is (num, n, U)."""
 
     def __init__(self, family: Conditional, u: Float[Tensor, "num n U"]):
@@ -23,7 +23,7 @@ class Drawer:
         """Raise a ValueError if what was drawn from was NaN. Families look themselves, at each draw."""
 
 
-class Thresholds(Drawer):
+class Thresholds(Sampler):
     r"""For Bernoulli variables: $x = [u \ge 1 - \sigma(a)] = [a \ge \mathrm{logit}(1 - u)]$, one comparison a draw."""
 
     def __init__(self, family: Bernoulli, u: Float[Tensor, "num n U"]):
@@ -39,6 +39,6 @@ class Thresholds(Drawer):
             raise ValueError("the model's probabilities are NaN: its parameters have diverged")
 
 
-def drawer(family: Conditional, u: Float[Tensor, "num n U"]) -> Drawer:
+def make_sampler(family: Conditional, u: Float[Tensor, "num n U"]) -> Sampler:
     """The quickest way to draw from this family; values are those of `family.draw`."""
-    return (Thresholds if type(family) is Bernoulli else Drawer)(family, u)
+    return (Thresholds if type(family) is Bernoulli else Sampler)(family, u)

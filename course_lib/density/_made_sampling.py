@@ -1,0 +1,96 @@
+"""Sampling from MADE in order of degree: each hidden unit is computed once; equal to MADE's own forward pass."""
+
+from __future__ import annotations
+
+import torch
+from jaxtyping import Float, Shaped
+from torch import Tensor
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.density._fast_sampling import Sampler
+
+
+class SortedWeights:
+    r"""The layers of a MADE with units sorted by degree, inputs and outputs in drawing order.
+
+    The masks are staircases then: units of degree m are the rows `count[m - 1] : count[m]`, and what they read are the
+    first columns, `: count[m]` of the layer below. A unit of degree m depends on the first m variables, so it is
+    computed when the m-th is known, and never again: a whole sample costs the multiplications of one forward pass.
+    """
+
+    def __init__(self, model: AutoregressiveModel):
+        self.model, order = model, model.order
+        self.E, self.P = model.conditional.num_inputs, model.conditional.num_parameters
+        self.counts = [[self.E * m for m in range(model.n + 1)]]     # counts[l][m]: units of layer l with degree <= m
+        self.weights, self.biases = [], []                           # biases as columns
+        columns = _spread(order, self.E)
+        for j, (layer, degrees) in enumerate(zip(model.layers, model.degrees[1:])):
+            rows = degrees.argsort(stable=True)
+            self.counts.append(torch.bincount(degrees, minlength=model.n + 1).cumsum(0).tolist())
+            # a step may hold several degrees of a layer, but of the last hidden one its last degree only: there the
+            # columns that are read say it all, and the product with the mask is spared
+            self._append(layer.masked_weight if j < len(model.hidden) - 1 else layer.weight, layer.bias, rows, columns)
+            columns = rows
+        self._append(model.layers[-1].weight, model.layers[-1].bias, _spread(order, self.P), columns)
+
+    def _append(self, weight: Tensor, bias: Tensor, rows: Tensor, columns: Tensor) -> None:
+        self.weights.append(_take(_take(weight, 0, rows), 1, columns))
+        self.biases.append(bias[rows, None])
+
+    # one variable at a time: the batch first, as a state has it
+
+    def output(self, h: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B P"]:
+        """Raw parameters of the variable drawn k-th, from the units of degree k and less."""
+        rows = slice(self.P * k, self.P * (k + 1))
+        return torch.addmm(self.biases[-1][rows], self.weights[-1][rows, :self.counts[-1][k]], h.T).T
+
+    def units(self, j: int, below: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B units"]:
+        """Hidden units of degree k in layer j, from the units of degree k and less below."""
+        rows = slice(self.counts[j + 1][k - 1], self.counts[j + 1][k])
+        return torch.relu(torch.addmm(self.biases[j][rows], self.weights[j][rows, :self.counts[j][k]], below.T)).T
+
+    # the whole sample: the batch last, so that units are rows and can be written where they belong
+
+    def steps(self) -> list[int]:
+        """Where a new step begins, and n: variables that read exactly the same hidden units are drawn together."""
+        count = self.counts[-1]
+        return [0, *(k for k in range(1, self.model.n) if count[k] > count[k - 1]), self.model.n]
+
+    def sample(self, draw: Sampler, num: int, given: Tensor | None,
+               known: Tensor | None) -> Shaped[Tensor, "num n"]:
+        """Predict, draw and update, all in place; `draw` has the uniforms."""
+        model, steps = self.model, self.steps()
+        layers = [weight.new_empty(weight.shape[1], num) for weight in self.weights]
+        each = [k * self.P for k in range(model.n + 1)]
+        cut = [[b - a for a, b in zip([count[k] for k in steps], [count[k] for k in steps[1:]])]
+               for count in (*self.counts, each)]                    # rows of each step, layer by layer
+        rows = [layer.split(c) for layer, c in zip(layers, cut)]     # views: the loop has little left to slice
+        weights = [weight.split(c) for weight, c in zip(self.weights, cut[1:])]
+        biases = [bias.split(c) for bias, c in zip(self.biases, cut[1:])]
+        drawn = []
+        for s, (k, stop) in enumerate(zip(steps, steps[1:])):
+            read = self.counts[-1][k]
+            raw = torch.addmm(biases[-1][s], weights[-1][s].narrow(1, 0, read), layers[-1].narrow(0, 0, read))
+            x = draw(raw.T.view(num, stop - k, *model.conditional.parameter_shape), k)             # (num, stop - k)
+            if known is not None:
+                i = model.order[k:stop]
+                x = torch.where(known[:, i], given[:, i], x)
+            drawn.append(x)
+            rows[0][s].copy_(model.conditional.encode(x, raw.dtype).flatten(1).T)
+            for j in range(len(layers) - 1):
+                if cut[j + 1][s]:
+                    read = self.counts[j][stop]
+                    torch.addmm(biases[j][s], weights[j][s].narrow(1, 0, read), layers[j].narrow(0, 0, read),
+                                out=rows[j + 1][s]).relu_()
+        draw.check()
+        return torch.cat(drawn, dim=1)[:, model.order.argsort()]     # column i is variable i again
+
+
+def _spread(order: Tensor, each: int) -> Tensor:
+    """The places of variables in drawing order where each takes `each` neighbouring places."""
+    return (order[:, None] * each + torch.arange(each, device=order.device)).flatten()
+
+
+def _take(t: Tensor, dim: int, index: Tensor) -> Tensor:
+    """Rows or columns in another order; t itself where the order is the natural one."""
+    return t.index_select(dim, index) if (index.diff() != 1).any() else t

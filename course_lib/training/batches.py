@@ -1,0 +1,171 @@
+"""The data of a training run: tensors or a DataLoader, checked once and cut into batches."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice
+
+import torch
+from jaxtyping import Int, Shaped
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from course_lib.validation import unchecked
+
+Data = Tensor | Sequence[Tensor | Sequence[Tensor]]                  # (N, ...), or several such that share N
+POOL = 50                                                            # batches whose rows are sorted by length together
+ROWS = 1024                                                          # that are checked at once
+
+
+# --- batches ---------------------------------------------------------------------------------------------------------
+
+
+def epoch_order(num: int, seed: int, epoch: int) -> Int[Tensor, "..."]:
+    """The order in which an epoch, counted from 1, visits the rows: a function of (seed, epoch) alone.
+
+    No generator is carried from epoch to epoch, so none has to be saved, and nothing else that draws can shift it.
+    """
+    mixed = random.Random(f"{seed} {epoch}").getrandbits(63)         # neighbours (0, 1) and (1, 0) share nothing
+    return torch.randperm(num, generator=torch.Generator().manual_seed(mixed))
+
+
+def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
+                  lengths: Shaped[Tensor, "..."] | None = None) -> list[Int[Tensor, "B"]]:
+    """The rows of each step of an epoch: `epoch_order` in pieces.
+
+    With `lengths`, rows of like length share a batch, so that little of it is padding: POOL batches at a time are sorted
+    by it and cut anew, and the batches are then put in random order.
+    """
+    order = epoch_order(num, seed, epoch)
+    if lengths is None:
+        return list(order.split(batch_size))
+    sorted_pools = [pool[lengths[pool].argsort(stable=True)] for pool in order.split(POOL * batch_size)]
+    batches = torch.cat(sorted_pools).split(batch_size)
+    return [batches[i] for i in epoch_order(len(batches), seed, -epoch)]
+
+
+def count_batches(train: Data | DataLoader, batch_size: int) -> int:
+    """The number of batches in an epoch; ValueError for a DataLoader that does not know it or has none."""
+    if not isinstance(train, DataLoader):
+        return math.ceil(count(train) / batch_size)
+    try:
+        batches = len(train)
+    except TypeError as error:
+        raise ValueError("train is a DataLoader that does not know its length; a schedule needs the number of "
+                         "batches: give its dataset a __len__") from error
+    if batches == 0:
+        raise ValueError("train is a DataLoader without batches; expected at least 1")
+    return batches
+
+
+def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch: int,
+                     lengths: Shaped[Tensor, "..."] | None, begin: int) -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
+    """Tensors and the rows of them that make a batch, for the batches of an epoch from number `begin` on.
+
+    Tensors are visited in the order of `epoch_batches`, a DataLoader in its own. Raises ValueError for a DataLoader
+    that gives another number of batches than its length.
+    """
+    if not isinstance(train, DataLoader):
+        yield from ((train, rows) for rows in epoch_batches(count(train), batch_size, seed, epoch, lengths)[begin:])
+        return
+    number = begin
+    for batch, rows in islice(batches_of(train, 1, "train"), begin, None):
+        number += 1
+        if number <= len(train):
+            yield batch, rows
+    if number != len(train):
+        raise ValueError(f"train gave {number} batches in epoch {epoch}; its length is {len(train)}")
+
+
+def batches_of(data: Data | DataLoader, batch_size: int,
+               name: str = "data") -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
+    """All of `data` in its order: pairs of tensors and the rows of them that make a batch."""
+    if not isinstance(data, DataLoader):
+        yield from ((data, part) for part in torch.arange(count(data)).split(batch_size))
+        return
+    for batch in data:
+        if isinstance(batch, (list, tuple)) and len(batch) == 1:     # what a TensorDataset of one tensor gives
+            batch = batch[0]
+        if not isinstance(batch, (Tensor, list, tuple)):
+            raise TypeError(f"{name} gives batches of type {type(batch).__name__}; expected tensors or tuples of tensors: "
+                            "a collate_fn can make them")
+        batch = check_data(batch, f"a batch of {name}")
+        yield batch, torch.arange(count(batch))
+
+
+# --- tensors ---------------------------------------------------------------------------------------------------------
+
+
+def count(data: Data) -> int:
+    """The number of rows."""
+    return len(tensors(data)[0])
+
+
+def tensors(data: Data) -> list[Tensor]:
+    """All tensors of the data. A part of a tuple may be a tuple itself, as tokens with their mask."""
+    return [t for part in data for t in tensors(part)] if isinstance(data, tuple) else [data]
+
+
+def take(data: Data, rows: Int[Tensor, "B"], device: torch.device) -> Data:
+    """These rows on `device`, in the dtype they are stored in."""
+    if isinstance(data, tuple):
+        return tuple(take(part, rows, device) for part in data)
+    return data[rows.to(data.device)].to(device, non_blocking=True)
+
+
+def check_data(data: Data, name: str, like: Data | None = None) -> Data:
+    """The data as a tensor or a tuple of tensors, or an error that says what is wrong; `like` is the training set."""
+    if isinstance(data, (tuple, list)):
+        data = tuple(tuple(part) if isinstance(part, list) and all(isinstance(t, Tensor) for t in part) else part
+                     for part in data)                               # a DataLoader makes lists of tuples
+    parts = tensors(data)
+    if not parts:
+        raise ValueError(f"{name} is an empty tuple; expected a tensor (N, ...), or several that share N")
+    for part in parts:
+        if not isinstance(part, Tensor):
+            raise TypeError(f"{name} holds a {type(part).__name__}; expected tensors (torch.as_tensor makes them)")
+        if part.dim() == 0 or len(part) == 0:
+            raise ValueError(f"{name} has shape {tuple(part.shape)}; expected at least one row")
+        if len(part) != len(parts[0]):
+            raise ValueError(f"{name} holds tensors of {len(parts[0])} and {len(part)} rows; expected the same number")
+    if like is not None:
+        shape, expected = _row_shape(data), _row_shape(like)
+        if shape != expected:
+            raise ValueError(f"{name} has rows of shape {shape}; train has rows of shape {expected}")
+    return data
+
+
+def _row_shape(data: Data):
+    return tuple(tuple(part.shape[1:]) for part in tensors(data)) if isinstance(data, tuple) else tuple(data.shape[1:])
+
+
+# --- values, checked before the first step ---------------------------------------------------------------------------
+
+
+@torch.no_grad()
+def check_once(model: nn.Module, data: Data | DataLoader | None, device: torch.device,
+               scored: bool = False) -> Callable[[], AbstractContextManager]:
+    """Check all rows now, and return `unchecked` for the batches to come; a context that changes nothing where they have to
+    be checked as they come: those of a DataLoader, or of a model with a `loss` that does not come with a `check_batch`.
+
+    scored  the data are given to `log_prob`, whatever loss the model has, as those for validation are
+    """
+    check = _find_check(model, scored)
+    if check is None or data is None or isinstance(data, DataLoader):
+        return nullcontext
+    for rows in torch.arange(count(data)).split(ROWS):
+        check(take(data, rows, device))
+    return unchecked
+
+
+def _find_check(model: nn.Module, scored: bool) -> Callable[[Data], object] | None:
+    """What raises for a batch as the training would, None where nothing is known to."""
+    if (scored or not hasattr(model, "loss")) and hasattr(model, "log_prob"):
+        check_input = getattr(model, "check_input", None)
+        return check_input and (lambda batch: check_input(*(batch if isinstance(batch, tuple) else (batch,))))
+    line = [next((i for i, cls in enumerate(type(model).__mro__) if name in vars(cls)), None)
+            for name in ("check_batch", "loss")]
+    return model.check_batch if None not in line and line[0] <= line[1] else None    # of that loss, not of a former one

@@ -1,0 +1,73 @@
+"""Attention by torch's fused kernel, which does not store the T x S weights; equal to `attention.attention`."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from course_lib.transformer.dropout import drop
+from course_lib.transformer.masks import causal_mask, check_mask, combine_masks
+
+LONG = 512                                                           # up to here a T x T mask takes no more time
+
+
+def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
+                    mask: Bool[Tensor, "... #T #S"] | None = None, dropout: float | int = 0.0,
+                    causal: bool = False) -> Float[Tensor, "... T E"]:
+    """Scaled dot-product attention by torch's fused kernel, which never stores the T x S weights.
+
+    causal  add the causal mask, the queries being the last T of the S positions. Where T = S, a mask of keys alone,
+            (..., 1, S) for padding, is not joined with it in long texts: no T x S mask is made
+    """
+    T, S = q.shape[-2], k.shape[-2]
+    if causal and T == 1:                                            # the last position sees all
+        causal = False
+    dropped_here = dropout > 0 and q.device.type == "cpu"            # no kernel drops weights there
+    if causal and mask is not None and T == S > LONG and mask.shape[-2:] == (1, S) and not dropped_here:
+        return _causal_past_padding(q, k, v, mask, dropout)
+    if causal and (mask is not None or T != S):                      # the kernel knows the square causal mask alone
+        mask, causal = combine_masks(causal_mask(T, S, q.device), mask), False
+    reachable = None
+    if mask is not None:
+        check_mask(mask, (*q.shape[:-1], S))
+        reachable = mask.any(dim=-1, keepdim=True)                   # (..., T, 1)
+        mask = mask | ~reachable                                     # the kernel needs a key for every query
+    if dropped_here:
+        out = _with_dropout(q, k, v, causal_mask(T, device=q.device) if causal else mask, dropout)
+    else:
+        out = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)
+    return out if reachable is None else out.masked_fill(~reachable, 0)
+
+
+def _causal_past_padding(q: Tensor, k: Tensor, v: Tensor, seen: Bool[Tensor, "... 1 S"],
+                         dropout: float | int) -> Tensor:
+    r"""The causal kernel, and in the keys what a mask of keys says: $[q, 1]\,[k_j, b_j]^\top = q k_j^\top + b_j$.
+
+    With $b_j$ = 0 for a key that may be seen, and else so low that its weight is exactly zero, no T x T mask is needed.
+    The width K + 1 is filled up with zeros to a multiple of 8, as kernels on a GPU want it.
+    """
+    check_mask(seen, (*q.shape[:-1], k.shape[-2]))
+    (K, E), seen = (q.shape[-1], v.shape[-1]), seen.mT               # (..., S, 1)
+    width = -(-max(K + 1, E) // 8) * 8
+    low = torch.finfo(k.dtype).min / 2                               # finite: a row may have nothing else
+    b = k.new_zeros(seen.shape).masked_fill(~seen, low).expand(*k.shape[:-1], 1)
+    q = F.pad(F.pad(q, (0, 1), value=1.0), (0, width - K - 1))       # (..., T, width)
+    k = F.pad(torch.cat([k, b], dim=-1), (0, width - K - 1))
+    out = F.scaled_dot_product_attention(q, k, F.pad(v, (0, width - E)), None, dropout, True, scale=K ** -0.5)
+    return out[..., :E].masked_fill(seen.cumsum(dim=-2) == 0, 0)     # nothing to attend to, up to there
+
+
+def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Bool[Tensor, "... #T #S"] | None,
+                  dropout: float | int) -> Tensor:
+    """The equation with few passes over the T x S weights: q is scaled, and minus infinity added where mask is False.
+
+    Every row has something to attend to, or the sum would be NaN.
+    """
+    scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-2, -1)        # (..., T, S)
+    if mask is not None:
+        scores = scores + scores.new_zeros(mask.shape).masked_fill(~mask, -torch.inf)
+    return drop(scores.softmax(dim=-1), dropout) @ v
