@@ -215,11 +215,6 @@ def areas(log_densities, low, high):
     return [torch.trapezoid(f(x).exp(), x).item() for f in log_densities]
 
 
-@wrong("find_improper: areas off by more than 0.15", called="tolerant")
-def _(log_densities, low, high):
-    return [k for k, area in enumerate(areas(log_densities, low, high)) if abs(area - 1) > 0.15]
-
-
 @wrong("find_improper: areas off by more than 0.08", called="tolerant")
 def _(log_densities, low, high):
     return [k for k, area in enumerate(areas(log_densities, low, high)) if abs(area - 1) > 0.08]
