@@ -70,9 +70,7 @@ def last_only(rows, c):
     return torch.cat([c[None], c + rows[:-1]])
 
 
-@exercise.misconception(
-    hidden_layers,
-    "The running sum goes into the scores as it is. The hidden layer is its sigmoid.")
+@exercise.misconception(hidden_layers, "The running sum goes into the scores as it is. The hidden layer is its sigmoid.")
 def no_sigmoid(a):
     return a
 

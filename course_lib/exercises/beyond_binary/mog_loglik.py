@@ -69,9 +69,7 @@ def plus_sigma(x, mu, log_sigma):
     return log_normal.original(x, mu, log_sigma) + 2 * log_sigma
 
 
-@exercise.misconception(
-    log_normal,
-    "The factor 1 / sigma of the Gaussian is missing: narrow components must be higher.")
+@exercise.misconception(log_normal, "The factor 1 / sigma of the Gaussian is missing: narrow components must be higher.")
 def no_sigma(x, mu, log_sigma):
     return log_normal.original(x, mu, log_sigma) + log_sigma
 

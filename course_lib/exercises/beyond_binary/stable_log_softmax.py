@@ -75,9 +75,7 @@ def first_axis(a):
     return stable_log_softmax_reference.original(a.transpose(0, -1)).transpose(0, -1)
 
 
-@exercise.misconception(
-    stable_log_softmax_reference,
-    "You subtract the maximum in place, so the caller's scores are changed.")
+@exercise.misconception(stable_log_softmax_reference, "You subtract the maximum in place, so the caller's scores are changed.")
 def written_over(a):
     before = a.clone()
     a.data.sub_(largest(a).detach())

@@ -99,9 +99,7 @@ def plain_sigma(mixture, mean, scale):
     return logits, mu, log_sigma.exp()
 
 
-@exercise.misconception(
-    in_units,
-    "Your logits are the weights themselves. Return their logarithms, because a softmax comes after.")
+@exercise.misconception(in_units, "Your logits are the weights themselves. Return their logarithms, because a softmax comes after.")
 def weights(mixture, mean, scale):
     logits, mu, log_sigma = in_units.original(mixture, mean, scale)
     return logits.softmax(0), mu, log_sigma

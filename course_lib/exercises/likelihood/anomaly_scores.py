@@ -55,9 +55,7 @@ def distance_alone(train, x):
     return ((x - train.double().mean(dim=0)) ** 2).sum(dim=1)
 
 
-@exercise.misconception(
-    anomaly_scores_reference,
-    "The score of an image changes with the other rows of x. Fit to train alone.")
+@exercise.misconception(anomaly_scores_reference, "The score of an image changes with the other rows of x. Fit to train alone.")
 def of_the_batch(train, x):
     return anomaly_scores_reference.original(x, x)
 

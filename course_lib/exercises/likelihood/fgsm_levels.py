@@ -53,9 +53,7 @@ def predicted(x, y, W, b, levels):
     return gradient.original(x, (x.to(W.dtype) / (levels - 1) @ W.T + b).argmax(dim=1), W, b, levels)
 
 
-@exercise.misconception(
-    signed_step,
-    "You decrease the loss, so the right class becomes more probable. An attack increases it.")
+@exercise.misconception(signed_step, "You decrease the loss, so the right class becomes more probable. An attack increases it.")
 def downhill(g, eps):
     return -eps * g.sign()
 

@@ -31,9 +31,7 @@ def rank_p_value_reference(scores, calibration):
     return rank(counted(scores, calibration), len(calibration))
 
 
-@exercise.misconception(
-    rank,
-    "The image itself is not counted: your lowest p is 0, which N images cannot support.")
+@exercise.misconception(rank, "The image itself is not counted: your lowest p is 0, which N images cannot support.")
 def without_one(count, N):
     return count / (N + 1)
 
@@ -43,16 +41,12 @@ def over_n(count, N):
     return (1 + count) / N
 
 
-@exercise.misconception(
-    rank,
-    "You return the share of calibration scores, without the image itself in numerator and denominator.")
+@exercise.misconception(rank, "You return the share of calibration scores, without the image itself in numerator and denominator.")
 def no_one_at_all(count, N):
     return count / N
 
 
-@exercise.misconception(
-    rank,
-    "You take both tails. Here only a low likelihood is suspicious.")
+@exercise.misconception(rank, "You take both tails. Here only a low likelihood is suspicious.")
 def two_sided(count, N):
     p = rank.original(count, N)
     return 2 * torch.minimum(p, 1 - p)

@@ -60,9 +60,7 @@ def always_a(kind):
     return MASK_A
 
 
-@exercise.misconception(
-    taps,
-    "In the row above, the pixel to the right is read too: the kernel has three columns.")
+@exercise.misconception(taps, "In the row above, the pixel to the right is read too: the kernel has three columns.")
 def no_right(kind):
     return [tap for tap in taps.original(kind) if tap != (-1, 1)]
 

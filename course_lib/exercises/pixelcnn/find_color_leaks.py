@@ -45,9 +45,7 @@ def always_b(mask, kind):
     return causal_mask.original(mask, "B")
 
 
-@exercise.misconception(
-    leaks,
-    "Your list holds entries that are 0 and could be 1. They lose information; they do not leak any.")
+@exercise.misconception(leaks, "Your list holds entries that are 0 and could be 1. They lose information; they do not leak any.")
 def missing_too(mask, causal):
     return mask != causal
 

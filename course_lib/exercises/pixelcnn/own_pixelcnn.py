@@ -131,9 +131,7 @@ def at_once(self, x, start, u):
     return torch.cat([x[:, :start], drawn[:, start:]], 1)
 
 
-@exercise.misconception(
-    OwnPixelCNN.complete,
-    "complete draws the given pixels again. Those before number start stay as they are.")
+@exercise.misconception(OwnPixelCNN.complete, "complete draws the given pixels again. Those before number start stay as they are.")
 def draws_all(self, x, start, u):
     return OwnPixelCNN.complete.original(self, x, 0, u)
 

@@ -48,9 +48,7 @@ def interleaved(c_out, c_in):
     return torch.arange(c_out) % 3, torch.arange(c_in) % 3
 
 
-@exercise.misconception(
-    colors,
-    "You divide the output channels at the thirds of the inputs. c_out has thirds of its own.")
+@exercise.misconception(colors, "You divide the output channels at the thirds of the inputs. c_out has thirds of its own.")
 def third_of_inputs(c_out, c_in):
     return torch.arange(c_out) // (c_in // 3), torch.arange(c_in) // (c_in // 3)
 
@@ -81,9 +79,7 @@ def own_lost(of_out, of_in, kind):
     return center.original(of_out, of_in, "A")
 
 
-@exercise.misconception(
-    center,
-    "Your center does not depend on the colors: G may read R of the same pixel, and B both.")
+@exercise.misconception(center, "Your center does not depend on the colors: G may read R of the same pixel, and B both.")
 def grey(of_out, of_in, kind):
     return torch.full((len(of_out), len(of_in)), kind == "B")
 

@@ -88,9 +88,7 @@ def no_scaling(u, s, v):
     return u, v
 
 
-@exercise.misconception(
-    scaled,
-    "Your words are the rows of V. They are scaled by the singular values, as the documents are.")
+@exercise.misconception(scaled, "Your words are the rows of V. They are scaled by the singular values, as the documents are.")
 def words_unscaled(u, s, v):
     return u * s, v
 

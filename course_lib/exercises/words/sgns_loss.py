@@ -74,9 +74,7 @@ def summed(true, drawn):
     return loss.original(true, drawn) * len(true)
 
 
-@exercise.misconception(
-    loss,
-    "You divide by the number of all terms, B (K + 1). The mean is over the B rows.")
+@exercise.misconception(loss, "You divide by the number of all terms, B (K + 1). The mean is over the B rows.")
 def over_all_terms(true, drawn):
     return loss.original(true, drawn) / (1 + drawn.shape[1])
 

@@ -43,9 +43,7 @@ def raw_counts(word, doc):
     return doc.count(word)
 
 
-@exercise.misconception(
-    term_frequency,
-    "You divide by the number of different words. The length of a document counts every word.")
+@exercise.misconception(term_frequency, "You divide by the number of different words. The length of a document counts every word.")
 def over_distinct(word, doc):
     return doc.count(word) / len(set(doc))
 
@@ -57,16 +55,12 @@ def occurrences(word, docs):
     return sum(doc.count(word) for doc in docs)
 
 
-@exercise.misconception(
-    inverse_frequency,
-    "The 1 after the logarithm is missing, so a word of every document has weight 0.")
+@exercise.misconception(inverse_frequency, "The 1 after the logarithm is missing, so a word of every document has weight 0.")
 def no_added_one(N, df):
     return math.log((N + 1) / (df + 1))
 
 
-@exercise.misconception(
-    inverse_frequency,
-    "Your idf is ln(N / df) + 1. The slide adds 1 to numerator and denominator.")
+@exercise.misconception(inverse_frequency, "Your idf is ln(N / df) + 1. The slide adds 1 to numerator and denominator.")
 def not_smoothed(N, df):
     return math.log(N / df) + 1
 
@@ -76,9 +70,7 @@ def base_ten(N, df):
     return math.log10((N + 1) / (df + 1)) + 1
 
 
-@exercise.misconception(
-    tfidf_reference,
-    "You divide each row by its Euclidean norm, as scikit-learn does. The slide does not.")
+@exercise.misconception(tfidf_reference, "You divide each row by its Euclidean norm, as scikit-learn does. The slide does not.")
 def unit_rows(docs):
     rows = tfidf_reference.original(docs)
     norms = [math.sqrt(sum(weight ** 2 for weight in row.values())) for row in rows]
