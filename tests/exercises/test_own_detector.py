@@ -1,6 +1,8 @@
 """`OwnDetector` asks for what a likelihood alone cannot do, and its p-values keep what the chapter promises."""
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -10,29 +12,28 @@ from course_lib.exercises.likelihood.own_detector import (
     LEVELS,
     P_VALUES,
     SCORE,
-    Asked,
+    Detector,
+    OwnDetector,
     named,
-    own_detector,
 )
 from course_lib.grading import EXERCISES, evaluate
-from course_lib.grading.sandbox.inside.models import Ask
 from course_lib.pixels import auc, rank_p_values
 
 SEEDS = range(3)
 
 
-def asked(bugs: set[str], seed: int) -> Asked:
-    return Asked(Ask(own_detector(frozenset(bugs))), torch.Generator().manual_seed(seed))
+def fitted(bugs: set[str], seed: int) -> Detector:
+    return Detector(partial(EXERCISES["OwnDetector"].solve, bugs=bugs), torch.Generator().manual_seed(seed))
 
 
-def areas(detector: Asked, method: str, sign: float = 1.0) -> dict[str, float]:
+def areas(detector: Detector, method: str, sign: float = 1.0) -> dict[str, float]:
     clean = sign * detector.values(method, detector.new)
     return {name: auc(clean, sign * detector.values(method, x)) for name, x in detector.kinds(detector.new).items()}
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_likelihood_alone_is_turned_round_on_one_kind_and_typicality_is_not(seed):
-    detector = asked(set(), seed)
+    detector = fitted(set(), seed)
     alone, typical = areas(detector, "log_prob", -1.0), areas(detector, "score")
     assert alone["washed out"] < 0.05 and min(alone["ink moved"], alone["out of place"]) > SCORE
     assert min(typical.values()) > SCORE + 0.03
@@ -40,12 +41,12 @@ def test_the_likelihood_alone_is_turned_round_on_one_kind_and_typicality_is_not(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_pixels_alone_do_not_see_moved_ink(seed):
-    assert areas(asked({"pixels_alone"}, seed), "score")["ink moved"] < 0.65
+    assert areas(fitted({"pixels_alone"}, seed), "score")["ink moved"] < 0.65
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_p_values_are_the_librarys_and_never_below_one_in_n_plus_one(seed):
-    detector = asked(set(), seed)
+    detector = fitted(set(), seed)
     detector.run("calibrate", detector.number, None, detector.calibration)
     p, s, c = (detector.values(*each) for each in (("p_values", detector.new), ("score", detector.new), ("score", detector.calibration)))
     torch.testing.assert_close(p, rank_p_values(-s, -c).double())    # the library's are small for low scores
@@ -58,7 +59,7 @@ def shares(bugs: set[str], seeds: range) -> list[float]:
     """How many of all clean images have a p-value of at most 0.1, 0.3, 0.5, over many splits."""
     found = []
     for seed in seeds:
-        detector = asked(bugs, seed)
+        detector = fitted(bugs, seed)
         detector.run("calibrate", detector.number, None, detector.calibration)
         found.append(detector.values("p_values", detector.new))
     return [float((torch.cat(found) <= share).double().mean()) for share in (0.1, 0.3, 0.5)]
@@ -79,7 +80,7 @@ def test_each_way_to_a_p_value_is_another_one():
 
 
 def test_the_three_sets_have_no_image_in_common_by_place():
-    detector = asked(set(), 5)
+    detector = fitted(set(), 5)
     assert [len(part) for part in (detector.train, detector.calibration, detector.new)] == [900, CALIBRATION, 547]
     assert sorted(torch.cat([detector.train, detector.calibration, detector.new]).tolist()) == sorted(digits().tolist())
 
@@ -88,17 +89,17 @@ def test_the_three_sets_have_no_image_in_common_by_place():
                                          ("likelihood_alone", 9), ("turned_score", 9)])
 @pytest.mark.thorough
 def test_a_part_that_is_right_keeps_its_points(bug, earned):
-    report = evaluate("OwnDetector", own_detector(frozenset({bug})), 1)
+    report = evaluate("OwnDetector", partial(EXERCISES["OwnDetector"].solve, bugs=[bug]), 1)
     assert (report.earned, report.possible, report.misconception) == (earned, 13, bug)
     assert report.message == EXERCISES["OwnDetector"].misconceptions[bug]
 
 
 def test_a_score_of_another_shape_or_kind_is_told():
-    class Short(own_detector(frozenset())):
+    class Short(OwnDetector):
         def score(self, x):
             return super().score(x)[:-1]
 
-    class Holes(own_detector(frozenset())):
+    class Holes(OwnDetector):
         def score(self, x):
             return super().score(x).log() * torch.nan
 

@@ -14,52 +14,97 @@ exercise = Exercise(
     points=["categorical-nade"], difficulty=3, minutes=25)
 
 
-@exercise.reference(
-    sees_itself="Your factor i has already read x_i: W[i, x_i] is added before the prediction. Predict first, then add.",
-    last_only="Each of your factors reads only the variable before it. The additions stay: a is a running sum.",
-    as_number="You multiply by the level, as if 8 were twice 4. The level chooses a row of W[i]; it is no factor.",
-    reads_nothing="Your factors do not react to the variables before them: a is never updated.",
-    no_c="Your hidden layer starts at 0. It starts at c.",
-    no_b="Your scores do not use b.",
-    no_sigmoid="The running sum goes into the scores as it is. The hidden layer is its sigmoid.",
-    squashed_sum="You add W[i, x_i] to the hidden layer. It belongs to the running sum a, before the sigmoid.",
-    sigmoids="Your factors are not normalised over the K levels: a sigmoid for each. Levels exclude each other, which is "
-             "a softmax.",
-    other_level="You score a level that is not the observed one: the likeliest. The likelihood asks for x_i.",
-    averaged="Your result is divided by the number of variables. The logarithm of a product is the sum.",
-    literal="Your result is not a number where scores are large: e^1000 does not fit. Take the logarithm of the softmax in "
-            "one step.",
-    log_of_zero="Your result is minus infinity where scores are large: the softmax became 0 before you took its logarithm. "
-                "Take both in one step.",
-    written_over="Your running sum is the caller's c: += writes into it. Begin with a copy.",
-)
-def categorical_nade_loglik_reference(x, W, V, b, c, bugs=frozenset()):
-    D, a, total = len(x), torch.zeros_like(c) if "no_c" in bugs else c, 0.0
-    for i in range(D):
-        step = W[i, x[i]] * (x[i] if "as_number" in bugs else 1)               # (H,)
-        if "sees_itself" in bugs:
-            a = a + step
-        scores = V[i] @ (a if "no_sigmoid" in bugs else a.sigmoid())           # (K,)
-        if "no_b" not in bugs:
-            scores = scores + b[i]
-        if "literal" in bugs:
-            logs = (scores.exp() / scores.exp().sum()).log()
-        elif "log_of_zero" in bugs:
-            logs = scores.softmax(dim=0).log()
-        elif "sigmoids" in bugs:
-            logs = torch.nn.functional.logsigmoid(scores)
-        else:
-            logs = scores.log_softmax(dim=0)
-        total = total + (logs.max() if "other_level" in bugs else logs[x[i]])
-        if "last_only" in bugs:
-            a = c + step
-        elif "squashed_sum" in bugs:
-            a = a.sigmoid() + step
-        elif not {"sees_itself", "reads_nothing"} & bugs:
-            a = a + step
-    if "written_over" in bugs:
-        c.detach().add_(sum(W[i, x[i]] for i in range(D)).detach())
-    return total / D if "averaged" in bugs else total
+@exercise.step
+def chosen_rows(x, W):
+    """W[i, x_i] for every variable i, (D, H)."""
+    return W[torch.arange(len(x)), x]
+
+
+@exercise.step
+def running_sums(rows, c):
+    """a_1, ..., a_D, each without the row of its own variable, (D, H)."""
+    return torch.cat([c[None], rows[:-1]]).cumsum(dim=0)
+
+
+@exercise.step
+def hidden_layers(a):
+    return a.sigmoid()
+
+
+@exercise.step
+def log_softmax(scores):
+    return scores.log_softmax(dim=1)
+
+
+@exercise.step
+def log_likelihood(log_p, x):
+    return log_p[torch.arange(len(x)), x].sum()
+
+
+@exercise.reference()
+@exercise.step
+def categorical_nade_loglik_reference(x, W, V, b, c):
+    h = hidden_layers(running_sums(chosen_rows(x, W), c))                      # (D, H)
+    scores = torch.einsum("dkh,dh->dk", V, h) + b
+    return log_likelihood(log_softmax(scores), x)
+
+
+@exercise.misconception(
+    chosen_rows,
+    "You multiply by the level, as if level 8 were twice level 4. The level selects a row of W[i]; it is not a factor.")
+def as_number(x, W):
+    return chosen_rows.original(x, W) * x[:, None]
+
+
+@exercise.misconception(
+    running_sums,
+    "Your factor i has already read x_i: W[i, x_i] is added before the prediction. Predict first, then add.")
+def sees_itself(rows, c):
+    return c + rows.cumsum(dim=0)
+
+
+@exercise.misconception(
+    running_sums,
+    "Each of your factors depends only on the variable before it. Earlier rows stay in a, which is a running sum.")
+def last_only(rows, c):
+    return torch.cat([c[None], c + rows[:-1]])
+
+
+@exercise.misconception(hidden_layers, "The running sum goes into the scores as it is. The hidden layer is its sigmoid.")
+def no_sigmoid(a):
+    return a
+
+
+@exercise.misconception(
+    log_softmax,
+    "Your factors are not normalized over the K levels: you take a sigmoid of each score. Levels exclude each other, so their "
+    "probabilities are a softmax.")
+def sigmoids(scores):
+    return torch.nn.functional.logsigmoid(scores)
+
+
+@exercise.misconception(
+    log_softmax,
+    "Your result is not finite where scores are large, because e^1000 overflows. Take the logarithm of the softmax in one step.")
+def literal(scores):
+    return (scores.exp() / scores.exp().sum(dim=1, keepdim=True)).log()
+
+
+@exercise.misconception(
+    log_softmax,
+    "Your result is minus infinity where scores are large: the softmax became 0 before you took its logarithm. Take both in one "
+    "step.")
+def log_of_zero(scores):
+    return scores.softmax(dim=1).log()
+
+
+@exercise.misconception(
+    categorical_nade_loglik_reference,
+    "Your running sum is the caller's c, and += writes into it. Begin with a copy.")
+def written_over(x, W, V, b, c):
+    value = categorical_nade_loglik_reference.original(x, W, V, b, c)
+    c.data.add_(chosen_rows(x, W).sum(dim=0))
+    return value
 
 
 def nade_weights(generator, D: int, K: int, H: int):

@@ -19,43 +19,65 @@ exercise = Exercise(
     points=["rnade"], difficulty=3, minutes=25, kind="find")
 
 
-@exercise.reference(
-    coarse="Some areas come out wrong because your points lie too far apart: a peak of deviation 0.02 falls between them. "
-           "Take steps well below 0.02.",
-    all_of_them="You call every one of them improper, although some are densities. Is it the density that you add up, and "
-                "is the sum multiplied by the width of a step?",
-    tall="You call a density improper because it exceeds 1 somewhere. A narrow density may; only its area is bound.",
-    too_large_only="You find the areas above 1 and miss those below.",
-    too_small_only="You find the areas below 1 and miss those above.",
-    tolerant="You miss an area that is off by less than a tenth. An area is exactly 1 or the function is no density; allow "
-             "for the error of your sum only.",
-    the_proper_ones="You list those whose area is 1. List the others.",
-    first_only="You stop at the first improper one. List them all.",
-    from_one="You count from 1. Positions count from 0 here, as in the list.",
-    unsorted="Your list is not sorted.",
-)
-def find_improper_reference(log_densities, low, high, bugs=frozenset()):
-    if "all_of_them" in bugs:
-        return list(range(len(log_densities)))
-    # Steps of half the narrowest deviation: the trapezoids of a Gaussian are exact to ten digits from there on.
-    x = torch.linspace(low, high, 60 if "coarse" in bugs else 2001, dtype=torch.float64)
-    areas, heights = [], []
-    for log_density in log_densities:
-        p = log_density(x).exp()
-        areas.append(float(torch.trapezoid(p, x)))
-        heights.append(float(p.max()))
-    wrong = [abs(area - 1) > (0.1 if "tolerant" in bugs else 0.01) for area in areas]
-    if "tall" in bugs:
-        wrong = [height > 1 for height in heights]
-    if "too_large_only" in bugs:
-        wrong = [area > 1.01 for area in areas]
-    if "too_small_only" in bugs:
-        wrong = [area < 0.99 for area in areas]
-    if "the_proper_ones" in bugs:
-        wrong = [not one for one in wrong]
-    found = [k + ("from_one" in bugs) for k, one in enumerate(wrong) if one]
-    found = found[:1] if "first_only" in bugs else found
-    return found[::-1] if "unsorted" in bugs else found
+@exercise.step
+def grid(low, high):
+    """Steps of half the narrowest deviation: from there on, the trapezoids of a Gaussian are exact to ten digits."""
+    return torch.linspace(low, high, 2001, dtype=torch.float64)
+
+
+@exercise.step
+def is_improper(p, x):
+    return abs(float(torch.trapezoid(p, x)) - 1) > 0.01
+
+
+@exercise.reference()
+@exercise.step
+def find_improper_reference(log_densities, low, high):
+    x = grid(low, high)
+    return [k for k, log_density in enumerate(log_densities) if is_improper(log_density(x).exp(), x)]
+
+
+@exercise.misconception(
+    grid,
+    "Some areas are wrong because your points lie too far apart: a peak of deviation 0.02 falls between them. Take steps well "
+    "below 0.02.")
+def coarse(low, high):
+    return torch.linspace(low, high, 60, dtype=torch.float64)
+
+
+@exercise.misconception(
+    is_improper,
+    "You call a density improper because it exceeds 1 somewhere. A narrow density may exceed 1; only its area is bounded.")
+def tall(p, x):
+    return float(p.max()) > 1
+
+
+@exercise.misconception(is_improper, "You find the areas above 1 and miss those below.")
+def too_large_only(p, x):
+    return float(torch.trapezoid(p, x)) > 1.01
+
+
+@exercise.misconception(is_improper, "You find the areas below 1 and miss those above.")
+def too_small_only(p, x):
+    return float(torch.trapezoid(p, x)) < 0.99
+
+
+@exercise.misconception(
+    is_improper,
+    "You miss an area that is off by less than a tenth. A function whose area is not exactly 1 is not a density; allow for the "
+    "error of your sum only.")
+def tolerant(p, x):
+    return abs(float(torch.trapezoid(p, x)) - 1) > 0.1
+
+
+@exercise.misconception(is_improper, "You list those whose area is 1. List the others.")
+def the_proper_ones(p, x):
+    return not is_improper.original(p, x)
+
+
+@exercise.misconception(find_improper_reference, "You count from 1. Positions count from 0 here, as in the list.")
+def from_one(log_densities, low, high):
+    return [k + 1 for k in find_improper_reference.original(log_densities, low, high)]
 
 
 def density(weights: Tensor, mu: Tensor, sigma: Tensor, kind: str):

@@ -16,46 +16,76 @@ exercise = Exercise(
     points=["rnade"], difficulty=3, minutes=20, forbid=("torch.distributions.MixtureSameFamily",))
 
 
-@exercise.reference(
-    equal_weights="Your result does not depend on the logits: every component has weight 1/K.",
-    no_weights="You add the densities without their weights. The area is then K, not 1.",
-    raw_logits="Your weights are the exponentials of the logits, and do not sum to one. Normalise them: log_softmax.",
-    probabilities="You add the weights to the logarithms of the densities. Their logarithms are added: ln pi + ln N.",
-    plus_sigma="You add log sigma. The Gaussian is divided by sigma, so it is subtracted.",
-    over_batch="Your weights sum to one over the batch. Each row has a mixture of its own: normalise over its components.",
-    mean_of_logs="You average the logarithms of the densities. The mixture is the logarithm of the average: log-sum-exp.",
-    nearest="You keep the largest component only. The density is the sum over all of them.",
-    literal="Far from every mean your result is minus infinity: all exponentials have become 0. Use log-sum-exp.",
-    variance="You use exp(log_sigma) as the variance. It is the deviation; the variance is its square.",
-    no_sigma="The factor 1 / sigma of the Gaussian is missing: narrow components must be higher.",
-    no_constant="The factor 1 / sqrt(2 pi) of the Gaussian is missing.",
-    no_half="The one half in the exponent of the Gaussian is missing.",
-)
-def mog_loglik_reference(x, logits, mu, log_sigma, bugs=frozenset()):
-    if "variance" in bugs:
-        log_sigma = log_sigma / 2
-    z = (x[:, None] - mu) / log_sigma.exp()                                    # (B, K)
-    logs = -z ** 2 if "no_half" in bugs else -z ** 2 / 2
-    if "no_sigma" not in bugs:
-        logs = logs + log_sigma if "plus_sigma" in bugs else logs - log_sigma
-    if "no_constant" not in bugs:
-        logs = logs - math.log(2 * math.pi) / 2
-    weights = logits.log_softmax(dim=1)
-    if "equal_weights" in bugs:
-        weights = torch.zeros_like(logits).log_softmax(dim=1)
-    if "no_weights" in bugs:
-        weights = torch.zeros_like(logits)
-    if "probabilities" in bugs:
-        weights = logits.softmax(dim=1)
-    if "raw_logits" in bugs:
-        weights = logits
-    if "over_batch" in bugs:
-        weights = logits.log_softmax(dim=0)
-    if "mean_of_logs" in bugs:
-        return (weights.exp() * logs).sum(dim=1)
-    if "nearest" in bugs:
-        return (weights + logs).amax(dim=1)
-    return (weights + logs).exp().sum(dim=1).log() if "literal" in bugs else torch.logsumexp(weights + logs, dim=1)
+@exercise.step
+def log_weights(logits):
+    return logits.log_softmax(dim=1)
+
+
+@exercise.step
+def log_normal(x, mu, log_sigma):
+    """ln N(x; mu_j, sigma_j^2) of every component, (B, K)."""
+    z = (x[:, None] - mu) / log_sigma.exp()
+    return -z ** 2 / 2 - log_sigma - math.log(2 * math.pi) / 2
+
+
+@exercise.step
+def log_mixture(log_pi, log_densities):
+    return torch.logsumexp(log_pi + log_densities, dim=1)
+
+
+@exercise.reference()
+def mog_loglik_reference(x, logits, mu, log_sigma):
+    return log_mixture(log_weights(logits), log_normal(x, mu, log_sigma))
+
+
+@exercise.misconception(log_weights, "You add the densities without their weights. The area is then K, not 1.")
+def no_weights(logits):
+    return torch.zeros_like(logits)
+
+
+@exercise.misconception(
+    log_weights,
+    "Your weights are the exponentials of the logits, which do not sum to one. Normalize them with log_softmax.")
+def raw_logits(logits):
+    return logits
+
+
+@exercise.misconception(
+    log_weights,
+    "You add the weights to the logarithms of the densities. Their logarithms are added: ln pi + ln N.")
+def probabilities(logits):
+    return logits.softmax(dim=1)
+
+
+@exercise.misconception(
+    log_normal,
+    "You use exp(log_sigma) as the variance. It is the standard deviation; the variance is its square.")
+def variance(x, mu, log_sigma):
+    return log_normal.original(x, mu, log_sigma / 2)
+
+
+@exercise.misconception(log_normal, "You add log sigma. The Gaussian is divided by sigma, so it is subtracted.")
+def plus_sigma(x, mu, log_sigma):
+    return log_normal.original(x, mu, log_sigma) + 2 * log_sigma
+
+
+@exercise.misconception(log_normal, "The factor 1 / sigma of the Gaussian is missing: narrow components must be higher.")
+def no_sigma(x, mu, log_sigma):
+    return log_normal.original(x, mu, log_sigma) + log_sigma
+
+
+@exercise.misconception(
+    log_mixture,
+    "You average the logarithms of the densities. The mixture is the logarithm of the average: log-sum-exp.")
+def mean_of_logs(log_pi, log_densities):
+    return (log_pi.exp() * log_densities).sum(dim=1)
+
+
+@exercise.misconception(
+    log_mixture,
+    "Far from every mean your result is minus infinity, because all exponentials have become 0. Use log-sum-exp.")
+def literal(log_pi, log_densities):
+    return (log_pi + log_densities).exp().sum(dim=1).log()
 
 
 def mixtures(generator, B: int, K: int, spread: float = 1.5):

@@ -5,7 +5,7 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.distributions import Categorical, MixtureSameFamily, Normal
+from torch.distributions import MixtureSameFamily, Normal
 from torch.func import functional_call
 
 from course_lib.autoregressive import AutoregressiveModel
@@ -28,108 +28,151 @@ exercise = Exercise(
 GAP = 0.15                      # nats to the source
 FLOOR = 1e-9                    # min_sigma of the family: none to speak of
 K, H, N = 4, 16, 1200           # of the model that is trained
-IN_CONDITIONALS = {"means_stay", "no_shift", "jacobian_forgotten", "jacobian_sign", "swapped", "reads_raw", "reads_itself",
-                   "independent", "variances", "of_z", "equal_weights", "no_sigmoid", "no_c"}
 
 
-@exercise.class_reference(
-    density_of_z="Your log_prob gives the density of z, not that of x: the Jacobian is missing. The mass that lies on one unit of z "
-                 "lies on scale units of x, so the logarithm of each scale is taken off.",
-    of_z="Your mixtures are those of z, and they are asked at x. Bring means and deviations into the units of x: "
-         "shift + scale * mu, and ln scale joins log_sigma.",
-    means_stay="Your means are those of the standardised values. In the units of x a mean is shift + scale * mu.",
-    no_shift="Your means are scaled, not shifted: in the units of x a mean is shift + scale * mu.",
-    jacobian_forgotten="Your deviations are those of the standardised values: the Jacobian is missing. In the units of x a deviation "
-                       "is scale times as large, so ln scale joins log_sigma.",
-    jacobian_sign="Your deviations are divided by scale: the sign of the Jacobian is turned around. In the units of x a deviation "
-                  "is scale times as large.",
-    swapped="You scale each variable by the other's scale: shift and scale hold x_1's number first.",
-    reads_raw="Your hidden layer reads x_1 in its units. It is to read z_1 = (x_1 - shift_1) / scale_1.",
-    reads_itself="Your mixture for x_2 depends on x_2, the variable that it predicts. It may read x_1 alone.",
-    independent="Your mixture for x_2 is the same whatever x_1 is: the hidden layer plays no part.",
-    variances="You take the last row for logarithms of variances. They are logarithms of deviations.",
-    equal_weights="Your components have equal weights: row 0 of the raw numbers plays no part.",
-    no_sigmoid="Your hidden layer has no sigmoid: it is sigmoid(c + W z_1).",
-    no_c="Your hidden layer does not use c.",
-    units_forgotten="Your standardized_log_prob gives the density of x at the same place. That of z = (x - shift) / scale is larger "
-                    "by a factor of scale for each variable: their logarithms are missing.",
-    units_sign="Your standardized_log_prob has the Jacobian with the wrong sign: scale > 1 makes the density of z larger than that "
-               "of x, since the same mass lies on less length.",
-    units_once="Your standardized_log_prob counts the scale of one variable. Two were scaled: both logarithms are added.",
-    units_mean="Your standardized_log_prob adds the mean of the two ln scale. Their sum belongs there.",
-    reads_z="Your standardized_log_prob takes z for x: it is to be moved back to the units of x first, shift + scale * z.",
-    untrained="After fit, the model is as it was: the parameters of the model itself must change.",
-    alike="After fit, all components of a mixture are the same. They started equal, so they received equal gradients: start the "
-          "means apart.",
-    uphill="Your fit climbs the loss: minimise minus the log-likelihood.",
-)
-def own_density(bugs):
-    class OwnDensity(AutoregressiveModel):
-        def __init__(self, hidden, k, shift, scale):
-            super().__init__(2, MixtureOfGaussians(k, min_sigma=FLOOR))
-            self.register_buffer("shift", torch.tensor(shift))
-            self.register_buffer("scale", torch.tensor(scale))
-            draw, apart = torch.Generator().manual_seed(0), 0.0 if "alike" in bugs else 1.0
-            start = torch.stack([torch.zeros(k), apart * torch.linspace(-1, 1, k), torch.full((k,), -0.5)])
-            self.first, self.b = nn.Parameter(start), nn.Parameter(start.clone())
-            self.W = nn.Parameter(2 * torch.randn(hidden, generator=draw))
-            self.c = nn.Parameter(torch.randn(hidden, generator=draw))
-            self.V = nn.Parameter(apart * 0.1 * torch.randn(3, k, hidden, generator=draw))
+@exercise.class_reference()
+class OwnDensity(AutoregressiveModel):
+    """Mixtures of Gaussians for two variables, in the units of x."""
 
-        def conditionals(self, x, context=None):
-            z = (x - self.shift) / self.scale
-            if bugs & IN_CONDITIONALS:
-                return self.by_hand(x, z)
-            zeros = torch.zeros_like(self.V).flatten(0, 1)                     # the library has both for each variable
-            shared = {"W": torch.stack([self.W, 0 * self.W])[:, None], "c": self.c,
-                      "V": torch.stack([zeros, self.V.flatten(0, 1)]), "b": torch.cat([self.first.flatten(), self.b.flatten()])}
-            found = functional_call(NADE(2, len(self.c), self.conditional), shared, z)
-            normal = found.component_distribution
-            moved = Normal(self.shift[:, None] + self.scale[:, None] * normal.loc, self.scale[:, None] * normal.scale,
-                           validate_args=False)
-            return MixtureSameFamily(found.mixture_distribution, moved, validate_args=False)
+    def __init__(self, hidden, k, shift, scale):
+        super().__init__(2, MixtureOfGaussians(k, min_sigma=FLOOR))
+        self.register_buffer("shift", torch.tensor(shift))
+        self.register_buffer("scale", torch.tensor(scale))
+        generator = torch.Generator().manual_seed(0)
+        raw, V = self.initial(hidden, k, generator)
+        self.first, self.b, self.V = nn.Parameter(raw), nn.Parameter(raw.clone()), nn.Parameter(V)
+        self.W = nn.Parameter(2 * torch.randn(hidden, generator=generator))
+        self.c = nn.Parameter(torch.randn(hidden, generator=generator))
 
-        def log_prob(self, x, context=None):
-            found = super().log_prob(x)
-            return found + self.scale.log().sum() if "density_of_z" in bugs else found
+    @exercise.step
+    def initial(self, hidden, k, generator):
+        """The raw parameters without the hidden layer, (3, k), and V."""
+        raw = torch.stack([torch.zeros(k), torch.linspace(-1, 1, k), torch.full((k,), -0.5)])
+        return raw, 0.1 * torch.randn(3, k, hidden, generator=generator)
 
-        def by_hand(self, x, z):
-            read = (z[:, 1] if "reads_itself" in bugs else x[:, 0] if "reads_raw" in bugs else z[:, 0])[:, None]
-            a = read * self.W + (0 if "no_c" in bugs else self.c)              # (B, H)
-            h = a if "no_sigmoid" in bugs else a.sigmoid()
-            second = self.b + (0 if "independent" in bugs else torch.einsum("bh,rkh->brk", h, self.V))
-            raw = torch.stack([self.first.expand(len(x), -1, -1), second.expand(len(x), -1, -1)], 1)         # (B, 2, 3, k)
-            logits, mu, log_sigma = raw.unbind(2)                              # (B, 2, k)
-            shift, scale = (self.shift.flip(0), self.scale.flip(0)) if "swapped" in bugs else (self.shift, self.scale)
-            if "equal_weights" in bugs:
-                logits = torch.zeros_like(logits)
-            if "variances" in bugs:
-                log_sigma = log_sigma / 2
-            if not bugs & {"means_stay", "of_z"}:
-                mu = scale[:, None] * mu + (0 if "no_shift" in bugs else shift[:, None])
-            if not bugs & {"jacobian_forgotten", "of_z"}:
-                log_sigma = log_sigma + scale[:, None].log() * (-1 if "jacobian_sign" in bugs else 1)
-            return MixtureSameFamily(Categorical(logits=logits, validate_args=False),
-                                     Normal(mu, log_sigma.exp(), validate_args=False), validate_args=False)
+    def conditionals(self, x, context=None):
+        return self.in_units(self.mixtures(self.standardized(x)))
 
-        def standardized_log_prob(self, z):
-            x, larger = z if "reads_z" in bugs else self.shift + self.scale * z, self.scale.log()
-            found = self.conditionals(x).log_prob(x).sum(1)
-            if "units_forgotten" in bugs:
-                return found
-            if "units_sign" in bugs:
-                return found - larger.sum()
-            return found + (larger[0] if "units_once" in bugs else larger.mean() if "units_mean" in bugs else larger.sum())
+    @exercise.step
+    def standardized(self, x):
+        return (x - self.shift) / self.scale
 
-        def fit(self, x):
-            optimizer = torch.optim.Adam(self.parameters(), lr=0.05, maximize="uphill" in bugs)
-            for _ in range(0 if "untrained" in bugs else 10 if "uphill" in bugs else 100):
-                loss = -self.by_hand(x, (x - self.shift) / self.scale).log_prob(x).sum(1).mean()
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+    def mixtures(self, z):
+        """Of the standardized values, by the library's RNADE, which has V and b for x_1 too."""
+        V = torch.stack([0 * self.V, self.V]).flatten(1, 2)                    # (2, 3 k, hidden)
+        weights = {"W": torch.stack([self.W, 0 * self.W])[:, None], "c": self.c, "V": V,
+                   "b": torch.cat([self.first.flatten(), self.b.flatten()])}
+        return functional_call(NADE(2, len(self.c), self.conditional), weights, z)
 
-    return OwnDensity
+    @exercise.step
+    def in_units(self, mixtures):
+        """Mixtures of x from those of z: means are moved and scaled, deviations scaled."""
+        normal = mixtures.component_distribution
+        return with_components(mixtures, self.shift[:, None] + self.scale[:, None] * normal.loc, self.scale[:, None] * normal.scale)
+
+    @exercise.step
+    def log_prob(self, x, context=None):
+        return super().log_prob(x)
+
+    def standardized_log_prob(self, z):
+        x = self.shift + self.scale * z
+        return self.conditionals(x).log_prob(x).sum(1) + self.log_jacobian()
+
+    @exercise.step
+    def log_jacobian(self):
+        """ln |dx / dz|."""
+        return self.scale.log().sum()
+
+    @exercise.step
+    def fit(self, x):
+        trained(self, x)
+
+
+def with_components(mixtures: MixtureSameFamily, mu: Tensor, sigma: Tensor) -> MixtureSameFamily:
+    return MixtureSameFamily(mixtures.mixture_distribution, Normal(mu, sigma, validate_args=False), validate_args=False)
+
+
+def trained(model, x, steps=100, maximize=False):
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05, maximize=maximize)
+    for _ in range(steps):
+        loss = -model.conditionals(x).log_prob(x).sum(1).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@exercise.misconception(
+    OwnDensity.log_prob,
+    "Your log_prob gives the density of z, not that of x: the Jacobian is missing. The mass of one unit of z is spread over scale "
+    "units of x, so the logarithm of each scale is subtracted.")
+def density_of_z(self, x, context=None):
+    return OwnDensity.log_prob.original(self, x) + self.scale.log().sum()
+
+
+@exercise.misconception(
+    OwnDensity.in_units,
+    "Your mixtures are those of z, but they are evaluated at x. Convert means and deviations to the units of x: "
+    "shift + scale * mu, and ln scale is added to log_sigma.")
+def of_z(self, mixtures):
+    return mixtures
+
+
+@exercise.misconception(
+    OwnDensity.in_units,
+    "Your deviations are those of the standardized values: the Jacobian is missing. In the units of x a deviation is scale times as "
+    "large, so ln scale is added to log_sigma.")
+def jacobian_forgotten(self, mixtures):
+    normal = mixtures.component_distribution
+    return with_components(mixtures, self.shift[:, None] + self.scale[:, None] * normal.loc, normal.scale)
+
+
+@exercise.misconception(
+    OwnDensity.standardized,
+    "Your hidden layer reads x_1 in its own units. Its input is z_1 = (x_1 - shift_1) / scale_1.")
+def reads_raw(self, x):
+    return x
+
+
+@exercise.misconception(
+    OwnDensity.standardized,
+    "Your mixture for x_2 depends on x_2, the variable that it predicts. It may depend on x_1 alone.")
+def reads_itself(self, x):
+    return OwnDensity.standardized.original(self, x).flip(1)
+
+
+@exercise.misconception(
+    OwnDensity.log_jacobian,
+    "Your standardized_log_prob gives the density of x at the same place. That of z = (x - shift) / scale is larger by a factor of "
+    "scale for each variable: their logarithms are missing.")
+def units_forgotten(self):
+    return 0
+
+
+@exercise.misconception(
+    OwnDensity.log_jacobian,
+    "Your standardized_log_prob has the Jacobian with the wrong sign: scale > 1 makes the density of z larger than that of x, "
+    "because the same mass lies on a shorter interval.")
+def units_sign(self):
+    return -self.scale.log().sum()
+
+
+@exercise.misconception(OwnDensity.fit, "After fit, the model is as it was: the parameters of the model itself must change.")
+def untrained(self, x):
+    pass
+
+
+@exercise.misconception(OwnDensity.fit, "Your fit increases the loss: minimize minus the log-likelihood.")
+def uphill(self, x):
+    trained(self, x, steps=10, maximize=True)
+
+
+@exercise.misconception(
+    OwnDensity.initial,
+    "After fit, all components of a mixture are the same. They started equal, so they received equal gradients: start the means "
+    "apart.")
+def alike(self, hidden, k, generator):
+    raw, V = OwnDensity.initial.original(self, hidden, k, generator)
+    return raw * torch.tensor([1.0, 0.0, 1.0])[:, None], 0 * V
 
 
 def units(generator, low: float, high: float) -> dict[str, list[float]]:
@@ -206,7 +249,7 @@ def of_normals(x: Tensor, mean: Tensor, sigma: float) -> Tensor:
     return -0.5 * ((x - mean) / sigma) ** 2 - math.log(sigma) - 0.5 * math.log(2 * math.pi)
 
 
-def alike(parameters: dict[str, Tensor]) -> str | None:
+def equal_components(parameters: dict[str, Tensor]) -> str | None:
     first = parameters["first"]
     return "alike" if first.shape == (3, K) and (first - first[:, :1]).abs().max() < 1e-6 else None
 
@@ -215,7 +258,7 @@ exercise.compare("log_prob, in the units of x", densities, points=3)
 exercise.slopes("gradient", densities, points=1)
 exercise.compare("the density of z", standardised, points=2)
 keeps_the_contract(exercise, to_prove, points=3)
-reaches(exercise, f"within {GAP} nats of the source", 3, source, GAP, among=("untrained", "uphill"), why=alike)
+reaches(exercise, f"within {GAP} nats of the source", 3, source, GAP, among=("untrained", "uphill"), why=equal_components)
 exercise.hint(
     "You do not know how to get from raw numbers to a distribution.",
     "Raw numbers of both variables, (B, 2, 3, k): torch.stack of first, expanded to all rows, and of b + V . h. Rows 0, 1 and 2 "

@@ -14,46 +14,72 @@ exercise = Exercise(
     forbid=("F.log_softmax", "F.softmax", "torch.logsumexp", "torch.logcumsumexp", "torch.logaddexp", "F.cross_entropy"))
 
 
-@exercise.reference(
-    literal="Where scores are near 1000 your result is not finite: e^1000 does not fit. Take the largest score off first.",
-    log_of_zero="Where one score is far below the largest, your result is minus infinity: its probability became 0 before "
-                "you took the logarithm. Subtract logarithms; do not take the logarithm of a quotient.",
-    minimum="You take the smallest score off, not the largest. One score far above it still overflows.",
-    mean_shift="You take the mean off, not the maximum. One score far above the others still overflows.",
-    absolute="You take off the largest absolute value. Where all scores are far below zero, every exponential vanishes.",
-    one_maximum="You take one maximum for the whole tensor. In a row far below it every exponential vanishes; each row "
-                "needs its own.",
-    first_axis="Your result is normalised along the first axis. It should be the last.",
-    all_entries="Your exponentials sum to one over the whole tensor. Each row is a distribution of its own.",
-    shift_kept="Your rows are off by their largest score: it was taken off inside the logarithm of the sum and not added "
-               "back.",
-    no_logarithm="You return the probabilities. Their logarithms are asked for.",
-    written_over="You subtract the maximum in place. The caller's scores are changed.",
-)
-def stable_log_softmax_reference(a, bugs=frozenset()):
-    if "written_over" in bugs:
-        mine = a.clone()
-        a.data.sub_(a.detach().amax(dim=-1, keepdim=True))
-        a = mine
-    axis = 0 if "first_axis" in bugs else -1
-    m = a.amax(dim=axis, keepdim=True)
-    if "literal" in bugs:
-        m = torch.zeros_like(m)
-    if "minimum" in bugs:
-        m = a.amin(dim=-1, keepdim=True)
-    if "mean_shift" in bugs:
-        m = a.mean(dim=-1, keepdim=True)
-    if "absolute" in bugs:
-        m = a.abs().amax(dim=-1, keepdim=True)
-    if "one_maximum" in bugs or "all_entries" in bugs:
-        m = a.amax()
-    total = (a - m).exp().sum(dim=axis, keepdim=True)
-    if "all_entries" in bugs:
-        total = (a - m).exp().sum()
-    if "log_of_zero" in bugs:
-        return ((a - m).exp() / total).log()
-    result = a - total.log() if "shift_kept" in bugs else a - m - total.log()
-    return result.exp() if "no_logarithm" in bugs else result
+@exercise.step
+def largest(a):
+    return a.amax(dim=-1, keepdim=True)
+
+
+@exercise.step
+def normalized(shifted):
+    return shifted - shifted.exp().sum(dim=-1, keepdim=True).log()
+
+
+@exercise.reference()
+@exercise.step
+def stable_log_softmax_reference(a):
+    return normalized(a - largest(a))
+
+
+@exercise.misconception(
+    largest,
+    "Where scores are near 1000, your result is not finite, because e^1000 overflows. Subtract the largest score of the row "
+    "first.")
+def literal(a):
+    return torch.zeros_like(a[..., :1])
+
+
+@exercise.misconception(
+    largest,
+    "You subtract the smallest score, not the largest. The exponential of a score far above it still overflows.")
+def minimum(a):
+    return a.amin(dim=-1, keepdim=True)
+
+
+@exercise.misconception(
+    largest,
+    "You subtract one maximum of the whole tensor. In a row far below it every exponential underflows to 0, so each row needs "
+    "its own.")
+def one_maximum(a):
+    return a.amax()
+
+
+@exercise.misconception(
+    normalized,
+    "Where one score is far below the largest, your result is minus infinity, because its probability became 0 before you "
+    "took the logarithm. Subtract logarithms; do not take the logarithm of a quotient.")
+def log_of_zero(shifted):
+    return (shifted.exp() / shifted.exp().sum(dim=-1, keepdim=True)).log()
+
+
+@exercise.misconception(
+    stable_log_softmax_reference,
+    "Your rows are off by their largest score: it was subtracted inside the logarithm of the sum and not added back.")
+def shift_kept(a):
+    return a - (a - largest(a)).exp().sum(dim=-1, keepdim=True).log()
+
+
+@exercise.misconception(
+    stable_log_softmax_reference,
+    "Your result is normalized along the first axis. It should be normalized along the last.")
+def first_axis(a):
+    return stable_log_softmax_reference.original(a.transpose(0, -1)).transpose(0, -1)
+
+
+@exercise.misconception(stable_log_softmax_reference, "You subtract the maximum in place, so the caller's scores are changed.")
+def written_over(a):
+    before = a.clone()
+    a.data.sub_(largest(a).detach())
+    return stable_log_softmax_reference.original(before)
 
 
 def small_scores(generator):

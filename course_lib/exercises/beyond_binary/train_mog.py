@@ -20,57 +20,102 @@ exercise = Exercise(
     points=["rnade"], difficulty=4, minutes=30, kind="train", deadline=20.0)
 
 
-@exercise.reference(
-    untrained="Your parameters are the start: all logits 0 and all deviations 1. Train inside the function.",
-    all_alike="Your components are all the same. They started alike, so their gradients are alike, and they stay so: start "
-              "the means apart.",
-    equal_weights="Your weights are equal. The source's are not: train the logits too.",
-    log_variance="Your log_sigma is the logarithm of the variance, twice what is asked for.",
-    plain_sigma="Your log_sigma holds the deviations themselves. Return their logarithms.",
-    weights="Your logits are the weights themselves. Return their logarithms: a softmax comes after.",
-    standardised="Your means and deviations are those of the standardised values. Undo the scaling before you return.",
-    shared_peak="Two of your components share one peak of the data, and the third stands for the rest. That is a local optimum: "
-                "more steps do not leave it. Start again from other means, several times, and keep the run whose likelihood is "
-                "highest.",
-    uphill="Your mixture gives the data far less than one Gaussian with their mean and deviation would, as if the loss had "
-           "been climbed. Minimise minus the mean log-likelihood.",
-)
-def train_mog_reference(x, K, bugs=frozenset()):
-    if "untrained" in bugs:
-        return torch.zeros(K), torch.linspace(-1, 1, K), torch.zeros(K)
-    centre, scale = x.mean(), x.std()
-    if "shared_peak" in bugs:
-        return caught(x, K)
-    z = (x - centre) / scale
-    start = torch.zeros(K) if "all_alike" in bugs else torch.linspace(float(z.min()), float(z.max()), K + 2)[1:-1]
-    logits, mu = torch.zeros(K, requires_grad=True), start.requires_grad_()
-    log_sigma = torch.full((K,), -1.0, requires_grad=True)
-    trained = [mu, log_sigma] if "equal_weights" in bugs else [logits, mu, log_sigma]
-    optimizer = torch.optim.Adam(trained, lr=0.1, maximize="uphill" in bugs)
-    for _ in range(40 if "uphill" in bugs else 100):
+@exercise.step
+def initial_means(z, K):
+    return torch.linspace(float(z.min()), float(z.max()), K + 2)[1:-1]
+
+
+@exercise.step
+def fitted(z, mu):
+    """The mixture (logits, mu, log_sigma) of standardized values z, trained from these means."""
+    return trained_mixture(z, mu)
+
+
+@exercise.step
+def in_units(mixture, mean, scale):
+    """The mixture of x, from that of the standardized values (x - mean) / scale."""
+    logits, mu, log_sigma = mixture
+    return logits, mean + scale * mu, log_sigma + scale.log()
+
+
+@exercise.reference()
+@exercise.step
+def train_mog_reference(x, K):
+    mean, scale = x.mean(), x.std()
+    z = (x - mean) / scale
+    return in_units(fitted(z, initial_means(z, K)), mean, scale)
+
+
+def trained_mixture(z: Tensor, mu: Tensor, steps: int = 100, maximize: bool = False) -> tuple[Tensor, ...]:
+    mixture = [torch.zeros(len(mu)), mu.clone(), torch.full((len(mu),), -1.0)]
+    logits, mu, log_sigma = (part.requires_grad_() for part in mixture)
+    optimizer = torch.optim.Adam(mixture, lr=0.1, maximize=maximize)
+    for _ in range(steps):
         loss = -mog_loglik_reference(z, logits[None], mu[None], log_sigma[None]).mean()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    logits, mu, log_sigma = (part.detach() for part in (logits, mu, log_sigma))
-    if "standardised" not in bugs:
-        mu, log_sigma = centre + scale * mu, log_sigma + scale.log()
-    if "log_variance" in bugs:
-        log_sigma = 2 * log_sigma
-    if "plain_sigma" in bugs:
-        log_sigma = log_sigma.exp()
-    return logits.softmax(0) if "weights" in bugs else logits, mu, log_sigma
+    return tuple(part.detach() for part in mixture)
 
 
-def caught(x: Tensor, K: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The mixture of a local optimum: the first peak is cut in two, and all the others are one component; then some steps of
-    expectation maximization."""
-    mu = torch.linspace(float(x.min()), float(x.max()), K + 2)[1:-1]
+@exercise.misconception(
+    train_mog_reference,
+    "Your parameters are the initial ones: all logits 0 and all deviations 1. Train inside the function.")
+def untrained(x, K):
+    return torch.zeros(K), torch.linspace(-1, 1, K), torch.zeros(K)
+
+
+@exercise.misconception(
+    initial_means,
+    "Your components are all the same. They started alike, so their gradients are alike, and they stay so: start the means apart.")
+def all_alike(z, K):
+    return torch.zeros(K)
+
+
+@exercise.misconception(
+    fitted,
+    "Your mixture assigns the data far less likelihood than one Gaussian with their mean and deviation would, as if the loss had "
+    "been maximized. Minimize minus the mean log-likelihood.")
+def uphill(z, mu):
+    return trained_mixture(z, mu, steps=40, maximize=True)
+
+
+@exercise.misconception(
+    in_units,
+    "Your means and deviations are those of the standardized values. Undo the scaling before you return.")
+def standardised(mixture, mean, scale):
+    return mixture
+
+
+@exercise.misconception(in_units, "Your log_sigma is the logarithm of the variance, twice what is asked for.")
+def log_variance(mixture, mean, scale):
+    logits, mu, log_sigma = in_units.original(mixture, mean, scale)
+    return logits, mu, 2 * log_sigma
+
+
+@exercise.misconception(in_units, "Your log_sigma holds the deviations themselves. Return their logarithms.")
+def plain_sigma(mixture, mean, scale):
+    logits, mu, log_sigma = in_units.original(mixture, mean, scale)
+    return logits, mu, log_sigma.exp()
+
+
+@exercise.misconception(in_units, "Your logits are the weights themselves. Return their logarithms, because a softmax comes after.")
+def weights(mixture, mean, scale):
+    logits, mu, log_sigma = in_units.original(mixture, mean, scale)
+    return logits.softmax(0), mu, log_sigma
+
+
+@exercise.misconception(
+    train_mog_reference,
+    "Two of your components share one peak of the data, and the third stands for the rest. That is a local optimum: more steps do "
+    "not leave it. Start again from other means, several times, and keep the run whose likelihood is highest.")
+def shared_peak(x, K):
+    """The first peak is cut in two, and all the others are one component; then some steps of expectation maximization."""
+    mu = initial_means(x, K)
     for _ in range(20):
         nearest = (x[:, None] - mu).abs().argmin(1)
         mu = torch.stack([x[nearest == k].mean() for k in range(K)])
-    first = x[nearest == 0].sort().values
-    parts = [*first.tensor_split(K - 1), x[nearest > 0]]
+    parts = [*x[nearest == 0].sort().values.tensor_split(K - 1), x[nearest > 0]]
     mixture = (torch.tensor([float(len(part)) for part in parts]).log(), torch.stack([part.mean() for part in parts]),
                torch.stack([part.std() for part in parts]).log())
     for _ in range(2):
@@ -93,7 +138,7 @@ def log_density(x: Tensor, mixture) -> Tensor:
 
 
 def draw_source(generator, N: int):
-    """A mixture of three unequal, well separated Gaussians, far from standard, and N values drawn from it."""
+    """A mixture of three unequal, well separated Gaussians, far from standard, and N values sampled from it."""
     weights = torch.tensor([0.6, 0.28, 0.12])[torch.randperm(3, generator=generator)]
     mu = torch.tensor([4.0, 14.0, 24.0]) + uniform(generator, 3, low=-1.0, high=1.0)
     sigma = uniform(generator, 3, low=1.6, high=2.6)
@@ -128,8 +173,8 @@ def trained(run, generator, solve):
     advice = "A peak of the data has no component: draw a histogram of x, and start from other means."
     if all(near):
         advice = "Every peak of the data has a component of its own: train longer, or with larger steps."
-    caught = 0 in near and max(near) > 1 and at_rest(x, *mine)
-    name = why_short(gap, x, *mine) or ("shared_peak" if caught else None)
+    stuck = 0 in near and max(near) > 1 and at_rest(x, *mine)
+    name = why_short(gap, x, *mine) or ("shared_peak" if stuck else None)
     return Fault(f"Your mixture loses {lost:.3f} nats to the source; {GAP} are allowed. {advice}", name)
 
 
@@ -148,24 +193,22 @@ def at_rest(x: Tensor, logits: Tensor, mu: Tensor, log_sigma: Tensor) -> bool:
 
 
 def why_short(gap, x: Tensor, logits: Tensor, mu: Tensor, log_sigma: Tensor) -> str | None:
-    """The misconception that the parameters show, if they show one: what would mend them."""
-    centre, scale = x.mean(), x.std()
+    """The misconception that the parameters show, if they show one: what would correct them."""
+    mean, scale = x.mean(), x.std()
     if gap(logits, mu, log_sigma / 2) <= GAP:
         return "log_variance"
     if (log_sigma > 0).all() and gap(logits, mu, log_sigma.log()) <= GAP:
         return "plain_sigma"
     if (logits > 0).all() and abs(logits.sum() - 1) < 1e-3 and gap(logits.log(), mu, log_sigma) <= GAP:
         return "weights"
-    if gap(logits, centre + scale * mu, log_sigma + scale.log()) <= GAP:
+    if gap(logits, mean + scale * mu, log_sigma + scale.log()) <= GAP:
         return "standardised"
     if not logits.any() and not log_sigma.any():
         return "untrained"
     if mu.std() < 1e-3 and log_sigma.std() < 1e-3:
         return "all_alike"
-    if logits.std() < 1e-6 and log_sigma.std() > 1e-3:
-        return "equal_weights"
-    one_bell = (0 * logits, centre + 0 * mu, scale.log() + 0 * mu)
-    far_below = log_density(x, (logits, mu, log_sigma)).mean() < log_density(x, one_bell).mean() - 3
+    single = (0 * logits, mean + 0 * mu, scale.log() + 0 * mu)
+    far_below = log_density(x, (logits, mu, log_sigma)).mean() < log_density(x, single).mean() - 3
     return "uphill" if far_below else None
 
 

@@ -22,30 +22,47 @@ exercise = Exercise(
 SCORE, CHANGE = 0.80, 3
 
 
-@exercise.reference(
-    turned_round="Your direction is turned: clean images have your high scores. High is for changed ones.",
-    pixels_alone="You judge every pixel alone, by its own mean and deviation. The change keeps to what one pixel may be; it breaks "
-                 "what neighbours have to do with each other.",
-    distance_alone="You take the distance from the mean image, all directions alike. Digits vary much in some directions and "
-                   "little in others; the change shows in the latter.",
-    of_the_batch="The score of an image changes with the other rows of x. Fit to train alone.",
-    all_alike="All images have the same score.",
-)
-def anomaly_scores_reference(train, x, bugs=frozenset()):
-    if "all_alike" in bugs:
-        return torch.zeros(len(x))
-    known = x if "of_the_batch" in bugs else train
-    mean, covariance = known.double().mean(dim=0), torch.cov(known.double().T)
-    if "pixels_alone" in bugs:
-        covariance = covariance.diag().diag()
-    if "distance_alone" in bugs:
-        covariance = torch.zeros(64, 64, dtype=torch.float64)
+@exercise.reference()
+@exercise.step
+def anomaly_scores_reference(train, x):
+    """The squared errors of each pixel's prediction from all others, in units of their variances."""
+    mean, covariance = train.double().mean(dim=0), torch.cov(train.double().T)
     precision = torch.linalg.inv(covariance + torch.eye(64, dtype=torch.float64))
-    off = (x - mean) @ precision                                               # (M, 64)
-    score = (off ** 2 / precision.diag()).sum(dim=1)                           # each pixel predicted from all others
-    if {"pixels_alone", "distance_alone"} & set(bugs):
-        score = (off * (x - mean)).sum(dim=1)
-    return -score if "turned_round" in bugs else score
+    error = (x - mean) @ precision / precision.diag()                          # (M, 64)
+    return (error ** 2 * precision.diag()).sum(dim=1)
+
+
+@exercise.misconception(
+    anomaly_scores_reference,
+    "Your scores have the wrong sign: clean images have the high ones. High is for changed ones.")
+def turned_round(train, x):
+    return -anomaly_scores_reference.original(train, x)
+
+
+@exercise.misconception(
+    anomaly_scores_reference,
+    "You score every pixel alone, by its own mean and deviation. The change leaves each pixel with a usual value; it changes how "
+    "neighbors depend on each other.")
+def pixels_alone(train, x):
+    return ((x - train.double().mean(dim=0)) ** 2 / (train.double().var(dim=0) + 1)).sum(dim=1)
+
+
+@exercise.misconception(
+    anomaly_scores_reference,
+    "You take the distance from the mean image, all directions alike. Digits vary much in some directions and little in others; the "
+    "change shows in the latter.")
+def distance_alone(train, x):
+    return ((x - train.double().mean(dim=0)) ** 2).sum(dim=1)
+
+
+@exercise.misconception(anomaly_scores_reference, "The score of an image changes with the other rows of x. Fit to train alone.")
+def of_the_batch(train, x):
+    return anomaly_scores_reference.original(x, x)
+
+
+@exercise.misconception(anomaly_scores_reference, "All images have the same score.")
+def all_alike(train, x):
+    return torch.zeros(len(x))
 
 
 @cache
@@ -89,11 +106,10 @@ def why_low(score: Tensor, reached: float, train: Tensor, x: Tensor) -> str | No
         return "all_alike"
     if reached <= 1 - SCORE:
         return "turned_round"
-    for bug in ("pixels_alone", "distance_alone"):
-        theirs = anomaly_scores_reference(train, x, bugs={bug})
-        ranks = torch.stack([t.argsort().argsort().double() for t in (score, theirs)])
+    for misconception in (pixels_alone, distance_alone):
+        ranks = torch.stack([t.argsort().argsort().double() for t in (score, misconception(train, x))])
         if torch.corrcoef(ranks)[0, 1] > 0.98:
-            return bug
+            return misconception.__name__
     return None
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise.exercise import Exercise
@@ -15,44 +16,79 @@ exercise = Exercise(
     points=["adversarial"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    downhill="You go down the loss: the right class becomes more certain. An attack goes up.",
-    not_clipped="Your images leave the range. Clip them to 0..levels - 1.",
-    one_too_high="You clip to 0..levels. The highest level is levels - 1.",
-    own_logit="You go against the logit of the right class alone. The loss has all logits in it: an attack may gain more by "
-              "raising another class.",
-    predicted="You raise the loss of the class that the classifier names. It is that of y, also where the classifier is wrong.",
-    cut_off="You go back to levels by cutting off the fraction: a level that was divided and multiplied may be a little less than "
-            "itself, and loses one. Round, or add whole levels to x.",
-    no_sign="You add eps times the gradient. Its sign is asked for: every pixel moves by the whole of eps.",
-    fraction="You move by eps / (levels - 1) of a level, and whole numbers lose the fraction. eps is counted in levels.",
-    single_level="You move by one level whatever eps is.",
-    of_batch="You add the same change to all images: that of the mean of their gradients. Each image has its own.",
-)
-def fgsm_levels_reference(x, y, W, b, eps, levels, bugs=frozenset()):
+@exercise.step
+def gradient(x, y, W, b, levels):
+    """Of each image's cross-entropy with respect to x, (B, n): (softmax - one-hot) W / (levels - 1)."""
     logits = x.to(W.dtype) / (levels - 1) @ W.T + b                            # (B, C)
-    named = logits.argmax(dim=1) if "predicted" in bugs else y
-    wrong = logits.softmax(dim=1) - torch.eye(len(b), dtype=W.dtype)[named]    # gradient with respect to the logits
-    g = wrong @ W / (levels - 1)                                               # (B, n)
-    if "own_logit" in bugs:
-        g = -W[y]
-    if "of_batch" in bugs:
-        g = g.mean(dim=0, keepdim=True).expand_as(g)
-    step = eps * g.sign()
-    if "no_sign" in bugs:
-        step = eps * g
-    if "single_level" in bugs:
-        step = g.sign()
-    if "fraction" in bugs:
-        step = step / (levels - 1)
-    if "cut_off" in bugs:
-        scaled = (x.to(W.dtype) / (levels - 1) + step / (levels - 1)).clamp(0, 1)
-        return (scaled * (levels - 1)).long()
-    changed = (x + (-step if "downhill" in bugs else step))
-    changed = changed.long() if "fraction" in bugs else changed.round().long()
-    if "not_clipped" in bugs:
-        return changed
-    return changed.clamp(0, levels if "one_too_high" in bugs else levels - 1)
+    return (logits.softmax(dim=1) - F.one_hot(y, len(b))) @ W / (levels - 1)
+
+
+@exercise.step
+def signed_step(g, eps):
+    return eps * g.sign()
+
+
+@exercise.step
+def moved(x, change, levels):
+    return (x + change).round().long().clamp(0, levels - 1)
+
+
+@exercise.reference()
+def fgsm_levels_reference(x, y, W, b, eps, levels):
+    return moved(x, signed_step(gradient(x, y, W, b, levels), eps), levels)
+
+
+@exercise.misconception(
+    gradient,
+    "You decrease the logit of the right class alone. The loss depends on all logits: an attack may gain more by raising another "
+    "class.")
+def own_logit(x, y, W, b, levels):
+    return -W[y]
+
+
+@exercise.misconception(
+    gradient,
+    "You increase the loss of the class that the classifier predicts. It is the loss of y, also where the classifier is wrong.")
+def predicted(x, y, W, b, levels):
+    return gradient.original(x, (x.to(W.dtype) / (levels - 1) @ W.T + b).argmax(dim=1), W, b, levels)
+
+
+@exercise.misconception(signed_step, "You decrease the loss, so the right class becomes more probable. An attack increases it.")
+def downhill(g, eps):
+    return -eps * g.sign()
+
+
+@exercise.misconception(
+    signed_step,
+    "You add eps times the gradient. Its sign is asked for: every pixel moves by the whole of eps.")
+def no_sign(g, eps):
+    return eps * g
+
+
+@exercise.misconception(moved, "Your images leave the range. Clip them to 0..levels - 1.")
+def not_clipped(x, change, levels):
+    return (x + change).round().long()
+
+
+@exercise.misconception(moved, "You clip to 0..levels. The highest level is levels - 1.")
+def one_too_high(x, change, levels):
+    return moved.original(x, change, levels + 1)
+
+
+@exercise.misconception(
+    moved,
+    "You move by eps / (levels - 1) of a level, and whole numbers lose the fraction. eps is counted in levels.")
+def fraction(x, change, levels):
+    return (x + change / (levels - 1)).long().clamp(0, levels - 1)
+
+
+@exercise.misconception(
+    moved,
+    "You return to levels by cutting off the fraction: a level that was divided and multiplied may be a little less than itself, and "
+    "loses one. Round, or add whole levels to x.")
+def cut_off(x, change, levels):
+    scaled = (x.to(change.dtype) / (levels - 1) + change / (levels - 1)).clamp(0, 1)
+    return (scaled * (levels - 1)).long()
 
 
 def images_to_attack(generator):

@@ -1,4 +1,4 @@
-"""A repair by greedy decoding, mended."""
+"""A repair by greedy decoding, corrected."""
 from __future__ import annotations
 
 from itertools import cycle
@@ -18,42 +18,79 @@ exercise = Exercise(
     points=["pixeldefend"], difficulty=3, minutes=25, kind="find")
 
 
-@exercise.reference(
-    reads_what_came="You predict from the values that came. They may be the attacker's: predict from those that you have "
-                    "repaired.",
-    clipped_after="You take the most probable of all values and then move it into the box. The most probable *within the box* may "
-                  "be another one.",
-    wraps="Your box leaves the range: a negative index counts from the end of the list. Keep to 0..K - 1.",
-    no_upper_end="Your box ends one value too early: x[i] + eps belongs to it.",
-    wanders="Your box is around the value that was repaired last. It is around x[i].",
-    far_ties="Of equally probable values you take the first. The nearest to x[i] is asked for.",
-    least="You take the least probable value of the box.",
-    stays_if_likely="You change a value only if it is less probable than 1 / K. The most probable in the box is taken always.",
-)
-def greedy_repair_reference(next_log_probs, x, eps, bugs=frozenset()):
+@exercise.step
+def prefix(repaired, x):
+    """What the next value is predicted from."""
+    return list(repaired)
+
+
+@exercise.step
+def candidates(came, eps, K, repaired):
+    """The values within eps of the one that came."""
+    return list(range(max(0, came - eps), min(K - 1, came + eps) + 1))
+
+
+@exercise.step
+def chosen(log_p, values, came):
+    """The most probable value, of equally probable ones the nearest; probabilities are compared to six digits."""
+    return max(values, key=lambda v: (round(float(log_p[v]), 6), -abs(v - came)))
+
+
+@exercise.reference()
+def greedy_repair_reference(next_log_probs, x, eps):
     repaired = []
-    for i, came in enumerate(x):
-        log_p = next_log_probs(list(x[:i]) if "reads_what_came" in bugs else list(repaired))
-        K = len(log_p)
-        middle = repaired[-1] if "wanders" in bugs and repaired else came
-        low, high = max(0, middle - eps), min(K - 1, middle + eps)
-        if "wraps" in bugs:
-            low = max(-K, middle - eps)
-        if "no_upper_end" in bugs:
-            high = max(low, high - (middle + eps == high))
-        values = list(range(low, high + 1))
-        if "clipped_after" in bugs:
-            values = [min(high, max(low, int(log_p.argmax())))]
-        sign = -1 if "least" in bugs else 1
-        ties = 0 if "far_ties" in bugs else 1
-        best = max(values, key=lambda v: (sign * round(float(log_p[v]), 6), -ties * abs(v - came)))
-        if "stays_if_likely" in bugs and float(log_p[came].exp()) >= 1 / K:
-            best = came
-        repaired.append(best)
+    for came in x:
+        log_p = next_log_probs(prefix(repaired, x))
+        repaired.append(chosen(log_p, candidates(came, eps, len(log_p), repaired), came))
     return repaired
 
 
-FAULTS = ["reads_what_came", "clipped_after", "wraps", "no_upper_end", "wanders", "far_ties", "least", "stays_if_likely"]
+@exercise.misconception(
+    prefix,
+    "You predict from the values that came. They may be the attacker's: predict from those that you have repaired.")
+def reads_what_came(repaired, x):
+    return list(x[:len(repaired)])
+
+
+@exercise.misconception(
+    candidates,
+    "Your box leaves the range: a negative index counts from the end of the list. Keep to 0..K - 1.")
+def wraps(came, eps, K, repaired):
+    return list(range(max(-K, came - eps), min(K - 1, came + eps) + 1))
+
+
+@exercise.misconception(candidates, "Your box ends one value too early: x[i] + eps belongs to it.")
+def no_upper_end(came, eps, K, repaired):
+    return [v for v in candidates.original(came, eps, K, repaired) if v < came + eps] or [came]
+
+
+@exercise.misconception(candidates, "Your box is around the value that was repaired last. It is around x[i].")
+def wanders(came, eps, K, repaired):
+    return candidates.original(repaired[-1] if repaired else came, eps, K, repaired)
+
+
+@exercise.misconception(
+    chosen,
+    "You take the most probable of all values and then move it into the box. The most probable *within the box* may be another one.")
+def clipped_after(log_p, values, came):
+    return min(values[-1], max(values[0], int(log_p.argmax())))
+
+
+@exercise.misconception(chosen, "Of equally probable values you take the first. The nearest to x[i] is asked for.")
+def far_ties(log_p, values, came):
+    return max(values, key=lambda v: round(float(log_p[v]), 6))
+
+
+@exercise.misconception(chosen, "You take the least probable value of the box.")
+def least(log_p, values, came):
+    return min(values, key=lambda v: (round(float(log_p[v]), 6), abs(v - came)))
+
+
+@exercise.misconception(
+    chosen,
+    "You change a value only if it is less probable than 1 / K. The most probable in the box is always taken.")
+def stays_if_likely(log_p, values, came):
+    return came if float(log_p[came].exp()) >= 1 / len(log_p) else chosen.original(log_p, values, came)
 
 
 def chain(generator, K):
@@ -76,7 +113,7 @@ def lists_to_repair(generator):
         K, eps = integer(generator, 6, 8), integer(generator, 1, 2)
         return next(kinds)(generator, K), torch.randint(K, (integer(generator, 8, 10),), generator=generator).tolist(), eps
 
-    found = telling(draw, greedy_repair_reference, FAULTS)
+    found = telling(draw, exercise.solve, exercise.misconceptions)
     model, x, _ = found[0]
     return [*found, (model, x, 0), (model, x, 20), (model, [], 1)]
 

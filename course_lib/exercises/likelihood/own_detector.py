@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -27,87 +28,131 @@ exercise = Exercise(
 LEVELS, SCORE, NOISE = 17, 0.85, 0.95
 TRAIN, CALIBRATION = 900, 350                                        # images; the other 547 are new
 UNEVEN = 2.6                                                         # Kolmogorov and Smirnov: one clean run in 400,000 is above
-P_VALUES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {  # of scores s, calibration scores c, training scores t
-    "right": lambda s, c, t: (1 + high(s, c)) / (len(c) + 1),
-    "on_training": lambda s, c, t: (1 + high(s, t)) / (len(t) + 1),
-    "low_is_strange": lambda s, c, t: (1 + high(-s, -c)) / (len(c) + 1),
-    "zero_possible": lambda s, c, t: high(s, c) / len(c),
-    "itself_left_out": lambda s, c, t: high(s, c) / (len(c) + 1),
-    "over_n": lambda s, c, t: (1 + high(s, c)) / len(c),
-    "ties_left_out": lambda s, c, t: (1 + len(c) - high(-s, -c)) / (len(c) + 1),
-    "two_sided": lambda s, c, t: 2 * torch.minimum(p := (1 + high(s, c)) / (len(c) + 1), 1 - p),
-    "among_themselves": lambda s, c, t: high(s, s) / len(s),
-}
 
 
-def high(s: Tensor, among: Tensor) -> Tensor:
+def at_least(s: Tensor, among: Tensor) -> Tensor:
     """How many of `among` are at least as high as each of s, (B,)."""
     return (among[None] >= s[:, None]).sum(dim=1).double()
 
 
-@exercise.class_reference(
-    minus_log="Your log_prob is larger for noise than for digits: it is minus the log-likelihood, or its sign is lost on the way.",
-    of_the_batch="The score of an image changes with the other rows of x. What is usual is learned in fit, from train alone.",
-    refits="After calibrate, images have other scores than before. The score is fixed by fit: what calibrate changes in it has seen the "
-           "calibration images, and new images have no such part in it.",
-    on_training="Your p-values are ranks among the training images. The density has met them and finds them likelier than new ones; "
-                "rank among the calibration images.",
-    low_is_strange="Your direction is turned: you count calibration images whose score is as low or lower. A high score is strange, so "
-                   "it needs a small p.",
-    zero_possible="Your p-values can be 0: you return the share of calibration images alone. The image itself is one of N + 1, above "
-                  "the line and below it.",
-    itself_left_out="Your p-values can be 0: above the line the image itself is not counted. There are N + 1 and it is one of them.",
-    over_n="You divide by N. With the image itself there are N + 1.",
-    ties_left_out="You leave out calibration images with the same score. They count: at least as high.",
-    two_sided="You take both ends of the ranks. The score itself says what is strange; here only a high one is.",
-    among_themselves="You rank the new images among themselves. Each is ranked among the calibration images.",
-    likelihood_alone="Your score is minus the log-likelihood, in another dress. Washed-out digits are likelier than digits, and so get the "
-                     "lowest scores: ask how unusual a likelihood is, or what a second score says.",
-    turned_score="Your score is turned: strange images have the low ones. High is for strange.",
-    pixels_alone="Your density takes every pixel alone. Ink that is moved keeps to what one pixel may be; it breaks what neighbours "
-                 "have to do with each other.",
-)
-def own_detector(bugs):
-    class OwnDetector(nn.Module):
-        def __init__(self, levels):
-            super().__init__()
-            self.levels = levels
-
-        def fit(self, train):
-            self.train_images = train
-            self.mean, covariance = train.double().mean(dim=0), torch.cov(train.double().T)
-            if "pixels_alone" in bugs:
-                covariance = covariance.diag().diag()
-            self.factor = torch.linalg.cholesky(covariance + torch.eye(train.shape[1], dtype=torch.float64))
-            self.usual = self.log_p(train).mean()
-
-        def log_p(self, x):
-            z = torch.linalg.solve_triangular(self.factor, (x - self.mean).T, upper=False)              # (64, B)
-            return -0.5 * (z ** 2).sum(dim=0) - self.factor.diag().log().sum() - 0.5 * len(z) * math.log(2 * math.pi)
-
-        def log_prob(self, x):
-            return -self.log_p(x) if "minus_log" in bugs else self.log_p(x)
-
-        def score(self, x):
-            log_p = self.log_p(x)
-            far = (log_p - (log_p.mean() if "of_the_batch" in bugs else self.usual)).abs()
-            return -far if "turned_score" in bugs else -log_p if "likelihood_alone" in bugs else far
-
-        def calibrate(self, images):
-            if "refits" in bugs:
-                self.fit(torch.cat([self.train_images, images]))
-            self.scores, self.known = self.score(images), self.score(self.train_images)
-
-        def p_values(self, x):
-            names = [name for name in P_VALUES if name in bugs] or ["right"]
-            return P_VALUES[names[0]](self.score(x), self.scores, self.known)
-
-    return OwnDetector
+@exercise.step
+def rank(s, c, t):
+    """The p-values of scores s among calibration scores c; the training scores t play no part."""
+    return (1 + at_least(s, c)) / (len(c) + 1)
 
 
-# what the judge asks
+@exercise.class_reference()
+class OwnDetector(nn.Module):
+    """A Gaussian density; the score of an image is the distance of its log-likelihood from the mean of the training images."""
 
-class Asked:
+    def __init__(self, levels):
+        super().__init__()
+        self.levels = levels
+
+    def fit(self, train):
+        self.train_images, self.mean = train, train.double().mean(dim=0)
+        self.factor = torch.linalg.cholesky(self.covariance(train) + torch.eye(train.shape[1], dtype=torch.float64))
+        self.usual = self.log_prob(train).mean()
+
+    @exercise.step
+    def covariance(self, train):
+        return torch.cov(train.double().T)
+
+    @exercise.step
+    def log_prob(self, x):
+        z = torch.linalg.solve_triangular(self.factor, (x - self.mean).T, upper=False)                  # (64, B)
+        return -0.5 * (z ** 2).sum(dim=0) - self.factor.diag().log().sum() - 0.5 * len(z) * math.log(2 * math.pi)
+
+    @exercise.step
+    def score(self, x):
+        return (self.log_prob(x) - self.usual).abs()
+
+    @exercise.step
+    def calibrate(self, images):
+        self.scores, self.train_scores = self.score(images), self.score(self.train_images)
+
+    def p_values(self, x):
+        return rank(self.score(x), self.scores, self.train_scores)
+
+
+@exercise.misconception(
+    OwnDetector.log_prob,
+    "Your log_prob is larger for noise than for digits: it is minus the log-likelihood, or its sign is lost on the way.")
+def minus_log(self, x):
+    return -OwnDetector.log_prob.original(self, x)
+
+
+@exercise.misconception(
+    OwnDetector.covariance,
+    "Your density takes every pixel alone. Ink that is moved leaves each pixel with a usual value; it changes how neighbors depend "
+    "on each other.")
+def pixels_alone(self, train):
+    return OwnDetector.covariance.original(self, train).diag().diag()
+
+
+@exercise.misconception(
+    OwnDetector.score,
+    "Your score is minus the log-likelihood, perhaps scaled. Washed-out digits are more probable than digits, and so get the lowest "
+    "scores: measure how unusual a likelihood is, or add a second score.")
+def likelihood_alone(self, x):
+    return -self.log_prob(x)
+
+
+@exercise.misconception(OwnDetector.score, "Your score has the wrong sign: strange images have the low ones. High is for strange.")
+def turned_score(self, x):
+    return -OwnDetector.score.original(self, x)
+
+
+@exercise.misconception(
+    OwnDetector.score,
+    "The score of an image changes with the other rows of x. What is usual is learned in fit, from train alone.")
+def of_the_batch(self, x):
+    return (self.log_prob(x) - self.log_prob(x).mean()).abs()
+
+
+@exercise.misconception(
+    OwnDetector.calibrate,
+    "After calibrate, images have other scores than before. The score is fixed by fit: what calibrate changes in it depends on the "
+    "calibration images, and new images have no such part in it.")
+def refits(self, images):
+    self.fit(torch.cat([self.train_images, images]))
+    OwnDetector.calibrate.original(self, images)
+
+
+@exercise.misconception(
+    rank,
+    "Your p-values are ranks among the training images. The density was fitted to them, so they are more probable than new ones; "
+    "rank among the calibration images.")
+def on_training(s, c, t):
+    return rank.original(s, t, t)
+
+
+@exercise.misconception(
+    rank,
+    "You count calibration images whose score is as low or lower. A high score is strange, so it needs a small p.")
+def low_is_strange(s, c, t):
+    return rank.original(-s, -c, t)
+
+
+@exercise.misconception(
+    rank,
+    "Your p-values can be 0: you return the share of calibration images alone. The image itself is one of N + 1, in numerator and "
+    "denominator.")
+def zero_possible(s, c, t):
+    return at_least(s, c) / len(c)
+
+
+@exercise.misconception(rank, "You leave out calibration images with the same score. They count: at least as high.")
+def ties_left_out(s, c, t):
+    return (1 + len(c) - at_least(-s, -c)) / (len(c) + 1)
+
+
+P_VALUES = {"right": rank.original, **{name: function for name, (step, function) in exercise.replacements.items() if step is rank}}
+
+
+# what the checks ask
+
+class Detector:
     """The learner's detector, fitted on drawn digits: each method as a call whose answer is (B,) and finite."""
 
     def __init__(self, run: Callable, generator: torch.Generator):
@@ -130,10 +175,10 @@ class Asked:
             return None
         return found.double()
 
-    def all_values(self, *asked: tuple[str, Tensor]) -> list[Tensor] | None:
+    def all_values(self, *calls: tuple[str, Tensor]) -> list[Tensor] | None:
         """The answers to (method, x), or None where one of them is none."""
         found = []
-        for method, x in asked:
+        for method, x in calls:
             if (values := self.values(method, x)) is None:
                 return None
             found.append(values)
@@ -148,11 +193,11 @@ class Asked:
 
 @exercise.property("log_prob tells digits from noise", points=2)
 def dense(run, generator, solve):
-    asked = Asked(run, generator)
+    detector = Detector(run, generator)
     noise = torch.randint(LEVELS, (200, 64), generator=generator)
-    if asked.fault or (found := asked.all_values(("log_prob", asked.new), ("log_prob", noise))) is None:
-        return asked.fault
-    reached = auc(-found[0], -found[1])
+    if detector.fault or (values := detector.all_values(("log_prob", detector.new), ("log_prob", noise))) is None:
+        return detector.fault
+    reached = auc(-values[0], -values[1])
     if reached >= NOISE:
         return None
     return Fault(f"By your log_prob noise is less likely than a new digit in {100 * reached:.0f} % of all pairs; {100 * NOISE:.0f} % are asked.",
@@ -161,31 +206,31 @@ def dense(run, generator, solve):
 
 @exercise.property("a score is of its image alone, and fixed by fit", points=2)
 def fixed(run, generator, solve):
-    asked = Asked(run, generator)
-    if asked.fault or (found := asked.all_values(
-            *(("score", x) for x in (asked.new, asked.new, asked.new[:60], asked.calibration)))) is None:
-        return asked.fault
-    whole, again, part, before = found
+    detector = Detector(run, generator)
+    if detector.fault or (values := detector.all_values(
+            *(("score", x) for x in (detector.new, detector.new, detector.new[:60], detector.calibration)))) is None:
+        return detector.fault
+    whole, again, part, before = values
 
-    def differ(one: Tensor, two: Tensor) -> bool:
-        return not torch.allclose(one, two, rtol=1e-3, atol=1e-6)
+    def differ(a: Tensor, b: Tensor) -> bool:
+        return not torch.allclose(a, b, rtol=1e-3, atol=1e-6)
 
     if differ(whole, again):
         return Fault("Asked twice for the same images, score gives two answers: draw no random numbers without a seed.")
     if differ(whole[:60], part):
         return Fault("The first 60 images alone have other scores than among all.", "of_the_batch")
-    run("calibrate", asked.number, None, asked.calibration)
-    if (after := asked.all_values(("score", asked.new), ("score", asked.calibration))) is None:
-        return asked.fault
+    run("calibrate", detector.number, None, detector.calibration)
+    if (after := detector.all_values(("score", detector.new), ("score", detector.calibration))) is None:
+        return detector.fault
     if differ(after[0], whole) or differ(after[1], before):
         return Fault("After calibrate, images have other scores than before.", "refits")
     return None
 
 
-def ranked(asked: Asked, batches: list[Tensor]) -> tuple[list[Tensor], dict[str, list[Tensor]]] | None:
+def ranked(detector: Detector, batches: list[Tensor]) -> tuple[list[Tensor], dict[str, list[Tensor]]] | None:
     """The p-values of each batch, and those that follow from the detector's own scores, right and in other ways."""
-    asked.run("calibrate", asked.number, None, asked.calibration)
-    found = asked.all_values(("score", asked.calibration), ("score", asked.train), *(("score", x) for x in batches),
+    detector.run("calibrate", detector.number, None, detector.calibration)
+    found = detector.all_values(("score", detector.calibration), ("score", detector.train), *(("score", x) for x in batches),
                              *(("p_values", x) for x in batches))
     if found is None:
         return None
@@ -201,11 +246,11 @@ def named(p: list[Tensor], ways: dict[str, list[Tensor]]) -> str | None:
 
 @exercise.property("p-values of clean images are even", points=2)
 def even(run, generator, solve):
-    asked = Asked(run, generator)
-    if asked.fault or (found := ranked(asked, [asked.new])) is None:
-        return asked.fault
-    (p,), ways = found
-    N, M, least = CALIBRATION, len(asked.new), float(p.min())
+    detector = Detector(run, generator)
+    if detector.fault or (values := ranked(detector, [detector.new])) is None:
+        return detector.fault
+    (p,), ways = values
+    N, M, least = CALIBRATION, len(detector.new), float(p.min())
     if least < 1 / (N + 1) - 1e-6 or p.max() > 1 + 1e-6:
         return Fault(f"With {N} calibration images no p-value is below 1 / {N + 1} or above 1; yours go from {least:.4f} to "
                      f"{float(p.max()):.4f}.", named([p], ways))
@@ -221,10 +266,13 @@ def even(run, generator, solve):
 @exercise.property("p-values are ranks among the calibration images", points=3)
 def ranks(run, generator, solve):
     """Of new images and anomalies; and of the calibration images, each of which ties with itself."""
-    asked = Asked(run, generator)
-    if asked.fault or (found := ranked(asked, [torch.cat([asked.new, *asked.kinds(asked.new[:50]).values()]), asked.calibration])) is None:
-        return asked.fault
-    p, ways = found
+    detector = Detector(run, generator)
+    if detector.fault:
+        return detector.fault
+    new = torch.cat([detector.new, *detector.kinds(detector.new[:50]).values()])
+    if (values := ranked(detector, [new, detector.calibration])) is None:
+        return detector.fault
+    p, ways = values
     for mine, wanted, which in zip(p, ways["right"], ("new images", "the calibration images themselves"), strict=True):
         if not torch.allclose(mine, wanted, atol=1e-5):
             i = int((mine - wanted).abs().argmax())
@@ -235,34 +283,35 @@ def ranks(run, generator, solve):
 
 @exercise.property("an AUC of 0.85 for each kind of anomaly", points=4)
 def detected(run, generator, solve):
-    asked = Asked(run, generator)
-    if asked.fault:
-        return asked.fault
-    kinds = asked.kinds(asked.new)
-    if (found := asked.all_values(("score", asked.new), ("log_prob", asked.new), *(("score", x) for x in kinds.values()))) is None:
-        return asked.fault
-    clean, log_p, *strange = found
+    detector = Detector(run, generator)
+    if detector.fault:
+        return detector.fault
+    kinds = detector.kinds(detector.new)
+    if (values := detector.all_values(("score", detector.new), ("log_prob", detector.new), *(("score", x) for x in kinds.values()))) is None:
+        return detector.fault
+    clean, log_p, *strange = values
     reached = {name: auc(clean, each) for name, each in zip(kinds, strange, strict=True)}
     if min(reached.values()) >= SCORE:
         return None
     shown = ", ".join(f"{name} {area:.2f}" for name, area in reached.items())
-    return Fault(f"The AUC of your score, by kind: {shown}; {SCORE:.2f} is asked of each.", why_low(asked, reached, clean, log_p))
+    return Fault(f"The AUC of your score, by kind: {shown}; {SCORE:.2f} is asked of each.", why_low(detector, reached, clean, log_p))
 
 
-def why_low(asked: Asked, reached: dict[str, float], clean: Tensor, log_p: Tensor) -> str | None:
+def why_low(detector: Detector, reached: dict[str, float], clean: Tensor, log_p: Tensor) -> str | None:
     """The misconception that the scores show, if they show one."""
     if max(reached.values()) <= 1 - SCORE:
         return "turned_score"
-    alone = own_detector(frozenset({"pixels_alone"}))(LEVELS)
-    alone.fit(asked.train)
-    if alike(log_p, alone.log_prob(asked.new)):
+    alone = partial(exercise.solve, bugs=["pixels_alone"])
+    number = alone("make", {"levels": LEVELS}, None)
+    alone("fit", number, None, detector.train)
+    if alike(log_p, alone("log_prob", number, None, detector.new)):
         return "pixels_alone"
     return "likelihood_alone" if alike(clean, -log_p) and reached["washed out"] < 0.5 else None
 
 
-def alike(one: Tensor, two: Tensor) -> bool:
+def alike(a: Tensor, b: Tensor) -> bool:
     """Whether two scores put images in nearly the same order."""
-    return float(torch.corrcoef(torch.stack([t.argsort().argsort().double() for t in (one, two)]))[0, 1]) > 0.98
+    return float(torch.corrcoef(torch.stack([t.argsort().argsort().double() for t in (a, b)]))[0, 1]) > 0.98
 
 
 exercise.hint(

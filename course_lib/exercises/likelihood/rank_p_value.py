@@ -14,28 +14,61 @@ exercise = Exercise(
     points=["pixeldefend"], difficulty=1, minutes=10)
 
 
-@exercise.reference(
-    without_one="The image itself is not counted: your lowest p is 0, which N images cannot support.",
-    over_n="You divide by N. With the image itself there are N + 1.",
-    no_one_at_all="You return the share of calibration scores, without the image itself above and below the line.",
-    high_is_suspicious="Your direction is turned: you count the calibration scores that are at least as large. Low likelihood "
-                       "is suspicious, so a low score needs a small p.",
-    ties_left_out="You leave out calibration scores that equal the score. They count.",
-    two_sided="You take both tails. Here only a low likelihood is suspicious.",
-    among_themselves="You rank the scores among themselves. They are ranked among the calibration scores, each alone.",
-)
-def rank_p_value_reference(scores, calibration, bugs=frozenset()):
-    if "among_themselves" in bugs:
-        calibration = scores
-    below = calibration[None] <= scores[:, None]                               # (B, N)
-    if "high_is_suspicious" in bugs:
-        below = calibration[None] >= scores[:, None]
-    if "ties_left_out" in bugs:
-        below = calibration[None] < scores[:, None]
-    count, N = below.to(scores.dtype).sum(dim=1), calibration.shape[0]
-    own = 0 if {"without_one", "no_one_at_all"} & set(bugs) else 1
-    p = (count + own) / (N + (0 if {"over_n", "no_one_at_all"} & set(bugs) else 1))
-    return 2 * torch.minimum(p, 1 - p) if "two_sided" in bugs else p
+@exercise.step
+def counted(scores, calibration):
+    """For each score the calibration scores that are at most as large."""
+    return (calibration[None] <= scores[:, None]).to(scores.dtype).sum(dim=1)
+
+
+@exercise.step
+def rank(count, N):
+    return (1 + count) / (N + 1)
+
+
+@exercise.reference()
+@exercise.step
+def rank_p_value_reference(scores, calibration):
+    return rank(counted(scores, calibration), len(calibration))
+
+
+@exercise.misconception(rank, "The image itself is not counted: your lowest p is 0, which N images cannot support.")
+def without_one(count, N):
+    return count / (N + 1)
+
+
+@exercise.misconception(rank, "You divide by N. With the image itself there are N + 1.")
+def over_n(count, N):
+    return (1 + count) / N
+
+
+@exercise.misconception(rank, "You return the share of calibration scores, without the image itself in numerator and denominator.")
+def no_one_at_all(count, N):
+    return count / N
+
+
+@exercise.misconception(rank, "You take both tails. Here only a low likelihood is suspicious.")
+def two_sided(count, N):
+    p = rank.original(count, N)
+    return 2 * torch.minimum(p, 1 - p)
+
+
+@exercise.misconception(
+    counted,
+    "You count the calibration scores that are at least as large. Low likelihood is suspicious, so a low score needs a small p.")
+def high_is_suspicious(scores, calibration):
+    return counted.original(-scores, -calibration)
+
+
+@exercise.misconception(counted, "You leave out calibration scores that equal the score. They count.")
+def ties_left_out(scores, calibration):
+    return (calibration[None] < scores[:, None]).to(scores.dtype).sum(dim=1)
+
+
+@exercise.misconception(
+    rank_p_value_reference,
+    "You rank the scores among themselves. Each is ranked among the calibration scores.")
+def among_themselves(scores, calibration):
+    return rank_p_value_reference.original(scores, scores)
 
 
 def score_cases(generator):

@@ -12,50 +12,84 @@ exercise = Exercise(
     points=["pixelcnn"], difficulty=3, minutes=25, kind="measure")
 
 
-@exercise.reference(
-    seen="You list the pixels that are read. Asked for are the earlier ones that are not.",
-    one_layer_less="You count one layer too few: depth layers of mask B come after the layer with mask A.",
-    one_layer_more="You count one layer too many: of mask B there are depth.",
-    never_only="You list what no depth would reach. With few layers the field has not grown yet, and pixels far away are not read "
-               "either.",
-    later_too="Your list holds the pixel itself, or pixels after it. Asked for are those before it.",
-    itself="Your list holds the pixel itself. It is not read, and it does not come before itself.",
-    always_a="Your later layers have mask A too, and lose what stands at their own place. Mask B reads the centre: what the layer below "
-             "has found there is handed on.",
-    square="You let a path go to the right above and then further to the right in the same row. No kernel reads to the right in "
-           "its own row.",
-    no_right="In the row above, the pixel to the right is read too: the kernel has three columns.",
-    swapped="Your pairs are (column, row). The row comes first.",
-    from_one="You count from 1. Rows and columns count from 0 here.",
-    unsorted="Your list is not sorted.",
-)
-def blind_spot_reference(height, width, row, column, depth, bugs=frozenset()):
-    steps = [(-1, -1), (-1, 0), (-1, 1), (0, -1)]
-    if "no_right" in bugs:
-        steps.remove((-1, 1))
-    layers = depth + ("one_layer_more" in bugs) - ("one_layer_less" in bugs)
-    if "never_only" in bugs:
-        layers = height + width
-    seen = {(row, column)}
-    for kind in "B" * max(layers, 0) + ("" if layers < 0 else "A"):
-        taps = steps + [(0, 0)] * (kind == "B" and "always_a" not in bugs) + [(0, 1)] * ("square" in bugs)
-        seen = {(r + a, c + b) for r, c in seen for a, b in taps
-                if 0 <= r + a and 0 <= c + b < width and ("square" not in bugs or r + a < row or b <= 0)}
-        if "square" in bugs:
-            seen = {(r, c) for r, c in seen if (r, c) <= (row, column)}
-    seen.discard((row, column))
-    places = [(r, c) for r in range(height) for c in range(width)]
-    before = [place for place in places if place < (row, column)]
-    wanted = [p for p in places if p not in seen] if "later_too" in bugs else [p for p in before if p not in seen]
-    if "itself" in bugs:
-        wanted = [p for p in places if p <= (row, column) and p not in seen]
-    if "seen" in bugs:
-        wanted = sorted(seen)
-    if "swapped" in bugs:
-        wanted = sorted((c, r) for r, c in wanted)
-    if "from_one" in bugs:
-        wanted = [(r + 1, c + 1) for r, c in wanted]
-    return wanted[::-1] if "unsorted" in bugs else wanted
+MASK_A = [(-1, -1), (-1, 0), (-1, 1), (0, -1)]       # what a kernel of 3 x 3 reads, relative to its center
+
+
+@exercise.step
+def layers(depth):
+    """The kinds of the layers, the last one first."""
+    return "B" * depth + "A"
+
+
+@exercise.step
+def taps(kind):
+    return MASK_A + [(0, 0)] * (kind == "B")
+
+
+@exercise.step
+def receptive_field(row, column, width, depth):
+    field = {(row, column)}
+    for kind in layers(depth):
+        field = {(r + a, c + b) for r, c in field for a, b in taps(kind) if r + a >= 0 and 0 <= c + b < width}
+    return field
+
+
+@exercise.reference()
+@exercise.step
+def blind_spot_reference(height, width, row, column, depth):
+    field = receptive_field(row, column, width, depth)
+    before = [(r, c) for r in range(height) for c in range(width) if (r, c) < (row, column)]
+    return [pixel for pixel in before if pixel not in field]
+
+
+@exercise.misconception(layers, "You count one layer too few: depth layers of mask B come after the layer with mask A.")
+def one_layer_less(depth):
+    return layers.original(depth)[1:]
+
+
+@exercise.misconception(layers, "You count one layer too many: there are depth layers of mask B.")
+def one_layer_more(depth):
+    return layers.original(depth + 1)
+
+
+@exercise.misconception(
+    taps,
+    "Your later layers have mask A too, so they lose what the layer below has computed at their own place. Mask B reads the center "
+    "and passes it on.")
+def always_a(kind):
+    return MASK_A
+
+
+@exercise.misconception(taps, "In the row above, the pixel to the right is read too: the kernel has three columns.")
+def no_right(kind):
+    return [tap for tap in taps.original(kind) if tap != (-1, 1)]
+
+
+@exercise.misconception(
+    receptive_field,
+    "You list what no depth would reach. With few layers the receptive field is still small, so pixels far away are not read either.")
+def never_only(row, column, width, depth):
+    return receptive_field.original(row, column, width, row + width)
+
+
+@exercise.misconception(
+    receptive_field,
+    "You let a path go to the right above and then further to the right in the same row. No kernel reads to the right in its own row.")
+def square(row, column, width, depth):
+    reach = range(-depth - 1, depth + 2)
+    return {(row + a, column + b) for a in reach for b in reach}
+
+
+@exercise.misconception(blind_spot_reference, "You list the pixels that are read. Asked for are the earlier ones that are not.")
+def seen(height, width, row, column, depth):
+    return sorted(receptive_field(row, column, width, depth) - {(row, column)})
+
+
+@exercise.misconception(
+    blind_spot_reference,
+    "Your list holds the pixel itself. It is not read, but it does not come before itself.")
+def itself(height, width, row, column, depth):
+    return blind_spot_reference.original(height, width, row, column, depth) + [(row, column)]
 
 
 def spot_cases(generator):

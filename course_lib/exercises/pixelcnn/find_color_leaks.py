@@ -16,42 +16,69 @@ exercise = Exercise(
     points=["pixelcnn", "rgb-factorisation"], difficulty=3, minutes=25, kind="find")
 
 
-@exercise.reference(
-    centre_only="You look at the centre alone. An entry after the centre leaks whatever the colours.",
-    no_centre="You find the entries after the centre and none at the centre itself, where the order of the colours decides.",
-    missing_too="Your list holds entries that are 0 and could be 1. They lose information; they leak none.",
-    always_a="You judge every mask as kind \"A\". With kind \"B\" a colour may read its own block at the centre.",
-    always_b="You judge every mask as kind \"B\". With kind \"A\" a colour must not read itself.",
-    below_only="In the centre's own row the entries to the right are leaks too: they are drawn later.",
-    right_only="Rows below the centre are missing from your list.",
-    from_one="You count from 1. All four places count from 0 here.",
-    exchanged="Output and input are exchanged in your entries: the output comes first, as in the weight.",
-    unsorted="Your list is not sorted.",
-    interleaved="You take the colours to alternate. They come in blocks here.",
-)
-def find_color_leaks_reference(mask, kind, bugs=frozenset()):
+@exercise.step
+def causal_mask(mask, kind):
+    """The mask without leaks, of the same shape."""
     c_out, c_in, k, _ = mask.shape
-    kind = "A" if "always_a" in bugs else "B" if "always_b" in bugs else kind
-    allowed = pixelcnn_rgb_mask_reference(c_out, c_in, k, kind, {"interleaved"} & set(bugs))
-    wrong, c = (mask == 1) & (allowed == 0), k // 2
-    if "missing_too" in bugs:
-        wrong = mask != allowed
-    centre = wrong[:, :, c, c].clone()
-    if "centre_only" in bugs:
-        wrong = torch.zeros_like(wrong)
-        wrong[:, :, c, c] = centre
-    if "no_centre" in bugs:
-        wrong[:, :, c, c] = False
-    if "below_only" in bugs:
-        wrong[:, :, c, c + 1:] = False
-    if "right_only" in bugs:
-        wrong[:, :, c + 1:] = False
-    found = [tuple(entry) for entry in wrong.nonzero().tolist()]
-    if "exchanged" in bugs:
-        found = sorted((i, o, r, column) for o, i, r, column in found)
-    if "from_one" in bugs:
-        found = [tuple(place + 1 for place in entry) for entry in found]
-    return found[::-1] if "unsorted" in bugs else found
+    return pixelcnn_rgb_mask_reference(c_out, c_in, k, kind)
+
+
+@exercise.step
+def leaks(mask, causal):
+    return (mask == 1) & (causal == 0)
+
+
+@exercise.reference()
+def find_color_leaks_reference(mask, kind):
+    return [tuple(entry) for entry in leaks(mask, causal_mask(mask, kind)).nonzero().tolist()]
+
+
+@exercise.misconception(
+    causal_mask,
+    "You treat every mask as kind \"A\". With kind \"B\" a color may read its own block at the center.")
+def always_a(mask, kind):
+    return causal_mask.original(mask, "A")
+
+
+@exercise.misconception(causal_mask, "You treat every mask as kind \"B\". With kind \"A\" a color must not read itself.")
+def always_b(mask, kind):
+    return causal_mask.original(mask, "B")
+
+
+@exercise.misconception(leaks, "Your list holds entries that are 0 and could be 1. They lose information; they do not leak any.")
+def missing_too(mask, causal):
+    return mask != causal
+
+
+@exercise.misconception(leaks, "You check the center alone. An entry after the center leaks whatever the colors.")
+def centre_only(mask, causal):
+    c = mask.shape[-1] // 2
+    center = torch.zeros_like(mask, dtype=torch.bool)
+    center[:, :, c, c] = True
+    return leaks.original(mask, causal) & center
+
+
+@exercise.misconception(
+    leaks,
+    "You find the entries after the center and none at the center itself, where the order of the colors decides.")
+def no_centre(mask, causal):
+    wrong, c = leaks.original(mask, causal), mask.shape[-1] // 2
+    wrong[:, :, c, c] = False
+    return wrong
+
+
+@exercise.misconception(leaks, "In the center's own row the entries to the right are leaks too: they are drawn later.")
+def below_only(mask, causal):
+    wrong, c = leaks.original(mask, causal), mask.shape[-1] // 2
+    wrong[:, :, c, c + 1:] = False
+    return wrong
+
+
+@exercise.misconception(leaks, "Rows below the center are missing from your list.")
+def right_only(mask, causal):
+    wrong, c = leaks.original(mask, causal), mask.shape[-1] // 2
+    wrong[:, :, c + 1:] = False
+    return wrong
 
 
 def leak_cases(generator):

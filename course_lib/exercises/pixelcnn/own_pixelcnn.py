@@ -11,7 +11,7 @@ from course_lib.exercises.building import drawn_from, keeps_the_contract, reache
 from course_lib.exercises.draws import bits, integer, normal, uneven, uniform
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.sandbox.inside.models import filled
-from course_lib.pixels.masks import MaskedConv2d, kernel_mask
+from course_lib.pixels.masks import MaskedConv2d
 
 exercise = Exercise(
     "OwnPixelCNN", chapter="08", place=5, title="A PixelCNN of your own, and a picture drawn on",
@@ -28,85 +28,129 @@ exercise = Exercise(
 GAP = 0.15                      # nats to the source
 SIDES = 3, 4                    # height and width of the images of that source
 ROWS = 1000                     # images in the training data
-IN_CONDITIONALS = {"shows_itself", "hides_all", "whole_row", "masks_once", "no_residual", "no_relu", "image_relu",
-                   "columns_first", "of_zero"}
 
 
-@exercise.class_reference(
-    shows_itself="Your first layer shows each pixel to itself. It reads the image, so it has mask A; mask B is for the layers after it.",
-    hides_all="All your layers have mask A. After the first one the pixel's own place holds only what comes before it: with mask B "
-              "it is read, and the nearest pixels are not lost.",
-    whole_row="Your kernels read the pixel's own row to the right of the centre. What stands there is not drawn yet.",
-    masks_once="Your masks do not take part in the product. Kernels that are masked once, in the constructor, are whole again as soon "
-               "as somebody sets or trains them: multiply by the mask in each pass.",
-    no_residual="What a layer of 3 x 3 gives takes the place of h. It is added to h.",
-    no_relu="Your layers of 3 x 3 read h itself. A ReLU comes before each.",
-    image_relu="The logits are read from h itself. A ReLU comes before the last layer too.",
-    columns_first="Your image has its width and height exchanged: x holds the image row by row, view(-1, 1, height, width).",
-    of_zero="Your factors give 1 the probability of 0: the sign of the logits is turned around.",
-    at_once="complete draws all missing pixels in one pass. Each needs a pass of its own, once those before it are drawn.",
-    one_later="complete begins one pixel late: the pixels before number start are given, and pixel start is the first to be drawn.",
-    draws_all="complete draws the given pixels anew. Those before number start stay as they are.",
-    above="complete sets x_i to 1 where u_i is above the probability: then it is 1 with probability 1 - p.",
-    by_step="complete compares the k-th missing pixel with column k of u. Column i of u belongs to pixel i.",
-    untrained="After fit, the model is as it was: the parameters of the model itself must change.",
-    uphill="Your fit climbs the loss: minimise minus the log-likelihood.",
-)
-def own_pixelcnn(bugs):
-    class OwnPixelCNN(AutoregressiveModel):
-        def __init__(self, height, width, k, channels, depth):
-            super().__init__(height * width)
-            self.sides = (width, height) if "columns_first" in bugs else (height, width)
-            start = torch.Generator().manual_seed(0)
-            self.first = nn.Conv2d(1, channels, k, padding=k // 2)
-            self.layers = nn.ModuleList(nn.Conv2d(channels, channels, 3, padding=1) for _ in range(depth))
-            self.out = nn.Conv2d(channels, 1, 1)
-            for layer in (self.first, *self.layers, self.out):
-                layer.weight.data = torch.randn(layer.weight.shape, generator=start) / layer.weight[0].numel() ** 0.5
-                layer.bias.data.zero_()
+@exercise.class_reference()
+class OwnPixelCNN(AutoregressiveModel):
+    """Residual blocks of masked convolutions on black and white images."""
 
-        def conditionals(self, x, context=None):
-            return self.conditional(self.logits(x))
+    def __init__(self, height, width, k, channels, depth):
+        super().__init__(height * width)
+        self.height, self.width = height, width
+        self.first = nn.Conv2d(1, channels, k, padding=k // 2)
+        self.layers = nn.ModuleList(nn.Conv2d(channels, channels, 3, padding=1) for _ in range(depth))
+        self.out = nn.Conv2d(channels, 1, 1)
+        generator = torch.Generator().manual_seed(0)
+        for layer in (self.first, *self.layers, self.out):
+            layer.weight.data = torch.randn(layer.weight.shape, generator=generator) / layer.weight[0].numel() ** 0.5
+            layer.bias.data.zero_()
 
-        def logits(self, x):
-            h = self.masked(self.first, "B" if "shows_itself" in bugs else "A", x.view(-1, 1, *self.sides))    # (B, C, H, W)
-            for layer in self.layers:
-                y = self.masked(layer, "A" if "hides_all" in bugs else "B", h if "no_relu" in bugs else h.relu())
-                h = y if "no_residual" in bugs else h + y
-            h = self.out(h if "image_relu" in bugs else h.relu()).flatten(1)                                   # (B, H W)
-            return -h if "of_zero" in bugs else h
+    def conditionals(self, x, context=None):
+        h = self.first_layer(x.view(-1, 1, self.height, self.width))           # (B, channels, height, width)
+        for layer in self.layers:
+            h = self.residual_block(layer, h)
+        return self.conditional(self.out(h.relu()).flatten(1))
 
-        def masked(self, layer, kind, h):
-            outputs, inputs, k, _ = layer.weight.shape
-            if not bugs & IN_CONDITIONALS:                                    # the library's own layer: no rows below are stored
-                library = MaskedConv2d(inputs, outputs, k, kind)
-                return functional_call(library, {"weight": layer.weight[:, :, :k // 2 + 1], "bias": layer.bias}, h)
-            mask = kernel_mask(k, kind).to(h.dtype)
-            if "masks_once" in bugs:
-                mask = torch.ones_like(mask)
-            if "whole_row" in bugs:
-                mask[:, :, k // 2, k // 2 + 1:] = 1
-            return F.conv2d(h, layer.weight * mask, layer.bias, padding=k // 2)
+    @exercise.step
+    def first_layer(self, image):
+        return self.masked(self.first, "A", image)
 
-        def complete(self, x, start, u):
-            x, first = x.clone(), start + ("one_later" in bugs)
-            if "at_once" in bugs:
-                x[:, start:] = (u < self.conditionals(x).probs)[:, start:].to(x.dtype)
-            for i in range(0 if "draws_all" in bugs else self.n if "at_once" in bugs else first, self.n):
-                p, mine = self.conditionals(x).probs[:, i], u[:, i - start if "by_step" in bugs else i]
-                x[:, i] = (mine > p if "above" in bugs else mine < p).to(x.dtype)
-            return x
+    @exercise.step
+    def residual_block(self, layer, h):
+        return h + self.masked(layer, "B", h.relu())
 
-        def fit(self, x):
-            states, times = x.unique(dim=0, return_counts=True)
-            optimizer = torch.optim.Adam(self.parameters(), lr=0.01, maximize="uphill" in bugs)
-            for _ in range(0 if "untrained" in bugs else 20 if "uphill" in bugs else 150):
-                loss = -(times * self.log_prob(states)).sum() / len(x)
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+    @exercise.step
+    def masked(self, layer, kind, h):
+        """The library's masked convolution, which does not store the rows below the center."""
+        outputs, inputs, k, _ = layer.weight.shape
+        weights = {"weight": layer.weight[:, :, :k // 2 + 1], "bias": layer.bias}
+        return functional_call(MaskedConv2d(inputs, outputs, k, kind), weights, h)
 
-    return OwnPixelCNN
+    @exercise.step
+    def complete(self, x, start, u):
+        x = x.clone()
+        for i in range(start, self.n):
+            x[:, i] = (u[:, i] < self.conditionals(x).probs[:, i]).to(x.dtype)
+        return x
+
+    @exercise.step
+    def fit(self, x):
+        trained(self, x)
+
+
+def trained(model, x, steps=150, maximize=False):
+    states, times = x.unique(dim=0, return_counts=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, maximize=maximize)
+    for _ in range(steps):
+        loss = -(times * model.log_prob(states)).sum() / len(x)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@exercise.misconception(
+    OwnPixelCNN.first_layer,
+    "Your first layer shows each pixel to itself. It reads the image, so it has mask A; mask B is for the layers after it.")
+def shows_itself(self, image):
+    return self.masked(self.first, "B", image)
+
+
+@exercise.misconception(
+    OwnPixelCNN.residual_block,
+    "All your layers have mask A. After the first one the pixel's own place holds only what comes before it: with mask B it is read, "
+    "and the nearest pixels are not lost.")
+def hides_all(self, layer, h):
+    return h + self.masked(layer, "A", h.relu())
+
+
+@exercise.misconception(
+    OwnPixelCNN.residual_block,
+    "The output of a layer of 3 x 3 replaces h. The residual connection adds it to h.")
+def no_residual(self, layer, h):
+    return self.masked(layer, "B", h.relu())
+
+
+@exercise.misconception(OwnPixelCNN.residual_block, "Your layers of 3 x 3 read h itself. A ReLU comes before each.")
+def no_relu(self, layer, h):
+    return h + self.masked(layer, "B", h)
+
+
+@exercise.misconception(
+    OwnPixelCNN.masked,
+    "Your masks do not take part in the product. Kernels that are masked once, in the constructor, are whole again as soon as "
+    "they are set or trained: multiply by the mask in each pass.")
+def masks_once(self, layer, kind, h):
+    return layer(h)
+
+
+@exercise.misconception(
+    OwnPixelCNN.complete,
+    "complete draws all missing pixels in one pass. Each needs a pass of its own, once those before it are drawn.")
+def at_once(self, x, start, u):
+    drawn = (u < self.conditionals(x).probs).to(x.dtype)
+    return torch.cat([x[:, :start], drawn[:, start:]], 1)
+
+
+@exercise.misconception(OwnPixelCNN.complete, "complete draws the given pixels again. Those before number start stay as they are.")
+def draws_all(self, x, start, u):
+    return OwnPixelCNN.complete.original(self, x, 0, u)
+
+
+@exercise.misconception(
+    OwnPixelCNN.complete,
+    "complete begins one pixel late: the pixels before number start are given, and pixel start is the first to be drawn.")
+def one_later(self, x, start, u):
+    return OwnPixelCNN.complete.original(self, x, start + 1, u)
+
+
+@exercise.misconception(OwnPixelCNN.fit, "After fit, the model is as it was: the parameters of the model itself must change.")
+def untrained(self, x):
+    pass
+
+
+@exercise.misconception(OwnPixelCNN.fit, "Your fit increases the loss: minimize minus the log-likelihood.")
+def uphill(self, x):
+    trained(self, x, steps=20, maximize=True)
 
 
 def model(generator, depth: int) -> tuple[dict, dict[str, Tensor]]:
@@ -136,7 +180,7 @@ def completions(generator):
     for depth in (1, 2):
         made, parameters = model(generator, depth)
         n = made["height"] * made["width"]
-        right, start = filled(own_pixelcnn(frozenset())(**made), parameters), integer(generator, n // 3, n // 2)
+        right, start = filled(OwnPixelCNN(**made), parameters), integer(generator, n // 3, n // 2)
         while True:
             x, u = bits(generator, 30, n), uniform(generator, 30, n)
             if (u - right.conditionals(right.complete(x, start, u)).probs).abs().min() > 1e-4:

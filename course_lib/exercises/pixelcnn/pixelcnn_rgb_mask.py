@@ -15,51 +15,87 @@ exercise = Exercise(
     points=["pixelcnn", "rgb-factorisation"], difficulty=3, minutes=20)
 
 
-@exercise.reference(
-    interleaved="Your colours alternate, R G B R G B. Here they come in blocks: the first third of the channels is R.",
-    one_third="You cut the input channels at the thirds of the outputs. c_in has thirds of its own.",
-    third_of_inputs="You cut the output channels at the thirds of the inputs. c_out has thirds of its own.",
-    own_colour="With kind \"A\" a colour reads itself at the centre: in the first layer that is the value to be predicted.",
-    own_lost="With kind \"B\" a colour does not read its own block at the centre. After the first layer that block holds earlier "
-             "values only.",
-    exchanged="Your kinds are exchanged: A lets a colour read those before it, B its own as well.",
-    backwards="At the centre your colours read those that come after them. The order is R, G, B.",
-    everywhere="You apply the order of the colours to the whole kernel. In the pixels before, all colours are known.",
-    grey="Your centre does not depend on the colours: G may read R of the same pixel, and B both.",
-    transposed="Your mask has inputs and outputs exchanged: the shape is (c_out, c_in, k, k), as a weight of nn.Conv2d has.",
-    future="At the centre the mask is right; around it entries after the centre are 1.",
-    per_channel="You order channels, where colours are meant: within a block of one colour every channel is treated alike.",
-    not_floats="Your mask has the right entries and the wrong type. Floats are asked for, to be multiplied by the weights.",
-)
-def pixelcnn_rgb_mask_reference(c_out, c_in, k, kind, bugs=frozenset()):
-    c = k // 2
-    if "exchanged" in bugs:
-        kind = "AB"[kind == "A"]
-    third = c_out // 3 if "one_third" in bugs else c_in // 3
-    of_out, of_in = torch.arange(c_out) // (c_out // 3), (torch.arange(c_in) // third).clamp(max=2)
-    if "third_of_inputs" in bugs:
-        of_out = torch.arange(c_out) // third
-    if "interleaved" in bugs:
-        of_out, of_in = torch.arange(c_out) % 3, torch.arange(c_in) % 3
-    if "per_channel" in bugs:
-        of_out, of_in = torch.arange(c_out) / c_out, torch.arange(c_in) / c_in
-    if "backwards" in bugs:
-        of_out, of_in = -of_out, -of_in
-    before, same = of_out[:, None] > of_in, of_out[:, None] == of_in
-    if "grey" in bugs:
-        before, same = torch.zeros_like(before), torch.ones_like(same)
-    centre = before | (same if kind == "B" and "own_lost" not in bugs or "own_colour" in bugs else torch.zeros_like(same))
-    mask = torch.zeros(c_out, c_in, k, k)
+@exercise.step
+def colors(c_out, c_in):
+    """The color of every output channel and of every input channel: 0, 1, 2 for R, G, B."""
+    return torch.arange(c_out) // (c_out // 3), torch.arange(c_in) // (c_in // 3)
+
+
+@exercise.step
+def center(of_out, of_in, kind):
+    """Which outputs read which inputs at the center, (c_out, c_in)."""
+    return of_out[:, None] >= of_in if kind == "B" else of_out[:, None] > of_in
+
+
+@exercise.step
+def kernel_mask(center, k):
+    c, mask = k // 2, torch.zeros(*center.shape, k, k)
     mask[:, :, :c] = 1
     mask[:, :, c, :c] = 1
-    if "everywhere" in bugs:
-        mask *= centre[:, :, None, None]
-    if "future" in bugs:
-        mask[:, :, c, c + 1:] = 1
-    mask[:, :, c, c] = centre.float()
-    if "transposed" in bugs:
-        mask = mask.transpose(0, 1).contiguous()
-    return mask.bool() if "not_floats" in bugs else mask
+    mask[:, :, c, c] = center.float()
+    return mask
+
+
+@exercise.reference()
+def pixelcnn_rgb_mask_reference(c_out, c_in, k, kind):
+    return kernel_mask(center(*colors(c_out, c_in), kind), k)
+
+
+@exercise.misconception(
+    colors,
+    "Your colors alternate, R G B R G B. Here they come in blocks: the first third of the channels is R.")
+def interleaved(c_out, c_in):
+    return torch.arange(c_out) % 3, torch.arange(c_in) % 3
+
+
+@exercise.misconception(colors, "You divide the output channels at the thirds of the inputs. c_out has thirds of its own.")
+def third_of_inputs(c_out, c_in):
+    return torch.arange(c_out) // (c_in // 3), torch.arange(c_in) // (c_in // 3)
+
+
+@exercise.misconception(
+    colors,
+    "You order channels where colors are meant: within a block of one color every channel is treated alike.")
+def per_channel(c_out, c_in):
+    return torch.arange(c_out) / c_out, torch.arange(c_in) / c_in
+
+
+@exercise.misconception(center, "At the center your colors read those that come after them. The order is R, G, B.")
+def backwards(of_out, of_in, kind):
+    return center.original(-of_out, -of_in, kind)
+
+
+@exercise.misconception(
+    center,
+    "With kind \"A\" a color reads itself at the center: in the first layer that is the value to be predicted.")
+def own_colour(of_out, of_in, kind):
+    return center.original(of_out, of_in, "B")
+
+
+@exercise.misconception(
+    center,
+    "With kind \"B\" a color does not read its own block at the center. After the first layer that block holds earlier values only.")
+def own_lost(of_out, of_in, kind):
+    return center.original(of_out, of_in, "A")
+
+
+@exercise.misconception(center, "Your center does not depend on the colors: G may read R of the same pixel, and B both.")
+def grey(of_out, of_in, kind):
+    return torch.full((len(of_out), len(of_in)), kind == "B")
+
+
+@exercise.misconception(
+    kernel_mask,
+    "You apply the order of the colors to the whole kernel. In the earlier pixels, all colors are known.")
+def everywhere(center, k):
+    return kernel_mask.original(torch.ones_like(center), k) * center[:, :, None, None]
+
+
+@exercise.misconception(
+    kernel_mask,
+    "Your mask has the right entries and the wrong type. Floats are asked for, to be multiplied by the weights.")
+def not_floats(center, k):
+    return kernel_mask.original(center, k).bool()
 
 
 def rgb_cases(generator):

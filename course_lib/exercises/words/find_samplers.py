@@ -17,42 +17,85 @@ exercise = Exercise(
     points=["word2vec"], difficulty=3, minutes=30, kind="find")
 
 
-@exercise.reference(
-    target_alone="You only look whether the target is drawn. The power may be wrong too.",
-    power_alone="You only look at the frequencies of the other words. The target must never be drawn.",
-    never_unseen="You do not look at the word that never occurs: its probability is 0, and one draw of it proves the fault.",
-    flat_unseen="You only look for the power 1. All words alike is as wrong.",
-    plain_unseen="You only look for words that are all alike. The plain counts are as wrong.",
-    sound_ones="Your list holds the sound samplers. The faulty ones are asked for.",
-    from_one="You count from 1. The list counts from 0.",
-    unsorted="Your list is not sorted.",
-    everybody="You name them all, although some are sound.",
-    nobody="Your list is empty, although some are faulty.",
-)
-def find_samplers_reference(samplers, counts, bugs=frozenset()):
-    most = int(counts.argmax())
-    target, found = torch.full((4000,), most), []
+@exercise.step
+def draws_target(drawn, target):
+    return bool(drawn[target])
 
-    def expected(power):
-        weights = torch.where(counts > 0, counts.double()**power, 0.0)
-        weights[most] = 0
-        return weights / weights.sum()
 
+@exercise.step
+def draws_unseen(drawn, counts):
+    return bool(drawn[counts == 0].sum())
+
+
+@exercise.step
+def has_other_power(drawn, counts, target, powers=(1.0, 0.0)):
+    """Whether the words other than the target have the shares of one of these powers."""
+    others = torch.arange(len(counts)) != target
+    shares = drawn[others] / drawn[others].sum()
+    for power in powers:
+        weights = torch.where(counts > 0, counts.double() ** power, 0.0)[others]
+        if (shares - weights / weights.sum()).abs().max() < 0.012:
+            return True
+    return False
+
+
+@exercise.step
+def is_faulty(drawn, counts, target):
+    """From the number of times that each word was drawn, (V,)."""
+    return draws_target(drawn, target) or draws_unseen(drawn, counts) or has_other_power(drawn, counts, target)
+
+
+@exercise.reference()
+@exercise.step
+def find_samplers_reference(samplers, counts):
+    target, found = int(counts.argmax()), []
     for number, sampler in enumerate(samplers):
-        seen = torch.bincount(sampler(target, 5).flatten(), minlength=len(counts)).double()
-        own, empty = bool(seen[most]), bool(seen[counts == 0].sum())
-        seen[most] = 0
-        shares = seen / seen.sum()
-        off = [bool((shares - expected(power)).abs().max() < 0.012) for power in (1.0, 0.0)]
-        plain, flat = off[0], off[1]
-        signs = {"own": own, "empty": empty, "plain": plain, "flat": flat}
-        blind = {"target_alone": ("empty", "plain", "flat"), "power_alone": ("own",), "never_unseen": ("empty",),
-                 "flat_unseen": ("flat",), "plain_unseen": ("plain",)}
-        unseen = {sign for bug in bugs & blind.keys() for sign in blind[bug]}
-        faulty = any(there for sign, there in signs.items() if sign not in unseen)
-        if "nobody" not in bugs and (faulty != ("sound_ones" in bugs) or "everybody" in bugs):
-            found.append(number + ("from_one" in bugs))
-    return sorted(found, reverse="unsorted" in bugs)
+        drawn = torch.bincount(sampler(torch.full((4000,), target), 5).flatten(), minlength=len(counts)).double()
+        if is_faulty(drawn, counts, target):
+            found.append(number)
+    return found
+
+
+@exercise.misconception(draws_target, "You check the frequencies of the other words alone. The target must never be drawn.")
+def power_alone(drawn, target):
+    return False
+
+
+@exercise.misconception(
+    draws_unseen,
+    "You do not check the word that never occurs: its probability is 0, so one draw of it proves the fault.")
+def never_unseen(drawn, counts):
+    return False
+
+
+@exercise.misconception(has_other_power, "You only test for the power 1. A uniform distribution is as wrong.")
+def flat_unseen(drawn, counts, target):
+    return has_other_power.original(drawn, counts, target, powers=(1.0,))
+
+
+@exercise.misconception(has_other_power, "You only test for uniform words. The plain counts are as wrong.")
+def plain_unseen(drawn, counts, target):
+    return has_other_power.original(drawn, counts, target, powers=(0.0,))
+
+
+@exercise.misconception(is_faulty, "You only check whether the target is drawn. The power may be wrong too.")
+def target_alone(drawn, counts, target):
+    return draws_target(drawn, target)
+
+
+@exercise.misconception(is_faulty, "Your list holds the samplers without fault. The faulty ones are asked for.")
+def sound_ones(drawn, counts, target):
+    return not is_faulty.original(drawn, counts, target)
+
+
+@exercise.misconception(is_faulty, "You list all of them, although some are right.")
+def everybody(drawn, counts, target):
+    return True
+
+
+@exercise.misconception(is_faulty, "Your list is empty, although some are faulty.")
+def nobody(drawn, counts, target):
+    return False
 
 
 KINDS = ("sound", "by rejection", "one by one", "target too", "plain counts", "all alike", "word of count 0")

@@ -1,4 +1,4 @@
-"""Latent semantic analysis from a singular value decomposition; the sign of each axis is anybody's."""
+"""Latent semantic analysis from a singular value decomposition; the sign of each axis is free."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -22,45 +22,97 @@ exercise = Exercise(
     points=["lsa"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    no_scaling="Your rows are those of U and V themselves. Each axis is scaled by its singular value.",
-    words_unscaled="Your words are the rows of V. They are scaled by the singular values, as the documents are.",
-    root_scaling="You scale by the roots of the singular values. Here documents and words are scaled by the values themselves.",
-    squared="You scale by the squares of the singular values: these are eigenvalues of X X^T, not the singular values of X.",
-    smallest="Your axes belong to the smallest singular values. The largest ones keep the most of the table.",
-    centred="You take the means of the columns away first. That is the analysis of principal components; here the table stays as it is.",
-    not_turned="Your V is the third part of the decomposition as it comes, and that is V^T: its rows are the axes. Turn it, V = vt.T, and "
-               "take the first k columns then.",
-    query_scaled="Your queries are scaled by the singular values. x V has them in it already: for a row of the table it is u diag(s).",
-    query_divided="You divide the queries by the singular values. Then a query stands beside the rows of U, not beside u diag(s).",
-    signs_apart="The signs of your axes differ between your tensors. Turn an axis of one round, and turn it in all three.",
-)
-def lsa_reference(weights, k, queries, bugs=frozenset()):
-    table = weights.double()
-    u, s, vt = torch.linalg.svd(table - table.mean(0) if "centred" in bugs else table, full_matrices=False)
-    kept = slice(len(s) - k, None) if "smallest" in bugs else slice(k)
-    u, s, v = u[:, kept], s[kept], vt[kept].T                                  # (N, k), (k,), (V, k)
-    if "not_turned" in bugs:
-        v = torch.linalg.svd(weights)[2][:, kept].to(u)
-    if "signs_apart" in bugs:
-        u, v = u * signs(u), v * signs(v)
-    size = torch.ones_like(s) if "no_scaling" in bugs else s.sqrt() if "root_scaling" in bugs else s**2 if "squared" in bugs else s
-    placed = queries.double() @ v
-    placed = placed * s if "query_scaled" in bugs else placed / s if "query_divided" in bugs else placed
-    return tuple(each.to(weights.dtype) for each in (u * size, v if "words_unscaled" in bugs else v * size, placed))
+@exercise.step
+def truncated_svd(X, k):
+    """The k largest singular values s (k,), with U (N, k) and V (V, k)."""
+    u, s, vt = torch.linalg.svd(X, full_matrices=False)
+    return u[:, :k], s[:k], vt[:k].T
+
+
+@exercise.step
+def scaled(u, s, v):
+    """The rows of the documents and of the words."""
+    return u * s, v * s
+
+
+@exercise.step
+def placed(queries, s, v):
+    return queries @ v
+
+
+@exercise.reference()
+def lsa_reference(weights, k, queries):
+    u, s, v = truncated_svd(weights.double(), k)
+    return tuple(rows.to(weights.dtype) for rows in (*scaled(u, s, v), placed(queries.double(), s, v)))
 
 
 def signs(columns: Tensor) -> Tensor:
-    """With which the entry of the largest size of each column is positive."""
+    """The signs that make the entry of largest magnitude in each column positive."""
     return columns.gather(0, columns.abs().argmax(dim=0, keepdim=True)).sign()
+
+
+@exercise.misconception(
+    truncated_svd,
+    "Your axes belong to the smallest singular values. The largest ones retain the most of the table.")
+def smallest(X, k):
+    u, s, vt = torch.linalg.svd(X, full_matrices=False)
+    return u[:, -k:], s[-k:], vt[-k:].T
+
+
+@exercise.misconception(
+    truncated_svd,
+    "You subtract the means of the columns first. That is principal component analysis; here the table stays as it is.")
+def centred(X, k):
+    return truncated_svd.original(X - X.mean(0), k)
+
+
+@exercise.misconception(
+    truncated_svd,
+    "Your V is the third part of the decomposition as it is returned, and that is V^T: its rows are the axes. Transpose it, V = vt.T, "
+    "and then take the first k columns.")
+def not_turned(X, k):
+    u, s, vt = (part.double() for part in torch.linalg.svd(X.float()))         # as the caller's types give it, signs included
+    return u[:, :k], s[:k], vt[:, :k]
+
+
+@exercise.misconception(
+    truncated_svd,
+    "The signs of your axes differ between your tensors. If you flip an axis in one tensor, flip it in all three.")
+def signs_apart(X, k):
+    u, s, v = truncated_svd.original(X, k)
+    return u * signs(u), s, v * signs(v)
+
+
+@exercise.misconception(scaled, "Your rows are those of U and V themselves. Each axis is scaled by its singular value.")
+def no_scaling(u, s, v):
+    return u, v
+
+
+@exercise.misconception(scaled, "Your words are the rows of V. They are scaled by the singular values, as the documents are.")
+def words_unscaled(u, s, v):
+    return u * s, v
+
+
+@exercise.misconception(
+    placed,
+    "Your queries are scaled by the singular values. x V is scaled by them already: for a row of the table it is u diag(s).")
+def query_scaled(queries, s, v):
+    return queries @ v * s
+
+
+@exercise.misconception(
+    placed,
+    "You divide the queries by the singular values. The result is comparable with the rows of U, not with u diag(s).")
+def query_divided(queries, s, v):
+    return queries @ v / s
 
 
 @dataclass
 class UpToSigns(Compare):
-    """As Compare, for tensors (_, k) whose axes may be turned round, each in all tensors at once."""
+    """As Compare, for tensors (_, k) whose axes may be flipped, each in all tensors at once."""
 
     def turned(self, value: Any, expected: Any) -> Any:
-        """The value with the axes of its first tensor turned as those of the expected one are; other shapes as they are."""
+        """The value with the axes of its first tensor flipped as those of the expected one are; other shapes as they are."""
         if shape_fault(value, expected):
             return value
         along = (value[0].double() * expected[0].double()).sum(dim=0)          # (k,)

@@ -15,32 +15,73 @@ exercise = Exercise(
     points=["word2vec"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    sign="Your negatives are pulled towards the centre, as the true pair is: their product goes into the sigmoid with a minus.",
-    mean_over_negatives="You take the mean over the K negatives. Their terms are added.",
-    summed_inside="You add up the products with the negatives and take one logarithm of the sigmoid of their sum. Each negative has its own.",
-    first_negative="Only the first negative of each row counts. All K do.",
-    summed="Your result is the sum over the batch. The mean is asked for.",
-    over_all_terms="You divide by the number of all terms, B (K + 1). The mean is over the B rows.",
-    no_logarithm="The logarithm is missing: you add up probabilities.",
-    underflows="Large products give an infinite loss or NaN: a sigmoid rounds to 0, and its logarithm is infinite. logsigmoid never "
-               "goes through the probability.",
-    softmax="You let the words compete in one softmax. Each pair has its own sigmoid.",
-)
-def sgns_loss_reference(center, context, negatives, bugs=frozenset()):
-    true = (center * context).sum(dim=1)                                       # (B,)
-    drawn = (negatives * center[:, None]).sum(dim=2)                           # (B, K)
-    if "softmax" in bugs:
-        return -torch.cat([true[:, None], drawn], dim=1).log_softmax(dim=1)[:, 0].mean()
-    log = torch.sigmoid if "no_logarithm" in bugs else (lambda x: torch.sigmoid(x).log()) if "underflows" in bugs else F.logsigmoid
-    if "summed_inside" in bugs:
-        drawn = drawn.sum(1, keepdim=True)
-    below = log(drawn if "sign" in bugs else -drawn)
-    below = below[:, 0] if "first_negative" in bugs else below.mean(1) if "mean_over_negatives" in bugs else below.sum(1)
-    loss = -(log(true) + below)
-    if "summed" in bugs:
-        return loss.sum()
-    return loss.mean() / (1 + drawn.shape[1] if "over_all_terms" in bugs else 1)
+@exercise.step
+def log_sigmoid(x):
+    return F.logsigmoid(x)
+
+
+@exercise.step
+def negative_terms(products):
+    """Of each row, (B,), from the products with its negatives (B, K)."""
+    return log_sigmoid(-products).sum(dim=1)
+
+
+@exercise.step
+def loss(true, drawn):
+    """From the products with the true words (B,) and with the negatives (B, K)."""
+    return -(log_sigmoid(true) + negative_terms(drawn)).mean()
+
+
+@exercise.reference()
+def sgns_loss_reference(center, context, negatives):
+    return loss((center * context).sum(dim=1), (negatives * center[:, None]).sum(dim=2))
+
+
+@exercise.misconception(
+    log_sigmoid,
+    "Large products give an infinite loss or NaN: a sigmoid rounds to 0, and its logarithm is infinite. logsigmoid never computes "
+    "the probability.")
+def underflows(x):
+    return torch.sigmoid(x).log()
+
+
+@exercise.misconception(log_sigmoid, "The logarithm is missing: you add up probabilities.")
+def no_logarithm(x):
+    return torch.sigmoid(x)
+
+
+@exercise.misconception(
+    negative_terms,
+    "Your negatives are pulled towards the center, as the true pair is: their product goes into the sigmoid with a minus.")
+def sign(products):
+    return log_sigmoid(products).sum(dim=1)
+
+
+@exercise.misconception(negative_terms, "You take the mean over the K negatives. Their terms are added.")
+def mean_over_negatives(products):
+    return log_sigmoid(-products).mean(dim=1)
+
+
+@exercise.misconception(
+    negative_terms,
+    "You add up the products with the negatives and take one logarithm of the sigmoid of their sum. Each negative has its own.")
+def summed_inside(products):
+    return log_sigmoid(-products.sum(dim=1))
+
+
+@exercise.misconception(loss, "Your result is the sum over the batch. The mean is asked for.")
+def summed(true, drawn):
+    return loss.original(true, drawn) * len(true)
+
+
+@exercise.misconception(loss, "You divide by the number of all terms, B (K + 1). The mean is over the B rows.")
+def over_all_terms(true, drawn):
+    return loss.original(true, drawn) / (1 + drawn.shape[1])
+
+
+@exercise.misconception(loss, "You let the words compete in one softmax. Each pair has its own sigmoid.")
+def softmax(true, drawn):
+    return -torch.cat([true[:, None], drawn], dim=1).log_softmax(dim=1)[:, 0].mean()
 
 
 def vector_cases(generator):

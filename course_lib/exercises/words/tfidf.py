@@ -16,30 +16,65 @@ exercise = Exercise(
     points=["tf-idf", "bag-of-words"], difficulty=1, minutes=15)
 
 
-@exercise.reference(
-    raw_counts="Your tf is the raw count. On the slide it is divided by the length of the document.",
-    over_distinct="You divide by the number of different words. The length of a document counts every word.",
-    occurrences="Your df counts how often the word occurs in all documents. It counts the documents that hold it.",
-    no_added_one="The 1 after the logarithm is missing: a word of every document then has weight 0.",
-    not_smoothed="Your idf is ln(N / df) + 1. The slide adds 1 above and below the line.",
-    base_ten="Your logarithm has base 10. ln is the natural one.",
-    unit_rows="You divide each row by its Euclidean norm, as scikit-learn does. The slide does not.",
-    tf_alone="Your values are the tf alone. They are multiplied by the idf.",
-)
-def tfidf_reference(docs, bugs=frozenset()):
-    N, found = len(docs), []
-    for doc in docs:
-        row = {}
-        for word in dict.fromkeys(doc):
-            df = sum(other.count(word) if "occurrences" in bugs else word in other for other in docs)
-            one = 0 if "not_smoothed" in bugs else 1
-            log = math.log10 if "base_ten" in bugs else math.log
-            idf = log((N + one) / (df + one)) + (0 if "no_added_one" in bugs else 1)
-            length = 1 if "raw_counts" in bugs else len(set(doc)) if "over_distinct" in bugs else len(doc)
-            row[word] = doc.count(word) / length * (1 if "tf_alone" in bugs else idf)
-        norm = math.sqrt(sum(value**2 for value in row.values())) if "unit_rows" in bugs else 1
-        found.append({word: value / norm for word, value in row.items()})
-    return found
+@exercise.step
+def document_frequency(word, docs):
+    return sum(word in doc for doc in docs)
+
+
+@exercise.step
+def inverse_frequency(N, df):
+    return math.log((N + 1) / (df + 1)) + 1
+
+
+@exercise.step
+def term_frequency(word, doc):
+    return doc.count(word) / len(doc)
+
+
+@exercise.reference()
+@exercise.step
+def tfidf_reference(docs):
+    return [{word: term_frequency(word, doc) * inverse_frequency(len(docs), document_frequency(word, docs)) for word in doc}
+            for doc in docs]
+
+
+@exercise.misconception(term_frequency, "Your tf is the raw count. On the slide it is divided by the length of the document.")
+def raw_counts(word, doc):
+    return doc.count(word)
+
+
+@exercise.misconception(term_frequency, "You divide by the number of different words. The length of a document counts every word.")
+def over_distinct(word, doc):
+    return doc.count(word) / len(set(doc))
+
+
+@exercise.misconception(
+    document_frequency,
+    "Your df counts how often the word occurs in all documents. It counts the documents that contain it.")
+def occurrences(word, docs):
+    return sum(doc.count(word) for doc in docs)
+
+
+@exercise.misconception(inverse_frequency, "The 1 after the logarithm is missing, so a word of every document has weight 0.")
+def no_added_one(N, df):
+    return math.log((N + 1) / (df + 1))
+
+
+@exercise.misconception(inverse_frequency, "Your idf is ln(N / df) + 1. The slide adds 1 to numerator and denominator.")
+def not_smoothed(N, df):
+    return math.log(N / df) + 1
+
+
+@exercise.misconception(inverse_frequency, "Your logarithm has base 10. ln is the natural one.")
+def base_ten(N, df):
+    return math.log10((N + 1) / (df + 1)) + 1
+
+
+@exercise.misconception(tfidf_reference, "You divide each row by its Euclidean norm, as scikit-learn does. The slide does not.")
+def unit_rows(docs):
+    rows = tfidf_reference.original(docs)
+    norms = [math.sqrt(sum(weight ** 2 for weight in row.values())) for row in rows]
+    return [{word: weight / norm for word, weight in row.items()} for row, norm in zip(rows, norms, strict=True)]
 
 
 WORDS = "sea salt ship wind rope sail".split()

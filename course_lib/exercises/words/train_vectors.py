@@ -25,41 +25,74 @@ exercise = Exercise(
 SENTENCES, WIDTH, SHARE = 5000, 24, 0.85
 
 
-@exercise.reference(
-    too_wide="Your vectors have more than 24 numbers. The counts themselves would answer; compressing them is the task.",
-    turned="Your tensor is turned round: a row a word is asked for, and you return a column a word.",
-    all_alike="All your vectors point in nearly the same direction. Either nothing pushes them apart (are there negatives, and with "
-              "the right sign?), or training has hardly begun.",
-    no_text="Your vectors know nothing of the text: words of one sentence are no nearer to each other than any two. Are they trained, "
-            "and do the rows keep the numbers of the words?",
-    too_short="Words of one sentence are near each other, and the questions still fail. Train for more epochs or with a larger "
-              "rate, and leave out most pairs of the most frequent words.",
-)
-def train_vectors_reference(sentences, num_words, bugs=frozenset()):
+def skip_gram(sentences, num_words: int, epochs: int = 8, with_negatives: bool = True) -> Tensor:
+    """Vectors (num_words, WIDTH) trained by skip-gram with negative sampling; pairs of frequent words are subsampled."""
     generator = torch.Generator().manual_seed(0)
     vocabulary = Vocabulary([str(i) for i in range(num_words)])
     corpus = Corpus.of([[str(i) for i in sentence] for sentence in sentences], vocabulary)
     tables = [torch.randn(num_words, WIDTH, generator=generator).div_(WIDTH).requires_grad_() for _ in range(2)]
     (V, U), noise = tables, NoiseSampler(corpus.counts)
     optimizer = torch.optim.Adam(tables, 0.02)
-    centre, context, _ = window_pairs(corpus, 3)
+    center, context, _ = window_pairs(corpus, 3)
     keep = (0.02 / (corpus.counts / corpus.counts.sum())).sqrt().clamp(max=1)
-    epochs = 0 if "no_text" in bugs else 1 if "all_alike" in bugs else 3 if "too_short" in bugs else 8
     for _ in range(epochs):
-        kept = (torch.rand(len(centre), generator=generator) < keep[centre] * keep[context]).nonzero()[:, 0]
-        for rows in kept[torch.randperm(len(kept), generator=generator)].split(2048):
-            v = V[centre[rows]]
+        pairs = (torch.rand(len(center), generator=generator) < keep[center] * keep[context]).nonzero()[:, 0]
+        for rows in pairs[torch.randperm(len(pairs), generator=generator)].split(2048):
+            v = V[center[rows]]
             loss = -F.logsigmoid((U[context[rows]] * v).sum(dim=1))
-            if "all_alike" not in bugs:
+            if with_negatives:
                 drawn = U[noise.draw(context[rows], 5, generator)]
                 loss = loss - F.logsigmoid(-torch.einsum("bkd,bd->bk", drawn, v)).sum(dim=1)
             optimizer.zero_grad()
             loss.mean().backward()
             optimizer.step()
-    found = V.detach()
-    if "too_short" in bugs:                                                    # halfway: what was learned, and as much of the start
-        found = F.normalize(found, dim=1) + 0.2 * torch.randn(found.shape, generator=generator)
-    return torch.cat([found, found], dim=1) if "too_wide" in bugs else found.T.contiguous() if "turned" in bugs else found
+    return V.detach()
+
+
+@exercise.reference()
+@exercise.step
+def train_vectors_reference(sentences, num_words):
+    return skip_gram(sentences, num_words)
+
+
+@exercise.misconception(
+    train_vectors_reference,
+    "Your vectors have more than 24 components. The counts themselves would answer the questions; compressing them is the task.")
+def too_wide(sentences, num_words):
+    return skip_gram(sentences, num_words).repeat(1, 2)
+
+
+@exercise.misconception(
+    train_vectors_reference,
+    "Your tensor is transposed: one row for each word is asked for, and you return one column for each word.")
+def turned(sentences, num_words):
+    return skip_gram(sentences, num_words).T.contiguous()
+
+
+@exercise.misconception(
+    train_vectors_reference,
+    "All your vectors point in nearly the same direction. Either nothing pushes them apart (are there negatives, and with the right "
+    "sign?), or training has hardly begun.")
+def all_alike(sentences, num_words):
+    return skip_gram(sentences, num_words, epochs=1, with_negatives=False)
+
+
+@exercise.misconception(
+    train_vectors_reference,
+    "Your vectors do not depend on the text: words of one sentence are no nearer to each other than any two. Are they trained, and do "
+    "the rows keep the numbers of the words?")
+def no_text(sentences, num_words):
+    return skip_gram(sentences, num_words, epochs=0)
+
+
+@exercise.misconception(
+    train_vectors_reference,
+    "Words of one sentence are near each other, but the questions still fail. Train for more epochs or with a larger learning rate, "
+    "and leave out most pairs of the most frequent words.")
+def too_short(sentences, num_words):
+    """Halfway: what was learned, with as much of the initial values."""
+    vectors = F.normalize(skip_gram(sentences, num_words, epochs=3), dim=1)
+    return vectors + 0.2 * torch.randn(vectors.shape, generator=torch.Generator().manual_seed(1))
 
 
 def world(generator) -> tuple[list[list[int]], list[str], Tensor]:

@@ -144,6 +144,7 @@ def _(train, x):
     return torch.rand(len(x), generator=torch.Generator().manual_seed(len(train)))
 
 
+@right("OwnDetector: a chain of regressions, from the middle one on either side")
 class Detector(nn.Module):
     """What the detectors share: a linear regression of each pixel on those before it, its errors Gaussian; p-values by search."""
 
@@ -180,11 +181,6 @@ class Detector(nn.Module):
     def p_values(self, x):
         below = torch.searchsorted(self.kept, self.score(x))                   # strictly less strange
         return (len(self.kept) - below + 1).double() / (len(self.kept) + 1)
-
-
-@right("OwnDetector: a chain of regressions, from the middle one on either side")
-class Chain(Detector):
-    pass
 
 
 @right("OwnDetector: the more unusual of two surprises, with pixels alone and together")

@@ -39,7 +39,7 @@ def _(k, kind):
     return torch.ones(k, k).tril(0 if kind == "B" else -1)
 
 
-def colours(n):
+def colors(n):
     return torch.arange(3).repeat_interleave(n // 3)
 
 
@@ -55,8 +55,8 @@ def _(c_out, c_in, k, kind):
 
 
 @right("pixelcnn_rgb_mask: by repeated colours")
-def _(c_out, c_in, k, kind):
-    out, into = colours(c_out), colours(c_in)
+def by_colors(c_out, c_in, k, kind):
+    out, into = colors(c_out), colors(c_in)
     flat = torch.ones(c_out, c_in, k * k)
     flat[:, :, k * k // 2:] = 0
     flat[:, :, k * k // 2] = (out[:, None] > into if kind == "A" else out[:, None] >= into).float()
@@ -71,7 +71,7 @@ def _(c_out, c_in, k, kind):
 @wrong("pixelcnn_rgb_mask: every colour by itself")
 def _(c_out, c_in, k, kind):
     mask = torch.zeros(c_out, c_in, k, k)
-    same = (colours(c_out)[:, None] == colours(c_in)).float()
+    same = (colors(c_out)[:, None] == colors(c_in)).float()
     mask[:, :, :k // 2] = 1
     mask[:, :, k // 2, :k // 2] = 1
     mask[:, :, k // 2, k // 2] = same
@@ -87,15 +87,6 @@ def _(c_out, c_in, k, kind):
             own, other = o // (c_in // 3), i // (c_in // 3)
             mask[o, i, k * k // 2] = float(other < own or kind == "B" and other == own)
     return mask.view(c_out, c_in, k, k)
-
-
-def sound(mask, kind):
-    c_out, c_in, k, _ = mask.shape
-    out, into = colours(c_out), colours(c_in)
-    flat = torch.ones(c_out, c_in, k * k)
-    flat[:, :, k * k // 2:] = 0
-    flat[:, :, k * k // 2] = (out[:, None] > into if kind == "A" else out[:, None] >= into).float()
-    return flat.view(mask.shape)
 
 
 @right("find_color_leaks: four loops")
@@ -115,7 +106,7 @@ def _(mask, kind):
 
 @right("find_color_leaks: the difference of two masks")
 def _(mask, kind):
-    return sorted(map(tuple, ((mask - sound(mask, kind)) > 0).nonzero().tolist()))
+    return sorted(map(tuple, ((mask - by_colors(*mask.shape[:3], kind)) > 0).nonzero().tolist()))
 
 
 @wrong("find_color_leaks: channels for colours")
@@ -171,6 +162,7 @@ def _(height, width, row, column, depth):
     return walk(height, width, row, column, depth, "B" * depth + "A") + [(row, column)]
 
 
+@right("OwnPixelCNN: the places of a kernel counted, the loss of all rows at once")
 class Masked(AutoregressiveModel):
     """What the answers share that is right."""
 
@@ -209,11 +201,6 @@ class Masked(AutoregressiveModel):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-
-
-@right("OwnPixelCNN: the places of a kernel counted, the loss of all rows at once")
-class Counted(Masked):
-    pass
 
 
 @right("OwnPixelCNN: kernels without the rows below, images in batches")

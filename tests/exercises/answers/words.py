@@ -57,8 +57,8 @@ def _(center, context, negatives):
 
 @wrong("sgns_loss: one sigmoid of the sum of the products", called="summed_inside")
 def _(center, context, negatives):
-    all_of_them = torch.einsum("bkd,bd->b", negatives, center)
-    return -(F.logsigmoid((center * context).sum(1)) + F.logsigmoid(-all_of_them)).mean()
+    far = torch.matmul(negatives, center.unsqueeze(2)).squeeze(2).sum(dim=1)
+    return torch.mean(F.softplus(-torch.sum(center * context, dim=1)) + F.softplus(far))
 
 
 @right("noise_distribution: by logarithms")

@@ -43,24 +43,6 @@ def _(x, y, W, b, eps, levels):
     return torch.clamp(x + eps * torch.sign(grad).to(torch.int64), min=0, max=levels - 1)
 
 
-@blind("fgsm_levels: attacks the scaled pixels and turns them back to levels by .long(), which cuts off "
-       "instead of rounding: some pixels land a level too low")
-def _(x, y, W, b, eps, levels):
-    pixels = (x.to(W.dtype) / (levels - 1)).requires_grad_(True)
-    loss = F.cross_entropy(pixels @ W.T + b, y, reduction="sum")
-    grad, = torch.autograd.grad(loss, pixels)
-    attacked = pixels.detach() + eps / (levels - 1) * grad.sign()
-    attacked = attacked.clamp(0, 1)
-    return (attacked * (levels - 1)).long()
-
-
-@blind("rank_p_value: counts the calibration scores that are smaller, without those that are equal")
-def _(scores, calibration):
-    ordered = calibration.sort().values
-    below = torch.searchsorted(ordered, scores)
-    return (1 + below) / (len(calibration) + 1)
-
-
 @blind("rank_p_value: counts the calibration scores that are at least as large: the wrong side")
 def _(scores, calibration):
     count = (calibration[None, :] >= scores[:, None]).sum(dim=1)
@@ -121,20 +103,6 @@ def _(next_log_probs, x, eps):
         candidates = range(value - eps, min(value + eps, len(log_p) - 1) + 1)
         best = max(candidates, key=lambda v: (log_p[v], -abs(v - value), -v))
         result.append(best)
-    return result
-
-
-@blind("greedy_repair: each value is judged after the values of x before it, not after those already repaired")
-def _(next_log_probs, x, eps):
-    result = list(x)
-    for i, value in enumerate(x):
-        log_p = next_log_probs(x[:i])
-        low, high = max(0, value - eps), min(len(log_p) - 1, value + eps)
-        best = value
-        for v in sorted(range(low, high + 1), key=lambda v: (abs(v - value), v)):
-            if log_p[v] > log_p[best]:
-                best = v
-        result[i] = best
     return result
 
 

@@ -6,17 +6,6 @@ import torch
 from tests.exercises.answers.register import blind
 
 
-@blind("pixelcnn_mask: the rows above the centre are cut off at its column: what is above and to the right is 0")
-def _(k, kind):
-    mid = k // 2
-    mask = torch.zeros(k, k)
-    mask[:mid, :mid + 1] = 1
-    mask[mid, :mid] = 1
-    if kind == "B":
-        mask[mid, mid] = 1
-    return mask
-
-
 @blind("pixelcnn_mask: goes column by column, not row by row: the mask is transposed")
 def _(k, kind):
     centre = (k * k) // 2
@@ -32,25 +21,6 @@ def _(k, kind):
     if kind == "A":
         mask[c, c] = 0
     return mask
-
-
-@blind("pixelcnn_mask: column by column instead of row by row: the columns left of the centre, and what is "
-       "above it in its own")
-def _(k, kind):
-    centre = k // 2
-    mask = torch.zeros(k, k)
-    mask[:, :centre] = 1
-    mask[:centre, centre] = 1
-    if kind == "B":
-        mask[centre, centre] = 1
-    return mask
-
-
-@blind("pixelcnn_mask: a triangle as for the causal mask of a sequence: entry (i, j) is 1 where j < i (B: j "
-       "<= i), whatever the centre")
-def _(k, kind):
-    diagonal = 0 if kind == "B" else -1
-    return torch.tril(torch.ones(k, k), diagonal=diagonal)
 
 
 @blind("pixelcnn_rgb_mask: takes the channels as R, G, B, R, G, B and so on, not in three blocks")
@@ -80,19 +50,6 @@ def _(c_out, c_in, k, kind):
     return mask
 
 
-@blind("pixelcnn_rgb_mask: the channels are taken as R, G, B, R, G, B, ... (number modulo 3) instead of three blocks")
-def _(c_out, c_in, k, kind):
-    c = k // 2
-    mask = torch.zeros(c_out, c_in, k, k)
-    mask[:, :, :c] = 1
-    mask[:, :, c, :c] = 1
-    for o in range(c_out):
-        for i in range(c_in):
-            if i % 3 < o % 3 or (kind == "B" and i % 3 == o % 3):
-                mask[o, i, c, c] = 1
-    return mask
-
-
 @blind("pixelcnn_rgb_mask: the rule of the colours is applied everywhere, also to earlier pixels, of which "
        "all colours may be read")
 def _(c_out, c_in, k, kind):
@@ -105,20 +62,6 @@ def _(c_out, c_in, k, kind):
     else:
         colors = in_color[None, :] <= out_color[:, None]
     return colors.float()[:, :, None, None] * before.view(k, k)
-
-
-@blind("pixelcnn_rgb_mask: the width of the blocks is that of the input for both: with c_out unlike c_in "
-       "the output channels get wrong colours")
-def _(c_out, c_in, k, kind):
-    mask = torch.ones(c_out, c_in, k, k)
-    mask[:, :, k // 2, k // 2:] = 0
-    mask[:, :, k // 2 + 1:] = 0
-    width = c_in // 3
-    out_color = torch.arange(c_out)[:, None] // width
-    in_color = torch.arange(c_in)[None, :] // width
-    reads = in_color <= out_color if kind == "B" else in_color < out_color
-    mask[:, :, k // 2, k // 2] = reads.float()
-    return mask
 
 
 def pixelcnn_rgb_mask(c_out, c_in, k, kind):
@@ -215,32 +158,6 @@ def _(height, width, row, column, depth):
     return unseen
 
 
-@blind("blind_spot: all layers have mask A: a layer under mask B does not hand on its own place")
-def _(height, width, row, column, depth):
-    steps = [(-1, -1), (-1, 0), (-1, 1), (0, -1)]
-    seen = {(row, column)}
-    for _ in range(depth + 1):
-        seen = {(r + dr, c + dc) for r, c in seen for dr, dc in steps
-                if 0 <= r + dr < height and 0 <= c + dc < width}
-    before = [(i // width, i % width) for i in range(row * width + column)]
-    return [pixel for pixel in before if pixel not in seen]
-
-
-@blind("blind_spot: the later layers have mask A as well: the centre is not handed on")
-def _(height, width, row, column, depth):
-    reads = [(-1, -1), (-1, 0), (-1, 1), (0, -1)]
-    seen = {(row, column)}
-    for layer in range(depth + 1):
-        below = set()
-        for r, c in seen:
-            for dr, dc in reads:
-                if 0 <= r + dr < height and 0 <= c + dc < width:
-                    below.add((r + dr, c + dc))
-        seen = below
-    return [(r, c) for r in range(height) for c in range(width)
-            if (r, c) < (row, column) and (r, c) not in seen]
-
-
 @blind("blind_spot: the number of layers does not come in: only the triangle above on the right is called "
        "blind, as if the network were as deep as you like")
 def _(height, width, row, column, depth):
@@ -251,16 +168,3 @@ def _(height, width, row, column, depth):
             if c - column > row - r:
                 blind.append((r, c))
     return blind
-
-
-@blind("blind_spot: the pixel itself is in the list: it is not read, but it does not come before itself")
-def _(height, width, row, column, depth):
-    def inside(r, c):
-        return 0 <= r < height and 0 <= c < width
-    a = [(-1, -1), (-1, 0), (-1, 1), (0, -1)]
-    b = a + [(0, 0)]
-    field = {(row, column)}
-    for mask in [b] * depth + [a]:
-        field = {(r + i, c + j) for r, c in field for i, j in mask if inside(r + i, c + j)}
-    number = row * width + column
-    return [divmod(n, width) for n in range(number + 1) if divmod(n, width) not in field]

@@ -18,22 +18,6 @@ def _(docs):
              for word, count in Counter(doc).items()} for doc in docs]
 
 
-@blind("tfidf: df counts how often the word occurs in all documents, not how many hold it")
-def _(docs):
-    df = {}
-    for doc in docs:
-        for word in doc:
-            df[word] = df.get(word, 0) + 1
-    weights = []
-    for doc in docs:
-        row = {}
-        for word in doc:
-            tf = doc.count(word) / len(doc)
-            row[word] = tf * (math.log((len(docs) + 1) / (df[word] + 1)) + 1)
-        weights.append(row)
-    return weights
-
-
 df = Counter()
 
 
@@ -52,22 +36,6 @@ def _(docs):
     return result
 
 
-@blind("tfidf: each document's weights are scaled to length 1 at the end, as scikit-learn does")
-def _(docs):
-    N = len(docs)
-    vocabulary = {word for doc in docs for word in doc}
-    idf = {}
-    for word in vocabulary:
-        df = sum(word in doc for doc in docs)
-        idf[word] = math.log((N + 1) / (df + 1)) + 1
-    rows = []
-    for doc in docs:
-        row = {word: doc.count(word) / len(doc) * idf[word] for word in set(doc)}
-        norm = math.sqrt(sum(weight ** 2 for weight in row.values()))
-        rows.append({word: weight / norm for word, weight in row.items()})
-    return rows
-
-
 @blind("tfidf: df counts every occurrence: a word that stands twice in a document counts it twice")
 def _(docs):
     df = Counter()
@@ -76,46 +44,6 @@ def _(docs):
     def idf(word):
         return math.log((len(docs) + 1) / (df[word] + 1)) + 1
     return [{w: c / len(doc) * idf(w) for w, c in Counter(doc).items()} for doc in docs]
-
-
-@blind("lsa: the queries are folded in, x V diag(s)^-1, where x V is asked for")
-def _(weights, k, queries):
-    U, s, Vh = torch.linalg.svd(weights, full_matrices=False)
-    U, s, V = U[:, :k], s[:k], Vh[:k].T
-    return U * s, V * s, queries @ V / s
-
-
-@blind("lsa: takes the columns of Vh for the singular vectors: V is transposed")
-def _(weights, k, queries):
-    U, s, V = torch.linalg.svd(weights, full_matrices=True)
-    scale = torch.diag(s[:k])
-    return U[:, :k] @ scale, V[:, :k] @ scale, queries @ V[:, :k]
-
-
-@blind("lsa: the queries are divided by the singular values: x V diag(1/s), where x V was asked for")
-def _(weights, k, queries):
-    U, s, Vh = torch.linalg.svd(weights, full_matrices=False)
-    U, s, V = U[:, :k], s[:k], Vh[:k].T
-    documents = U * s
-    words = V * s
-    placed = queries @ V / s
-    return documents, words, placed
-
-
-@blind("lsa: the mean document is subtracted before the decomposition, as in a principal component analysis")
-def _(weights, k, queries):
-    mean = weights.mean(dim=0)
-    U, s, Vh = torch.linalg.svd(weights - mean, full_matrices=False)
-    V = Vh.T[:, :k]
-    return U[:, :k] * s[:k], V * s[:k], queries @ V
-
-
-@blind("lsa: V is the first k columns of what svd returns third, not its first k rows turned: V transposed "
-       "is taken for V")
-def _(weights, k, queries):
-    U, S, V = torch.linalg.svd(weights)
-    U_k, S_k, V_k = U[:, :k], torch.diag(S[:k]), V[:, :k]
-    return U_k @ S_k, V_k @ S_k, queries @ V_k
 
 
 @blind("sgns_loss: takes the mean over the K negatives of a row, not their sum")
@@ -141,13 +69,6 @@ def _(center, context, negatives):
     return -(positive + negative).mean()
 
 
-@blind("sgns_loss: the products with the negatives are summed first and one log sigmoid is taken of the sum")
-def _(center, context, negatives):
-    good = torch.sum(center * context, dim=1)
-    bad = torch.matmul(negatives, center.unsqueeze(2)).squeeze(2).sum(dim=1)
-    return torch.mean(F.softplus(-good) + F.softplus(bad))
-
-
 @blind("sgns_loss: a mean over all B (K + 1) pairs instead of a sum over each row's pairs and a mean over "
        "the rows: K + 1 times too small")
 def _(center, context, negatives):
@@ -156,11 +77,6 @@ def _(center, context, negatives):
     labels = torch.zeros_like(logits)
     labels[:, 0] = 1
     return F.binary_cross_entropy_with_logits(logits, labels)
-
-
-@blind("noise_distribution: normalises before the power and not after it: the result does not sum to 1")
-def _(counts):
-    return (counts / counts.sum()) ** 0.75
 
 
 @blind("noise_distribution: adds 1 to every count, so that words that never occur get a probability")
@@ -184,36 +100,6 @@ def _(counts):
 @blind("noise_distribution: a softmax of counts ** 0.75: proportional to their exponentials")
 def _(counts):
     return torch.softmax(counts.double() ** 0.75, dim=0)
-
-
-@blind("find_samplers: compares with the noise over all words: it is not renormalised without the target")
-def _(samplers, counts):
-    p = counts.double() ** 0.75
-    p = p / p.sum()
-    top = int(counts.argmax())
-    p[top] = 0
-    faulty = []
-    for number, sampler in enumerate(samplers):
-        drawn = sampler(torch.full((1000,), top), 100).flatten()
-        share = torch.bincount(drawn, minlength=len(counts)).double() / len(drawn)
-        if (share - p).abs().max() > 0.015:
-            faulty.append(number)
-    return faulty
-
-
-@blind("find_samplers: judges by 100 draws a sampler, too few: sound ones are off by more than 0.015 by chance")
-def _(samplers, counts):
-    V, top = len(counts), counts.argmax().item()
-    powers = counts.double().pow(0.75)
-    powers[top] = 0.0
-    expected = powers / powers.sum()
-
-    def off(sampler):
-        words = sampler(torch.tensor([top] * 20), 5).reshape(-1)
-        share = torch.stack([(words == v).double().mean() for v in range(V)])
-        return (share - expected).abs().max().item()
-
-    return [k for k in range(len(samplers)) if off(samplers[k]) > 0.015]
 
 
 @blind("find_samplers: the expected probabilities are not divided by their sum again once the target is "
@@ -268,23 +154,6 @@ def _(samplers, counts):
         elif torch.any((frequency - expected).abs() >= 0.03):
             bad.append(i)
     return bad
-
-
-@blind("glove_loss: the target is ln(1 + count), not ln(count)")
-def _(counts, w, w_tilde, b, b_tilde, maximum):
-    i, j = (counts > 0).nonzero(as_tuple=True)
-    n = counts[i, j]
-    miss = (w[i] * w_tilde[j]).sum(-1) + b[i] + b_tilde[j] - torch.log1p(n)
-    return ((n / maximum).clamp(max=1) ** 0.75 * miss ** 2).sum()
-
-
-@blind("glove_loss: b and b_tilde are exchanged: b stands with the columns j, b_tilde with the rows i")
-def _(counts, w, w_tilde, b, b_tilde, maximum):
-    seen = counts > 0
-    log_n = torch.where(seen, counts, torch.ones_like(counts)).log()
-    f = torch.minimum(torch.ones_like(counts), (counts / maximum) ** 0.75)
-    guess = w @ w_tilde.T + b + b_tilde[:, None]
-    return (f * seen * (guess - log_n) ** 2).sum()
 
 
 @blind("glove_loss: the two biases are exchanged: b is added by column and b_tilde by row")
