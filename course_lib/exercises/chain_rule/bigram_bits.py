@@ -117,7 +117,7 @@ def last_history(train, V, alpha):
 
 def text_cases(generator):
     """Three texts. The first shows every symbol in train, not every pair; the others have a symbol that is new in test."""
-    found = []
+    cases = []
     for turn in range(3):
         V, T, S = integer(generator, 4, 6), integer(generator, 60, 90), integer(generator, 20, 40)
         rows = torch.rand(V, V, generator=generator) ** 4 + 0.01            # some pairs are rare
@@ -133,8 +133,8 @@ def text_cases(generator):
             train[train == V - 1] = 0                                        # a symbol that train never shows
             test[5] = V - 1
         test[9:13:2] = train[-1]                                             # what train ends with goes on in test
-        found.append((train, test, V, 0.1 + 0.8 * float(torch.rand((), generator=generator))))
-    return found
+        cases.append((train, test, V, 0.1 + 0.8 * float(torch.rand((), generator=generator))))
+    return cases
 
 
 exercise.compare("values", text_cases, points=4)

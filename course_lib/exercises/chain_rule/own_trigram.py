@@ -188,7 +188,7 @@ def drawn(generator, letters: str, length: int, rows: Tensor | None = None) -> t
 
 def texts(generator):
     """A training text, whose characters do not appear in alphabetical order, and texts to score with strange characters."""
-    found = []
+    cases = []
     for letters in ("dbac", "ecabd", "bca"):
         length = integer(generator, 40, 70)
         train, rows = drawn(generator, letters, length)
@@ -199,8 +199,8 @@ def texts(generator):
         rest[0][9:11] = letters[0], letters[1]           # train ends so, once more
         rest[1][3:5] = letters[1], letters[1]
         rest[0][11] = letters[1]
-        found.append((train, ["".join(text) for text in rest]))
-    return found
+        cases.append((train, ["".join(text) for text in rest]))
+    return cases
 
 
 def symbols(train: str, rest: list[str]) -> Tensor:

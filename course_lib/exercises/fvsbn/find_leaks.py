@@ -101,21 +101,21 @@ def by_variable(reads):
 def leak_cases(generator):
     """A sound model, and broken ones with a weak leak and with leaks that show in few states. The pairs do not come sorted
     to who goes through the variables that leak: (0, n - 1) is before the others."""
-    found = [(conditionals_of(normal(generator, 4, 4).tril(-1), normal(generator, 4)), 4)]
+    cases = [(conditionals_of(normal(generator, 4, 4).tril(-1), normal(generator, 4)), 4)]
     for n in (4, 5, 6):
         W = normal(generator, n, n).tril(-1)
         j = integer(generator, 2, n - 1)
         W[j - 1, j], W[1, n - 1], W[n - 1, n - 1] = 0.9, -0.7, 1.1              # two that look ahead, one at itself
         W[0, 0], W[0, n - 1], W[1, 1] = -0.8, 0.6, 0.9                           # and one that does both
-        found.append((conditionals_of(W, normal(generator, n)), n))
+        cases.append((conditionals_of(W, normal(generator, n)), n))
     for n in (6, 7):
         W, c = normal(generator, n, n, scale=0.5).tril(-1), normal(generator, n, scale=0.3)    # no sigmoid is flat at the gates
         gates = [gate(generator, i, at) for i, at in
                  ((0, list(range(n))), (n - 2, [*range(n - 2), n - 1]), (n - 1, list(range(n))))]
         W[1], W[2] = 0.0, 0.0                   # the probabilities of these two stay near one half, where a leak shows best
         W[1, 1], W[2, n - 1] = (0.02 + 0.02 * torch.rand(2, generator=generator)).tolist()
-        found.append((conditionals_of(W, c, gates), n))
-    return found
+        cases.append((conditionals_of(W, c, gates), n))
+    return cases
 
 
 exercise.compare("values", leak_cases, points=5)

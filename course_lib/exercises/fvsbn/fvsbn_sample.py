@@ -88,14 +88,14 @@ def feeds_probabilities(u, W, c):
 
 
 def sample_cases(generator):
-    found = []
-    while len(found) < 3:
+    cases = []
+    while len(cases) < 3:
         B, D = uneven(generator, (9, 12), (5, 8))
         u, (W, c) = uniform(generator, B, D), weights(generator, D)
         p = logits(fvsbn_sample_reference(u, W, c), W, c).sigmoid()
         if (u - p).abs().min() > 1e-4:                                         # no draw hangs on the last digits
-            found.append((u, W, c))
-    return found
+            cases.append((u, W, c))
+    return cases
 
 
 @exercise.property("the same u, the same draw", points=0)

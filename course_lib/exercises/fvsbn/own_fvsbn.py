@@ -131,12 +131,12 @@ def uphill(self, x):
 
 
 def likelihoods(generator):
-    found = []
+    cases = []
     for n in uneven(generator, (3, 4), (5, 6), (1, 8)):
         W, c = weights(generator, n)
         W = 0.7 * W                                        # 1 - p keeps its digits, for those who write p
-        found.append(("log_prob", {"n": n}, {"weight": W, "bias": c}, bits(generator, integer(generator, 2, 5), n)))
-    return found
+        cases.append(("log_prob", {"n": n}, {"weight": W, "bias": c}, bits(generator, integer(generator, 2, 5), n)))
+    return cases
 
 
 def gradients(generator):

@@ -70,7 +70,7 @@ def long_cases(generator):
 def large_cases(generator):
     """In every row and order a variable that the model is sure of and wrong about: once so that the likelihood still fits in
     single precision, though 1 - p does not, and once beyond, in both directions."""
-    found = []
+    cases = []
     for size in (30, 150):
         K, B, D = uneven(generator, (2, 4), (4, 5), (6, 7))
         logits, x = normal(generator, K, B, D), bits(generator, B, D)
@@ -79,8 +79,8 @@ def large_cases(generator):
             x[b, zero], logits[:, b, zero] = 0.0, size + normal(generator, K)
             if size > 100:
                 x[b, one], logits[:, b, one] = 1.0, -size + normal(generator, K)
-        found.append((logits, x))
-    return found
+        cases.append((logits, x))
+    return cases
 
 
 exercise.compare("values", ensemble_cases, points=3)

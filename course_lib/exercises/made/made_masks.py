@@ -54,11 +54,11 @@ def made_masks_reference(order, hidden, bugs=frozenset()):
 
 
 def mask_cases(generator):
-    found = []
+    cases = []
     for depth in (1, 2, 3):
         D, *widths = uneven(generator, (4, 6), *[(3, 9)] * depth)
-        found.append((permutation(generator, D) + 1, [degrees(generator, D, H) for H in widths]))
-    return found
+        cases.append((permutation(generator, D) + 1, [degrees(generator, D, H) for H in widths]))
+    return cases
 
 
 exercise.compare("values", mask_cases, points=5)

@@ -83,11 +83,11 @@ def weights(generator, n: int, hidden: int) -> dict[str, Tensor]:
 
 
 def likelihoods(generator):
-    found = []
+    cases = []
     for n, hidden in [uneven(generator, (3, 4), (5, 7)), uneven(generator, (5, 6), (7, 9)), [2, integer(generator, 3, 5)]]:
-        found.append(("log_prob", {"n": n, "hidden": hidden}, weights(generator, n, hidden),
+        cases.append(("log_prob", {"n": n, "hidden": hidden}, weights(generator, n, hidden),
                       bits(generator, integer(generator, 3, 6), n)))
-    return found
+    return cases
 
 
 def source(generator):

@@ -136,24 +136,24 @@ def model(generator, n: int, *widths: int) -> tuple[dict, dict[str, Tensor]]:
 
 
 def likelihoods(generator):
-    found = []
+    cases = []
     for depth in (1, 2, 2):
         n, *widths = uneven(generator, (4, 6), *[(6, 9)] * depth)
-        found.append(("log_prob", *model(generator, n, *widths), bits(generator, integer(generator, 2, 5), n)))
-    return found
+        cases.append(("log_prob", *model(generator, n, *widths), bits(generator, integer(generator, 2, 5), n)))
+    return cases
 
 
 def draws(generator):
     """Uniform numbers of which none is so near its probability that rounding decides."""
-    found = []
+    cases = []
     for _, made, parameters, _ in likelihoods(generator):
         right = filled(own_made(frozenset())(**made), parameters)
         while True:
             u = uniform(generator, 6, made["n"])
             if (u - right.conditionals(right.draw(u)).probs).abs().min() > 1e-4:
                 break
-        found.append(("draw", made, parameters, u))
-    return found
+        cases.append(("draw", made, parameters, u))
+    return cases
 
 
 def source(generator):
