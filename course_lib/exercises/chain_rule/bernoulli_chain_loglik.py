@@ -1,8 +1,6 @@
 """The log-likelihood of bits from their conditionals."""
 from __future__ import annotations
 
-import math
-
 import torch
 
 from course_lib.exercises.draws import bits, uneven, uniform
@@ -16,52 +14,90 @@ exercise = Exercise(
     points=["chain-rule"], difficulty=1, minutes=10)
 
 
-@exercise.reference(
-    ones_only="Your sum takes only the variables that are 1. A 0 has a probability too: 1 - p.",
-    swapped="You give every 1 the probability 1 - p and every 0 the probability p. It is the other way round: p is the "
-            "probability of a 1.",
-    not_logged="You return the probability itself. The logarithm is asked for.",
-    averaged="You average over the variables. The chain rule multiplies the factors, so their logarithms are added: "
-             "an image of 784 pixels has 784 terms, and no division.",
-    negated="Your sign is the loss's, not the log-likelihood's. The logarithm of a probability is never positive.",
-    in_bits="Your values are in bits (base 2). Nats are asked for: the natural logarithm.",
-    summed_over_batch="You added over the batch. Each row of x is its own draw and keeps its own log-likelihood: add "
-                      "over the variables, dimension 1.",
-    one_number="You return one number for the whole batch. Each row keeps its own log-likelihood, shape (B,).",
-    first_left_out="The first variable is missing from your sum. It has no parents, but it has a probability.",
-    squeezed="A batch of one row comes back without its batch dimension. squeeze() removes every dimension of size 1; "
-             "name the one that you mean.",
-    zero_times_infinity="Where p is exactly 0 or 1 your result is NaN: 0 times minus infinity. Pick the probability of the "
-                        "value that x has first, then take its logarithm.",
-    clamped="Your values are too large where something happens that p calls nearly impossible: some floor keeps your "
-            "probabilities away from 0, a clamp or a small number that is added. That is the likelihood of another model.",
-    underflow="You multiply the probabilities and take the logarithm at the end. Over hundreds of factors the product "
-              "becomes 0 in floating point. Add logarithms instead.",
-)
-def bernoulli_chain_loglik_reference(x, p, bugs=frozenset()):
-    if "swapped" in bugs:
-        p = 1 - p
-    if "clamped" in bugs:
-        p = p.clamp(0.01, 0.99)
-    factors = torch.where(x == 1, p, 1 - p)                                   # (B, D)
-    if "underflow" in bugs or "not_logged" in bugs:
-        product = factors.prod(dim=1)
-        return product if "not_logged" in bugs else product.log()
-    terms = x * p.log() + (1 - x) * (1 - p).log() if "zero_times_infinity" in bugs else factors.log()
-    if "ones_only" in bugs:
-        terms = terms * x
-    if "first_left_out" in bugs:
-        terms = terms[:, 1:]
-    if "in_bits" in bugs:
-        terms = terms / math.log(2)
-    if "negated" in bugs:
-        terms = -terms
-    if "one_number" in bugs:
-        return terms.sum()
-    result = terms.sum(dim=0 if "summed_over_batch" in bugs else 1)
-    if "averaged" in bugs:
-        result = result / x.shape[1]
-    return result.squeeze() if "squeezed" in bugs else result
+@exercise.step
+def factors(x, p):
+    """The probability of each value that x holds, (B, D)."""
+    return torch.where(x == 1, p, 1 - p)
+
+
+@exercise.step
+def log_factors(x, p):
+    return factors(x, p).log()
+
+
+@exercise.reference()
+@exercise.step
+def bernoulli_chain_loglik_reference(x, p):
+    return log_factors(x, p).sum(dim=1)
+
+
+@exercise.misconception(log_factors, "Your sum takes only the variables that are 1. A 0 has a probability too: 1 - p.")
+def ones_only(x, p):
+    return x * factors(x, p).log()
+
+
+@exercise.misconception(
+    factors,
+    "You give every 1 the probability 1 - p and every 0 the probability p. It is the other way round: p is the probability of a 1.")
+def swapped(x, p):
+    return torch.where(x == 1, 1 - p, p)
+
+
+@exercise.misconception(
+    factors,
+    "Your values are too large where x has a value that is nearly impossible under p: a clamp, or a small number that you add, keeps "
+    "your probabilities away from 0. The result is the likelihood of another model.")
+def clamped(x, p):
+    return factors.original(x, p.clamp(0.01, 0.99))
+
+
+@exercise.misconception(
+    log_factors,
+    "Where p is exactly 0 or 1 your result is NaN: 0 times minus infinity. Pick the probability of the value that x has first, then "
+    "take its logarithm.")
+def zero_times_infinity(x, p):
+    return x * p.log() + (1 - x) * (1 - p).log()
+
+
+@exercise.misconception(
+    bernoulli_chain_loglik_reference,
+    "You multiply the probabilities and take the logarithm at the end. Over hundreds of factors the product becomes 0 in floating "
+    "point. Add logarithms instead.")
+def underflow(x, p):
+    return factors(x, p).prod(dim=1).log()
+
+
+@exercise.misconception(bernoulli_chain_loglik_reference, "You return the probability itself. The logarithm is asked for.")
+def not_logged(x, p):
+    return factors(x, p).prod(dim=1)
+
+
+@exercise.misconception(
+    bernoulli_chain_loglik_reference,
+    "You average over the variables. The chain rule multiplies the factors, so their logarithms are added: an image of 784 pixels "
+    "has 784 terms, and no division.")
+def averaged(x, p):
+    return log_factors(x, p).mean(dim=1)
+
+
+@exercise.misconception(
+    bernoulli_chain_loglik_reference,
+    "You return the loss, the negative of the log-likelihood. The logarithm of a probability is never positive.")
+def negated(x, p):
+    return -log_factors(x, p).sum(dim=1)
+
+
+@exercise.misconception(
+    bernoulli_chain_loglik_reference,
+    "You added over the batch. Each row of x is a sample of its own with its own log-likelihood: add over the variables, dimension 1.")
+def summed_over_batch(x, p):
+    return log_factors(x, p).sum(dim=0)
+
+
+@exercise.misconception(
+    bernoulli_chain_loglik_reference, "You return one number for the whole batch. Each row has its own log-likelihood, so the shape is (B,).")
+def one_number(x, p):
+    return log_factors(x, p).sum()
 
 
 def likelihood_cases(generator, low=2, high=9):

@@ -3,8 +3,6 @@ from __future__ import annotations
 
 import math
 
-import torch
-
 from course_lib.exercises.draws import joint
 from course_lib.grading.exercise.exercise import Exercise
 
@@ -16,34 +14,75 @@ exercise = Exercise(
     points=["cond-independence"], difficulty=3, minutes=25, kind="measure")
 
 
-@exercise.reference(
-    alone="You compare the child with this parent alone. The other parents are still there, and may already say what "
-          "this one says.",
-    all_dropped="You dropped every parent. Only one is to go.",
-    in_bits="Your value is in bits. Nats are asked for.",
-    negated="Your cost is negative. A table that may read less never fits better: the cost is what is lost.",
-    unweighted="You average over the states as if all were equally likely. Weight each by its probability in joint.",
-    later_too="Your tables also read the variables after the child. The chain rule lets a child read what comes before "
-              "it only.",
-    one_state="You look at the states where the child is 1 only. The log-likelihood of a 0 changes as well.",
-)
-def dropped_parent_cost_reference(joint, child, parent, bugs=frozenset()):
-    if "later_too" not in bugs and child + 1 < joint.ndim:
-        joint = joint.sum(dim=tuple(range(child + 1, joint.ndim)))
-    kept = tuple(range(joint.ndim))
-    if "alone" in bugs:
-        others = tuple(j for j in kept if j not in (child, parent))            # sum(dim=()) would add everything
-        joint = joint.sum(dim=others, keepdim=True) if others else joint
-    gone = tuple(j for j in kept if j != child) if "all_dropped" in bugs else (parent,)
-    with_parent = joint / joint.sum(dim=child, keepdim=True)
-    less = joint.sum(dim=gone, keepdim=True)
-    without = less / less.sum(dim=child, keepdim=True)
-    weight = torch.full_like(joint, 1 / joint.numel()) if "unweighted" in bugs else joint
-    terms = weight * (with_parent / without).log()
-    if "one_state" in bugs:
-        terms = terms.select(child, 1)
-    cost = terms.sum()
-    return cost / math.log(2) if "in_bits" in bugs else -cost if "negated" in bugs else cost
+@exercise.step
+def up_to_child(joint, child):
+    """P(x_1, ..., child): the later variables are summed out."""
+    later = tuple(range(child + 1, joint.ndim))
+    return joint.sum(dim=later) if later else joint                            # sum(dim=()) would add everything
+
+
+@exercise.step
+def without_parent(joint, child, parent):
+    return joint.sum(dim=parent, keepdim=True)
+
+
+def conditional(joint, child):
+    return joint / joint.sum(dim=child, keepdim=True)
+
+
+@exercise.step
+def expectation(joint, values):
+    return (joint * values).sum()
+
+
+@exercise.step
+def cost(joint, child, parent):
+    reduced = without_parent(joint, child, parent)
+    return expectation(joint, (conditional(joint, child) / conditional(reduced, child)).log())
+
+
+@exercise.reference()
+def dropped_parent_cost_reference(joint, child, parent):
+    return cost(up_to_child(joint, child), child, parent)
+
+
+@exercise.misconception(
+    cost,
+    "You compare the child with this parent alone. The other parents are still there, and may already carry the same information.")
+def alone(joint, child, parent):
+    others = tuple(j for j in range(joint.ndim) if j not in (child, parent))
+    return cost.original(joint.sum(dim=others, keepdim=True) if others else joint, child, parent)
+
+
+@exercise.misconception(without_parent, "You dropped every parent. Only one is to go.")
+def all_dropped(joint, child, parent):
+    return joint.sum(dim=tuple(j for j in range(joint.ndim) if j != child), keepdim=True)
+
+
+@exercise.misconception(cost, "Your value is in bits. Nats are asked for.")
+def in_bits(joint, child, parent):
+    return cost.original(joint, child, parent) / math.log(2)
+
+
+@exercise.misconception(
+    cost,
+    "Your cost is negative. A table that reads fewer variables never fits better: the cost is the log-likelihood that is lost.")
+def negated(joint, child, parent):
+    return -cost.original(joint, child, parent)
+
+
+@exercise.misconception(
+    expectation,
+    "You average over the states as if all were equally probable. Weight each by its probability in joint.")
+def unweighted(joint, values):
+    return values.mean()
+
+
+@exercise.misconception(
+    up_to_child,
+    "Your tables also read the variables after the child. In the chain rule a child reads only what comes before it.")
+def later_too(joint, child):
+    return joint
 
 
 def dropped_cases(generator):

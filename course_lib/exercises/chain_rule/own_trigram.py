@@ -25,143 +25,155 @@ exercise = Exercise(
 
 GAP = 0.02                      # bits a character, to the best weights
 STRANGE = "#?"                  # characters that no training text has
-BY_HAND = {"swapped", "backwards", "no_marks", "start_not_counted", "weights_turned", "not_nested", "uniform_unseen", "last_history",
-           "once", "no_uniform", "unknown_left_out", "no_trigram"}
 
 
-@exercise.class_reference(
-    by_appearance="Your symbols are numbered as they first appear. They are the sorted characters of train.",
-    unknown_is_zero="Your encode takes an unknown character for symbol 0, which is a character of its own. The unknown ones are symbol "
-                    "V - 1.",
-    dropped="Your encode leaves out unknown characters. Each of them is symbol V - 1: a text keeps its length.",
-    swapped="You look up the two symbols before x_i in the wrong order: the one just before it is the nearer one, v in p(w | u, v).",
-    backwards="Your bigram is that of the symbol before last: p(w | v) is for the symbol just before w.",
-    no_marks="You count and score without the marks: the first symbol is predicted from the history (mark, mark), the second from "
-             "(mark, x_1).",
-    start_not_counted="You do not count the beginning of train: its first two symbols follow marks, and they are counted like all "
-                      "others.",
-    weights_turned="Your weights are in the wrong order: mix[0] belongs to the unigram, mix[2] to the trigram.",
-    not_nested="Your weights are shares of the whole. Each is a share of what the longer history leaves: "
-               "p_3 = w_3 f_3 + (1 - w_3) p_2, and so on down.",
-    uniform_unseen="After a history that train never shows you take 1/V at that level. All weight goes to the shorter history there.",
-    last_history="You divide by how often a symbol, or a pair, stands in train. The last one of train is followed by nothing: divide "
-                 "by how often something follows.",
-    once="Each kind of trigram counts once at most, however often it stands in train. With tensors, counts[u, v, w] += 1 adds 1 to "
-         "a place once: use index_put_ with accumulate=True, or a loop.",
-    no_uniform="Your unigram is not interpolated with 1/V. A symbol that train does not have, the unknown one, costs infinitely "
-               "many bits then.",
-    unknown_left_out="Your last level gives 1 / (V - 1) to the known symbols and nothing to the unknown one. It is 1/V for each of the V, or an "
-                     "unknown one costs infinitely many bits.",
-    no_trigram="Your probabilities depend on the last symbol alone: the trigram plays no part.",
-    in_nats="Your bits are nats: divide by ln 2.",
-    summed="Your bits are those of the whole text. Divide by its number of characters.",
-    one_fewer="You divide by one character fewer than there are. The first one is predicted too, from the marks, and counts.",
-    from_the_third="You leave out the first two characters. They are predicted too, from the marks, and count.",
-    known_only="You leave out what unknown characters cost. They are part of the text and of its length: skipping them flatters whoever "
-               "knows least.",
-    perplexity="Your bits return the perplexity, 2 to the power of the bits.",
-    untrained="After fit, the weights are as they were: the parameter mix itself must change.",
-    on_train="After fit the weight of the trigram is nearly 1. So says the text that was counted, where no history is new and no symbol "
-             "unknown: the mean cost of held_out is to fall.",
-)
-def own_trigram(bugs):
-    class OwnTrigram(AutoregressiveModel):
-        def __init__(self, train):
-            known = list(dict.fromkeys(train)) if "by_appearance" in bugs else sorted(set(train))
-            super().__init__(None, Categorical(len(known) + 1))
-            self.symbols, self.train_text, V = known, train, len(known) + 1
-            ids = torch.tensor([self.symbols.index(one) for one in train])
-            self.theirs = [NGram(n=3, vocab_size=V + 1, bos_id=V, smoothing="interpolated").fit_counts(ids)]
-            self.register_buffer("counts", counted(ids, V, "start_not_counted" in bugs))
-            if "once" in bugs:
-                self.counts.clamp_(max=1)
-            self.mix = nn.Parameter(torch.zeros(3))
+@exercise.class_reference()
+class OwnTrigram(AutoregressiveModel):
+    """Trigram, bigram, unigram and uniform distribution, interpolated by weights of the history's length alone."""
 
-        def encode(self, text):
-            V, unknown = len(self.symbols) + 1, 0 if "unknown_is_zero" in bugs else len(self.symbols)
-            ids = [self.symbols.index(one) if one in self.symbols else unknown for one in text]
-            return torch.tensor([one for one in ids if one < V - 1] if "dropped" in bugs else ids)
+    def __init__(self, train):
+        symbols = sorted(set(train))
+        super().__init__(None, Categorical(len(symbols) + 1))
+        self.symbols, self.train_text = symbols, train
+        self.register_buffer("counts", trigram_counts(self.encode(train), len(symbols) + 1))
+        self.mix = nn.Parameter(torch.zeros(3))
 
-        def parents(self, i):
-            return list(range(max(0, i - 2), i))
+    @exercise.step
+    def encode(self, text):
+        V = self.conditional.num_values
+        return torch.tensor([self.symbols.index(character) if character in self.symbols else V - 1 for character in text])
 
-        def conditionals(self, x, context=None):
-            if bugs & BY_HAND:
-                return self.conditional(self.by_hand(x).log())
-            return self.conditional(self.of_the_library().conditionals(x).logits[..., :-1])       # the mark is none of V
+    def parents(self, i):
+        return list(range(max(0, i - 2), i))
 
-        def log_prob(self, x, context=None):
-            return super().log_prob(x) if bugs & BY_HAND else self.of_the_library().log_prob(x)
+    def conditionals(self, x, context=None):
+        marks = x.new_full((len(x), 2), self.conditional.num_values)
+        past = torch.cat([marks, x], 1)
+        counts = self.counts_after(past[:, :-2], past[:, 1:-1])                # the two symbols before each, (B, T)
+        return self.conditional(self.interpolated(counts).log())
 
-        def of_the_library(self):
-            ngram = self.theirs[0].to(self.mix.dtype)
-            ngram.smoothing.weights = self.mix.sigmoid()[:, None]              # with its gradient
-            return ngram
+    @exercise.step
+    def counts_after(self, u, v):
+        """How often each symbol follows anything, v, and u v: (V,), (B, T, V), (B, T, V)."""
+        return self.counts.sum((0, 1)), self.counts.sum(0)[v], self.counts[u, v]
 
-        def by_hand(self, x):
-            V, counts = self.conditional.num_values, self.counts               # (V + 1, V + 1, V), V the mark
-            past = torch.cat([x.new_full((len(x), 2), V), x], 1)
-            u, v = past[:, :-2], past[:, 1:-1]                                 # (B, T)
-            bigram, unigram = counts.sum(0), counts.sum((0, 1))
-            if "no_marks" in bugs:
-                counts, bigram = counts[:V, :V], counts.sum(0)[:V]
-                counts, bigram = nn.functional.pad(counts, (0, 0, 0, 1, 0, 1)), nn.functional.pad(bigram, (0, 0, 0, 1))
-            f = [unigram.expand(*x.shape, V), bigram[u if "backwards" in bugs else v],
-                 counts[v, u] if "swapped" in bugs else counts[u, v]]
-            w, p = self.mix.sigmoid(), torch.full((V,), 1 / V).to(self.mix)
-            w = w.flip(0) if "weights_turned" in bugs else w
-            if "unknown_left_out" in bugs:
-                p = torch.cat([torch.full((V - 1,), 1 / (V - 1)).to(p), p[:1] * 0])
-            if "not_nested" in bugs:
-                return sum(w[k] * c / c.sum(-1, keepdim=True).clamp(min=1) for k, c in enumerate(f)) + (1 - w[0]) * p
-            for k, c in enumerate(f):
-                total = c.sum(-1, keepdim=True)
-                share = torch.where(total > 0, w[k], 0)
-                if k == 0 and "no_uniform" in bugs:
-                    share = torch.ones_like(share)
-                if k == 2 and "no_trigram" in bugs:
-                    share = torch.zeros_like(share)
-                if "last_history" in bugs and k:
-                    total = total + self.ends(u, v, k)[..., None]
-                    share = torch.where(total > 0, w[k], 0)
-                mine = c / total.clamp(min=1)
-                if "uniform_unseen" in bugs:
-                    mine, share = torch.where(total > 0, mine, 1 / V), w[k]
-                p = share * mine + (1 - share) * p
-            return p
+    @exercise.step
+    def weights(self):
+        return self.mix.sigmoid()
 
-        def ends(self, u, v, k):
-            """Whether train ends in the history of k symbols."""
-            last = [self.symbols.index(one) for one in self.train_text[-2:]]
-            return (v == last[1]).double() if k == 1 else ((u == last[0]) & (v == last[1])).double()
+    @exercise.step
+    def interpolated(self, counts):
+        """The probabilities of the next symbol, (B, T, V)."""
+        V = self.conditional.num_values
+        p = torch.full((V,), 1 / V).to(self.mix)
+        for weight, count in zip(self.weights(), counts):
+            total = count.sum(-1, keepdim=True)
+            share = torch.where(total > 0, weight, 0)                          # an unseen history has no estimate
+            p = share * count / total.clamp(min=1) + (1 - share) * p
+        return p
 
-        def bits(self, text):
-            x = self.encode(text)
-            each = -self.conditionals(x[None]).log_prob(x[None])[0] / (1 if "in_nats" in bugs else math.log(2))
-            if "known_only" in bugs:
-                each = each[x < self.conditional.num_values - 1]
-            if "from_the_third" in bugs:
-                each = each[2:]
-            found = each.sum() / (1 if "summed" in bugs else len(each) - ("one_fewer" in bugs))
-            return 2 ** found if "perplexity" in bugs else found
+    @exercise.step
+    def costs(self, text):
+        """Of each character, in bits, (T,)."""
+        x = self.encode(text)[None]
+        return -self.conditionals(x).log_prob(x)[0] / math.log(2)
 
-        def fit(self, held_out):
-            x = self.encode(self.train_text if "on_train" in bugs else held_out)[None]
-            optimizer = torch.optim.Adam(self.parameters(), lr=0.2)
-            for _ in range(0 if "untrained" in bugs else 300 if "on_train" in bugs else 120):
-                loss = -self.by_hand(x).gather(-1, x[..., None]).log().mean()
-                optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+    @exercise.step
+    def bits(self, text):
+        return self.costs(text).mean()
 
-    return OwnTrigram
+    @exercise.step
+    def fit(self, held_out):
+        fit_weights(self, held_out)
 
 
-def counted(ids: Tensor, V: int, inside: bool = False) -> Tensor:
-    """How often w follows u and v, (V + 1, V + 1, V), two marks V before the text; or only inside it."""
-    marks = ids.new_full((0 if inside else 2,), V)
-    counts, text = torch.zeros(V + 1, V + 1, V), torch.cat([marks, ids])
-    return counts.index_put_((text[:-2], text[1:-1], text[2:]), torch.ones(len(text) - 2), accumulate=True)
+def fit_weights(model, text, steps=120):
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.2)
+    for _ in range(steps):
+        loss = model.costs(text).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@exercise.misconception(
+    OwnTrigram.encode,
+    "Your encode takes an unknown character for symbol 0, which is a known character. Unknown characters are symbol V - 1.")
+def unknown_is_zero(self, text):
+    return torch.tensor([self.symbols.index(character) if character in self.symbols else 0 for character in text])
+
+
+@exercise.misconception(
+    OwnTrigram.counts_after,
+    "You look up the two symbols before x_i in the wrong order: the one just before it is the nearer one, v in p(w | u, v).")
+def swapped(self, u, v):
+    return self.counts.sum((0, 1)), self.counts.sum(0)[v], self.counts[v, u]
+
+
+@exercise.misconception(
+    OwnTrigram.counts_after,
+    "You count and score without the marks: the first symbol is predicted from the history (mark, mark), the second from "
+    "(mark, x_1).")
+def no_marks(self, u, v):
+    unigram, bigram, trigram = OwnTrigram.counts_after.original(self, u, v)
+    mark = self.conditional.num_values
+    return unigram, bigram * (v < mark)[..., None], trigram * (u < mark)[..., None]
+
+
+@exercise.misconception(
+    OwnTrigram.weights,
+    "Your weights are in the wrong order: mix[0] belongs to the unigram, mix[2] to the trigram.")
+def weights_turned(self):
+    return self.mix.sigmoid().flip(0)
+
+
+@exercise.misconception(
+    OwnTrigram.interpolated,
+    "Your weights are shares of the whole. Each is a share of what the longer history leaves: p_3 = w_3 f_3 + (1 - w_3) p_2, and so "
+    "on down.")
+def not_nested(self, counts):
+    weights = self.weights()
+    estimates = [count / count.sum(-1, keepdim=True).clamp(min=1) for count in counts]
+    return sum(weight * f for weight, f in zip(weights, estimates)) + (1 - weights[0]) / self.conditional.num_values
+
+
+@exercise.misconception(
+    OwnTrigram.weights,
+    "Your unigram is not interpolated with 1/V. A symbol that does not occur in train, the unknown one, then costs infinitely many "
+    "bits.")
+def no_uniform(self):
+    return torch.cat([torch.ones_like(self.mix[:1]), self.mix[1:].sigmoid()])
+
+
+@exercise.misconception(OwnTrigram.costs, "Your bits are nats: divide by ln 2.")
+def in_nats(self, text):
+    return OwnTrigram.costs.original(self, text) * math.log(2)
+
+
+@exercise.misconception(
+    OwnTrigram.bits, "You leave out the first two characters. They are predicted too, from the marks, and count.")
+def from_the_third(self, text):
+    return self.costs(text)[2:].mean()
+
+
+@exercise.misconception(OwnTrigram.fit, "After fit, the weights are as they were: the parameter mix itself must change.")
+def untrained(self, held_out):
+    pass
+
+
+@exercise.misconception(
+    OwnTrigram.fit,
+    "After fit the weight of the trigram is nearly 1. That is the best weight on the text that was counted, where no history is new "
+    "and no symbol unknown. Minimize the mean cost of held_out instead.")
+def on_train(self, held_out):
+    fit_weights(self, self.train_text, steps=300)
+
+
+def trigram_counts(ids: Tensor, V: int) -> Tensor:
+    """How often w follows u and v, (V + 1, V + 1, V), with two marks V before the text."""
+    text = torch.cat([ids.new_full((2,), V), ids])
+    counts = torch.zeros(V + 1, V + 1, V)
+    return counts.index_put_((text[:-2], text[1:-1], text[2:]), torch.ones(len(ids)), accumulate=True)
 
 
 def drawn(generator, letters: str, length: int, rows: Tensor | None = None) -> tuple[str, Tensor]:
@@ -176,7 +188,7 @@ def drawn(generator, letters: str, length: int, rows: Tensor | None = None) -> t
 
 def texts(generator):
     """A training text, whose characters do not appear in alphabetical order, and texts to score with strange characters."""
-    found = []
+    cases = []
     for letters in ("dbac", "ecabd", "bca"):
         length = integer(generator, 40, 70)
         train, rows = drawn(generator, letters, length)
@@ -187,8 +199,8 @@ def texts(generator):
         rest[0][9:11] = letters[0], letters[1]           # train ends so, once more
         rest[1][3:5] = letters[1], letters[1]
         rest[0][11] = letters[1]
-        found.append((train, ["".join(text) for text in rest]))
-    return found
+        cases.append((train, ["".join(text) for text in rest]))
+    return cases
 
 
 def symbols(train: str, rest: list[str]) -> Tensor:
@@ -227,7 +239,7 @@ def source(generator):
     return {"train": train}, held_out, loss
 
 
-def on_train(parameters: dict[str, Tensor]) -> str | None:
+def shows_training_on_train(parameters: dict[str, Tensor]) -> str | None:
     return "on_train" if bool((parameters["mix"].flatten()[-1:] > 4).any()) else None
 
 
@@ -237,7 +249,7 @@ exercise.slopes("gradient", likelihoods, points=1)
 exercise.compare("bits a character", costs, points=2)
 keeps_the_contract(exercise, lambda generator: {"train": drawn(generator, "cab", 80)[0] + "abc"}, points=3, length=4)
 reaches(exercise, f"within {GAP} bits of the best weights", 2, source, GAP, among=("untrained",),
-        than="bits a character to the best weights", why=on_train)
+        than="bits a character to the best weights", why=shows_training_on_train)
 exercise.hint(
     "You do not know how to count.",
     "One tensor says all: counts (V + 1, V + 1, V), where symbol V is the mark. A loop over zip(s, s[1:], s[2:]) of the list "

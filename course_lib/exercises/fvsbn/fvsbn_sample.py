@@ -16,47 +16,86 @@ exercise = Exercise(
     points=["fvsbn"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    rounded="Your draws do not depend on u: each variable takes its likelier value. That gives one image, not samples.",
-    all_at_once="Your variables do not react to those drawn before them. The probability of x_i needs the x_<i that were "
-                "drawn, so it can only be computed after them.",
-    greater="You set x_i to 1 where u is above p. That happens with probability 1 - p.",
-    feeds_probabilities="You pass the probabilities on to the later variables. They must read the drawn values, 0 or 1.",
-    feeds_uniforms="The later variables read u in the place of the values that were drawn.",
-    no_bias="Your draws do not use c.",
-    own_randomness="Asked twice with the same u, your function draws two different things: the randomness is not u's. x_i is "
-                   "1 where u[:, i] is below p, and bernoulli() is not needed.",
-    transposed="Your variables read W[j, i] where W[i, j] is asked for: row i belongs to the variable that is drawn.",
-    one_parent="Each of your variables reads only the one before it. It has all the earlier ones as parents.",
-)
-def fvsbn_sample_reference(u, W, c, bugs=frozenset()):
-    if "no_bias" in bugs:
-        c = torch.zeros_like(c)
-    if "transposed" in bugs:
-        W = W.T
-    if "one_parent" in bugs:
-        W = W.triu(-1)
-    x, read = torch.zeros_like(u), u.clone() if "feeds_uniforms" in bugs else torch.zeros_like(u)
-    if "all_at_once" in bugs:
-        return (u < logits(x, W, c).sigmoid()).to(u.dtype)
+@exercise.step
+def probability(x, W, c, i):
+    """P(x_i = 1 given x_<i), (B,)."""
+    return torch.sigmoid(x[:, :i] @ W[i, :i] + c[i])
+
+
+@exercise.step
+def sampled(u, p):
+    return (u < p).to(u.dtype)
+
+
+@exercise.reference()
+@exercise.step
+def fvsbn_sample_reference(u, W, c):
+    x = torch.zeros_like(u)
     for i in range(u.shape[1]):
-        p = logits(read, W, c)[:, i].sigmoid()                                 # (B,)
-        drawn = torch.rand_like(p) < p if "own_randomness" in bugs else p > 0.5 if "rounded" in bugs else u[:, i] > p if "greater" in bugs else u[:, i] < p
-        x[:, i] = drawn.to(u.dtype)
-        if "feeds_uniforms" not in bugs:
-            read[:, i] = p if "feeds_probabilities" in bugs else x[:, i]
+        x[:, i] = sampled(u[:, i], probability(x, W, c, i))
     return x
 
 
+@exercise.misconception(
+    sampled,
+    "Your samples do not depend on u: each variable takes its most probable value. That gives one image, not samples.")
+def rounded(u, p):
+    return (p > 0.5).to(u.dtype)
+
+
+@exercise.misconception(sampled, "You set x_i to 1 where u is above p. That happens with probability 1 - p.")
+def greater(u, p):
+    return (u > p).to(u.dtype)
+
+
+@exercise.misconception(
+    sampled,
+    "Called twice with the same u, your function returns two different samples: the randomness is not that of u. x_i is 1 where "
+    "u[:, i] is below p, and bernoulli() is not needed.")
+def own_randomness(u, p):
+    return (torch.rand_like(p) < p).to(u.dtype)
+
+
+@exercise.misconception(
+    probability,
+    "Your variables do not depend on those sampled before them. The probability of x_i needs the sampled x_<i, so it can only be "
+    "computed after them.")
+def all_at_once(x, W, c, i):
+    return probability.original(torch.zeros_like(x), W, c, i)
+
+
+@exercise.misconception(
+    probability,
+    "Your variables read W[j, i] where W[i, j] is asked for: row i belongs to the variable that is sampled.")
+def transposed(x, W, c, i):
+    return probability.original(x, W.T, c, i)
+
+
+@exercise.misconception(
+    probability, "Each of your variables reads only the one before it. It has all the earlier ones as parents.")
+def one_parent(x, W, c, i):
+    return probability.original(x, W.triu(-1), c, i)
+
+
+@exercise.misconception(
+    fvsbn_sample_reference,
+    "You pass the probabilities on to the later variables. They must read the sampled values, 0 or 1.")
+def feeds_probabilities(u, W, c):
+    p = torch.zeros_like(u)
+    for i in range(u.shape[1]):
+        p[:, i] = probability(p, W, c, i)
+    return sampled(u, p)
+
+
 def sample_cases(generator):
-    found = []
-    while len(found) < 3:
+    cases = []
+    while len(cases) < 3:
         B, D = uneven(generator, (9, 12), (5, 8))
         u, (W, c) = uniform(generator, B, D), weights(generator, D)
         p = logits(fvsbn_sample_reference(u, W, c), W, c).sigmoid()
         if (u - p).abs().min() > 1e-4:                                         # no draw hangs on the last digits
-            found.append((u, W, c))
-    return found
+            cases.append((u, W, c))
+    return cases
 
 
 @exercise.property("the same u, the same draw", points=0)

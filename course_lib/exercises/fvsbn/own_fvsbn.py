@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import nn
 
-from course_lib.density.fvsbn import FVSBN
+from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import drawn_from, keeps_the_contract, reaches
 from course_lib.exercises.draws import bits, integer, uneven
 from course_lib.exercises.fvsbn._shared import every_state, weights
@@ -22,62 +22,121 @@ exercise = Exercise(
 GAP = 0.1                       # nats to the source
 
 
-@exercise.class_reference(
-    sees_itself="Factor i reads x_i, the variable that it predicts: the diagonal of weight takes part. Only j < i may.",
-    sees_all="Every factor reads every variable. Only the entries of weight with j < i may take part.",
-    transposed="Row i of weight holds the weights that predict x_i. You read column i.",
-    no_bias="Your conditionals do not use bias.",
-    of_zero="Your factors give 1 the probability of 0: the sign of the logits is turned around.",
-    downhill="Your gradient has the wrong sign: (p - x) is that of the loss. That of the log-likelihood has (x - p).",
-    slope_too_many="Your gradient holds the sigmoid's slope p (1 - p). In the logarithm's derivative it cancels: what is left "
-                   "is x - p.",
-    summed="Your gradient is that of the sum over the rows; of their mean is asked.",
-    unmasked="Your gradient is not 0 at the entries of weight that the model does not use, j >= i.",
-    gradient_transposed="Your gradient of weight is transposed: at [i, j] belongs the mean of (x_i - p_i) x_j.",
-    untrained="After fit, the model is as it was: the parameters themselves must change, as with "
-              "self.weight.add_(...) under torch.no_grad().",
-    bias_alone="Only the biases are trained: your pixels stay independent.",
-    uphill="Your fit climbs the loss: with the gradient of the log-likelihood you add, with that of the loss you subtract.",
-)
-def own_fvsbn(bugs):
-    class OwnFVSBN(FVSBN):
-        def conditionals(self, x, context=None):
-            weight = self.weight.T if "transposed" in bugs else self.weight
-            earlier = torch.ones_like(weight) if "sees_all" in bugs else weight.new_ones(weight.shape).tril(
-                0 if "sees_itself" in bugs else -1)
-            logits = x @ (weight * earlier).T + (0 if "no_bias" in bugs else self.bias)
-            return self.conditional(-logits if "of_zero" in bugs else logits)
+@exercise.class_reference()
+class OwnFVSBN(AutoregressiveModel):
+    """One logistic regression per variable, with its gradient by hand."""
 
-        def gradient(self, x):
-            p = self.conditionals(x).probs.detach()
-            error = (p - x if "downhill" in bugs else x - p) / (1 if "summed" in bugs else len(x))       # (B, n)
-            if "slope_too_many" in bugs:
-                error = error * p * (1 - p)
-            weight = x.T @ error if "gradient_transposed" in bugs else error.T @ x                       # (n, n)
-            return {"weight": weight if "unmasked" in bugs else weight.tril(-1), "bias": error.sum(0)}
+    def __init__(self, n):
+        super().__init__(n)
+        self.weight, self.bias = nn.Parameter(torch.zeros(n, n)), nn.Parameter(torch.zeros(n))
 
-        def fit(self, x):
-            for _ in range(0 if "untrained" in bugs else 1000):
-                for name, slope in self.gradient(x).items():
-                    if name == "bias" or "bias_alone" not in bugs:
-                        getattr(self, name).data.add_(slope, alpha=-1.0 if "uphill" in bugs else 2.0)
+    @exercise.step
+    def used_weight(self):
+        """Row i holds the weights of the parents of x_i, zeros elsewhere."""
+        return self.weight.tril(-1)
 
-    return OwnFVSBN
+    @exercise.step
+    def logits(self, x):
+        return x @ self.used_weight().T + self.bias
+
+    def conditionals(self, x, context=None):
+        return self.conditional(self.logits(x))
+
+    @exercise.step
+    def logit_gradient(self, x):
+        """Of the log-likelihood of each row, (B, n)."""
+        return x - self.conditionals(x).probs.detach()
+
+    @exercise.step
+    def gradient(self, x):
+        of_logits = self.logit_gradient(x) / len(x)
+        return {"weight": (of_logits.T @ x).tril(-1), "bias": of_logits.sum(0)}
+
+    @exercise.step
+    def fit(self, x):
+        ascend(self, x)
 
 
-def model(generator, low: int = 3, high: int = 6) -> tuple[dict, dict[str, Tensor]]:
-    n = integer(generator, low, high)
-    W, c = weights(generator, n)
-    return {"n": n}, {"weight": W, "bias": c}
+def ascend(model, x, rate=2.0, names=("weight", "bias")):
+    for _ in range(1000):
+        gradient = model.gradient(x)
+        for name in names:
+            getattr(model, name).data.add_(gradient[name], alpha=rate)
+
+
+@exercise.misconception(
+    OwnFVSBN.used_weight,
+    "Factor i reads x_i, the variable that it predicts: the diagonal of weight takes part. Only j < i may.")
+def sees_itself(self):
+    return self.weight.tril(0)
+
+
+@exercise.misconception(
+    OwnFVSBN.used_weight, "Row i of weight holds the weights that predict x_i. You read column i.")
+def transposed(self):
+    return self.weight.T.tril(-1)
+
+
+@exercise.misconception(OwnFVSBN.logits, "Your conditionals do not use bias.")
+def no_bias(self, x):
+    return x @ self.used_weight().T
+
+
+@exercise.misconception(
+    OwnFVSBN.logit_gradient,
+    "Your gradient has the wrong sign: (p - x) is that of the loss. That of the log-likelihood has (x - p).")
+def downhill(self, x):
+    return self.conditionals(x).probs.detach() - x
+
+
+@exercise.misconception(
+    OwnFVSBN.logit_gradient,
+    "Your gradient contains the sigmoid's derivative p (1 - p). It cancels in the derivative of the logarithm: what is left is "
+    "x - p.")
+def slope_too_many(self, x):
+    p = self.conditionals(x).probs.detach()
+    return (x - p) * p * (1 - p)
+
+
+@exercise.misconception(
+    OwnFVSBN.gradient, "Your gradient is that of the sum over the rows. The mean over the rows is asked for.")
+def summed(self, x):
+    return {name: len(x) * gradient for name, gradient in OwnFVSBN.gradient.original(self, x).items()}
+
+
+@exercise.misconception(
+    OwnFVSBN.gradient, "Your gradient is not 0 at the entries of weight that the model does not use, j >= i.")
+def unmasked(self, x):
+    of_logits = self.logit_gradient(x) / len(x)
+    return {"weight": of_logits.T @ x, "bias": of_logits.sum(0)}
+
+
+@exercise.misconception(
+    OwnFVSBN.fit,
+    "After fit, the model is as it was: the parameters themselves must change, as with self.weight.add_(...) under torch.no_grad().")
+def untrained(self, x):
+    pass
+
+
+@exercise.misconception(OwnFVSBN.fit, "Only the biases are trained: your pixels stay independent.")
+def bias_alone(self, x):
+    ascend(self, x, names=["bias"])
+
+
+@exercise.misconception(
+    OwnFVSBN.fit,
+    "Your fit increases the loss: with the gradient of the log-likelihood you add, with that of the loss you subtract.")
+def uphill(self, x):
+    ascend(self, x, rate=-1.0)
 
 
 def likelihoods(generator):
-    found = []
+    cases = []
     for n in uneven(generator, (3, 4), (5, 6), (1, 8)):
         W, c = weights(generator, n)
         W = 0.7 * W                                        # 1 - p keeps its digits, for those who write p
-        found.append(("log_prob", {"n": n}, {"weight": W, "bias": c}, bits(generator, integer(generator, 2, 5), n)))
-    return found
+        cases.append(("log_prob", {"n": n}, {"weight": W, "bias": c}, bits(generator, integer(generator, 2, 5), n)))
+    return cases
 
 
 def gradients(generator):

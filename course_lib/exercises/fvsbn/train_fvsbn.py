@@ -26,32 +26,70 @@ WORSE = (" A fair coin for each variable loses less. If training made it so, its
 ALIGNED = 0.5                   # cosine above which two directions are one; chance gives 0.15 in 45 dimensions
 
 
-@exercise.reference(
-    untrained="Your weights and biases are all zero: this is the model before training.",
-    independent="Your W is zero where it counts, so your pixels are independent. Train W too, not c alone.",
-    transposed="Your W is transposed: W.T would do. Row i holds the weights that predict variable i.",
-    uphill="Your parameters point away from the data: you climb the loss. Minimise minus the log-likelihood.",
-    mirrored="Your weights went where j > i: the mask is upside down. Row i holds the weights of variable i, and its parents "
-             "are the columns j < i.",
-    looked_ahead="You trained without the mask: the weight went where j >= i, which the model cannot use. Mask W inside "
-                 "the loss.",
-)
-def train_fvsbn_reference(train, bugs=frozenset()):
-    W = torch.zeros(train.shape[1], train.shape[1], requires_grad=True)
-    c = torch.zeros(train.shape[1], requires_grad=True)
-    if "untrained" in bugs:
-        return W.detach(), c.detach()
-    parameters = [c] if "independent" in bugs else [W, c]
-    optimizer = torch.optim.Adam(parameters, lr=0.1, maximize="uphill" in bugs)
+@exercise.step
+def parents(W):
+    """Row i holds the weights of the parents of x_i, zeros elsewhere."""
+    return W.tril(-1)
+
+
+@exercise.step
+def loss(W, c, train):
+    return F.binary_cross_entropy_with_logits(F.linear(train, parents(W), c), train)
+
+
+@exercise.reference()
+@exercise.step
+def train_fvsbn_reference(train):
+    D = train.shape[1]
+    W, c = torch.zeros(D, D, requires_grad=True), torch.zeros(D, requires_grad=True)
+    optimizer = torch.optim.Adam([W, c], lr=0.1)
     for _ in range(150):
-        mask = torch.ones_like(W) if "looked_ahead" in bugs else torch.ones_like(W).tril(-1)
-        mask = mask.T if "mirrored" in bugs else mask
-        loss = F.binary_cross_entropy_with_logits(F.linear(train, W * mask, c), train)
         optimizer.zero_grad()
-        loss.backward()
+        loss(W, c, train).backward()
         optimizer.step()
-    W, c = W.detach(), c.detach()
-    return (W.T if "transposed" in bugs else W), c
+    return W.detach(), c.detach()
+
+
+@exercise.misconception(
+    train_fvsbn_reference, "Your weights and biases are all zero: this is the model before training.")
+def untrained(train):
+    D = train.shape[1]
+    return torch.zeros(D, D), torch.zeros(D)
+
+
+@exercise.misconception(
+    parents, "Your W is zero where it counts, so your pixels are independent. Train W too, not c alone.")
+def independent(W):
+    return 0 * W
+
+
+@exercise.misconception(
+    train_fvsbn_reference,
+    "Your W is transposed: W.T would do. Row i holds the weights that predict variable i.")
+def transposed(train):
+    W, c = train_fvsbn_reference.original(train)
+    return W.T, c
+
+
+@exercise.misconception(
+    loss, "Your parameters point away from the data: you maximize the loss. Minimize minus the log-likelihood.")
+def uphill(W, c, train):
+    return -loss.original(W, c, train)
+
+
+@exercise.misconception(
+    parents,
+    "The trained weights stand where j > i: your mask is transposed. Row i holds the weights of variable i, and its parents are the "
+    "columns j < i.")
+def mirrored(W):
+    return W.triu(1)
+
+
+@exercise.misconception(
+    parents,
+    "You trained without the mask: the weight went to entries with j >= i, which the model cannot use. Mask W inside the loss.")
+def looked_ahead(W):
+    return W
 
 
 def expected_gap(states: Tensor, p: Tensor, W: Tensor, c: Tensor) -> Tensor:
@@ -61,7 +99,7 @@ def expected_gap(states: Tensor, p: Tensor, W: Tensor, c: Tensor) -> Tensor:
 
 
 @exercise.property("within 0.1 nats of the source", points=5)
-def trained(run, generator, solve):
+def close_to_the_source(run, generator, solve):
     D, N = 9, 3000
     W, c = normal(generator, D, D, scale=1.5).tril(-1).double(), normal(generator, D, scale=0.5).double()
     train = fvsbn_sample_reference(uniform(generator, N, D).double(), W, c).float()

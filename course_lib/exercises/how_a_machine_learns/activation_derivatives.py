@@ -13,42 +13,72 @@ exercise = Exercise(
     points=["activations"], difficulty=1, minutes=15)
 
 
-@exercise.reference(
-    of_z="Your first row is z (1 - z). The formula sigma' = s (1 - s) wants s = sigma(z), the value of the function.",
-    plus="Your first row is s (1 + s). The derivative of the sigmoid is s (1 - s): it is never above 1/4.",
-    tanh_not_squared="Your second row is 1 - tanh(z). The derivative of tanh is 1 - tanh(z) squared.",
-    inner_forgotten="Your second row is half of what it should be. tanh(z) = 2 sigma(2z) - 1, and the inner 2z has a "
-                    "derivative too.",
-    relu_itself="Your third row is ReLU, not its derivative: a derivative of 0 or 1.",
-    one_at_zero="At 0 your derivative of ReLU is 1. The contract, and torch, take 0.",
-    sign="Your third row is -1 below 0. ReLU is flat there: its derivative is 0.",
-    exchanged="Your first two rows are exchanged: the sigmoid comes first, then tanh.",
-    values="Your rows are the functions themselves. Asked for are their derivatives.",
-    overflows="Far from 0 you return NaN: an exponential overflows, and infinity divided by infinity follows. Write "
-              "the derivative with torch.sigmoid, which does not overflow.",
-)
-def activation_derivatives_reference(z, bugs=frozenset()):
-    s, t = torch.sigmoid(z), torch.tanh(z)
-    first, second, third = s * torch.sigmoid(-z), 1 - t ** 2, (z > 0).to(z.dtype)
-    if "of_z" in bugs:
-        first = z * (1 - z)
-    if "plus" in bugs:
-        first = s * (1 + s)
-    if "overflows" in bugs:
-        first = torch.exp(-z) / (1 + torch.exp(-z)) ** 2
-    if "tanh_not_squared" in bugs:
-        second = 1 - t
-    if "inner_forgotten" in bugs:
-        second = second / 2
-    if "relu_itself" in bugs:
-        third = z.clamp(min=0)
-    if "one_at_zero" in bugs:
-        third = (z >= 0).to(z.dtype)
-    if "sign" in bugs:
-        third = z.sign()
-    if "exchanged" in bugs:
-        first, second = second, first
-    return torch.stack([s, t, z.clamp(min=0)] if "values" in bugs else [first, second, third])
+@exercise.step
+def sigmoid_slope(z):
+    return torch.sigmoid(z) * torch.sigmoid(-z)
+
+
+@exercise.step
+def tanh_slope(z):
+    return 1 - torch.tanh(z) ** 2
+
+
+@exercise.step
+def relu_slope(z):
+    return (z > 0).to(z.dtype)
+
+
+@exercise.reference()
+def activation_derivatives_reference(z):
+    return torch.stack([sigmoid_slope(z), tanh_slope(z), relu_slope(z)])
+
+
+@exercise.misconception(
+    sigmoid_slope,
+    "Your first row is z (1 - z). In the formula sigma' = s (1 - s), s is sigma(z), the value of the function.")
+def of_z(z):
+    return z * (1 - z)
+
+
+@exercise.misconception(
+    sigmoid_slope, "Your first row is s (1 + s). The derivative of the sigmoid is s (1 - s): it is never above 1/4.")
+def plus(z):
+    return torch.sigmoid(z) * (1 + torch.sigmoid(z))
+
+
+@exercise.misconception(
+    sigmoid_slope,
+    "Far from 0 you return NaN: an exponential overflows, and infinity divided by infinity follows. Write the derivative with "
+    "torch.sigmoid, which does not overflow.")
+def overflows(z):
+    return torch.exp(-z) / (1 + torch.exp(-z)) ** 2
+
+
+@exercise.misconception(tanh_slope, "Your second row is 1 - tanh(z). The derivative of tanh is 1 - tanh(z) squared.")
+def tanh_not_squared(z):
+    return 1 - torch.tanh(z)
+
+
+@exercise.misconception(
+    tanh_slope,
+    "Your second row is half of what it should be. tanh(z) = 2 sigma(2z) - 1, and the inner 2z has a derivative too.")
+def inner_forgotten(z):
+    return 2 * sigmoid_slope.original(2 * z)
+
+
+@exercise.misconception(relu_slope, "Your third row is ReLU, not its derivative: a derivative of 0 or 1.")
+def relu_itself(z):
+    return z.relu()
+
+
+@exercise.misconception(relu_slope, "At 0 your derivative of ReLU is 1. The contract, and torch, take 0.")
+def one_at_zero(z):
+    return (z >= 0).to(z.dtype)
+
+
+@exercise.misconception(relu_slope, "Your third row is -1 below 0. ReLU is constant there, so its derivative is 0.")
+def sign(z):
+    return z.sign()
 
 
 def activation_cases(generator):

@@ -14,38 +14,89 @@ exercise = Exercise(
     points=["linear-regression", "computational-graph"], difficulty=2, minutes=20, kind="find")
 
 
-@exercise.reference(
-    keeps_relu="Your predictions are never negative: the ReLU of the slide is still there, and no y below 0 can be "
-               "reached.",
-    broadcast="Your loss pairs every prediction with every target: x beta has shape (B, 1) and y (B,), and their "
-              "difference is (B, B). Give both the same shape.",
-    summed="Your loss is the sum over the rows. MSELoss, and this exercise, take the mean.",
-    halved="Your step is half of what it should be: the derivative of a square has the factor 2.",
-    uphill="Your step goes up: the gradient is subtracted, not added.",
-    not_moved="Your beta is returned as it came. It needs requires_grad, then loss.backward(), then the step.",
-    square_root="Your loss is a root. The mean of the squares is asked for, without the root.",
-    loss_after="Your loss is that of the new beta, computed again after the step. It is that of the beta that was given.",
-    written_over="Your step writes into the caller's beta. Work on a copy: beta.detach().clone().requires_grad_().",
-)
-def regression_step_reference(x, y, beta, rate, bugs=frozenset()):
-    copy = beta.detach().clone().requires_grad_()
-    y_hat = x @ copy                                                           # (B, 1)
-    if "keeps_relu" in bugs:
-        y_hat = y_hat.relu()
-    squares = (y_hat - (y if "broadcast" in bugs else y[:, None])) ** 2
-    loss = squares.sum() if "summed" in bugs else squares.mean()
-    if "square_root" in bugs:
-        loss = loss.sqrt()
-    gradient, = torch.autograd.grad(loss, copy)
-    if "halved" in bugs:
-        gradient = gradient / 2
-    step = -rate * gradient if "uphill" in bugs else rate * gradient
-    new = (copy if "not_moved" in bugs else copy - step).detach()
-    if "written_over" in bugs:
-        beta.detach().copy_(new)
-    if "loss_after" in bugs:
-        loss = ((x @ new - y[:, None]) ** 2).mean()
-    return loss.detach(), new
+@exercise.step
+def predictions(x, beta):
+    return x @ beta                                                            # (B, 1)
+
+
+@exercise.step
+def mean_squared_error(x, y, beta):
+    return ((predictions(x, beta) - y[:, None]) ** 2).mean()
+
+
+@exercise.step
+def gradient(x, y, beta):
+    beta = beta.detach().clone().requires_grad_()
+    return torch.autograd.grad(mean_squared_error(x, y, beta), beta)[0]
+
+
+@exercise.step
+def moved(beta, slope, rate):
+    return beta - rate * slope
+
+
+@exercise.reference()
+@exercise.step
+def regression_step_reference(x, y, beta, rate):
+    return mean_squared_error(x, y, beta), moved(beta, gradient(x, y, beta), rate)
+
+
+@exercise.misconception(
+    predictions,
+    "Your predictions are never negative: the ReLU of the slide is still there, and no y below 0 can be reached.")
+def keeps_relu(x, beta):
+    return (x @ beta).relu()
+
+
+@exercise.misconception(
+    mean_squared_error,
+    "Your loss pairs every prediction with every target: x beta has shape (B, 1) and y (B,), and their difference is (B, B). Give "
+    "both the same shape.")
+def broadcast(x, y, beta):
+    return ((predictions(x, beta) - y) ** 2).mean()
+
+
+@exercise.misconception(
+    mean_squared_error, "Your loss is the sum over the rows. MSELoss, and this exercise, take the mean.")
+def summed(x, y, beta):
+    return ((predictions(x, beta) - y[:, None]) ** 2).sum()
+
+
+@exercise.misconception(
+    mean_squared_error, "Your loss is a root. The mean of the squares is asked for, without the root.")
+def square_root(x, y, beta):
+    return mean_squared_error.original(x, y, beta).sqrt()
+
+
+@exercise.misconception(
+    gradient, "Your step is half of what it should be: the derivative of a square has the factor 2.")
+def halved(x, y, beta):
+    return gradient.original(x, y, beta) / 2
+
+
+@exercise.misconception(moved, "Your step increases the loss: the gradient is subtracted, not added.")
+def uphill(beta, slope, rate):
+    return beta + rate * slope
+
+
+@exercise.misconception(
+    moved, "Your beta is returned as it was given. It needs requires_grad, then loss.backward(), then the step.")
+def not_moved(beta, slope, rate):
+    return beta
+
+
+@exercise.misconception(
+    moved, "Your step writes into the caller's beta. Work on a copy: beta.detach().clone().requires_grad_().")
+def written_over(beta, slope, rate):
+    return beta.copy_(moved.original(beta, slope, rate)).clone()
+
+
+@exercise.misconception(
+    regression_step_reference,
+    "Your loss is that of the new beta, computed again after the step. It is that of the beta that was given.")
+def loss_after(x, y, beta, rate):
+    new = moved(beta, gradient(x, y, beta), rate)
+    return mean_squared_error(x, y, new), new
 
 
 def step_cases(generator):

@@ -15,47 +15,110 @@ exercise = Exercise(
     points=["linear-regression"], difficulty=2, minutes=20, kind="find")
 
 
-@exercise.reference(
-    kept="Your gradients add up from step to step. Set them to zero, or to None, before each backward().",
-    dropped_last="Your loop leaves out the last batch of each epoch, the shorter one: those rows are never learned "
-                 "from.",
-    broadcast="Your loss pairs every prediction of a batch with every target: (batch, 1) minus (batch,) is (batch, "
-              "batch).",
-    summed="Your loss is the sum over the batch. With the mean, a step does not grow with the batch.",
-    one_epoch="Your loop goes through the rows once, whatever `epochs` says.",
-    whole="You take all rows at once. Each epoch has a step for every batch.",
-    uphill="Your steps go up: the gradient is subtracted, not added.",
-    no_intercept="Your b stays 0: it needs a gradient and a step like w.",
-    starts_at_one="Your line does not start at b = w = 0.",
-    by_batch="You divide by `batch`, also where the last batch is shorter. Its mean is over the rows that it has.",
-    b_first="You move b, and then take the gradient by w on the line that has moved. One step follows one gradient: take both "
-            "slopes, then move both.",
-    w_first="You move w, and then take the gradient by b on the line that has moved. One step follows one gradient: take both "
-            "slopes, then move both.",
-)
-def train_line_reference(x, y, rate, epochs, batch, bugs=frozenset()):
-    line = torch.full((2,), 1.0 if "starts_at_one" in bugs else 0.0, dtype=x.dtype)       # b, w
-    gradient = torch.zeros_like(line)
-    for _ in range(1 if "one_epoch" in bugs else epochs):
-        size = len(x) if "whole" in bugs else batch
-        for start in range(0, len(x), size):
-            rows, targets = x[start:start + size], y[start:start + size]
-            if "dropped_last" in bugs and len(rows) < size:
-                continue
-            off = line[0] + line[1] * rows - targets                           # (batch,)
-            if "broadcast" in bugs:
-                off = (line[0] + line[1] * rows)[:, None] - targets
-            by_w = (off * rows[:, None] if "broadcast" in bugs else off * rows)
-            rest = 1 if "summed" in bugs else batch if "by_batch" in bugs else off.numel()
-            new = 2 * torch.stack([off.sum(), by_w.sum()]) / rest
-            if "b_first" in bugs:
-                new[1] = 2 * ((off - rate * new[0]) * rows).sum() / rest
-            if "w_first" in bugs:
-                new[0] = 2 * (off - rate * new[1] * rows).sum() / rest
-            gradient = gradient + new if "kept" in bugs else new
-            if "no_intercept" in bugs:
-                gradient = gradient * torch.tensor([0.0, 1.0])
-            line = line + rate * gradient if "uphill" in bugs else line - rate * gradient
+@exercise.step
+def batches(x, y, size):
+    return list(zip(x.split(size), y.split(size)))
+
+
+@exercise.step
+def gradient(line, rows, targets):
+    """Of the mean squared difference, by b and by w, (2,)."""
+    difference = line[0] + line[1] * rows - targets
+    return 2 * torch.stack([difference.mean(), (difference * rows).mean()])
+
+
+@exercise.step
+def moved(line, rows, targets, rate):
+    return line - rate * gradient(line, rows, targets)
+
+
+@exercise.step
+def after_epoch(line, x, y, rate, size):
+    for rows, targets in batches(x, y, size):
+        line = moved(line, rows, targets, rate)
+    return line
+
+
+@exercise.reference()
+@exercise.step
+def train_line_reference(x, y, rate, epochs, batch):
+    line = torch.zeros(2, dtype=x.dtype)                                       # b, w
+    for _ in range(epochs):
+        line = after_epoch(line, x, y, rate, batch)
+    return line
+
+
+@exercise.misconception(
+    train_line_reference,
+    "Your gradients add up from step to step. Set them to zero, or to None, before each backward().")
+def accumulated(x, y, rate, epochs, batch):
+    line, total = torch.zeros(2, dtype=x.dtype), 0
+    for rows, targets in epochs * batches(x, y, batch):
+        total = total + gradient(line, rows, targets)
+        line = line - rate * total
+    return line
+
+
+@exercise.misconception(
+    batches, "Your loop leaves out the last batch of each epoch, the shorter one: nothing is learned from those rows.")
+def dropped_last(x, y, size):
+    return [(rows, targets) for rows, targets in batches.original(x, y, size) if len(rows) == size]
+
+
+@exercise.misconception(batches, "You take all rows at once. Each epoch has a step for every batch.")
+def whole(x, y, size):
+    return [(x, y)]
+
+
+@exercise.misconception(train_line_reference, "Your loop goes through the rows once, whatever `epochs` says.")
+def one_epoch(x, y, rate, epochs, batch):
+    return train_line_reference.original(x, y, rate, 1, batch)
+
+
+@exercise.misconception(
+    gradient,
+    "Your loss pairs every prediction of a batch with every target: (batch, 1) minus (batch,) is (batch, batch).")
+def broadcast(line, rows, targets):
+    return gradient.original(line, rows[:, None], targets)
+
+
+@exercise.misconception(
+    gradient, "Your loss is the sum over the batch. With the mean, a step does not grow with the batch.")
+def summed(line, rows, targets):
+    return len(rows) * gradient.original(line, rows, targets)
+
+
+@exercise.misconception(
+    after_epoch,
+    "You divide by `batch`, also where the last batch is shorter. Its mean is over the rows that it has.")
+def by_batch(line, x, y, rate, size):
+    for rows, targets in batches(x, y, size):
+        line = moved(line, rows, targets, rate * len(rows) / size)
+    return line
+
+
+@exercise.misconception(moved, "Your steps increase the loss: the gradient is subtracted, not added.")
+def uphill(line, rows, targets, rate):
+    return line + rate * gradient(line, rows, targets)
+
+
+@exercise.misconception(
+    moved,
+    "You move b, and then take the gradient by w on the line that has moved. One step follows one gradient: take both slopes, then "
+    "move both.")
+def b_first(line, rows, targets, rate):
+    for moves in ([1, 0], [0, 1]):
+        line = line - rate * gradient(line, rows, targets) * torch.tensor(moves)
+    return line
+
+
+@exercise.misconception(
+    moved,
+    "You move w, and then take the gradient by b on the line that has moved. One step follows one gradient: take both slopes, then "
+    "move both.")
+def w_first(line, rows, targets, rate):
+    for moves in ([0, 1], [1, 0]):
+        line = line - rate * gradient(line, rows, targets) * torch.tensor(moves)
     return line
 
 

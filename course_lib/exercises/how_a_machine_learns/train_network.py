@@ -22,41 +22,75 @@ exercise = Exercise(
 SCORE = 0.95
 
 
-@exercise.reference(
-    untrained="Your alpha is all zero: every point gets the same probability. This is a network before training.",
-    swapped="Your classes are exchanged: 1 minus your probability would do. Check the sign of the loss and the coding "
-            "of y.",
-    equal_units="Your hidden units are all the same, so they do the work of one. Start the weights at random: equal "
-                "units get equal gradients for ever.",
-    linear="Without tanh your weights are those of a logistic regression, a line: the hidden layer had no activation "
-           "in training.",
-    with_relu="With ReLU in the hidden layer your weights would do. The contract has tanh there.",
-    transposed="Your A has the shape (2, H). A row belongs to a hidden unit: (H, 2).",
-)
-def train_network_reference(x, y, bugs=frozenset()):
-    generator = torch.Generator().manual_seed(0)
-    H, f = 16, torch.tanh
-    if "linear" in bugs:
-        f = torch.nn.Identity()
-    if "with_relu" in bugs:
-        f = torch.relu
+@exercise.step
+def initial(H, generator):
+    """A (H, 2), b (H,), alpha (H,), alpha0 ()."""
     A, b = torch.randn(H, 2, generator=generator), torch.randn(H, generator=generator)
-    alpha, alpha0 = 0.25 * torch.randn(H, generator=generator), torch.zeros(())
-    if "equal_units" in bugs:
-        A, b, alpha = torch.full((H, 2), 0.1), torch.zeros(H), torch.full((H,), 0.1)
-    if "untrained" in bugs:
-        return A, b, 0 * alpha, alpha0
-    parameters = [each.requires_grad_() for each in (A, b, alpha, alpha0)]
-    optimizer = torch.optim.Adam(parameters, lr=0.05)
-    target = 1 - y if "swapped" in bugs else y
+    return A, b, 0.25 * torch.randn(H, generator=generator), torch.zeros(())
+
+
+@exercise.step
+def hidden(x, A, b):
+    return torch.tanh(x @ A.T + b)
+
+
+@exercise.step
+def trained(x, y, parameters):
+    A, b, alpha, alpha0 = (parameter.requires_grad_() for parameter in parameters)
+    optimizer = torch.optim.Adam([A, b, alpha, alpha0], lr=0.05)
     for _ in range(400):
-        z = f(x @ A.T + b) @ alpha + alpha0
-        loss = F.binary_cross_entropy_with_logits(z, target.to(z.dtype))
+        logits = hidden(x, A, b) @ alpha + alpha0
+        loss = F.binary_cross_entropy_with_logits(logits, y.to(logits.dtype))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    A, b, alpha, alpha0 = (each.detach() for each in parameters)
-    return (A.T if "transposed" in bugs else A), b, alpha, alpha0
+    return A.detach(), b.detach(), alpha.detach(), alpha0.detach()
+
+
+@exercise.reference()
+def train_network_reference(x, y):
+    return trained(x, y, initial(16, torch.Generator().manual_seed(0)))
+
+
+@exercise.misconception(
+    trained, "Your alpha is all zero: every point gets the same probability. This is a network before training.")
+def untrained(x, y, parameters):
+    A, b, alpha, alpha0 = parameters
+    return A, b, 0 * alpha, alpha0
+
+
+@exercise.misconception(
+    trained,
+    "Your classes are exchanged: 1 minus your probability would do. Check the sign of the loss and the coding of y.")
+def swapped(x, y, parameters):
+    return trained.original(x, 1 - y, parameters)
+
+
+@exercise.misconception(
+    initial,
+    "Your hidden units are all equal, so they do the work of a single one. Equal units receive equal gradients and stay equal: start "
+    "the weights at random.")
+def equal_units(H, generator):
+    return torch.full((H, 2), 0.1), torch.zeros(H), torch.full((H,), 0.1), torch.zeros(())
+
+
+@exercise.misconception(
+    hidden,
+    "Without tanh your weights are those of a logistic regression, a line: the hidden layer had no activation in training.")
+def linear(x, A, b):
+    return x @ A.T + b
+
+
+@exercise.misconception(
+    hidden, "With ReLU in the hidden layer your weights reach the accuracy. The contract has tanh there.")
+def with_relu(x, A, b):
+    return torch.relu(x @ A.T + b)
+
+
+@exercise.misconception(trained, "Your A has the shape (2, H). A row belongs to a hidden unit: (H, 2).")
+def transposed(x, y, parameters):
+    A, *others = trained.original(x, y, parameters)
+    return A.T, *others
 
 
 def half_moons(generator, num: int, turn: Tensor, shift: Tensor) -> tuple[Tensor, Tensor]:
@@ -70,13 +104,12 @@ def half_moons(generator, num: int, turn: Tensor, shift: Tensor) -> tuple[Tensor
     return points @ torch.stack([torch.stack([c, s]), torch.stack([-s, c])]) + shift, y
 
 
-def share(x: Tensor, y: Tensor, A: Tensor, b: Tensor, alpha: Tensor, alpha0: Tensor, f=torch.tanh) -> float:
-    """The share of points that a network has right."""
+def accuracy(x: Tensor, y: Tensor, A: Tensor, b: Tensor, alpha: Tensor, alpha0: Tensor, f=torch.tanh) -> float:
     return float(((f(x @ A.T + b) @ alpha + alpha0 > 0).float() == y).float().mean())
 
 
 @exercise.property("95 % right on new points", points=5)
-def trained(run, generator, solve):
+def reaches_the_accuracy(run, generator, solve):
     turn, shift = 2 * math.pi * uniform(generator, 1)[0], 0.5 * normal(generator, 2)
     x, y = half_moons(generator, 400, turn, shift)
     new_x, new_y = half_moons(generator, 1000, turn, shift)
@@ -96,7 +129,7 @@ def trained(run, generator, solve):
     if not all(part.isfinite().all() for part in (A, b, alpha, alpha0)):
         return Fault("Some of your parameters are NaN or infinite. Train with a smaller learning rate, and compute the "
                      "loss from logits.")
-    right = share(new_x, new_y, A, b, alpha, alpha0)
+    right = accuracy(new_x, new_y, A, b, alpha, alpha0)
     if right >= SCORE:
         return None
     return Fault(f"Your network has {100 * right:.1f} % of the new points right; {100 * SCORE:.0f} are asked.",
@@ -108,11 +141,11 @@ def why_low(new_x: Tensor, new_y: Tensor, x: Tensor, y: Tensor, A: Tensor, b: Te
     """The misconception that the parameters show, if they show one."""
     if not alpha.any():
         return "untrained"
-    if share(new_x, 1 - new_y, A, b, alpha, alpha0) >= SCORE:
+    if accuracy(new_x, 1 - new_y, A, b, alpha, alpha0) >= SCORE:
         return "swapped"
     if len(b) > 1 and all(torch.allclose(part, part[:1].expand_as(part), atol=1e-4) for part in (A, b, alpha)):
         return "equal_units"
-    if share(new_x, new_y, A, b, alpha, alpha0, torch.relu) >= SCORE:
+    if accuracy(new_x, new_y, A, b, alpha, alpha0, torch.relu) >= SCORE:
         return "with_relu"
     # Where training ended, input times error is 0: here that is so for a logistic regression, and not with tanh.
     a = x @ A.T + b                                                            # (B, H)

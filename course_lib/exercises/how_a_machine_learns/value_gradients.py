@@ -18,70 +18,114 @@ exercise = Exercise(
     points=["computational-graph"], difficulty=3, minutes=40)
 
 
-@exercise.reference(
-    overwritten="Where a value is used twice, you keep only one of its contributions. They add up: +=, not =.",
-    early="A value of yours passes its gradient on before all that read it have spoken. Go through the values in "
-          "reverse order of their computation.",
-    every_path="A value that is reached by several paths passes on what it has at each visit, so that early "
-               "contributions are counted again. Visit every value once, when its gradient is complete.",
-    own_factor="In a product each factor gets the other one times the gradient. You give it its own value.",
-    breadth_first="You go back to the nearest values first, and one that is reached passes its gradient on at once: not all that read it "
-                  "have spoken. Go through the values in reverse order of their computation.",
-    tanh_rule="The derivative of tanh is 1 - t^2, with t the value of tanh. You have 1 - t.",
-    tanh_of_input="Your slope of tanh is 1 minus the square of what went in. It is 1 - t^2, with t the value that came out.",
-    relu_leaks="Your ReLU passes a gradient on where it is off. Below 0 it is flat.",
-    own_value="You start with the last value where 1 belongs: the derivative of a result by itself is 1.",
-    once_a_reader="In v + v and v * v the value v is read twice by one operation. You count only one of the two.",
-    forward="Your derivatives are wrong by their sign: each is minus the right one.",
-)
-def value_gradients_reference(inputs, program, bugs=frozenset()):
-    values, readers_parts = inputs.tolist(), []
-    n = len(values)
+@exercise.step
+def tanh_slope(a):
+    return 1 - math.tanh(a) ** 2
+
+
+@exercise.step
+def relu_slope(a):
+    return 1.0 if a > 0 else 0.0
+
+
+@exercise.step
+def slopes(operation, i, j, a, b):
+    """The numbers of the values a and b that a row reads, each with the derivative by it."""
+    if operation == 0:
+        return [(i, 1.0), (j, 1.0)]
+    if operation == 1:
+        return [(i, b), (j, a)]
+    return [(i, tanh_slope(a) if operation == 2 else relu_slope(a))]
+
+
+@exercise.step
+def backward_order(read):
+    """Every value after all that read it; read[k] are the slopes of value k."""
+    return reversed(range(len(read)))
+
+
+@exercise.step
+def gradients(read):
+    """The derivatives of the last value by all values."""
+    grads = [0.0] * (len(read) - 1) + [1.0]
+    for k in backward_order(read):
+        for i, slope in read[k]:
+            grads[i] += slope * grads[k]
+    return grads
+
+
+@exercise.reference()
+def value_gradients_reference(inputs, program):
+    values, read = inputs.tolist(), [[] for _ in inputs]
     for operation, i, j in program.tolist():
         a, b = values[i], values[j]
-        if operation == 0:
-            values.append(a + b)
-            parts = [(i, 1.0), (j, 1.0)]
-        elif operation == 1:
-            values.append(a * b)
-            parts = [(i, a), (j, b)] if "own_factor" in bugs else [(i, b), (j, a)]
-        elif operation == 2:
-            t = math.tanh(a)
-            values.append(t)
-            parts = [(i, 1 - t if "tanh_rule" in bugs else 1 - a * a if "tanh_of_input" in bugs else 1 - t * t)]
-        else:
-            values.append(max(0.0, a))
-            parts = [(i, 1.0 if a > 0 or "relu_leaks" in bugs else 0.0)]
-        if "once_a_reader" in bugs and operation < 2 and i == j:
-            parts = parts[:1]
-        readers_parts.append(parts)
-    grads = [0.0] * len(values)
-    grads[-1] = values[-1] if "own_value" in bugs else 1.0
+        values.append((a + b, a * b, math.tanh(a), max(0.0, a))[operation])
+        read.append(slopes(operation, i, j, a, b))
+    return torch.tensor([values[-1], *gradients(read)[:len(inputs)]])
 
-    def pass_on(k):
-        for i, part in readers_parts[k - n]:
-            grads[i] = grads[k] * part if "overwritten" in bugs else grads[i] + grads[k] * part
 
-    if "every_path" in bugs or "early" in bugs:
-        seen, stack = set(), [len(values) - 1]
-        while stack:
-            k = stack.pop()
-            if k >= n and not ("early" in bugs and k in seen):
-                seen.add(k)
-                pass_on(k)
-                stack += [i for i, _ in reversed(readers_parts[k - n])]
-    elif "breadth_first" in bugs:
-        reached = [len(values) - 1]
-        for k in reached:
-            if k >= n:
-                pass_on(k)
-                for i, _ in readers_parts[k - n]:
-                    reached += [i] if i not in reached else []
-    else:
-        for k in range(len(values) - 1, n - 1, -1):
-            pass_on(k)
-    sign = -1.0 if "forward" in bugs else 1.0
-    return torch.tensor([values[-1], *(sign * g for g in grads[:n])])
+@exercise.misconception(
+    gradients, "Where a value is used twice, you keep only one of its contributions. They add up: +=, not =.")
+def overwritten(read):
+    grads = [0.0] * (len(read) - 1) + [1.0]
+    for k in backward_order(read):
+        for i, slope in read[k]:
+            grads[i] = slope * grads[k]
+    return grads
+
+
+@exercise.misconception(
+    backward_order,
+    "A value that is reached by several paths passes on the gradient that it has at each visit, so that early contributions are "
+    "counted again. Visit every value once, when its gradient is complete.")
+def every_path(read):
+    visited, stack = [], [len(read) - 1]
+    while stack:
+        visited.append(stack.pop())
+        stack += [i for i, _ in reversed(read[visited[-1]])]
+    return visited
+
+
+@exercise.misconception(
+    backward_order,
+    "You go back breadth first: a value passes its gradient on as soon as it is reached, before all values that read it have "
+    "contributed. Go through the values in reverse order of their computation.")
+def breadth_first(read):
+    reached = [len(read) - 1]
+    for k in reached:
+        for i, _ in read[k]:
+            reached += [i] if i not in reached else []
+    return reached
+
+
+@exercise.misconception(
+    slopes, "In a product the gradient of each factor is the other factor times the gradient. You multiply by its own value.")
+def own_factor(operation, i, j, a, b):
+    return [(i, a), (j, b)] if operation == 1 else slopes.original(operation, i, j, a, b)
+
+
+@exercise.misconception(
+    slopes, "In v + v and v * v the value v is read twice by one operation. You count only one of the two.")
+def once_a_reader(operation, i, j, a, b):
+    right = slopes.original(operation, i, j, a, b)
+    return right[:1] if i == j else right
+
+
+@exercise.misconception(tanh_slope, "The derivative of tanh is 1 - t^2, with t the value of tanh. You have 1 - t.")
+def tanh_rule(a):
+    return 1 - math.tanh(a)
+
+
+@exercise.misconception(
+    tanh_slope,
+    "Your slope of tanh is 1 minus the square of its input. It is 1 - t^2, with t the output.")
+def tanh_of_input(a):
+    return 1 - a ** 2
+
+
+@exercise.misconception(relu_slope, "Your ReLU passes a gradient on where it is off. Below 0 its derivative is 0.")
+def relu_leaks(a):
+    return 1.0
 
 
 # On three inputs a > 0, b < 0, c > 0, counted 0, 1, 2. Every rule, a value read twice by one row, values read by two

@@ -17,44 +17,75 @@ exercise = Exercise(
     points=["made-orderings"], difficulty=3, minutes=20)
 
 
-@exercise.reference(
-    averaged_logits="You average the logits of the orders. Then each variable helps to predict the others both ways, and "
-                    "the probabilities of all x sum to more than 1.",
-    per_variable="You average the orders variable by variable. Multiply the factors of one order first: what is averaged is "
-                 "the joint probability.",
-    averaged_logs="You average log-probabilities over the orders. The logarithm comes after the average.",
-    no_log_K="Your values are too large by log K: the mixture has weights 1/K.",
-    over_K="You divide the logsumexp by K. The weight 1/K stands inside the logarithm: subtract log K.",
-    best_only="Your values are those of the best order alone. All K take part.",
-    negated="Your values are positive: this is the loss. The log-likelihood is asked for.",
-    ones_only="You add up the variables that are 1 only. A 0 has a probability too.",
-    mean_of_variables="You average over the variables. The log-likelihood of a row is their sum.",
-    saturated="Where logits are large your result is not finite: the sigmoid became 0 or 1 before you took its logarithm. Take "
-              "both in one step: F.logsigmoid.",
-    underflow="Your probabilities underflow to 0 when there are many variables. Stay in logarithms: use logsumexp.",
-)
-def ensemble_loglik_reference(logits, x, bugs=frozenset()):
-    if "averaged_logits" in bugs:
-        logits = logits.mean(dim=0, keepdim=True)
-    K = len(logits)
-    factors = F.logsigmoid(torch.where(x == 1, logits, -logits))               # (K, B, D), log p_k(x_i | before)
-    if "saturated" in bugs:
-        p = torch.sigmoid(logits)
-        factors = torch.where(x == 1, p, 1 - p).log()
-    if "ones_only" in bugs:
-        factors = factors * x
-    if "per_variable" in bugs:
-        return (factors.logsumexp(dim=0) - math.log(K)).sum(dim=-1)
-    each = factors.mean(dim=-1) if "mean_of_variables" in bugs else factors.sum(dim=-1)      # (K, B)
-    if "averaged_logs" in bugs:
-        return each.mean(dim=0)
-    if "best_only" in bugs:
-        return each.amax(dim=0)
-    if "underflow" in bugs:
-        return each.exp().mean(dim=0).log()
-    total = each.logsumexp(dim=0)
-    result = total if "no_log_K" in bugs else total / K if "over_K" in bugs else total - math.log(K)
-    return -result if "negated" in bugs else result
+@exercise.step
+def log_factors(logits, x):
+    """Of each variable given those before it in the order, (K, B, D)."""
+    return F.logsigmoid(torch.where(x == 1, logits, -logits))
+
+
+@exercise.step
+def log_mean(log_p):
+    """The logarithm of the mean over the first axis."""
+    return log_p.logsumexp(dim=0) - math.log(len(log_p))
+
+
+@exercise.reference()
+@exercise.step
+def ensemble_loglik_reference(logits, x):
+    return log_mean(log_factors(logits, x).sum(dim=-1))
+
+
+@exercise.misconception(
+    ensemble_loglik_reference,
+    "You average the logits of the orders. Then each variable helps to predict the others both ways, and the probabilities of all x "
+    "sum to more than 1.")
+def averaged_logits(logits, x):
+    return log_factors(logits.mean(dim=0), x).sum(dim=-1)
+
+
+@exercise.misconception(
+    ensemble_loglik_reference,
+    "You average the orders variable by variable. Multiply the factors of one order first: the average is over joint probabilities.")
+def per_variable(logits, x):
+    return log_mean(log_factors(logits, x)).sum(dim=-1)
+
+
+@exercise.misconception(
+    log_mean, "You average log-probabilities over the orders. The logarithm comes after the average.")
+def averaged_logs(log_p):
+    return log_p.mean(dim=0)
+
+
+@exercise.misconception(log_mean, "Your values are too large by log K: the mixture has weights 1/K.")
+def no_log_K(log_p):
+    return log_p.logsumexp(dim=0)
+
+
+@exercise.misconception(
+    log_mean, "You divide the logsumexp by K. The weight 1/K stands inside the logarithm: subtract log K.")
+def over_K(log_p):
+    return log_p.logsumexp(dim=0) / len(log_p)
+
+
+@exercise.misconception(log_mean, "Your values are those of the best order alone. All K take part.")
+def best_only(log_p):
+    return log_p.amax(dim=0)
+
+
+@exercise.misconception(
+    log_mean,
+    "Your probabilities underflow to 0 when there are many variables. Stay in logarithms: use logsumexp.")
+def underflow(log_p):
+    return log_p.exp().mean(dim=0).log()
+
+
+@exercise.misconception(
+    log_factors,
+    "Where logits are large your result is not finite: the sigmoid became 0 or 1 before you took its logarithm. Compute both in one "
+    "step: F.logsigmoid.")
+def saturated(logits, x):
+    p = torch.sigmoid(logits)
+    return torch.where(x == 1, p, 1 - p).log()
 
 
 def ensemble_cases(generator):
@@ -70,7 +101,7 @@ def long_cases(generator):
 def large_cases(generator):
     """In every row and order a variable that the model is sure of and wrong about: once so that the likelihood still fits in
     single precision, though 1 - p does not, and once beyond, in both directions."""
-    found = []
+    cases = []
     for size in (30, 150):
         K, B, D = uneven(generator, (2, 4), (4, 5), (6, 7))
         logits, x = normal(generator, K, B, D), bits(generator, B, D)
@@ -79,8 +110,8 @@ def large_cases(generator):
             x[b, zero], logits[:, b, zero] = 0.0, size + normal(generator, K)
             if size > 100:
                 x[b, one], logits[:, b, one] = 1.0, -size + normal(generator, K)
-        found.append((logits, x))
-    return found
+        cases.append((logits, x))
+    return cases
 
 
 exercise.compare("values", ensemble_cases, points=3)

@@ -1,13 +1,13 @@
 """The order of a model that is a function."""
 from __future__ import annotations
 
-import itertools
-
 import torch
 
 from course_lib.exercises.draws import normal
+from course_lib.exercises.fvsbn.find_leaks import largest_moves
 from course_lib.exercises.hidden import conditionals_of, gate
 from course_lib.exercises.made._shared import permutation
+from course_lib.exercises.nade._shared import every_state
 from course_lib.grading.exercise.exercise import Exercise
 
 exercise = Exercise(
@@ -19,47 +19,91 @@ exercise = Exercise(
     points=["made", "made-orderings"], difficulty=4, minutes=35, kind="find")
 
 
-@exercise.reference(
-    few_states="You find the connections that show everywhere and miss those that show in few states: they need certain values "
-               "of the other variables. Flip x_j in every one of the 2^n states.",
-    strong_only="You miss weak connections. A probability that moves by less than a hundredth has moved: rounding is below a "
-                "millionth.",
-    positions="You return the position of each variable. order[k] is the variable that is drawn k-th: the inverse.",
-    backwards="Your order is reversed: a variable is drawn after those that it reads.",
-    from_one="You count from 1. Variables count from 0 here, as in the tensors.",
-    counted="You sort by how many variables each factor reads. Connections may be missing, so that a late variable can read "
-            "fewer than an early one.",
-    never_empty="You return an order for a model that has none: two of its factors wait for each other.",
-    itself_ignored="You return an order for a model in which a factor reads its own variable. No order allows that.",
-)
-def find_order_reference(conditionals, n, bugs=frozenset()):
-    states = torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)))        # (2^n, n)
-    if "few_states" in bugs:
-        states = states[:1]
-    before, reads = conditionals(states), torch.zeros(n, n, dtype=torch.bool)
-    for j in range(n):
-        flipped = states.clone()
-        flipped[:, j] = 1 - flipped[:, j]
-        reads[:, j] = (conditionals(flipped) - before).abs().amax(dim=0) > (0.05 if "strong_only" in bugs else 1e-6)
-    own = reads.diagonal().any() and "itself_ignored" not in bugs
-    reads.fill_diagonal_(False)
-    order, left = [], set(range(n))
+@exercise.step
+def all_states(n):
+    return every_state(n)
+
+
+@exercise.step
+def dependent(moves):
+    return moves > 1e-6
+
+
+@exercise.step
+def order_of(reads):
+    """Each variable after all that it reads; an empty list if there is no such order."""
+    order, left = [], list(range(len(reads)))
     while left:
-        waits = {i: len([j for j in left if reads[i, j]]) for i in sorted(left)}
-        ready = min(waits, key=waits.get)
-        if waits[ready] and "never_empty" not in bugs:
+        ready = [i for i in left if not reads[i, left].any()]
+        if not ready:
             return []
-        order.append(ready)
-        left.remove(ready)
-    if own and "never_empty" not in bugs:
-        return []
-    if "counted" in bugs:
-        order = sorted(range(n), key=lambda i: int(reads[i].sum()))
-    if "backwards" in bugs:
-        order = order[::-1]
-    if "positions" in bugs:
-        order = [order.index(i) for i in range(n)]
-    return [i + 1 for i in order] if "from_one" in bugs else order
+        order.append(ready[0])
+        left.remove(ready[0])
+    return order
+
+
+@exercise.reference()
+def find_order_reference(conditionals, n):
+    return order_of(dependent(largest_moves(conditionals, all_states(n))))
+
+
+@exercise.misconception(
+    all_states,
+    "You find the connections that show in every state and miss those that show in few: they need certain values of the other "
+    "variables. Flip x_j in each of the 2^n states.")
+def few_states(n):
+    return every_state(n)[:1]
+
+
+@exercise.misconception(
+    dependent,
+    "You miss weak connections. A probability that moves by less than a hundredth depends on x_j, too: rounding is below a "
+    "millionth.")
+def strong_only(moves):
+    return moves > 0.05
+
+
+@exercise.misconception(
+    order_of,
+    "You return the position of each variable. order[k] is the variable that is sampled k-th: the inverse.")
+def positions(reads):
+    order = order_of.original(reads)
+    return [order.index(i) for i in range(len(order))]
+
+
+@exercise.misconception(order_of, "Your order is reversed: a variable is sampled after those that it reads.")
+def backwards(reads):
+    return order_of.original(reads)[::-1]
+
+
+@exercise.misconception(order_of, "You count from 1. Variables count from 0 here, as in the tensors.")
+def from_one(reads):
+    return [i + 1 for i in order_of.original(reads)]
+
+
+@exercise.misconception(
+    order_of,
+    "You sort by how many variables each factor reads. Connections may be missing, so that a late variable can read fewer than an "
+    "early one.")
+def counted(reads):
+    return sorted(order_of.original(reads), key=lambda i: (int(reads[i].sum()), i))
+
+
+@exercise.misconception(
+    order_of, "You return an order for a model that has none: two of its factors depend on each other's variables.")
+def never_empty(reads):
+    order, left = [], list(range(len(reads)))
+    while left:
+        order.append(min(left, key=lambda i: int(reads[i, [j for j in left if j != i]].sum())))
+        left.remove(order[-1])
+    return order
+
+
+@exercise.misconception(
+    order_of,
+    "You return an order for a model in which a factor reads its own variable. No order allows that.")
+def itself_ignored(reads):
+    return order_of.original(reads & ~torch.eye(len(reads), dtype=torch.bool))
 
 
 KINDS = ((4, "full"), (5, "sparse"), (5, "half"), (4, "itself"), (6, "late"), (6, "circle"), (7, "circle"), (7, "circle"),

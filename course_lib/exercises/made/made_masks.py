@@ -1,8 +1,6 @@
 """The masks of MADE."""
 from __future__ import annotations
 
-import torch
-
 from course_lib.exercises.draws import uneven
 from course_lib.exercises.made._shared import degrees, permutation
 from course_lib.grading.exercise.exercise import Exercise
@@ -15,50 +13,89 @@ exercise = Exercise(
     points=["made"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    output_not_strict="Each variable can reach its own output: into the output the inequality is strict.",
-    hidden_strict="Connections between equal degrees are missing below the output. There a unit may read its own degree.",
-    input_strict="A unit of degree m does not read the variable at position m. It may depend on the first m variables.",
-    inverse="Your inputs and outputs have the degrees of the inverse permutation: order[i] is the position of x_i, not the "
-            "variable that is drawn i-th.",
-    natural_input="Your inputs have the degrees 1..D whatever the order is.",
-    natural_output="Your outputs have the degrees 1..D whatever the order is.",
-    reversed="Your units read those of higher degrees. They may read the same and lower ones.",
-    transposed="Your masks have the shape (in, out). A row belongs to a unit of the layer above: (out, in).",
-    no_output="The mask into the output is missing: with L hidden layers there are L + 1 masks.",
-    from_zero="Your inputs have the degrees 0..D-1. Positions count from 1 here, so that the first variable has degree 1.",
-    no_degree_one="Your inputs and outputs have the degrees 0..D-1. Positions count from 1 here, at both ends.",
-    not_floats="Your masks have the right entries and the wrong type. Floats are asked for, to be multiplied by the weights.",
-)
-def made_masks_reference(order, hidden, bugs=frozenset()):
-    if "inverse" in bugs:
-        order = order.argsort() + 1
-    if "no_degree_one" in bugs:
-        order = order - 1
-    natural = torch.arange(1, len(order) + 1)
-    at_input = natural if "natural_input" in bugs else order - 1 if "from_zero" in bugs else order
-    at_output = natural if "natural_output" in bugs else order
-    below, masks = [at_input, *hidden], []
-    for depth, above in enumerate(hidden):
-        strict = "hidden_strict" in bugs or "input_strict" in bugs and depth == 0
-        masks.append(above[:, None] > below[depth] if strict else above[:, None] >= below[depth])
-    last = at_output[:, None]
-    masks.append(last >= below[-1] if "output_not_strict" in bugs else last > below[-1])
-    if "reversed" in bugs:
-        masks = [above[:, None] <= lower for above, lower in zip(hidden, below)] + [last < below[-1]]
-    if "no_output" in bugs:
-        masks = masks[:-1]
-    if "not_floats" in bugs:
-        return masks
-    return [(mask.T if "transposed" in bugs else mask).float().contiguous() for mask in masks]
+@exercise.step
+def hidden_mask(above, below):
+    return above[:, None] >= below
+
+
+@exercise.step
+def output_mask(order, below):
+    return order[:, None] > below
+
+
+@exercise.step
+def masks(order, hidden):
+    """Booleans (out, in), one for each layer of connections."""
+    below = [order, *hidden]
+    return [*map(hidden_mask, hidden, below), output_mask(order, below[-1])]
+
+
+@exercise.reference()
+@exercise.step
+def made_masks_reference(order, hidden):
+    return [mask.float() for mask in masks(order, hidden)]
+
+
+@exercise.misconception(
+    output_mask, "Each variable can reach its own output: into the output the inequality is strict.")
+def output_not_strict(order, below):
+    return order[:, None] >= below
+
+
+@exercise.misconception(
+    hidden_mask,
+    "Connections between equal degrees are missing below the output. There a unit may read its own degree.")
+def hidden_strict(above, below):
+    return above[:, None] > below
+
+
+@exercise.misconception(
+    masks,
+    "Your inputs and outputs have the degrees of the inverse permutation: order[i] is the position of x_i, not the variable that is "
+    "sampled i-th.")
+def inverse(order, hidden):
+    return masks.original(order.argsort() + 1, hidden)
+
+
+@exercise.misconception(
+    masks, "Your inputs and outputs have the degrees 0..D-1. Positions count from 1 here, at both ends.")
+def no_degree_one(order, hidden):
+    return masks.original(order - 1, hidden)
+
+
+@exercise.misconception(
+    masks, "Your units read those of higher degrees. They may read those of the same and of lower degrees.")
+def higher_degrees(order, hidden):
+    below = [order, *hidden]
+    return [*(above[:, None] <= lower for above, lower in zip(hidden, below)), order[:, None] < below[-1]]
+
+
+@exercise.misconception(
+    made_masks_reference,
+    "Your masks have the shape (in, out). A row belongs to a unit of the layer above: (out, in).")
+def transposed(order, hidden):
+    return [mask.T.contiguous() for mask in made_masks_reference.original(order, hidden)]
+
+
+@exercise.misconception(
+    made_masks_reference, "The mask into the output is missing: with L hidden layers there are L + 1 masks.")
+def no_output(order, hidden):
+    return made_masks_reference.original(order, hidden)[:-1]
+
+
+@exercise.misconception(
+    made_masks_reference,
+    "Your masks have the right entries and the wrong type. Floats are asked for, because masks are multiplied by the weights.")
+def not_floats(order, hidden):
+    return masks(order, hidden)
 
 
 def mask_cases(generator):
-    found = []
+    cases = []
     for depth in (1, 2, 3):
         D, *widths = uneven(generator, (4, 6), *[(3, 9)] * depth)
-        found.append((permutation(generator, D) + 1, [degrees(generator, D, H) for H in widths]))
-    return found
+        cases.append((permutation(generator, D) + 1, [degrees(generator, D, H) for H in widths]))
+    return cases
 
 
 exercise.compare("values", mask_cases, points=5)

@@ -84,7 +84,7 @@ def single_path(paths):
 
 
 def parents_cases(generator):
-    found = []
+    cases = []
     for depth, broken in ((1, False), (2, False), (2, True)):
         D, *widths = uneven(generator, (4, 5), *[(6, 9)] * depth)
         masks = made_masks_reference(permutation(generator, D) + 1, [degrees(generator, D, H) for H in widths])
@@ -92,10 +92,10 @@ def parents_cases(generator):
             keep = torch.rand(masks[1].shape, generator=generator) < 0.5          # random instead of by degree
             masks[1] = keep.float()
             masks[-1][integer(generator, 0, D - 1)] = 1.0
-        found.append((masks,))
+        cases.append((masks,))
     D = integer(generator, 4, 6)                                                  # one path to each output, and one only
-    found.append(([torch.eye(D)[permutation(generator, D)], torch.eye(D)[torch.randperm(D, generator=generator)]],))
-    return found
+    cases.append(([torch.eye(D)[permutation(generator, D)], torch.eye(D)[torch.randperm(D, generator=generator)]],))
+    return cases
 
 
 exercise.compare("values", parents_cases, points=4)

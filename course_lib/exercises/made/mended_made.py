@@ -25,56 +25,96 @@ exercise = Exercise(
 
 GAP = 0.12                      # nats to the source
 OFF = 0.1                       # nats by which the two entropies of a drawn model with a leak differ, at least
-LEAKS = ("reads_itself", "masked_once", "inner_unmasked", "outer_unmasked")
+LEAKS = ("reads_itself", "masked_once", "output_unmasked", "hidden_unmasked")
 LEFT = ("reads_itself", "masked_once", "slopes_add_up")              # the three that stand in the code
 
 
-@exercise.class_reference(
-    reads_itself="Output i still reads x_i: into the output a connection stays only where the output's degree is larger than "
-                 "the unit's, > and not >=.",
-    masked_once="The masks are applied to the weights once, in __init__. Any step of a training, and any weights that are "
-                "loaded, open what they had closed: multiply by the mask in conditionals, each time.",
-    slopes_add_up="In fit the gradients are never set to zero, so each step goes along the sum of all gradients so far. Call "
-                  "optimizer.zero_grad() before backward().",
-    nothing_read="Your hidden units read only what comes before their degree: a connection into a hidden layer stays for >=, the "
-                 "unit's own degree included.",
-    inner_unmasked="The second mask is gone: the output layer is open, and every output reads every variable.",
-    outer_unmasked="The first mask is gone: the hidden units read everything, and so do the outputs.",
-    no_bias="Your biases of the output layer take no part.",
-)
-def mended_made(bugs):
-    class MendedMADE(AutoregressiveModel):
-        def __init__(self, n, hidden):
-            super().__init__(n)
-            self.one, self.two = nn.Linear(n, hidden), nn.Linear(hidden, n)
-            position = torch.arange(1, n + 1)
-            degree = torch.arange(hidden) % max(1, n - 1) + 1                  # from 1 to n - 1
-            inner = degree[:, None] > position if "nothing_read" in bugs else degree[:, None] >= position
-            outer = position[:, None] >= degree if "reads_itself" in bugs else position[:, None] > degree
-            self.register_buffer("inner", torch.ones_like(inner).float() if "outer_unmasked" in bugs else inner.float())
-            self.register_buffer("outer", torch.ones_like(outer).float() if "inner_unmasked" in bugs else outer.float())
-            if "masked_once" in bugs:
-                self.one.weight.data *= self.inner
-                self.two.weight.data *= self.outer
-                self.inner, self.outer = torch.ones_like(self.inner), torch.ones_like(self.outer)
+@exercise.class_reference()
+class MendedMADE(AutoregressiveModel):
+    """A MADE with one hidden layer in the natural order."""
 
-        def conditionals(self, x, context=None):
-            h = F.relu(F.linear(x, self.one.weight * self.inner, self.one.bias))                     # (B, hidden)
-            bias = None if "no_bias" in bugs else self.two.bias
-            return self.conditional(F.linear(h, self.two.weight * self.outer, bias))
+    def __init__(self, n, hidden):
+        super().__init__(n)
+        self.one, self.two = nn.Linear(n, hidden), nn.Linear(hidden, n)
+        self.position = torch.arange(1, n + 1)
+        self.degree = torch.arange(hidden) % max(1, n - 1) + 1                 # from 1 to n - 1
 
-        def fit(self, x):
-            torch.manual_seed(0)
-            optimizer = torch.optim.Adam(self.parameters(), lr=0.02)
-            for _ in range(300):
-                batch = x[torch.randint(len(x), (200,))]
-                loss = -self.log_prob(batch).mean()
-                if "slopes_add_up" not in bugs:
-                    optimizer.zero_grad()
-                loss.backward()
-                optimizer.step()
+    @exercise.step
+    def hidden_mask(self):
+        return self.degree[:, None] >= self.position
 
-    return MendedMADE
+    @exercise.step
+    def output_mask(self):
+        return self.position[:, None] > self.degree
+
+    @exercise.step
+    def masked_weights(self):
+        return self.one.weight * self.hidden_mask(), self.two.weight * self.output_mask()
+
+    def conditionals(self, x, context=None):
+        one, two = self.masked_weights()
+        h = F.relu(F.linear(x, one, self.one.bias))                            # (B, hidden)
+        return self.conditional(F.linear(h, two, self.two.bias))
+
+    @exercise.step
+    def fit(self, x):
+        train(self, x)
+
+
+def train(model, x, zero_gradients=True):
+    torch.manual_seed(0)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _ in range(300):
+        loss = -model.log_prob(x[torch.randint(len(x), (200,))]).mean()
+        if zero_gradients:
+            optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@exercise.misconception(
+    MendedMADE.output_mask,
+    "Output i still reads x_i: into the output a connection stays only where the output's degree is larger than the unit's, > and "
+    "not >=.")
+def reads_itself(self):
+    return self.position[:, None] >= self.degree
+
+
+@exercise.misconception(
+    MendedMADE.masked_weights,
+    "The masks are applied to the weights once, in __init__. Each step of a training, and weights that are loaded, restore the masked "
+    "connections: multiply by the mask in conditionals, each time.")
+def masked_once(self):
+    return self.one.weight, self.two.weight
+
+
+@exercise.misconception(
+    MendedMADE.fit,
+    "In fit the gradients are never set to zero, so each step goes along the sum of all gradients so far. Call optimizer.zero_grad() "
+    "before backward().")
+def slopes_add_up(self, x):
+    train(self, x, zero_gradients=False)
+
+
+@exercise.misconception(
+    MendedMADE.hidden_mask,
+    "Your hidden units read only what comes before their degree: a connection into a hidden layer stays for >=, the unit's own degree "
+    "included.")
+def nothing_read(self):
+    return self.degree[:, None] > self.position
+
+
+@exercise.misconception(
+    MendedMADE.output_mask,
+    "The second mask is missing: all connections into the output layer are open, and every output reads every variable.")
+def output_unmasked(self):
+    return torch.ones(len(self.position), len(self.degree))
+
+
+@exercise.misconception(
+    MendedMADE.hidden_mask, "The first mask is missing: the hidden units read everything, and so do the outputs.")
+def hidden_unmasked(self):
+    return torch.ones(len(self.degree), len(self.position))
 
 
 def weights(generator, n: int, hidden: int) -> dict[str, Tensor]:
@@ -83,11 +123,11 @@ def weights(generator, n: int, hidden: int) -> dict[str, Tensor]:
 
 
 def likelihoods(generator):
-    found = []
+    cases = []
     for n, hidden in [uneven(generator, (3, 4), (5, 7)), uneven(generator, (5, 6), (7, 9)), [2, integer(generator, 3, 5)]]:
-        found.append(("log_prob", {"n": n, "hidden": hidden}, weights(generator, n, hidden),
+        cases.append(("log_prob", {"n": n, "hidden": hidden}, weights(generator, n, hidden),
                       bits(generator, integer(generator, 3, 6), n)))
-    return found
+    return cases
 
 
 def source(generator):

@@ -21,59 +21,106 @@ exercise = Exercise(
 EXACT = 1e-3                    # a sum over at most 2^7 states in single precision is far closer to 1
 
 
-@exercise.reference(
-    too_much_only="You name those whose probabilities sum to more than 1. A sum below 1 is no distribution either.",
-    too_little_only="You name those whose probabilities sum to less than 1. A sum above 1 is no distribution either: that "
-                    "is what a leak looks like.",
-    above_one_only="You look for single probabilities above 1. Most impostors have none: it is the sum over all states "
-                   "that betrays them.",
-    honest_ones="Your list holds the honest ones. The impostors are asked for.",
-    from_one="You count from 1. The list counts from 0.",
-    roughly="You let small faults pass. The sum over all states is 1 up to rounding; one or two per cent are no rounding.",
-    mean_of_states="You average over the states. Probabilities of states that exclude each other are added: it is their sum that "
-                   "is 1.",
-    nobody="You find no impostor. List all 2^n states, and sum what the functions give them: the probabilities, not their "
-           "logarithms.",
-    everybody="You name them all, although some are distributions. Is it the probabilities that you sum, exp of what a "
-              "function returns, and do you allow for rounding?",
-    too_good="You name the one with the largest average log-probability. A model may be good, and an impostor may be bad: "
-             "sum the probabilities.",
-    no_zeros="Your states leave out the one of zeros alone. A sum over fewer than all 2^n states accuses the honest.",
-    no_ones="Your states leave out the one of ones alone. A sum over fewer than all 2^n states accuses the honest.",
-    unsorted="Your list is not sorted.",
-)
-def find_impostors_reference(log_probs, n, bugs=frozenset()):
-    states = every_state(n)[int("no_zeros" in bugs):2 ** n - int("no_ones" in bugs)]
-    values = [f(states).detach().double() for f in log_probs]
-    sums = [v.exp().sum().item() for v in values]
-    if "mean_of_states" in bugs:
-        sums = [v.exp().mean().item() for v in values]
-    slack = 0.04 if "roughly" in bugs else EXACT
-    found = [k for k, s in enumerate(sums) if abs(s - 1) > slack]
-    if "too_much_only" in bugs:
-        found = [k for k in found if sums[k] > 1]
-    if "too_little_only" in bugs:
-        found = [k for k in found if sums[k] < 1]
-    if "above_one_only" in bugs:
-        found = [k for k, v in enumerate(values) if v.max() > 1e-6]
-    if "nobody" in bugs or "everybody" in bugs:
-        found = [k for k in range(len(sums)) if "everybody" in bugs]
-    if "honest_ones" in bugs:
-        found = [k for k in range(len(sums)) if k not in found]
-    if "too_good" in bugs:
-        found = [max(range(len(values)), key=lambda k: values[k].mean().item())]
-    return sorted((k + ("from_one" in bugs) for k in found), reverse="unsorted" in bugs)
+@exercise.step
+def all_states(n):
+    return every_state(n)
+
+
+@exercise.step
+def total(log_p):
+    return log_p.exp().sum().item()
+
+
+@exercise.step
+def is_off(total):
+    return abs(total - 1) > EXACT
+
+
+@exercise.step
+def unnormalized(log_p):
+    """The numbers of the functions whose probabilities do not sum to 1; log_p (2^n,) of each."""
+    return [k for k, values in enumerate(log_p) if is_off(total(values))]
+
+
+@exercise.reference()
+def find_impostors_reference(log_probs, n):
+    return unnormalized([log_prob(all_states(n)).detach().double() for log_prob in log_probs])
+
+
+@exercise.misconception(
+    is_off, "You list those whose probabilities sum to more than 1. A sum below 1 is no distribution either.")
+def too_much_only(total):
+    return total - 1 > EXACT
+
+
+@exercise.misconception(
+    is_off,
+    "You list those whose probabilities sum to less than 1. A sum above 1 is no distribution either: a leak has that effect.")
+def too_little_only(total):
+    return 1 - total > EXACT
+
+
+@exercise.misconception(
+    is_off,
+    "You accept small errors. The sum over all states is 1 up to rounding, and one or two per cent are more than rounding.")
+def tolerant(total):
+    return abs(total - 1) > 0.04
+
+
+@exercise.misconception(
+    unnormalized,
+    "You look for single probabilities above 1. Most impostors have none: only the sum over all states shows that they are not "
+    "distributions.")
+def above_one_only(log_p):
+    return [k for k, values in enumerate(log_p) if values.max() > 1e-6]
+
+
+@exercise.misconception(
+    total,
+    "You average over the states. Probabilities of states that exclude each other are added: their sum is 1.")
+def mean_of_states(log_p):
+    return log_p.exp().mean().item()
+
+
+@exercise.misconception(
+    unnormalized,
+    "You list all of them, although some are distributions. Do you sum the probabilities, exp of what a function returns, and do "
+    "you allow for rounding?")
+def all_of_them(log_p):
+    return list(range(len(log_p)))
+
+
+@exercise.misconception(
+    unnormalized,
+    "You list the function with the largest average log-probability. A distribution can fit the data well and an impostor badly: sum "
+    "the probabilities.")
+def too_good(log_p):
+    return [max(range(len(log_p)), key=lambda k: log_p[k].mean().item())]
+
+
+@exercise.misconception(
+    all_states,
+    "Your states leave out the state of zeros alone. Without it the probabilities of a distribution do not sum to 1.")
+def no_zeros(n):
+    return every_state(n)[1:]
+
+
+@exercise.misconception(
+    all_states,
+    "Your states leave out the state of ones alone. Without it the probabilities of a distribution do not sum to 1.")
+def no_ones(n):
+    return every_state(n)[:-1]
 
 
 def suspects(generator, n: int) -> list:
-    """Honest distributions, some of them odd, and impostors whose sums are off by different amounts: two of them by one or
+    """Distributions, some of them odd, and impostors whose sums are off by different amounts: two of them by one or
     two per cent, one above and one below."""
     model, other = (weights(generator, 5, n, scale=1.5) for _ in range(2))
     leak, shift = normal(generator, n).abs() + 0.5, normal(generator, n)
     order = torch.randperm(n, generator=generator)
     states = every_state(n)
 
-    def honest(x):
+    def normalized(x):
         return log_prob(x, logits(x, *model))
 
     def shuffled(x):                                                           # the same, other columns first
@@ -83,7 +130,7 @@ def suspects(generator, n: int) -> list:
         return log_prob(x, logits(x, *model).sigmoid())
 
     def mixed(x):                                                              # the mean of two probabilities
-        return torch.logaddexp(honest(x), shuffled(x)) - math.log(2)
+        return torch.logaddexp(normalized(x), shuffled(x)) - math.log(2)
 
     def alike(x):                                                              # all zeros or all ones, four times in five
         return torch.where((x == x[:, :1]).all(1), 0.4, 0.2 / (2 ** n - 2)).log()
@@ -92,7 +139,7 @@ def suspects(generator, n: int) -> list:
         return log_prob(x, logits(x, *model) + by * leak * (2 * x - 1))
 
     def between(x, by):                                                        # logarithms averaged over two like models
-        return (honest(x) + log_prob(x, logits(x, *model) + by * shift)) / 2
+        return (normalized(x) + log_prob(x, logits(x, *model) + by * shift)) / 2
 
     def slight(fault):                                                         # by as much as makes it a small one
         low, high, target = 0.0, 8.0, float(uniform(generator, 1, low=0.013, high=0.025))
@@ -109,22 +156,22 @@ def suspects(generator, n: int) -> list:
         return (F.logsigmoid(logits(x, *other)) * x).sum(1)
 
     def averaged(x):                                                           # logarithms averaged over two models
-        return (honest(x) + shuffled(x)) / 2
+        return (normalized(x) + shuffled(x)) / 2
 
     def bits_for_nats(x):                                                      # each probability to the power 1.44
-        return honest(x) / math.log(2)
+        return normalized(x) / math.log(2)
 
     def against_coins(x):                                                      # how much better than fair coins
-        return honest(x) + n * math.log(2)
+        return normalized(x) + n * math.log(2)
 
-    return [honest, shuffled, squashed, mixed, alike, slight(leaking), slight(between), seeing, ones, averaged, bits_for_nats,
+    return [normalized, shuffled, squashed, mixed, alike, slight(leaking), slight(between), seeing, ones, averaged, bits_for_nats,
             against_coins]
 
 
 def suspect_cases(generator):
-    found = []
-    while len(found) < 3:
-        n = (5, 6, 7)[len(found)]
+    cases = []
+    while len(cases) < 3:
+        n = (5, 6, 7)[len(cases)]
         functions = suspects(generator, n)
         functions = [functions[k] for k in torch.randperm(len(functions), generator=generator).tolist()]
         values = [f(every_state(n)).double() for f in functions]
@@ -132,8 +179,8 @@ def suspect_cases(generator):
         best = max(range(len(functions)), key=lambda k: values[k].mean().item())
         above = [k for k, v in enumerate(values) if v.max() > 0]
         if min(off) > 0.012 and sum(gap < 0.03 for gap in off) >= 2 and above != [best]:
-            found.append((functions, n))
-    return found
+            cases.append((functions, n))
+    return cases
 
 
 exercise.compare("values", suspect_cases, points=5)

@@ -1,8 +1,6 @@
 """The log-likelihood of NADE by the running sum."""
 from __future__ import annotations
 
-import math
-
 import torch
 
 from course_lib.exercises.draws import bits, integer, uneven
@@ -16,64 +14,110 @@ exercise = Exercise(
     points=["nade"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    leaks="Factor i has already seen x_i: its column of W is added before the factor is computed. Predict first, then "
-          "add.",
-    twice="Your output goes through the sigmoid twice: the second one takes a probability for a logit, and no factor "
-          "falls below 1/2.",
-    linear="Your hidden units are the running sum itself. Put it through the sigmoid before V reads it.",
-    tanh="Your hidden units are the tanh of the running sum. This NADE takes the sigmoid.",
-    squashed_sum="You add the columns of W to the hidden units. They belong to the running sum a, before the sigmoid.",
-    sees_all="Every factor of yours reads the whole of x: its hidden layer is that of c + W x. Factor i may read x_1, ..., "
-             "x_{i-1} only.",
-    reads_nothing="Your factors do not react to the variables before them: the running sum stays at c.",
-    adds_probabilities="Your running sum takes in p_i. It takes in x_i, the value that the variable has.",
-    last_left_out="The last variable is missing from your sum: its factor counts, although nothing comes after it.",
-    underflow="You multiply the probabilities and take the logarithm at the end. Over hundreds of factors the product becomes 0 "
-              "in floating point. Add logarithms instead.",
-    forgets="Your hidden layer knows only the variable just before. The sum runs on: each column of W stays in it.",
-    no_output_bias="Your log-likelihood does not use b.",
-    no_hidden_bias="Your running sum starts from 0. It starts from c.",
-    ones_only="Your sum takes only the variables that are 1. A 0 has a probability too: 1 - p.",
-    always_one="You take log p for every variable, whatever its value. Where x_i is 0 the factor is 1 - p.",
-    averaged="You average over the variables. The chain rule adds their log-probabilities.",
-    negated="Your sign is the loss's, not the log-likelihood's.",
-    not_logged="You return the probability itself. Its logarithm is asked for.",
-    in_bits="Your value is in bits (base 2). Nats are asked for: the natural logarithm.",
-    written_over="You add into c itself, so the caller's c is changed. Start from a copy, or write a = a + ... instead "
-                 "of a += ...",
-)
-def nade_loglik_reference(x, W, V, b, c, bugs=frozenset()):
-    a = torch.zeros_like(c) if "no_hidden_bias" in bugs else c.detach() if "written_over" in bugs else c
-    total, product = 0.0, 1.0
-    a = a + W @ x if "sees_all" in bugs else a
-    for i in range(len(x) - ("last_left_out" in bugs and len(x) > 1)):
-        column = W[:, i] * x[i]
-        if "leaks" in bugs:
-            a = a + column
-        h = a if "linear" in bugs else torch.tanh(a) if "tanh" in bugs else torch.sigmoid(a)
-        p = torch.sigmoid((0.0 if "no_output_bias" in bugs else b[i]) + V[i] @ h)
-        p = torch.sigmoid(p) if "twice" in bugs else p
-        factor = p if "always_one" in bugs else torch.where(x[i] == 1, p, 1 - p)
-        term, product = torch.log(factor), product * factor
-        total = total + (term * x[i] if "ones_only" in bugs else term)
-        if "written_over" in bugs:
-            a += column.detach()
-        elif "squashed_sum" in bugs:
-            a = h + column
-        elif "forgets" in bugs:
-            a = c + column
-        elif "adds_probabilities" in bugs:
-            a = a + W[:, i] * p
-        elif not {"leaks", "sees_all", "reads_nothing"} & bugs:
-            a = a + column
-    if "underflow" in bugs:
-        return torch.log(product)
-    if "averaged" in bugs:
-        total = total / len(x)
-    if "in_bits" in bugs:
-        total = total / math.log(2)
-    return total.exp() if "not_logged" in bugs else -total if "negated" in bugs else total
+@exercise.step
+def hidden(a):
+    return torch.sigmoid(a)
+
+
+@exercise.step
+def running_sums(x, W, c):
+    """a_1, ..., a_D, each (H,)."""
+    sums = [c]
+    for i in range(len(x) - 1):
+        sums.append(sums[-1] + W[:, i] * x[i])
+    return sums
+
+
+@exercise.step
+def factors(x, W, V, b, c):
+    """p(x_i given x_<i) for the values that x holds, (D,)."""
+    h = hidden(torch.stack(running_sums(x, W, c)))                             # (D, H)
+    p = torch.sigmoid((V * h).sum(1) + b)
+    return torch.where(x == 1, p, 1 - p)
+
+
+@exercise.reference()
+@exercise.step
+def nade_loglik_reference(x, W, V, b, c):
+    return factors(x, W, V, b, c).log().sum()
+
+
+@exercise.misconception(
+    hidden, "Your hidden units are the running sum itself. Put it through the sigmoid before V reads it.")
+def linear(a):
+    return a
+
+
+@exercise.misconception(
+    hidden, "Your hidden units are the tanh of the running sum. This NADE takes the sigmoid.")
+def tanh(a):
+    return torch.tanh(a)
+
+
+@exercise.misconception(
+    running_sums,
+    "Factor i already depends on x_i: its column of W is added before the factor is computed. Predict first, then add.")
+def leaks(x, W, c):
+    return [a + W[:, i] * x[i] for i, a in enumerate(running_sums.original(x, W, c))]
+
+
+@exercise.misconception(
+    running_sums,
+    "You add the columns of W to the hidden units. They belong to the running sum a, before the sigmoid.")
+def squashed_sum(x, W, c):
+    sums = [c]
+    for i in range(len(x) - 1):
+        sums.append(hidden(sums[-1]) + W[:, i] * x[i])
+    return sums
+
+
+@exercise.misconception(
+    running_sums,
+    "Every factor of yours reads the whole of x: its hidden layer is that of c + W x. Factor i may read only x_1, ..., x_{i-1}.")
+def sees_all(x, W, c):
+    return [c + W @ x] * len(x)
+
+
+@exercise.misconception(
+    running_sums, "Your factors do not depend on the variables before them: the running sum stays at c.")
+def reads_nothing(x, W, c):
+    return [c] * len(x)
+
+
+@exercise.misconception(
+    running_sums,
+    "You add into c itself, so the caller's c is changed. Start from a copy, or write a = a + ... instead of a += ...")
+def written_over(x, W, c):
+    a, sums = c.detach(), []
+    for i in range(len(x)):
+        sums.append(a.clone())
+        a += (W[:, i] * x[i]).detach()
+    return sums
+
+
+@exercise.misconception(
+    factors, "You add W[:, i] p_i to your running sum. It takes x_i, the value that the variable has.")
+def adds_probabilities(x, W, V, b, c):
+    a, p = c, []
+    for i in range(len(x)):
+        p.append(torch.sigmoid(V[i] @ hidden(a) + b[i]))
+        a = a + W[:, i] * p[i]
+    return torch.where(x == 1, torch.stack(p), 1 - torch.stack(p))
+
+
+@exercise.misconception(
+    nade_loglik_reference,
+    "The last variable is missing from your sum: its factor counts, although nothing comes after it.")
+def last_left_out(x, W, V, b, c):
+    return factors(x, W, V, b, c)[:max(1, len(x) - 1)].log().sum()
+
+
+@exercise.misconception(
+    nade_loglik_reference,
+    "You multiply the probabilities and take the logarithm at the end. Over hundreds of factors the product becomes 0 in floating "
+    "point. Add logarithms instead.")
+def underflow(x, W, V, b, c):
+    return factors(x, W, V, b, c).prod().log()
 
 
 def loglik_cases(generator):

@@ -17,48 +17,102 @@ exercise = Exercise(
     points=["nade"], difficulty=3, minutes=20)
 
 
-@exercise.reference(
-    rounded="Your draws do not depend on u: each variable takes its likelier value. That gives one image, not samples.",
-    all_at_once="Your variables do not react to those drawn before them: the running sum stays at c.",
-    greater="You set x_i to 1 where u is above p. That happens with probability 1 - p.",
-    feeds_probabilities="Your running sum takes in the probabilities. It must take in the drawn values, 0 or 1.",
-    feeds_uniforms="Your running sum takes in u in the place of the values that were drawn.",
-    own_randomness="Asked twice with the same u, your function draws two different things: the randomness is not u's. x_i is "
-                   "1 where u[:, i] is below p, and bernoulli() is not needed.",
-    one_row="All rows of your batch share one running sum. Each row has drawn other values and needs a sum of its own.",
-    late="Your running sum lags: when x_i is drawn it does not yet hold the column of the variable just before.",
-    no_hidden_bias="Your running sum starts from 0. It starts from c.",
-    linear="Your hidden units are the running sum itself. Put it through the sigmoid before V reads it.",
-)
-def nade_sample_reference(u, W, V, b, c, bugs=frozenset()):
-    B, D = u.shape
-    x, a = torch.zeros_like(u), (torch.zeros_like(c) if "no_hidden_bias" in bugs else c).expand(B, -1)   # a: (B, H)
-    waiting = torch.zeros_like(a)
-    for i in range(D):
-        h = a if "linear" in bugs else torch.sigmoid(a)
-        p = torch.sigmoid(h @ V[i] + b[i])                                     # (B,)
-        drawn = torch.rand_like(p) < p if "own_randomness" in bugs else p > 0.5 if "rounded" in bugs else u[:, i] > p if "greater" in bugs else u[:, i] < p
-        x[:, i] = drawn.to(u.dtype)
-        read = p if "feeds_probabilities" in bugs else u[:, i] if "feeds_uniforms" in bugs else x[:, i]
-        if "one_row" in bugs:
-            read = read[:1].expand(B)
-        column = read[:, None] * W[:, i]                                       # (B, H)
-        if "late" in bugs:
-            a, waiting = a + waiting, column
-        elif "all_at_once" not in bugs:
-            a = a + column
+@exercise.step
+def first_sum(c, B):
+    return c.expand(B, -1)                                                     # (B, H)
+
+
+@exercise.step
+def hidden(a):
+    return torch.sigmoid(a)
+
+
+@exercise.step
+def sampled(u, p):
+    return (u < p).to(u.dtype)
+
+
+@exercise.step
+def updated(a, x_i, column):
+    return a + x_i[:, None] * column
+
+
+@exercise.reference()
+@exercise.step
+def nade_sample_reference(u, W, V, b, c):
+    x, a = torch.zeros_like(u), first_sum(c, len(u))
+    for i in range(u.shape[1]):
+        p = torch.sigmoid(hidden(a) @ V[i] + b[i])                             # (B,)
+        x[:, i] = sampled(u[:, i], p)
+        a = updated(a, x[:, i], W[:, i])
     return x
 
 
+@exercise.misconception(
+    sampled,
+    "Your samples do not depend on u: each variable takes its most probable value. That gives one image, not samples.")
+def rounded(u, p):
+    return (p > 0.5).to(u.dtype)
+
+
+@exercise.misconception(sampled, "You set x_i to 1 where u is above p. That happens with probability 1 - p.")
+def greater(u, p):
+    return (u > p).to(u.dtype)
+
+
+@exercise.misconception(
+    sampled,
+    "Called twice with the same u, your function returns two different samples: the randomness is not that of u. x_i is 1 where "
+    "u[:, i] is below p, and bernoulli() is not needed.")
+def own_randomness(u, p):
+    return (torch.rand_like(p) < p).to(u.dtype)
+
+
+@exercise.misconception(
+    updated, "Your variables do not depend on those sampled before them: the running sum stays at c.")
+def all_at_once(a, x_i, column):
+    return a
+
+
+@exercise.misconception(
+    updated,
+    "All rows of your batch share one running sum. Each row holds other sampled values and needs a sum of its own.")
+def one_row(a, x_i, column):
+    return a + x_i[0] * column
+
+
+@exercise.misconception(
+    nade_sample_reference,
+    "You add the probabilities to your running sum. It takes the sampled values, 0 or 1.")
+def feeds_probabilities(u, W, V, b, c):
+    x, a = torch.zeros_like(u), first_sum(c, len(u))
+    for i in range(u.shape[1]):
+        p = torch.sigmoid(hidden(a) @ V[i] + b[i])
+        x[:, i] = sampled(u[:, i], p)
+        a = updated(a, p, W[:, i])
+    return x
+
+
+@exercise.misconception(first_sum, "Your running sum starts from 0. It starts from c.")
+def no_hidden_bias(c, B):
+    return torch.zeros_like(c).expand(B, -1)
+
+
+@exercise.misconception(
+    hidden, "Your hidden units are the running sum itself. Put it through the sigmoid before V reads it.")
+def linear(a):
+    return a
+
+
 def sample_cases(generator):
-    found = []
-    while len(found) < 3:
+    cases = []
+    while len(cases) < 3:
         B, H, D = uneven(generator, (9, 14), (5, 8), (6, 9))
         u, model = uniform(generator, B, D), weights(generator, H, D, scale=2.0)
         p = logits(nade_sample_reference(u, *model), *model).sigmoid()
         if (u - p).abs().min() > 1e-4:                                         # no draw hangs on the last digits
-            found.append((u, *model))
-    return found
+            cases.append((u, *model))
+    return cases
 
 
 @exercise.property("the same u, the same draw", points=0)

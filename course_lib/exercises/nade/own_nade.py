@@ -27,6 +27,8 @@ UNITS = 24                      # hidden units of the model that is trained
 
 @exercise.class_reference()
 class OwnNADE(AutoregressiveModel):
+    """NADE by a running sum, all factors at once and one variable at a time."""
+
     def __init__(self, n, hidden):
         super().__init__(n)
         W, V = self.initial(n, hidden, torch.Generator().manual_seed(0))
@@ -171,12 +173,12 @@ def alike(self, n, hidden, generator):
 
 
 def likelihoods(generator):
-    found = []
+    cases = []
     for n, H in (uneven(generator, (3, 4), (5, 7)), uneven(generator, (5, 6), (2, 4)), uneven(generator, (1, 7), (1, 7))):
         W, V, b, c = weights(generator, H, n)
         x = bits(generator, integer(generator, 2, 5), n)
-        found.append(("log_prob", {"n": n, "hidden": H}, {"W": W, "V": V, "b": b, "c": c}, x))
-    return found
+        cases.append(("log_prob", {"n": n, "hidden": H}, {"W": W, "V": V, "b": b, "c": c}, x))
+    return cases
 
 
 def paths(generator):

@@ -27,46 +27,79 @@ WORSE = (" A fair coin for each variable loses less. If your model began so, tra
 LOST = 25.0                     # nats for D bits that only a model pushed away from the data loses
 
 
-@exercise.reference(
-    untrained="Your b is all zero: this is the model before training.",
-    independent="Your pixels are independent: no logit depends on x. V is zero, or W is. Train all four tensors.",
-    alike="Your hidden units are all the same: each row of W equals the others. They started equal, so they received "
-          "equal gradients. Start W at random.",
-    uphill="Your parameters point away from the data: you climb the loss. Minimise minus the log-likelihood.",
-    leaked="Your model was trained with a leak: column i of W was added before factor i was computed, so the factor saw "
-           "its own variable. In a NADE it does not.",
-    linear="Your model was trained without the sigmoid in its hidden layer. A NADE has one, and reads your weights with it.",
-)
-def train_nade_reference(train, bugs=frozenset()):
-    generator, H = torch.Generator().manual_seed(0), 16
-    W = torch.randn(H, train.shape[1], generator=generator)
-    V = 0.1 * torch.randn(train.shape[1], H, generator=generator)
-    if "alike" in bugs:
-        W, V = torch.zeros_like(W), torch.full_like(V, 0.1)
-    b, c = torch.zeros(train.shape[1]), torch.zeros(H)
-    if "untrained" in bugs:
-        return W, V, b, c
-    if "independent" in bugs:
-        return W, torch.zeros_like(V), torch.logit(train.mean(0)), c
-    parameters = [p.requires_grad_() for p in (W, V, b, c)]
-    states, times = train.unique(dim=0, return_counts=True)                    # at most 2^D rows, each with a weight
-    optimizer = torch.optim.Adam(parameters, lr=0.1, maximize="uphill" in bugs)
+model_logits = exercise.step(logits)
+
+
+@exercise.step
+def initial(n, hidden, generator):
+    W, V = torch.randn(hidden, n, generator=generator), 0.1 * torch.randn(n, hidden, generator=generator)
+    return W, V, torch.zeros(n), torch.zeros(hidden)
+
+
+@exercise.step
+def loss(states, times, parameters):
+    """Minus the mean log-likelihood of the rows: a state counts as often as it occurs."""
+    return -(times * log_prob(states, model_logits(states, *parameters))).sum() / times.sum()
+
+
+@exercise.step
+def trained(train, parameters):
+    parameters = [parameter.requires_grad_() for parameter in parameters]
+    states, times = train.unique(dim=0, return_counts=True)                    # at most 2^D rows
+    optimizer = torch.optim.Adam(parameters, lr=0.1)
     for _ in range(200):
-        z = misread(states, *parameters, *(bugs & {"leaked", "linear"})) if bugs & {"leaked", "linear"} else \
-            logits(states, *parameters)
-        loss = -(times * log_prob(states, z)).sum() / len(train)
         optimizer.zero_grad()
-        loss.backward()
+        loss(states, times, parameters).backward()
         optimizer.step()
-    return tuple(p.detach() for p in parameters)
+    return tuple(parameter.detach() for parameter in parameters)
 
 
-def misread(x: Tensor, W: Tensor, V: Tensor, b: Tensor, c: Tensor, how: str) -> Tensor:
-    """Logits of the same weights with the variable's own column in the sum ("leaked"), or without the sigmoid ("linear")."""
+@exercise.reference()
+def train_nade_reference(train):
+    return trained(train, initial(train.shape[1], 16, torch.Generator().manual_seed(0)))
+
+
+@exercise.misconception(trained, "Your b is all zero: this is the model before training.")
+def untrained(train, parameters):
+    return parameters
+
+
+@exercise.misconception(
+    trained, "Your pixels are independent: no logit depends on x. V is zero, or W is. Train all four tensors.")
+def independent(train, parameters):
+    W, V, _, c = parameters
+    return W, torch.zeros_like(V), torch.logit(train.mean(0)), c
+
+
+@exercise.misconception(
+    initial,
+    "Your hidden units are all equal: each row of W equals the others. They started equal, so they received equal gradients. Start W "
+    "at random.")
+def alike(n, hidden, generator):
+    return torch.zeros(hidden, n), torch.full((n, hidden), 0.1), torch.zeros(n), torch.zeros(hidden)
+
+
+@exercise.misconception(
+    loss, "Your parameters point away from the data: you maximize the loss. Minimize minus the log-likelihood.")
+def uphill(states, times, parameters):
+    return -loss.original(states, times, parameters)
+
+
+@exercise.misconception(
+    model_logits,
+    "Your model was trained with a leak: column i of W was added before factor i was computed, so the factor depended on its own "
+    "variable. In a NADE it does not.")
+def leaked(x: Tensor, W: Tensor, V: Tensor, b: Tensor, c: Tensor) -> Tensor:
     adds = x[:, :, None] * W.T                                                 # (B, D, H)
-    a = c + adds.cumsum(1)
-    h = torch.sigmoid(a) if how == "leaked" else a - adds
-    return (h * V).sum(-1) + b
+    return (torch.sigmoid(c + adds.cumsum(1)) * V).sum(-1) + b
+
+
+@exercise.misconception(
+    model_logits,
+    "Your model was trained without the sigmoid in its hidden layer. A NADE has a sigmoid there, and your weights are used with it.")
+def linear(x: Tensor, W: Tensor, V: Tensor, b: Tensor, c: Tensor) -> Tensor:
+    adds = x[:, :, None] * W.T
+    return ((c + adds.cumsum(1) - adds) * V).sum(-1) + b
 
 
 def source(generator) -> tuple[Tensor, Tensor]:
@@ -84,7 +117,7 @@ def source(generator) -> tuple[Tensor, Tensor]:
 
 
 @exercise.property("within 0.15 nats of the source", points=5)
-def trained(run, generator, solve):
+def close_to_the_source(run, generator, solve):
     states, p = source(generator)
     train = states[torch.multinomial(p, N, replacement=True, generator=generator)].float()
 
@@ -121,16 +154,15 @@ def why_short(states: Tensor, p: Tensor, model: tuple[Tensor, ...], gap: float) 
     if logits(states, *model).std(0).max() < 1e-9:
         return "independent"
     entropy = -float((p * p.log()).sum())
-    leaked = expected_gap(states, p, misread(states, *model, "leaked"))
-    if leaked < -entropy / 2:                                                  # below the entropy: a leak, not a record
+    gap_leaked = expected_gap(states, p, leaked(states, *model))
+    if gap_leaked < -entropy / 2:                                                  # below the entropy: a leak, not a record
         return "leaked"
-    if gap > LOST and leaked > LOST:
+    if gap > LOST and gap_leaked > LOST:
         return "uphill"
     if len(W) > 1 and (W - W[0]).abs().max() < 1e-6:
         return "alike"
-    z = misread(states, *model, "linear")
-    linear = expected_gap(states, p, z)
-    if linear < min(gap - 0.02, D * math.log(2) - entropy):                    # read so, it is better, and b is where it was led
+    z = linear(states, *model)
+    if expected_gap(states, p, z) < min(gap - 0.02, D * math.log(2) - entropy):                    # read so, it is better, and b is where it was led
         off = (p[:, None] * (states - z.sigmoid())).sum(0).abs().max()
         return "linear" if off < 0.08 else None
     return None

@@ -137,11 +137,6 @@ def _(conditionals, n):
     return beyond(moves(conditionals, torch.stack([torch.zeros(n), torch.ones(n)])))
 
 
-@wrong("find_leaks: eight states drawn at random", called=("few_states", None))
-def _(conditionals, n):
-    return beyond(moves(conditionals, torch.randint(0, 2, (8, n)).float()))
-
-
 @wrong("find_leaks: four states drawn at random", called=("few_states", None))
 def _(conditionals, n):
     return beyond(moves(conditionals, torch.randint(0, 2, (4, n)).float()))
@@ -149,11 +144,6 @@ def _(conditionals, n):
 
 def jacobian(conditionals, point):
     return torch.autograd.functional.jacobian(lambda x: conditionals(x[None])[0], point).abs()
-
-
-@wrong("find_leaks: gradients where all variables are one half", called="few_states")
-def _(conditionals, n):
-    return beyond(jacobian(conditionals, torch.full((n,), 0.5)))
 
 
 @wrong("find_leaks: gradients at a random point", called="few_states")
@@ -164,11 +154,6 @@ def _(conditionals, n):
 @wrong("find_leaks: moves above a twentieth", called=("strong_only", None))
 def _(conditionals, n):
     return beyond(moves(conditionals, every(n)), 0.05)
-
-
-@wrong("find_leaks: moves above a tenth", called=("strong_only", None))
-def _(conditionals, n):
-    return beyond(moves(conditionals, every(n)), 0.1)
 
 
 @wrong("find_leaks: variable by variable, not sorted", called="by_variable")

@@ -23,11 +23,6 @@ def _(z):
     return torch.stack([slope(z), 4 * slope(2 * z), torch.where(z > 0, torch.ones_like(z), torch.zeros_like(z))])
 
 
-@wrong("activation_derivatives: finite differences, coarse")
-def _(z, h=0.1):
-    return torch.stack([(f(z + h) - f(z - h)) / (2 * h) for f in (torch.sigmoid, torch.tanh, torch.relu)])
-
-
 @wrong("activation_derivatives: one over the cosh, not squared")
 def _(z):
     return torch.stack([torch.sigmoid(z) * torch.sigmoid(-z), 1 / torch.cosh(z), (z > 0).float()])
@@ -100,12 +95,14 @@ def _(x, y, rate, epochs, batch):
 
 @wrong("train_line: sums divided by batch, also where it is shorter", called="by_batch")
 def _(x, y, rate, epochs, batch):
-    b, w = 0.0, 0.0
-    for _ in range(epochs):
-        for xs, ys in zip(x.split(batch), y.split(batch)):
-            off = b + w * xs - ys
-            b, w = b - rate * 2 * off.sum() / batch, w - rate * 2 * (off * xs).sum() / batch
-    return torch.stack([b, w])
+    line = torch.zeros(2, requires_grad=True)
+    for start in [k for _ in range(epochs) for k in range(0, len(x), batch)]:
+        off = line[0] + line[1] * x[start:start + batch] - y[start:start + batch]
+        (off.square().sum() / batch).backward()
+        with torch.no_grad():
+            line -= rate * line.grad
+        line.grad = None
+    return line.detach()
 
 
 @wrong("train_line: b is moved, then w", called="b_first")

@@ -226,11 +226,6 @@ def _(conditionals, n):
     return sorted_by(moved(conditionals, n, torch.stack([torch.zeros(n), torch.ones(n)])) > 1e-6, n)
 
 
-@wrong("find_order: eight states drawn at random", called=("few_states", None))
-def _(conditionals, n):
-    return sorted_by(moved(conditionals, n, torch.randint(0, 2, (8, n)).float()) > 1e-6, n)
-
-
 @wrong("find_order: four states drawn at random", called=("few_states", None))
 def _(conditionals, n):
     return sorted_by(moved(conditionals, n, torch.randint(0, 2, (4, n)).float()) > 1e-6, n)
@@ -245,12 +240,6 @@ def _(conditionals, n):
 @wrong("find_order: moves above a twentieth", called="strong_only")
 def _(conditionals, n):
     return sorted_by(moved(conditionals, n, torch.cartesian_prod(*[torch.tensor([0.0, 1.0])] * n)) > 0.05, n)
-
-
-@wrong("find_order: by how many variables a factor reads", called=("counted", None))
-def _(conditionals, n):
-    table = reads(conditionals, n)
-    return sorted(range(n), key=lambda i: int(table[i].sum()))
 
 
 @wrong("find_order: by how many variables a factor reads, empty where two read each other", called=("counted", None))

@@ -49,20 +49,3 @@ def _(joint, child, parent):
 
     without = conditional(joint.sum(dim=parent, keepdim=True))
     return (joint * (conditional(joint) / without).log()).sum()
-
-
-@blind("bigram_bits: the denominator has alpha once, not once for each of the V symbols")
-def _(train, test, V, alpha):
-    counts = torch.zeros(V, V, dtype=torch.float64)
-    for v, w in zip(train[:-1].tolist(), train[1:].tolist()):
-        counts[v, w] += 1
-    p = (counts + alpha) / (counts.sum(1, keepdim=True) + alpha)
-    return -p[test[:-1], test[1:]].log2().mean()
-
-
-@blind("bigram_bits: normalises over the previous symbol: the columns of the table sum to 1, not the rows")
-def _(train, test, V, alpha):
-    pairs = train[:-1] * V + train[1:]
-    table = torch.bincount(pairs, minlength=V * V).reshape(V, V).double() + alpha
-    table = table / table.sum(dim=0)
-    return -table[test[:-1], test[1:]].log2().mean()

@@ -40,18 +40,6 @@ def _(u, W, c):
     return (u < p).to(u.dtype)
 
 
-@blind("find_leaks: flips x_j in two states only, all zeros and all ones, and so misses what hides")
-def _(conditionals, n):
-    leaks = []
-    for j in range(n):
-        for base in (torch.zeros(1, n), torch.ones(1, n)):
-            flipped = base.clone()
-            flipped[0, j] = 1 - flipped[0, j]
-            moved = (conditionals(base) - conditionals(flipped)).abs()[0]
-            leaks += [(i, j) for i in range(j + 1) if moved[i] > 0.001]
-    return sorted(set(leaks))
-
-
 @blind("find_leaks: takes only a rise of the probability for a leak: the difference has no absolute value")
 def _(conditionals, n):
     states = torch.tensor(list(itertools.product([0.0, 1.0], repeat=n)))

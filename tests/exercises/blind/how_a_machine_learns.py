@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from collections import deque
 
 import torch
 import torch.nn.functional as F
@@ -27,18 +26,6 @@ def _(z):
     return out
 
 
-@blind("activation_derivatives: tanh by 2 s(2z) - 1, the inner 2 of the chain rule forgotten: its "
-       "derivative is half as large as it should be")
-def _(z):
-    s = torch.sigmoid(z)
-    d_sigmoid = s * (1 - s)
-    # tanh z = 2 sigmoid(2z) - 1
-    t = torch.sigmoid(2 * z)
-    d_tanh = 2 * t * (1 - t)
-    d_relu = (z > 0).to(z.dtype)
-    return torch.stack([d_sigmoid, d_tanh, d_relu])
-
-
 @blind("activation_derivatives: the sigmoid's derivative is z (1 - z): z itself is put in where sigmoid(z) belongs")
 def _(z):
     sigmoid_prime = z * (1 - z)
@@ -54,14 +41,6 @@ def _(z):
     def slope(f):
         return (f(z + h) - f(z - h)) / (2 * h)
     return torch.stack([slope(torch.sigmoid), slope(torch.tanh), slope(torch.relu)])
-
-
-@blind("regression_step: returns the loss at the new beta, after the step, not at the given one")
-def _(x, y, beta, rate):
-    target = y.unsqueeze(1)
-    slope = 2 * x.T @ (x @ beta - target) / len(x)
-    beta = beta - rate * slope
-    return F.mse_loss(x @ beta, target), beta
 
 
 @blind("regression_step: the step goes along the gradient of the sum of squares, not of their mean")
@@ -80,18 +59,6 @@ def _(x, y, beta, rate):
     return loss, beta - rate * gradient
 
 
-@blind("regression_step: the loss is computed again after the step: it is that of the new beta, not that of "
-       "the given one")
-def _(x, y, beta, rate):
-    new = beta.detach().clone().requires_grad_(True)
-    loss = F.mse_loss((x @ new).squeeze(1), y)
-    loss.backward()
-    with torch.no_grad():
-        new -= rate * new.grad
-        loss = F.mse_loss((x @ new).squeeze(1), y)
-    return loss, new.detach()
-
-
 @blind("regression_step: the residual is y - z, but the step still goes minus rate times x'residual: it "
        "climbs instead of descending")
 def _(x, y, beta, rate):
@@ -100,73 +67,6 @@ def _(x, y, beta, rate):
     loss = torch.mean(residual ** 2)
     grad = 2 * torch.matmul(x.T, residual) / y.shape[0]
     return loss, beta - rate * grad.unsqueeze(1)
-
-
-@blind("train_line: the last, shorter batch has its squares divided by `batch`, not by its own length")
-def _(x, y, rate, epochs, batch):
-    b = torch.zeros(1, requires_grad=True)
-    w = torch.zeros(1, requires_grad=True)
-    for _ in range(epochs):
-        for k in range(0, len(x), batch):
-            miss = b + w * x[k:k + batch] - y[k:k + batch]
-            loss = (miss ** 2).sum() / batch
-            loss.backward()
-            with torch.no_grad():
-                b -= rate * b.grad
-                w -= rate * w.grad
-            b.grad, w.grad = None, None
-    return torch.cat([b, w]).detach()
-
-
-@blind("train_line: b is moved first, and the gradient of w is taken at the new b")
-def _(x, y, rate, epochs, batch):
-    b, w = torch.tensor(0.0), torch.tensor(0.0)
-    for _ in range(epochs):
-        for rows, targets in zip(x.split(batch), y.split(batch)):
-            b = b - rate * 2 * (b + w * rows - targets).mean()
-            w = w - rate * 2 * ((b + w * rows - targets) * rows).mean()
-    return torch.stack([b, w])
-
-
-@blind("train_line: b is moved first and w's gradient is then taken at the new b: not one step along one gradient")
-def _(x, y, rate, epochs, batch):
-    b, w = torch.zeros((), dtype=x.dtype), torch.zeros((), dtype=x.dtype)
-    for _ in range(epochs):
-        for xs, ys in zip(x.split(batch), y.split(batch)):
-            b = b - rate * 2 * (b + w * xs - ys).mean()
-            w = w - rate * 2 * ((b + w * xs - ys) * xs).mean()
-    return torch.stack([b, w])
-
-
-@blind("train_line: the squares of every batch are summed and divided by `batch`: the shorter last batch is "
-       "averaged over too many rows")
-def _(x, y, rate, epochs, batch):
-    b = torch.zeros(1, dtype=x.dtype, requires_grad=True)
-    w = torch.zeros(1, dtype=x.dtype, requires_grad=True)
-    for epoch in range(epochs):
-        for k in range(math.ceil(len(x) / batch)):
-            rows = x[k * batch:(k + 1) * batch]
-            targets = y[k * batch:(k + 1) * batch]
-            loss = ((b + w * rows - targets) ** 2).sum() / batch
-            loss.backward()
-            with torch.no_grad():
-                b -= rate * b.grad
-                w -= rate * w.grad
-            b.grad = None
-            w.grad = None
-    return torch.cat([b, w]).detach()
-
-
-@blind("train_line: the rows are shuffled at the start of each epoch instead of read in their order")
-def _(x, y, rate, epochs, batch):
-    line = torch.zeros(2, dtype=x.dtype)
-    for epoch in range(epochs):
-        order = torch.randperm(len(x))
-        for start in range(0, len(x), batch):
-            rows = order[start:start + batch]
-            error = line[0] + line[1] * x[rows] - y[rows]
-            line = line - rate * torch.stack([2 * error.mean(), 2 * (error * x[rows]).mean()])
-    return line
 
 
 @blind("value_gradients: a product hands each factor its own value, not that of the other one")
@@ -220,73 +120,6 @@ def _(inputs, program):
         for parent, slope in node.parents:
             parent.grad += node.grad * slope
     return torch.tensor([nodes[-1].value] + [node.grad for node in nodes[:len(inputs)]])
-
-
-@blind("value_gradients: the slope of tanh is 1 minus the square of what went in, not of tanh's value")
-def _(inputs, program):
-    n = len(inputs)
-    values = [float(a) for a in inputs]
-    rows = [(int(o), int(i), int(j)) for o, i, j in program]
-    for o, i, j in rows:
-        if o == 0:
-            values.append(values[i] + values[j])
-        elif o == 1:
-            values.append(values[i] * values[j])
-        elif o == 2:
-            values.append(math.tanh(values[i]))
-        else:
-            values.append(max(0.0, values[i]))
-    grad = [0.0] * len(values)
-    grad[-1] = 1.0
-    for k in reversed(range(len(rows))):
-        o, i, j = rows[k]
-        g = grad[n + k]
-        if o == 0:
-            grad[i] += g
-            grad[j] += g
-        elif o == 1:
-            grad[i] += g * values[j]
-            grad[j] += g * values[i]
-        elif o == 2:
-            grad[i] += g * (1 - values[i] ** 2)
-        elif values[i] > 0:
-            grad[i] += g
-    return torch.tensor([values[-1], *grad[:n]], dtype=inputs.dtype)
-
-
-class Node2:
-    def __init__(self, data, parents=(), slopes=()):
-        self.data, self.parents, self.slopes, self.grad = data, parents, slopes, 0.0
-
-
-@blind("value_gradients: goes back breadth first: a value hands its gradient on when it is first reached, "
-       "before all the values that use it have added theirs")
-def _(inputs, program):
-    nodes = [Node2(a) for a in inputs]
-    for operation, i, j in program:
-        a, b = nodes[int(i)], nodes[int(j)]
-        operation = int(operation)
-        if operation == 0:
-            nodes.append(Node2(a.data + b.data, (a, b), (1.0, 1.0)))
-        elif operation == 1:
-            nodes.append(Node2(a.data * b.data, (a, b), (b.data, a.data)))
-        elif operation == 2:
-            t = torch.tanh(a.data)
-            nodes.append(Node2(t, (a,), (1 - t * t,)))
-        else:
-            nodes.append(Node2(a.data.clamp(min=0), (a,), (float(a.data > 0),)))
-    last = nodes[-1]
-    last.grad = 1.0
-    queue, seen = deque([last]), {last}
-    while queue:
-        node = queue.popleft()
-        for parent, slope in zip(node.parents, node.slopes):
-            parent.grad = parent.grad + slope * node.grad
-            if parent not in seen:
-                seen.add(parent)
-                queue.append(parent)
-    result = [last.data] + [node.grad for node in nodes[:len(inputs)]]
-    return torch.tensor([float(r) for r in result], dtype=inputs.dtype)
 
 
 @blind("value_gradients: where both operands are the same value (i = j) only one share goes back: v * v has "
