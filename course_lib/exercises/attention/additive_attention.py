@@ -46,23 +46,10 @@ def no_tanh(query, keys):
 
 
 @exercise.misconception(
-    combined,
-    "Your attention weights do not depend on the query. If it is in your code, it stands outside of the tanh of the keys: then it "
-    "adds the same number to all scores, and the softmax does not change. The tanh is of the sum.")
-def query_apart(query, keys):
-    return torch.tanh(keys)
-
-
-@exercise.misconception(
     scores,
     "Your scores are divided by the root of A. That goes with dot products, which grow with the width; this score is not scaled.")
 def scaled(hidden, v):
     return hidden @ v / math.sqrt(len(v))
-
-
-@exercise.misconception(weights, "Your result depends on the padded keys. Their attention weights must be 0.")
-def not_masked(scores, mask):
-    return scores.softmax(-1)
 
 
 @exercise.misconception(weights, "You attend to the padding and mask the real tokens. True in mask is a real token.")

@@ -113,11 +113,6 @@ def reads_itself(self, x):
     return x
 
 
-@exercise.misconception(OwnDecoder.shifted, "Your decoder begins with symbol 0. It begins with bos_id.")
-def from_symbol_0(self, x):
-    return F.pad(x[:, :-1], (1, 0), value=0)
-
-
 @exercise.misconception(
     OwnDecoder.shifted,
     "At its first step your decoder reads the last symbol of the target, which is not generated yet: your shift is circular. The "
@@ -160,13 +155,6 @@ def last_column(self, memory, ends):
     OwnDecoder.initial_state, "Your initial state has no tanh: the decoder begins with tanh(bridge(...)).")
 def no_bridge_tanh(self, memory, ends):
     return self.bridge(torch.cat([*ends], dim=1))
-
-
-@exercise.misconception(
-    OwnDecoder.initial_state,
-    "Your decoder starts from zeros. It starts from tanh(bridge(...)) of the states with which the encoder ends.")
-def starts_at_zero(self, memory, ends):
-    return torch.zeros_like(ends[0])
 
 
 @exercise.misconception(OwnDecoder.joined, "Your head takes [c_t; h_t]. h_t comes first.")

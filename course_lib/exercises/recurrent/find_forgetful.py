@@ -32,7 +32,6 @@ def is_broken(f, with_other_x, with_other_h):
 
 
 @exercise.reference()
-@exercise.step
 def find_forgetful_reference(cells, n, H):
     generator = torch.Generator().manual_seed(0)
     x, other_x = torch.randn(2, 16, n, generator=generator)
@@ -75,11 +74,6 @@ def constant_only(f, with_other_x, with_other_h):
     "You call gates broken that are nearly open or nearly shut. They react, although weakly: a change of 0.01 is enough.")
 def small_ones(f, with_other_x, with_other_h):
     return min(change(f, with_other_x), change(f, with_other_h)) < 0.15
-
-
-@exercise.misconception(find_forgetful_reference, "You count from 1. The list counts from 0.")
-def from_one(cells, n, H):
-    return [k + 1 for k in find_forgetful_reference.original(cells, n, H)]
 
 
 KINDS = ("sound", "open", "nearly shut", "coupled", "always one", "constant", "blind to x", "blind to h", "own constants")

@@ -69,13 +69,6 @@ def exchanged(i, f, g, o):
 
 @exercise.misconception(
     gates,
-    "Your candidate g comes from a sigmoid, so it can only add to the memory and never subtract from it. It is a tanh.")
-def gate_for_candidate(i, f, g, o):
-    return i.sigmoid(), f.sigmoid(), g.sigmoid(), o.sigmoid()
-
-
-@exercise.misconception(
-    gates,
     "You add 1 to the pre-activation of your forget gate. A bias of 1 is an initial value for training; in a step it is already "
     "in b, or it is absent.")
 def forgets_less(i, f, g, o):
@@ -85,13 +78,6 @@ def forgets_less(i, f, g, o):
 @exercise.misconception(new_memory, "Your memory is c + i * g: nothing is ever forgotten. The forget gate multiplies c.")
 def keeps_all(i, f, g, c):
     return c + i * g
-
-
-@exercise.misconception(
-    new_memory,
-    "The values are right, but no gradient passes through the old memory: c is detached.")
-def detached(i, f, g, c):
-    return new_memory.original(i, f, g, c.detach())
 
 
 @exercise.misconception(new_state, "Your h is o * c. The memory goes through tanh before the output gate multiplies it.")

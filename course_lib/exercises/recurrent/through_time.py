@@ -46,13 +46,6 @@ def no_slope(h, t):
     return torch.ones_like(h[t])
 
 
-@exercise.misconception(
-    slope_of_tanh,
-    "Your slope is 1 - tanh(h)^2. The states are already outputs of tanh: it is 1 - h^2.")
-def slope_of_input(h, t):
-    return 1 - h[t + 1].tanh() ** 2
-
-
 @exercise.misconception(passed_back, "You go back through Wh. The gradient of Wh h with respect to h takes the transpose of Wh.")
 def not_transposed(slope, Wh, delta):
     return Wh @ (slope * delta)

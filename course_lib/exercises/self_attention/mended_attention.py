@@ -23,42 +23,74 @@ exercise = Exercise(
 LEFT = ("over_queries", "masked_late", "unscaled")                   # the three that stand in the code
 
 
-@exercise.class_reference(
-    over_queries="Your softmax runs over the queries: the columns sum to 1, and the rows do not. Each query shares its attention "
-                 "among the keys, the last axis.",
-    masked_late="You set weights to 0 after the softmax, so what is left of a row sums to less than 1, and the masked keys have "
-                "already taken their share. Set the scores to minus infinity before it.",
-    zero_scores="A masked score is set to 0, and e^0 is 1: a masked key still gets a share. Set it to minus infinity.",
-    unscaled="Your scores are not divided by sqrt(d). At d = 64 their deviation is 8 in place of 1, the softmax is nearly a "
-             "choice, and little gradient passes.",
-    divided_by_d="Your scores are divided by d. It is the square root of d that brings their variance back to 1.",
-    mask_turned="Your mask is the wrong way round: True is where a query may attend.",
-    keys_for_values="Your result mixes the keys. What is mixed are the values, V(x).",
-)
-def mended_attention(bugs):
-    class MendedAttention(nn.Module):
-        def __init__(self, d):
-            super().__init__()
-            self.Q, self.K, self.V = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d)
+@exercise.step
+def scaled_scores(q, k):
+    return q @ k.mT / math.sqrt(q.shape[-1])
 
-        def weights(self, x, mask=None):
-            q, k = self.Q(x), self.K(x)
-            if bugs & {"unscaled", "divided_by_d"}:
-                q = q * math.sqrt(q.shape[-1]) ** (1 if "unscaled" in bugs else -1)
-            if mask is not None and "mask_turned" in bugs:
-                mask = ~mask | torch.eye(len(mask), dtype=torch.bool)
-            if "over_queries" in bugs or "zero_scores" in bugs or "masked_late" in bugs:
-                scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-                if mask is not None and "masked_late" not in bugs:
-                    scores = scores.masked_fill(~mask, 0.0 if "zero_scores" in bugs else -torch.inf)
-                shares = scores.softmax(-2 if "over_queries" in bugs else -1)
-                return shares * mask if mask is not None and "masked_late" in bugs else shares
-            return attention_weights(q, k, mask)
 
-        def forward(self, x, mask=None):
-            return self.weights(x, mask) @ (self.K(x) if "keys_for_values" in bugs else self.V(x))
+@exercise.step
+def softmax(scores, mask):
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1)
 
-    return MendedAttention
+
+@exercise.class_reference()
+class MendedAttention(nn.Module):
+    """softmax(Q(x) K(x)' / sqrt(d)) V(x)."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.Q, self.K, self.V = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d)
+
+    def weights(self, x, mask=None):
+        return softmax(scaled_scores(self.Q(x), self.K(x)), mask)
+
+    def forward(self, x, mask=None):
+        return self.weights(x, mask) @ self.V(x)
+
+
+@exercise.misconception(
+    softmax,
+    "Your softmax runs over the queries: the columns sum to 1, and the rows do not. Each query distributes its attention over "
+    "the keys, the last axis.")
+def over_queries(scores, mask):
+    return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(-2)
+
+
+@exercise.misconception(
+    softmax,
+    "You set weights to 0 after the softmax, so the other weights of a row sum to less than 1, because the masked keys still "
+    "contribute to the normalization. Set the scores to minus infinity before it.")
+def masked_late(scores, mask):
+    return scores.softmax(-1) if mask is None else scores.softmax(-1) * mask
+
+
+@exercise.misconception(
+    softmax,
+    "A masked score is set to 0, and e^0 is 1: a masked key still gets attention weight. Set it to minus infinity.")
+def zero_scores(scores, mask):
+    return (scores if mask is None else scores.masked_fill(~mask, 0)).softmax(-1)
+
+
+@exercise.misconception(softmax, "Your mask is inverted: True is where a query may attend.")
+def mask_turned(scores, mask):
+    return softmax.original(scores, None if mask is None else ~mask | torch.eye(len(mask), dtype=torch.bool))
+
+
+@exercise.misconception(
+    scaled_scores,
+    "Your scores are not divided by sqrt(d). At d = 64 their standard deviation is 8 instead of 1, nearly all attention weight "
+    "is on one key, and little gradient passes.")
+def unscaled(q, k):
+    return q @ k.mT
+
+
+@exercise.misconception(
+    scaled_scores,
+    "Your scores are divided by d. It is the square root of d that brings their variance back to 1.")
+def divided_by_d(q, k):
+    return q @ k.mT / q.shape[-1]
 
 
 def layer(generator, d: int, scale: float = 1.0) -> dict[str, Tensor]:
