@@ -71,9 +71,7 @@ def zero_scores(scores, mask):
     return scores.masked_fill(~mask, 0).softmax(-1)
 
 
-@exercise.misconception(
-    weights,
-    "A row without any real token gives NaN: a softmax over nothing. It should give zeros.")
+@exercise.misconception(weights, "A row without any real token gives NaN: a softmax over nothing. It should give zeros.")
 def nan_rows(scores, mask):
     return scores.masked_fill(~mask, -math.inf).softmax(-1)
 

@@ -151,8 +151,7 @@ def last_column(self, memory, ends):
     return self.bridge(memory[:, -1]).tanh()
 
 
-@exercise.misconception(
-    OwnDecoder.initial_state, "Your initial state has no tanh: the decoder begins with tanh(bridge(...)).")
+@exercise.misconception(OwnDecoder.initial_state, "Your initial state has no tanh: the decoder begins with tanh(bridge(...)).")
 def no_bridge_tanh(self, memory, ends):
     return self.bridge(torch.cat([*ends], dim=1))
 

@@ -35,16 +35,12 @@ def combined_position_reference(x, W_x, W_e, W):
     return output(x @ W_x, positions(W_e, x.shape[1]), W)
 
 
-@exercise.misconception(
-    positions,
-    "Your result does not depend on the positions: all positions of a sentence are treated alike.")
+@exercise.misconception(positions, "Your result does not depend on the positions: all positions of a sentence are treated alike.")
 def no_positions(W_e, T):
     return torch.zeros_like(W_e[:T])
 
 
-@exercise.misconception(
-    positions,
-    "Your positions count from 1: the first word takes row 1 of W_e. It takes row 0.")
+@exercise.misconception(positions, "Your positions count from 1: the first word takes row 1 of W_e. It takes row 0.")
 def from_one(W_e, T):
     return W_e.roll(-1, dims=0)[:T]
 

@@ -42,9 +42,7 @@ def find_position_fault_reference(encode, d, n):
     return is_broken(encode(positions(n)).double()).nonzero().flatten().tolist()
 
 
-@exercise.misconception(
-    positions,
-    "You use the first positions only. Some pairs break further on: use all n of them.")
+@exercise.misconception(positions, "You use the first positions only. Some pairs break further on: use all n of them.")
 def start_only(n):
     return torch.arange(8)
 

@@ -80,9 +80,7 @@ def odd_zero(angle):
     return table
 
 
-@exercise.misconception(
-    sines_and_cosines,
-    "With an odd width your last column holds cosines. An even column holds sines.")
+@exercise.misconception(sines_and_cosines, "With an odd width your last column holds cosines. An even column holds sines.")
 def odd_cosine(angle):
     table, d = sines_and_cosines.original(angle), angle.shape[1]
     table[:, d - d % 2:] = angle[:, d - d % 2:].cos()

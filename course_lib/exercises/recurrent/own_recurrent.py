@@ -175,8 +175,7 @@ def exchanged(a):
     return f, i, o, g
 
 
-@exercise.misconception(
-    OwnRecurrent.new_cell, "Your z is inverted: h' = (1 - z) * n + z * h, so z near 1 keeps the old state.")
+@exercise.misconception(OwnRecurrent.new_cell, "Your z is inverted: h' = (1 - z) * n + z * h, so z near 1 keeps the old state.")
 def other_blend(self):
     class Inverted(GRU):
         def blended(self, z, n, h):

@@ -56,9 +56,7 @@ def slope_after(slope, Wh, delta):
     return slope * (Wh.T @ delta)
 
 
-@exercise.misconception(
-    through_time_reference,
-    "You return g. A state also affects the loss through the states after it.")
+@exercise.misconception(through_time_reference, "You return g. A state also affects the loss through the states after it.")
 def direct_only(h, Wh, g):
     return g.clone()
 

@@ -62,8 +62,7 @@ def train_hello_reference(word):
     return tuple(parameter.detach() for parameter in model)
 
 
-@exercise.misconception(
-    train, "Your Why is all zero, and every letter has probability 1/4: this is the network before training.")
+@exercise.misconception(train, "Your Why is all zero, and every letter has probability 1/4: this is the network before training.")
 def untrained(word, model):
     model[2].data.zero_()
 

@@ -208,10 +208,17 @@ class StepByStep(Written):
 
 @right("OwnDecoder: the softmax by exponentials, all steps at once")
 class ByExponentials(Written):
-    def looked(self, x, context):
+    def shifted(self, x):
+        return torch.cat([torch.full_like(x[:, :1], self.bos), x[:, :-1]], 1).long()
+
+    def encoded(self, context):
+        """The states of all positions, and those of the two ends."""
         m, ends = self.encoder(self.source(context.long()))
-        symbols = torch.cat([torch.full_like(x[:, :1], self.bos), x[:, :-1]], 1).long()
-        h = self.decoder(self.target(symbols), torch.tanh(self.bridge(torch.cat(ends.unbind(), 1)))[None])[0]
+        return m, torch.cat(ends.unbind(), 1)
+
+    def looked(self, x, context):
+        m, ends = self.encoded(context)
+        h = self.decoder(self.target(self.shifted(x)), torch.tanh(self.bridge(ends))[None])[0]
         s = torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v
         e = (s - s.amax(2, keepdim=True).detach()).exp()
         return h, m, e / e.sum(2, keepdim=True)
@@ -233,21 +240,16 @@ class Hasty(ByExponentials):
 
 @wrong("OwnDecoder: the encoder reads backward alone")
 class BackwardAlone(Hasty):
-    def looked(self, x, context):
-        m, ends = self.encoder(self.source(context.long()))
-        m = m * (torch.arange(m.shape[2]) >= m.shape[2] // 2)
-        symbols = torch.cat([torch.full_like(x[:, :1], self.bos), x[:, :-1]], 1).long()
-        h = self.decoder(self.target(symbols), torch.tanh(self.bridge(torch.cat(ends.unbind(), 1)))[None])[0]
-        return h, m, (torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v).softmax(2)
+    def encoded(self, context):
+        m, ends = super().encoded(context)
+        return m * (torch.arange(m.shape[2]) >= m.shape[2] // 2), ends
 
 
 @wrong("OwnDecoder: the two ends exchanged")
 class EndsExchanged(Hasty):
-    def looked(self, x, context):
-        m, ends = self.encoder(self.source(context.long()))
-        symbols = torch.cat([torch.full_like(x[:, :1], self.bos), x[:, :-1]], 1).long()
-        h = self.decoder(self.target(symbols), torch.tanh(self.bridge(torch.cat(ends.unbind()[::-1], 1)))[None])[0]
-        return h, m, (torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v).softmax(2)
+    def encoded(self, context):
+        m, ends = super().encoded(context)
+        return m, torch.cat(ends.chunk(2, 1)[::-1], 1)
 
 
 @wrong("OwnDecoder: the hardest place alone")
@@ -265,10 +267,8 @@ class Squeezed(Hasty):
 
 @wrong("OwnDecoder: the target shifted in a circle", called="reads_the_end")
 class ShiftedInACircle(Hasty):
-    def looked(self, x, context):
-        m, ends = self.encoder(self.source(context.long()))
-        h = self.decoder(self.target(x.long().roll(1, dims=1)), torch.tanh(self.bridge(torch.cat(ends.unbind(), 1)))[None])[0]
-        return h, m, (torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v).softmax(2)
+    def shifted(self, x):
+        return x.long().roll(1, dims=1)
 
 
 @wrong("OwnDecoder: source and target exchanged in the training")
