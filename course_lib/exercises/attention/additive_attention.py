@@ -84,7 +84,7 @@ def mean_of_padding(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-1)
 
 
-def drawn(generator, empty: bool):
+def inputs(generator, empty: bool):
     B, S, H, K, A = uneven(generator, (3, 4), (5, 7), (2, 4), (4, 8), (3, 9))
     mask = torch.rand(B, S, generator=generator) < 0.6
     mask[:, 0], mask[:, 1:3] = False, True
@@ -96,11 +96,11 @@ def drawn(generator, empty: bool):
 
 
 def cases(generator):
-    return [drawn(generator, empty=False) for _ in range(3)]
+    return [inputs(generator, empty=False) for _ in range(3)]
 
 
 def empty_cases(generator):
-    return [drawn(generator, empty=True) for _ in range(2)]
+    return [inputs(generator, empty=True) for _ in range(2)]
 
 
 exercise.compare("values", cases, points=4)

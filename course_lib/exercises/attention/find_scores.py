@@ -125,7 +125,7 @@ def function_of(kind: str, *weights):
 
 
 def cases(generator):
-    found = []
+    arguments = []
     for faulty in (("transposed", "a gain", "no tanh"), ("roles exchanged", "tanh apart", "scaled by H"), ("no tanh", "transposed", "a gain")):
         H = integer(generator, 4, 7)
         W, Wa, Ua = (normal(generator, H, H) for _ in range(3))
@@ -135,8 +135,8 @@ def cases(generator):
         kinds = [kinds[j] for j in torch.randperm(len(kinds), generator=generator).tolist()]
         if kinds[0] in faulty and kinds[-1] in faulty:
             kinds.sort(key=lambda kind: kind in faulty)                        # so that an order can be told
-        found.append(([function_of(kind, W, Wa, Ua, v) for kind in kinds], W, Wa, Ua, v))
-    return found
+        arguments.append(([function_of(kind, W, Wa, Ua, v) for kind in kinds], W, Wa, Ua, v))
+    return arguments
 
 
 @dataclass
@@ -146,7 +146,7 @@ class Names(Words):
     def told(self, got: Sequence[str], expected: list[str]) -> str:
         if len(got) != len(expected):
             return f"Your list has {counted(len(got), 'name')} for {counted(len(expected), 'function')}."
-        wrong = [i for i, (mine, right) in enumerate(zip(got, expected, strict=True)) if mine != right]
+        wrong = [i for i, (name, expected_name) in enumerate(zip(got, expected, strict=True)) if name != expected_name]
         return (f"Of {counted(len(got), 'function')} you name {len(wrong)} wrongly. The first of those is function {wrong[0]}, "
                 f"counted from 0, which you call {got[wrong[0]]!r}.")
 

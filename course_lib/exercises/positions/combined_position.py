@@ -66,12 +66,12 @@ def relu_after(words, places, W):
 
 
 def combined_cases(generator):
-    found = []
+    cases = []
     for spare in (2, 0, 5):
         B, T, d, h = uneven(generator, (2, 4), (3, 6), (3, 7), (5, 9))
-        found.append((normal(generator, B, T, d), normal(generator, d, h), normal(generator, T + spare, h),
+        cases.append((normal(generator, B, T, d), normal(generator, d, h), normal(generator, T + spare, h),
                       normal(generator, h, d)))
-    return found
+    return cases
 
 
 exercise.compare("values", combined_cases, points=4)

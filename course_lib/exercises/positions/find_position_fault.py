@@ -125,7 +125,7 @@ def encoder(kinds: list[str], speeds: Tensor, n: int):
 
 
 def fault_cases(generator):
-    found = []
+    cases = []
     for sound, broken in ((4, 0), (2, 2), (3, 3), (2, len(BROKEN))):
         kinds = [SOUND[j] for j in torch.randperm(4, generator=generator)[:sound].tolist()]
         kinds += [BROKEN[j] for j in torch.randperm(len(BROKEN), generator=generator)[:broken].tolist()]
@@ -134,8 +134,8 @@ def fault_cases(generator):
         speeds = uniform(generator, len(kinds), low=0.2, high=1.3).double()
         speeds = torch.where(torch.tensor([kind == "paper" for kind in kinds]),
                              10000.0 ** (-2 * torch.arange(len(kinds)) / d).double(), speeds)
-        found.append((encoder(kinds, speeds, n), d, n))
-    return found
+        cases.append((encoder(kinds, speeds, n), d, n))
+    return cases
 
 
 exercise.checks.append(Findings(

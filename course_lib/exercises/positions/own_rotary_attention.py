@@ -105,7 +105,7 @@ def half_exponent(K):
     return frequencies.original(K) ** 0.5
 
 
-def drawn(generator, H: int, K: int) -> tuple[dict, dict[str, Tensor], Tensor]:
+def small_model(generator, H: int, K: int) -> tuple[dict, dict[str, Tensor], Tensor]:
     """Config, parameters and x (B, T, D)."""
     B, T = uneven(generator, (2, 3), (4, 7))
     return {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K)
@@ -123,25 +123,25 @@ def places(generator, T: int) -> Tensor:
 
 def all_at_one(generator):
     """All at one place, where a rotation changes no score."""
-    found = []
+    cases = []
     for H, K in heads(generator):
-        config, weights, x = drawn(generator, H, K)
-        found.append(("forward", config, weights, x, torch.full(x.shape[1:2], integer(generator, 5, 20))))
-    return found
+        config, weights, x = small_model(generator, H, K)
+        cases.append(("forward", config, weights, x, torch.full(x.shape[1:2], integer(generator, 5, 20))))
+    return cases
 
 
 def in_order(generator):
-    return [("forward", *drawn(generator, H, K)) for H, K in heads(generator)]
+    return [("forward", *small_model(generator, H, K)) for H, K in heads(generator)]
 
 
 def anywhere(generator):
     """At places that are given, and with a mask."""
-    found = []
+    cases = []
     for H, K in heads(generator):
-        config, weights, x = drawn(generator, H, K)
-        found.append(("forward", config, weights, x, places(generator, x.shape[1])))
-    config, weights, x = drawn(generator, 2, 4)
-    return [*found, ("forward", config, weights, x, None, torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril())]
+        config, weights, x = small_model(generator, H, K)
+        cases.append(("forward", config, weights, x, places(generator, x.shape[1])))
+    config, weights, x = small_model(generator, 2, 4)
+    return [*cases, ("forward", config, weights, x, None, torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril())]
 
 
 exercise.compare("at one place, attention without positions", all_at_one, points=2)
@@ -150,11 +150,11 @@ exercise.compare("at one place, attention without positions", all_at_one, points
 @judged(exercise, "shifted, the same", 2, among=())
 def shifted(run, generator):
     for H, K in heads(generator):
-        config, weights, x = drawn(generator, H, K)
+        config, weights, x = small_model(generator, H, K)
         at = places(generator, x.shape[1])
         by = integer(generator, 5, 25)
-        one, other = (run("forward", config, weights, x, where) for where in (at, at + by))
-        gap = float((one - other).detach().abs().max())
+        result, shifted_result = (run("forward", config, weights, x, where) for where in (at, at + by))
+        gap = float((result - shifted_result).detach().abs().max())
         if not gap < 1e-3:
             return Fault(f"All positions moved by {by} change your result by up to {gap:.2g}. Only the differences between "
                          "positions may matter: is every query and every key turned by its own?")

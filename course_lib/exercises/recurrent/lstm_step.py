@@ -91,19 +91,19 @@ def old_memory(i, f, g, o, c):
     return torch.stack([o * c.tanh(), new_memory(i, f, g, c)])
 
 
-def drawn(generator, B: int, n: int, H: int) -> tuple:
+def inputs(generator, B: int, n: int, H: int) -> tuple:
     return (normal(generator, B, n), normal(generator, B, H, scale=0.7), normal(generator, B, H, scale=1.5),
             normal(generator, 4 * H, n, scale=0.8), normal(generator, 4 * H, H, scale=0.8), normal(generator, 4 * H, scale=0.8))
 
 
 def step_cases(generator):
-    return [drawn(generator, *uneven(generator, (2, 4), (3, 6), (4, 7))),
-            drawn(generator, *uneven(generator, (5, 6), (2, 3), (3, 5)))]
+    return [inputs(generator, *uneven(generator, (2, 4), (3, 6), (4, 7))),
+            inputs(generator, *uneven(generator, (5, 6), (2, 3), (3, 5)))]
 
 
 def edge_cases(generator):
     """One row; one unit."""
-    return [drawn(generator, 1, 3, 5), drawn(generator, 4, 3, 1)]
+    return [inputs(generator, 1, 3, 5), inputs(generator, 4, 3, 1)]
 
 
 exercise.compare("values", step_cases, points=3)

@@ -285,10 +285,10 @@ def equals(name: str, points: int, asked: Cases, parts: Sequence[str], among: Se
 
     @exercise.property(name, points)
     def check(run, generator, solve):
-        found = chosen(run, generator)
-        if isinstance(found, Fault):
-            return found
-        kind, config, weights = found
+        model = chosen(run, generator)
+        if isinstance(model, Fault):
+            return model
+        kind, config, weights = model
         cases = [(method, *(plain(arg) for arg in args)) for method, *args in asked(generator, config, kind)]
 
         def answers(of: Callable) -> list:
@@ -296,11 +296,12 @@ def equals(name: str, points: int, asked: Cases, parts: Sequence[str], among: Se
                 return [plain(answer(of, config, weights, *case)) for case in cases]
 
         got, right = answers(run), answers(twin(kind))
-        said = next((one for each in zip(got, right, cases, strict=True) if (one := fault_of(*each, parts, who))), None)
-        if said is None or said.state == "wrong_shape":
-            return said
+        faults = [fault_of(*case, parts, who) for case in zip(got, right, cases, strict=True)]
+        fault = next(filter(None, faults), None)
+        if fault is None or fault.state == "wrong_shape":
+            return fault
         alike = [bug for bug in among if has(kind, bug) and same(got, answers(twin(kind, bug)), 1e-4, 1e-5)]
-        return Fault(said.message, alike[0] if len(alike) == 1 else None)
+        return Fault(fault.message, alike[0] if len(alike) == 1 else None)
 
 
 def fault_of(got: Any, right: Any, case: tuple, parts: Sequence[str], who: str) -> Fault | None:
@@ -308,10 +309,10 @@ def fault_of(got: Any, right: Any, case: tuple, parts: Sequence[str], who: str) 
     who = who or case[0]
     if fault := shape_fault(got, right, f"{who} of your class"):
         return fault
-    for part, mine, wanted in zip(parts, got if len(parts) > 1 else [got], right if len(parts) > 1 else [right], strict=True):
-        if not same(mine, wanted, 1e-4, 1e-5):
+    for part, value, wanted in zip(parts, got if len(parts) > 1 else [got], right if len(parts) > 1 else [right], strict=True):
+        if not same(value, wanted, 1e-4, 1e-5):
             sizes = ", ".join(str(tuple(arg.shape)) for arg in case[1:] if isinstance(arg, Tensor))
-            return Fault(f"{who} on {sizes}: {part} are not the library's. {fact(mine, wanted, 1e-4, 1e-5)}")
+            return Fault(f"{who} on {sizes}: {part} are not the library's. {fact(value, wanted, 1e-4, 1e-5)}")
     return None
 
 
@@ -325,11 +326,11 @@ def begun(generator, config: dict, kind: str) -> list[tuple]:
 
 def gone_on(generator, config: dict, kind: str) -> list[tuple]:
     """From a state that is drawn, h within what an h can be."""
-    found = []
+    cases = []
     for B, T in ((3, 1), (2, 5)):
         state = [normal(generator, B, config["hidden"]).tanh(), normal(generator, B, config["hidden"], scale=1.5)]
-        found.append(("read", symbols(generator, config, B, T), tuple(state[:2 if kind == "lstm" else 1])))
-    return found
+        cases.append(("read", symbols(generator, config, B, T), tuple(state[:2 if kind == "lstm" else 1])))
+    return cases
 
 
 def likelihoods(generator, config: dict, kind: str) -> list[tuple]:
@@ -343,11 +344,11 @@ def walks(generator, config: dict, kind: str) -> list[tuple]:
 def walked(run, config: dict, weights: dict, method: str, x: Tensor, context: Tensor | None = None) -> Tensor:
     """The log-probabilities of what comes next, from start on and update by update, (B, T + 1, V)."""
     model = Proxy(run, run("make", config, weights))
-    state, found = model.start(len(x), context), []
+    state, log_probs = model.start(len(x), context), []
     for k in range(x.shape[1] + 1):
-        found.append(model.predict(state).logits.log_softmax(-1))
+        log_probs.append(model.predict(state).logits.log_softmax(-1))
         state = model.update(state, x[:, k]) if k < x.shape[1] else state
-    return torch.stack(found, dim=1)
+    return torch.stack(log_probs, dim=1)
 
 
 equals("read is the library's, from zeros", 4, begun, ("the logits", "the parts of the state after it"),

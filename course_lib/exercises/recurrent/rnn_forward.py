@@ -67,19 +67,19 @@ def detached(x_t, h, Wx, Wh, b):
     return next_state.original(x_t, h.detach(), Wx, Wh, b)
 
 
-def drawn(generator, B: int, T: int, n: int, H: int) -> tuple:
+def inputs(generator, B: int, T: int, n: int, H: int) -> tuple:
     return (normal(generator, B, T, n), normal(generator, B, H), normal(generator, H, n, scale=0.6),
             normal(generator, H, H, scale=0.8 * H ** -0.5), normal(generator, H, scale=0.5))
 
 
 def state_cases(generator):
-    return [drawn(generator, *uneven(generator, (2, 3), (4, 5), (2, 6), (5, 8))),
-            drawn(generator, *uneven(generator, (3, 4), (2, 3), (5, 6), (3, 5)))]
+    return [inputs(generator, *uneven(generator, (2, 3), (4, 5), (2, 6), (5, 8))),
+            inputs(generator, *uneven(generator, (3, 4), (2, 3), (5, 6), (3, 5)))]
 
 
 def edge_cases(generator):
     """One step, and one row."""
-    return [drawn(generator, 3, 1, 4, 5), drawn(generator, 1, 6, 2, 4)]
+    return [inputs(generator, 3, 1, 4, 5), inputs(generator, 1, 6, 2, 4)]
 
 
 exercise.compare("values", state_cases, points=3)

@@ -68,18 +68,18 @@ def one_step(h, Wh, g):
     return torch.stack([*(g[t] + passed_back(slope_of_tanh(h, t), Wh, g[t + 1]) for t in range(len(h) - 1)), g[-1]])
 
 
-def drawn(generator, T: int, H: int) -> tuple:
+def inputs(generator, T: int, H: int) -> tuple:
     return (torch.tanh(normal(generator, T, H)), normal(generator, H, H, scale=1.2 * H ** -0.5), normal(generator, T, H))
 
 
 def gradient_cases(generator):
-    return [drawn(generator, *uneven(generator, (5, 7), (3, 4))), drawn(generator, *uneven(generator, (4, 5), (6, 8)))]
+    return [inputs(generator, *uneven(generator, (5, 7), (3, 4))), inputs(generator, *uneven(generator, (4, 5), (6, 8)))]
 
 
 def edge_cases(generator):
     """One step: there is nothing to pass back. And a loss that reads the last state alone."""
-    h, Wh, g = drawn(generator, 5, 3)
-    return [drawn(generator, 1, 4), (h, Wh, torch.cat([torch.zeros(4, 3), g[4:]]))]
+    h, Wh, g = inputs(generator, 5, 3)
+    return [inputs(generator, 1, 4), (h, Wh, torch.cat([torch.zeros(4, 3), g[4:]]))]
 
 
 exercise.compare("values", gradient_cases, points=4)

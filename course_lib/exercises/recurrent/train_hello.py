@@ -106,7 +106,7 @@ def word_of(generator) -> Tensor:
 
 
 @exercise.property("p(word) above 0.9", points=5)
-def said(run, generator, solve):
+def probability_of_word(run, generator, solve):
     word = word_of(generator)
     result = run(word)
     good = isinstance(result, list | tuple) and len(result) == 4 and all(isinstance(part, Tensor) for part in result)
@@ -120,16 +120,16 @@ def said(run, generator, solve):
     if not all(part.isfinite().all() for part in model):
         return Fault("Some of your weights are NaN or infinite. Train with a smaller learning rate.")
     logs = outputs(word, *model).log_softmax(-1)
-    each = logs.gather(1, word[:, None])[:, 0]
-    p = float(each.sum().exp())
+    log_probs = logs.gather(1, word[:, None])[:, 0]
+    p = float(log_probs.sum().exp())
     if p > ENOUGH:
         return None
-    shown = ", ".join(f"{one:.2f}" for one in each.exp().tolist())
+    shown = ", ".join(f"{one:.2f}" for one in log_probs.exp().tolist())
     return Fault(f"Your net gives the word {word.tolist()} the probability {p:.3f}; more than {ENOUGH} is asked for. Letter by "
-                 f"letter: {shown}.", why_not(word, model, each))
+                 f"letter: {shown}.", why_not(word, model, log_probs))
 
 
-def why_not(word: Tensor, model: tuple[Tensor, ...], each: Tensor) -> str | None:
+def why_not(word: Tensor, model: tuple[Tensor, ...], log_probs: Tensor) -> str | None:
     """The misconception that the weights show, if they show one."""
     Wxh, Whh, Why, h0 = model
     if not Why.any():
@@ -138,7 +138,7 @@ def why_not(word: Tensor, model: tuple[Tensor, ...], each: Tensor) -> str | None
         return "zero_start"
     if not Whh.any():
         return "no_memory"
-    if float(each[1:].sum().exp()) > ENOUGH:
+    if float(log_probs[1:].sum().exp()) > ENOUGH:
         return "first_left_out"
     after = outputs_after(word, *model).log_softmax(-1)
     if float(after.gather(1, word[:, None]).sum().exp()) > ENOUGH:

@@ -94,11 +94,11 @@ def divided_by_d(q, k):
 
 
 def layer(generator, d: int, scale: float = 1.0) -> dict[str, Tensor]:
-    found = {}
+    parameters = {}
     for name in "QKV":
-        found |= {f"{name}.weight": normal(generator, d, d, scale=scale / math.sqrt(d)),
+        parameters |= {f"{name}.weight": normal(generator, d, d, scale=scale / math.sqrt(d)),
                   f"{name}.bias": normal(generator, d, scale=0.3)}
-    return found
+    return parameters
 
 
 def drawn_mask(generator, T: int) -> Tensor:
@@ -111,22 +111,22 @@ def case(generator, d: int, B: int, T: int):
 
 
 @judged(exercise, "rows of weights are shares", 2, ("over_queries", "masked_late", "zero_scores", "mask_turned"))
-def shares(run, generator):
+def rows_sum_to_one(run, generator):
     d, B, T = uneven(generator, (4, 8), (2, 3), (5, 7))
     config, weights, x, mask = case(generator, d, B, T)
     for given in (None, mask):
-        found = run("weights", config, weights, x, given)
-        if not isinstance(found, Tensor) or found.shape != (B, T, T):
-            return Fault(f"weights returns {tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__}; "
+        rows = run("weights", config, weights, x, given)
+        if not isinstance(rows, Tensor) or rows.shape != (B, T, T):
+            return Fault(f"weights returns {tuple(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__}; "
                          f"expected a tensor of shape {(B, T, T)}.", None, "wrong_shape")
-        off = (found.sum(-1) - 1).abs().max()
+        off = (rows.sum(-1) - 1).abs().max()
         if not off <= 1e-4:
             return Fault(f"{'With a mask the' if given is not None else 'The'} rows of your weights do not sum to 1: one is off "
                          f"by {off:.4f}.")
-        if found.min() < 0:
+        if rows.min() < 0:
             return Fault("Some of your weights are negative.")
-        if given is not None and found[:, ~mask].abs().max() > 1e-6:
-            return Fault(f"Keys that the mask rules out get {(found * ~mask).sum(-1).mean():.4f} of each query's attention in the "
+        if given is not None and rows[:, ~mask].abs().max() > 1e-6:
+            return Fault(f"Keys that the mask rules out get {(rows * ~mask).sum(-1).mean():.4f} of each query's attention in the "
                          "mean; they should get none.")
     return None
 
@@ -135,22 +135,22 @@ def shares(run, generator):
 def entropy(run, generator):
     d, T = 64, 32
     weights, x = layer(generator, d), normal(generator, 4, T, d)
-    found = run("weights", {"d": d}, weights, x, None).double()
+    rows = run("weights", {"d": d}, weights, x, None).double()
     right = attention_weights(*(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"] for name in "QK")).double()
-    mine, asked = (-(p * p.clamp(min=1e-30).log()).sum(-1).mean() for p in (found, right))
-    if abs(mine - asked) < 0.05:
+    mine, expected = (-(p * p.clamp(min=1e-30).log()).sum(-1).mean() for p in (rows, right))
+    if abs(mine - expected) < 0.05:
         return None
-    sharp = "share too sharply: nearly one key each" if mine < asked else "share too evenly: nearly all keys alike"
+    sharp = "share too sharply: nearly one key each" if mine < expected else "share too evenly: nearly all keys alike"
     return Fault(f"With fresh weights, d = {d} and {T} keys your queries {sharp}: {mine:.2f} nats of entropy, where "
-                 f"{asked:.2f} are right (ln {T} = {math.log(T):.2f} is perfectly even).")
+                 f"{expected:.2f} are right (ln {T} = {math.log(T):.2f} is perfectly even).")
 
 
 def values(generator):
-    found = []
+    cases = []
     for d, B, T in (uneven(generator, (3, 5), (1, 2), (4, 6)), uneven(generator, (6, 9), (2, 3), (4, 5)), [4, 1, 1]):
         config, weights, x, mask = case(generator, d, B, T)
-        found += [("forward", config, weights, x, mask if integer(generator, 0, 3) else None), ("forward", config, weights, x, mask)]
-    return found
+        cases += [("forward", config, weights, x, mask if integer(generator, 0, 3) else None), ("forward", config, weights, x, mask)]
+    return cases
 
 
 exercise.compare("values", values, points=3)

@@ -134,25 +134,25 @@ def sizes(generator, low: int = 3, high: int = 6) -> tuple[int, int, int, int, i
 
 
 def among_themselves(generator):
-    found = []
-    for many in (True, True, False):
+    cases = []
+    for several in (True, True, False):
         B, H, K, T, _ = sizes(generator)
-        B, H = (B, H) if many else (1, 1)                                      # one row, one head
-        found.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K)))
-    return found
+        B, H = (B, H) if several else (1, 1)                                      # one row, one head
+        cases.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K)))
+    return cases
 
 
 def to_memory(generator):
-    found = []
+    cases = []
     for fewer in (True, False):
         B, H, K, T, S = sizes(generator)
         T, S = (T, S) if fewer == (T < S) else (S, T)
-        found.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K),
+        cases.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K),
                       normal(generator, B, S, H * K)))
-    return found
+    return cases
 
 
-def some(generator, *shape: int) -> Tensor:
+def partial_mask(generator, *shape: int) -> Tensor:
     """A boolean mask, in which every query may attend to some of the keys and not to all."""
     mask = torch.rand(shape, generator=generator) < 0.5
     first = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator)
@@ -160,7 +160,7 @@ def some(generator, *shape: int) -> Tensor:
 
 
 def masked(generator):
-    found = []
+    cases = []
     for kind in ("causal", "rows", "memory", "alike", "nowhere"):
         B, H, K, T, S = sizes(generator)
         if kind == "alike":                                                    # a mask of rows is none of heads
@@ -169,13 +169,13 @@ def masked(generator):
         if kind == "causal":
             rest = None, torch.ones(T, T, dtype=torch.bool).tril()
         elif kind in ("rows", "alike"):
-            rest = None, some(generator, B, T, T)
+            rest = None, partial_mask(generator, B, T, T)
         else:
-            rest = normal(generator, B, S, D), some(generator, T, S) if kind == "memory" else some(generator, B, T, S)
+            rest = normal(generator, B, S, D), partial_mask(generator, T, S) if kind == "memory" else partial_mask(generator, B, T, S)
             if kind == "nowhere":
                 rest[1][integer(generator, 0, B - 1), integer(generator, 0, T - 1)] = False
-        found.append(("forward", {"d_model": D, "heads": H}, parameters(generator, D), x, *rest))
-    return found
+        cases.append(("forward", {"d_model": D, "heads": H}, parameters(generator, D), x, *rest))
+    return cases
 
 
 exercise.compare("self-attention", among_themselves, points=3)
@@ -186,7 +186,7 @@ exercise.slopes("gradient", lambda generator: [*among_themselves(generator)[:1],
 
 @judged(exercise, "torch's nn.MultiheadAttention", 2, among=())
 def torchs(run, generator):
-    for asked, config, weights, x, *rest in [*to_memory(generator), *masked(generator)[:-1]]:
+    for method, config, weights, x, *rest in [*to_memory(generator), *masked(generator)[:-1]]:
         memory, mask = (*rest, None)[:2]
         layer = nn.MultiheadAttention(config["d_model"], config["heads"], batch_first=True)
         layer.load_state_dict({"in_proj_weight": weights["qkv.weight"], "in_proj_bias": weights["qkv.bias"],
@@ -194,8 +194,8 @@ def torchs(run, generator):
         hidden = None if mask is None else ~mask if mask.dim() == 2 else (~mask).repeat_interleave(config["heads"], 0)
         source = x if memory is None else memory
         right = layer(x, source, source, attn_mask=hidden, need_weights=False)[0]
-        mine = run(asked, config, weights, x, memory, mask)
-        gap = float((mine - right).detach().abs().max()) if isinstance(mine, Tensor) and mine.shape == right.shape else math.nan
+        result = run(method, config, weights, x, memory, mask)
+        gap = float((result - right).detach().abs().max()) if isinstance(result, Tensor) and result.shape == right.shape else math.nan
         if not gap < 1e-4:
             return Fault(f"On the same weights your result differs from that of torch's nn.MultiheadAttention by up to {gap:.2g}.")
     return None
