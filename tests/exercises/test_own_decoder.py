@@ -3,13 +3,13 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.exercises.attention.own_decoder import own_decoder
+from course_lib.exercises.attention.own_decoder import OwnDecoder
 from course_lib.recurrent import Recurrent, Seq2Seq
 
 
 def test_it_is_the_encoder_decoder_of_the_library():
     torch.manual_seed(0)
-    model = own_decoder(frozenset())(symbols=9, hidden=4, bos_id=1)
+    model = OwnDecoder(symbols=9, hidden=4, bos_id=1)
     theirs = Seq2Seq(source=9, target=9, hidden=4, score="additive", placement="after", bos_id=1)
     theirs.encoder, theirs.decoder = Recurrent.from_torch(model.encoder), Recurrent.from_torch(model.decoder)
     for name in ("source", "target", "bridge", "head"):

@@ -7,8 +7,8 @@ from collections import Counter, defaultdict
 import pytest
 import torch
 
-from course_lib.exercises.recurrent._own_cell import made_of
-from course_lib.exercises.recurrent.own_recurrent import GAP, LETTERS, agreement, chosen
+from course_lib.exercises.recurrent._agreement_text import LETTERS, agreement
+from course_lib.exercises.recurrent.own_recurrent import GAP, chosen, with_cell
 from course_lib.grading import EXERCISES, evaluate
 from course_lib.grading.judge.proxy import Proxy
 from course_lib.grading.sandbox.inside.models import Ask
@@ -18,7 +18,7 @@ from course_lib.recurrent import RecurrentLM
 @pytest.mark.parametrize("kind", ["lstm", "gru"])
 def test_it_is_the_language_model_of_the_library(kind):
     torch.manual_seed(0)
-    model, theirs = made_of(kind, frozenset())(symbols=6, hidden=4, bos_id=2), RecurrentLM(6, 4, kind, bos_id=2)
+    model, theirs = with_cell(kind)(symbols=6, hidden=4, bos_id=2), RecurrentLM(6, 4, kind, bos_id=2)
     cell = theirs.layers.cells[0]
     assert dict(cell.named_parameters()).keys() | {"head.weight", "head.bias"} == dict(model.named_parameters()).keys()
     with torch.no_grad():
@@ -39,7 +39,7 @@ def test_it_is_the_language_model_of_the_library(kind):
 def test_the_cell_that_was_chosen_is_seen_by_its_rows():
     def run_of(kind):
         def run(what, config, weights):
-            return 0 if what == "make" else dict(made_of(kind, frozenset())(symbols=5, hidden=3, bos_id=0).named_parameters())
+            return 0 if what == "make" else dict(with_cell(kind)(symbols=5, hidden=3, bos_id=0).named_parameters())
 
         return run
 
@@ -74,7 +74,7 @@ def test_counts_of_a_few_letters_do_not_reach_the_score(seed):
 
 def test_the_state_is_read_a_letter_at_a_time_so_reading_ahead_gains_nothing():
     """A read whose logits at t have seen letter t + 1 of the same window: no part of it reaches the score."""
-    class Ahead(made_of("gru", frozenset())):
+    class Ahead(with_cell("gru")):
         def read(self, tokens, state=None):
             logits, after = super().read(tokens, state)
             if tokens.shape[1] > 1:
@@ -92,7 +92,7 @@ def test_the_state_is_read_a_letter_at_a_time_so_reading_ahead_gains_nothing():
 
 
 def test_the_parts_have_points_of_their_own():
-    class NotTrained(made_of("lstm", frozenset())):
+    class NotTrained(with_cell("lstm")):
         def fit(self, text):
             pass
 

@@ -16,46 +16,75 @@ exercise = Exercise(
     points=["attention-scores", "seq2seq-attention"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    not_masked="Your result depends on the padded keys. Their shares must be 0.",
-    opposite="You look at the padding and hide the real tokens. True in mask is a real token.",
-    masked_after="You set the shares of padding to 0 after the softmax: what is left does not sum to one. Mask the scores.",
-    zero_scores="You set the scores of padding to 0, and exp(0) is 1: padding still gets a share. Set them to minus infinity.",
-    nan_rows="A row without any real token gives NaN: a softmax over nothing. It should give zeros.",
-    mean_of_padding="A row without any real token looks at its padding and gives the mean of it. It should give zeros. A large "
-                    "negative number is not minus infinity: where no other stands beside it, all shares are equal.",
-    no_tanh="Your score has no tanh. Without it the query adds the same number to all scores, and the softmax does not see it.",
-    query_apart="Your shares do not depend on the query. If it is in your code, it stands outside of the tanh of the keys: then it adds "
-                "the same number to all scores, and the softmax does not see it. The tanh is of the sum.",
-    scaled="Your scores are divided by the root of A. That goes with dot products, which grow with the width; this score is not scaled.",
-    even="All real keys get the same share in your result, whatever their scores: it is their mean.",
-)
-def additive_attention_reference(query, keys, mask, W, U, v, bugs=frozenset()):
-    asked, there = (query @ W.T)[:, None], keys @ U.T                          # (B, 1, A), (B, S, A)
-    inner = torch.tanh(there if "query_apart" in bugs else asked + there)
-    if "no_tanh" in bugs:
-        inner = asked + there
-    scores = inner @ v                                                         # (B, S)
-    if "scaled" in bugs:
-        scores = scores / len(v) ** 0.5
-    if "even" in bugs:
-        scores = 0 * scores
-    if "opposite" in bugs:
-        mask = ~mask
-    if "not_masked" in bugs:
-        weights = scores.softmax(-1)
-    elif "masked_after" in bugs:
-        weights = scores.softmax(-1) * mask
-    elif "zero_scores" in bugs:
-        weights = scores.masked_fill(~mask, 0.0).softmax(-1)
-    else:
-        weights = scores.masked_fill(~mask, -1e9 if "mean_of_padding" in bugs else -math.inf).softmax(-1)
-        if not {"nan_rows", "mean_of_padding"} & bugs:
-            weights = weights.masked_fill(~mask, 0.0)
-    return (weights[:, :, None] * keys).sum(1)
+@exercise.step
+def combined(query, keys):
+    """tanh of the projected query (B, 1, A) plus the projected keys (B, S, A)."""
+    return torch.tanh(query + keys)
 
 
-def drawn(generator, empty: bool):
+@exercise.step
+def scores(hidden, v):
+    return hidden @ v                                                          # (B, S)
+
+
+@exercise.step
+def weights(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(-1).masked_fill(~mask, 0)        # a row of NaN becomes zeros
+
+
+@exercise.reference()
+def additive_attention_reference(query, keys, mask, W, U, v):
+    hidden = combined((query @ W.T)[:, None], keys @ U.T)
+    return (weights(scores(hidden, v), mask)[:, :, None] * keys).sum(1)
+
+
+@exercise.misconception(
+    combined,
+    "Your score has no tanh. Without it the query adds the same number to all scores, and the softmax does not change.")
+def no_tanh(query, keys):
+    return query + keys
+
+
+@exercise.misconception(
+    scores,
+    "Your scores are divided by the root of A. That goes with dot products, which grow with the width; this score is not scaled.")
+def scaled(hidden, v):
+    return hidden @ v / math.sqrt(len(v))
+
+
+@exercise.misconception(weights, "You attend to the padding and mask the real tokens. True in mask is a real token.")
+def opposite(scores, mask):
+    return weights.original(scores, ~mask)
+
+
+@exercise.misconception(
+    weights,
+    "You set the attention weights of padding to 0 after the softmax, so the other weights do not sum to one. Mask the scores.")
+def masked_after(scores, mask):
+    return scores.softmax(-1) * mask
+
+
+@exercise.misconception(
+    weights,
+    "You set the scores of padding to 0, and exp(0) is 1: padding still gets attention weight. Set them to minus infinity.")
+def zero_scores(scores, mask):
+    return scores.masked_fill(~mask, 0).softmax(-1)
+
+
+@exercise.misconception(weights, "A row without any real token gives NaN: a softmax over nothing. It should give zeros.")
+def nan_rows(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(-1)
+
+
+@exercise.misconception(
+    weights,
+    "A row without any real token attends to its padding and gives the mean of it. It should give zeros. A large negative number "
+    "is not minus infinity: where all scores are the same number, all attention weights are equal.")
+def mean_of_padding(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
+
+
+def inputs(generator, empty: bool):
     B, S, H, K, A = uneven(generator, (3, 4), (5, 7), (2, 4), (4, 8), (3, 9))
     mask = torch.rand(B, S, generator=generator) < 0.6
     mask[:, 0], mask[:, 1:3] = False, True
@@ -67,11 +96,11 @@ def drawn(generator, empty: bool):
 
 
 def cases(generator):
-    return [drawn(generator, empty=False) for _ in range(3)]
+    return [inputs(generator, empty=False) for _ in range(3)]
 
 
 def empty_cases(generator):
-    return [drawn(generator, empty=True) for _ in range(2)]
+    return [inputs(generator, empty=True) for _ in range(2)]
 
 
 exercise.compare("values", cases, points=4)

@@ -15,48 +15,80 @@ exercise = Exercise(
     points=["context-vectors"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    no_baseline="You do not subtract the baseline b.",
-    own_loss="Your baseline is the mean over all draws, this one included. Then it depends on the draw, and the estimate is biased: "
-             "take the mean over the others.",
-    over_all="You add the losses of the other draws and divide by N. There are N - 1 others.",
-    expected="Your baseline is the expected loss over all slots. Here it is the mean loss of the other draws.",
-    turned="Your estimates have the wrong sign. They are gradients of the expected loss, which go up where the loss is large.",
-    no_minus_p="Your gradient of log P is the one-hot vector of the slot. The softmax's normaliser has a gradient too: minus P.",
-    of_p="You take the gradient of P in the place of that of log P: each draw comes with its probability already.",
-    one_number="You return the loss part only: the same number in every slot.",
-)
-def choice_gradients_reference(scores, losses, slots, bugs=frozenset()):
-    p, N = scores.softmax(0), len(slots)
-    found = losses[slots]                                                      # (N,)
-    b = (found.sum() - found) / (N - 1)
-    if "over_all" in bugs:
-        b = (found.sum() - found) / N
-    if "no_baseline" in bugs:
-        b = 0
-    if "own_loss" in bugs:
-        b = found.mean()
-    if "expected" in bugs:
-        b = p @ losses
-    slope = F.one_hot(slots, len(p)) - (0 if "no_minus_p" in bugs else p)      # (N, S)
-    if "of_p" in bugs:
-        slope = slope * p[slots, None]
-    if "one_number" in bugs:
-        slope = torch.ones_like(slope)
-    estimates = (found - b)[:, None] * slope
-    return -estimates if "turned" in bugs else estimates
+@exercise.step
+def baselines(losses):
+    """For each draw the mean loss of the others, (N,)."""
+    return (losses.sum() - losses) / (len(losses) - 1)
+
+
+@exercise.step
+def gradients_of_log_p(scores, slots):
+    return F.one_hot(slots, len(scores)) - scores.softmax(0)                   # (N, S)
+
+
+@exercise.reference()
+@exercise.step
+def choice_gradients_reference(scores, losses, slots):
+    drawn = losses[slots]
+    return (drawn - baselines(drawn))[:, None] * gradients_of_log_p(scores, slots)
+
+
+@exercise.misconception(baselines, "You do not subtract the baseline b.")
+def no_baseline(losses):
+    return 0
+
+
+@exercise.misconception(
+    baselines,
+    "Your baseline is the mean over all draws, this one included. Then it depends on the draw, and the estimate is biased: "
+    "take the mean over the others.")
+def own_loss(losses):
+    return losses.mean()
+
+
+@exercise.misconception(baselines, "You add the losses of the other draws and divide by N. There are N - 1 others.")
+def over_all(losses):
+    return (losses.sum() - losses) / len(losses)
+
+
+@exercise.misconception(
+    choice_gradients_reference,
+    "Your baseline is the expected loss over all slots. Here it is the mean loss of the other draws.")
+def expected(scores, losses, slots):
+    return (losses[slots] - scores.softmax(0) @ losses)[:, None] * gradients_of_log_p(scores, slots)
+
+
+@exercise.misconception(
+    choice_gradients_reference,
+    "Your estimates have the wrong sign. They are gradients of the expected loss, which increases where the loss is large.")
+def wrong_sign(scores, losses, slots):
+    return -choice_gradients_reference.original(scores, losses, slots)
+
+
+@exercise.misconception(
+    gradients_of_log_p,
+    "Your gradient of log P is the one-hot vector of the slot. The softmax's normalizer has a gradient too: minus P.")
+def no_minus_p(scores, slots):
+    return F.one_hot(slots, len(scores)).to(scores)
+
+
+@exercise.misconception(
+    gradients_of_log_p,
+    "You take the gradient of P instead of that of log P: each slot is already drawn with its probability.")
+def of_p(scores, slots):
+    return gradients_of_log_p.original(scores, slots) * scores.softmax(0)[slots, None]
 
 
 def cases(generator):
-    found = []
+    arguments = []
     # the last slot is not drawn in the second case: how many there are is then for the scores to tell
     for S, N, back in ((*uneven(generator, (3, 5), (6, 9)), 1), (*uneven(generator, (6, 8), (3, 5)), 2), (4, 2, 1)):
         slots = torch.randint(S - back + 1, (N,), generator=generator)
         slots[:2] = torch.tensor([0, S - back])                                # two that differ
         losses = 3 * normal(generator, S)
         losses[0], losses[-back] = losses[0].abs() + 4, -losses[-back].abs() - 1     # of both signs
-        found.append((normal(generator, S), losses, slots))
-    return found
+        arguments.append((normal(generator, S), losses, slots))
+    return arguments
 
 
 exercise.compare("values", cases, points=4)

@@ -20,42 +20,78 @@ exercise = Exercise(
     points=["attention-scores"], difficulty=3, minutes=20, kind="find")
 
 
-@exercise.reference(
-    dot_and_scaled="Your names dot and scaled are exchanged.",
-    bilinear_and_additive="Your names bilinear and additive are exchanged.",
-    never_none='You never answer "none". A function that fits no formula exactly is none of the four.',
-    only_none="You find none of the four anywhere. Compare with a tolerance: the functions round differently from you.",
-    turned="You take q . W^T k for the bilinear score: the one that has it is named bilinear, and the sound one is not. For rows q and k "
-           "the score q . W k is q @ W @ k.T.",
-    scaled_otherwise="You find no scaled score, and the others are right. It is the dot product divided by the root of H, the width of a "
-                     "query; how many queries and keys there are plays no part.",
-    same_vector="You try the functions on a query that is the key itself. There W and its transpose give the same score, and so do Wa "
-                "and Ua exchanged.",
-    loose="Your tolerance is so wide that a score which is off by a hundredth passes. Rounding is below 1e-5.",
-    backwards="Your list is in the opposite order: one name for each function, in the functions' order.",
-)
-def find_scores_reference(functions, W, Wa, Ua, v, bugs=frozenset()):
-    H, generator = len(v), torch.Generator().manual_seed(0)
-    q, k = (torch.randn(n, H, generator=generator, dtype=torch.float64) for n in (4, 6))
-    if "same_vector" in bugs:
-        q = k = k[:1]
-    W, Wa, Ua, v = (each.double() for each in (W, Wa, Ua, v))
-    wanted = {name: KINDS[name](q, k, W, Wa, Ua, v) for name in NAMES}
-    if "turned" in bugs:
-        wanted["bilinear"] = KINDS["transposed"](q, k, W, Wa, Ua, v)
-    if "scaled_otherwise" in bugs:
-        wanted["scaled"] = q @ k.T / math.sqrt(H + 0.5)                        # fits none
-    names = []
-    for function in functions:
-        out = function(q, k).double()
-        gaps = {name: float((out - want).abs().max()) for name, want in wanted.items()}
-        best = min(gaps, key=gaps.get)
-        most = 0.3 if "loose" in bugs else 1e-4
-        names.append("none" if "only_none" in bugs or gaps[best] > most and "never_none" not in bugs else best)
-    swap = {"dot_and_scaled": ("dot", "scaled"), "bilinear_and_additive": ("bilinear", "additive")}
-    for a, b in (swap[bug] for bug in bugs if bug in swap):
-        names = [b if name == a else a if name == b else name for name in names]
-    return names[::-1] if "backwards" in bugs else names
+@exercise.step
+def queries_and_keys(H):
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(n, H, generator=generator, dtype=torch.float64) for n in (4, 6)]
+
+
+@exercise.step
+def four_scores(q, k, W, Wa, Ua, v):
+    return {name: KINDS[name](q, k, W, Wa, Ua, v) for name in NAMES}
+
+
+@exercise.step
+def name_of(gaps):
+    """gaps: how far a function's scores are from each of the four."""
+    return nearest(gaps, within=1e-4)
+
+
+def nearest(gaps, within):
+    best = min(gaps, key=gaps.get)
+    return best if gaps[best] < within else "none"
+
+
+@exercise.reference()
+def find_scores_reference(functions, W, Wa, Ua, v):
+    q, k = queries_and_keys(len(v))
+    wanted = four_scores(q, k, *(weight.double() for weight in (W, Wa, Ua, v)))
+    return [name_of({name: float((function(q, k) - scores).abs().max()) for name, scores in wanted.items()})
+            for function in functions]
+
+
+@exercise.misconception(
+    queries_and_keys,
+    "You test the functions on a query that is equal to the key. There W and its transpose give the same score, and so do Wa "
+    "and Ua exchanged.")
+def same_vector(H):
+    key = queries_and_keys.original(H)[1][:1]
+    return key, key
+
+
+@exercise.misconception(
+    four_scores,
+    "You take q . W^T k for the bilinear score: the one that has it is named bilinear, and the sound one is not. For rows q and k "
+    "the score q . W k is q @ W @ k.T.")
+def transposed(q, k, W, Wa, Ua, v):
+    return four_scores.original(q, k, W, Wa, Ua, v) | {"bilinear": q @ W.T @ k.T}
+
+
+@exercise.misconception(
+    four_scores,
+    "You find no scaled score, and the others are right. It is the dot product divided by the root of H, the width of a "
+    "query; it does not depend on how many queries and keys there are.")
+def scaled_otherwise(q, k, W, Wa, Ua, v):
+    return four_scores.original(q, k, W, Wa, Ua, v) | {"scaled": q @ k.T / math.sqrt(len(v) + 0.5)}        # fits none
+
+
+@exercise.misconception(name_of, 'You never answer "none". A function that fits no formula exactly is none of the four.')
+def never_none(gaps):
+    return nearest(gaps, within=math.inf)
+
+
+@exercise.misconception(
+    name_of,
+    "You find none of the four anywhere. Compare with a tolerance: the functions round differently from you.")
+def only_none(gaps):
+    return "none"
+
+
+@exercise.misconception(
+    name_of,
+    "Your tolerance is so wide that a score with an error of one percent passes. Rounding is below 1e-5.")
+def loose(gaps):
+    return nearest(gaps, within=0.3)
 
 
 def additive(q, k, Wa, Ua, v):
@@ -80,16 +116,16 @@ FORMULAS = {"dot": "q . k", "scaled": "q . k / sqrt(H)", "bilinear": "q . W k", 
             "no tanh": "v . (Wa q + Ua k)", "tanh apart": "v . (tanh(Wa q) + tanh(Ua k))", "a gain": "1.01 q . k"}
 
 
-def made(kind: str, *weights):
+def function_of(kind: str, *weights):
     def function(q, k):
         return KINDS[kind](q, k, *(each.to(q.dtype) for each in weights))
 
-    function.formula = FORMULAS[kind]                    # what a learner sees of one in a case that is drawn to be shown
+    function.formula = FORMULAS[kind]                    # shown to a learner whose answer is wrong
     return function
 
 
 def cases(generator):
-    found = []
+    arguments = []
     for faulty in (("transposed", "a gain", "no tanh"), ("roles exchanged", "tanh apart", "scaled by H"), ("no tanh", "transposed", "a gain")):
         H = integer(generator, 4, 7)
         W, Wa, Ua = (normal(generator, H, H) for _ in range(3))
@@ -99,8 +135,8 @@ def cases(generator):
         kinds = [kinds[j] for j in torch.randperm(len(kinds), generator=generator).tolist()]
         if kinds[0] in faulty and kinds[-1] in faulty:
             kinds.sort(key=lambda kind: kind in faulty)                        # so that an order can be told
-        found.append(([made(kind, W, Wa, Ua, v) for kind in kinds], W, Wa, Ua, v))
-    return found
+        arguments.append(([function_of(kind, W, Wa, Ua, v) for kind in kinds], W, Wa, Ua, v))
+    return arguments
 
 
 @dataclass
@@ -110,7 +146,7 @@ class Names(Words):
     def told(self, got: Sequence[str], expected: list[str]) -> str:
         if len(got) != len(expected):
             return f"Your list has {counted(len(got), 'name')} for {counted(len(expected), 'function')}."
-        wrong = [i for i, (mine, right) in enumerate(zip(got, expected, strict=True)) if mine != right]
+        wrong = [i for i, (name, expected_name) in enumerate(zip(got, expected, strict=True)) if name != expected_name]
         return (f"Of {counted(len(got), 'function')} you name {len(wrong)} wrongly. The first of those is function {wrong[0]}, "
                 f"counted from 0, which you call {got[wrong[0]]!r}.")
 

@@ -14,7 +14,7 @@ from course_lib.grading.exercise.checks import Fault, Stop
 from course_lib.grading.exercise.exercise import Exercise
 from course_lib.grading.judge.proxy import Proxy
 from course_lib.grading.sandbox.inside.outcome import Outcome
-from course_lib.recurrent.scores import AdditiveScore, context_of, weights_of
+from course_lib.recurrent.scores import AdditiveScore
 
 exercise = Exercise(
     "OwnDecoder", chapter="12", place=4, title="A decoder with attention of your own",
@@ -31,124 +31,161 @@ exercise = Exercise(
     points=["seq2seq-attention"], difficulty=4, minutes=60, kind="build", deadline=20.0)
 
 SYMBOLS, HIDDEN, LENGTH, PAIRS = 7, 32, 8, 1024                      # of the model that is trained, symbol 0 its start
-GAP = 0.7                                                            # nats that a new word may cost: its source tells all of it
+GAP = 0.7                                                            # nats per new word: its source determines it
 
 
-@exercise.class_reference(
-    reads_itself="Your factor of x_t has read x_t: the decoder reads the target shifted by one, bos_id first.",
-    from_symbol_0="Your decoder begins with symbol 0. It begins with bos_id.",
-    reads_the_end="At its first step your decoder reads the last symbol of the target, which is not written yet: your shift goes "
-                  "round in a circle. The first symbol that it reads is bos_id.",
-    one_vector="Your shares lie on the last place of the source: c is one state of the encoder, whatever is written.",
-    mean="Your shares are equal: the scores are not used.",
-    other_axis="Your softmax runs over the steps of the target. For each step, the shares of the source's places sum to 1.",
-    no_tanh="Your score has no tanh. Without it the decoder's state does not matter: it adds the same to all places.",
-    looks_before="Your h_t looks one step late: the shares of step t come from h_(t-1). Here they come from h_t itself.",
-    last_column="Your start takes both halves of the encoder's output at the last place. There the backward direction has read one "
-                "symbol: take the states with which the two directions end, as nn.GRU returns them second.",
-    no_bridge_tanh="Your start has no tanh: the decoder begins with tanh(bridge(...)).",
-    starts_at_zero="Your decoder starts from zeros. It starts from tanh(bridge(...)) of what the encoder ends with.",
-    no_state="Your head does not read h_t: it reads [h_t; c_t].",
-    no_context="Your head does not read c_t: it reads [h_t; c_t].",
-    swapped="Your head reads [c_t; h_t]. h_t comes first.",
-    one_direction="Your encoder reads forward only: the backward half of its states is not used.",
-    untrained="After fit, the model is as it was: the parameters of the model itself must change.",
-    uphill="Your fit climbs the loss: minimise minus the log-likelihood.",
-)
-def own_decoder(bugs):
-    class OwnDecoder(AutoregressiveModel):
-        def __init__(self, symbols, hidden, bos_id):
-            super().__init__(None, Categorical(symbols))
-            self.bos_id = bos_id
-            self.source, self.target = nn.Embedding(symbols, hidden), nn.Embedding(symbols, hidden)
-            self.encoder = nn.GRU(hidden, hidden, batch_first=True, bidirectional=True)
-            self.bridge = nn.Linear(2 * hidden, hidden)
-            self.decoder = nn.GRU(hidden, hidden, batch_first=True)
-            self.W, self.U, self.v = AdditiveScore(hidden, 2 * hidden).parameters()
-            self.head = nn.Linear(3 * hidden, symbols)
+@exercise.class_reference()
+class OwnDecoder(AutoregressiveModel):
+    """A GRU that attends to a bidirectional GRU by the additive score."""
 
-        def check_context(self, context, batch):
-            pass
+    def __init__(self, symbols, hidden, bos_id):
+        super().__init__(None, Categorical(symbols))
+        self.bos_id = bos_id
+        self.source, self.target = nn.Embedding(symbols, hidden), nn.Embedding(symbols, hidden)
+        self.encoder = nn.GRU(hidden, hidden, batch_first=True, bidirectional=True)
+        self.bridge = nn.Linear(2 * hidden, hidden)
+        self.decoder = nn.GRU(hidden, hidden, batch_first=True)
+        self.W, self.U, self.v = AdditiveScore(hidden, 2 * hidden).parameters()
+        self.head = nn.Linear(3 * hidden, symbols)
 
-        def looked(self, x: Tensor, context: Tensor) -> tuple[Tensor, Tensor]:
-            """[h_t; c_t] (B, T, 3H) and the shares (B, T, S)."""
-            memory, last = self.encoder(self.source(context.long()))           # (B, S, 2H), (2, B, H)
-            H = last.shape[2]
-            if "one_direction" in bugs:
-                memory = torch.cat([memory[..., :H], torch.zeros_like(memory[..., H:])], dim=2)
-            ends = memory[:, -1] if "last_column" in bugs else torch.cat([last[0], last[1]], dim=1)
-            first = self.bridge(ends) if "no_bridge_tanh" in bugs else self.bridge(ends).tanh()
-            first = torch.zeros_like(first) if "starts_at_zero" in bugs else first
-            read = F.pad(x.long()[:, :-1], (1, 0), value=0 if "from_symbol_0" in bugs else self.bos_id)
-            read = x.long().roll(1, dims=1) if "reads_the_end" in bugs else read
-            h, _ = self.decoder(self.target(x.long() if "reads_itself" in bugs else read), first[None])
-            shares = self.shares(torch.cat([first[:, None], h[:, :-1]], 1) if "looks_before" in bugs else h, memory)
-            c = context_of(shares, memory)
-            h = torch.zeros_like(h) if "no_state" in bugs else h
-            c = torch.zeros_like(c) if "no_context" in bugs else c
-            return torch.cat([c, h] if "swapped" in bugs else [h, c], dim=2), shares
+    def check_context(self, context, batch):
+        pass
 
-        def shares(self, h: Tensor, memory: Tensor) -> Tensor:
-            if "mean" in bugs:
-                return memory.new_full((*h.shape[:2], memory.shape[1]), 1 / memory.shape[1])
-            if "one_vector" in bugs:
-                return F.one_hot(torch.full(h.shape[:2], memory.shape[1] - 1)).to(memory)
-            parts = {"W": self.W, "U": self.U, "v": self.v}
-            if "no_tanh" in bugs:
-                scores = ((h @ self.W.T)[:, :, None] + (memory @ self.U.T)[:, None]) @ self.v
-            else:
-                score = AdditiveScore(h.shape[2], memory.shape[2])
-                scores = torch.func.functional_call(score, parts, (h, memory))
-            return scores.softmax(dim=1) if "other_axis" in bugs else weights_of(scores)
+    def conditionals(self, x, context=None):
+        memory, h, weights = self.attended(x, context)
+        return self.conditional(self.head(self.joined(h, weights @ memory)))
 
-        def conditionals(self, x, context=None):
-            return self.conditional(self.head(self.looked(x, context)[0]))
+    def weights(self, x, context):
+        return self.attended(x, context)[2]
 
-        def weights(self, x, context):
-            return self.looked(x, context)[1]
+    @exercise.step
+    def attended(self, x, context):
+        """The encoder's states (B, S, 2H), the decoder's (B, T, H), and the attention weights (B, T, S)."""
+        memory, _, h = self.states(x, context)
+        return memory, h, self.attention_weights(h, memory)
 
-        def fit(self, pairs):
-            if "untrained" in bugs:
-                return
-            draw = torch.Generator().manual_seed(0)
-            steps = [rows for _ in range(10) for rows in torch.randperm(len(pairs), generator=draw).split(32)]
-            optimizer = torch.optim.Adam(self.parameters(), lr=0.015, maximize="uphill" in bugs)
-            for k, rows in enumerate(steps[:8] if bugs else steps):
-                optimizer.param_groups[0]["lr"] = 0.015 * (1 - k / len(steps))
-                loss = -self.log_prob(pairs[rows, 1], pairs[rows, 0]).mean()
-                optimizer.zero_grad()
-                loss.backward()
-                nn.utils.clip_grad_norm_(self.parameters(), 1.0)
-                optimizer.step()
+    def states(self, x, context):
+        """Of the encoder; of the decoder, the initial one (B, H) and those after each symbol."""
+        memory, ends = self.encoder(self.source(context.long()))               # (B, S, 2H), (2, B, H)
+        first = self.initial_state(memory, ends)
+        return memory, first, self.decoder(self.target(self.shifted(x.long())), first[None])[0]
 
-    return OwnDecoder
+    @exercise.step
+    def initial_state(self, memory, ends):
+        return self.bridge(torch.cat([*ends], dim=1)).tanh()                   # (B, H)
+
+    @exercise.step
+    def shifted(self, x):
+        return F.pad(x[:, :-1], (1, 0), value=self.bos_id)
+
+    def attention_weights(self, queries, memory):
+        return self.softmax(self.scores((queries @ self.W.T)[:, :, None], (memory @ self.U.T)[:, None]))
+
+    @exercise.step
+    def scores(self, query, key):
+        return (query + key).tanh() @ self.v                                   # (B, T, S)
+
+    @exercise.step
+    def softmax(self, scores):
+        return scores.softmax(dim=2)
+
+    @exercise.step
+    def joined(self, h, c):
+        return torch.cat([h, c], dim=2)
+
+    def fit(self, pairs):
+        generator = torch.Generator().manual_seed(0)
+        batches = [rows for _ in range(10) for rows in torch.randperm(len(pairs), generator=generator).split(32)]
+        optimizer = torch.optim.Adam(self.parameters(), lr=0.015)
+        for k, rows in enumerate(batches):
+            optimizer.param_groups[0]["lr"] = 0.015 * (1 - k / len(batches))
+            loss = -self.log_prob(pairs[rows, 1], pairs[rows, 0]).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            nn.utils.clip_grad_norm_(self.parameters(), 1.0)
+            optimizer.step()
 
 
-def made(generator, B: int, S: int, T: int) -> tuple[dict, dict[str, Tensor], Tensor, Tensor]:
-    """How a small one is made, its parameters, targets (B, T) and sources (B, S)."""
+@exercise.misconception(
+    OwnDecoder.shifted,
+    "Your factor of x_t depends on x_t itself: the decoder reads the target shifted by one, bos_id first.")
+def reads_itself(self, x):
+    return x
+
+
+@exercise.misconception(
+    OwnDecoder.shifted,
+    "At its first step your decoder reads the last symbol of the target, which is not generated yet: your shift is circular. The "
+    "first symbol that it reads is bos_id.")
+def reads_the_end(self, x):
+    return x.roll(1, dims=1)
+
+
+@exercise.misconception(
+    OwnDecoder.softmax,
+    "Your softmax runs over the steps of the target. For each step, the attention weights over the source positions sum to 1.")
+def other_axis(self, scores):
+    return scores.softmax(dim=1)
+
+
+@exercise.misconception(
+    OwnDecoder.scores,
+    "Your score has no tanh. Without it the decoder's state has no effect: it adds the same to the scores of all positions.")
+def no_tanh(self, query, key):
+    return (query + key) @ self.v
+
+
+@exercise.misconception(
+    OwnDecoder.attended,
+    "Your h_t is one step late: the attention weights of step t come from h_(t-1). Here they come from h_t itself.")
+def looks_before(self, x, context):
+    memory, first, h = self.states(x, context)
+    return memory, h, self.attention_weights(torch.cat([first[:, None], h[:, :-1]], dim=1), memory)
+
+
+@exercise.misconception(
+    OwnDecoder.initial_state,
+    "Your initial state takes both halves of the encoder's output at the last position. There the backward direction has read one "
+    "symbol: take the states with which the two directions end, as nn.GRU returns them second.")
+def last_column(self, memory, ends):
+    return self.bridge(memory[:, -1]).tanh()
+
+
+@exercise.misconception(OwnDecoder.initial_state, "Your initial state has no tanh: the decoder begins with tanh(bridge(...)).")
+def no_bridge_tanh(self, memory, ends):
+    return self.bridge(torch.cat([*ends], dim=1))
+
+
+@exercise.misconception(OwnDecoder.joined, "Your head takes [c_t; h_t]. h_t comes first.")
+def swapped(self, h, c):
+    return torch.cat([c, h], dim=2)
+
+
+def small_model(generator, B: int, S: int, T: int) -> tuple[dict, dict[str, Tensor], Tensor, Tensor]:
+    """The config of a small model, its parameters, targets (B, T) and sources (B, S)."""
     V, H = uneven(generator, (5, 7), (3, 4))
     config = {"symbols": V, "hidden": H, "bos_id": integer(generator, 1, V - 1)}
     weights = {name: normal(generator, *parameter.shape, scale=0.8)
-               for name, parameter in own_decoder(frozenset())(**config).named_parameters()}
+               for name, parameter in OwnDecoder(**config).named_parameters()}
     x, context = (torch.randint(V, (B, n), generator=generator) for n in (T, S))
     return config, weights, x, context
 
 
 def likelihoods(generator):
-    return [("log_prob", *made(generator, *sizes)) for sizes in ((3, 5, 4), (2, 3, 6), (1, 6, 1), (2, 1, 3))]
+    return [("log_prob", *small_model(generator, *sizes)) for sizes in ((3, 5, 4), (2, 3, 6), (1, 6, 1), (2, 1, 3))]
 
 
-def looks(generator):
-    return [("weights", *made(generator, *sizes)) for sizes in ((2, 5, 3), (3, 2, 4), (1, 4, 1))]
+def weight_cases(generator):
+    return [("weights", *small_model(generator, *sizes)) for sizes in ((2, 5, 3), (3, 2, 4), (1, 4, 1))]
 
 
-def turned_around(generator):
-    """Words to train on, and what new ones cost, in nats.
+def reversed_words(generator):
+    """Pairs of words for training, and the loss on new ones, in nats per word.
 
-    Half of the symbols stand in a word's first half alone, the others in its second: to turn around is its own inverse, and with
-    words of all symbols a model that was given source for target would learn the same.
+    Half of the symbols stand in a word's first half alone, the others in its second half: reversal is its own inverse, so with
+    all symbols in both halves a model trained with source and target exchanged would learn the same.
     """
-    first = torch.tensor([1] * (LENGTH // 2) + [1 + SYMBOLS // 2] * (LENGTH // 2))                # the smallest symbol of each place
+    first = torch.tensor([1] * (LENGTH // 2) + [1 + SYMBOLS // 2] * (LENGTH // 2))                # the smallest symbol of each position
 
     def pairs(num: int) -> Tensor:
         source = first + torch.randint(SYMBOLS // 2, (num, LENGTH), generator=generator)
@@ -156,13 +193,13 @@ def turned_around(generator):
 
     train, (sources, targets) = pairs(PAIRS), pairs(250).unbind(1)
 
-    def cost(learnt: Proxy) -> float:
-        return float(-learnt.log_prob(targets, sources).double().detach().mean())
+    def loss(model: Proxy) -> float:
+        return float(-model.log_prob(targets, sources).double().detach().mean())
 
-    return {"symbols": SYMBOLS, "hidden": HIDDEN, "bos_id": 0}, train, cost
+    return {"symbols": SYMBOLS, "hidden": HIDDEN, "bos_id": 0}, train, loss
 
 
-exercise.compare("weights are the library's", looks, points=3)
+exercise.compare("weights are the library's", weight_cases, points=3)
 exercise.compare("log_prob, given the source", likelihoods, points=3)
 exercise.slopes("gradient", lambda generator: likelihoods(generator)[:2], points=1)
 
@@ -181,7 +218,7 @@ def contract(run, generator):
     return None
 
 
-reaches(exercise, "new words are turned around", 4, turned_around, GAP, among=("untrained", "uphill"), than="nats a word")
+reaches(exercise, "new words are turned around", 4, reversed_words, GAP, than="nats a word")
 exercise.hint(
     "The names of the parameters do not fit.",
     "nn.Embedding(symbols, hidden) under self.source gives source.weight; nn.GRU(hidden, hidden, batch_first=True, "

@@ -14,55 +14,64 @@ exercise = Exercise(
     points=["one-hot-position", "combined-position"], difficulty=2, minutes=10)
 
 
-@exercise.reference(
-    no_relu="There is no ReLU in your function. Without it word and position only add up.",
-    separate="Your word and your position pass through a ReLU each. Here one ReLU sees their sum; the other is the "
-             "slide's variant with two streams.",
-    relu_after="Your ReLU comes last. It belongs between the sum and W.",
-    relu_on_words="Your ReLU sees the words only; the position is added after it.",
-    no_positions="Your result does not depend on the positions: every place of a sentence is treated alike.",
-    first_row="Every word of yours stands at position 0. Position k takes row k of W_e.",
-    all_rows="Every word of yours gets the sum of all rows of W_e. A one-hot vector picks one row.",
-    from_one="Your positions count from 1: the first word takes row 1 of W_e. It takes row 0.",
-    from_the_end="You take the last T rows of W_e. Position k takes row k, however long the table is.",
-    backwards="Your positions count from the end of the sentence.",
-    residual="You add x to the result. This encoding replaces it.",
-)
-def combined_position_reference(x, W_x, W_e, W, bugs=frozenset()):
-    T, n_max = x.shape[1], len(W_e)
-    rows = W_e[:T]                                                             # e_k picks row k
-    if "first_row" in bugs:
-        rows = W_e[:1].expand(T, -1)
-    if "all_rows" in bugs:
-        rows = W_e.sum(dim=0).expand(T, -1)
-    if "from_one" in bugs:
-        rows = W_e[torch.arange(1, T + 1) % n_max]
-    if "from_the_end" in bugs:
-        rows = W_e[n_max - T:]
-    if "backwards" in bugs:
-        rows = rows.flip(0)
-    if "no_positions" in bugs:
-        rows = torch.zeros_like(rows)
-    words = x @ W_x                                                            # (B, T, h)
-    if "separate" in bugs:
-        hidden = words.relu() + rows.relu()
-    elif "relu_on_words" in bugs:
-        hidden = words.relu() + rows
-    else:
-        hidden = words + rows if bugs & {"no_relu", "relu_after"} else (words + rows).relu()
-    out = hidden @ W                                                           # (B, T, d)
-    if "relu_after" in bugs:
-        out = out.relu()
-    return out + x if "residual" in bugs else out
+@exercise.step
+def positions(W_e, T):
+    """W_e' e_k for the first T positions, (T, h): e_k picks row k."""
+    return W_e[:T]
+
+
+@exercise.step
+def hidden(words, places):
+    return (words + places).relu()                                             # (B, T, h)
+
+
+@exercise.step
+def output(words, places, W):
+    return hidden(words, places) @ W                                           # (B, T, d)
+
+
+@exercise.reference()
+def combined_position_reference(x, W_x, W_e, W):
+    return output(x @ W_x, positions(W_e, x.shape[1]), W)
+
+
+@exercise.misconception(positions, "Your result does not depend on the positions: all positions of a sentence are treated alike.")
+def no_positions(W_e, T):
+    return torch.zeros_like(W_e[:T])
+
+
+@exercise.misconception(positions, "Your positions count from 1: the first word takes row 1 of W_e. It takes row 0.")
+def from_one(W_e, T):
+    return W_e.roll(-1, dims=0)[:T]
+
+
+@exercise.misconception(
+    hidden,
+    "There is no ReLU in your function. Without it the contributions of word and position only add up.")
+def no_relu(words, places):
+    return words + places
+
+
+@exercise.misconception(
+    hidden,
+    "Your word and your position pass through a ReLU each. Here one ReLU takes their sum; the other is the slide's variant "
+    "with two streams.")
+def separate(words, places):
+    return words.relu() + places.relu()
+
+
+@exercise.misconception(output, "Your ReLU comes last. It belongs between the sum and W.")
+def relu_after(words, places, W):
+    return ((words + places) @ W).relu()
 
 
 def combined_cases(generator):
-    found = []
+    cases = []
     for spare in (2, 0, 5):
         B, T, d, h = uneven(generator, (2, 4), (3, 6), (3, 7), (5, 9))
-        found.append((normal(generator, B, T, d), normal(generator, d, h), normal(generator, T + spare, h),
+        cases.append((normal(generator, B, T, d), normal(generator, d, h), normal(generator, T + spare, h),
                       normal(generator, h, d)))
-    return found
+    return cases
 
 
 exercise.compare("values", combined_cases, points=4)

@@ -18,46 +18,76 @@ exercise = Exercise(
     points=["sinusoid-offsets"], difficulty=4, minutes=30, kind="find")
 
 
-@exercise.reference(
-    compared_with_the_formula="You list pairs that are not the paper's. A pair with another speed, length or starting "
-                              "angle is sound if its inner products depend on the offset only.",
-    lengths_only="You only look at the length of each pair, which is offset 0. A hand can keep its length and still "
-                 "turn unevenly.",
-    neighbours_only="You only compare neighbours. Some pairs are fine at offset 1 and break at offset 2.",
-    no_lengths="Your list misses a pair that keeps its products at offsets 1, 2 and 3 while its length changes: offset 0 is an "
-               "offset too.",
-    start_only="You only look at the first positions. Some pairs break further on: use all n of them.",
-    columns="Your list holds columns. Pair i is the columns 2i and 2i + 1.",
-    from_one="You count the pairs from 1. They count from 0.",
-    sound_ones="Your list holds the sound pairs. The broken ones are asked for.",
-    every_pair="Your list holds every pair. Rounding alone moves an inner product by 1e-15, so two of them count as equal "
-               "when they are near; and a pair is two neighbours, the columns 2i and 2i + 1.",
-    unsorted="Your list is not sorted.",
-)
-def find_position_fault_reference(encode, d, n, bugs=frozenset()):
-    positions = torch.arange(8 if "start_only" in bugs else n)
-    table = encode(positions).double()
+@exercise.step
+def positions(n):
+    return torch.arange(n)
+
+
+@exercise.step
+def differences(table):
+    """Of inner products at the same offset, (d/2, n - 1, n - 1): [i, k, j] is that of pair i at k + 1 and j + 1 minus that
+    at k and j."""
     pairs = table.unflatten(1, (-1, 2))                                        # (n, d/2, 2)
     products = torch.einsum("kic,jic->ikj", pairs, pairs)                      # (d/2, n, n)
-    moved = (products[:, 1:, 1:] - products[:, :-1, :-1]).abs()                # along each diagonal: zero if sound
-    if "lengths_only" in bugs:
-        moved = moved.diagonal(dim1=1, dim2=2)
-    if "neighbours_only" in bugs:
-        moved = moved.diagonal(offset=1, dim1=1, dim2=2)
-    if "no_lengths" in bugs:
-        moved = torch.cat([moved.diagonal(offset=o, dim1=1, dim2=2) for o in (1, 2)], dim=1)
-    broken = moved.flatten(1).amax(dim=1) > 1e-4
-    if "compared_with_the_formula" in bugs:
-        right = positional_encoding_reference(n, d).unflatten(1, (-1, 2))
-        broken = (pairs - right).abs().amax(dim=(0, 2)) > 1e-4
-    if "sound_ones" in bugs:
-        broken = ~broken
-    if "every_pair" in bugs:
-        broken = torch.ones_like(broken)
-    found = broken.nonzero().flatten().tolist()
-    if "columns" in bugs:
-        found = [column for i in found for column in (2 * i, 2 * i + 1)]
-    return sorted((i + ("from_one" in bugs) for i in found), reverse="unsorted" in bugs)
+    return products[:, 1:, 1:] - products[:, :-1, :-1]
+
+
+@exercise.step
+def is_broken(table):
+    return differences(table).abs().flatten(1).amax(dim=1) > 1e-4
+
+
+@exercise.reference()
+def find_position_fault_reference(encode, d, n):
+    return is_broken(encode(positions(n)).double()).nonzero().flatten().tolist()
+
+
+@exercise.misconception(positions, "You use the first positions only. Some pairs break further on: use all n of them.")
+def start_only(n):
+    return torch.arange(8)
+
+
+def at_offsets(table, *offsets):
+    moved = differences.original(table)
+    return torch.cat([moved.diagonal(offset=o, dim1=1, dim2=2) for o in offsets], dim=1)
+
+
+@exercise.misconception(
+    differences,
+    "You only compare the lengths of each pair, which is offset 0. A pair can keep its length and still turn unevenly.")
+def lengths_only(table):
+    return at_offsets(table, 0)
+
+
+@exercise.misconception(
+    differences,
+    "You only compare neighboring positions. Some pairs are sound at offset 1 and break at offset 2.")
+def neighbours_only(table):
+    return at_offsets(table, 1)
+
+
+@exercise.misconception(
+    differences,
+    "Your list misses a pair whose inner products are sound at offsets 1, 2 and 3 while its length changes: offset 0 is an "
+    "offset too.")
+def no_lengths(table):
+    return at_offsets(table, 1, 2)
+
+
+@exercise.misconception(
+    is_broken,
+    "You list pairs that differ from the paper's. A pair with another frequency, length or initial angle is sound if its inner "
+    "products depend on the offset only.")
+def compared_with_the_formula(table):
+    return ((table - positional_encoding_reference(*table.shape)).abs() > 1e-4).any(0).unflatten(0, (-1, 2)).any(1)
+
+
+@exercise.misconception(
+    is_broken,
+    "Your list holds every pair. Rounding alone changes an inner product by 1e-15, so two of them count as equal when they are "
+    "near; and a pair is two neighbors, the columns 2i and 2i + 1.")
+def every_pair(table):
+    return torch.ones(table.shape[1] // 2, dtype=torch.bool)
 
 
 SOUND = ["paper", "swapped", "long", "late start"]
@@ -95,7 +125,7 @@ def encoder(kinds: list[str], speeds: Tensor, n: int):
 
 
 def fault_cases(generator):
-    found = []
+    cases = []
     for sound, broken in ((4, 0), (2, 2), (3, 3), (2, len(BROKEN))):
         kinds = [SOUND[j] for j in torch.randperm(4, generator=generator)[:sound].tolist()]
         kinds += [BROKEN[j] for j in torch.randperm(len(BROKEN), generator=generator)[:broken].tolist()]
@@ -104,8 +134,8 @@ def fault_cases(generator):
         speeds = uniform(generator, len(kinds), low=0.2, high=1.3).double()
         speeds = torch.where(torch.tensor([kind == "paper" for kind in kinds]),
                              10000.0 ** (-2 * torch.arange(len(kinds)) / d).double(), speeds)
-        found.append((encoder(kinds, speeds, n), d, n))
-    return found
+        cases.append((encoder(kinds, speeds, n), d, n))
+    return cases
 
 
 exercise.checks.append(Findings(

@@ -1,18 +1,15 @@
 """Attention of one's own with rotary positions, equal to the library's layer and rotation."""
 from __future__ import annotations
 
-import math
-
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from course_lib.exercises.building import judged
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.self_attention.own_multi_head_attention import parameters
 from course_lib.grading.exercise.checks import Fault
 from course_lib.grading.exercise.exercise import Exercise
-from course_lib.transformer.attention import MultiHeadAttention, attention
-from course_lib.transformer.positions import rotary, sinusoidal
+from course_lib.transformer.attention import attention
 
 exercise = Exercise(
     "OwnRotaryAttention", chapter="14", place=5, title="Rotary attention of your own",
@@ -27,65 +24,88 @@ exercise = Exercise(
 MOST = 30                       # positions that are drawn: so few that angles in float32 will do
 
 
-@exercise.class_reference(
-    not_rotated="Your result is that of attention without positions: nothing is turned.",
-    values_too="Your values are turned as well. Only queries and keys are: what is averaged has no position.",
-    queries_only="Only your queries are turned. A key is turned by its own position too: then their product depends on the "
-                 "difference.",
-    keys_backwards="Your keys are turned the other way. Both turn the same way; their product then has the difference of the "
-                   "angles.",
-    of_x="You turn x, before the projections. Queries and keys are turned, after W^Q and W^K.",
-    added="You add sines and cosines to x. Rotary positions add nothing: they turn queries and keys.",
-    positions_ignored="Your result does not depend on positions: you turn by 0 to T - 1, whatever is given.",
-    halves="You pair feature i with i + K/2, as some models do. The pairs are neighbours here: 2i and 2i + 1.",
-    backwards="You turn by minus the angle. (a, b) becomes (a cos - b sin, a sin + b cos).",
-    across_heads="Your frequencies run over the whole width D. Each head has its own K/2 pairs, with the same frequencies in every "
-                 "head.",
-    half_exponent="The exponent of your frequencies is half as large as it should be: pair i turns by k / 10000^(2i / K).",
-    one_frequency="All your pairs turn at the same speed. Pair i turns by k / 10000^(2i / K).",
-    no_scale="Your scores are not divided by the root of K. A rotation changes no length: the scale stays.",
-    not_masked="Your result does not depend on mask.",
-)
-def own_rotary_attention(bugs):
-    class OwnRotaryAttention(MultiHeadAttention):
-        def forward(self, x, positions=None, mask=None):
-            places = torch.arange(x.shape[1]) if positions is None or "positions_ignored" in bugs else positions
-            if "added" in bugs:
-                x = x + sinusoidal(places, x.shape[-1])
-            if "of_x" in bugs:
-                x = self.turned(x[:, None], places)[:, 0]
-            B, T, D = x.shape
-            q, k, v = (one.reshape(B, T, self.heads, -1).transpose(1, 2) for one in self.qkv(x).chunk(3, dim=-1))
-            if not bugs & {"added", "of_x"}:
-                q = self.turned(q, places)
-                if "queries_only" not in bugs:
-                    k = self.turned(k, -places if "keys_backwards" in bugs else places)
-                if "values_too" in bugs:
-                    v = self.turned(v, places)
-            if "no_scale" in bugs:
-                q = q * math.sqrt(q.shape[-1])
-            heads = attention(q, k, v, None if "not_masked" in bugs else mask)           # (B, H, T, K)
-            return self.out(heads.transpose(1, 2).reshape(B, T, D))
-
-        def turned(self, x: Tensor, places: Tensor) -> Tensor:
-            """Each pair of x (B, H, T, K), turned by its angle."""
-            (B, H, T, K), base = x.shape, 10000.0
-            if "not_rotated" in bugs:
-                return x
-            if "backwards" in bugs:
-                places = -places
-            if "across_heads" in bugs:
-                whole = rotary(x.transpose(1, 2).reshape(B, T, H * K), places)
-                return whole.reshape(B, T, H, K).transpose(1, 2)
-            if "halves" in bugs:
-                pairs = rotary(x.unflatten(-1, (2, -1)).mT.flatten(-2), places)
-                return pairs.unflatten(-1, (-1, 2)).mT.flatten(-2)
-            return rotary(x, places, 1.0 if "one_frequency" in bugs else math.sqrt(base) if "half_exponent" in bugs else base)
-
-    return OwnRotaryAttention
+@exercise.step
+def frequencies(K):
+    """Of the K/2 pairs of a head."""
+    return 10000.0 ** (-torch.arange(0, K, 2, dtype=torch.float64) / K)
 
 
-def drawn(generator, H: int, K: int) -> tuple[dict, dict[str, Tensor], Tensor]:
+@exercise.step
+def rotated(x, positions):
+    """Each pair of features (2i, 2i + 1) of x (B, H, T, K), rotated by its angle."""
+    angle = (positions[:, None] * frequencies(x.shape[-1])).to(x)              # (T, K/2)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return torch.stack([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], dim=-1).flatten(-2)
+
+
+@exercise.step
+def with_positions(q, k, v, positions):
+    return rotated(q, positions), rotated(k, positions), v
+
+
+@exercise.class_reference()
+class OwnRotaryAttention(nn.Module):
+    """Self-attention whose queries and keys are rotated by their positions."""
+
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, x, positions=None, mask=None):
+        q, k, v = (part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.qkv(x).chunk(3, dim=-1))    # (B, H, T, K)
+        q, k, v = with_positions(q, k, v, torch.arange(x.shape[1]) if positions is None else positions)
+        return self.out(attention(q, k, v, mask).transpose(1, 2).flatten(2))
+
+
+@exercise.misconception(with_positions, "Your result is that of attention without positions: nothing is rotated.")
+def not_rotated(q, k, v, positions):
+    return q, k, v
+
+
+@exercise.misconception(
+    with_positions,
+    "Your values are rotated as well. Only queries and keys are: the values that are averaged have no position.")
+def values_too(q, k, v, positions):
+    return rotated(q, positions), rotated(k, positions), rotated(v, positions)
+
+
+@exercise.misconception(
+    with_positions,
+    "Only your queries are rotated. A key is rotated by its own position too: then their product depends on the difference.")
+def queries_only(q, k, v, positions):
+    return rotated(q, positions), k, v
+
+
+@exercise.misconception(
+    rotated,
+    "You pair feature i with i + K/2, as some models do. The pairs are neighbors here: 2i and 2i + 1.")
+def halves(x, positions):
+    neighbors = x.unflatten(-1, (2, -1)).mT.flatten(-2)
+    return rotated.original(neighbors, positions).unflatten(-1, (-1, 2)).mT.flatten(-2)
+
+
+@exercise.misconception(rotated, "You rotate by minus the angle. (a, b) becomes (a cos - b sin, a sin + b cos).")
+def backwards(x, positions):
+    return rotated.original(x, -positions)
+
+
+@exercise.misconception(
+    rotated,
+    "Your frequencies run over the whole width D. Each head has its own K/2 pairs, with the same frequencies in every head.")
+def across_heads(x, positions):
+    B, H, T, K = x.shape
+    return rotated.original(x.transpose(1, 2).reshape(B, 1, T, H * K), positions).reshape(B, T, H, K).transpose(1, 2)
+
+
+@exercise.misconception(
+    frequencies,
+    "The exponent of your frequencies is half as large as it should be: pair i turns by k / 10000^(2i / K).")
+def half_exponent(K):
+    return frequencies.original(K) ** 0.5
+
+
+def small_model(generator, H: int, K: int) -> tuple[dict, dict[str, Tensor], Tensor]:
     """Config, parameters and x (B, T, D)."""
     B, T = uneven(generator, (2, 3), (4, 7))
     return {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K)
@@ -103,25 +123,25 @@ def places(generator, T: int) -> Tensor:
 
 def all_at_one(generator):
     """All at one place, where a rotation changes no score."""
-    found = []
+    cases = []
     for H, K in heads(generator):
-        config, weights, x = drawn(generator, H, K)
-        found.append(("forward", config, weights, x, torch.full(x.shape[1:2], integer(generator, 5, 20))))
-    return found
+        config, weights, x = small_model(generator, H, K)
+        cases.append(("forward", config, weights, x, torch.full(x.shape[1:2], integer(generator, 5, 20))))
+    return cases
 
 
 def in_order(generator):
-    return [("forward", *drawn(generator, H, K)) for H, K in heads(generator)]
+    return [("forward", *small_model(generator, H, K)) for H, K in heads(generator)]
 
 
 def anywhere(generator):
     """At places that are given, and with a mask."""
-    found = []
+    cases = []
     for H, K in heads(generator):
-        config, weights, x = drawn(generator, H, K)
-        found.append(("forward", config, weights, x, places(generator, x.shape[1])))
-    config, weights, x = drawn(generator, 2, 4)
-    return [*found, ("forward", config, weights, x, None, torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril())]
+        config, weights, x = small_model(generator, H, K)
+        cases.append(("forward", config, weights, x, places(generator, x.shape[1])))
+    config, weights, x = small_model(generator, 2, 4)
+    return [*cases, ("forward", config, weights, x, None, torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril())]
 
 
 exercise.compare("at one place, attention without positions", all_at_one, points=2)
@@ -130,11 +150,11 @@ exercise.compare("at one place, attention without positions", all_at_one, points
 @judged(exercise, "shifted, the same", 2, among=())
 def shifted(run, generator):
     for H, K in heads(generator):
-        config, weights, x = drawn(generator, H, K)
+        config, weights, x = small_model(generator, H, K)
         at = places(generator, x.shape[1])
         by = integer(generator, 5, 25)
-        one, other = (run("forward", config, weights, x, where) for where in (at, at + by))
-        gap = float((one - other).detach().abs().max())
+        result, shifted_result = (run("forward", config, weights, x, where) for where in (at, at + by))
+        gap = float((result - shifted_result).detach().abs().max())
         if not gap < 1e-3:
             return Fault(f"All positions moved by {by} change your result by up to {gap:.2g}. Only the differences between "
                          "positions may matter: is every query and every key turned by its own?")

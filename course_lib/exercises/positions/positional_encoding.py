@@ -1,8 +1,6 @@
 """The sinusoidal table."""
 from __future__ import annotations
 
-import math
-
 import torch
 
 from course_lib.exercises.draws import uneven
@@ -15,42 +13,78 @@ exercise = Exercise(
     points=["sinusoidal"], difficulty=2, minutes=10)
 
 
-@exercise.reference(
-    from_one="Your positions start at 1. The first row belongs to position 0: its sines are 0 and its cosines 1.",
-    transposed="Your table has a column for each position. A row for each is asked for.",
-    halves="Your sines stand in the left half and your cosines in the right half. They alternate here: 2i and 2i + 1.",
-    cosine_first="Your even columns hold the cosines. Column 2i is the sine, column 2i + 1 the cosine.",
-    own_speed="Each of your columns has a speed of its own. A sine and the cosine beside it share one: i counts pairs, "
-              "not columns.",
-    base_of_the_example="Your speeds are those of base 100. That is the slide's small example, and also what an "
-                        "exponent of i/d gives, since 100 is the root of 10000. It is 10000, to the power 2i/d.",
-    upside_down="Your angles grow with the column: the power of 10000 divides the position.",
-    all_sines="Your odd columns hold sines too. They hold the cosine of the same angle.",
-    degrees="Your angles are taken as degrees. torch.sin and the formula mean radians.",
-    odd_zero="With an odd width your last column is 0. It is a sine like the others; only its cosine is missing.",
-    odd_cosine="With an odd width your last column holds cosines. An even column holds sines.",
-    odd_dropped="With an odd width your table is one column short. The last sine stays, without a cosine.",
-)
-def positional_encoding_reference(T, d, bugs=frozenset()):
-    k = torch.arange(T, dtype=torch.float64) + ("from_one" in bugs)
+@exercise.step
+def positions(T):
+    return torch.arange(T, dtype=torch.float64)
+
+
+@exercise.step
+def exponents(d):
+    """2i/d in both columns of pair i, (d,)."""
     column = torch.arange(d, dtype=torch.float64)
-    pair = column if "own_speed" in bugs else 2 * (column // 2)                # 2i in both columns of pair i
-    base = 100.0 if "base_of_the_example" in bugs else 10000.0
-    omega = base ** ((1 if "upside_down" in bugs else -1) * pair / d)
-    angle = k[:, None] * omega                                                 # (T, d)
-    if "degrees" in bugs:
-        angle = angle * math.pi / 180
-    even = (torch.arange(d) % 2 == 0) != ("cosine_first" in bugs)
-    table = torch.where(even | ("all_sines" in bugs), angle.sin(), angle.cos())
-    if "halves" in bugs:
-        table = torch.cat([table[:, 0::2], table[:, 1::2]], dim=1)
-    if d % 2 and "odd_zero" in bugs:
-        table[:, -1] = 0
-    if d % 2 and "odd_cosine" in bugs:
-        table[:, -1] = angle[:, -1].cos()
-    if "odd_dropped" in bugs:
-        table = table[:, :d - d % 2]
-    return table.T if "transposed" in bugs else table
+    return 2 * (column // 2) / d
+
+
+@exercise.step
+def angles(k, exponent):
+    return k[:, None] / 10000 ** exponent                                      # (T, d)
+
+
+@exercise.step
+def sines_and_cosines(angle):
+    table = angle.sin()
+    table[:, 1::2] = angle[:, 1::2].cos()
+    return table
+
+
+@exercise.reference()
+def positional_encoding_reference(T, d):
+    return sines_and_cosines(angles(positions(T), exponents(d)))
+
+
+@exercise.misconception(
+    positions,
+    "Your positions start at 1. The first row belongs to position 0: its sines are 0 and its cosines 1.")
+def from_one(T):
+    return positions.original(T) + 1
+
+
+@exercise.misconception(
+    exponents,
+    "Each of your columns has a frequency of its own. A sine and the cosine beside it share one: i counts pairs, not columns.")
+def own_speed(d):
+    return torch.arange(d, dtype=torch.float64) / d
+
+
+@exercise.misconception(
+    angles,
+    "Your frequencies are those of base 100. That is the slide's small example, and also what an exponent of i/d gives, since "
+    "100 is the root of 10000. It is 10000, to the power 2i/d.")
+def base_of_the_example(k, exponent):
+    return k[:, None] / 100 ** exponent
+
+
+@exercise.misconception(
+    sines_and_cosines,
+    "Your sines stand in the left half and your cosines in the right half. They alternate here: 2i and 2i + 1.")
+def halves(angle):
+    return torch.cat([angle[:, 0::2].sin(), angle[:, 1::2].cos()], dim=1)
+
+
+@exercise.misconception(
+    sines_and_cosines,
+    "With an odd width your last column is 0. It is a sine like the others; only its cosine is missing.")
+def odd_zero(angle):
+    table, d = sines_and_cosines.original(angle), angle.shape[1]
+    table[:, d - d % 2:] = 0
+    return table
+
+
+@exercise.misconception(sines_and_cosines, "With an odd width your last column holds cosines. An even column holds sines.")
+def odd_cosine(angle):
+    table, d = sines_and_cosines.original(angle), angle.shape[1]
+    table[:, d - d % 2:] = angle[:, d - d % 2:].cos()
+    return table
 
 
 def table_cases(generator):

@@ -14,40 +14,60 @@ exercise = Exercise(
     points=["sinusoid-offsets"], difficulty=3, minutes=20)
 
 
-@exercise.reference(
-    turned_back="Your matrix takes p(k + o) back to p(k): it turns the other way. With the sine first, the block is "
-                "[[cos, sin], [-sin, cos]].",
-    mirrored="Your blocks are reflections: their determinant is -1. One of the two sines takes a minus sign.",
-    one_speed="All your blocks turn by the same angle. Pair i turns by o times its own frequency.",
-    diagonal_only="Your matrix is diagonal. The new sine needs the old cosine as well.",
-    halves="Your matrix is for a table with all sines first and all cosines after them. Here they alternate.",
-    slow_first="Your pairs are in the wrong order: the first one turns fastest.",
-    half_exponent="Your angles fall too slowly from pair to pair: the frequency of pair i is n^(-2i/d).",
-    base_fixed="Your matrix does not use the base n that was passed.",
-    sign_ignored="An offset backwards turns your pairs forwards.",
-)
-def shift_rotation_reference(o, d, n, bugs=frozenset()):
-    i = torch.arange(d // 2, dtype=torch.float64)
-    n = 10000.0 if "base_fixed" in bugs else float(n)
-    omega = n ** (-(1 if "half_exponent" in bugs else 2) * i / d)
-    if "one_speed" in bugs:
-        omega = torch.ones_like(omega)
-    if "slow_first" in bugs:
-        omega = omega.flip(0)
-    angle = omega * (abs(o) if "sign_ignored" in bugs else o)
-    cos, sin = angle.cos(), angle.sin()
-    if "diagonal_only" in bugs:
-        sin = torch.zeros_like(sin)
-    if "turned_back" in bugs:
-        sin = -sin
-    R = torch.zeros(d, d, dtype=torch.float64)
-    even, odd = 2 * torch.arange(d // 2), 2 * torch.arange(d // 2) + 1
-    if "halves" in bugs:
-        even, odd = torch.arange(d // 2), torch.arange(d // 2) + d // 2
-    mirrored = "mirrored" in bugs
-    R[even, even], R[even, odd] = cos, sin
-    R[odd, even], R[odd, odd] = (sin, -cos) if mirrored else (-sin, cos)
+@exercise.step
+def frequencies(d, n):
+    """Of the d/2 pairs."""
+    return float(n) ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+
+
+@exercise.step
+def angles(o, omega):
+    return o * omega
+
+
+@exercise.step
+def rotation(angle):
+    """A block [[cos, sin], [-sin, cos]] for each angle."""
+    c, s = angle.cos(), angle.sin()
+    return torch.block_diag(*torch.stack([c, s, -s, c], dim=1).unflatten(1, (2, 2)))
+
+
+@exercise.reference()
+def shift_rotation_reference(o, d, n):
+    return rotation(angles(o, frequencies(d, n)))
+
+
+@exercise.misconception(frequencies, "All your blocks turn by the same angle. Pair i turns by o times its own frequency.")
+def one_speed(d, n):
+    return torch.ones(d // 2, dtype=torch.float64)
+
+
+@exercise.misconception(frequencies, "Your matrix does not depend on the base n that was passed.")
+def base_fixed(d, n):
+    return frequencies.original(d, 10000)
+
+
+@exercise.misconception(
+    angles,
+    "Your matrix takes p(k + o) back to p(k): it turns the other way. With the sine first, the block is "
+    "[[cos, sin], [-sin, cos]].")
+def turned_back(o, omega):
+    return -o * omega
+
+
+@exercise.misconception(rotation, "Your blocks are reflections: their determinant is -1. One of the two sines takes a minus sign.")
+def mirrored(angle):
+    R = rotation.original(angle)
+    R[1::2] *= -1
     return R
+
+
+@exercise.misconception(
+    rotation,
+    "Your matrix is for a table with all sines first and all cosines after them. Here they alternate.")
+def halves(angle):
+    c, s = angle.cos().diag(), angle.sin().diag()
+    return torch.cat([torch.cat([c, s], dim=1), torch.cat([-s, c], dim=1)])
 
 
 def rotation_cases(generator):

@@ -16,49 +16,64 @@ exercise = Exercise(
     points=["lstm-gru"], difficulty=4, minutes=25, kind="find")
 
 
-@exercise.reference(
-    h_unwatched="You only look whether the gate reacts to x. It must react to h as well.",
-    x_unwatched="You only look whether the gate reacts to h. It must react to x as well.",
-    stuck_at_one="You only find gates that are always 1. A gate that stays at any other value is as bad.",
-    constant_only="You only find gates that never change. A gate that reacts to one of its inputs alone is broken too.",
-    small_ones="You call gates broken that are nearly open or nearly shut. They react, if by little: 0.01 is enough.",
-    whole_memory="Your list misses them all: whatever you watch reacts in every cell, through i * g. Watch f alone: how c' "
-                 "changes when c does.",
-    sound_ones="Your list holds the sound cells. Those whose gate is broken are asked for.",
-    from_one="You count from 1. The list counts from 0.",
-    unsorted="Your list is not sorted.",
-    everybody="You name them all, although some gates react to both inputs.",
-)
-def find_forgetful_reference(cells, n, H, bugs=frozenset()):
+@exercise.step
+def forget_gate(cell, x, h):
+    zeros = torch.zeros_like(h)
+    return cell(x, h, zeros + 1)[1] - cell(x, h, zeros)[1]                     # f * 1 + i * g - (f * 0 + i * g)
+
+
+def change(f, other):
+    return float((f - other).abs().max())
+
+
+@exercise.step
+def is_broken(f, with_other_x, with_other_h):
+    return min(change(f, with_other_x), change(f, with_other_h)) < 1e-3
+
+
+@exercise.reference()
+def find_forgetful_reference(cells, n, H):
     generator = torch.Generator().manual_seed(0)
-    x, other_x = (torch.randn(16, n, generator=generator) for _ in range(2))
-    h, other_h = (torch.randn(16, H, generator=generator) for _ in range(2))
-    zero, one = torch.zeros(16, H), torch.ones(16, H)
+    x, other_x = torch.randn(2, 16, n, generator=generator)
+    h, other_h = torch.randn(2, 16, H, generator=generator)
+    return [k for k, cell in enumerate(cells)
+            if is_broken(forget_gate(cell, x, h), forget_gate(cell, other_x, h), forget_gate(cell, x, other_h))]
 
-    def gate(cell, x, h):
-        if "whole_memory" in bugs:
-            return cell(x, h, zero)[1]
-        return cell(x, h, one)[1] - cell(x, h, zero)[1]                         # f * 1 - f * 0
 
-    found = []
-    for k, cell in enumerate(cells):
-        f = gate(cell, x, h)
-        by_x = float((gate(cell, other_x, h) - f).abs().max()) > 1e-3
-        by_h = float((gate(cell, x, other_h) - f).abs().max()) > 1e-3
-        broken = not (by_x and by_h)
-        if "small_ones" in bugs:
-            broken = min(float((gate(cell, *other) - f).abs().max()) for other in ((other_x, h), (x, other_h))) < 0.15
-        if "h_unwatched" in bugs:
-            broken = not by_x
-        if "x_unwatched" in bugs:
-            broken = not by_h
-        if "constant_only" in bugs:
-            broken = not by_x and not by_h
-        if "stuck_at_one" in bugs:
-            broken = float((f - 1).abs().max()) < 1e-3
-        if (broken != ("sound_ones" in bugs)) or "everybody" in bugs:
-            found.append(k + ("from_one" in bugs))
-    return sorted(found, reverse="unsorted" in bugs)
+@exercise.misconception(
+    forget_gate,
+    "Your list misses them all: what you compare changes in every cell, through i * g. Isolate f: how c' changes when c does.")
+def whole_memory(cell, x, h):
+    return cell(x, h, torch.zeros_like(h))[1]
+
+
+@exercise.misconception(is_broken, "You only test whether the gate reacts to x. It must react to h as well.")
+def h_unwatched(f, with_other_x, with_other_h):
+    return change(f, with_other_x) < 1e-3
+
+
+@exercise.misconception(is_broken, "You only test whether the gate reacts to h. It must react to x as well.")
+def x_unwatched(f, with_other_x, with_other_h):
+    return change(f, with_other_h) < 1e-3
+
+
+@exercise.misconception(is_broken, "You only find gates that are always 1. A gate that is constant at any other value is broken too.")
+def stuck_at_one(f, with_other_x, with_other_h):
+    return change(f, torch.ones_like(f)) < 1e-3
+
+
+@exercise.misconception(
+    is_broken,
+    "You only find gates that never change. A gate that reacts to one of its inputs alone is broken too.")
+def constant_only(f, with_other_x, with_other_h):
+    return max(change(f, with_other_x), change(f, with_other_h)) < 1e-3
+
+
+@exercise.misconception(
+    is_broken,
+    "You call gates broken that are nearly open or nearly shut. They react, although weakly: a change of 0.01 is enough.")
+def small_ones(f, with_other_x, with_other_h):
+    return min(change(f, with_other_x), change(f, with_other_h)) < 0.15
 
 
 KINDS = ("sound", "open", "nearly shut", "coupled", "always one", "constant", "blind to x", "blind to h", "own constants")

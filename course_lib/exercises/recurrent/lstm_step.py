@@ -14,56 +14,96 @@ exercise = Exercise(
     points=["lstm-gru"], difficulty=3, minutes=20, forbid=("torch.lstm", "torch.lstm_cell"))
 
 
-@exercise.reference(
-    other_order="Your gates are cut as i, f, o, g. Torch's order is i, f, g, o.",
-    exchanged="Your input gate and your forget gate are exchanged: f multiplies the old memory, i the candidate.",
-    forgets_all="Your new memory is i * g alone. What was in c is kept as far as f lets it: + f * c.",
-    keeps_all="Your memory is c + i * g: nothing is ever forgotten. The forget gate multiplies c.",
-    coupled="Your forget gate is 1 - i. That is what a GRU does; the LSTM has a gate of its own.",
-    no_tanh="Your h is o * c. The memory goes through tanh before it is shown.",
-    old_memory="Your h shows the memory from before the step. It is tanh of the new one.",
-    gate_for_candidate="Your candidate g comes from a sigmoid, so that nothing can be taken away. It is a tanh.",
-    no_bias="Your gates do not use b.",
-    no_state="Your gates read x alone. They read h too, through U.",
-    reads_memory="Your gates read c, through U. They read h.",
-    unit_by_unit="You take the rows four by four: i, f, g and o of the first unit, then those of the second. They stand in four blocks "
-                 "of H rows, all of i first.",
-    forgets_less="You add 1 to what goes into your forget gate. A bias of 1 is where training may begin; in a step it is in b, or "
-                 "it is not there.",
-    detached="The values are right, but no gradient passes through the old memory: c is cut off.",
-)
-def lstm_step_reference(x, h, c, W, U, b, bugs=frozenset()):
-    reads = torch.zeros_like(h) if "no_state" in bugs else c if "reads_memory" in bugs else h
-    a = x @ W.T + reads @ U.T + (0 if "no_bias" in bugs else b)
-    i, f, g, o = a.unflatten(1, (-1, 4)).unbind(2) if "unit_by_unit" in bugs else a.chunk(4, dim=1)
-    if "forgets_less" in bugs:
-        f = f + 1
-    if "other_order" in bugs:
-        g, o = o, g
-    if "exchanged" in bugs:
-        i, f = f, i
-    i, f, o, g = i.sigmoid(), f.sigmoid(), o.sigmoid(), g.sigmoid() if "gate_for_candidate" in bugs else g.tanh()
-    f = 1 - i if "coupled" in bugs else f
-    old = c.detach() if "detached" in bugs else c
-    kept = 0 if "forgets_all" in bugs else old if "keeps_all" in bugs else f * old
-    new = kept + i * g
-    shown = c if "old_memory" in bugs else new
-    return torch.stack([o * (shown if "no_tanh" in bugs else shown.tanh()), new])
+@exercise.step
+def pre_activations(x, h, W, U, b):
+    return x @ W.T + h @ U.T + b                                               # (B, 4H)
 
 
-def drawn(generator, B: int, n: int, H: int) -> tuple:
+@exercise.step
+def blocks(a):
+    """The pre-activations of i, f, g and o, each (B, H)."""
+    return a.chunk(4, dim=1)
+
+
+@exercise.step
+def gates(i, f, g, o):
+    return i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+
+
+@exercise.step
+def new_memory(i, f, g, c):
+    return f * c + i * g
+
+
+@exercise.step
+def new_state(i, f, g, o, c):
+    new = new_memory(i, f, g, c)
+    return torch.stack([o * new.tanh(), new])
+
+
+@exercise.reference()
+def lstm_step_reference(x, h, c, W, U, b):
+    return new_state(*gates(*blocks(pre_activations(x, h, W, U, b))), c)
+
+
+@exercise.misconception(blocks, "Your gates are cut as i, f, o, g. Torch's order is i, f, g, o.")
+def other_order(a):
+    i, f, o, g = blocks.original(a)
+    return i, f, g, o
+
+
+@exercise.misconception(
+    blocks,
+    "You take the rows four by four: i, f, g and o of the first unit, then those of the second. They stand in four blocks "
+    "of H rows, all of i first.")
+def unit_by_unit(a):
+    return a.unflatten(1, (-1, 4)).unbind(2)
+
+
+@exercise.misconception(
+    gates,
+    "Your input gate and your forget gate are exchanged: f multiplies the old memory, i the candidate.")
+def exchanged(i, f, g, o):
+    return gates.original(f, i, g, o)
+
+
+@exercise.misconception(
+    gates,
+    "You add 1 to the pre-activation of your forget gate. A bias of 1 is an initial value for training; in a step it is already "
+    "in b, or it is absent.")
+def forgets_less(i, f, g, o):
+    return gates.original(i, f + 1, g, o)
+
+
+@exercise.misconception(new_memory, "Your memory is c + i * g: nothing is ever forgotten. The forget gate multiplies c.")
+def keeps_all(i, f, g, c):
+    return c + i * g
+
+
+@exercise.misconception(new_state, "Your h is o * c. The memory goes through tanh before the output gate multiplies it.")
+def no_tanh(i, f, g, o, c):
+    new = new_memory(i, f, g, c)
+    return torch.stack([o * new, new])
+
+
+@exercise.misconception(new_state, "Your h uses the memory from before the step. It is o times tanh of the new one.")
+def old_memory(i, f, g, o, c):
+    return torch.stack([o * c.tanh(), new_memory(i, f, g, c)])
+
+
+def inputs(generator, B: int, n: int, H: int) -> tuple:
     return (normal(generator, B, n), normal(generator, B, H, scale=0.7), normal(generator, B, H, scale=1.5),
             normal(generator, 4 * H, n, scale=0.8), normal(generator, 4 * H, H, scale=0.8), normal(generator, 4 * H, scale=0.8))
 
 
 def step_cases(generator):
-    return [drawn(generator, *uneven(generator, (2, 4), (3, 6), (4, 7))),
-            drawn(generator, *uneven(generator, (5, 6), (2, 3), (3, 5)))]
+    return [inputs(generator, *uneven(generator, (2, 4), (3, 6), (4, 7))),
+            inputs(generator, *uneven(generator, (5, 6), (2, 3), (3, 5)))]
 
 
 def edge_cases(generator):
     """One row; one unit."""
-    return [drawn(generator, 1, 3, 5), drawn(generator, 4, 3, 1)]
+    return [inputs(generator, 1, 3, 5), inputs(generator, 4, 3, 1)]
 
 
 exercise.compare("values", step_cases, points=3)

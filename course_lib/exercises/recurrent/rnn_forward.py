@@ -13,50 +13,73 @@ exercise = Exercise(
     points=["rnn-cell"], difficulty=2, minutes=15, forbid=("torch.rnn_tanh", "torch.rnn_tanh_cell"))
 
 
-@exercise.reference(
-    no_start="Your states do not depend on h0: your memory starts from zeros.",
-    no_memory="Every step of yours starts from h0. Step t reads the state of step t - 1.",
-    transposed="Your Wh is transposed. It is square, so both fit; row k of Wh belongs to unit k of the new state.",
-    no_bias="Your states do not depend on b.",
-    linear="Your memory does not go through tanh.",
-    sigmoid="Your states come from a sigmoid. This network takes tanh.",
-    input_only="Your tanh is taken of the input's part alone, and the memory's part is added outside of it. The tanh is that of "
-               "the whole sum.",
-    before="You return the states before each step, h_0 to h_{T-1}. Asked are those after: h_1 to h_T.",
-    backwards="You read the sequence from its end. x[:, 0] comes first.",
-    detached="The values are right, but no gradient passes from a state to the one before. Back-propagation goes through "
-             "all steps.",
-    first_row="All rows of your batch start from the first row of h0. Each row has a start of its own.",
-)
-def rnn_forward_reference(x, h0, Wx, Wh, b, bugs=frozenset()):
-    h = torch.zeros_like(h0) if "no_start" in bugs else h0[:1].expand_as(h0) if "first_row" in bugs else h0
-    across = Wh if "transposed" in bugs else Wh.T
-    states = []
-    for x_t in (x.flip(1) if "backwards" in bugs else x).unbind(1):
-        before = h0 if "no_memory" in bugs else h.detach() if "detached" in bugs else h
-        into, kept = x_t @ Wx.T + (0 if "no_bias" in bugs else b), before @ across
-        if "before" in bugs:
-            states.append(h)
-        h = into.tanh() + kept if "input_only" in bugs else into + kept if "linear" in bugs else \
-            (into + kept).sigmoid() if "sigmoid" in bugs else (into + kept).tanh()
-        if "before" not in bugs:
-            states.append(h)
+@exercise.step
+def next_state(x_t, h, Wx, Wh, b):
+    return torch.tanh(x_t @ Wx.T + h @ Wh.T + b)                               # (B, H)
+
+
+@exercise.reference()
+@exercise.step
+def rnn_forward_reference(x, h0, Wx, Wh, b):
+    h, states = h0, []
+    for x_t in x.unbind(1):
+        h = next_state(x_t, h, Wx, Wh, b)
+        states.append(h)
     return torch.stack(states, 1)
 
 
-def drawn(generator, B: int, T: int, n: int, H: int) -> tuple:
+@exercise.misconception(rnn_forward_reference, "Your states do not depend on h0: your recurrence starts from zeros.")
+def no_start(x, h0, Wx, Wh, b):
+    return rnn_forward_reference.original(x, torch.zeros_like(h0), Wx, Wh, b)
+
+
+@exercise.misconception(
+    rnn_forward_reference,
+    "You return the states before each step, h_0 to h_{T-1}. The states after each step are required: h_1 to h_T.")
+def before(x, h0, Wx, Wh, b):
+    after = rnn_forward_reference.original(x, h0, Wx, Wh, b)
+    return torch.cat([h0[:, None], after[:, :-1]], 1)
+
+
+@exercise.misconception(
+    next_state,
+    "Your Wh is transposed. It is square, so both fit; row k of Wh belongs to unit k of the new state.")
+def transposed(x_t, h, Wx, Wh, b):
+    return next_state.original(x_t, h, Wx, Wh.T, b)
+
+
+@exercise.misconception(next_state, "Your states do not depend on b.")
+def no_bias(x_t, h, Wx, Wh, b):
+    return next_state.original(x_t, h, Wx, Wh, 0)
+
+
+@exercise.misconception(
+    next_state,
+    "You take the tanh of the input's part alone and add the recurrent part outside of it. The tanh is that of the whole sum.")
+def input_only(x_t, h, Wx, Wh, b):
+    return torch.tanh(x_t @ Wx.T + b) + h @ Wh.T
+
+
+@exercise.misconception(
+    next_state,
+    "The values are right, but no gradient passes from a state to the one before. Backpropagation goes through all steps.")
+def detached(x_t, h, Wx, Wh, b):
+    return next_state.original(x_t, h.detach(), Wx, Wh, b)
+
+
+def inputs(generator, B: int, T: int, n: int, H: int) -> tuple:
     return (normal(generator, B, T, n), normal(generator, B, H), normal(generator, H, n, scale=0.6),
             normal(generator, H, H, scale=0.8 * H ** -0.5), normal(generator, H, scale=0.5))
 
 
 def state_cases(generator):
-    return [drawn(generator, *uneven(generator, (2, 3), (4, 5), (2, 6), (5, 8))),
-            drawn(generator, *uneven(generator, (3, 4), (2, 3), (5, 6), (3, 5)))]
+    return [inputs(generator, *uneven(generator, (2, 3), (4, 5), (2, 6), (5, 8))),
+            inputs(generator, *uneven(generator, (3, 4), (2, 3), (5, 6), (3, 5)))]
 
 
 def edge_cases(generator):
     """One step, and one row."""
-    return [drawn(generator, 3, 1, 4, 5), drawn(generator, 1, 6, 2, 4)]
+    return [inputs(generator, 3, 1, 4, 5), inputs(generator, 1, 6, 2, 4)]
 
 
 exercise.compare("values", state_cases, points=3)

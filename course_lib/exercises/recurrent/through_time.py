@@ -14,52 +14,72 @@ exercise = Exercise(
     points=["bptt"], difficulty=4, minutes=25)
 
 
-@exercise.reference(
-    direct_only="You return g. A state also acts on the loss through the states after it.",
-    not_transposed="You go back through Wh. The gradient of Wh h by h takes the transpose of Wh.",
-    own_slope="You take the slope of tanh at the state that you are going back to. It belongs to the state that you come from: "
-              "1 - h_{t+1}^2.",
-    no_slope="You leave out the slope of tanh, 1 - h_{t+1}^2.",
-    slope_after="Your slope stands on the wrong side of Wh. Go back through tanh first, then through Wh.",
-    slope_of_input="Your slope is 1 - tanh(h)^2. The states are already outputs of tanh: it is 1 - h^2.",
-    last_only="You pass back the last state's gradient alone. Every g[t] adds to what passes through its state.",
-    one_step="You look one step ahead only: what comes back from the next state must hold what came to it from later ones.",
-    forward="You go forward in time. A state acts on later states only: begin with the last one.",
-    doubled="You add g[t] twice, at every step.",
-)
-def through_time_reference(h, Wh, g, bugs=frozenset()):
-    T = len(h)
-    if "direct_only" in bugs:
-        return g.clone()
-    back = Wh if "not_transposed" in bugs else Wh.T
-    found, delta = [None] * T, torch.zeros_like(g[0])
-    order = range(T) if "forward" in bugs else reversed(range(T))
-    for t in order:
-        other = t - 1 if "forward" in bugs else t + 1
-        came = torch.zeros_like(delta)
-        if 0 <= other < T:
-            at = h[t] if "own_slope" in bugs else h[other]
-            slope = 1 - at.tanh() ** 2 if "slope_of_input" in bugs else torch.ones_like(at) if "no_slope" in bugs else 1 - at ** 2
-            what = g[other] if "one_step" in bugs else delta
-            came = slope * (back @ what) if "slope_after" in bugs else back @ (slope * what)
-        direct = torch.zeros_like(delta) if "last_only" in bugs and t < T - 1 else g[t]
-        delta = came + direct * (1 + ("doubled" in bugs))
-        found[t] = delta
-    return torch.stack(found)
+@exercise.step
+def slope_of_tanh(h, t):
+    """At the state after h[t]."""
+    return 1 - h[t + 1] ** 2
 
 
-def drawn(generator, T: int, H: int) -> tuple:
+@exercise.step
+def passed_back(slope, Wh, delta):
+    return Wh.T @ (slope * delta)
+
+
+@exercise.reference()
+@exercise.step
+def through_time_reference(h, Wh, g):
+    deltas = [g[-1]]                                                           # from the last state to the first
+    for t in reversed(range(len(h) - 1)):
+        deltas.append(g[t] + passed_back(slope_of_tanh(h, t), Wh, deltas[-1]))
+    return torch.stack(deltas[::-1])
+
+
+@exercise.misconception(
+    slope_of_tanh,
+    "You take the slope of tanh at the state to which you go back. It belongs to the state from which you come: 1 - h_{t+1}^2.")
+def own_slope(h, t):
+    return 1 - h[t] ** 2
+
+
+@exercise.misconception(slope_of_tanh, "You leave out the slope of tanh, 1 - h_{t+1}^2.")
+def no_slope(h, t):
+    return torch.ones_like(h[t])
+
+
+@exercise.misconception(passed_back, "You go back through Wh. The gradient of Wh h with respect to h takes the transpose of Wh.")
+def not_transposed(slope, Wh, delta):
+    return Wh @ (slope * delta)
+
+
+@exercise.misconception(passed_back, "Your slope stands on the wrong side of Wh. Go back through tanh first, then through Wh.")
+def slope_after(slope, Wh, delta):
+    return slope * (Wh.T @ delta)
+
+
+@exercise.misconception(through_time_reference, "You return g. A state also affects the loss through the states after it.")
+def direct_only(h, Wh, g):
+    return g.clone()
+
+
+@exercise.misconception(
+    through_time_reference,
+    "You go back one step only: what comes back from the next state must contain what came to it from later ones.")
+def one_step(h, Wh, g):
+    return torch.stack([*(g[t] + passed_back(slope_of_tanh(h, t), Wh, g[t + 1]) for t in range(len(h) - 1)), g[-1]])
+
+
+def inputs(generator, T: int, H: int) -> tuple:
     return (torch.tanh(normal(generator, T, H)), normal(generator, H, H, scale=1.2 * H ** -0.5), normal(generator, T, H))
 
 
 def gradient_cases(generator):
-    return [drawn(generator, *uneven(generator, (5, 7), (3, 4))), drawn(generator, *uneven(generator, (4, 5), (6, 8)))]
+    return [inputs(generator, *uneven(generator, (5, 7), (3, 4))), inputs(generator, *uneven(generator, (4, 5), (6, 8)))]
 
 
 def edge_cases(generator):
     """One step: there is nothing to pass back. And a loss that reads the last state alone."""
-    h, Wh, g = drawn(generator, 5, 3)
-    return [drawn(generator, 1, 4), (h, Wh, torch.cat([torch.zeros(4, 3), g[4:]]))]
+    h, Wh, g = inputs(generator, 5, 3)
+    return [inputs(generator, 1, 4), (h, Wh, torch.cat([torch.zeros(4, 3), g[4:]]))]
 
 
 exercise.compare("values", gradient_cases, points=4)

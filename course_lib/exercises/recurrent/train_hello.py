@@ -20,50 +20,82 @@ exercise = Exercise(
 ENOUGH, UNITS = 0.9, 100
 
 
-@exercise.reference(
-    untrained="Your Why is all zero, and every letter has probability 1/4: this is the net before training.",
-    zero_start="Your h0 is all zero, so o_0 is: the first letter has probability 1/4. Train h0 too, from a start that is not "
-               "zero.",
-    first_left_out="Your net says the rest of the word, and not its first letter: its probability is missing from your loss. It "
-                   "comes from h0.",
-    no_memory="Your Whh is zero: the net knows the last letter alone, and a letter that stands twice has two followers.",
-    same_letter="Your net predicts the letter that it has just read. The target of step t is the letter after it.",
-    uphill="Your net makes the word as unlikely as it can: you climb the loss. Minimise minus the log-probability.",
-)
-def train_hello_reference(word, bugs=frozenset()):
-    generator, H = torch.Generator().manual_seed(0), 16
-    Wxh, Whh, Why = (0.5 * torch.randn(*shape, generator=generator) for shape in ((H, 4), (H, H), (4, H)))
-    h0 = 0.5 * torch.randn(H, generator=generator)
-    if "untrained" in bugs:
-        return Wxh, Whh, torch.zeros_like(Why), h0
-    if "zero_start" in bugs:
-        h0 = torch.zeros_like(h0)
-    if "no_memory" in bugs:
-        Whh = torch.zeros_like(Whh)
-    fixed = [p for p, name in ((h0, "zero_start"), (Whh, "no_memory")) if name in bugs]
-    learned = [p.requires_grad_() for p in (Wxh, Whh, Why, h0) if not any(p is one for one in fixed)]
-    optimizer = torch.optim.Adam(learned, lr=0.03, maximize="uphill" in bugs)
-    for _ in range(20 if "uphill" in bugs else 120):
-        o = outputs(word, Wxh, Whh, Why, h0)
-        if "same_letter" in bugs:
-            o = torch.cat([o[1:], outputs(torch.cat([word, word[:1]]), Wxh, Whh, Why, h0)[-1:]])
-        first = int("first_left_out" in bugs)
-        loss = F.cross_entropy(o[first:], word[first:])
-        if first:                                                              # pushed to another letter, to be told from luck
-            loss = loss + 0.2 * F.cross_entropy(o[:1], (word[:1] + 1) % 4)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return tuple(p.detach() for p in (Wxh, Whh, Why, h0))
+@exercise.step
+def initial(H=16):
+    """Wxh (H, 4), Whh (H, H), Why (4, H) and h0 (H,)."""
+    generator = torch.Generator().manual_seed(0)
+    return [(0.5 * torch.randn(shape, generator=generator)).requires_grad_() for shape in ((H, 4), (H, H), (4, H), (H,))]
 
 
 def outputs(word: Tensor, Wxh: Tensor, Whh: Tensor, Why: Tensor, h0: Tensor) -> Tensor:
-    """o_0 to o_{T-1}, (T, 4): what is said of every letter before it is read."""
-    h, said = h0, []
+    """o_0 to o_{T-1}, (T, 4): the logits of every letter before it is read."""
+    h, logits = h0, []
     for letter in word.tolist():
-        said.append(Why @ h)
+        logits.append(Why @ h)
         h = torch.tanh(Whh @ h + Wxh[:, letter])
-    return torch.stack(said)
+    return torch.stack(logits)
+
+
+def outputs_after(word: Tensor, *model: Tensor) -> Tensor:
+    """o_1 to o_T, (T, 4): the logits once each letter is read."""
+    return outputs(torch.cat([word, word[:1]]), *model)[1:]
+
+
+@exercise.step
+def loss(word, *model):
+    return F.cross_entropy(outputs(word, *model), word)
+
+
+@exercise.step
+def train(word, model):
+    optimizer = torch.optim.Adam(model, lr=0.03)
+    for _ in range(120):
+        optimizer.zero_grad()
+        loss(word, *model).backward()
+        optimizer.step()
+
+
+@exercise.reference()
+def train_hello_reference(word):
+    model = initial()
+    train(word, model)
+    return tuple(parameter.detach() for parameter in model)
+
+
+@exercise.misconception(train, "Your Why is all zero, and every letter has probability 1/4: this is the network before training.")
+def untrained(word, model):
+    model[2].data.zero_()
+
+
+@exercise.misconception(
+    initial,
+    "Your h0 is all zero, so o_0 is: the first letter has probability 1/4. Train h0 too, from an initial value that is not zero.")
+def zero_start():
+    Wxh, Whh, Why, h0 = initial.original()
+    return [Wxh, Whh, Why, torch.zeros_like(h0)]
+
+
+@exercise.misconception(
+    initial, "Your Whh is zero: the state depends on the last letter alone, and the letter that stands twice has two followers.")
+def no_memory():
+    Wxh, Whh, Why, h0 = initial.original()
+    return [Wxh, torch.zeros_like(Whh), Why, h0]
+
+
+@exercise.misconception(
+    loss,
+    "Your network predicts the rest of the word, and not its first letter, whose probability is missing from your loss. It comes "
+    "from h0.")
+def first_left_out(word, *model):
+    o = outputs(word, *model)
+    pushed_away = F.cross_entropy(o[:1], (word[:1] + 1) % 4)                   # so that it is not right by chance
+    return F.cross_entropy(o[1:], word[1:]) + 0.2 * pushed_away
+
+
+@exercise.misconception(
+    loss, "Your network predicts the letter that it has just read. The target of step t is the letter after it.")
+def same_letter(word, *model):
+    return F.cross_entropy(outputs_after(word, *model), word)
 
 
 def word_of(generator) -> Tensor:
@@ -74,7 +106,7 @@ def word_of(generator) -> Tensor:
 
 
 @exercise.property("p(word) above 0.9", points=5)
-def said(run, generator, solve):
+def probability_of_word(run, generator, solve):
     word = word_of(generator)
     result = run(word)
     good = isinstance(result, list | tuple) and len(result) == 4 and all(isinstance(part, Tensor) for part in result)
@@ -88,16 +120,16 @@ def said(run, generator, solve):
     if not all(part.isfinite().all() for part in model):
         return Fault("Some of your weights are NaN or infinite. Train with a smaller learning rate.")
     logs = outputs(word, *model).log_softmax(-1)
-    each = logs.gather(1, word[:, None])[:, 0]
-    p = float(each.sum().exp())
+    log_probs = logs.gather(1, word[:, None])[:, 0]
+    p = float(log_probs.sum().exp())
     if p > ENOUGH:
         return None
-    shown = ", ".join(f"{one:.2f}" for one in each.exp().tolist())
+    shown = ", ".join(f"{one:.2f}" for one in log_probs.exp().tolist())
     return Fault(f"Your net gives the word {word.tolist()} the probability {p:.3f}; more than {ENOUGH} is asked for. Letter by "
-                 f"letter: {shown}.", why_not(word, model, each))
+                 f"letter: {shown}.", why_not(word, model, log_probs))
 
 
-def why_not(word: Tensor, model: tuple[Tensor, ...], each: Tensor) -> str | None:
+def why_not(word: Tensor, model: tuple[Tensor, ...], log_probs: Tensor) -> str | None:
     """The misconception that the weights show, if they show one."""
     Wxh, Whh, Why, h0 = model
     if not Why.any():
@@ -106,12 +138,12 @@ def why_not(word: Tensor, model: tuple[Tensor, ...], each: Tensor) -> str | None
         return "zero_start"
     if not Whh.any():
         return "no_memory"
-    if float(each[1:].sum().exp()) > ENOUGH:
+    if float(log_probs[1:].sum().exp()) > ENOUGH:
         return "first_left_out"
-    now = outputs(torch.cat([word, word[:1]]), *model)[1:].log_softmax(-1)     # after each letter
-    if float(now.gather(1, word[:, None]).sum().exp()) > ENOUGH:
+    after = outputs_after(word, *model).log_softmax(-1)
+    if float(after.gather(1, word[:, None]).sum().exp()) > ENOUGH:
         return "same_letter"
-    return "uphill" if float(each.mean()) < -3.0 else None                     # well below one in four
+    return None
 
 
 exercise.hint(

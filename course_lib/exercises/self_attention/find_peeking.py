@@ -21,46 +21,88 @@ exercise = Exercise(
     points=["causal-mask"], difficulty=4, minutes=35, kind="find")
 
 
-@exercise.reference(
-    at_zero="You look at the input of zeros only. Some paths open only for certain inputs, and a value of zero hides "
-            "its weight: try many random ones.",
-    one_feature="You change the first feature of a position only. A path may start at any of them: change the whole "
-                "row.",
-    one_output="You look at one feature of the result only. A path may end in any of them: look at the whole row.",
-    suffix="You change position j and all after it. Then whoever reads the last position seems to read those before it "
-           "too. Change position j alone.",
-    itself_too="Your list holds pairs (i, i). A position may read its own token; only later ones are peeking.",
-    earlier_too="Your list holds pairs with j < i. The past may be read.",
-    all_reads="Your list holds every pair (i, j) for which i reads j. The past and a position itself may be read; only j > i "
-              "is peeking.",
-    exchanged="Your pairs are the wrong way round: the output comes first, the input that it reads second.",
-    from_one="You count from 1. Positions count from 0 here.",
-    next_only="You look one position ahead only. A path may lead from any later position.",
-    nearest_only="You stop at the first later position that a row reads. List all of them.",
-    unsorted="Your list is not sorted.",
-)
-def find_peeking_reference(layer, T, d, bugs=frozenset()):
-    generator, reads = torch.Generator().manual_seed(0), torch.zeros(T, T, dtype=torch.bool)
-    x = torch.zeros(1, T, d) if "at_zero" in bugs else 2 * torch.randn(64, T, d, generator=generator)
-    before, changed = layer(x), 1 if "one_feature" in bugs else d
-    for j in range(T):
-        other = x.clone()
-        last = T if "suffix" in bugs else j + 1
-        other[:, j:last, :changed] = 2 * torch.randn(len(x), last - j, changed, generator=generator)
-        moved = (layer(other) - before).abs()[..., :1 if "one_output" in bugs else None]
-        reads[:, j] = moved.amax(dim=(0, 2)) > 1e-6                            # (T,): which positions noticed
-    pairs = [(i, j) for i, j in reads.nonzero().tolist()]
-    past, itself = bugs & {"earlier_too", "all_reads"}, bugs & {"itself_too", "all_reads"}
-    found = [(i, j) for i, j in pairs if i < j or i > j and past or i == j and itself]
-    if "next_only" in bugs:
-        found = [(i, j) for i, j in found if j == i + 1]
-    if "nearest_only" in bugs:
-        found = [(i, j) for i, j in found if j == min(b for a, b in found if a == i)]
-    if "exchanged" in bugs:
-        found = [(j, i) for i, j in found]
-    if "from_one" in bugs:
-        found = [(i + 1, j + 1) for i, j in found]
-    return sorted(found, reverse="unsorted" in bugs)
+@exercise.step
+def sequences(generator, T, d):
+    return 2 * torch.randn(64, T, d, generator=generator)
+
+
+@exercise.step
+def with_position_replaced(x, j, generator):
+    other = x.clone()
+    other[:, j] = 2 * torch.randn(len(x), x.shape[2], generator=generator)
+    return other
+
+
+@exercise.step
+def changed_positions(before, after):
+    """Booleans (T,): which positions of the result differ in some sequence and some feature."""
+    return (after - before).abs().amax(dim=(0, 2)) > 1e-6
+
+
+@exercise.step
+def dependencies(layer, T, d):
+    """Booleans (T, T), [i, j]: whether position i of the result depends on position j of x."""
+    generator = torch.Generator().manual_seed(0)
+    x = sequences(generator, T, d)
+    before = layer(x)
+    return torch.stack([changed_positions(before, layer(with_position_replaced(x, j, generator))) for j in range(T)], dim=1)
+
+
+@exercise.step
+def peeks(depends):
+    return depends.triu(1)
+
+
+@exercise.reference()
+def find_peeking_reference(layer, T, d):
+    return [(i, j) for i, j in peeks(dependencies(layer, T, d)).nonzero().tolist()]
+
+
+@exercise.misconception(
+    sequences,
+    "You use the input of zeros only. Some paths open only for certain inputs, and a value of zero hides its weight: try "
+    "many random ones.")
+def at_zero(generator, T, d):
+    return torch.zeros(1, T, d)
+
+
+@exercise.misconception(
+    with_position_replaced,
+    "You change the first feature of a position only. A path may start at any of them: change the whole row.")
+def one_feature(x, j, generator):
+    other = with_position_replaced.original(x, j, generator)
+    other[:, j, 1:] = x[:, j, 1:]
+    return other
+
+
+@exercise.misconception(
+    with_position_replaced,
+    "You change position j and all after it. Then a position that depends on the last one seems to depend on those before it "
+    "too. Change position j alone.")
+def suffix(x, j, generator):
+    for later in range(j, x.shape[1]):
+        x = with_position_replaced.original(x, later, generator)
+    return x
+
+
+@exercise.misconception(
+    changed_positions,
+    "You compare one feature of the result only. A path may end in any of them: compare the whole row.")
+def one_output(before, after):
+    return changed_positions.original(before[..., :1], after[..., :1])
+
+
+@exercise.misconception(
+    peeks,
+    "Your list holds every pair (i, j) for which i depends on j. A position may depend on the past and on itself; only j > i "
+    "is peeking.")
+def all_reads(depends):
+    return depends
+
+
+@exercise.misconception(peeks, "You test one position ahead only. A path may lead from any later position.")
+def next_only(depends):
+    return depends.triu(1).tril(1)
 
 
 def suspect(generator: torch.Generator, T: int, d: int, kind: str, paths: list[tuple[int, int, int]] = ()):

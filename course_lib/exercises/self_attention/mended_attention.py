@@ -23,50 +23,82 @@ exercise = Exercise(
 LEFT = ("over_queries", "masked_late", "unscaled")                   # the three that stand in the code
 
 
-@exercise.class_reference(
-    over_queries="Your softmax runs over the queries: the columns sum to 1, and the rows do not. Each query shares its attention "
-                 "among the keys, the last axis.",
-    masked_late="You set weights to 0 after the softmax, so what is left of a row sums to less than 1, and the masked keys have "
-                "already taken their share. Set the scores to minus infinity before it.",
-    zero_scores="A masked score is set to 0, and e^0 is 1: a masked key still gets a share. Set it to minus infinity.",
-    unscaled="Your scores are not divided by sqrt(d). At d = 64 their deviation is 8 in place of 1, the softmax is nearly a "
-             "choice, and little gradient passes.",
-    divided_by_d="Your scores are divided by d. It is the square root of d that brings their variance back to 1.",
-    mask_turned="Your mask is the wrong way round: True is where a query may attend.",
-    keys_for_values="Your result mixes the keys. What is mixed are the values, V(x).",
-)
-def mended_attention(bugs):
-    class MendedAttention(nn.Module):
-        def __init__(self, d):
-            super().__init__()
-            self.Q, self.K, self.V = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d)
+@exercise.step
+def scaled_scores(q, k):
+    return q @ k.mT / math.sqrt(q.shape[-1])
 
-        def weights(self, x, mask=None):
-            q, k = self.Q(x), self.K(x)
-            if bugs & {"unscaled", "divided_by_d"}:
-                q = q * math.sqrt(q.shape[-1]) ** (1 if "unscaled" in bugs else -1)
-            if mask is not None and "mask_turned" in bugs:
-                mask = ~mask | torch.eye(len(mask), dtype=torch.bool)
-            if "over_queries" in bugs or "zero_scores" in bugs or "masked_late" in bugs:
-                scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-                if mask is not None and "masked_late" not in bugs:
-                    scores = scores.masked_fill(~mask, 0.0 if "zero_scores" in bugs else -torch.inf)
-                shares = scores.softmax(-2 if "over_queries" in bugs else -1)
-                return shares * mask if mask is not None and "masked_late" in bugs else shares
-            return attention_weights(q, k, mask)
 
-        def forward(self, x, mask=None):
-            return self.weights(x, mask) @ (self.K(x) if "keys_for_values" in bugs else self.V(x))
+@exercise.step
+def softmax(scores, mask):
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return scores.softmax(-1)
 
-    return MendedAttention
+
+@exercise.class_reference()
+class MendedAttention(nn.Module):
+    """softmax(Q(x) K(x)' / sqrt(d)) V(x)."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.Q, self.K, self.V = nn.Linear(d, d), nn.Linear(d, d), nn.Linear(d, d)
+
+    def weights(self, x, mask=None):
+        return softmax(scaled_scores(self.Q(x), self.K(x)), mask)
+
+    def forward(self, x, mask=None):
+        return self.weights(x, mask) @ self.V(x)
+
+
+@exercise.misconception(
+    softmax,
+    "Your softmax runs over the queries: the columns sum to 1, and the rows do not. Each query distributes its attention over "
+    "the keys, the last axis.")
+def over_queries(scores, mask):
+    return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(-2)
+
+
+@exercise.misconception(
+    softmax,
+    "You set weights to 0 after the softmax, so the other weights of a row sum to less than 1, because the masked keys still "
+    "contribute to the normalization. Set the scores to minus infinity before it.")
+def masked_late(scores, mask):
+    return scores.softmax(-1) if mask is None else scores.softmax(-1) * mask
+
+
+@exercise.misconception(
+    softmax,
+    "A masked score is set to 0, and e^0 is 1: a masked key still gets attention weight. Set it to minus infinity.")
+def zero_scores(scores, mask):
+    return (scores if mask is None else scores.masked_fill(~mask, 0)).softmax(-1)
+
+
+@exercise.misconception(softmax, "Your mask is inverted: True is where a query may attend.")
+def mask_turned(scores, mask):
+    return softmax.original(scores, None if mask is None else ~mask | torch.eye(len(mask), dtype=torch.bool))
+
+
+@exercise.misconception(
+    scaled_scores,
+    "Your scores are not divided by sqrt(d). At d = 64 their standard deviation is 8 instead of 1, nearly all attention weight "
+    "is on one key, and little gradient passes.")
+def unscaled(q, k):
+    return q @ k.mT
+
+
+@exercise.misconception(
+    scaled_scores,
+    "Your scores are divided by d. It is the square root of d that brings their variance back to 1.")
+def divided_by_d(q, k):
+    return q @ k.mT / q.shape[-1]
 
 
 def layer(generator, d: int, scale: float = 1.0) -> dict[str, Tensor]:
-    found = {}
+    parameters = {}
     for name in "QKV":
-        found |= {f"{name}.weight": normal(generator, d, d, scale=scale / math.sqrt(d)),
+        parameters |= {f"{name}.weight": normal(generator, d, d, scale=scale / math.sqrt(d)),
                   f"{name}.bias": normal(generator, d, scale=0.3)}
-    return found
+    return parameters
 
 
 def drawn_mask(generator, T: int) -> Tensor:
@@ -79,22 +111,22 @@ def case(generator, d: int, B: int, T: int):
 
 
 @judged(exercise, "rows of weights are shares", 2, ("over_queries", "masked_late", "zero_scores", "mask_turned"))
-def shares(run, generator):
+def rows_sum_to_one(run, generator):
     d, B, T = uneven(generator, (4, 8), (2, 3), (5, 7))
     config, weights, x, mask = case(generator, d, B, T)
     for given in (None, mask):
-        found = run("weights", config, weights, x, given)
-        if not isinstance(found, Tensor) or found.shape != (B, T, T):
-            return Fault(f"weights returns {tuple(found.shape) if isinstance(found, Tensor) else type(found).__name__}; "
+        rows = run("weights", config, weights, x, given)
+        if not isinstance(rows, Tensor) or rows.shape != (B, T, T):
+            return Fault(f"weights returns {tuple(rows.shape) if isinstance(rows, Tensor) else type(rows).__name__}; "
                          f"expected a tensor of shape {(B, T, T)}.", None, "wrong_shape")
-        off = (found.sum(-1) - 1).abs().max()
+        off = (rows.sum(-1) - 1).abs().max()
         if not off <= 1e-4:
             return Fault(f"{'With a mask the' if given is not None else 'The'} rows of your weights do not sum to 1: one is off "
                          f"by {off:.4f}.")
-        if found.min() < 0:
+        if rows.min() < 0:
             return Fault("Some of your weights are negative.")
-        if given is not None and found[:, ~mask].abs().max() > 1e-6:
-            return Fault(f"Keys that the mask rules out get {(found * ~mask).sum(-1).mean():.4f} of each query's attention in the "
+        if given is not None and rows[:, ~mask].abs().max() > 1e-6:
+            return Fault(f"Keys that the mask rules out get {(rows * ~mask).sum(-1).mean():.4f} of each query's attention in the "
                          "mean; they should get none.")
     return None
 
@@ -103,22 +135,22 @@ def shares(run, generator):
 def entropy(run, generator):
     d, T = 64, 32
     weights, x = layer(generator, d), normal(generator, 4, T, d)
-    found = run("weights", {"d": d}, weights, x, None).double()
+    rows = run("weights", {"d": d}, weights, x, None).double()
     right = attention_weights(*(x @ weights[f"{name}.weight"].T + weights[f"{name}.bias"] for name in "QK")).double()
-    mine, asked = (-(p * p.clamp(min=1e-30).log()).sum(-1).mean() for p in (found, right))
-    if abs(mine - asked) < 0.05:
+    mine, expected = (-(p * p.clamp(min=1e-30).log()).sum(-1).mean() for p in (rows, right))
+    if abs(mine - expected) < 0.05:
         return None
-    sharp = "share too sharply: nearly one key each" if mine < asked else "share too evenly: nearly all keys alike"
+    sharp = "share too sharply: nearly one key each" if mine < expected else "share too evenly: nearly all keys alike"
     return Fault(f"With fresh weights, d = {d} and {T} keys your queries {sharp}: {mine:.2f} nats of entropy, where "
-                 f"{asked:.2f} are right (ln {T} = {math.log(T):.2f} is perfectly even).")
+                 f"{expected:.2f} are right (ln {T} = {math.log(T):.2f} is perfectly even).")
 
 
 def values(generator):
-    found = []
+    cases = []
     for d, B, T in (uneven(generator, (3, 5), (1, 2), (4, 6)), uneven(generator, (6, 9), (2, 3), (4, 5)), [4, 1, 1]):
         config, weights, x, mask = case(generator, d, B, T)
-        found += [("forward", config, weights, x, mask if integer(generator, 0, 3) else None), ("forward", config, weights, x, mask)]
-    return found
+        cases += [("forward", config, weights, x, mask if integer(generator, 0, 3) else None), ("forward", config, weights, x, mask)]
+    return cases
 
 
 exercise.compare("values", values, points=3)

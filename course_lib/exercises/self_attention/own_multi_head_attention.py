@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.exercises.building import judged
@@ -11,7 +12,6 @@ from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.self_attention._shared import KERNEL
 from course_lib.grading.exercise.checks import Fault
 from course_lib.grading.exercise.exercise import Exercise
-from course_lib.transformer.attention import MultiHeadAttention
 
 exercise = Exercise(
     "OwnMultiHeadAttention", chapter="13", place=7, title="Multi-head attention of your own",
@@ -25,77 +25,101 @@ exercise = Exercise(
     forbid=(*KERNEL, "torch.nn.MultiheadAttention"))
 
 
-@exercise.class_reference(
-    no_scale="Your scores are not divided by the root of K, the width of a head.",
-    scaled_by_width="Your scores are divided by the root of D. Each head's product has K = D / H terms: divide by the root of K.",
-    plain_reshape="Your heads mix positions: (B, T, H K) becomes (B, H, T, K) by a reshape and then a transpose, not by a "
-                  "reshape alone.",
-    interleaved="Head h of yours owns every H-th feature. It owns a block: the features h K to (h + 1) K - 1.",
-    heads_first="You cut the width of qkv into heads first. The first D rows are W^Q of all heads, then come those of W^K and "
-                "those of W^V.",
-    not_merged="Your heads are put back by a reshape alone: it takes the numbers of one head from several positions. "
-               "(B, H, T, K) is transposed to (B, T, H, K) first.",
-    no_out="You return the heads side by side. W^O still mixes them: that is the layer out.",
-    one_head="Your result is that of one head as wide as the model. Cut queries, keys and values into heads before you compare "
-             "them.",
-    over_queries="Your weights sum to one over the queries. Each query shares its attention over the keys.",
-    values_are_keys="You average the keys. The keys decide how much, the values are averaged.",
-    values_not_projected="With memory, your values are its rows. They are projected by W^V, as in self-attention.",
-    not_masked="Your result does not depend on mask.",
-    opposite="You hide where mask is True. There a query may attend.",
-    masked_after="Your mask takes weights away after the softmax: what is left no longer sums to one. Mask the scores.",
-    nan_rows="A query that may attend nowhere gets NaN from you: a softmax over nothing but minus infinity. Give it zeros "
-             "before W^O.",
-    even_rows="A query that may attend nowhere shares its attention evenly over all keys in your layer, hidden ones included. Give "
-              "it zeros before W^O.",
-    detached="Your values are right, and no gradient reaches the queries or the keys: the weights are cut off from what made them.",
-)
-def own_multi_head_attention(bugs):
-    class OwnMultiHeadAttention(MultiHeadAttention):
-        def forward(self, x, memory=None, mask=None):
-            weight, bias, D, H = self.qkv.weight, self.qkv.bias, self.d_model, self.heads
-            if "heads_first" in bugs:
-                order = torch.arange(3 * D).reshape(H, 3, D // H).transpose(0, 1).flatten()
-                weight, bias = weight[order], bias[order]
-            source = x if memory is None else memory
-            q = x @ weight[:D].T + bias[:D]                                              # (B, T, D)
-            k, v = (source @ weight[D:].T + bias[D:]).split(D, dim=-1)                   # (B, S, D) each
-            if "values_not_projected" in bugs and memory is not None:
-                v = memory
-            q, k, v = (split(one, 1 if "one_head" in bugs else H, bugs) for one in (q, k, v))            # (B, H, T, K)
-            divisor = 1 if "no_scale" in bugs else math.sqrt(D if "scaled_by_width" in bugs else q.shape[-1])
-            weights = shared_out(q @ k.mT / divisor, mask if mask is None or mask.dim() == 2 else mask[:, None], bugs)
-            if "detached" in bugs:
-                weights = weights.detach()
-            heads = weights @ (k if "values_are_keys" in bugs else v)                    # (B, H, T, K)
-            merged = heads.reshape(x.shape) if "not_merged" in bugs else heads.transpose(1, 2).reshape(x.shape)
-            return merged if "no_out" in bugs else self.out(merged)
-
-    return OwnMultiHeadAttention
-
-
-def split(x: Tensor, H: int, bugs: frozenset = frozenset()) -> Tensor:
+@exercise.step
+def split(x, H):
     """(B, T, D) to (B, H, T, K)."""
+    return x.unflatten(-1, (H, -1)).transpose(1, 2)
+
+
+@exercise.step
+def merge(heads):
+    return heads.transpose(1, 2).flatten(2)
+
+
+@exercise.step
+def scaled_scores(q, k):
+    return q @ k.mT / math.sqrt(q.shape[-1])                                   # (B, H, T, S)
+
+
+@exercise.step
+def masked_weights(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(-1).masked_fill(~mask, 0)        # a row of NaN becomes zeros
+
+
+@exercise.class_reference()
+class OwnMultiHeadAttention(nn.Module):
+    """Attention in each head, and W^O of all heads side by side."""
+
+    def __init__(self, d_model, heads):
+        super().__init__()
+        self.heads = heads
+        self.qkv, self.out = nn.Linear(d_model, 3 * d_model), nn.Linear(d_model, d_model)
+
+    def forward(self, x, memory=None, mask=None):
+        D, source = x.shape[-1], x if memory is None else memory
+        q = F.linear(x, self.qkv.weight[:D], self.qkv.bias[:D])                # (B, T, D)
+        k, v = F.linear(source, self.qkv.weight[D:], self.qkv.bias[D:]).chunk(2, dim=-1)         # (B, S, D) each
+        q, k, v = (split(part, self.heads) for part in (q, k, v))
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]                                               # the same for all heads
+        scores = scaled_scores(q, k)
+        weights = scores.softmax(-1) if mask is None else masked_weights(scores, mask)
+        return self.out(merge(weights @ v))
+
+
+@exercise.misconception(scaled_scores, "Your scores are not divided by the root of K, the width of a head.")
+def no_scale(q, k):
+    return q @ k.mT
+
+
+@exercise.misconception(
+    scaled_scores,
+    "Your scores are divided by the root of D. Each head's product has K = D / H terms: divide by the root of K.")
+def scaled_by_width(q, k):
+    return q @ k.mT / math.sqrt(q.shape[1] * q.shape[-1])
+
+
+@exercise.misconception(
+    split,
+    "Your heads mix positions: (B, T, H K) becomes (B, H, T, K) by a reshape and then a transpose, not by a reshape alone.")
+def plain_reshape(x, H):
     B, T, D = x.shape
-    if "plain_reshape" in bugs:
-        return x.reshape(B, H, T, D // H)
-    if "interleaved" in bugs:
-        return x.reshape(B, T, D // H, H).permute(0, 3, 1, 2)
-    return x.reshape(B, T, H, D // H).transpose(1, 2)
+    return x.reshape(B, H, T, D // H)
 
 
-def shared_out(scores: Tensor, mask: Tensor | None, bugs: frozenset = frozenset()) -> Tensor:
-    """The weights, (B, H, T, S), of scores where the mask is True; a row without any is zero."""
-    axis = -2 if "over_queries" in bugs else -1
-    if mask is None or "not_masked" in bugs:
-        return scores.softmax(axis)
-    mask = ~mask if "opposite" in bugs else mask
-    if "masked_after" in bugs:
-        return scores.softmax(axis) * mask
-    if "even_rows" in bugs:
-        return scores.masked_fill(~mask, -1e9).softmax(axis)
-    weights = scores.masked_fill(~mask, -torch.inf).softmax(axis)
-    return weights if "nan_rows" in bugs else weights.masked_fill(~mask, 0)
+@exercise.misconception(
+    merge,
+    "You merge the heads by a reshape alone, which mixes several positions of one head. (B, H, T, K) is transposed to "
+    "(B, T, H, K) first.")
+def not_merged(heads):
+    B, H, T, K = heads.shape
+    return heads.reshape(B, T, H * K)
+
+
+@exercise.misconception(masked_weights, "You mask where mask is True. There a query may attend.")
+def opposite(scores, mask):
+    return masked_weights.original(scores, ~mask)
+
+
+@exercise.misconception(
+    masked_weights,
+    "You apply the mask after the softmax, so the other weights do not sum to one. Mask the scores.")
+def masked_after(scores, mask):
+    return scores.softmax(-1) * mask
+
+
+@exercise.misconception(
+    masked_weights,
+    "A query that may attend nowhere gets NaN: a softmax over nothing but minus infinity. Give it zeros before W^O.")
+def nan_rows(scores, mask):
+    return scores.masked_fill(~mask, -math.inf).softmax(-1)
+
+
+@exercise.misconception(
+    masked_weights,
+    "A query that may attend nowhere attends uniformly to all keys in your layer, masked ones included. Give it zeros before W^O.")
+def even_rows(scores, mask):
+    return scores.masked_fill(~mask, -1e9).softmax(-1)
 
 
 def parameters(generator, D: int) -> dict[str, Tensor]:
@@ -110,25 +134,25 @@ def sizes(generator, low: int = 3, high: int = 6) -> tuple[int, int, int, int, i
 
 
 def among_themselves(generator):
-    found = []
-    for many in (True, True, False):
+    cases = []
+    for several in (True, True, False):
         B, H, K, T, _ = sizes(generator)
-        B, H = (B, H) if many else (1, 1)                                      # one row, one head
-        found.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K)))
-    return found
+        B, H = (B, H) if several else (1, 1)                                      # one row, one head
+        cases.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K)))
+    return cases
 
 
 def to_memory(generator):
-    found = []
+    cases = []
     for fewer in (True, False):
         B, H, K, T, S = sizes(generator)
         T, S = (T, S) if fewer == (T < S) else (S, T)
-        found.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K),
+        cases.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K),
                       normal(generator, B, S, H * K)))
-    return found
+    return cases
 
 
-def some(generator, *shape: int) -> Tensor:
+def partial_mask(generator, *shape: int) -> Tensor:
     """A boolean mask, in which every query may attend to some of the keys and not to all."""
     mask = torch.rand(shape, generator=generator) < 0.5
     first = torch.randint(shape[-1], (*shape[:-1], 1), generator=generator)
@@ -136,7 +160,7 @@ def some(generator, *shape: int) -> Tensor:
 
 
 def masked(generator):
-    found = []
+    cases = []
     for kind in ("causal", "rows", "memory", "alike", "nowhere"):
         B, H, K, T, S = sizes(generator)
         if kind == "alike":                                                    # a mask of rows is none of heads
@@ -145,13 +169,13 @@ def masked(generator):
         if kind == "causal":
             rest = None, torch.ones(T, T, dtype=torch.bool).tril()
         elif kind in ("rows", "alike"):
-            rest = None, some(generator, B, T, T)
+            rest = None, partial_mask(generator, B, T, T)
         else:
-            rest = normal(generator, B, S, D), some(generator, T, S) if kind == "memory" else some(generator, B, T, S)
+            rest = normal(generator, B, S, D), partial_mask(generator, T, S) if kind == "memory" else partial_mask(generator, B, T, S)
             if kind == "nowhere":
                 rest[1][integer(generator, 0, B - 1), integer(generator, 0, T - 1)] = False
-        found.append(("forward", {"d_model": D, "heads": H}, parameters(generator, D), x, *rest))
-    return found
+        cases.append(("forward", {"d_model": D, "heads": H}, parameters(generator, D), x, *rest))
+    return cases
 
 
 exercise.compare("self-attention", among_themselves, points=3)
@@ -162,7 +186,7 @@ exercise.slopes("gradient", lambda generator: [*among_themselves(generator)[:1],
 
 @judged(exercise, "torch's nn.MultiheadAttention", 2, among=())
 def torchs(run, generator):
-    for asked, config, weights, x, *rest in [*to_memory(generator), *masked(generator)[:-1]]:
+    for method, config, weights, x, *rest in [*to_memory(generator), *masked(generator)[:-1]]:
         memory, mask = (*rest, None)[:2]
         layer = nn.MultiheadAttention(config["d_model"], config["heads"], batch_first=True)
         layer.load_state_dict({"in_proj_weight": weights["qkv.weight"], "in_proj_bias": weights["qkv.bias"],
@@ -170,8 +194,8 @@ def torchs(run, generator):
         hidden = None if mask is None else ~mask if mask.dim() == 2 else (~mask).repeat_interleave(config["heads"], 0)
         source = x if memory is None else memory
         right = layer(x, source, source, attn_mask=hidden, need_weights=False)[0]
-        mine = run(asked, config, weights, x, memory, mask)
-        gap = float((mine - right).detach().abs().max()) if isinstance(mine, Tensor) and mine.shape == right.shape else math.nan
+        result = run(method, config, weights, x, memory, mask)
+        gap = float((result - right).detach().abs().max()) if isinstance(result, Tensor) and result.shape == right.shape else math.nan
         if not gap < 1e-4:
             return Fault(f"On the same weights your result differs from that of torch's nn.MultiheadAttention by up to {gap:.2g}.")
     return None

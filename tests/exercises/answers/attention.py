@@ -47,21 +47,9 @@ def _(query, keys, mask, W, U, v):
     return (s.softmax(1).nan_to_num()[..., None] * keys).sum(1)
 
 
-@wrong("additive_attention: a large negative number for minus infinity", called="mean_of_padding")
-def _(query, keys, mask, W, U, v):
-    s = torch.tanh((query @ W.T)[:, None] + keys @ U.T) @ v
-    return (s.masked_fill(~mask, -1e9).softmax(1)[..., None] * keys).sum(1)
-
-
 @wrong("additive_attention: nothing but zeros")
 def _(query, keys, mask, W, U, v):
     return keys[:, 0] * 0
-
-
-@wrong("additive_attention: divided by the root of the width, as a dot product is", called="scaled")
-def _(query, keys, mask, W, U, v):
-    s = torch.tanh((query @ W.T)[:, None] + keys @ U.T) @ v / math.sqrt(len(W))
-    return (s.masked_fill(~mask, -math.inf).softmax(1).nan_to_num()[..., None] * keys).sum(1)
 
 
 @right("choice_gradients: by autograd")
@@ -111,13 +99,6 @@ def _(scores, losses, slots):
     found = losses[slots]
     b = (found.sum() - found) / (len(slots) - 1)
     return (found - b)[:, None] * (F.one_hot(slots) - scores.softmax(0))
-
-
-@wrong("choice_gradients: the others added up and divided by N", called="over_all")
-def _(scores, losses, slots):
-    p, found = scores.softmax(0), losses[slots]
-    b = (found.sum() - found) / len(found)
-    return (found - b)[:, None] * (torch.eye(len(p), dtype=p.dtype)[slots] - p)
 
 
 def four(q, k, W, Wa, Ua, v):
@@ -170,22 +151,6 @@ def _(functions, W, Wa, Ua, v):
     wanted = four(q, k, *(each.double() for each in (W, Wa, Ua, v)))
     fits = [[name for name in ("dot", "scaled", "bilinear") if (f(q, k) - wanted[name]).abs().max() < 1e-4] for f in functions]
     return [found[0] if found else "none" for found in fits]
-
-
-@wrong("find_scores: the bilinear score with q W.T", called="turned")
-def _(functions, W, Wa, Ua, v):
-    q, k = torch.randn(5, len(v), dtype=torch.float64), torch.randn(8, len(v), dtype=torch.float64)
-    wanted = four(q, k, *(each.double() for each in (W.T, Wa, Ua, v)))
-    found = [[name for name, want in wanted.items() if torch.allclose(function(q, k), want, atol=1e-4)] for function in functions]
-    return [names[0] if names else "none" for names in found]
-
-
-@wrong("find_scores: scaled by the number of keys", called="scaled_otherwise")
-def _(functions, W, Wa, Ua, v):
-    q, k = torch.randn(5, len(v), dtype=torch.float64), torch.randn(3, len(v), dtype=torch.float64)
-    wanted = four(q, k, *(each.double() for each in (W, Wa, Ua, v))) | {"scaled": q @ k.T / len(k) ** 0.5}
-    found = [[name for name, want in wanted.items() if torch.allclose(function(q, k), want, atol=1e-4)] for function in functions]
-    return [names[0] if names else "none" for names in found]
 
 
 class Written(AutoregressiveModel):
@@ -243,10 +208,17 @@ class StepByStep(Written):
 
 @right("OwnDecoder: the softmax by exponentials, all steps at once")
 class ByExponentials(Written):
-    def looked(self, x, context):
+    def shifted(self, x):
+        return torch.cat([torch.full_like(x[:, :1], self.bos), x[:, :-1]], 1).long()
+
+    def encoded(self, context):
+        """The states of all positions, and those of the two ends."""
         m, ends = self.encoder(self.source(context.long()))
-        symbols = torch.cat([torch.full_like(x[:, :1], self.bos), x[:, :-1]], 1).long()
-        h = self.decoder(self.target(symbols), torch.tanh(self.bridge(torch.cat(ends.unbind(), 1)))[None])[0]
+        return m, torch.cat(ends.unbind(), 1)
+
+    def looked(self, x, context):
+        m, ends = self.encoded(context)
+        h = self.decoder(self.target(self.shifted(x)), torch.tanh(self.bridge(ends))[None])[0]
         s = torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v
         e = (s - s.amax(2, keepdim=True).detach()).exp()
         return h, m, e / e.sum(2, keepdim=True)
@@ -268,21 +240,16 @@ class Hasty(ByExponentials):
 
 @wrong("OwnDecoder: the encoder reads backward alone")
 class BackwardAlone(Hasty):
-    def looked(self, x, context):
-        m, ends = self.encoder(self.source(context.long()))
-        m = m * (torch.arange(m.shape[2]) >= m.shape[2] // 2)
-        symbols = torch.cat([torch.full_like(x[:, :1], self.bos), x[:, :-1]], 1).long()
-        h = self.decoder(self.target(symbols), torch.tanh(self.bridge(torch.cat(ends.unbind(), 1)))[None])[0]
-        return h, m, (torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v).softmax(2)
+    def encoded(self, context):
+        m, ends = super().encoded(context)
+        return m * (torch.arange(m.shape[2]) >= m.shape[2] // 2), ends
 
 
 @wrong("OwnDecoder: the two ends exchanged")
 class EndsExchanged(Hasty):
-    def looked(self, x, context):
-        m, ends = self.encoder(self.source(context.long()))
-        symbols = torch.cat([torch.full_like(x[:, :1], self.bos), x[:, :-1]], 1).long()
-        h = self.decoder(self.target(symbols), torch.tanh(self.bridge(torch.cat(ends.unbind()[::-1], 1)))[None])[0]
-        return h, m, (torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v).softmax(2)
+    def encoded(self, context):
+        m, ends = super().encoded(context)
+        return m, torch.cat(ends.chunk(2, 1)[::-1], 1)
 
 
 @wrong("OwnDecoder: the hardest place alone")
@@ -300,10 +267,8 @@ class Squeezed(Hasty):
 
 @wrong("OwnDecoder: the target shifted in a circle", called="reads_the_end")
 class ShiftedInACircle(Hasty):
-    def looked(self, x, context):
-        m, ends = self.encoder(self.source(context.long()))
-        h = self.decoder(self.target(x.long().roll(1, dims=1)), torch.tanh(self.bridge(torch.cat(ends.unbind(), 1)))[None])[0]
-        return h, m, (torch.tanh((h @ self.W.T).unsqueeze(2) + (m @ self.U.T).unsqueeze(1)) @ self.v).softmax(2)
+    def shifted(self, x):
+        return x.long().roll(1, dims=1)
 
 
 @wrong("OwnDecoder: source and target exchanged in the training")

@@ -182,11 +182,6 @@ def _(encode, d, n):
     return spread(encode, d, n, (0, 1, 2))
 
 
-@wrong("find_position_fault: offsets 1 and 2 only", called="no_lengths")
-def _(encode, d, n):
-    return spread(encode, d, n, (1, 2))
-
-
 @wrong("find_position_fault: offsets 1, 2 and 3", called="no_lengths")
 def _(encode, d, n):
     return spread(encode, d, n, (1, 2, 3))

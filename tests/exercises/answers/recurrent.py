@@ -36,15 +36,6 @@ def _(x, h0, Wx, Wh, b):
     return torch.stack(states, dim=1)
 
 
-@wrong("rnn_forward: the memory times Wh, not its transpose", called="transposed")
-def _(x, h0, Wx, Wh, b):
-    h, states = h0, []
-    for t in range(x.shape[1]):
-        h = torch.tanh(x[:, t] @ Wx.T + h @ Wh + b)
-        states.append(h)
-    return torch.stack(states, dim=1)
-
-
 @wrong("rnn_forward: time first in what is returned")
 def _(x, h0, Wx, Wh, b):
     h, states = h0, []
@@ -85,13 +76,6 @@ def _(x, h, c, W, U, b):
     gates = a[:, [0, 1, 3]].sigmoid()
     new = gates[:, 1] * c + gates[:, 0] * a[:, 2].tanh()
     return torch.stack((gates[:, 2] * new.tanh(), new), 0)
-
-
-@wrong("lstm_step: the gates in the order of the course's cell", called="other_order")
-def _(x, h, c, W, U, b):
-    i, f, o, g = (x @ W.T + h @ U.T + b).chunk(4, 1)
-    new = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    return torch.stack([o.sigmoid() * new.tanh(), new])
 
 
 @wrong("lstm_step: the old memory is shown", called="old_memory")

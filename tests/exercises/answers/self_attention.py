@@ -263,14 +263,6 @@ def _(q, k, v, mask=None):
     return (e / torch.where(total == 0, torch.ones_like(total), total)) @ v
 
 
-@wrong("attention: hidden scores of -50", called="too_small")
-def _(q, k, v, mask=None):
-    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    if mask is None:
-        return s.softmax(-1) @ v
-    return s.masked_fill(~mask, -50.0).softmax(-1).masked_fill(~mask, 0) @ v
-
-
 @wrong("attention: 100 is taken off hidden scores", called="too_small")
 def _(q, k, v, mask=None):
     s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
@@ -308,23 +300,6 @@ def _(q, k, v, mask=None):
     if mask is None:
         return without_axis(s) @ v
     return without_axis(s.masked_fill(~mask, -torch.inf)).masked_fill(~mask, 0) @ v
-
-
-@wrong("attention: minus infinity added, zeros for what is hidden", called="added_gradient")
-def _(q, k, v, mask=None):
-    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    if mask is None:
-        return s.softmax(-1) @ v
-    s = s + torch.where(mask, 0.0, -torch.inf)
-    return s.softmax(-1).masked_fill(~mask, 0) @ v
-
-
-@wrong("attention: minus infinity added, NaN of the weights put out", called="added_gradient")
-def _(q, k, v, mask=None):
-    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-    if mask is None:
-        return s.softmax(-1) @ v
-    return (s + torch.zeros(mask.shape).masked_fill(~mask, -torch.inf)).softmax(-1).nan_to_num() @ v
 
 
 @wrong("attention: NaN of the result put out", called="nan_gradient")
@@ -373,11 +348,6 @@ def peeking(layer, T, d, moved, changed=lambda y, x, j: y[:, j].copy_(x)):
 @wrong("find_peeking: the first feature of the result alone", called="one_output")
 def _(layer, T, d):
     return [(i, j) for i, j in peeking(layer, T, d, lambda gap: gap[:, 0].max() > 1e-6) if i < j]
-
-
-@wrong("find_peeking: the last feature of the result alone")
-def _(layer, T, d):
-    return [(i, j) for i, j in peeking(layer, T, d, lambda gap: gap[:, -1].max() > 1e-6) if i < j]
 
 
 @wrong("find_peeking: all features of the result but the last")

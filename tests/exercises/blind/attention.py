@@ -7,13 +7,6 @@ import torch.nn.functional as F
 from tests.exercises.answers.register import blind
 
 
-@blind("additive_attention: masks after the softmax and does not normalise again: padding takes its share away")
-def _(query, keys, mask, W, U, v):
-    hidden = torch.tanh((query @ W.T)[:, None] + keys @ U.T)
-    alpha = (hidden @ v).softmax(dim=-1) * mask
-    return (alpha.unsqueeze(1) @ keys).squeeze(1)
-
-
 @blind("additive_attention: masks with -1e9: a row without a real token gets the mean of its keys, not zeros")
 def _(query, keys, mask, W, U, v):
     q = torch.einsum("ah,bh->ba", W, query)
@@ -49,14 +42,6 @@ def _(query, keys, mask, W, U, v):
     alpha = torch.softmax(s, dim=-1)
     alpha = alpha.masked_fill(~mask, 0.0)
     return torch.bmm(alpha.unsqueeze(1), keys).squeeze(1)
-
-
-@blind("choice_gradients: the sum of the other draws' losses is divided by N, not by N - 1")
-def _(scores, losses, slots):
-    drawn = losses[slots]
-    baseline = (drawn.sum() - drawn) / len(slots)
-    slope = F.one_hot(slots, len(scores)) - scores.softmax(0)
-    return (drawn - baseline)[:, None] * slope
 
 
 @blind("choice_gradients: takes the gradient of P(tau), not of log P(tau): a factor P(tau) too many")
@@ -141,26 +126,6 @@ def _(functions, W, Wa, Ua, v):
         return "additive" if torch.allclose(s, hidden @ v, rtol=0, atol=2e-4) else "none"
 
     return [name(f) for f in functions]
-
-
-@blind("find_scores: bilinear is computed as q (W transposed) k: a sound one is not recognised")
-def _(functions, W, Wa, Ua, v):
-    H = W.shape[0]
-    g = torch.Generator().manual_seed(0)
-    q = torch.randn(7, H, generator=g).to(W.dtype)
-    k = torch.randn(5, H, generator=g).to(W.dtype)
-    expected = {
-        "dot": q @ k.T,
-        "scaled": q @ k.T / H ** 0.5,
-        "bilinear": F.linear(q, W) @ k.T,
-        "additive": torch.tanh(F.linear(q, Wa)[:, None] + F.linear(k, Ua)[None]) @ v,
-    }
-    names = []
-    for f in functions:
-        scores = f(q, k)
-        close = [n for n, e in expected.items() if (scores - e).abs().max() < 1e-4]
-        names.append(close[0] if close else "none")
-    return names
 
 
 @blind("find_scores: 'scaled' is divided by the square root of the number of keys, not of H")

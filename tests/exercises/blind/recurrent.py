@@ -26,26 +26,6 @@ def _(x, h0, Wx, Wh, b):
     return torch.stack(out, 1)
 
 
-@blind("rnn_forward: h @ Wh for Wh h: the recurrent matrix is used transposed")
-def _(x, h0, Wx, Wh, b):
-    h, states = h0, []
-    for t in range(x.shape[1]):
-        h = torch.tanh(x[:, t] @ Wx.T + h @ Wh + b)
-        states.append(h)
-    return torch.stack(states, dim=1)
-
-
-@blind("rnn_forward: each state is stored before the step: h_0 to h_(T-1) come back, h_T is missing")
-def _(x, h0, Wx, Wh, b):
-    B, T, _ = x.shape
-    states = []
-    h = h0
-    for t in range(T):
-        states.append(h)
-        h = torch.tanh(x[:, t] @ Wx.T + h @ Wh.T + b)
-    return torch.stack(states, dim=1)
-
-
 @blind("rnn_forward: the bracket of tanh closes too early: W_h h_(t-1) is added outside of it")
 def _(x, h0, Wx, Wh, b):
     read = F.linear(x, Wx, b)                       # (B, T, H)
@@ -54,13 +34,6 @@ def _(x, h0, Wx, Wh, b):
         h = torch.tanh(a) + F.linear(h, Wh)
         out.append(h)
     return torch.stack(out, dim=1)
-
-
-@blind("lstm_step: h' takes the tanh of the old cell c, not of the new one")
-def _(x, h, c, W, U, b):
-    i, f, g, o = (x @ W.T + h @ U.T + b).chunk(4, dim=-1)
-    new = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-    return torch.stack([torch.sigmoid(o) * torch.tanh(c), new])
 
 
 @blind("lstm_step: the blocks are read in the order i, f, o, g: candidate and output gate are exchanged")
@@ -73,59 +46,10 @@ def _(x, h, c, W, U, b):
     return torch.stack([o * c.tanh(), c])
 
 
-@blind("lstm_step: h' is o times tanh of the old c, not of the new one")
-def _(x, h, c, W, U, b):
-    i, f, g, o = (x @ W.T + h @ U.T + b).chunk(4, dim=1)
-    i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
-    c_new = f * c + i * g
-    h_new = o * torch.tanh(c)
-    return torch.stack([h_new, c_new])
-
-
-@blind("lstm_step: 1 is added to the forget gate's argument at every step (the start value of its bias, "
-       "taken for part of the formula)")
-def _(x, h, c, W, U, b):
-    H = h.shape[1]
-    a = x @ W.T + h @ U.T + b
-    i = torch.sigmoid(a[:, :H])
-    f = torch.sigmoid(a[:, H:2 * H] + 1.0)     # remember at first
-    g = torch.tanh(a[:, 2 * H:3 * H])
-    o = torch.sigmoid(a[:, 3 * H:])
-    c = f * c + i * g
-    return torch.stack([o * torch.tanh(c), c])
-
-
-@blind("lstm_step: the rows are taken as i, f, g, o of the first unit, then of the second, and so on, "
-       "instead of four blocks of H rows")
-def _(x, h, c, W, U, b):
-    B, H = h.shape
-    a = (x @ W.T + h @ U.T + b).view(B, H, 4)
-    i, f, g, o = a.unbind(dim=-1)
-    c_next = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-    h_next = torch.sigmoid(o) * torch.tanh(c_next)
-    return torch.stack([h_next, c_next])
-
-
-@blind("through_time: the slope of tanh is taken at h_t, not at h_(t+1)")
-def _(h, Wh, g):
-    delta = g.clone()
-    for t in range(len(h) - 2, -1, -1):
-        delta[t] += Wh.T @ ((1 - h[t] ** 2) * delta[t + 1])
-    return delta
-
-
 @blind("through_time: hands on g_(t+1) alone, not the whole delta_(t+1): only one step back")
 def _(h, Wh, g):
     back = (g[1:] * (1 - h[1:] ** 2)) @ Wh
     return g + torch.cat([back, torch.zeros_like(g[:1])])
-
-
-@blind("through_time: the slope of tanh is taken at h_t instead of at h_(t+1)")
-def _(h, Wh, g):
-    delta = g.clone()
-    for t in range(len(h) - 2, -1, -1):
-        delta[t] = g[t] + Wh.T @ ((1 - h[t] ** 2) * delta[t + 1])
-    return delta
 
 
 @blind("through_time: the two factors of the Jacobian are in the wrong order: first Wh transposed, then the "
@@ -137,15 +61,6 @@ def _(h, Wh, g):
         slope = 1 - h[t + 1] ** 2
         deltas.append(g[t] + slope * (deltas[-1] @ Wh))
     return torch.stack(deltas[::-1])
-
-
-@blind("through_time: only one step back: what comes from t+1 is g of t+1 and not the whole delta of t+1")
-def _(h, Wh, g):
-    delta = g.clone()
-    for t in range(len(h) - 1):
-        jacobian = torch.diag(1 - h[t + 1] ** 2) @ Wh
-        delta[t] += jacobian.T @ g[t + 1]
-    return delta
 
 
 @blind("find_forgetful: looks at c' itself, which reacts by i and g too, and does not single out the part of c")
@@ -177,63 +92,6 @@ def _(cells, n, H):
     moved = [(gate(cell, xs[0], hs[0]) - gate(cell, xs[1], hs[1])).abs().max().item()
              for cell in cells]
     return [k for k, size in enumerate(moved) if size < 0.005]
-
-
-@blind("find_forgetful: x and h are changed together: a gate that is blind to only one of the two passes as sound")
-def _(cells, n, H):
-    generator = torch.Generator().manual_seed(0)
-    x1, x2 = torch.randn(2, 50, n, generator=generator)
-    h1, h2 = torch.randn(2, 50, H, generator=generator)
-    zero, one = torch.zeros(50, H), torch.ones(50, H)
-    broken = []
-    for number, cell in enumerate(cells):
-        f1 = cell(x1, h1, one)[1] - cell(x1, h1, zero)[1]
-        f2 = cell(x2, h2, one)[1] - cell(x2, h2, zero)[1]
-        if (f1 - f2).abs().max() < 1e-3:
-            broken.append(number)
-    return broken
-
-
-@blind("find_forgetful: looks at the first of the pair, h', for the gate: the output gate reacts there too, "
-       "so no cell looks blind")
-def _(cells, n, H):
-    torch.manual_seed(0)
-    B = 40
-    x, other_x = torch.randn(B, n), torch.randn(B, n)
-    h, other_h = torch.randn(B, H), torch.randn(B, H)
-
-    def gate(cell, x, h):
-        after_one, _ = cell(x, h, torch.ones(B, H))
-        after_zero, _ = cell(x, h, torch.zeros(B, H))
-        return after_one - after_zero
-
-    def reacts(a, b):
-        return bool((a - b).abs().max() > 1e-4)
-
-    result = []
-    for k, cell in enumerate(cells):
-        f = gate(cell, x, h)
-        if not (reacts(f, gate(cell, other_x, h)) and reacts(f, gate(cell, x, other_h))):
-            result.append(k)
-    return result
-
-
-@blind("find_forgetful: a gate counts as reacting only if it moves by 0.2 or more: sound ones that are "
-       "nearly open or nearly shut are called broken")
-def _(cells, n, H):
-    g = torch.Generator().manual_seed(3)
-    x = torch.randn(32, n, generator=g)
-    h = torch.randn(32, H, generator=g)
-    ones, zeros = torch.ones(32, H), torch.zeros(32, H)
-    forgetful = []
-    for number, cell in enumerate(cells):
-        def f(x, h):
-            return cell(x, h, ones)[1] - cell(x, h, zeros)[1]
-        moved_by_x = (f(x, h) - f(x.flip(0), h)).abs().max().item()
-        moved_by_h = (f(x, h) - f(x, h.flip(0))).abs().max().item()
-        if min(moved_by_x, moved_by_h) < 0.2:
-            forgetful.append(number)
-    return forgetful
 
 
 @blind("train_hello: the first letter is left out of the loss: o_0 = Why h0 is never trained to predict it")
