@@ -15,48 +15,94 @@ exercise = Exercise(
     points=["t5-span"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    same_sentinel="You use one sentinel for all spans. Nobody could tell which gap a span belongs to.",
-    no_end="Your target ends without the last sentinel: it says that nothing more is missing.",
-    end_included="You take the token at end away too. A span holds the tokens start to end - 1.",
-    spans_stay="Your read still holds what the spans held: the sentinel stands in their place, not before them.",
-    one_each="You put a sentinel for each token that is missing. A span leaves one, whatever its length.",
-    places_moved="You cut one span after the other out of the same list, from the left, by the old numbers: after the first cut all places "
-                 "have moved. Begin with the last span, or build a new list.",
-    last_again="Your target ends with the sentinel of the last span once more. The next one closes it.",
-    tail_lost="What follows the last span is lost from your read.",
-    whole_text="Your target is the whole text, as BART's is. T5 writes what is missing and nothing else.",
-    sentinel_after="In your target the sentinel follows its span. It comes first, and what it stands for follows.",
-    downward="Your sentinels count down. The next one after first is first + 1.",
-)
-def cut_spans_reference(tokens, spans, first, bugs=frozenset()):
-    text, read, target, at = tokens.tolist(), [], [], 0
-    step = 0 if "same_sentinel" in bugs else -1 if "downward" in bugs else 1
-    for k, (start, end) in enumerate(spans):
-        sentinel = first + step * k
-        end = min(end + 1, len(text)) if "end_included" in bugs else end
-        read += text[at:start] + [sentinel] * (end - start if "one_each" in bugs else 1)
-        read += text[start:end] if "spans_stay" in bugs else []
-        target += text[start:end] + [sentinel] if "sentinel_after" in bugs else [sentinel] + text[start:end]
+@exercise.step
+def sentinels(spans, first):
+    """One for each span, and the one that closes the target."""
+    return list(range(first, first + len(spans) + 1))
+
+
+@exercise.step
+def source_of(text, spans, marks):
+    source, at = [], 0
+    for mark, (start, end) in zip(marks, spans):
+        source += text[at:start] + [mark]
         at = end
-    read += [] if "tail_lost" in bugs else text[at:]
-    if "places_moved" in bugs:
-        read, target = list(text), []
-        for k, (start, end) in enumerate(spans):
-            target += [first + k] + read[start:end]
-            read[start:end] = [first + k]
-    closing = len(spans) - ("last_again" in bugs and bool(spans))
-    target += [] if "no_end" in bugs else [first + step * closing]
-    return torch.tensor(read), torch.tensor(text if "whole_text" in bugs else target)
+    return source + text[at:]
+
+
+@exercise.step
+def target_of(text, spans, marks):
+    target = []
+    for mark, (start, end) in zip(marks, spans):
+        target += [mark] + text[start:end]
+    return target + [marks[-1]]
+
+
+@exercise.reference()
+@exercise.step
+def cut_spans_reference(tokens, spans, first):
+    text, marks = tokens.tolist(), sentinels(spans, first)
+    return tuple(torch.tensor(part(text, spans, marks), dtype=torch.long) for part in (source_of, target_of))
+
+
+@exercise.misconception(
+    sentinels,
+    "You use one sentinel for all spans, so the target does not say to which gap a span belongs.")
+def same_sentinel(spans, first):
+    return [first] * (len(spans) + 1)
+
+
+@exercise.misconception(sentinels, "Your sentinels count down. The one after first is first + 1.")
+def downward(spans, first):
+    return list(range(first, first - len(spans) - 1, -1))
+
+
+@exercise.misconception(
+    sentinels,
+    "Your target ends with the sentinel of the last span once more. The next sentinel closes the target.")
+def last_again(spans, first):
+    return [*range(first, first + len(spans)), first + max(0, len(spans) - 1)]
+
+
+@exercise.misconception(source_of, "Your read lacks the text after the last span.")
+def tail_lost(text, spans, marks):
+    return source_of.original(text[:spans[-1][1]] if spans else [], spans, marks)
+
+
+@exercise.misconception(target_of, "Your target ends without the last sentinel, which says that nothing more is missing.")
+def no_end(text, spans, marks):
+    return target_of.original(text, spans, marks)[:-1]
+
+
+@exercise.misconception(target_of, "Your target is the whole text, as BART's is. The target of T5 holds only what is missing.")
+def whole_text(text, spans, marks):
+    return text
+
+
+@exercise.misconception(cut_spans_reference, "You take the token at end away too. A span holds the tokens start to end - 1.")
+def end_included(tokens, spans, first):
+    return cut_spans_reference.original(tokens, [(start, end + 1) for start, end in spans], first)
+
+
+@exercise.misconception(
+    cut_spans_reference,
+    "You cut one span after the other out of the same list, from the left, at the old positions, but after the first cut all "
+    "positions have moved. Begin with the last span, or build a new list.")
+def places_moved(tokens, spans, first):
+    source, target = tokens.tolist(), []
+    for mark, (start, end) in enumerate(spans, first):
+        target += [mark] + source[start:end]
+        source[start:end] = [mark]
+    return torch.tensor(source), torch.tensor([*target, first + len(spans)])
 
 
 def texts(generator):
     """Spans inside and at both ends, of one token and of several; a text without any."""
-    found = []
+    cases = []
     for length, spans in ((14, [(2, 4), (6, 7), (9, 12)]), (9, [(0, 2), (5, 6)]), (10, [(1, 3), (7, 10)]), (5, [])):
         tokens = torch.randint(5, 40, (length,), generator=generator)
-        found.append((tokens, spans, integer(generator, 60, 90)))
-    return found
+        cases.append((tokens, spans, integer(generator, 60, 90)))
+    return cases
 
 
 exercise.compare("values", texts, points=4)

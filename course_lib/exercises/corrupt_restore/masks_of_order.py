@@ -14,51 +14,90 @@ exercise = Exercise(
     points=["xlnet"], difficulty=3, minutes=20)
 
 
-@exercise.reference(
-    inverse="You take order[i] for the turn of the word at place i. order[k] is the place of the word told k-th: the turn of place i is "
-            "the k with order[k] == i.",
-    transposed="Your words read those that are told after them, or rows and columns are exchanged: row i says what the word at place i "
-               "may read, and that is what came before it.",
-    columns_alone="The columns of your masks are back at the words' places, and the rows are not: row k is what the word told k-th may "
-                  "read. Put the rows back too.",
-    rows_alone="The rows of your masks are back at the words' places, and the columns are not: column k is the word told k-th. Put the "
-               "columns back too.",
-    exchanged="The two masks are exchanged: the contents' comes first.",
-    strict="Your contents do not read themselves. A word that is known is read by its own content.",
-    loose="Your queries read themselves. They are asked for that word: the answer would stand in front of them.",
-    left_to_right="Your masks are those from left to right, whatever the order. The words stay at their places; who reads whom follows "
-                  "the order.",
-)
-def masks_of_order_reference(order, bugs=frozenset()):
-    n = len(order)
-    turn = [order.index(i) for i in range(n)]
-    if "inverse" in bugs:
-        turn = list(order)
-    if "left_to_right" in bugs:
-        turn = list(range(n))
-    turn = torch.tensor(turn)
-    readers, told = (torch.arange(n) if bug in bugs else turn for bug in ("columns_alone", "rows_alone"))
-    query = told[None, :] < readers[:, None]
-    itself = told[None, :] == readers[:, None]
-    content = query | itself
-    if "transposed" in bugs:
-        content, query = content.T.clone(), query.T.clone()
-    if "strict" in bugs:
-        content = query.clone()
-    if "loose" in bugs:
-        query = content.clone()
-    return (query, content) if "exchanged" in bugs else (content, query)
+@exercise.step
+def turns(order):
+    """When the word at each place is told, (n,)."""
+    return torch.tensor(order).argsort()
+
+
+@exercise.step
+def masks(reader, told):
+    """Of the turns of the words that read and of those that are read: (content, query), (n, n) each."""
+    return told[None, :] <= reader[:, None], told[None, :] < reader[:, None]
+
+
+@exercise.reference()
+def masks_of_order_reference(order):
+    turn = turns(order)
+    return masks(turn, turn)
+
+
+@exercise.misconception(
+    turns,
+    "You take order[i] for the turn of the word at place i. order[k] is the place of the word told k-th: the turn of place i "
+    "is the k with order[k] == i.")
+def inverse(order):
+    return torch.tensor(order)
+
+
+@exercise.misconception(
+    turns,
+    "Your masks are those from left to right, whatever the order is. The words stay at their places, but which words may be "
+    "read follows the order.")
+def left_to_right(order):
+    return torch.arange(len(order))
+
+
+@exercise.misconception(
+    masks,
+    "Your words read those that are told after them, or rows and columns are exchanged: row i says what the word at place i "
+    "may read, and that is what was told before it.")
+def transposed(reader, told):
+    return tuple(mask.T for mask in masks.original(reader, told))
+
+
+@exercise.misconception(
+    masks,
+    "The columns of your masks are in the order of the places, but the rows are not: row k is what the word told k-th may "
+    "read. Put the rows in that order too.")
+def columns_alone(reader, told):
+    return masks.original(torch.arange(len(reader)), told)
+
+
+@exercise.misconception(
+    masks,
+    "The rows of your masks are in the order of the places, but the columns are not: column k is the word told k-th. Put the "
+    "columns in that order too.")
+def rows_alone(reader, told):
+    return masks.original(reader, torch.arange(len(told)))
+
+
+@exercise.misconception(masks, "The two masks are exchanged: the mask of the contents comes first.")
+def exchanged(reader, told):
+    return masks.original(reader, told)[::-1]
+
+
+@exercise.misconception(
+    masks,
+    "Your contents do not read themselves. The content of a word holds the word itself, so it may read it.")
+def strict(reader, told):
+    return (masks.original(reader, told)[1],) * 2
+
+
+@exercise.misconception(masks, "Your queries read themselves. A query has to predict its word, so it would see its target.")
+def loose(reader, told):
+    return (masks.original(reader, told)[0],) * 2
 
 
 def orders(generator):
     """Permutations that are not their own inverse; and a single word."""
-    found = []
-    while len(found) < 3:
+    cases = []
+    while len(cases) < 3:
         n = integer(generator, 4, 7)
         order = torch.randperm(n, generator=generator).tolist()
         if [order.index(k) for k in range(n)] != order:
-            found.append((order,))
-    return [*found, ([1, 2, 0],), ([0],)]
+            cases.append((order,))
+    return [*cases, ([1, 2, 0],), ([0],)]
 
 
 exercise.compare("values", orders, points=4)

@@ -15,49 +15,87 @@ exercise = Exercise(
     points=["t5-span"], difficulty=3, minutes=20)
 
 
-@exercise.reference(
-    dropped="The sentinels are gone from your text, and nothing stands in their place.",
-    by_place="You give the first sentinel of read the first span of target, and so on. A model may write them in another order: go by the "
-             "sentinel, not by its place.",
-    sentinels_stay="Your text still holds sentinels beside what they stand for.",
-    unsaid_stays="A sentinel of which target says nothing stays in your text. It stands for nothing: take it out.",
-    first_only="You put back one token of each span. A span may have several.",
-    turned="The tokens of a span come back in the wrong order.",
-    at_the_end="You put what is missing at the end of the text. It belongs where its sentinel stands.",
-    unclosed="Your last span is lost where no sentinel comes after it. The end of target ends it too.",
-    above_first="first itself is no sentinel for you, and stays a word. Sentinels are the tokens from first on, first among them.",
-    joined="You give what target says of a sentinel that read has not to the span before it. It is dropped.",
-    leftovers="You keep what target says of sentinels that read has not.",
-)
-def put_back_reference(read, target, first, bugs=frozenset()):
-    spans, current = {}, None
-    lowest = first + ("above_first" in bugs)
-    for token in target.tolist():
-        if token >= first and "joined" in bugs and token not in read.tolist():
-            continue
-        if token >= lowest:
-            current = spans.setdefault(token, [])
-        elif current is not None:
-            current.append(token)
-    if "unclosed" in bugs and current:
-        current.clear()
-    in_order, text, used = list(spans.values()), [], []
-    for token in read.tolist():
-        if token < lowest:
-            text.append(token)
-            continue
-        span = spans.get(token, [token] if "unsaid_stays" in bugs else [])
-        if "by_place" in bugs:
-            span = in_order[len(used)] if len(used) < len(in_order) else []
-        used.append(token)
-        span = span[:1] if "first_only" in bugs else span[::-1] if "turned" in bugs else span
-        text += [token] if "sentinels_stay" in bugs else []
-        text += [] if bugs & {"dropped", "at_the_end"} else span
-    if "at_the_end" in bugs:
-        text += [t for token in used for t in spans.get(token, [])]
-    if "leftovers" in bugs:
-        text += [t for token, span in spans.items() if token not in used for t in span]
-    return torch.tensor(text)
+@exercise.step
+def spans_by_sentinel(target, first):
+    spans, span = {}, []
+    for token in target:
+        if token >= first:
+            span = spans[token] = []
+        else:
+            span.append(token)
+    return spans
+
+
+@exercise.step
+def replacement(sentinel, spans):
+    return spans.get(sentinel, [])
+
+
+@exercise.step
+def restored(read, spans, first):
+    text = []
+    for token in read:
+        text += replacement(token, spans) if token >= first else [token]
+    return text
+
+
+@exercise.reference()
+@exercise.step
+def put_back_reference(read, target, first):
+    return torch.tensor(restored(read.tolist(), spans_by_sentinel(target.tolist(), first), first), dtype=torch.long)
+
+
+@exercise.misconception(
+    spans_by_sentinel,
+    "Your last span is lost if no sentinel comes after it. The end of target closes it as well.")
+def unclosed(target, first):
+    spans = spans_by_sentinel.original(target, first)
+    return spans | {[*spans][-1]: []}
+
+
+@exercise.misconception(replacement, "Your text still holds the sentinels beside the tokens that they stand for.")
+def sentinels_stay(sentinel, spans):
+    return [sentinel, *replacement.original(sentinel, spans)]
+
+
+@exercise.misconception(
+    replacement,
+    "A sentinel that target leaves out stays in your text. It stands for nothing, so it is removed.")
+def unsaid_stays(sentinel, spans):
+    return spans.get(sentinel, [sentinel])
+
+
+@exercise.misconception(replacement, "You put back one token of each span. A span may have several.")
+def first_only(sentinel, spans):
+    return replacement.original(sentinel, spans)[:1]
+
+
+@exercise.misconception(
+    restored,
+    "You give the first sentinel of read the first span of target, and so on. A model may write them in another order: look "
+    "each span up by its sentinel, not by its place.")
+def by_place(read, spans, first):
+    sentinels = [token for token in read if token >= first]
+    return restored.original(read, dict(zip(sentinels, spans.values())), first)
+
+
+@exercise.misconception(restored, "You keep what target holds for sentinels that do not occur in read. It is dropped.")
+def leftovers(read, spans, first):
+    return restored.original(read, spans, first) + [t for token, span in spans.items() if token not in read for t in span]
+
+
+@exercise.misconception(
+    put_back_reference,
+    "You treat first itself as a word, so it stays in the text. Sentinels are the tokens from first on, first included.")
+def above_first(read, target, first):
+    return put_back_reference.original(read, target, first + 1)
+
+
+@exercise.misconception(
+    put_back_reference,
+    "You append what target holds for a sentinel that does not occur in read to the span before it. It is dropped.")
+def joined(read, target, first):
+    return put_back_reference.original(read, target[(target < first) | torch.isin(target, read)], first)
 
 
 def written(generator):

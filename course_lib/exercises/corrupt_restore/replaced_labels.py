@@ -15,38 +15,72 @@ exercise = Exercise(
     points=["electra"], difficulty=2, minutes=15, kind="find")
 
 
-@exercise.reference(
-    as_given="A word that is drawn right counts as replaced, and the loss is taken at the chosen places alone.",
-    chosen_labels="You label every chosen place 1. Where the generator drew the word that stood there, nothing was replaced.",
-    drawn_labels="You compare what was drawn with the text at every place, also where nothing was put in. Compare your read with the text.",
-    asked_chosen="You take the loss where a word was chosen. The discriminator is asked about every real word: that is the point of it.",
-    asked_padding="You take the loss at padding too. There is no word to judge.",
-    asked_replaced="You take the loss where a word was replaced. Then every label is 1, and always answering 1 is right.",
-    turned="Your labels are turned round: 1.0 stands for a word that was put in.",
-    drawn_everywhere="You put the drawn words everywhere. They stand at the chosen places alone.",
-    original="Your read is the text as it was: nothing was put in.",
-)
-def replaced_labels_reference(tokens, chosen, drawn, real, bugs=frozenset()):
-    read = drawn if "drawn_everywhere" in bugs else torch.where(chosen, drawn, tokens)
-    replaced = chosen & (drawn != tokens)
-    if bugs & {"as_given", "chosen_labels"}:
-        replaced = chosen
-    if "drawn_labels" in bugs:
-        replaced = real & (drawn != tokens)
-    labels = (~replaced if "turned" in bugs else replaced).to(torch.get_default_dtype())
-    asked = real
-    if bugs & {"as_given", "asked_chosen"}:
-        asked = chosen
-    if "asked_padding" in bugs:
-        asked = torch.ones_like(real)
-    if "asked_replaced" in bugs:
-        asked = replaced
-    return tokens.clone() if "original" in bugs else read.clone(), labels, asked.clone()
+@exercise.step
+def replaced(tokens, chosen, drawn):
+    """True where a word is not the one that stood there: the generator may draw that one too."""
+    return chosen & (drawn != tokens)
+
+
+@exercise.reference()
+@exercise.step
+def replaced_labels_reference(tokens, chosen, drawn, real):
+    labels = replaced(tokens, chosen, drawn).to(torch.get_default_dtype())
+    return torch.where(chosen, drawn, tokens), labels, real
+
+
+@exercise.misconception(
+    replaced,
+    "You label every chosen place 1. Where the generator drew the word that stood there, nothing was replaced.")
+def chosen_labels(tokens, chosen, drawn):
+    return chosen
+
+
+@exercise.misconception(
+    replaced_labels_reference,
+    "You compare the drawn words with the text at every place, also where none was put in. Compare your read with the text.")
+def drawn_labels(tokens, chosen, drawn, real):
+    read, labels, asked = replaced_labels_reference.original(tokens, chosen, drawn, real)
+    return read, (real & (drawn != tokens)).to(labels), asked
+
+
+@exercise.misconception(replaced_labels_reference, "Your labels are inverted: 1.0 marks the words that were not replaced.")
+def inverted(tokens, chosen, drawn, real):
+    read, labels, asked = replaced_labels_reference.original(tokens, chosen, drawn, real)
+    return read, 1 - labels, asked
+
+
+@exercise.misconception(
+    replaced_labels_reference,
+    "You label every chosen place 1, also where the generator drew the word that stood there, and you take the loss at the "
+    "chosen places only.")
+def as_given(tokens, chosen, drawn, real):
+    return torch.where(chosen, drawn, tokens), chosen.to(torch.get_default_dtype()), chosen
+
+
+@exercise.misconception(
+    replaced_labels_reference,
+    "You take the loss only where a word was chosen. The discriminator has a loss at every real word, which is its advantage "
+    "over BERT.")
+def asked_chosen(tokens, chosen, drawn, real):
+    return replaced_labels_reference.original(tokens, chosen, drawn, chosen)
+
+
+@exercise.misconception(replaced_labels_reference, "You take the loss at padding too, where there is no word to classify.")
+def asked_padding(tokens, chosen, drawn, real):
+    return replaced_labels_reference.original(tokens, chosen, drawn, torch.ones_like(real))
+
+
+@exercise.misconception(
+    replaced_labels_reference,
+    "You take the loss only where a word was replaced. Then every label is 1, and a discriminator that always predicts 1 is "
+    "right.")
+def asked_replaced(tokens, chosen, drawn, real):
+    return replaced_labels_reference.original(tokens, chosen, drawn, replaced(tokens, chosen, drawn))
 
 
 def batches(generator):
     """Words drawn right and wrong in each batch; with padding, and without."""
-    found = []
+    cases = []
     for B, T, padded in ((3, 9, True), (2, 6, False), (1, 4, False)):
         V = integer(generator, 20, 40)
         tokens = torch.randint(5, V, (B, T), generator=generator)
@@ -58,8 +92,8 @@ def batches(generator):
         if padded:
             real[0, 6:], real[1, 4:] = False, False
             tokens[~real] = 0
-        found.append((tokens, chosen, drawn, real))
-    return found
+        cases.append((tokens, chosen, drawn, real))
+    return cases
 
 
 exercise.compare("values", batches, points=4)

@@ -17,57 +17,92 @@ exercise = Exercise(
     points=["kv-cache"], difficulty=3, minutes=25)
 
 
-@exercise.reference(
-    no_scale="Your scores are not divided by the root of D.",
-    without_itself="Your new token does not attend to itself. Its own key and value come into the cache first.",
-    itself_only="Your new token attends to itself alone. The cached keys and values take part too.",
-    not_grown="You return the cache that you were given. The new key and value have to be in it for the next step.",
-    in_front="You put the new key and value in front. The cache is in the order of the text: they come last.",
-    replaces="You write over the oldest token of the cache. Nothing leaves it: it grows by one.",
-    stores_inputs="Your cache stores x_t itself. It holds projected keys and values: x_t @ Wk and x_t @ Wv.",
-    exchanged="You return the pair as (V, K). It is (K, V), as it came.",
-    keys_as_values="You average the keys. The weights come from the keys, what is averaged are the values.",
-    transposed="You use the weight matrices transposed. It is x_t @ W here.",
-    first_key="Your new token sees the first of the keys alone, as the first row of a causal mask does. It is the last "
-              "token, and nothing comes after it: no mask is needed.",
-    over_rows="Your softmax runs over the batch. It runs over the tokens: each row's weights sum to one.",
-    uniform="Your weights are all alike: the softmax runs over an axis of length one, or is missing. It runs over the "
-            "tokens.",
-)
-def cached_step_reference(x_t, cache, Wq, Wk, Wv, bugs=frozenset()):
-    (K, V), D = cache, x_t.shape[1]
-    if "transposed" in bugs:
-        Wq, Wk, Wv = Wq.T, Wk.T, Wv.T
-    q, k, v = x_t @ Wq, (x_t @ Wk)[:, None], (x_t @ Wv)[:, None]               # (B, D), (B, 1, D), (B, 1, D)
-    if "stores_inputs" in bugs:
-        k = v = x_t[:, None]
-    parts = ((k, K), (v, V)) if "in_front" in bugs else ((K[:, 1:], k), (V[:, 1:], v)) if "replaces" in bugs else \
-        ((K, k), (V, v))
-    K, V = (torch.cat(pair, dim=1) for pair in parts)                          # (B, t + 1, D)
-    keys, values = K, V
-    if "without_itself" in bugs:
-        keys, values = K[:, :-1], V[:, :-1]
-    if "itself_only" in bugs:
-        keys, values = K[:, -1:], V[:, -1:]
-    if "keys_as_values" in bugs:
-        values = keys
-    if "first_key" in bugs:
-        keys, values = K[:, :1], V[:, :1]
-    scores = (keys @ q[..., None])[..., 0] / (1 if "no_scale" in bugs else math.sqrt(D))       # (B, t + 1)
-    weights = torch.full_like(scores, 1 / max(1, scores.shape[1])) if "uniform" in bugs else \
-        scores.softmax(0 if "over_rows" in bugs else -1)
-    out = (weights[:, None] @ values)[:, 0]
-    pair = cache if "not_grown" in bugs else (V, K) if "exchanged" in bugs else (K, V)
-    return out, (pair[0].clone(), pair[1].clone())
+@exercise.step
+def projected(x_t, Wq, Wk, Wv):
+    """Query (B, D), key and value (B, 1, D)."""
+    return x_t @ Wq, (x_t @ Wk)[:, None], (x_t @ Wv)[:, None]
+
+
+@exercise.step
+def appended(cached, new):
+    return torch.cat([cached, new], dim=1)                                     # (B, t + 1, D)
+
+
+@exercise.step
+def scaled_scores(q, K):
+    return (K @ q[..., None])[..., 0] / math.sqrt(q.shape[1])                  # (B, t + 1)
+
+
+@exercise.step
+def attended(q, K, V):
+    return (scaled_scores(q, K).softmax(-1)[:, None] @ V)[:, 0]                   # (B, D)
+
+
+@exercise.reference()
+@exercise.step
+def cached_step_reference(x_t, cache, Wq, Wk, Wv):
+    q, k, v = projected(x_t, Wq, Wk, Wv)
+    K, V = appended(cache[0], k), appended(cache[1], v)
+    return attended(q, K, V), (K, V)
+
+
+@exercise.misconception(projected, "You use the weight matrices transposed. It is x_t @ W here.")
+def transposed(x_t, Wq, Wk, Wv):
+    return projected.original(x_t, Wq.T, Wk.T, Wv.T)
+
+
+@exercise.misconception(
+    appended,
+    "You put the new key and value in front. The cache is in the order of the text, so they come last.")
+def in_front(cached, new):
+    return torch.cat([new, cached], dim=1)
+
+
+@exercise.misconception(appended, "You overwrite the oldest token of the cache. The cache keeps all tokens and grows by one.")
+def replaces(cached, new):
+    return torch.cat([cached[:, 1:], new], dim=1)
+
+
+@exercise.misconception(scaled_scores, "Your scores are not divided by the root of D.")
+def no_scale(q, K):
+    return (K @ q[..., None])[..., 0]
+
+
+@exercise.misconception(attended, "Your new token does not attend to itself. Append its key and value to the cache first.")
+def without_itself(q, K, V):
+    return attended.original(q, K[:, :-1], V[:, :-1])
+
+
+@exercise.misconception(
+    attended,
+    "Your new token attends to the first key only, as in the first row of a causal mask. It is the last token, and nothing "
+    "comes after it, so no mask is needed.")
+def first_key(q, K, V):
+    return attended.original(q, K[:, :1], V[:, :1])
+
+
+@exercise.misconception(
+    attended,
+    "You average the keys. The weights come from the keys, but the average is that of the values.")
+def keys_as_values(q, K, V):
+    return attended.original(q, K, K)
+
+
+@exercise.misconception(
+    cached_step_reference,
+    "You return the cache that you were given. The next step needs the new key and value in it.")
+def not_grown(x_t, cache, Wq, Wk, Wv):
+    out, _ = cached_step_reference.original(x_t, cache, Wq, Wk, Wv)
+    return out, cache
 
 
 def step_cases(generator):
-    found = []
+    cases = []
     for t in (5, 0, 1, 8):
         B, D = uneven(generator, (2, 3), (4, 7))
-        found.append((normal(generator, B, D), (normal(generator, B, t, D), normal(generator, B, t, D)),
+        cases.append((normal(generator, B, D), (normal(generator, B, t, D), normal(generator, B, t, D)),
                       *(normal(generator, D, D) for _ in range(3))))
-    return found
+    return cases
 
 
 exercise.compare("values", step_cases, points=5)

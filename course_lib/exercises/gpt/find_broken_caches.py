@@ -1,4 +1,4 @@
-"""Caches that are broken, to be found from outside."""
+"""Caches that are broken, to be cases from outside."""
 from __future__ import annotations
 
 import math
@@ -21,50 +21,100 @@ exercise = Exercise(
     points=["kv-cache"], difficulty=4, minutes=25, kind="find")
 
 
-@exercise.reference(
-    compared_logits="You compare logits. A constant added to all of them changes no probability: compare after the "
-                    "softmax.",
-    exact="You ask for equality to the last bit. Sums in another order are rounded otherwise: allow 1e-4.",
-    first_row="You only look at the logits right after the prompt. That part uses no cache: look at all rows.",
-    not_first_row="You leave out the logits right after the prompt. The prompt's own pass can be wrong as well: look at all rows.",
-    likeliest="You compare the likeliest token only. Probabilities can change and leave the same token in front.",
-    long_prompts="You always give a prompt of several tokens. Some caches break with a prompt of one.",
-    prompt_of_one="You always give a prompt of one token. Some caches break with longer ones.",
-    short_texts="Your texts are short. Some caches forget when the text is nearly n tokens long.",
-    no_repeats="No token occurs twice in your texts. Some caches confuse tokens with places.",
-    one_token="Your texts hold one token again and again. Some caches confuse places, which shows only where tokens differ.",
-    sound_ones="Your list holds the sound candidates. The broken ones are asked for.",
-    from_one="You count candidates from 1. They count from 0.",
-    unsorted="Your list is not sorted.",
-)
-def find_broken_caches_reference(full, candidates, V, n, bugs=frozenset()):
-    generator, found = torch.Generator().manual_seed(0), []
-    prompts = (2, 4) if "long_prompts" in bugs else (1,) if "prompt_of_one" in bugs else (1, 4)
-    texts = [torch.randint(V, (n,), generator=generator).tolist() for _ in range(6 if "short_texts" in bugs else 3)]
-    if "no_repeats" in bugs:
-        texts = [torch.randperm(V, generator=generator).tolist()[:n] for _ in range(3)]
-    if "one_token" in bugs:
-        texts = [[token] * n for token in range(V)]
-    if "short_texts" in bugs:
-        texts = [text[:n // 2] for text in texts]
-    asked = [(text, P) for text in texts for P in prompts]
-    whole = [full(text) for text in texts]
-    expected = compared([whole[texts.index(text)][P - 1:] for text, P in asked], bugs)
-    for c, candidate in enumerate(candidates):
-        gap = (compared([candidate(text, P) for text, P in asked], bugs) - expected).abs().max()
-        broken = float(gap) > (0 if "exact" in bugs else 1e-4)
-        if broken != ("sound_ones" in bugs):
-            found.append(c + ("from_one" in bugs))
-    return sorted(found, reverse="unsorted" in bugs)
+def drawn_texts(V, n, number):
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randint(V, (n,), generator=generator).tolist() for _ in range(number)]
 
 
-def compared(answers: list[Tensor], bugs: frozenset) -> Tensor:
-    """The rows of all answers, as probabilities."""
-    part = slice(1) if "first_row" in bugs else slice(1, None) if "not_first_row" in bugs else slice(None)
-    rows = torch.cat([answer[part] for answer in answers])
-    if "likeliest" in bugs:
-        return rows.argmax(-1).double()
-    return rows if "compared_logits" in bugs else rows.softmax(-1)
+def with_prompts(texts, lengths=(1, 4)):
+    return [(text, P) for text in texts for P in lengths]
+
+
+@exercise.step
+def probes(V, n):
+    """The texts to try, each with lengths P of the prompt."""
+    return with_prompts(drawn_texts(V, n, 3))
+
+
+@exercise.step
+def comparable(logits):
+    return logits.softmax(-1)
+
+
+@exercise.step
+def differ(a, b):
+    return bool((a - b).abs().max() > 1e-4)
+
+
+@exercise.reference()
+def find_broken_caches_reference(full, candidates, V, n):
+    tried = probes(V, n)
+    expected = torch.cat([comparable(full(text)[P - 1:]) for text, P in tried])
+    return [c for c, candidate in enumerate(candidates)
+            if differ(torch.cat([comparable(candidate(text, P)) for text, P in tried]), expected)]
+
+
+@exercise.misconception(probes, "You always give a prompt of several tokens. Some caches fail with a prompt of one token.")
+def long_prompts(V, n):
+    return with_prompts(drawn_texts(V, n, 3), (2, 4))
+
+
+@exercise.misconception(probes, "You always give a prompt of one token. Some caches fail with longer prompts.")
+def prompt_of_one(V, n):
+    return with_prompts(drawn_texts(V, n, 3), (1,))
+
+
+@exercise.misconception(probes, "Your texts are short. Some caches lose tokens when the text is nearly n tokens long.")
+def short_texts(V, n):
+    return with_prompts([text[:n // 2] for text in drawn_texts(V, n, 6)])
+
+
+@exercise.misconception(probes, "No token occurs twice in your texts. Some caches confuse tokens with positions.")
+def no_repeats(V, n):
+    generator = torch.Generator().manual_seed(0)
+    return with_prompts([torch.randperm(V, generator=generator).tolist()[:n] for _ in range(3)])
+
+
+@exercise.misconception(
+    probes,
+    "Your texts repeat a single token. Some caches confuse positions, which shows only where tokens differ.")
+def one_token(V, n):
+    return with_prompts([[token] * n for token in range(V)])
+
+
+@exercise.misconception(
+    comparable,
+    "You compare logits. A constant added to all of them changes no probability: compare after the softmax.")
+def compared_logits(logits):
+    return logits
+
+
+@exercise.misconception(
+    comparable,
+    "You compare only the logits right after the prompt. That part uses no cache: compare all rows.")
+def first_row(logits):
+    return logits[:1].softmax(-1)
+
+
+@exercise.misconception(
+    comparable,
+    "You leave out the logits right after the prompt. The pass over the prompt can be wrong as well: compare all rows.")
+def not_first_row(logits):
+    return logits[1:].softmax(-1)
+
+
+@exercise.misconception(
+    comparable,
+    "You compare the most probable token only. Probabilities can change without changing which token is most probable.")
+def likeliest(logits):
+    return logits.argmax(-1).double()
+
+
+@exercise.misconception(
+    differ,
+    "You ask for equality to the last bit. Sums in another order are rounded differently: allow 1e-4.")
+def exact(a, b):
+    return bool((a != b).any())
 
 
 SOUND = ["as full", "float64", "constant"]
@@ -75,27 +125,27 @@ BROKEN = ["starts at one", "restarts", "one late", "loses the prompt", "loses a 
 class Layer:
     """One small attention layer with learned positions, and its caches, sound and broken.
 
-    What was asked before is not computed again: every twin of the reference asks the same.
+    Answers are cached, because the reference with each misconception asks for the same ones.
     """
 
-    D, LATE, KEPT = 6, 2, 4096                   # width; room for positions past the end; answers that are kept
+    D, LATE, CACHED = 6, 2, 4096                   # width; room for positions past the end; answers that are cached
 
     def __init__(self, generator: torch.Generator, V: int, n: int):
         E, places = normal(generator, V, self.D), normal(generator, n + self.LATE, self.D)
         Wq, Wk, Wv, U = (0.7 * normal(generator, self.D, width) for width in (self.D, self.D, self.D, V))
         single = (E, places, Wq / math.sqrt(self.D), Wk, Wv, U)
-        self.single, self.double, self.n = single, tuple(one.double() for one in single), n
-        self.skipped = torch.randperm(V, generator=generator)[:3].tolist()     # one that takes them for padding
+        self.single, self.double, self.n = single, tuple(weight.double() for weight in single), n
+        self.skipped = torch.randperm(V, generator=generator)[:3].tolist()     # tokens that a broken cache takes for padding
         self.known: dict[tuple, Tensor] = {}
 
     def logits(self, tokens, P: int, kind: str) -> Tensor:
         """(T - P + 1, V): after P, ..., T tokens. The tokens come as a list or as a tensor."""
-        asked = tuple(map(int, tokens)), P, kind
-        if asked not in self.known:
-            if len(self.known) >= self.KEPT:
+        key = tuple(map(int, tokens)), P, kind
+        if key not in self.known:
+            if len(self.known) >= self.CACHED:
                 self.known.clear()
-            self.known[asked] = self.computed(*asked)
-        return self.known[asked].clone()                                       # it may be written to
+            self.known[key] = self.computed(*key)
+        return self.known[key].clone()                                       # it may be written to
 
     def computed(self, tokens: tuple[int, ...], P: int, kind: str) -> Tensor:
         T = len(tokens)
@@ -155,7 +205,7 @@ def candidate(layer: Layer, kind: str):
 
 
 def cache_cases(generator):
-    found = []
+    cases = []
     for number in (3, len(BROKEN)):
         kinds = SOUND + [BROKEN[j] for j in torch.randperm(len(BROKEN), generator=generator)[:number].tolist()]
         kinds = [kinds[j] for j in torch.randperm(len(kinds), generator=generator).tolist()]
@@ -163,8 +213,8 @@ def cache_cases(generator):
         V = n + 2
         while not (functions := cache_functions(generator, kinds, V, n)) or hidden(*functions, kinds, n):
             pass
-        found.append((*functions, V, n))
-    return found
+        cases.append((*functions, V, n))
+    return cases
 
 
 def hidden(full, candidates, kinds: list[str], n: int) -> bool:

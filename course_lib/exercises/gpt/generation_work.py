@@ -14,42 +14,88 @@ exercise = Exercise(
     points=["kv-cache"], difficulty=2, minutes=10, kind="measure")
 
 
-@exercise.reference(
-    scores_only="You count the scores and not the values. Each pair takes D multiplications twice.",
-    no_prompt="You leave out the pass over the prompt.",
-    masked_saved="You count the prompt's pairs below the diagonal only. The pass multiplies all of them; the mask comes "
-                 "afterwards.",
-    half_everywhere="You count half of the pairs of every pass. A pass over s tokens multiplies all s x s; the mask throws half "
-                    "of them away, afterwards.",
-    prompt_cached="With a cache you let the prompt come token by token, each meeting those before it. It is read in one pass, "
-                  "cache or not: P queries, P keys, all pairs at once.",
-    prompt_in_steps="You let the prompt come token by token, as if it were written. It is read in one pass: P queries, P "
-                    "keys, all pairs at once.",
-    prompt_as_one="You count the prompt as one query. It has P of them, one for each of its tokens.",
-    not_itself="Your new token does not meet its own key. After P tokens the first step has P + 1 keys.",
-    new_only="Your new tokens meet each other and not the prompt. The keys of the prompt are still there.",
-    last_only="You count the last step only. Every token is a step.",
-    always_cached="Your count with and without a cache is the same. Without one, all queries of the tokens so far are "
-                  "asked again.",
-    width_squared="Your count grows with the square of D. That is the projections; a pair in attention takes D.",
-)
-def generation_work_reference(P, t, D, cached, bugs=frozenset()):
-    lengths = [P + i for i in range(1, t + 1)]
-    if "not_itself" in bugs:
-        lengths = [s - 1 for s in lengths]
-    if "new_only" in bugs:
-        lengths = [s - P for s in lengths]
-    if "last_only" in bugs:
-        lengths = lengths[-1:]
-    prompt = P * (P + 1) // 2 if "masked_saved" in bugs else P if "prompt_as_one" in bugs else P * P
-    if "prompt_in_steps" in bugs:
-        prompt = sum(s if cached else s * s for s in range(1, P + 1))
-    if "prompt_cached" in bugs and cached or "half_everywhere" in bugs:
-        prompt = P * (P + 1) // 2
-    pairs = 0 if "no_prompt" in bugs else prompt
-    pairs += sum(s if cached or "always_cached" in bugs else s * (s + 1) // 2 if "half_everywhere" in bugs else s * s
-                 for s in lengths)
-    return pairs * D * (1 if "scores_only" in bugs else 2) * (D if "width_squared" in bugs else 1)
+@exercise.step
+def pairs_of_pass(s):
+    """Pairs of a query and a key in a pass over s tokens."""
+    return s * s
+
+
+@exercise.step
+def pairs_of_step(P, i, cached):
+    """Of the i-th new token, from 1."""
+    return P + i if cached else pairs_of_pass(P + i)
+
+
+@exercise.step
+def pairs_in_all(P, t, cached):
+    return pairs_of_pass(P) + sum(pairs_of_step(P, i, cached) for i in range(1, t + 1))
+
+
+@exercise.step
+def multiplications(D):
+    """For one pair: D for the score, D for the value."""
+    return 2 * D
+
+
+@exercise.reference()
+def generation_work_reference(P, t, D, cached):
+    return pairs_in_all(P, t, cached) * multiplications(D)
+
+
+@exercise.misconception(
+    pairs_of_pass,
+    "You count half of the pairs of every pass. A pass over s tokens multiplies all s x s, and the mask discards half of them "
+    "afterwards.")
+def half_everywhere(s):
+    return s * (s + 1) // 2
+
+
+@exercise.misconception(
+    pairs_of_step,
+    "Your new token does not attend to its own key. After P tokens the first step has P + 1 keys.")
+def not_itself(P, i, cached):
+    return pairs_of_step.original(P, i - 1, cached)
+
+
+@exercise.misconception(
+    pairs_of_step,
+    "Your count with and without a cache is the same. Without a cache, every step computes the queries of all tokens so far "
+    "again.")
+def always_cached(P, i, cached):
+    return P + i
+
+
+@exercise.misconception(pairs_in_all, "You leave out the pass over the prompt.")
+def no_prompt(P, t, cached):
+    return pairs_in_all.original(P, t, cached) - P * P
+
+
+@exercise.misconception(
+    pairs_in_all,
+    "You count the prompt's pairs below the diagonal only. The pass multiplies all of them, and the mask comes afterwards.")
+def masked_saved(P, t, cached):
+    return pairs_in_all.original(P, t, cached) - P * (P - 1) // 2
+
+
+@exercise.misconception(
+    pairs_in_all,
+    "With a cache you let the prompt come token by token, each attending to those before it. It is read in one pass, with or "
+    "without a cache: P queries, P keys, all pairs at once.")
+def prompt_cached(P, t, cached):
+    return pairs_in_all.original(0, P + t, cached) if cached else pairs_in_all.original(P, t, cached)
+
+
+@exercise.misconception(
+    pairs_in_all,
+    "You let the prompt come token by token, as if it were generated. It is read in one pass: P queries, P keys, all pairs at "
+    "once.")
+def prompt_in_steps(P, t, cached):
+    return pairs_in_all.original(0, P + t, cached)
+
+
+@exercise.misconception(multiplications, "You count the scores but not the values. Each pair takes D multiplications twice.")
+def scores_only(D):
+    return D
 
 
 def work_cases(generator):

@@ -16,60 +16,98 @@ exercise = Exercise(
     points=["gpt", "kv-cache"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    on_the_right="Your padding stands on the right. Then the next token of a short prompt would have to go into the middle of its row.",
-    positions_of_the_row="Your positions count the padding. The first token of a prompt has position 0, wherever it stands in the row.",
-    positions_from_one="Your positions begin at 1. The first token has position 0.",
-    negative_positions="Your positions below padding are negative: they are 0 there, since a table has no row -1.",
-    by_value="You take a token for padding because it has the number pad. Where padding stands follows from the lengths.",
-    padding_seen="Your queries attend to padding: a key that is padding is hidden from all.",
-    not_causal="Your queries attend to keys that come after them.",
-    not_itself="Your tokens do not attend to themselves. The diagonal is True for tokens of the prompt.",
-    exchanged="Your mask has keys and queries exchanged: the second axis is the query's.",
-    meaning_reversed="Your mask is True where attending is forbidden. True means: may attend.",
-    backwards="Your prompts are reversed. Their first token comes first.",
-    cut="You cut the prompts to the shortest. They are filled up to the longest.",
-    keeps_the_front="You cut a prompt, or moved it: each stands whole at the right end of its row.",
-)
-def left_padded_reference(prompts, pad, bugs=frozenset()):
-    lengths = [len(prompt) for prompt in prompts]
-    P = min(lengths) if "cut" in bugs else max(lengths)
-    tokens = torch.full((len(prompts), P), pad, dtype=torch.long)
-    real = torch.zeros(len(prompts), P, dtype=torch.bool)
-    for row, prompt in enumerate(prompts):
-        prompt = prompt[-P:][::-1] if "backwards" in bugs else prompt[-P:]
-        at = slice(0, len(prompt)) if "on_the_right" in bugs else slice(P - len(prompt), P)
-        if "keeps_the_front" in bugs:
-            at = slice(max(0, P - len(prompt) - 1), P - (len(prompt) < P))
-        tokens[row, at] = torch.tensor(prompt)
-        real[row, at] = True
-    if "by_value" in bugs:
-        real = tokens != pad
-    positions = real.long().cumsum(1) - 1                                      # (B, P)
-    if "positions_of_the_row" in bugs:
-        positions = torch.arange(P).expand(len(prompts), P).clone()
-    positions = positions + ("positions_from_one" in bugs)
-    if "negative_positions" not in bugs:
-        positions = torch.where(real, positions, 0)
-    causal = torch.tril(torch.ones(P, P, dtype=torch.bool), -1 if "not_itself" in bugs else 0)
-    if "not_causal" in bugs:
-        causal = torch.ones_like(causal)
-    mask = causal & (real[:, :, None] if "padding_seen" in bugs else real[:, None, :] & real[:, :, None])
-    if "exchanged" in bugs:
-        mask = mask.transpose(1, 2)
-    return tokens, positions, ~mask if "meaning_reversed" in bugs else mask
+@exercise.step
+def padded(prompts, pad):
+    """tokens (B, P), and real (B, P), True where a token belongs to a prompt."""
+    P = max(map(len, prompts))
+    tokens = torch.tensor([[pad] * (P - len(prompt)) + prompt for prompt in prompts])
+    return tokens, torch.arange(P) >= P - torch.tensor([[len(prompt)] for prompt in prompts])
+
+
+@exercise.step
+def positions_of(real):
+    return torch.where(real, real.cumsum(1) - 1, 0)
+
+
+def causal(P):
+    return torch.ones(P, P, dtype=torch.bool).tril()
+
+
+@exercise.step
+def mask_of(real):
+    return causal(real.shape[1]) & real[:, :, None] & real[:, None, :]
+
+
+@exercise.reference()
+def left_padded_reference(prompts, pad):
+    tokens, real = padded(prompts, pad)
+    return tokens, positions_of(real), mask_of(real)
+
+
+@exercise.misconception(
+    padded,
+    "Your padding stands on the right. Then the next token of a short prompt would have to go into the middle of its row.")
+def on_the_right(prompts, pad):
+    P = max(map(len, prompts))
+    tokens = torch.tensor([prompt + [pad] * (P - len(prompt)) for prompt in prompts])
+    return tokens, torch.arange(P) < torch.tensor([[len(prompt)] for prompt in prompts])
+
+
+@exercise.misconception(
+    padded,
+    "You treat a token as padding because it has the number pad. Where padding stands follows from the lengths.")
+def by_value(prompts, pad):
+    tokens, _ = padded.original(prompts, pad)
+    return tokens, tokens != pad
+
+
+@exercise.misconception(
+    positions_of,
+    "Your positions count the padding. The first token of a prompt has position 0, wherever it stands in the row.")
+def positions_of_the_row(real):
+    return torch.where(real, torch.arange(real.shape[1]), 0)
+
+
+@exercise.misconception(positions_of, "Your positions begin at 1. The first token has position 0.")
+def positions_from_one(real):
+    return torch.where(real, real.cumsum(1), 0)
+
+
+@exercise.misconception(positions_of, "Your positions at padding are negative. They are 0 there, since a table has no row -1.")
+def negative_positions(real):
+    return real.cumsum(1) - 1
+
+
+@exercise.misconception(mask_of, "Your queries attend to padding. A key that is padding is masked for all queries.")
+def padding_seen(real):
+    return causal(real.shape[1]) & real[:, :, None]
+
+
+@exercise.misconception(mask_of, "Your queries attend to keys that come after them.")
+def not_causal(real):
+    return real[:, :, None] & real[:, None, :]
+
+
+@exercise.misconception(mask_of, "Keys and queries are exchanged in your mask: the second axis is that of the queries.")
+def exchanged(real):
+    return mask_of.original(real).transpose(1, 2)
+
+
+@exercise.misconception(mask_of, "Your mask is True where a query may not attend. True means that it may.")
+def meaning_reversed(real):
+    return ~mask_of.original(real)
 
 
 def prompt_cases(generator):
     """The number pad at the front and within a prompt; equal lengths; one prompt."""
-    found = []
+    cases = []
     for lengths in ((5, 2, 3), (2, 6), (3, 4, 4, 2)):
         pad = integer(generator, 0, 4)
-        prompts = [[(pad + 1 + int(one)) % 9 for one in torch.randperm(8, generator=generator)[:length]] for length in lengths]
+        prompts = [[(pad + 1 + int(token)) % 9 for token in torch.randperm(8, generator=generator)[:length]] for length in lengths]
         prompts[-1][0] = prompts[0][1] = pad                         # a real token with the number of the padding
-        found.append((prompts, pad))
-    one = [int(token) for token in torch.randperm(9, generator=generator)[:4]]
-    return [*found, ([one, one[::-1]], 0), ([one], 1)]
+        cases.append((prompts, pad))
+    prompt = [int(token) for token in torch.randperm(9, generator=generator)[:4]]
+    return [*cases, ([prompt, prompt[::-1]], 0), ([prompt], 1)]
 
 
 exercise.compare("values", prompt_cases, points=5)

@@ -1,8 +1,6 @@
 """The loss out of the logits."""
 from __future__ import annotations
 
-import math
-
 import torch
 
 from course_lib.exercises.draws import normal, uneven
@@ -17,66 +15,104 @@ exercise = Exercise(
     points=["gpt"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    no_shift="You compare position t with token t, which the model has read. Position t concerns token t + 1.",
-    whole_row="You compare position t with token t, which the model has read, in all of a row's real tokens. Position t "
-              "concerns token t + 1, so that n tokens have n - 1 predictions.",
-    wrong_way="Your shift goes the wrong way: you compare position t with token t - 1. It concerns token t + 1.",
-    padding_counted="Your mean runs over the padding too. Row b has lengths[b] - 1 tokens to predict.",
-    first_padding="You count one token too many in each row: the first of the padding. A row of n tokens has n - 1 to "
-                  "predict.",
-    last_left_out="You count one token too few in each row: the last real one is predicted too.",
-    mean_of_rows="You take the mean of each row and then the mean of the rows. Long rows have more tokens: one mean over "
-                 "all of them is asked for.",
-    summed="Your result is a sum. The mean over the predicted tokens is asked for.",
-    over_tokens="You divide by the number of tokens. n tokens give n - 1 predictions: divide by those.",
-    no_softmax="You read the logits as log-probabilities. A log-softmax over the vocabulary is missing.",
-    overflows="Large logits give NaN: the exponential of 89 is infinite already. log_softmax takes the largest off first.",
-    underflows="Large logits give an infinite loss: a softmax rounds small probabilities to 0, whose logarithm is minus infinity. "
-               "log_softmax never goes through the probability.",
-    in_bits="Your loss is in bits. Nats are asked for: the natural logarithm.",
-)
-def next_token_loss_reference(logits, tokens, lengths, bugs=frozenset()):
-    T = tokens.shape[1]
-    log_p = logits if "no_softmax" in bugs else logits.log_softmax(-1)
-    if "overflows" in bugs:
-        log_p = (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()
-    if "underflows" in bugs:
-        log_p = logits.softmax(-1).log()
+@exercise.step
+def log_probabilities(logits):
+    return logits.log_softmax(-1)
+
+
+@exercise.step
+def aligned(log_p, tokens, lengths):
+    """Predictions (B, T - 1, V), the tokens that they concern (B, T - 1), and which of these are real."""
+    return log_p[:, :-1], tokens[:, 1:], torch.arange(1, tokens.shape[1]) < lengths[:, None]
+
+
+@exercise.step
+def mean(losses, real, lengths):
+    return losses[real].mean()
+
+
+@exercise.reference()
+def next_token_loss_reference(logits, tokens, lengths):
     tokens = tokens.clamp(0, logits.shape[-1] - 1)                             # padding may be no token at all
-    if "whole_row" in bugs:
-        own = -log_p.gather(-1, tokens[..., None])[..., 0]                     # (B, T)
-        return own[torch.arange(T) < lengths[:, None]].mean()
-    place = torch.arange(1, T)
-    said, wanted = log_p[:, :-1], tokens[:, 1:]
-    if "no_shift" in bugs:
-        wanted = tokens[:, :-1]
-    if "wrong_way" in bugs:
-        said, wanted = log_p[:, 1:], tokens[:, :-1]
-    last = lengths + int("first_padding" in bugs) - int("last_left_out" in bugs)
-    counted = (place < last[:, None]) | ("padding_counted" in bugs)            # (B, T - 1)
-    terms = (-said.gather(-1, wanted[..., None])[..., 0]).masked_fill(~counted, 0)
-    if "mean_of_rows" in bugs:
-        return (terms.sum(1) / counted.sum(1)).mean()
-    if "summed" in bugs:
-        return terms.sum()
-    number = lengths.sum() if "over_tokens" in bugs else counted.sum()
-    return terms.sum() / number / (math.log(2) if "in_bits" in bugs else 1)
+    predictions, targets, real = aligned(log_probabilities(logits), tokens, lengths)
+    return mean(-predictions.gather(-1, targets[..., None])[..., 0], real, lengths)
+
+
+@exercise.misconception(
+    log_probabilities,
+    "You use the logits as log-probabilities. A log-softmax over the vocabulary is missing.")
+def no_softmax(logits):
+    return logits
+
+
+@exercise.misconception(
+    log_probabilities,
+    "Large logits give NaN, because the exponential of 89 is infinite already. log_softmax subtracts the largest first.")
+def overflows(logits):
+    return (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()
+
+
+@exercise.misconception(
+    log_probabilities,
+    "Large logits give an infinite loss, because a softmax rounds small probabilities to 0, whose logarithm is minus "
+    "infinity. log_softmax does not compute the probability.")
+def underflows(logits):
+    return logits.softmax(-1).log()
+
+
+@exercise.misconception(
+    aligned,
+    "You compare position t with token t, which the model has read. Position t concerns token t + 1.")
+def no_shift(log_p, tokens, lengths):
+    _, _, real = aligned.original(log_p, tokens, lengths)
+    return log_p[:, :-1], tokens[:, :-1], real
+
+
+@exercise.misconception(
+    aligned,
+    "You compare position t with token t, which the model has read, in all of a row's real tokens. Position t concerns token "
+    "t + 1, so that n tokens have n - 1 predictions.")
+def whole_row(log_p, tokens, lengths):
+    return log_p, tokens, torch.arange(tokens.shape[1]) < lengths[:, None]
+
+
+@exercise.misconception(aligned, "Your mean runs over the padding too. Row b has lengths[b] - 1 tokens to predict.")
+def padding_counted(log_p, tokens, lengths):
+    predictions, targets, real = aligned.original(log_p, tokens, lengths)
+    return predictions, targets, torch.ones_like(real)
+
+
+@exercise.misconception(
+    mean,
+    "You take the mean of each row and then the mean of the rows. Long rows have more tokens, so one mean over all tokens is "
+    "asked for.")
+def mean_of_rows(losses, real, lengths):
+    return (losses.masked_fill(~real, 0).sum(1) / real.sum(1)).mean()
+
+
+@exercise.misconception(mean, "Your result is a sum. The mean over the predicted tokens is asked for.")
+def summed(losses, real, lengths):
+    return losses[real].sum()
+
+
+@exercise.misconception(mean, "You divide by the number of tokens. n tokens give n - 1 predictions: divide by those.")
+def over_tokens(losses, real, lengths):
+    return losses[real].sum() / lengths.sum()
 
 
 def loss_cases(generator):
-    found = []
+    cases = []
     for _ in range(3):
         B, T, V = uneven(generator, (3, 4), (6, 8), (5, 9))
         lengths = torch.randint(3, T, (B,), generator=generator)
         lengths[0], lengths[1] = T - 1, 3
-        found.append((2 * normal(generator, B, T, V), torch.randint(V, (B, T), generator=generator), lengths))
-    return found
+        cases.append((2 * normal(generator, B, T, V), torch.randint(V, (B, T), generator=generator), lengths))
+    return cases
 
 
 def any_padding_cases(generator):
     """Padding that is no token: below 0, the mark that torch's loss skips, and past the vocabulary; one row has none."""
-    found = []
+    cases = []
     for _ in range(2):
         B, T, V = uneven(generator, (3, 4), (7, 8), (5, 6))
         lengths = torch.randint(3, T - 2, (B,), generator=generator)
@@ -84,21 +120,21 @@ def any_padding_cases(generator):
         tokens = torch.randint(V, (B, T), generator=generator)
         strange = torch.tensor([-1, V, -100, V + 90])[torch.randint(4, (B, T), generator=generator)]
         strange[1, 2:6] = torch.tensor([-1, V, -100, V + 90])
-        found.append((2 * normal(generator, B, T, V), torch.where(torch.arange(T) < lengths[:, None], tokens, strange), lengths))
-    return found
+        cases.append((2 * normal(generator, B, T, V), torch.where(torch.arange(T) < lengths[:, None], tokens, strange), lengths))
+    return cases
 
 
 def large_cases(generator):
     """Logits of some hundreds, and a next token that is much less likely than another."""
-    found = []
+    cases = []
     for logits, tokens, lengths in loss_cases(generator):
         best = logits.argmax(-1)
         tokens[:, 1] = torch.where(tokens[:, 1] == best[:, 0], (best[:, 0] + 1) % logits.shape[-1], tokens[:, 1])
         logits = 100 * logits
         logits.scatter_(-1, best[..., None], 400.0)
         logits[torch.arange(len(tokens)), 0, tokens[:, 1]] = -200.0
-        found.append((logits, tokens, lengths))
-    return found
+        cases.append((logits, tokens, lengths))
+    return cases
 
 
 exercise.compare("values", loss_cases, points=2)

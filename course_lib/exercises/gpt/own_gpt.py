@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -12,6 +13,7 @@ from course_lib.exercises.building import judged, keeps_the_contract
 from course_lib.exercises.draws import integer, normal, uniform
 from course_lib.grading.exercise.checks import Fault
 from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise.steps import replaced
 from course_lib.hub import load
 from course_lib.transformer.gpt import GPT, GPTConfig
 
@@ -29,85 +31,144 @@ exercise = Exercise(
     points=["gpt"], difficulty=5, minutes=75, kind="build", deadline=20.0)
 
 
-@exercise.class_reference(
-    no_positions="Your logits do not depend on where a token stands: the table of positions is not added.",
-    norm_after="Your norms come after the layers, LN(x + f(x)). GPT has them before: x + f(LN(x)).",
-    no_last_norm="The last norm is missing: the output layer reads LN of what the last block gives.",
-    relu="Your activation is the ReLU. GPT has gelu with its approximation by tanh.",
-    exact_gelu="Your gelu is the exact one. GPT-2 has its approximation by tanh: F.gelu(x, approximate=\"tanh\").",
-    not_causal="Logits of yours depend on tokens that come later. Position t may attend to 0..t.",
-    no_scale="Your scores are not divided by the root of K, the width of a head.",
-    unshifted="Your factor of x_t has read x_t. Position t of forward has read token t: its logits are those of what follows.",
-    context_ignored="Your conditionals do not depend on context: they begin after bos_id, whatever the prompt is.",
-    temperature_multiplied="You multiply the logits by the temperature. They are divided: a low temperature sharpens.",
-    temperature_ignored="Your draws do not depend on the temperature. Divide the logits by it: probabilities that are divided and "
-                        "then sum to one again are what they were.",
-    always_greedy="You take the most probable token at every temperature. That is for temperature 0; else u decides.",
-    other_side="Your draw takes the tokens from the last one. It is the first token, from 0 on, whose cumulative probability exceeds "
-               "u.",
-    first_window="Past the window you read the first tokens of the text. The last `window` ones count.",
-    window_short="You read one token less than the window holds.",
-    prompt_only="Each token of yours depends on the prompt alone. What was drawn is read in the next step.",
-)
-def own_gpt(bugs):
-    class OwnGPT(GPT):
-        def __init__(self, vocab_size, window, layers, heads, d_model, d_ff, bos_id):
-            super().__init__(GPTConfig(vocab_size, window, layers, heads, d_model, d_ff, bos_id=bos_id))
+@exercise.class_reference()
+class OwnGPT(GPT):
+    """The parameters of the library's GPT, with its equations written out."""
 
-        def forward(self, tokens):
-            T, table = tokens.shape[1], self.positions.table.weight
-            if T > len(table):
-                raise ValueError(f"{T} tokens; the window holds {len(table)}")
-            x = self.tokens(tokens.long()) + (0 if "no_positions" in bugs else table[:T])
-            for block in self.blocks:
-                for layer, norm in ((lambda y, own=block.attention: self.attended(y, own), block.residual1.norm),
-                                    (lambda y, own=block.feed_forward: self.fed(y, own), block.residual2.norm)):
-                    x = norm(x + layer(x)) if "norm_after" in bugs else x + layer(norm(x))
-            return (x if "no_last_norm" in bugs else self.norm(x)) @ self.tokens.weight.T
+    def __init__(self, vocab_size, window, layers, heads, d_model, d_ff, bos_id):
+        super().__init__(GPTConfig(vocab_size, window, layers, heads, d_model, d_ff, bos_id=bos_id))
 
-        def attended(self, y: Tensor, own) -> Tensor:
-            q, k, v = (one.unflatten(-1, (own.heads, -1)).transpose(1, 2) for one in own.qkv(y).chunk(3, -1))
-            scores = q @ k.mT / (1 if "no_scale" in bugs else math.sqrt(q.shape[-1]))    # (B, H, T, T)
-            if "not_causal" not in bugs:
-                scores = scores.masked_fill(torch.ones_like(scores[0, 0], dtype=torch.bool).triu(1), -torch.inf)
-            return own.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
+    def forward(self, tokens):
+        if tokens.shape[1] > self.window:
+            raise ValueError(f"{tokens.shape[1]} tokens; the window holds {self.window}")
+        x = self.embeddings(tokens.long())
+        for block in self.blocks:
+            x = self.residual(x, block.residual1.norm, partial(self.attended, block.attention))
+            x = self.residual(x, block.residual2.norm, partial(self.fed_forward, block.feed_forward))
+        return self.normalized(x) @ self.tokens.weight.T
 
-        def fed(self, y: Tensor, own) -> Tensor:
-            hidden = own.widen(y)
-            return own.narrow(hidden.relu() if "relu" in bugs else
-                              F.gelu(hidden, approximate="none" if "exact_gelu" in bugs else "tanh"))
+    @exercise.step
+    def embeddings(self, tokens):
+        return self.tokens(tokens) + self.positions.table.weight[:tokens.shape[1]]
 
-        def conditionals(self, x, context=None):
-            if context is None or "context_ignored" in bugs:
-                context = torch.full((len(x), 1), self.bos_id)
-            text = torch.cat([context.long(), x.long()], dim=1)                          # (B, P + n)
-            logits = self(text[:, 1:] if "unshifted" in bugs else text[:, :-1])
-            return self.conditional(logits[:, -x.shape[1]:])
+    @exercise.step
+    def residual(self, x, norm, sublayer):
+        return x + sublayer(norm(x))
 
-        # the other view, from this one
-        start, predict = AutoregressiveModel.start, AutoregressiveModel.predict
-        update, select = AutoregressiveModel.update, AutoregressiveModel.select
+    def attended(self, part, x):
+        q, k, v = (y.unflatten(-1, (part.heads, -1)).transpose(1, 2) for y in part.qkv(x).chunk(3, -1))
+        scores = self.masked(q @ k.mT / math.sqrt(q.shape[-1]))                # (B, H, T, T)
+        return part.out((scores.softmax(-1) @ v).transpose(1, 2).flatten(2))
 
-        @torch.no_grad()
-        def generate(self, prompt, u, temperature=1.0):
-            text, size = prompt.long(), self.window - ("window_short" in bugs)
-            for t in range(u.shape[1]):
-                known = prompt.long() if "prompt_only" in bugs else text
-                seen = known[:, :size] if "first_window" in bugs else known[:, -size:]
-                text = torch.cat([text, self.drawn(self(seen)[:, -1], u[:, t], temperature)[:, None]], dim=1)
-            return text[:, prompt.shape[1]:]
+    @exercise.step
+    def masked(self, scores):
+        return scores.masked_fill(torch.ones_like(scores[0, 0], dtype=torch.bool).triu(1), -torch.inf)
 
-        def drawn(self, logits: Tensor, u: Tensor, temperature: float) -> Tensor:
-            if temperature == 0 or "always_greedy" in bugs:
-                return logits.argmax(-1)
-            if "temperature_ignored" in bugs:
-                temperature = 1.0
-            p = (logits * temperature if "temperature_multiplied" in bugs else logits / temperature).softmax(-1)
-            if "other_side" in bugs:
-                return (p.flip(-1).cumsum(-1) > u[:, None]).flip(-1).long().cumsum(-1).argmax(-1)
-            return (p.cumsum(-1) <= u[:, None]).sum(-1).clamp(max=p.shape[-1] - 1)
+    @exercise.step
+    def fed_forward(self, part, x):
+        return part.narrow(F.gelu(part.widen(x), approximate="tanh"))
 
-    return OwnGPT
+    @exercise.step
+    def normalized(self, x):
+        return self.norm(x)
+
+    @exercise.step
+    def conditionals(self, x, context=None):
+        if context is None:
+            context = torch.full((len(x), 1), self.bos_id)
+        text = torch.cat([context.long(), x.long()], dim=1)                    # (B, P + n)
+        return self.conditional(self(text[:, :-1])[:, -x.shape[1]:])
+
+    # the other view, from this one
+    start, predict = AutoregressiveModel.start, AutoregressiveModel.predict
+    update, select = AutoregressiveModel.update, AutoregressiveModel.select
+
+    @torch.no_grad()
+    def generate(self, prompt, u, temperature=1.0):
+        text = prompt.long()
+        for u_t in u.T:
+            token = self.sampled(self(self.windowed(text))[:, -1], u_t, temperature)
+            text = torch.cat([text, token[:, None]], dim=1)
+        return text[:, prompt.shape[1]:]
+
+    @exercise.step
+    def windowed(self, text):
+        return text[:, -self.window:]
+
+    @exercise.step
+    def sampled(self, logits, u, temperature):
+        if temperature == 0:
+            return logits.argmax(-1)
+        cumulative = (logits / temperature).softmax(-1).cumsum(-1)             # (B, V)
+        return (cumulative <= u[:, None]).sum(-1).clamp(max=logits.shape[-1] - 1)
+
+
+@exercise.misconception(
+    OwnGPT.embeddings,
+    "Your logits do not depend on the position of a token: the table of positions is not added.")
+def no_positions(self, tokens):
+    return self.tokens(tokens)
+
+
+@exercise.misconception(
+    OwnGPT.residual,
+    "Your norms come after the sublayers, LN(x + f(x)). GPT has them before: x + f(LN(x)).")
+def norm_after(self, x, norm, sublayer):
+    return norm(x + sublayer(x))
+
+
+@exercise.misconception(
+    OwnGPT.normalized,
+    "The last norm is missing: the output layer takes LN of the output of the last block.")
+def no_last_norm(self, x):
+    return x
+
+
+@exercise.misconception(
+    OwnGPT.fed_forward,
+    "Your gelu is the exact one. GPT-2 has its approximation by tanh: F.gelu(x, approximate=\"tanh\").")
+def exact_gelu(self, part, x):
+    return part.narrow(F.gelu(part.widen(x)))
+
+
+@exercise.misconception(OwnGPT.masked, "Your logits depend on tokens that come later. Position t may attend to 0..t.")
+def not_causal(self, scores):
+    return scores
+
+
+@exercise.misconception(
+    OwnGPT.conditionals,
+    "Your factor of x_t depends on x_t. Position t of forward has read token t, so its logits are those of the next token.")
+def unshifted(self, x, context=None):
+    text = x.long() if context is None else torch.cat([context[:, 1:].long(), x.long()], dim=1)
+    return self.conditional(self(text)[:, -x.shape[1]:])
+
+
+@exercise.misconception(
+    OwnGPT.sampled,
+    "You multiply the logits by the temperature. They are divided by it, so a low temperature sharpens the distribution.")
+def temperature_multiplied(self, logits, u, temperature):
+    return OwnGPT.sampled.original(self, logits, u, 1 / temperature if temperature else 0)
+
+
+@exercise.misconception(
+    OwnGPT.sampled,
+    "Your samples do not depend on the temperature. Divide the logits by it: probabilities that are divided by it and then "
+    "normalized do not change.")
+def temperature_ignored(self, logits, u, temperature):
+    return OwnGPT.sampled.original(self, logits, u, 1 if temperature else 0)
+
+
+@exercise.misconception(
+    OwnGPT.windowed,
+    "Past the window you read the first tokens of the text. The last `window` tokens count.")
+def first_window(self, text):
+    return text[:, :self.window]
+
+
+@exercise.misconception(OwnGPT.windowed, "You read one token less than the window holds.")
+def window_short(self, text):
+    return text[:, 1 - self.window:]
 
 
 def made(generator, layers: int = 2, window: int = 7) -> tuple[dict, dict[str, Tensor]]:
@@ -131,27 +192,27 @@ def tokens(generator, config: dict, *shape: int) -> Tensor:
 
 
 def logits(generator):
-    found = []
+    cases = []
     for layers, T in ((1, 5), (2, 7), (2, 1)):
         config, weights = made(generator, layers)
-        found.append(("forward", config, weights, tokens(generator, config, integer(generator, 2, 3), T)))
-    return found
+        cases.append(("forward", config, weights, tokens(generator, config, integer(generator, 2, 3), T)))
+    return cases
 
 
 def likelihoods(generator):
-    found = []
+    cases = []
     for P in (0, 3, 1):
         config, weights = made(generator, 1)
         x = tokens(generator, config, 3, 4)
-        found.append(("log_prob", config, weights, x, *([tokens(generator, config, 3, P)] if P else [])))
-    return found
+        cases.append(("log_prob", config, weights, x, *([tokens(generator, config, 3, P)] if P else [])))
+    return cases
 
 
 def written(generator, P: int, N: int, window: int, temperature: float) -> tuple:
     """A generation whose draws do not hang on the last digits."""
     while True:
         config, weights = made(generator, 1, window)
-        model = own_gpt(frozenset())(**config)
+        model = OwnGPT(**config)
         model.load_state_dict(weights)
         prompt, u = tokens(generator, config, 2, P), uniform(generator, 2, N, low=0.02, high=0.98)
         near = [model.generate(prompt, u + by, temperature) for by in (-1e-3, 1e-3)]
@@ -169,35 +230,28 @@ def within(generator):
 
 def past(generator):
     """Drawn until whoever reads other tokens of a long text writes others."""
-    found = []
+    cases = []
     for P, temperature in ((2, 1.0), (6, 0.7)):
         while not all(told_apart(case := written(generator, P, 8, 4, temperature))):
             pass
-        found.append(case)
-    return found
+        cases.append(case)
+    return cases
 
 
 def told_apart(case: tuple) -> list[bool]:
     """Is the text another where a step reads all but the oldest token of the window, or begins anew with each window?"""
     _, config, weights, *rest = case
-    right = own_gpt(frozenset())(**config)
-    others = [own_gpt({"window_short"})(**config), begun_anew()(**config)]
-    for model in (right, *others):
-        model.load_state_dict(weights)
-    return [not torch.equal(model.generate(*rest), right.generate(*rest)) for model in others]
+    model = OwnGPT(**config)
+    model.load_state_dict(weights)
+    right, texts = model.generate(*rest), []
+    for other in (window_short, begun_anew):
+        with replaced({OwnGPT.windowed: other}):
+            texts.append(model.generate(*rest))
+    return [not torch.equal(text, right) for text in texts]
 
 
-def begun_anew() -> type:
-    class BegunAnew(own_gpt(frozenset())):
-        @torch.no_grad()
-        def generate(self, prompt, u, temperature=1.0):
-            text = prompt.long()
-            for t in range(u.shape[1]):
-                seen = text[:, (text.shape[1] - 1) // self.window * self.window:]
-                text = torch.cat([text, self.drawn(self(seen)[:, -1], u[:, t], temperature)[:, None]], dim=1)
-            return text[:, prompt.shape[1]:]
-
-    return BegunAnew
+def begun_anew(self, text):
+    return text[:, (text.shape[1] - 1) // self.window * self.window:]
 
 
 exercise.compare("forward is the library's", logits, points=4)

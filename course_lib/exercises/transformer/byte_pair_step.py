@@ -19,58 +19,111 @@ exercise = Exercise(
     points=["tokenization"], difficulty=3, minutes=20)
 
 
-@exercise.reference(
-    unweighted="You count each word once. A word that the text has 5 times gives each of its pairs 5 times.",
-    across_words="You count pairs across the end of a word. A pair lies within one word.",
-    once_a_word="You merge the pair at its first place in a word only. It is merged at every place.",
-    from_the_right="You merge from the right: of a, a, a yours makes a and aa. From the left it is aa and a.",
-    last_of_equals="Of equally frequent pairs you take the last in alphabetical order. The first is asked for.",
-    first_seen="Of equally frequent pairs you take the one that is seen first. The first in alphabetical order is asked for.",
-    once_counted="You count a pair once in each word, however often the word holds it.",
-    rarest="You merge the rarest pair. The most frequent is asked for.",
-    single_symbols="Your pair joins the two most frequent symbols. They need not stand beside each other: count the pairs.",
-)
-def byte_pair_step_reference(words, bugs=frozenset()):
+@exercise.step
+def pairs_of(pieces):
+    """The pairs of neighboring symbols, with repetitions."""
+    return list(zip(pieces, pieces[1:]))
+
+
+@exercise.step
+def pair_counts(words):
     counts = Counter()
     for pieces, count in words:
-        pairs = list(zip(pieces, pieces[1:]))
-        for pair in dict.fromkeys(pairs) if "once_counted" in bugs else pairs:
-            counts[pair] += 1 if "unweighted" in bugs else count
-    if "across_words" in bugs:
-        for (left, count), (right, _) in zip(words, words[1:]):
-            counts[left[-1], right[0]] += count
-    most = min(counts.values()) if "rarest" in bugs else max(counts.values())
-    best = [pair for pair in counts if counts[pair] == most]
-    pair = max(best) if "last_of_equals" in bugs else best[0] if "first_seen" in bugs else min(best)
-    if "single_symbols" in bugs:
-        symbols = Counter()
-        for pieces, count in words:
-            for piece in pieces:
-                symbols[piece] += count
-        pair = tuple(sorted(symbols, key=lambda s: (-symbols[s], s))[:2])
-        pair = (*pair, *pair)[:2]
-    return [list(pair), [[merged(pieces, pair, bugs), count] for pieces, count in words]]
+        for pair in pairs_of(pieces):
+            counts[pair] += count
+    return counts
 
 
-def merged(pieces, pair, bugs):
-    """The symbols with the pair made one, from the left unless a bug says otherwise."""
-    if "from_the_right" in bugs:
-        turned = merged(pieces[::-1], pair[::-1], bugs - {"from_the_right"})
-        joined = pair[1] + pair[0]
-        return [pair[0] + pair[1] if one == joined else one for one in turned[::-1]]
-    found, i, free = [], 0, True
+@exercise.step
+def most_frequent(counts):
+    """The pair that is first in alphabetical order among those with the largest count."""
+    return min(counts, key=lambda pair: (-counts[pair], pair))
+
+
+@exercise.step
+def best_pair(words):
+    return most_frequent(pair_counts(words))
+
+
+@exercise.step
+def merged(pieces, pair):
+    symbols, i = [], 0
     while i < len(pieces):
-        if free and tuple(pieces[i:i + 2]) == tuple(pair):
-            found.append(pair[0] + pair[1])
-            i, free = i + 2, "once_a_word" not in bugs
-        else:
-            found.append(pieces[i])
-            i += 1
-    return found
+        size = 2 if tuple(pieces[i:i + 2]) == pair else 1
+        symbols.append("".join(pieces[i:i + size]))
+        i += size
+    return symbols
 
 
-FAULTS = ["unweighted", "across_words", "once_a_word", "from_the_right", "last_of_equals", "first_seen", "once_counted", "rarest",
-          "single_symbols"]
+@exercise.reference()
+def byte_pair_step_reference(words):
+    pair = best_pair(words)
+    return [list(pair), [[merged(pieces, pair), count] for pieces, count in words]]
+
+
+@exercise.misconception(pairs_of, "You count a pair once in each word, however often the word holds it.")
+def once_counted(pieces):
+    return list(dict.fromkeys(pairs_of.original(pieces)))
+
+
+@exercise.misconception(
+    pair_counts,
+    "You count each word once. A word that the text has 5 times gives each of its pairs 5 times.")
+def unweighted(words):
+    return pair_counts.original([(pieces, 1) for pieces, _ in words])
+
+
+@exercise.misconception(pair_counts, "You count pairs across the end of a word. A pair lies within one word.")
+def across_words(words):
+    counts = pair_counts.original(words)
+    for (left, count), (right, _) in zip(words, words[1:]):
+        counts[left[-1], right[0]] += count
+    return counts
+
+
+@exercise.misconception(
+    most_frequent,
+    "Of equally frequent pairs you take the last in alphabetical order. The first is asked for.")
+def last_of_equals(counts):
+    return max(counts, key=lambda pair: (counts[pair], pair))
+
+
+@exercise.misconception(
+    most_frequent,
+    "Of equally frequent pairs you take the one that is seen first. The first in alphabetical order is asked for.")
+def first_seen(counts):
+    return max(counts, key=counts.get)
+
+
+@exercise.misconception(most_frequent, "You merge the rarest pair. The most frequent is asked for.")
+def rarest(counts):
+    return min(counts, key=lambda pair: (counts[pair], pair))
+
+
+@exercise.misconception(best_pair, "You join the two most frequent symbols, which need not be neighbors. Count the pairs.")
+def single_symbols(words):
+    counts = Counter()
+    for pieces, count in words:
+        for piece in pieces:
+            counts[piece] += count
+    symbols = sorted(counts, key=lambda symbol: (-counts[symbol], symbol))
+    return symbols[0], symbols[min(1, len(symbols) - 1)]
+
+
+@exercise.misconception(merged, "You merge the pair at its first place in a word only. It is merged at every place.")
+def once_a_word(pieces, pair):
+    i = next((i for i in range(len(pieces)) if tuple(pieces[i:i + 2]) == pair), len(pieces))
+    return pieces[:i] + ["".join(pieces[i:i + 2])] * (i < len(pieces)) + pieces[i + 2:]
+
+
+@exercise.misconception(merged, "You merge from the right, so a, a, a becomes a and aa. From the left it becomes aa and a.")
+def from_the_right(pieces, pair):
+    symbols, end = [], len(pieces)
+    while end > 0:
+        size = 2 if tuple(pieces[max(0, end - 2):end]) == pair else 1
+        symbols.insert(0, "".join(pieces[end - size:end]))
+        end -= size
+    return symbols
 
 
 def texts(generator):
@@ -81,9 +134,9 @@ def texts(generator):
                   integer(generator, 1, 4)] for _ in range(integer(generator, 2, 4))]
         return (words,) if any(len(pieces) > 1 for pieces, _ in words) else draw()
 
-    found = telling(draw, byte_pair_step_reference, FAULTS)
-    again = [[pieces, count] for pieces, count in byte_pair_step_reference(*found[0])[1]]    # symbols of several letters
-    return found if all(len(pieces) < 2 for pieces, _ in again) else [*found, (again,)]
+    cases = telling(draw, exercise.solve, exercise.misconceptions)
+    again = exercise.solve(*cases[0])[1]                 # symbols of several letters
+    return cases if all(len(pieces) < 2 for pieces, _ in again) else [*cases, (again,)]
 
 
 exercise.compare("values", texts, points=5)

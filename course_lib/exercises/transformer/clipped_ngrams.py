@@ -18,43 +18,93 @@ exercise = Exercise(
     points=["wmt-bleu"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    not_clipped="You count every n-gram that occurs in a reference. It counts at most as often as the reference that has it most.",
-    references_added="You add up the counts of all references. The largest count in any one of them is the limit.",
-    first_reference="You look at the first reference only.",
-    all_references="You ask that every reference has the n-gram. The one that has it most often is the limit.",
-    one_reference="You take the reference that matches best as a whole. The limit is set anew for each n-gram, whichever reference has "
-                  "it most.",
-    different="You count each different n-gram once.",
-    of_the_reference="Your total is that of a reference, which is recall. BLEU is a precision: count the hypothesis.",
-    one_short="You miss the last n-gram: a hypothesis of T words has T - n + 1.",
-    words_apart="You compare words whatever n is. Compare n words in a row.",
-    blocks="Your n-grams do not overlap. One begins at every word.",
-)
-def clipped_ngrams_reference(hypothesis, references, n, bugs=frozenset()):
-    size = 1 if "words_apart" in bugs else n
-
-    def grams(words):
-        last = len(words) - size + ("one_short" not in bugs)
-        return Counter(tuple(words[i:i + size]) for i in range(0, max(0, last), size if "blocks" in bugs else 1))
-
-    mine, theirs = grams(hypothesis), [grams(reference) for reference in references]
-    if "one_reference" in bugs:
-        return max((mine & other).total() for other in theirs), mine.total()
-    matches = 0
-    for gram, count in mine.items():
-        counts = [other[gram] for other in theirs]
-        limit = sum(counts) if "references_added" in bugs else counts[0] if "first_reference" in bugs else \
-            min(counts) if "all_references" in bugs else max(counts)
-        if "not_clipped" in bugs:
-            limit = count if limit else 0
-        matches += min(1, limit) if "different" in bugs else min(count, limit)
-    total = sum(theirs[0].values()) if "of_the_reference" in bugs else len(mine) if "different" in bugs else sum(mine.values())
-    return matches, total
+@exercise.step
+def ngrams(words, n):
+    return Counter(tuple(words[i:i + n]) for i in range(len(words) - n + 1))
 
 
-FAULTS = ["not_clipped", "references_added", "first_reference", "all_references", "one_reference", "different", "of_the_reference", "one_short",
-          "words_apart", "blocks"]
+@exercise.step
+def limit(counts):
+    """Of the counts of one n-gram in the references."""
+    return max(counts)
+
+
+@exercise.step
+def matches(hypothesis, references):
+    """Of Counters."""
+    return sum(min(count, limit([reference[gram] for reference in references])) for gram, count in hypothesis.items())
+
+
+@exercise.step
+def matches_and_total(hypothesis, references):
+    return matches(hypothesis, references), hypothesis.total()
+
+
+@exercise.reference()
+def clipped_ngrams_reference(hypothesis, references, n):
+    return matches_and_total(ngrams(hypothesis, n), [ngrams(reference, n) for reference in references])
+
+
+@exercise.misconception(ngrams, "You miss the last n-gram: a hypothesis of T words has T - n + 1.")
+def one_short(words, n):
+    return ngrams.original(words[:-1], n)
+
+
+@exercise.misconception(ngrams, "You compare single words whatever n is. Compare n words in a row.")
+def words_apart(words, n):
+    return ngrams.original(words, 1)
+
+
+@exercise.misconception(ngrams, "Your n-grams do not overlap. An n-gram begins at every word.")
+def blocks(words, n):
+    return Counter(tuple(words[i:i + n]) for i in range(0, len(words) - n + 1, n))
+
+
+@exercise.misconception(limit, "You add up the counts of all references. The largest count in any one of them is the limit.")
+def references_added(counts):
+    return sum(counts)
+
+
+@exercise.misconception(limit, "You compare with the first reference only.")
+def first_reference(counts):
+    return counts[0]
+
+
+@exercise.misconception(
+    limit,
+    "You count an n-gram only where every reference has it. The reference that has it most often is the limit.")
+def all_references(counts):
+    return min(counts)
+
+
+@exercise.misconception(
+    matches,
+    "You count every n-gram that occurs in a reference. It counts at most as often as in the reference that has it most "
+    "often.")
+def not_clipped(hypothesis, references):
+    return sum(count for gram, count in hypothesis.items() if any(gram in reference for reference in references))
+
+
+@exercise.misconception(
+    matches,
+    "You take the reference that matches best as a whole. The limit is set anew for each n-gram, whichever reference has it "
+    "most often.")
+def one_reference(hypothesis, references):
+    return max((hypothesis & reference).total() for reference in references)
+
+
+@exercise.misconception(matches_and_total, "You count each different n-gram once.")
+def different(hypothesis, references):
+    return matches_and_total.original(Counter([*hypothesis]), references)
+
+
+@exercise.misconception(
+    matches_and_total,
+    "Your total is that of a reference, which gives the recall. BLEU is a precision: count the n-grams of the hypothesis.")
+def of_the_reference(hypothesis, references):
+    return matches(hypothesis, references), references[0].total()
+
+
 WORDS = ["the", "cat", "sat", "on", "mat"]
 
 
@@ -66,8 +116,8 @@ def sentences(generator):
     def draw():
         return sentence(4, 8), [sentence(3, 7) for _ in range(integer(generator, 2, 3))], integer(generator, 1, 3)
 
-    found = telling(draw, clipped_ngrams_reference, FAULTS)
-    return [*found, (WORDS[:2], [WORDS], 3), (WORDS, [WORDS], 5)]
+    cases = telling(draw, exercise.solve, exercise.misconceptions)
+    return [*cases, (WORDS[:2], [WORDS], 3), (WORDS, [WORDS], 5)]
 
 
 exercise.compare("values", sentences, points=5)

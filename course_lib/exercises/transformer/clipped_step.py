@@ -17,61 +17,97 @@ exercise = Exercise(
     points=["grad-clipping"], difficulty=3, minutes=20)
 
 
-@exercise.reference(
-    plain_mean="You take the mean over the batches. They have different numbers of tokens: weigh each gradient by its count.",
-    summed="You add the gradients of the batches up. Each is that of a mean already: weigh them by their share of the tokens.",
-    last_batch="Your gradient is that of the last batch alone.",
-    each_batch="You clip every batch by itself before you add. Clipping comes once, when the gradient is whole.",
-    each_parameter="You clip every parameter by its own length, which turns the step in another direction. One factor is for all.",
-    by_value="You cut every entry at c. The length is cut, and the direction stays.",
-    always="You bring every gradient to length c, short ones too. Where norm is c or less nothing is done.",
-    never="You never clip: a gradient longer than c comes back as it is.",
-    shrunk_twice="You divide by norm and leave out c: your clipped gradient has length 1.",
-    after="Your norm is that after clipping. The length before it is asked for: it tells how often clipping happens.",
-    squared="Your norm is squared: take the root of the sum of squares.",
-    largest="Your norm is the largest entry. The length is asked for: the root of the sum of squares.",
-)
-def clipped_step_reference(grads, counts, c, bugs=frozenset()):
-    total = sum(counts)
-    shares = [1 / len(counts) if "plain_mean" in bugs else 1.0 if "summed" in bugs else count / total for count in counts]
-    if "each_batch" in bugs:
-        grads = [_scaled(batch, min(1.0, c / _length(batch))) for batch in grads]
-    if "last_batch" in bugs:
-        whole = [grad.clone() for grad in grads[-1]]
-    else:
-        whole = [sum(share * grad for share, grad in zip(shares, each)) for each in zip(*grads)]
-    norm = _length(whole)
-    factor = c / norm if "always" in bugs else 1.0 if "never" in bugs or norm <= c else \
-        1 / norm if "shrunk_twice" in bugs else c / norm
-    if "each_parameter" in bugs:
-        clipped = [grad * min(1.0, c / max(_length([grad]), 1e-9)) for grad in whole]
-    elif "by_value" in bugs:
-        clipped = [grad.clamp(-c, c) for grad in whole]
-    else:
-        clipped = _scaled(whole, factor)
-    said = _length(clipped) if "after" in bugs else norm ** 2 if "squared" in bugs else \
-        max(float(grad.abs().max()) for grad in whole) if "largest" in bugs else norm
-    return clipped, said
+@exercise.step
+def shares(counts):
+    return [count / sum(counts) for count in counts]
 
 
-def _length(grads):
+@exercise.step
+def mean_gradient(grads, counts):
+    return [sum(share * grad for share, grad in zip(shares(counts), parts)) for parts in zip(*grads)]
+
+
+def length(grads):
     return math.sqrt(sum(float(grad.double().square().sum()) for grad in grads))
 
 
-def _scaled(grads, factor):
-    return [grad * factor for grad in grads]
+@exercise.step
+def clipped(grads, c):
+    return [grad * min(1.0, c / length(grads)) for grad in grads]
+
+
+@exercise.reference()
+@exercise.step
+def clipped_step_reference(grads, counts, c):
+    mean = mean_gradient(grads, counts)
+    return clipped(mean, c), length(mean)
+
+
+@exercise.misconception(
+    shares,
+    "You take the mean over the batches, but they have different numbers of tokens: weight each gradient by its count.")
+def plain_mean(counts):
+    return [1 / len(counts) for _ in counts]
+
+
+@exercise.misconception(
+    shares,
+    "You add the gradients of the batches up. Each is that of a mean already: weight it by its share of the tokens.")
+def summed(counts):
+    return [1.0 for _ in counts]
+
+
+@exercise.misconception(
+    clipped,
+    "You clip every parameter by its own norm, which changes the direction of the step. All parameters have the same factor.")
+def each_parameter(grads, c):
+    return [grad * min(1.0, c / max(length([grad]), 1e-9)) for grad in grads]
+
+
+@exercise.misconception(
+    clipped,
+    "You clip every entry at c, which changes the direction. Clipping by norm scales the whole gradient.")
+def by_value(grads, c):
+    return [grad.clamp(-c, c) for grad in grads]
+
+
+@exercise.misconception(
+    clipped,
+    "You scale every gradient to norm c, short ones too. A gradient whose norm is c or less stays as it is.")
+def always(grads, c):
+    return [grad * (c / length(grads)) for grad in grads]
+
+
+@exercise.misconception(clipped, "You never clip: a gradient with a norm above c is returned as it is.")
+def never(grads, c):
+    return grads
+
+
+@exercise.misconception(
+    clipped_step_reference,
+    "You clip every batch by itself before you add. Clipping comes once, when the gradient is complete.")
+def each_batch(grads, counts, c):
+    return clipped_step_reference.original([clipped(batch, c) for batch in grads], counts, c)
+
+
+@exercise.misconception(
+    clipped_step_reference,
+    "Your norm is that after clipping. The norm before it is asked for, since it shows how often clipping happens.")
+def after(grads, counts, c):
+    clipped_mean, _ = clipped_step_reference.original(grads, counts, c)
+    return clipped_mean, length(clipped_mean)
 
 
 def step_cases(generator):
     """The length above c twice, below it twice; one batch, batches of different size; a parameter of zeros."""
-    found = []
+    cases = []
     for m, ratio in ((3, 0.4), (2, 0.7), (3, 1.6), (1, 0.3), (4, 0.25)):
         sizes = uneven(generator, (2, 3), (4, 6))
         grads = [[normal(generator, *sizes), normal(generator, 3 + m, scale=0.5), torch.zeros(2)] for _ in range(m)]
         counts = [integer(generator, 3, 9) + 11 * k for k in range(m)]
-        norm = clipped_step_reference(grads, counts, 1.0)[1]
-        found.append((grads, counts, round(ratio * norm, 2)))
-    return found
+        norm = length(mean_gradient(grads, counts))
+        cases.append((grads, counts, round(ratio * norm, 2)))
+    return cases
 
 
 exercise.compare("values", step_cases, points=5)

@@ -1,6 +1,7 @@
 """Where a block puts its norm."""
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,39 +21,92 @@ exercise = Exercise(
     points=["residual", "layer-norm", "transformer-block"], difficulty=3, minutes=20, kind="find")
 
 
-@exercise.reference(
-    post_and_pre="Your names post and pre are exchanged. Post normalises after the sum; pre before the layer.",
-    pre_and_inner="Your names pre and inner are exchanged: one normalises what the layer reads, the other what it returns.",
-    never_none='You never answer "none". A block that fits no formula exactly is none of the three.',
-    only_none="You find none of the three anywhere. Compare with a tolerance: the functions round differently from you.",
-    sample_variance="Your layer norm divides by d - 1, and so takes the blocks with that fault for right.",
-    shape_alone="You look at the mean and the spread of the outputs only. A block can return rows of mean 0 and variance 1 "
-                "and still have left out the skip connection.",
-    one_token="You try the blocks on a single token. A norm that mixes tokens shows only where there are several.",
-    loose="Your tolerance is so wide that a block whose norm is off by three in a thousand passes for a sound one. Rounding is "
-          "below 1e-5, and 1e-4 leaves room enough.",
-    backwards="Your list is in the opposite order: one name for each block, in the blocks' order.",
-)
-def find_placements_reference(blocks, f, d, bugs=frozenset()):
-    generator = torch.Generator().manual_seed(0)
-    x = 3 * torch.randn(1 if "one_token" in bugs else 6, d, generator=generator, dtype=torch.float64) + 1
-    correction = int("sample_variance" in bugs)
-    wanted = {"post": norm(x + f(x), correction), "pre": x + f(norm(x, correction)), "inner": x + norm(f(x), correction)}
-    if "post_and_pre" in bugs:
-        wanted = {"post": wanted["pre"], "pre": wanted["post"], "inner": wanted["inner"]}
-    if "pre_and_inner" in bugs:
-        wanted = {"post": wanted["post"], "pre": wanted["inner"], "inner": wanted["pre"]}
-    names = []
-    for block in blocks:
-        out = block(x).double()
-        gaps = {name: float((out - want).abs().max()) for name, want in wanted.items()}
-        name = min(gaps, key=gaps.get)
-        if gaps[name] > (0.01 if "loose" in bugs else 1e-4) and "never_none" not in bugs:
-            name = "none"
-        if "shape_alone" in bugs and bool((out.mean(1).abs() < 1e-3).all() and ((out.var(1, correction=0) - 1).abs() < 1e-2).all()):
-            name = "post"
-        names.append("none" if "only_none" in bugs else name)
-    return names[::-1] if "backwards" in bugs else names
+@exercise.step
+def probe(d, rows=6):
+    return 3 * torch.randn(rows, d, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 1
+
+
+@exercise.step
+def layer_norm(x):
+    return norm(x)
+
+
+@exercise.step
+def formulas(x, f):
+    return {"post": layer_norm(x + f(x)), "pre": x + f(layer_norm(x)), "inner": x + layer_norm(f(x))}
+
+
+@exercise.step
+def name_of(out, expected, tolerance=1e-4):
+    gaps = {name: float((out - value).abs().max()) for name, value in expected.items()}
+    nearest = min(gaps, key=gaps.get)
+    return "none" if gaps[nearest] > tolerance else nearest
+
+
+@exercise.reference()
+def find_placements_reference(blocks, f, d):
+    x = probe(d)
+    expected = formulas(x, f)
+    return [name_of(block(x).double(), expected) for block in blocks]
+
+
+@exercise.misconception(
+    probe,
+    "You try the blocks on a single token. A norm that mixes tokens shows only where there are several.")
+def one_token(d):
+    return probe.original(d, rows=1)
+
+
+@exercise.misconception(layer_norm, "Your layer norm divides by d - 1, so you accept the blocks that have this fault.")
+def sample_variance(x):
+    return norm(x, correction=1)
+
+
+@exercise.misconception(
+    formulas,
+    "Your names post and pre are exchanged. Post normalizes after the residual connection, pre before the sublayer.")
+def post_and_pre(x, f):
+    right = formulas.original(x, f)
+    return right | {"post": right["pre"], "pre": right["post"]}
+
+
+@exercise.misconception(
+    formulas,
+    "Your names pre and inner are exchanged. Pre normalizes the input of the sublayer, inner its output.")
+def pre_and_inner(x, f):
+    right = formulas.original(x, f)
+    return right | {"pre": right["inner"], "inner": right["pre"]}
+
+
+@exercise.misconception(
+    name_of,
+    'You never answer "none". A block that differs from all three formulas is none of the three.')
+def never_none(out, expected):
+    return name_of.original(out, expected, math.inf)
+
+
+@exercise.misconception(
+    name_of,
+    'You answer "none" for every block. Compare with a tolerance, because the functions round differently from you.')
+def only_none(out, expected):
+    return "none"
+
+
+@exercise.misconception(
+    name_of,
+    "You test only the mean and the variance of the outputs. A block can return rows of mean 0 and variance 1 and still have "
+    "left out the residual connection.")
+def shape_alone(out, expected):
+    normalized = out.mean(1).abs().max() < 1e-3 and (out.var(1, correction=0) - 1).abs().max() < 1e-2
+    return "post" if normalized else name_of.original(out, expected)
+
+
+@exercise.misconception(
+    name_of,
+    "Your tolerance is so wide that you accept a block whose norm is off by three in a thousand. Rounding is below 1e-5, so "
+    "1e-4 is enough.")
+def loose(out, expected):
+    return name_of.original(out, expected, 0.01)
 
 
 def norm(x: Tensor, correction: int = 0, dim: int = -1) -> Tensor:
@@ -91,7 +145,7 @@ def block(kind: str, f):
 
 
 def placement_cases(generator):
-    found = []
+    cases = []
     for number in (5, 7, 10):
         d, hidden = uneven(generator, (4, 7), (8, 12))
         widen, narrow = normal(generator, d, hidden).double(), normal(generator, hidden, d).double()
@@ -104,8 +158,8 @@ def placement_cases(generator):
         kinds = [kinds[j] for j in torch.randperm(len(kinds), generator=generator).tolist()]
         if kinds[0] == kinds[-1]:                                              # so that an order can be told
             kinds.sort()
-        found.append(([block(kind, f) for kind in kinds], f, d))
-    return found
+        cases.append(([block(kind, f) for kind in kinds], f, d))
+    return cases
 
 
 @dataclass

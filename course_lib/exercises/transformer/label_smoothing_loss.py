@@ -15,55 +15,72 @@ exercise = Exercise(
     forbid=("F.cross_entropy(label_smoothing=...)",))
 
 
-@exercise.reference(
-    slides_form="Your eps is shared among the K - 1 other classes: that is the slide's form. This one, torch's, gives "
-                "eps / K to all K, the target included.",
-    not_smoothed="Your loss does not depend on eps.",
-    swapped="Your eps and 1 - eps are exchanged: most of the weight belongs to the target.",
-    rest_unshared="Each class of yours gets eps. Together they get eps: eps / K each.",
-    padding_counted="Rows whose target is pad are in your mean. Leave them out.",
-    padding_in_the_count="Rows of padding add nothing to your sum, but you still divide by N. Divide by the number of "
-                         "rows that count.",
-    summed="You return the sum over the rows. The mean is asked for.",
-    mean_of_all="Your mean runs over the classes too: it is K times too small. Sum over the classes, and take the mean over the "
-                "rows.",
-    base_two="Your loss is in bits. Use the natural logarithm.",
-    plus_entropy="You subtract the entropy of the targets: that is the divergence. The cross-entropy is asked for.",
-    pad_column="You drop the column of pad from the logits. Only its rows are left out: pad remains a class.",
-)
-def label_smoothing_loss_reference(logits, target, eps, pad, bugs=frozenset()):
-    real, K = target != pad, logits.shape[1]
-    log_p = logits.masked_fill(torch.arange(K) == pad, -1e4).log_softmax(1) if "pad_column" in bugs else \
-        logits.log_softmax(dim=1)                                              # (N, K)
-    one_hot = torch.nn.functional.one_hot(target, K).to(logits.dtype)
-    if "not_smoothed" in bugs:
-        q = one_hot
-    elif "slides_form" in bugs:
-        q = (1 - eps) * one_hot + eps / (K - 1) * (1 - one_hot)
-    elif "swapped" in bugs:
-        q = eps * one_hot + (1 - eps) / K
-    elif "rest_unshared" in bugs:
-        q = (1 - eps) * one_hot + eps
-    else:
-        q = (1 - eps) * one_hot + eps / K
-    if "pad_column" in bugs:
-        q, log_p = q.masked_fill(torch.arange(K) == pad, 0), log_p.masked_fill(torch.arange(K) == pad, 0)
-    losses = -(q * log_p).sum(dim=1)                                           # (N,)
-    if "plus_entropy" in bugs:
-        losses = losses + (q * q.clamp(min=1e-30).log()).sum(dim=1)
-    if "base_two" in bugs:
-        losses = losses / torch.log(torch.tensor(2.0, dtype=losses.dtype))
-    if "padding_counted" in bugs:
-        return losses.mean()
-    if "mean_of_all" in bugs:
-        return losses[real].mean() / K
-    if "summed" in bugs:
-        return losses[real].sum()
-    return losses[real].sum() / (len(losses) if "padding_in_the_count" in bugs else real.sum())
+@exercise.step
+def smoothed(one_hot, eps):
+    return (1 - eps) * one_hot + eps / one_hot.shape[1]
+
+
+@exercise.step
+def mean_over_rows(terms, real):
+    """Of terms (N, K): the sum over the classes, and the mean over the rows that are real (N,)."""
+    return terms.sum(1)[real].mean()
+
+
+@exercise.reference()
+def label_smoothing_loss_reference(logits, target, eps, pad):
+    one_hot = torch.nn.functional.one_hot(target, logits.shape[1]).to(logits.dtype)
+    return mean_over_rows(-smoothed(one_hot, eps) * logits.log_softmax(1), target != pad)
+
+
+@exercise.misconception(
+    smoothed,
+    "Your eps is shared among the K - 1 other classes, which is the slide's form. Torch's form, asked for here, gives eps / K "
+    "to all K classes, the target included.")
+def slides_form(one_hot, eps):
+    return (1 - eps) * one_hot + eps / (one_hot.shape[1] - 1) * (1 - one_hot)
+
+
+@exercise.misconception(smoothed, "Your loss does not depend on eps.")
+def not_smoothed(one_hot, eps):
+    return one_hot
+
+
+@exercise.misconception(smoothed, "Your eps and 1 - eps are exchanged: most of the weight belongs to the target.")
+def swapped(one_hot, eps):
+    return smoothed.original(one_hot, 1 - eps)
+
+
+@exercise.misconception(smoothed, "You give eps to each class. Together the classes get eps, so each gets eps / K.")
+def rest_unshared(one_hot, eps):
+    return (1 - eps) * one_hot + eps
+
+
+@exercise.misconception(mean_over_rows, "Rows whose target is pad are in your mean. Leave them out.")
+def padding_counted(terms, real):
+    return terms.sum(1).mean()
+
+
+@exercise.misconception(
+    mean_over_rows,
+    "Rows of padding add nothing to your sum, but you still divide by N. Divide by the number of rows that count.")
+def padding_in_the_count(terms, real):
+    return terms.sum(1)[real].sum() / len(terms)
+
+
+@exercise.misconception(mean_over_rows, "You return the sum over the rows. The mean is asked for.")
+def summed(terms, real):
+    return terms.sum(1)[real].sum()
+
+
+@exercise.misconception(
+    mean_over_rows,
+    "Your mean runs over the classes too, so it is K times too small. Sum over the classes, and take the mean over the rows.")
+def mean_of_all(terms, real):
+    return terms[real].mean()
 
 
 def smoothing_cases(generator):
-    found = []
+    cases = []
     for eps in (0.1, 0.35):
         N, K = uneven(generator, (6, 11), (3, 7))
         pad = integer(generator, 0, K - 1)
@@ -71,8 +88,8 @@ def smoothing_cases(generator):
         target[:2] = pad                                                       # padding, and a row that is not
         target[2] = (pad + 1) % K
         target = target[torch.randperm(N, generator=generator)]
-        found.append((normal(generator, N, K, scale=2.0), target, eps, pad))
-    return found
+        cases.append((normal(generator, N, K, scale=2.0), target, eps, pad))
+    return cases
 
 
 def exact_cases(generator):

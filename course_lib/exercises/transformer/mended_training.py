@@ -23,57 +23,104 @@ NATS = 0.4                      # a label, on new rows
 LEFT = ("whole_numbers", "torn_pairs", "emptied")                            # the three that stand in the code
 
 
-@exercise.class_reference(
-    whole_numbers="Your warm-up divides in whole numbers: step // warmup is 0 until the warm-up is over, and so is the rate. Write "
-                  "step / warmup.",
-    no_decay="Your rate stays at its peak. After the warm-up it falls with one over the square root of the step.",
-    no_warmup="Your rate has no warm-up: at step 1 it is peak / warmup, and it rises by as much at each step.",
-    torn_pairs="Your batch draws rows of x and of y apart: the labels belong to other rows, and all that can be learned is how "
-               "frequent each label is. Draw one set of indices and use it for both.",
-    emptied="In step, the gradients are set to zero between backward() and the optimizer's step: it has nothing to go along. Empty "
-            "them before backward().",
-    never_emptied="Your step never empties the gradients: each goes along the sum of all that came before.",
-    uphill="Your step climbs: the loss of the same rows is larger after it.",
-    whole_set="Your batch is not 64 rows: the statement asks for 64 of the N.",
-)
-def mended_training(bugs):
-    class MendedTraining(nn.Module):
-        def __init__(self, d, hidden, classes, warmup=50, peak=0.03):
-            super().__init__()
-            self.warmup, self.peak, self.count = warmup, peak, 0
-            self.one, self.two = nn.Linear(d, hidden), nn.Linear(hidden, classes)
-            self.optimizer = torch.optim.Adam(self.parameters(), lr=peak, maximize="uphill" in bugs)
+@exercise.class_reference()
+class MendedTraining(nn.Module):
+    """A classifier with one hidden layer, its learning rate and its training."""
 
-        def forward(self, x):
-            return self.two(torch.tanh(self.one(x)))
+    def __init__(self, d, hidden, classes, warmup=50, peak=0.03):
+        super().__init__()
+        self.warmup, self.peak, self.count = warmup, peak, 0
+        self.one, self.two = nn.Linear(d, hidden), nn.Linear(hidden, classes)
+        self.optimizer = torch.optim.Adam(self.parameters(), lr=peak)
 
-        def rate(self, step):
-            rise = step // self.warmup if "whole_numbers" in bugs else 1.0 if "no_warmup" in bugs else step / self.warmup
-            fall = 1.0 if "no_decay" in bugs else (self.warmup / step) ** 0.5
-            return self.peak * min(rise, fall)
+    def forward(self, x):
+        return self.two(torch.tanh(self.one(x)))
 
-        def batch(self, x, y):
-            rows = torch.randperm(len(x))[:None if "whole_set" in bugs else 64]
-            return x[rows], y[torch.randperm(len(x))[:64] if "torn_pairs" in bugs else rows]
+    @exercise.step
+    def rate(self, step):
+        return self.peak * min(step / self.warmup, (self.warmup / step) ** 0.5)
 
-        def step(self, x, y):
-            self.count += 1
-            for group in self.optimizer.param_groups:
-                group["lr"] = self.rate(self.count)
-            loss = F.cross_entropy(self(x), y)
-            if "never_emptied" not in bugs:
-                self.optimizer.zero_grad()
-            loss.backward()
-            if "emptied" in bugs:
-                self.optimizer.zero_grad()
-            self.optimizer.step()
-            return loss.item()
+    @exercise.step
+    def batch(self, x, y):
+        rows = torch.randperm(len(x))[:64]
+        return x[rows], y[rows]
 
-        def fit(self, x, y):
-            for _ in range(400):
-                self.step(*self.batch(x, y))
+    @exercise.step
+    def set_gradients(self, loss):
+        self.optimizer.zero_grad()
+        loss.backward()
 
-    return MendedTraining
+    @exercise.step
+    def step(self, x, y):
+        self.count += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate(self.count)
+        loss = F.cross_entropy(self(x), y)
+        self.set_gradients(loss)
+        self.optimizer.step()
+        return loss.item()
+
+    def fit(self, x, y):
+        for _ in range(400):
+            self.step(*self.batch(x, y))
+
+
+@exercise.misconception(
+    MendedTraining.rate,
+    "Your warm-up divides in whole numbers: step // warmup, and with it the rate, is 0 until the warm-up is over. Write step "
+    "/ warmup.")
+def whole_numbers(self, step):
+    return self.peak * min(step // self.warmup, (self.warmup / step) ** 0.5)
+
+
+@exercise.misconception(
+    MendedTraining.rate,
+    "Your rate stays at its peak. After the warm-up it falls with one over the square root of the step.")
+def no_decay(self, step):
+    return self.peak * min(step / self.warmup, 1.0)
+
+
+@exercise.misconception(
+    MendedTraining.rate,
+    "Your rate has no warm-up. At step 1 it is peak / warmup, and it rises by as much at each step.")
+def no_warmup(self, step):
+    return self.peak * min(1.0, (self.warmup / step) ** 0.5)
+
+
+@exercise.misconception(
+    MendedTraining.batch,
+    "Your batch draws rows of x and of y separately, so the labels belong to other rows and the model can only learn how "
+    "frequent each label is. Draw one set of indices and use it for both.")
+def torn_pairs(self, x, y):
+    return x[torch.randperm(len(x))[:64]], y[torch.randperm(len(x))[:64]]
+
+
+@exercise.misconception(MendedTraining.batch, "Your batch does not have 64 rows: 64 of the N rows are asked for.")
+def whole_set(self, x, y):
+    rows = torch.randperm(len(x))
+    return x[rows], y[rows]
+
+
+@exercise.misconception(
+    MendedTraining.set_gradients,
+    "In step, the gradients are set to zero between backward() and the optimizer's step, so the parameters do not change. Set "
+    "them to zero before backward().")
+def emptied(self, loss):
+    loss.backward()
+    self.optimizer.zero_grad()
+
+
+@exercise.misconception(
+    MendedTraining.set_gradients,
+    "Your step never sets the gradients to zero, so each step follows the sum of all gradients so far.")
+def never_emptied(self, loss):
+    loss.backward()
+
+
+@exercise.misconception(MendedTraining.step, "Your step ascends: the loss of the same rows is larger after it.")
+def uphill(self, x, y):
+    self.optimizer.param_groups[0]["maximize"] = True
+    return MendedTraining.step.original(self, x, y)
 
 
 def task(generator, N: int, d: int = 5, classes: int = 3, source: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
@@ -84,12 +131,12 @@ def task(generator, N: int, d: int = 5, classes: int = 3, source: Tensor | None 
 
 
 def rates(generator):
-    found = []
+    cases = []
     for warmup in (integer(generator, 4, 9), integer(generator, 30, 60)):
         config = {"d": 2, "hidden": 2, "classes": 2, "warmup": warmup, "peak": 0.5 + 0.1 * integer(generator, 1, 9)}
         steps = [1, 2, warmup - 1, warmup, warmup + integer(generator, 1, 5), 4 * warmup]
-        found += [("rate", config, None, step) for step in steps]
-    return found
+        cases += [("rate", config, None, step) for step in steps]
+    return cases
 
 
 exercise.compare("the rate warms up", rates, points=2)
@@ -99,16 +146,16 @@ exercise.compare("the rate warms up", rates, points=2)
 def pairs(run, generator):
     N, number = 150, run("make", {"d": 3, "hidden": 4, "classes": 5}, None)
     x, y = normal(generator, N, 3), torch.arange(N)
-    found = run("batch", number, None, x, y)
-    if not isinstance(found, tuple | list) or len(found) != 2 or not all(isinstance(part, Tensor) for part in found) \
-            or found[0].ndim != 2 or len(found[0]) != len(found[1]):
+    batch = run("batch", number, None, x, y)
+    if not isinstance(batch, tuple | list) or len(batch) != 2 or not all(isinstance(part, Tensor) for part in batch) \
+            or batch[0].ndim != 2 or len(batch[0]) != len(batch[1]):
         return Fault("batch should return two tensors, rows of x and their labels, as many of the one as of the other.", None,
                      "wrong_shape")
-    if len(found[0]) != 64:
-        return Fault(f"batch returns {len(found[0])} of {N} rows; 64 are asked for.")
-    if not torch.equal(x[found[1].long().clamp(0, N - 1)], found[0].float()):
+    if len(batch[0]) != 64:
+        return Fault(f"batch returns {len(batch[0])} of {N} rows; 64 are asked for.")
+    if not torch.equal(x[batch[1].long().clamp(0, N - 1)], batch[0].float()):
         return Fault("The labels of your batch belong to other rows of x.")
-    if len(found[1].unique()) < 32 or torch.equal(run("batch", number, None, x, y)[1], found[1]):
+    if len(batch[1].unique()) < 32 or torch.equal(run("batch", number, None, x, y)[1], batch[1]):
         return Fault("Your batch is not drawn: it should be other rows each time.")
     return None
 
@@ -118,7 +165,7 @@ def descends(run, generator):
     x, y, _ = task(generator, 64)
     number = run("make", {"d": 5, "hidden": 16, "classes": 3}, None)
     losses = [run("step", number, None, x, y) for _ in range(12)]
-    if not all(isinstance(one, float) for one in losses):
+    if not all(isinstance(loss, float) for loss in losses):
         return Fault(f"step returns {type(losses[0]).__name__}; expected the loss, a float: loss.item().", None, "wrong_shape")
     if losses[0] == losses[-1]:
         return Fault("After twelve steps on the same rows the loss is what it was: your step changes nothing.")
@@ -132,15 +179,15 @@ def descends(run, generator):
 def aside(run, number: int, x: Tensor, y: Tensor) -> bool:
     """Whether the gradient that a step leaves behind points elsewhere than that of its own rows; it may be scaled, as
     clipping does, and there may be none."""
-    leaf = {name: one.clone().requires_grad_() for name, one in run("parameters", number, None).items()}
+    leaf = {name: value.clone().requires_grad_() for name, value in run("parameters", number, None).items()}
     h = torch.tanh(F.linear(x, leaf["one.weight"], leaf["one.bias"]))
     own = torch.autograd.grad(F.cross_entropy(F.linear(h, leaf["two.weight"], leaf["two.bias"]), y), list(leaf.values()))
     run("step", number, None, x, y)
     left = run("grads", number, None)
-    if any(left.get(name) is None for name in leaf) or not any(one.any() for one in left.values()):
+    if any(left.get(name) is None for name in leaf) or not any(grad.any() for grad in left.values()):
         return False
-    mine, right = (torch.cat([one.flatten() for one in parts]) for parts in ([left[name] for name in leaf], own))
-    return bool(F.cosine_similarity(mine, right, dim=0) < 0.99)
+    got, expected = (torch.cat([grad.flatten() for grad in grads]) for grads in ([left[name] for name in leaf], own))
+    return bool(F.cosine_similarity(got, expected, dim=0) < 0.99)
 
 
 @judged(exercise, f"{NATS} nats on new rows", 3, ("never_emptied",))

@@ -4,7 +4,6 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.exercises.building import judged
@@ -27,85 +26,111 @@ exercise = Exercise(
     deadline=20.0, forbid=("torch.nn.TransformerDecoderLayer", "torch.nn.TransformerEncoderLayer"))
 
 
-@exercise.class_reference(
-    other_place="Your norms stand in the other place: \"post\" is LN(x + f(x)), \"pre\" is x + f(LN(x)).",
-    inner="Your norm stands around the layer alone, x + LN(f(x)). \"post\" is LN(x + f(x)), \"pre\" is x + f(LN(x)).",
-    one_norm="You use norm1 three times. Each of the three layers has a norm of its own.",
-    no_residual="Your layers replace x. Each adds to it: that is the residual connection.",
-    back_to_x="Your second and third layer add to the block's input x again. Each adds to what came out of the layer before it.",
-    not_causal="Position t of your result depends on positions after t of x. The self-attention is causal.",
-    causal_everywhere="Your causal mask hides a part of memory too. All of the memory was there before the first word: every "
-                      "position sees all of it.",
-    cross_first="You attend to memory first and to x second. It is the other way round.",
-    no_cross="Your result does not depend on memory: the second of the three layers attends to it.",
-    memory_normalised="You normalise memory as well. It is taken as it comes, keys and values from memory itself.",
-    mask_ignored="Your result does not depend on memory_mask.",
-    mask_opposite="You hide the real tokens of memory and attend to the others. True in memory_mask may be attended to.",
-    no_relu="There is no ReLU between widen and narrow in your block: the two are one linear map then.",
-    relu_last="Your ReLU comes after narrow. It stands between the two: narrow(relu(widen(x))).",
-    gelu="Your activation is not the ReLU.",
-)
-def own_decoder_block(bugs):
-    class OwnDecoderBlock(nn.Module):
-        def __init__(self, d_model, heads, d_ff, norm):
-            super().__init__()
-            self.attention, self.cross_attention = (MultiHeadAttention(d_model, heads) for _ in range(2))
-            self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-            self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(d_model) for _ in range(3))
-            self.placement = norm
+@exercise.class_reference()
+class OwnDecoderBlock(nn.Module):
+    """Three sublayers, each with a norm and a residual connection."""
 
-        def forward(self, x, memory, memory_mask=None):
-            T, S = x.shape[1], memory.shape[1]
-            if "mask_opposite" in bugs and memory_mask is not None:
-                memory_mask = ~memory_mask
-            mask = None if memory_mask is None or "mask_ignored" in bugs else memory_mask[:, None]       # (B, 1, S)
-            if "causal_everywhere" in bugs:
-                early = torch.ones(T, S, dtype=torch.bool).tril()
-                mask = early.expand(len(x), T, S) if mask is None else mask & early
+    def __init__(self, d_model, heads, d_ff, norm):
+        super().__init__()
+        self.attention, self.cross_attention = (MultiHeadAttention(d_model, heads) for _ in range(2))
+        self.widen, self.narrow = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2, self.norm3 = (nn.LayerNorm(d_model) for _ in range(3))
+        self.placement = norm
 
-            def attend(y):
-                return self.attention(y, causal="not_causal" not in bugs)
+    def forward(self, x, memory, memory_mask=None):
+        x = self.residual(x, self.norm1, self.attend)
+        x = self.residual(x, self.norm2, lambda y: self.attend_to(memory, y, memory_mask))
+        return self.residual(x, self.norm3, self.feed)
 
-            def look(y):
-                norm = self.norm2 if "memory_normalised" in bugs else nn.Identity()
-                return self.cross_attention(y, norm(memory), mask=mask)
+    @exercise.step
+    def residual(self, x, norm, sublayer):
+        return norm(x + sublayer(x)) if self.placement == "post" else x + sublayer(norm(x))
 
-            def feed(y):
-                hidden = self.widen(y)
-                if not bugs & {"no_relu", "relu_last"}:
-                    hidden = F.gelu(hidden) if "gelu" in bugs else hidden.relu()
-                return self.narrow(hidden).relu() if "relu_last" in bugs else self.narrow(hidden)
+    @exercise.step
+    def attend(self, x):
+        return self.attention(x, causal=True)
 
-            layers, y = [attend, look, feed], x
-            if "cross_first" in bugs:
-                layers = [look, attend, feed]
-            if "no_cross" in bugs:
-                layers = [attend, feed]
-            norms = [self.norm1, self.norm3] if "no_cross" in bugs else [self.norm1, self.norm2, self.norm3]
-            for layer, norm in zip(layers, norms, strict=True):
-                y = self.around(x if "back_to_x" in bugs else y, y, layer, self.norm1 if "one_norm" in bugs else norm)
-            return y
+    @exercise.step
+    def attend_to(self, memory, x, memory_mask):
+        return self.cross_attention(x, memory, mask=None if memory_mask is None else memory_mask[:, None])    # (B, 1, S)
 
-        def around(self, before: Tensor, y: Tensor, layer, norm: nn.LayerNorm) -> Tensor:
-            """The layer at work on y, added to what was before."""
-            before = 0 if "no_residual" in bugs else before
-            post = (self.placement == "post") != ("other_place" in bugs)
-            if "inner" in bugs:
-                return before + norm(layer(y))
-            return norm(before + layer(y)) if post else before + layer(norm(y))
+    @exercise.step
+    def feed(self, x):
+        return self.narrow(self.widen(x).relu())
 
-    return OwnDecoderBlock
+
+@exercise.misconception(
+    OwnDecoderBlock.residual,
+    "Your norms are in the wrong place: \"post\" is LN(x + f(x)), \"pre\" is x + f(LN(x)).")
+def other_place(self, x, norm, sublayer):
+    return x + sublayer(norm(x)) if self.placement == "post" else norm(x + sublayer(x))
+
+
+@exercise.misconception(
+    OwnDecoderBlock.residual,
+    "You use norm1 three times. Each of the three sublayers has a norm of its own.")
+def one_norm(self, x, norm, sublayer):
+    return OwnDecoderBlock.residual.original(self, x, self.norm1, sublayer)
+
+
+@exercise.misconception(
+    OwnDecoderBlock.residual,
+    "The outputs of your sublayers replace x. Each is added to x, which is the residual connection.")
+def no_residual(self, x, norm, sublayer):
+    return norm(sublayer(x)) if self.placement == "post" else sublayer(norm(x))
+
+
+@exercise.misconception(
+    OwnDecoderBlock.attend,
+    "Position t of your result depends on positions after t of x. The self-attention is causal.")
+def not_causal(self, x):
+    return self.attention(x)
+
+
+@exercise.misconception(
+    OwnDecoderBlock.attend_to,
+    "You apply the causal mask to memory too. All of the memory is known before the first word, so every position attends to "
+    "all of it.")
+def causal_everywhere(self, memory, x, memory_mask):
+    mask = torch.ones(len(x), x.shape[1], memory.shape[1], dtype=torch.bool).tril()
+    return self.cross_attention(x, memory, mask=mask if memory_mask is None else mask & memory_mask[:, None])
+
+
+@exercise.misconception(
+    OwnDecoderBlock.attend_to,
+    "You normalize memory as well. It is taken as it comes, keys and values from memory itself.")
+def memory_normalized(self, memory, x, memory_mask):
+    return OwnDecoderBlock.attend_to.original(self, self.norm2(memory), x, memory_mask)
+
+
+@exercise.misconception(OwnDecoderBlock.attend_to, "Your result does not depend on memory_mask.")
+def mask_ignored(self, memory, x, memory_mask):
+    return self.cross_attention(x, memory)
+
+
+@exercise.misconception(
+    OwnDecoderBlock.attend_to,
+    "You mask the real tokens of memory and attend to the others. True in memory_mask marks tokens that may be attended to.")
+def mask_opposite(self, memory, x, memory_mask):
+    return OwnDecoderBlock.attend_to.original(self, memory, x, None if memory_mask is None else ~memory_mask)
+
+
+@exercise.misconception(
+    OwnDecoderBlock.feed,
+    "There is no ReLU between widen and narrow in your block, so the two are a single linear map.")
+def no_relu(self, x):
+    return self.narrow(self.widen(x))
 
 
 def parameters(generator, D: int, F: int) -> dict[str, Tensor]:
-    found = {}
+    weights = {}
     for name, rows, columns in (("attention.qkv", 3 * D, D), ("attention.out", D, D), ("cross_attention.qkv", 3 * D, D),
                                 ("cross_attention.out", D, D), ("widen", F, D), ("narrow", D, F)):
-        found |= {f"{name}.weight": normal(generator, rows, columns, scale=1.2 / math.sqrt(columns)),
-                  f"{name}.bias": normal(generator, rows, scale=0.4)}
+        weights |= {f"{name}.weight": normal(generator, rows, columns, scale=1.2 / math.sqrt(columns)),
+                    f"{name}.bias": normal(generator, rows, scale=0.4)}
     for name in ("norm1", "norm2", "norm3"):
-        found |= {f"{name}.weight": uniform(generator, D, low=0.5, high=1.5), f"{name}.bias": normal(generator, D, scale=0.4)}
-    return found
+        weights |= {f"{name}.weight": uniform(generator, D, low=0.5, high=1.5), f"{name}.bias": normal(generator, D, scale=0.4)}
+    return weights
 
 
 def drawn(generator, norm: str, masked: bool = False) -> tuple:
@@ -141,14 +166,15 @@ def steady(generator):
 def rounding(case: tuple) -> float:
     """By how much the gradients by the parameters differ in single precision from those in double, over the largest of them."""
     _, config, weights, *x = case
-    found = []
+    gradients = []
     for dtype in (torch.float32, torch.float64):
-        block = own_decoder_block(frozenset())(**config).to(dtype)
+        block = OwnDecoderBlock(**config).to(dtype)
         block.load_state_dict(weights)
         y = block(*(part.to(dtype) if part.is_floating_point() else part for part in x))
         weighting = torch.linspace(-1, 1, y.numel(), dtype=dtype).view(y.shape).sin()
-        found.append([p.double() for p in torch.autograd.grad((weighting * y).sum(), list(block.parameters()))])
-    return max(float((one - other).abs().max()) for one, other in zip(*found)) / max(float(one.abs().max()) for one in found[1])
+        gradients.append([p.double() for p in torch.autograd.grad((weighting * y).sum(), list(block.parameters()))])
+    gap = max(float((single - double).abs().max()) for single, double in zip(*gradients))
+    return gap / max(float(double.abs().max()) for double in gradients[1])
 
 
 exercise.compare("norm after, as in the paper", post, points=4)
@@ -159,10 +185,10 @@ exercise.slopes("gradient", steady, points=1)
 
 @judged(exercise, "the library's DecoderBlock", 2, among=())
 def librarys(run, generator):
-    for asked, config, weights, x, memory, mask in masked(generator):
+    for method, config, weights, x, memory, mask in masked(generator):
         block = DecoderBlock(**config)
         block.load_state_dict({librarys_name(name): weight for name, weight in weights.items()})
-        right, mine = block(x, memory, memory_mask=mask[:, None]), run(asked, config, weights, x, memory, mask)
+        right, mine = block(x, memory, memory_mask=mask[:, None]), run(method, config, weights, x, memory, mask)
         gap = float((mine - right).detach().abs().max()) if isinstance(mine, Tensor) and mine.shape == right.shape else math.nan
         if not gap < 1e-4:
             return Fault(f"On the same weights your result differs from that of the library's DecoderBlock by up to {gap:.2g}.")

@@ -15,43 +15,73 @@ exercise = Exercise(
     points=["label-smoothing"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    torchs_form="Your eps is shared among all K classes, the target included: that is torch's form. Here the target has 1 - eps, "
-                "and eps is shared among the K - 1 others.",
-    wrong_way="You convert eps the wrong way round. torch leaves a target 1 - e + e / K: for 1 - eps its e is the larger one.",
-    target_keeps_all="Your target keeps 1, so that the shares sum to 1 + eps. It has 1 - eps.",
-    rest_unshared="Each of the other classes has eps in yours. Together they have eps.",
-    swapped="Your eps and 1 - eps are exchanged: most of the weight belongs to the target.",
-    not_smoothed="Your loss does not depend on eps.",
-    padding_counted="Rows whose target is pad are in your mean. Leave them out.",
-    padding_in_the_count="Rows of padding add nothing to your sum, but you still divide by N. Divide by the number of rows that "
-                         "count.",
-    summed="You return the sum over the rows. The mean is asked for.",
-)
-def slide_smoothing_loss_reference(logits, target, eps, pad, bugs=frozenset()):
-    real, K = target != pad, logits.shape[1]
-    one_hot = torch.nn.functional.one_hot(target, K).to(logits.dtype)          # (N, K)
-    share = eps / (K - 1)
-    if "torchs_form" in bugs:
-        one, share = 1 - eps + eps / K, eps / K
-    elif "wrong_way" in bugs:
-        e = eps * (K - 1) / K
-        one, share = 1 - e + e / K, e / K
-    elif "swapped" in bugs:
-        one, share = eps, (1 - eps) / (K - 1)
-    elif "not_smoothed" in bugs:
-        one, share = 1.0, 0.0
-    else:
-        one = 1.0 if "target_keeps_all" in bugs else 1 - eps
-    if "rest_unshared" in bugs:
-        share = eps
-    q = one * one_hot + share * (1 - one_hot)
-    losses = -(q * logits.log_softmax(dim=1)).sum(dim=1)                       # (N,)
-    if "padding_counted" in bugs:
-        return losses.mean()
-    if "summed" in bugs:
-        return losses[real].sum()
-    return losses[real].sum() / (len(losses) if "padding_in_the_count" in bugs else real.sum())
+def targets(one_hot, share, rest):
+    """`share` for the target, `rest` for each other class."""
+    return share * one_hot + rest * (1 - one_hot)
+
+
+@exercise.step
+def smoothed(one_hot, eps):
+    return targets(one_hot, 1 - eps, eps / (one_hot.shape[1] - 1))
+
+
+@exercise.step
+def mean_over_rows(losses, real):
+    return losses[real].mean()
+
+
+@exercise.reference()
+def slide_smoothing_loss_reference(logits, target, eps, pad):
+    one_hot = torch.nn.functional.one_hot(target, logits.shape[1]).to(logits.dtype)
+    return mean_over_rows(-(smoothed(one_hot, eps) * logits.log_softmax(1)).sum(1), target != pad)
+
+
+@exercise.misconception(
+    smoothed,
+    "Your eps is shared among all K classes, the target included, which is torch's form. Here the target has 1 - eps, and eps "
+    "is shared among the K - 1 others.")
+def torchs_form(one_hot, eps):
+    return (1 - eps) * one_hot + eps / one_hot.shape[1]
+
+
+@exercise.misconception(
+    smoothed,
+    "You convert eps in the wrong direction. torch leaves a target 1 - e + e / K, so its e has to be the larger one for 1 - "
+    "eps.")
+def wrong_way(one_hot, eps):
+    return torchs_form(one_hot, eps * (one_hot.shape[1] - 1) / one_hot.shape[1])
+
+
+@exercise.misconception(smoothed, "Your target keeps 1, so that the shares sum to 1 + eps. It has 1 - eps.")
+def target_keeps_all(one_hot, eps):
+    return targets(one_hot, 1, eps / (one_hot.shape[1] - 1))
+
+
+@exercise.misconception(smoothed, "Each of the other classes has eps in yours. Together they have eps.")
+def rest_unshared(one_hot, eps):
+    return targets(one_hot, 1 - eps, eps)
+
+
+@exercise.misconception(smoothed, "Your eps and 1 - eps are exchanged: most of the weight belongs to the target.")
+def swapped(one_hot, eps):
+    return smoothed.original(one_hot, 1 - eps)
+
+
+@exercise.misconception(smoothed, "Your loss does not depend on eps.")
+def not_smoothed(one_hot, eps):
+    return one_hot
+
+
+@exercise.misconception(mean_over_rows, "Rows whose target is pad are in your mean. Leave them out.")
+def padding_counted(losses, real):
+    return losses.mean()
+
+
+@exercise.misconception(
+    mean_over_rows,
+    "Rows of padding add nothing to your sum, but you still divide by N. Divide by the number of rows that count.")
+def padding_in_the_count(losses, real):
+    return losses[real].sum() / len(losses)
 
 
 def two_classes(generator):

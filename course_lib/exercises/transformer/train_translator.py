@@ -29,40 +29,73 @@ STEPS, BATCH = 110, 64
 PAD_ID, BOS_ID, EOS_ID = (vocabularies()[0].id(symbol) for symbol in (PAD, BOS, EOS))                 # 0, 1, 2 in both
 
 
-@exercise.reference(
-    untrained="Your norms are as they were made, every gamma 1 and every beta 0: no step of an optimizer has reached this model.",
-    uphill="Your model makes the right words less likely than a guess among all words: you climb the loss. Minimise it.",
-    not_shifted="Your model repeats the word that it has just read. In training its decoder was given the target itself: what stands "
-                "before word t are the start sign 1 and the words up to t - 1.",
-    no_start="Your model goes on well once it has the first word, and the first word it does not know. In training it never stood "
-             "behind the start sign: give the decoder 1, then the target without its last place.",
-    source_unread="Your model hardly reads its source: with another sentence in its place it predicts much the same words. Rows of "
-                  "source and target must stay pairs, one set of indices for both; and look whether your loss still falls.",
-    no_end="Your model knows the words and does not know where to stop: after the last word it should predict the end sign 2. That sign "
-           "belongs into the loss; what is left out of it is 0 alone.",
-)
-def train_translator_reference(source, target, words, bugs=frozenset()):
+@exercise.step
+def train(model, source, before, after, steps=STEPS, maximize=False):
+    """Predict `after` (N, T) from the source and from `before` (N, T), the words that the decoder reads."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, maximize=maximize)
+    for _ in range(steps):
+        rows = torch.randint(len(source), (BATCH,))
+        logits = predicted(model, source[rows], before[rows])
+        loss = F.cross_entropy(logits.flatten(0, 1), after[rows].flatten(), ignore_index=PAD_ID)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@exercise.reference()
+def train_translator_reference(source, target, words):
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = translator(words)
-        optimizer = torch.optim.Adam(model.parameters(), lr=3e-3, maximize="uphill" in bugs)
-        before, after = shifted(target), target
-        if "not_shifted" in bugs:
-            before = target
-        if "no_start" in bugs:
-            before, after = target[:, :-1], target[:, 1:]
-        if "no_end" in bugs:
-            after = after.masked_fill(after == EOS_ID, PAD_ID)
-        few = {"untrained": 0, "uphill": 25, "not_shifted": 60, "source_unread": 60}
-        for _ in range(min([STEPS, *(few[bug] for bug in bugs & few.keys())])):
-            rows = torch.randint(len(source), (BATCH,))
-            others = torch.randint(len(source), (BATCH,)) if "source_unread" in bugs else rows
-            logits = predicted(model, source[others], before[rows])
-            loss = F.cross_entropy(logits.flatten(0, 1), after[rows].flatten(), ignore_index=PAD_ID)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+        train(model, source, shifted(target), target)
     return dict(model.state_dict())
+
+
+@exercise.misconception(
+    train,
+    "Your norms have their initial values, every gamma 1 and every beta 0, so no step of an optimizer has changed this model.")
+def untrained(model, source, before, after):
+    pass
+
+
+@exercise.misconception(
+    train,
+    "Your model assigns the right words less probability than a uniform guess among all words: you ascend the loss. Minimize "
+    "it.")
+def uphill(model, source, before, after):
+    train.original(model, source, before, after, steps=25, maximize=True)
+
+
+@exercise.misconception(
+    train,
+    "Your model repeats the word that it has just read, because in training its decoder was given the target itself. The "
+    "input for word t is the start sign 1 and the words up to t - 1.")
+def not_shifted(model, source, before, after):
+    train.original(model, source, after, after, steps=60)
+
+
+@exercise.misconception(
+    train,
+    "Your model continues well after the first word, but it does not predict the first word. In training it never read the "
+    "start sign: give the decoder 1, then the target without its last place.")
+def no_start(model, source, before, after):
+    train.original(model, source, before[:, 1:], after[:, 1:])
+
+
+@exercise.misconception(
+    train,
+    "Your model hardly depends on its source: with another sentence in its place it predicts much the same words. Rows of "
+    "source and target must stay pairs, so use one set of indices for both. Check as well whether your loss still falls.")
+def source_unread(model, source, before, after):
+    train.original(model, source[torch.randperm(len(source))], before, after, steps=60)
+
+
+@exercise.misconception(
+    train,
+    "Your model predicts the words but not the end of a sentence: after the last word it should predict the end sign 2. That "
+    "sign belongs in the loss, which leaves out 0 alone.")
+def no_end(model, source, before, after):
+    train.original(model, source, before, after.masked_fill(after == EOS_ID, PAD_ID))
 
 
 def translator(words: tuple[int, int]) -> Transformer:
@@ -78,7 +111,7 @@ def predicted(model: Transformer, source: Tensor, before: Tensor) -> Tensor:
 
 def drawn(generator) -> tuple[Tensor, ...]:
     """Pairs to train on, and others that are none of them."""
-    return tuple(one.clone() for one in pairs_of(integer(generator, 0, 2**31)))
+    return tuple(tensor.clone() for tensor in pairs_of(integer(generator, 0, 2**31)))
 
 
 @lru_cache(4)
@@ -95,7 +128,7 @@ def learnt(run, source: Tensor, target: Tensor) -> Transformer | Fault:
     words = tuple(map(len, vocabularies()))
     model, weights = translator(words), run(source, target, words)
     wanted = model.state_dict()
-    if not isinstance(weights, dict) or not all(isinstance(one, Tensor) for one in weights.values()):
+    if not isinstance(weights, dict) or not all(isinstance(weight, Tensor) for weight in weights.values()):
         return Fault("Your function should return the weights of a Translator, a dict of tensors: model.state_dict().", None,
                      "wrong_shape")
     for name in sorted({*wanted, *weights}):
@@ -105,7 +138,7 @@ def learnt(run, source: Tensor, target: Tensor) -> Transformer | Fault:
         if weights[name].shape != wanted[name].shape or weights[name].is_complex():
             return Fault(f"{name} has shape {tuple(weights[name].shape)}; in a Translator(*words) it has {tuple(wanted[name].shape)}.",
                          None, "wrong_shape")
-    if not all(one.isfinite().all() for one in weights.values()):
+    if not all(weight.isfinite().all() for weight in weights.values()):
         return Fault("Some of your weights are NaN or infinite. Train with a smaller learning rate.")
     model.load_state_dict(weights)
     return model.eval()
@@ -131,8 +164,8 @@ def word_by_word(run, generator, solve):
 
 def why_not(model: Transformer, source: Tensor, wanted: Tensor, logits: Tensor, nats: float) -> str | None:
     """The misconception that the model's behaviour shows, if it shows one."""
-    norms = [one for name, one in model.named_parameters() if name.endswith(("gamma", "beta"))]
-    if all(torch.equal(one, one.round()) for one in norms):
+    norms = [parameter for name, parameter in model.named_parameters() if name.endswith(("gamma", "beta"))]
+    if all(torch.equal(norm, norm.round()) for norm in norms):
         return "untrained"
     word, guess = wanted > EOS_ID, math.log(logits.shape[-1])
     below = logits < logits.gather(-1, wanted[..., None])                                      # less likely than the right word
@@ -142,8 +175,8 @@ def why_not(model: Transformer, source: Tensor, wanted: Tensor, logits: Tensor, 
         return "not_shifted"
     if lacks_its_start(model, source, wanted):
         return "no_start"
-    other = predicted(model, source.roll(1, 0), shifted(wanted))
-    moved = (logits.softmax(-1) - other.softmax(-1)).abs().sum(-1)[word].mean() / 2
+    elsewhere = predicted(model, source.roll(1, 0), shifted(wanted))
+    moved = (logits.softmax(-1) - elsewhere.softmax(-1)).abs().sum(-1)[word].mean() / 2
     return "source_unread" if float(moved) < 0.1 and nats < guess - 1 else None
 
 
@@ -178,8 +211,8 @@ def whole(run, generator, solve):
     if right >= WHOLE:
         return None
     word = wanted > EOS_ID
-    told = predicted(model, new, shifted(wanted)).argmax(-1) == wanted
-    words, ends = share(told[word]), share(told[wanted == EOS_ID])
+    correct = predicted(model, new, shifted(wanted)).argmax(-1) == wanted
+    words, ends = share(correct[word]), share(correct[wanted == EOS_ID])
     return Fault(f"{right:.0%} of the new sentences are translated without a mistake; {WHOLE:.0%} are asked for. Given the right words "
                  f"before, {words:.1%} of the words are predicted and {ends:.1%} of the ends.",
                  "no_end" if words > 0.9 and ends < 0.1 else "no_start" if lacks_its_start(model, new, wanted) else None)

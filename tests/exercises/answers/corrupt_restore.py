@@ -71,16 +71,6 @@ def _(tokens, spans, first):
     return read, torch.cat([*target, torch.tensor([first + len(spans)])])
 
 
-@wrong("cut_spans: the last sentinel once more", called="last_again")
-def _(tokens, spans, first):
-    read, target, at, k = [], [], 0, 0
-    for k, (start, end) in enumerate(spans):
-        read += [*tokens[at:start].tolist(), first + k]
-        target += [first + k, *tokens[start:end].tolist()]
-        at = end
-    return torch.tensor([*read, *tokens[at:].tolist()]), torch.tensor([*target, first + k])
-
-
 @right("put_back: by slices of the target")
 def _(read, target, first):
     places = [i for i, token in enumerate(target.tolist()) if token >= first] + [len(target)]

@@ -80,18 +80,6 @@ def _(P, t, D, cached):
     return 2 * D * pairs
 
 
-@blind("generation_work: counts the pairs under the causal mask only, half of a pass")
-def _(P, t, D, cached):
-    def a_pass(s):
-        return s * (s + 1) // 2
-
-    if cached:
-        pairs = a_pass(P) + sum(P + s for s in range(1, t + 1))
-    else:
-        pairs = sum(a_pass(s) for s in range(P, P + t + 1))
-    return pairs * D * 2
-
-
 @blind("find_broken_caches: compares the logits, not the probabilities: a shift of a whole row counts as broken")
 def _(full, candidates, V, n):
     g = torch.Generator().manual_seed(0)
