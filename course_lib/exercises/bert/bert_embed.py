@@ -85,13 +85,13 @@ def normalized(tok, seg, E_tok, E_seg, E_pos):
 
 
 def embed_cases(generator):
-    found = []
+    cases = []
     for _ in range(2):
         B, T, D, V = uneven(generator, (2, 3), (5, 7), (4, 6), (9, 12))
         first = torch.randint(2, T - 1, (B, 1), generator=generator)            # tokens of the first segment
-        found.append((torch.randint(V, (B, T), generator=generator), (torch.arange(T) >= first).long(),
+        cases.append((torch.randint(V, (B, T), generator=generator), (torch.arange(T) >= first).long(),
                       normal(generator, V, D), normal(generator, 2, D), normal(generator, T + 3, D)))
-    return found
+    return cases
 
 
 exercise.compare("values", embed_cases, points=3)

@@ -97,21 +97,21 @@ def of_the_passage(start, end, passage, longest):
 
 
 def span_cases(generator):
-    """Batches until each way of going wrong gives another answer, and no two the same; then a passage of one token, and longest 1."""
+    """Batches until each misconception gives another answer, and no two the same; then a passage of one token, and longest 1."""
     def draw():
         S, B = integer(generator, 9, 12), integer(generator, 2, 3)
         first = [integer(generator, 2, 4) for _ in range(B)]
-        passage = torch.stack([(torch.arange(S) >= one) & (torch.arange(S) < S - 1) for one in first])
+        passage = torch.stack([(torch.arange(S) >= begin) & (torch.arange(S) < S - 1) for begin in first])
         return normal(generator, B, S, scale=2.0), normal(generator, B, S, scale=2.0), passage, integer(generator, 3, 5)
 
     def answer(*case, bugs=()):
         return exercise.solve(*case, bugs=bugs).tolist()
 
-    found = telling(draw, answer, exercise.misconceptions)
+    cases = telling(draw, answer, exercise.misconceptions)
     start, end, passage, _ = draw()
-    one = torch.zeros_like(passage)
-    one[:, 5] = True
-    return [*found, (start, end, passage, 1), (start, end, one, 4)]
+    token = torch.zeros_like(passage)
+    token[:, 5] = True
+    return [*cases, (start, end, passage, 1), (start, end, token, 4)]
 
 
 exercise.compare("values", span_cases, points=5)

@@ -37,7 +37,7 @@ def chosen_tokens(tokens, inputs, labels):
 
 @exercise.step
 def special_tokens(tokens, special):
-    return one_of(tokens, special)
+    return is_among(tokens, special)
 
 
 @exercise.step
@@ -63,7 +63,7 @@ def find_masker_fault_reference(masker, tokens, special, mask_id):
         return "special"
     if labels_differ(tokens, labels, chosen):
         return "labels"
-    if abs(rate(chosen, ~one_of(tokens, special)) - RATE) > 0.01:
+    if abs(rate(chosen, ~is_among(tokens, special)) - RATE) > 0.01:
         return "rate"
     hidden, kept = (float((chosen & part).sum() / chosen.sum()) for part in (inputs == mask_id, inputs == tokens))
     return "none" if shares_agree(hidden, kept) else "shares"
@@ -111,22 +111,22 @@ def one_draw(masker, tokens):
     return tokens, *masker(tokens, 0)
 
 
-def one_of(tokens: Tensor, kinds: Sequence[int]) -> Tensor:
+def is_among(tokens: Tensor, kinds: Sequence[int]) -> Tensor:
     """Where a token is one of a few. (torch.isin sorts, and takes ten times as long.)"""
-    found = torch.zeros_like(tokens, dtype=torch.bool)
+    among = torch.zeros_like(tokens, dtype=torch.bool)
     for kind in kinds:
-        found |= tokens == kind
-    return found
+        among |= tokens == kind
+    return among
 
 
 def suspect(V: int, mask_id: int, start: int, touched: Sequence[int] = (), rate: float = RATE, hidden: float = HIDDEN,
             replaced: float = REPLACED, wrong_labels: bool = False):
     """A masker that may choose `touched` special tokens; replacements are never the token itself. Its seeds count from
-    `start`, so that none of them is a lucky one for all."""
+    `start`, so that no seed suits all maskers."""
     def masker(tokens: Tensor, seed: int) -> tuple[Tensor, Tensor]:
         g = torch.Generator().manual_seed(start + int(seed))
         u, fate = torch.rand(2, *tokens.shape, generator=g)
-        chosen = (u < rate) & ((tokens >= 5) | one_of(tokens, touched))
+        chosen = (u < rate) & ((tokens >= 5) | is_among(tokens, touched))
         strange = 5 + (tokens - 5 + torch.randint(1, V - 5, tokens.shape, generator=g)) % (V - 5)
         inputs = torch.where(chosen & (fate < hidden), mask_id, tokens)
         inputs = torch.where(chosen & (fate >= hidden) & (fate < hidden + replaced), strange, inputs)

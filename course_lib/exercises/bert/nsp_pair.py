@@ -93,12 +93,12 @@ def own_rng(generator) -> random.Random:
 
 
 def next_cases(generator):
-    found = []
+    cases = []
     for _ in range(8):
         docs = documents(generator)
         d = integer(generator, 0, 3)
-        found.append((docs, d, integer(generator, 0, len(docs[d]) - 2), True, own_rng(generator)))
-    return found
+        cases.append((docs, d, integer(generator, 0, len(docs[d]) - 2), True, own_rng(generator)))
+    return cases
 
 
 exercise.compare("the next sentence", next_cases, points=2)
@@ -142,12 +142,12 @@ def strangers(run, generator, solve):
 
 def both_cases(generator):
     """With the next sentence and without, several times: what is taken out of a list of lists would be missing there."""
-    found = []
+    cases = []
     for is_next in (False, True, False, False):
         docs = documents(generator)
         d = integer(generator, 0, 3)
-        found.append((docs, d, integer(generator, 0, len(docs[d]) - 2), is_next, own_rng(generator)))
-    return found
+        cases.append((docs, d, integer(generator, 0, len(docs[d]) - 2), is_next, own_rng(generator)))
+    return cases
 
 
 exercise.unchanged(both_cases)

@@ -176,8 +176,8 @@ def texts(generator, config: dict, B: int, T: int) -> tuple[Tensor, Tensor, Tens
     return tokens, types, mask
 
 
-def asked(generator, tokens: Tensor, mask: Tensor, V: int) -> tuple[Tensor, Tensor]:
-    """What is read, and the chosen places: rows with unequal many, some hidden by token 4, some kept, some exchanged."""
+def corrupted(generator, tokens: Tensor, mask: Tensor, V: int) -> tuple[Tensor, Tensor]:
+    """The corrupted tokens, and the chosen places: rows with unequal many, some hidden by token 4, some kept, some exchanged."""
     chosen = (torch.rand(tokens.shape, generator=generator) < 0.35) & mask
     chosen[:, 0] = True                                                                # one a row; two of them, unequal, below
     chosen[0, 1:4] = True
@@ -189,21 +189,21 @@ def asked(generator, tokens: Tensor, mask: Tensor, V: int) -> tuple[Tensor, Tens
 
 
 def vectors(generator):
-    found = []
+    cases = []
     for layers, T in ((1, 6), (2, 9)):
         config, weights = made(generator, layers)
-        found.append(("forward", config, weights, *texts(generator, config, integer(generator, 2, 3), T)))
-    return found
+        cases.append(("forward", config, weights, *texts(generator, config, integer(generator, 2, 3), T)))
+    return cases
 
 
 def losses(generator):
-    found = []
+    cases = []
     for layers, T in ((1, 9), (2, 7)):
         config, weights = made(generator, layers)
         tokens, types, mask = texts(generator, config, 3, T)
-        read, chosen = asked(generator, tokens, mask, config["vocab_size"])
-        found.append(("masked_loss", config, weights, read, types, mask, chosen, tokens))
-    return found
+        read, chosen = corrupted(generator, tokens, mask, config["vocab_size"])
+        cases.append(("masked_loss", config, weights, read, types, mask, chosen, tokens))
+    return cases
 
 
 exercise.compare("forward is the library's", vectors, points=4)
@@ -213,12 +213,12 @@ exercise.slopes("gradient", losses, points=2)
 
 @judged(exercise, "the library's BERT on the same weights", 2, among=())
 def librarys(run, generator):
-    for asked_for, config, weights, *x in losses(generator):
+    for method, config, weights, *x in losses(generator):
         bert = BERT(BERTConfig(**config, dropout=0.0))
         bert.load_state_dict(weights, strict=False)
         with torch.no_grad():
             right = bert.loss(PretrainingBatch(*x))[0]
-        mine = run(asked_for, config, weights, *x)
+        mine = run(method, config, weights, *x)
         gap = float((mine - right).detach().abs()) if isinstance(mine, Tensor) and mine.shape == right.shape else math.nan
         if not gap < 1e-4:
             return Fault(f"On the same weights your masked loss differs from that of the library's BERT by {gap:.2g} nats.")

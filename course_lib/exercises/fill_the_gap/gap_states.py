@@ -85,11 +85,11 @@ def start_wraps(ahead, start):
 
 def states(generator):
     """Batches of several lengths, one word alone among them."""
-    found = []
+    cases = []
     for T in (integer(generator, 4, 6), 3, 1):
         B, H = integer(generator, 2, 3), integer(generator, 2, 4)
-        found.append((normal(generator, B, T, H), normal(generator, B, T, H), normal(generator, H), normal(generator, H)))
-    return found
+        cases.append((normal(generator, B, T, H), normal(generator, B, T, H), normal(generator, H), normal(generator, H)))
+    return cases
 
 
 exercise.compare("values", states, points=4)

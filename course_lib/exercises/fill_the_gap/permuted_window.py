@@ -72,7 +72,7 @@ def turned(blocks, order):
 
 def windows(generator):
     """Orders that are not their own inverse, and one that changes nothing; vectors of one number and of several."""
-    found = []
+    cases = []
     for P, D in ((4, 3), (6, 2), (3, 5)):
         shift = integer(generator, 1, P - 1) if P == 3 else 1
         order = [(k + shift) % P for k in range(P)]
@@ -80,8 +80,8 @@ def windows(generator):
             order[2:] = [order[2 + i] for i in torch.randperm(P - 2, generator=generator).tolist()]
         if [order.index(k) for k in range(P)] == order:
             order = [(k + 1) % P for k in range(P)]
-        found.append((normal(generator, integer(generator, 4, 7), P * D), order))
-    return [*found, (normal(generator, 2, 4), [2, 0, 3, 1]), (normal(generator, 3, 6), [0, 1])]
+        cases.append((normal(generator, integer(generator, 4, 7), P * D), order))
+    return [*cases, (normal(generator, 2, 4), [2, 0, 3, 1]), (normal(generator, 3, 6), [0, 1])]
 
 
 exercise.compare("values", windows, points=3)
