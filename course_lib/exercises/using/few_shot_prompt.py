@@ -64,6 +64,15 @@ def leak_by_case(asked, question):
 
 @exercise.misconception(
     first_others,
+    "You leave out an example whose answer stands in another one too. Only an example that asks the question gives the answer away.")
+def no_repeat(examples, question, k):
+    others = first_others.original(examples, question, len(examples))
+    answers = [answer for _, answer in others]
+    return [example for i, example in enumerate(others) if answers[i] not in answers[:i]][:k]
+
+
+@exercise.misconception(
+    first_others,
     "You take the first k and then leave out the example that asks the question. Your prompt has one example fewer than it could have: "
     "leave out, then count.")
 def counted_first(examples, question, k):
@@ -91,14 +100,6 @@ def question_uncounted(blocks, end, free):
 @exercise.misconception(fitting, "Your prompt stops one word early. Exactly window - room words are enough.")
 def one_less(blocks, end, free):
     return fitting.original(blocks, end, max(free - 1, len(end)))
-
-
-@exercise.misconception(
-    prompt_of,
-    "Your prompt is cut off at the front: half an example stands at its beginning. Leave out whole examples.")
-def cut(blocks, end, room, window):
-    whole = [word for block in blocks for word in block] + end
-    return whole[max(0, len(whole) - (window - room)):]
 
 
 @exercise.misconception(
