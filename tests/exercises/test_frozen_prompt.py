@@ -37,7 +37,7 @@ def test_words_have_new_numbers_and_the_reader_is_the_same():
 def test_wherever_the_prompt_begins_it_gets_there(seed):
     body, (train, (x, y)) = bank.drawn(torch.Generator().manual_seed(seed))
     torch.manual_seed(100 + seed)
-    model = bank.frozen_prompt(frozenset())(body, 2)
+    model = bank.FrozenPrompt(body, 2)
     model.fit(*train, bank.STEPS)
     with torch.no_grad():
         assert share(model(x), y) > bank.SHARE + 0.05

@@ -141,7 +141,7 @@ def test_a_search_that_prunes_nothing_is_given_up_by_its_paths_and_not_by_the_cl
         return {"a": 0.5, "b": 0.5}
 
     with pytest.raises(MemoryError, match="1024 paths"):
-        generate_beam.generate_beam_reference(next_probs, ["<s>"], 3, 400, bugs={"not_pruned"})
+        generate_beam.exercise.solve(next_probs, ["<s>"], 3, 400, bugs=["not_pruned"])
     assert len(asked) < 2 * generate_beam.MOST and max(asked) < 12
 
 

@@ -13,50 +13,85 @@ exercise = Exercise(
     points=["bert"], difficulty=2, minutes=10)
 
 
-@exercise.reference(
-    no_segments="The segment does not matter in your result. Its embedding is part of the sum.",
-    no_positions="The position does not matter in your result. Its embedding is part of the sum.",
-    exchanged="You give segment 0 the second row of E_seg, and segment 1 the first.",
-    by_row="Your position is the row of the batch. It is the place in the sequence.",
-    from_one="Your first token has position 1. Positions begin at 0.",
-    restarted="Your positions start again where the second segment begins. They run on to the end.",
-    by_token="You look positions up by the token's number. The place in the sequence decides.",
-    averaged="You return the mean of the three embeddings. BERT adds them up.",
-    scaled="You multiply the token's embedding by the square root of D. BERT adds it as it is.",
-    normalised="You normalise the sum. BERT does that afterwards, and trains a gain and a bias for it; here the sum itself is "
-               "asked for.",
-    beside="You put the three embeddings side by side, 3 D wide. BERT adds them up.",
-)
-def bert_embed_reference(tok, seg, E_tok, E_seg, E_pos, bugs=frozenset()):
-    T = tok.shape[1]
-    place = torch.arange(T).expand_as(tok) + ("from_one" in bugs)
-    if "by_row" in bugs:
-        place = torch.arange(len(tok))[:, None].expand_as(tok)
-    if "by_token" in bugs:
-        place = tok % len(E_pos)
-    if "restarted" in bugs:
-        place = torch.where(seg == 1, place - (seg == 0).sum(1, keepdim=True), place)
-    parts = [E_tok[tok] * (E_tok.shape[1] ** 0.5 if "scaled" in bugs else 1), E_seg[1 - seg if "exchanged" in bugs else seg],
-             E_pos[place]]
-    if "no_segments" in bugs:
-        parts = [parts[0], parts[2]]
-    if "no_positions" in bugs:
-        parts = parts[:2]
-    if "beside" in bugs:
-        return torch.cat(parts, dim=-1)
-    if "normalised" in bugs:
-        return torch.nn.functional.layer_norm(sum(parts), E_tok.shape[1:])
-    return sum(parts) / (3 if "averaged" in bugs else 1)
+@exercise.step
+def token_vectors(tok, E_tok):
+    return E_tok[tok]
+
+
+@exercise.step
+def segment_vectors(seg, E_seg):
+    return E_seg[seg]
+
+
+@exercise.step
+def positions(seg):
+    return torch.arange(seg.shape[1]).expand_as(seg)
+
+
+@exercise.step
+def position_vectors(seg, E_pos):
+    return E_pos[positions(seg)]
+
+
+@exercise.reference()
+@exercise.step
+def bert_embed_reference(tok, seg, E_tok, E_seg, E_pos):
+    return token_vectors(tok, E_tok) + segment_vectors(seg, E_seg) + position_vectors(seg, E_pos)
+
+
+@exercise.misconception(
+    segment_vectors,
+    "The segment does not matter in your result. Its embedding is part of the sum.")
+def no_segments(seg, E_seg):
+    return 0
+
+
+@exercise.misconception(
+    position_vectors,
+    "The position does not matter in your result. Its embedding is part of the sum.")
+def no_positions(seg, E_pos):
+    return 0
+
+
+@exercise.misconception(segment_vectors, "You give segment 0 the second row of E_seg, and segment 1 the first.")
+def exchanged(seg, E_seg):
+    return E_seg[1 - seg]
+
+
+@exercise.misconception(positions, "Your first token has position 1. Positions begin at 0.")
+def from_one(seg):
+    return positions.original(seg) + 1
+
+
+@exercise.misconception(
+    positions,
+    "Your positions start again where the second segment begins. They continue to the end.")
+def restarted(seg):
+    return positions.original(seg) - seg * (seg == 0).sum(1, keepdim=True)
+
+
+@exercise.misconception(
+    token_vectors,
+    "You multiply the token's embedding by the square root of D. BERT adds it as it is.")
+def scaled(tok, E_tok):
+    return E_tok[tok] * E_tok.shape[1] ** 0.5
+
+
+@exercise.misconception(
+    bert_embed_reference,
+    "You normalize the sum. BERT does that afterwards, and trains a gain and a bias for it; here the sum itself is asked for.")
+def normalized(tok, seg, E_tok, E_seg, E_pos):
+    return torch.nn.functional.layer_norm(bert_embed_reference.original(tok, seg, E_tok, E_seg, E_pos), E_tok.shape[1:])
 
 
 def embed_cases(generator):
-    found = []
+    cases = []
     for _ in range(2):
         B, T, D, V = uneven(generator, (2, 3), (5, 7), (4, 6), (9, 12))
         first = torch.randint(2, T - 1, (B, 1), generator=generator)            # tokens of the first segment
-        found.append((torch.randint(V, (B, T), generator=generator), (torch.arange(T) >= first).long(),
+        cases.append((torch.randint(V, (B, T), generator=generator), (torch.arange(T) >= first).long(),
                       normal(generator, V, D), normal(generator, 2, D), normal(generator, T + 3, D)))
-    return found
+    return cases
 
 
 exercise.compare("values", embed_cases, points=3)

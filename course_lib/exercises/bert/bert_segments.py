@@ -13,27 +13,56 @@ exercise = Exercise(
     points=["bert"], difficulty=1, minutes=10)
 
 
-@exercise.reference(
-    no_last_sep="Your sequence ends with B. A second [SEP] closes it.",
-    no_cls="Your sequence begins with A. [CLS] comes first.",
-    sep_to_b="The first [SEP] has segment 1 in your result. It closes A, and has A's segment, 0.",
-    last_sep_zero="The last [SEP] has segment 0 in your result. It closes B, and has B's segment, 1.",
-    one_two="Your segments are 1 and 2. They are 0 and 1.",
-    restarted="Your positions start again at B. They run on to the end of the pair.",
-    from_one="Your positions begin at 1. [CLS] stands at position 0.",
-    exchanged="You return the positions first. The segments come first.",
-)
-def bert_segments_reference(a_len, b_len, bugs=frozenset()):
-    first = a_len + 2 - ("no_cls" in bugs) - ("sep_to_b" in bugs)
-    second = b_len + 1 + ("sep_to_b" in bugs) - ("no_last_sep" in bugs)
-    segments = torch.cat([torch.zeros(first), torch.ones(second)]).long()
-    if "last_sep_zero" in bugs:
-        segments[-1] = 0
-    positions = torch.arange(len(segments)) + ("from_one" in bugs)
-    if "restarted" in bugs:
-        positions = torch.cat([torch.arange(first), torch.arange(second)])
-    segments = segments + ("one_two" in bugs)
-    return (positions, segments) if "exchanged" in bugs else (segments, positions)
+@exercise.step
+def sizes(a_len, b_len):
+    """Of segment 0, which is [CLS] A [SEP], and of segment 1, B [SEP]."""
+    return a_len + 2, b_len + 1
+
+
+@exercise.step
+def segment_ids(first, second):
+    return torch.tensor([0] * first + [1] * second)
+
+
+@exercise.step
+def position_ids(first, second):
+    return torch.arange(first + second)
+
+
+@exercise.reference()
+def bert_segments_reference(a_len, b_len):
+    first, second = sizes(a_len, b_len)
+    return segment_ids(first, second), position_ids(first, second)
+
+
+@exercise.misconception(sizes, "Your sequence ends with B. A second [SEP] closes it.")
+def no_last_sep(a_len, b_len):
+    return a_len + 2, b_len
+
+
+@exercise.misconception(sizes, "Your sequence begins with A. [CLS] comes first.")
+def no_cls(a_len, b_len):
+    return a_len + 1, b_len + 1
+
+
+@exercise.misconception(sizes, "The first [SEP] has segment 1 in your result. It closes A, and has A's segment, 0.")
+def sep_to_b(a_len, b_len):
+    return a_len + 1, b_len + 2
+
+
+@exercise.misconception(segment_ids, "The last [SEP] has segment 0 in your result. It closes B, and has B's segment, 1.")
+def last_sep_zero(first, second):
+    return torch.tensor([0] * first + [1] * (second - 1) + [0])
+
+
+@exercise.misconception(position_ids, "Your positions start again at B. They continue to the end of the pair.")
+def restarted(first, second):
+    return torch.cat([torch.arange(first), torch.arange(second)])
+
+
+@exercise.misconception(position_ids, "Your positions begin at 1. [CLS] has position 0.")
+def from_one(first, second):
+    return torch.arange(first + second) + 1
 
 
 def length_cases(generator):

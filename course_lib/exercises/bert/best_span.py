@@ -16,68 +16,102 @@ exercise = Exercise(
     points=["qa-token-heads"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    apart="You take the best start and the best end each by itself. The end may then lie before the start: choose the pair.",
-    start_first="You take the best start first, and then the best end after it. Another start may have the better pair.",
-    end_first="You take the best end first, and then the best start before it. Another end may have the better pair.",
-    any_order="Your end may come before your start.",
-    any_length="Your answers may be longer than `longest`.",
-    one_longer="Your answers may have longest + 1 tokens: j - i is at most longest - 1.",
-    one_shorter="Your answers have fewer than `longest` tokens. As many as longest are allowed.",
-    anywhere="Your answers may lie in the question. Both ends are in the passage.",
-    question_may_begin="Your answers may begin in the question: i is in the passage too.",
-    several="Your answers have more than one token always. i = j is an answer of one token.",
-    multiplied="You multiply the two scores. The logarithm of p(i) p(j) is a sum.",
-    exclusive="Your j is the place after the last token. It is the last token's.",
-    exchanged="You return j and then i.",
-    of_the_passage="You count from the beginning of the passage. i and j count from the first token of the row.",
-)
-def best_span_reference(start, end, passage, longest, bugs=frozenset()):
-    B, S = start.shape
-    i, j = torch.arange(S)[:, None], torch.arange(S)                           # (S, 1) and (S,)
-    begins, ends = passage[:, :, None], passage[:, None, :]
-    score = start[:, :, None] * end[:, None, :] if "multiplied" in bugs else start[:, :, None] + end[:, None, :]      # (B, S, S)
-    most = longest + ("one_longer" in bugs) - ("one_shorter" in bugs and longest > 1)
-    ordered = torch.ones(S, S, dtype=torch.bool) if {"any_order", "apart"} & bugs else (i < j) if "several" in bugs else (i <= j)
-    short = torch.ones(S, S, dtype=torch.bool) if {"any_length", "apart"} & bugs else (j - i < most)
-    allowed = ordered & short & (torch.ones_like(begins) if {"anywhere", "question_may_begin"} & bugs else begins)
-    allowed = allowed & (torch.ones_like(ends) if "anywhere" in bugs else ends)
-    score = score.masked_fill(~allowed, -torch.inf)
-    if "start_first" in bugs:
-        first = start.masked_fill(~passage, -torch.inf).argmax(1)              # (B,)
-        score = score.masked_fill(first[:, None, None] != i, -torch.inf)
-    if "end_first" in bugs:
-        last = end.masked_fill(~passage, -torch.inf).argmax(1)
-        score = score.masked_fill(last[:, None, None] != j, -torch.inf)
-    best = score.flatten(1).argmax(1)
-    spans = torch.stack([best // S, best % S], dim=1)                          # (B, 2)
-    if "exclusive" in bugs:
-        spans = spans + torch.tensor([0, 1])
-    if "of_the_passage" in bugs:
-        spans = spans - passage.long().argmax(1)[:, None]
-    return spans.flip(1) if "exchanged" in bugs else spans
+@exercise.step
+def fits(length, longest):
+    """Whether an answer may have this length, j - i + 1."""
+    return (length >= 1) & (length <= longest)
 
 
-FAULTS = ["apart", "start_first", "end_first", "any_order", "any_length", "one_longer", "one_shorter", "anywhere", "question_may_begin",
-          "several", "multiplied", "exclusive", "exchanged", "of_the_passage"]
+@exercise.step
+def inside(passage):
+    """(B, S, S): whether i and j are both in the passage."""
+    return passage[:, :, None] & passage[:, None, :]
+
+
+@exercise.reference()
+@exercise.step
+def best_span_reference(start, end, passage, longest):
+    S = start.shape[1]
+    length = torch.arange(S) - torch.arange(S)[:, None] + 1                    # (S, S)
+    scores = start[:, :, None] + end[:, None, :]                               # (B, S, S)
+    best = scores.masked_fill(~(inside(passage) & fits(length, longest)), -torch.inf).flatten(1).argmax(1)
+    return torch.stack([best // S, best % S], dim=1)
+
+
+@exercise.misconception(
+    fits,
+    "You take the best start and the best end each by itself. The end may then lie before the start: choose the pair.")
+def apart(length, longest):
+    return torch.ones_like(length, dtype=torch.bool)
+
+
+@exercise.misconception(
+    best_span_reference,
+    "You take the best start first, and then the best end after it. Another start may have the better pair.")
+def start_first(start, end, passage, longest):
+    first = start.masked_fill(~passage, -torch.inf).argmax(1, keepdim=True)    # (B, 1)
+    only = torch.full_like(start, -torch.inf).scatter(1, first, start.gather(1, first))
+    return best_span_reference.original(only, end, passage, longest)
+
+
+@exercise.misconception(fits, "Your end may come before your start.")
+def any_order(length, longest):
+    return length <= longest
+
+
+@exercise.misconception(fits, "Your answers may be longer than `longest`.")
+def any_length(length, longest):
+    return length >= 1
+
+
+@exercise.misconception(fits, "Your answers may have longest + 1 tokens: j - i is at most longest - 1.")
+def one_longer(length, longest):
+    return fits.original(length, longest + 1)
+
+
+@exercise.misconception(fits, "Your answers have fewer than `longest` tokens. As many as longest are allowed.")
+def one_shorter(length, longest):
+    return fits.original(length, max(longest - 1, 1))
+
+
+@exercise.misconception(inside, "Your answers may lie in the question. Both ends are in the passage.")
+def anywhere(passage):
+    return torch.ones_like(inside.original(passage))
+
+
+@exercise.misconception(inside, "Your answers may begin in the question: i is in the passage too.")
+def question_may_begin(passage):
+    return passage[:, None, :].expand_as(inside.original(passage))
+
+
+@exercise.misconception(best_span_reference, "Your j is the place after the last token. It is the last token's.")
+def exclusive(start, end, passage, longest):
+    return best_span_reference.original(start, end, passage, longest) + torch.tensor([0, 1])
+
+
+@exercise.misconception(
+    best_span_reference,
+    "You count from the beginning of the passage. i and j count from the first token of the row.")
+def of_the_passage(start, end, passage, longest):
+    return best_span_reference.original(start, end, passage, longest) - passage.long().argmax(1)[:, None]
 
 
 def span_cases(generator):
-    """Batches until each way of going wrong gives another answer, and no two the same; then a passage of one token, and longest 1."""
+    """Batches until each misconception gives another answer, and no two the same; then a passage of one token, and longest 1."""
     def draw():
         S, B = integer(generator, 9, 12), integer(generator, 2, 3)
         first = [integer(generator, 2, 4) for _ in range(B)]
-        passage = torch.stack([(torch.arange(S) >= one) & (torch.arange(S) < S - 1) for one in first])
+        passage = torch.stack([(torch.arange(S) >= begin) & (torch.arange(S) < S - 1) for begin in first])
         return normal(generator, B, S, scale=2.0), normal(generator, B, S, scale=2.0), passage, integer(generator, 3, 5)
 
-    def answer(*case, bugs=frozenset()):
-        return best_span_reference(*case, bugs=bugs).tolist()
+    def answer(*case, bugs=()):
+        return exercise.solve(*case, bugs=bugs).tolist()
 
-    found = telling(draw, answer, FAULTS)
+    cases = telling(draw, answer, exercise.misconceptions)
     start, end, passage, _ = draw()
-    one = torch.zeros_like(passage)
-    one[:, 5] = True
-    return [*found, (start, end, passage, 1), (start, end, one, 4)]
+    token = torch.zeros_like(passage)
+    token[:, 5] = True
+    return [*cases, (start, end, passage, 1), (start, end, token, 4)]
 
 
 exercise.compare("values", span_cases, points=5)

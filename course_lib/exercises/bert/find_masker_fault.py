@@ -23,54 +23,110 @@ exercise = Exercise(
     points=["mlm"], difficulty=3, minutes=30, kind="find")
 
 
-@exercise.reference(
-    sees_nothing="You find nothing wrong with any masker.",
-    first_special="You look at one kind of special token. A masker may spare [CLS] and choose [SEP] or padding.",
-    hidden_only="You compare the share of [MASK] alone. 80, 20 and 0 % break the rule as well.",
-    changed_only="You count the tokens that were changed. One in ten of the chosen is kept; the labels tell which.",
-    over_all="You find the rate broken wherever it is right. It is of those that may be chosen, the ordinary tokens, and "
-             "one batch alone is off by a hundredth or two.",
-    labels_unread="You do not compare the labels with the original tokens.",
-    shares_of_all="You find the shares broken wherever they are right. They are of the chosen tokens, not of all; and the share "
-                  "of eighty is off by four hundredths.",
-    one_draw="Your verdicts are those of one draw. Some eighty of its tokens are chosen, so that its rate is off by a hundredth "
-             "and its shares by four: put many seeds together.",
-)
-def find_masker_fault_reference(masker, tokens, special, mask_id, bugs=frozenset()):
-    if "sees_nothing" in bugs:
-        return "none"
-    x = tokens if "one_draw" in bugs else tokens.repeat(80, 1)                 # one draw of a long text, (80 B, T)
-    inputs, labels = masker(x, 0)
-    chosen = inputs != x if "changed_only" in bugs else labels != -100
-    ordinary = ~one_of(x, special)
-    if (chosen & one_of(x, special[:1] if "first_special" in bugs else special)).any():
+@exercise.step
+def masked(masker, tokens):
+    """A long text, eighty times the given one, and what the masker makes of it: tokens, inputs and labels, (80 B, T)."""
+    text = tokens.repeat(80, 1)
+    return text, *masker(text, 0)
+
+
+@exercise.step
+def chosen_tokens(tokens, inputs, labels):
+    return labels != -100
+
+
+@exercise.step
+def special_tokens(tokens, special):
+    return is_among(tokens, special)
+
+
+@exercise.step
+def labels_differ(tokens, labels, chosen):
+    return (labels != tokens)[chosen].any()
+
+
+@exercise.step
+def rate(chosen, ordinary):
+    return float(chosen.sum() / ordinary.sum())
+
+
+@exercise.step
+def shares_agree(hidden, kept):
+    return abs(hidden - HIDDEN) < 0.025 and abs(kept - 0.1) < 0.025
+
+
+@exercise.reference()
+def find_masker_fault_reference(masker, tokens, special, mask_id):
+    tokens, inputs, labels = masked(masker, tokens)
+    chosen = chosen_tokens(tokens, inputs, labels)
+    if (chosen & special_tokens(tokens, special)).any():
         return "special"
-    if "labels_unread" not in bugs and (labels != x)[chosen].any():
+    if labels_differ(tokens, labels, chosen):
         return "labels"
-    if abs(float(chosen.sum() / (x.numel() if "over_all" in bugs else ordinary.sum())) - RATE) > 0.01:
+    if abs(rate(chosen, ~is_among(tokens, special)) - RATE) > 0.01:
         return "rate"
-    total = x.numel() if "shares_of_all" in bugs else chosen.sum()
-    hidden, kept = (float((chosen & part).sum() / total) for part in (inputs == mask_id, inputs == x))
-    good = abs(hidden - HIDDEN) < 0.025 and ("hidden_only" in bugs or abs(kept - 0.1) < 0.025)
-    return "none" if good else "shares"
+    hidden, kept = (float((chosen & part).sum() / chosen.sum()) for part in (inputs == mask_id, inputs == tokens))
+    return "none" if shares_agree(hidden, kept) else "shares"
 
 
-def one_of(tokens: Tensor, kinds: Sequence[int]) -> Tensor:
+@exercise.misconception(
+    special_tokens,
+    "You look at one kind of special token. A masker may spare [CLS] and choose [SEP] or padding.")
+def first_special(tokens, special):
+    return tokens == special[0]
+
+
+@exercise.misconception(
+    shares_agree,
+    "You compare the share of [MASK] alone. 80, 20 and 0 % break the rule as well.")
+def hidden_only(hidden, kept):
+    return abs(hidden - HIDDEN) < 0.025
+
+
+@exercise.misconception(
+    chosen_tokens,
+    "You count the tokens that were changed. One in ten of the chosen tokens is kept; the labels say which tokens were chosen.")
+def changed_only(tokens, inputs, labels):
+    return inputs != tokens
+
+
+@exercise.misconception(
+    rate,
+    "You find the rate broken wherever it is right. It is of those that may be chosen, the ordinary tokens, and one batch alone is off by "
+    "a hundredth or two.")
+def over_all(chosen, ordinary):
+    return float(chosen.sum() / ordinary.numel())
+
+
+@exercise.misconception(labels_differ, "You do not compare the labels with the original tokens.")
+def labels_unread(tokens, labels, chosen):
+    return False
+
+
+@exercise.misconception(
+    masked,
+    "Your verdicts are those of one draw. Some eighty of its tokens are chosen, so that its rate is off by a hundredth and its shares by "
+    "four: put many seeds together.")
+def one_draw(masker, tokens):
+    return tokens, *masker(tokens, 0)
+
+
+def is_among(tokens: Tensor, kinds: Sequence[int]) -> Tensor:
     """Where a token is one of a few. (torch.isin sorts, and takes ten times as long.)"""
-    found = torch.zeros_like(tokens, dtype=torch.bool)
+    among = torch.zeros_like(tokens, dtype=torch.bool)
     for kind in kinds:
-        found |= tokens == kind
-    return found
+        among |= tokens == kind
+    return among
 
 
 def suspect(V: int, mask_id: int, start: int, touched: Sequence[int] = (), rate: float = RATE, hidden: float = HIDDEN,
             replaced: float = REPLACED, wrong_labels: bool = False):
     """A masker that may choose `touched` special tokens; replacements are never the token itself. Its seeds count from
-    `start`, so that none of them is a lucky one for all."""
+    `start`, so that no seed suits all maskers."""
     def masker(tokens: Tensor, seed: int) -> tuple[Tensor, Tensor]:
         g = torch.Generator().manual_seed(start + int(seed))
         u, fate = torch.rand(2, *tokens.shape, generator=g)
-        chosen = (u < rate) & ((tokens >= 5) | one_of(tokens, touched))
+        chosen = (u < rate) & ((tokens >= 5) | is_among(tokens, touched))
         strange = 5 + (tokens - 5 + torch.randint(1, V - 5, tokens.shape, generator=g)) % (V - 5)
         inputs = torch.where(chosen & (fate < hidden), mask_id, tokens)
         inputs = torch.where(chosen & (fate >= hidden) & (fate < hidden + replaced), strange, inputs)

@@ -19,44 +19,102 @@ exercise = Exercise(
     points=["mlm"], difficulty=3, minutes=25)
 
 
-@exercise.reference(
-    special_too="You choose special tokens as well. [CLS], [SEP] and padding are never hidden.",
-    only_masks="All the tokens that you choose become [MASK]. Of 100 chosen, 80 do; 10 are replaced, 10 stay.",
-    none_kept="No token that you choose keeps its place: those that are not hidden are all replaced. Half of those stay.",
-    none_replaced="No token that you choose is replaced by a random one. Of 100 chosen, 10 are.",
-    kept_unlabelled="Tokens that stay as they are have no label in your result. They were chosen too, and are asked for.",
-    labels_read="Your labels hold what the model reads, not what stood there before.",
-    labels_everywhere="You label every token. Where none was chosen, the label is -100, and the loss skips it.",
-    zero_elsewhere="Your labels are 0 where no token was chosen. The loss skips -100; 0 is a token.",
-    same_columns="You choose the same places in every row. Each token is chosen or not by a draw of its own.",
-    one_token="Every token that you replace gets the same random token. Draw one for each.",
-    unseeded="Two calls with generators in the same state give different results. Draw from g alone.",
-    reseeded="Generators in different states give the same result. Draw from g, and do not seed it.",
-)
-def mlm_mask_reference(tokens, special, vocab_size, mask_id, g, bugs=frozenset()):
-    g = {"unseeded": None, "reseeded": torch.Generator().manual_seed(0)}.get(next(iter(bugs), ""), g)
-    rows = (1, tokens.shape[1]) if "same_columns" in bugs else tokens.shape
-    chosen = (torch.rand(rows, generator=g) < RATE).expand_as(tokens)
-    if "special_too" not in bugs:
-        chosen = chosen & ~special
-    fate = torch.rand(tokens.shape, generator=g)
-    hidden = chosen & (fate < HIDDEN)
-    replaced = chosen & (fate >= HIDDEN) & (fate < HIDDEN + REPLACED)
-    if "only_masks" in bugs:
-        hidden, replaced = chosen, chosen & ~chosen
-    if "none_kept" in bugs:
-        replaced = chosen & ~hidden
-    if "none_replaced" in bugs:
-        replaced = replaced & ~chosen
-    size = (1,) if "one_token" in bugs else tokens.shape
-    strange = torch.randint(vocab_size, size, generator=g).expand_as(tokens)
-    inputs = torch.where(hidden, mask_id, torch.where(replaced, strange, tokens))
-    if "kept_unlabelled" in bugs:
-        chosen = hidden | replaced
-    if "labels_everywhere" in bugs:
-        return inputs, tokens.clone()
-    labels = torch.where(chosen, inputs if "labels_read" in bugs else tokens, 0 if "zero_elsewhere" in bugs else -100)
-    return inputs, labels
+@exercise.step
+def chosen_tokens(special, g):
+    return (torch.rand(special.shape, generator=g) < RATE) & ~special
+
+
+@exercise.step
+def hidden_and_replaced(chosen, g):
+    fate = torch.rand(chosen.shape, generator=g)
+    return chosen & (fate < HIDDEN), chosen & (fate >= HIDDEN) & (fate < HIDDEN + REPLACED)
+
+
+@exercise.step
+def random_tokens(shape, vocab_size, g):
+    return torch.randint(vocab_size, shape, generator=g)
+
+
+@exercise.step
+def labels_of(tokens, inputs, chosen):
+    return torch.where(chosen, tokens, -100)
+
+
+@exercise.reference()
+@exercise.step
+def mlm_mask_reference(tokens, special, vocab_size, mask_id, g):
+    chosen = chosen_tokens(special, g)
+    hidden, replaced = hidden_and_replaced(chosen, g)
+    inputs = torch.where(hidden, mask_id, torch.where(replaced, random_tokens(tokens.shape, vocab_size, g), tokens))
+    return inputs, labels_of(tokens, inputs, chosen)
+
+
+@exercise.misconception(chosen_tokens, "You choose special tokens as well. [CLS], [SEP] and padding are never chosen.")
+def special_too(special, g):
+    return torch.rand(special.shape, generator=g) < RATE
+
+
+@exercise.misconception(
+    hidden_and_replaced,
+    "All the tokens that you choose become [MASK]. Of 100 chosen tokens 80 do; 10 are replaced, 10 stay.")
+def only_masks(chosen, g):
+    return chosen, torch.zeros_like(chosen)
+
+
+@exercise.misconception(
+    hidden_and_replaced,
+    "No token that you choose stays as it is: those that are not hidden are all replaced. Half of those stay.")
+def none_kept(chosen, g):
+    hidden, _ = hidden_and_replaced.original(chosen, g)
+    return hidden, chosen & ~hidden
+
+
+@exercise.misconception(
+    hidden_and_replaced,
+    "No token that you choose is replaced by a random one. Of 100 chosen tokens 10 are.")
+def none_replaced(chosen, g):
+    hidden, _ = hidden_and_replaced.original(chosen, g)
+    return hidden, torch.zeros_like(chosen)
+
+
+@exercise.misconception(
+    labels_of,
+    "Tokens that stay as they are have no label in your result. They were chosen too, and are to be predicted.")
+def kept_unlabelled(tokens, inputs, chosen):
+    return torch.where(inputs != tokens, tokens, -100)
+
+
+@exercise.misconception(labels_of, "Your labels are the inputs of the model. They have to be the original tokens.")
+def labels_read(tokens, inputs, chosen):
+    return torch.where(chosen, inputs, -100)
+
+
+@exercise.misconception(
+    labels_of,
+    "You label every token. Where none was chosen, the label is -100, and the loss skips it.")
+def labels_everywhere(tokens, inputs, chosen):
+    return tokens.clone()
+
+
+@exercise.misconception(
+    chosen_tokens,
+    "You choose the same places in every row. Each token is chosen independently of the others.")
+def same_columns(special, g):
+    return (torch.rand(1, special.shape[1], generator=g) < RATE) & ~special
+
+
+@exercise.misconception(
+    random_tokens,
+    "Every token that you replace gets the same random token. Sample one for each.")
+def one_token(shape, vocab_size, g):
+    return random_tokens.original((1,), vocab_size, g)
+
+
+@exercise.misconception(
+    mlm_mask_reference,
+    "Two calls with generators in the same state give different results. Sample from g alone.")
+def unseeded(tokens, special, vocab_size, mask_id, g):
+    return mlm_mask_reference.original(tokens, special, vocab_size, mask_id, None)
 
 
 def draw_of(generator: torch.Generator) -> torch.Generator:
@@ -84,7 +142,7 @@ def labels_fault(tokens: Tensor, special: Tensor, inputs: Tensor, labels: Tensor
     if torch.equal(labels, tokens):
         return Fault("Every token has a label.", "labels_everywhere")
     if chosen.all() and ((labels == 0) | (labels == tokens)).all():
-        return Fault("Every place has a label, most of them 0.", "zero_elsewhere")
+        return Fault("Your labels are 0 where no token was chosen. The loss skips -100; 0 is a token.")
     if (chosen & special).any():
         return Fault("Special tokens have a label.", "special_too" if (labels == tokens)[chosen].all() else None)
     if not (labels == tokens)[chosen].all():
@@ -137,7 +195,7 @@ def draws_fault(run, args: tuple, g: torch.Generator, other: torch.Generator, in
     if not torch.equal(run(*args, g)[0], inputs):
         return Fault("The same generator gives two results.", "unseeded")
     if torch.equal(run(*args, other)[0], inputs):
-        return Fault("Another generator gives the same result.", "reseeded")
+        return Fault("Generators in different states give the same result. Sample from g, and do not seed it.")
     return None
 
 

@@ -17,34 +17,68 @@ exercise = Exercise(
     points=["nsp"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    labels="Your labels are exchanged: 0 says that B is the next sentence, 1 that it is not.",
-    previous="Your B is the sentence before A. It is to be the one after it.",
-    order="You return B before A. A comes first.",
-    coin="You toss a coin of your own. is_next has decided already.",
-    same_document="Your random sentence is sometimes one of A's own document, where it may even be the next one. Leave "
-                  "that document out.",
-    first_sentence="Your random sentence is always the first of its document. Any of them may come, or the model learns "
-                   "what first sentences look like.",
-    neighbour="Your random sentence is always of the same document. All others may come.",
-    unmoved="Your random sentence is the same whatever the state of rng. Draw from rng, and do not seed it.",
-    own_dice="Two calls with rng in the same state give different sentences: something else than rng is drawn from, such "
-             "as the module random itself. With rng alone, a run can be repeated.",
-)
-def nsp_pair_reference(docs, d, i, is_next, rng, bugs=frozenset()):
-    if "coin" in bugs:
-        is_next = rng.random() < 0.5
-    if is_next:
-        b = docs[d][i - 1] if "previous" in bugs else docs[d][i + 1]
-    else:
-        rng = random.Random(0) if "unmoved" in bugs else random.Random() if "own_dice" in bugs else rng
-        others = [k for k in range(len(docs)) if k != d or "same_document" in bugs]
-        if "neighbour" in bugs:
-            others = [(d + 1) % len(docs)]
-        pool = [s for k in others for s in (docs[k][:1] if "first_sentence" in bugs else docs[k])]
-        b = pool[rng.randrange(len(pool))]
-    label = int(is_next if "labels" in bugs else not is_next)
-    return (b, docs[d][i], label) if "order" in bugs else (docs[d][i], b, label)
+@exercise.step
+def second_sentence(docs, d, i, is_next, rng):
+    return docs[d][i + 1] if is_next else random_sentence(docs, d, rng)
+
+
+@exercise.step
+def random_sentence(docs, d, rng):
+    return drawn_from([document for k, document in enumerate(docs) if k != d], rng)
+
+
+def drawn_from(documents, rng):
+    sentences = [sentence for document in documents for sentence in document]
+    return sentences[rng.randrange(len(sentences))]
+
+
+@exercise.step
+def label(is_next):
+    return int(not is_next)
+
+
+@exercise.reference()
+def nsp_pair_reference(docs, d, i, is_next, rng):
+    return docs[d][i], second_sentence(docs, d, i, is_next, rng), label(is_next)
+
+
+@exercise.misconception(label, "Your labels are exchanged: 0 says that B is the next sentence, 1 that it is not.")
+def labels(is_next):
+    return int(is_next)
+
+
+@exercise.misconception(second_sentence, "Your B is the sentence before A. It is to be the sentence after it.")
+def previous(docs, d, i, is_next, rng):
+    return docs[d][i - 1] if is_next else random_sentence(docs, d, rng)
+
+
+@exercise.misconception(
+    random_sentence,
+    "Your random sentence is sometimes from A's own document, where it may even be the next one. Leave that document out.")
+def same_document(docs, d, rng):
+    return drawn_from(docs, rng)
+
+
+@exercise.misconception(
+    random_sentence,
+    "Your random sentence is always the first of its document. Any of them may come, or the model learns what first sentences look like.")
+def first_sentence(docs, d, rng):
+    return random_sentence.original([document[:1] for document in docs], d, rng)
+
+
+@exercise.misconception(
+    random_sentence,
+    "Your random sentence is the same whatever the state of rng. Draw from rng, and do not seed it.")
+def unmoved(docs, d, rng):
+    return random_sentence.original(docs, d, random.Random(0))
+
+
+@exercise.misconception(
+    random_sentence,
+    "Two calls with rng in the same state give different sentences: something else than rng is drawn from, such as the module random "
+    "itself. With rng alone, a run can be repeated.")
+def own_dice(docs, d, rng):
+    return random_sentence.original(docs, d, random.Random())
 
 
 def documents(generator) -> list[list[str]]:
@@ -59,12 +93,12 @@ def own_rng(generator) -> random.Random:
 
 
 def next_cases(generator):
-    found = []
+    cases = []
     for _ in range(8):
         docs = documents(generator)
         d = integer(generator, 0, 3)
-        found.append((docs, d, integer(generator, 0, len(docs[d]) - 2), True, own_rng(generator)))
-    return found
+        cases.append((docs, d, integer(generator, 0, len(docs[d]) - 2), True, own_rng(generator)))
+    return cases
 
 
 exercise.compare("the next sentence", next_cases, points=2)
@@ -82,7 +116,7 @@ def strangers(run, generator, solve):
             return Fault("Your function should return three things: A, B and the label.", None, "wrong_shape")
         a, b, label = result
         if label != 1 or isinstance(label, torch.Tensor):
-            return Fault("The label should be the number 1 when is_next is False.", "coin" if label == 0 else None)
+            return Fault("The label should be the number 1 when is_next is False.")
         if a != docs[d][0]:
             return Fault("A should be docs[d][i] in any case.")
         if b in docs[d]:
@@ -100,7 +134,7 @@ def strangers(run, generator, solve):
     if len(seen) == 1:
         return Fault("B never changes.", "unmoved")
     if len({others[b] for b in seen}) == 1 and len(seen) == len(docs[others[min(seen)]]):
-        return Fault("B is of one document.", "neighbour")
+        return Fault("B is always of the same document.")
     if seen == {document[0] for k, document in enumerate(docs) if k != d}:
         return Fault("B is always a first sentence.", "first_sentence")
     return Fault(f"In 200 draws, {missing} of the {len(others)} sentences of other documents never came.")
@@ -108,12 +142,12 @@ def strangers(run, generator, solve):
 
 def both_cases(generator):
     """With the next sentence and without, several times: what is taken out of a list of lists would be missing there."""
-    found = []
+    cases = []
     for is_next in (False, True, False, False):
         docs = documents(generator)
         d = integer(generator, 0, 3)
-        found.append((docs, d, integer(generator, 0, len(docs[d]) - 2), is_next, own_rng(generator)))
-    return found
+        cases.append((docs, d, integer(generator, 0, len(docs[d]) - 2), is_next, own_rng(generator)))
+    return cases
 
 
 exercise.unchanged(both_cases)

@@ -25,74 +25,130 @@ exercise = Exercise(
     points=["bert", "mlm"], difficulty=4, minutes=60, kind="build", deadline=20.0)
 
 
-@exercise.class_reference(
-    no_positions="Your vectors do not depend on where a token stands: the table of positions is not added.",
-    no_types="Your vectors do not depend on the segments: the third table is not added.",
-    no_first_norm="The sum of the embeddings goes into the first block without its norm.",
-    norm_before="Your norms come before the layers, x + f(LN(x)). BERT has them after: LN(x + f(x)).",
-    causal="Your tokens read what stands before them only. An encoder has no causal mask: both sides count.",
-    reads_padding="Your vectors of real tokens depend on what stands at padding. Where mask is False, nobody attends.",
-    no_scale="Your scores are not divided by the root of K, the width of a head.",
-    relu="Your activation is the ReLU. BERT has gelu, in the blocks and in the head.",
-    no_transform="Your logits are h times the table of tokens. Before it come mlm.transform, gelu and mlm.norm.",
-    no_head_norm="The norm of the head, mlm.norm, is missing.",
-    no_bias="Your logits lack mlm.bias, a number for each token of the vocabulary.",
-    everywhere="Your loss is taken at every real token. Only the chosen ones are asked for; the others can be copied.",
-    kept_left_out="Chosen tokens that were left as they are do not count in your loss. They belong to it: the model cannot know which "
-                  "of what it reads to trust.",
-    of_the_read="Your loss asks for the tokens that were read, [MASK] among them. Asked for are those of targets.",
-    summed="Your loss is the sum over the chosen places; of their mean is asked.",
-    mean_of_means="Your loss is a mean over rows of each row's mean. Every chosen place counts the same, whatever its row.",
-)
-def own_bert(bugs):
-    class OwnBERT(BERT):
-        def __init__(self, vocab_size, window, layers, heads, d_model, d_ff):
-            super().__init__(BERTConfig(vocab_size, window, layers, heads, d_model, d_ff, dropout=0.0))
-            del self.pooler, self.nsp
+@exercise.class_reference()
+class OwnBERT(BERT):
+    """As the library's, without pooler and next-sentence head."""
 
-        def forward(self, tokens, types, mask):
-            T = tokens.shape[1]
-            x = self.tokens(tokens.long())
-            if "no_positions" not in bugs:
-                x = x + self.positions.table.weight[:T]
-            if "no_types" not in bugs:
-                x = x + self.types(types.long())
-            x = x if "no_first_norm" in bugs else self.norm(x)                               # (B, T, D)
-            attend = torch.ones_like(mask) if "reads_padding" in bugs else mask
-            attend = attend[:, None, None, :].expand(-1, 1, T, -1)                           # (B, 1, T, T)
-            if "causal" in bugs:
-                attend = attend & torch.ones(T, T, dtype=torch.bool).tril()
-            for block in self.blocks:
-                for layer, norm in ((lambda y, own=block.attention: self.attended(y, own, attend), block.residual1.norm),
-                                    (lambda y, own=block.feed_forward: self.fed(y, own), block.residual2.norm)):
-                    x = x + layer(norm(x)) if "norm_before" in bugs else norm(x + layer(x))
-            return x * mask[..., None]
+    def __init__(self, vocab_size, window, layers, heads, d_model, d_ff):
+        super().__init__(BERTConfig(vocab_size, window, layers, heads, d_model, d_ff, dropout=0.0))
+        del self.pooler, self.nsp
 
-        def attended(self, y: Tensor, own, attend: Tensor) -> Tensor:
-            q, k, v = (one.unflatten(-1, (own.heads, -1)).transpose(1, 2) for one in own.qkv(y).chunk(3, -1))
-            scores = q @ k.mT / (1 if "no_scale" in bugs else math.sqrt(q.shape[-1]))        # (B, H, T, T)
-            return own.out((scores.masked_fill(~attend, -1e9).softmax(-1) @ v).transpose(1, 2).flatten(2))
+    def forward(self, tokens, types, mask):
+        x = self.norm(self.embedded(tokens.long(), types.long()))                            # (B, T, D)
+        attend = self.attended(mask)[:, None]                                                # (B, 1, T, T)
+        for block in self.blocks:
+            x = self.after(block, x, attend)
+        return x * mask[..., None]
 
-        def fed(self, y: Tensor, own) -> Tensor:
-            return own.narrow(self.active(own.widen(y)))
+    @exercise.step
+    def embedded(self, tokens, types):
+        return self.tokens(tokens) + self.positions.table.weight[:tokens.shape[1]] + self.types(types)
 
-        def active(self, x: Tensor) -> Tensor:
-            return x.relu() if "relu" in bugs else F.gelu(x)
+    @exercise.step
+    def attended(self, mask):
+        """Where a query may attend, (B, T, T)."""
+        return mask[:, None, :].expand(-1, mask.shape[1], -1)
 
-        def masked_loss(self, read, types, mask, chosen, targets):
-            h = self(read, types, mask)                                                      # (B, T, D)
-            if "no_transform" not in bugs:
-                h = self.active(self.mlm.transform(h))
-                h = h if "no_head_norm" in bugs else self.mlm.norm(h)
-            logits = h @ self.tokens.weight.T + (0 if "no_bias" in bugs else self.mlm.bias)  # (B, T, V)
-            asked = mask if "everywhere" in bugs else chosen & (read != targets) if "kept_left_out" in bugs else chosen
-            wanted = read if "of_the_read" in bugs else targets
-            nats = F.cross_entropy(logits.mT, wanted.long(), reduction="none") * asked       # (B, T)
-            if "mean_of_means" in bugs:
-                return (nats.sum(dim=1) / asked.sum(dim=1).clamp(min=1)).mean()
-            return nats.sum() if "summed" in bugs else nats.sum() / asked.sum().clamp(min=1)
+    @exercise.step
+    def after(self, block, x, attend):
+        x = block.residual1.norm(x + self.attention(block.attention, x, attend))
+        return block.residual2.norm(x + self.network(block.feed_forward, x))
 
-    return OwnBERT
+    def attention(self, sublayer, x, attend):
+        q, k, v = (y.unflatten(-1, (sublayer.heads, -1)).transpose(1, 2) for y in sublayer.qkv(x).chunk(3, -1))
+        weights = self.scores(q, k).masked_fill(~attend, -1e9).softmax(-1)                   # (B, H, T, T)
+        return sublayer.out((weights @ v).transpose(1, 2).flatten(2))
+
+    @exercise.step
+    def scores(self, q, k):
+        return q @ k.mT / math.sqrt(q.shape[-1])
+
+    def network(self, sublayer, x):
+        return sublayer.narrow(F.gelu(sublayer.widen(x)))
+
+    @exercise.step
+    def masked_loss(self, read, types, mask, chosen, targets):
+        h = self.transformed(self(read, types, mask))                                        # (B, T, D)
+        logits = h @ self.tokens.weight.T + self.mlm.bias                                    # (B, T, V)
+        counted = self.counted(read, mask, chosen, targets)                                  # (B, T)
+        nats = F.cross_entropy(logits.mT, targets.long(), reduction="none")
+        return (nats * counted).sum() / counted.sum().clamp(min=1)
+
+    @exercise.step
+    def transformed(self, h):
+        return self.mlm.norm(F.gelu(self.mlm.transform(h)))
+
+    @exercise.step
+    def counted(self, read, mask, chosen, targets):
+        return chosen
+
+
+@exercise.misconception(
+    OwnBERT.embedded,
+    "Your vectors do not depend on the position of a token: the table of positions is not added.")
+def no_positions(self, tokens, types):
+    return self.tokens(tokens) + self.types(types)
+
+
+@exercise.misconception(OwnBERT.embedded, "Your vectors do not depend on the segments: the third table is not added.")
+def no_types(self, tokens, types):
+    return self.tokens(tokens) + self.positions.table.weight[:tokens.shape[1]]
+
+
+@exercise.misconception(
+    OwnBERT.after,
+    "Your norms come before the sublayers, x + f(LN(x)). BERT has them after: LN(x + f(x)).")
+def norm_before(self, block, x, attend):
+    x = x + self.attention(block.attention, block.residual1.norm(x), attend)
+    return x + self.network(block.feed_forward, block.residual2.norm(x))
+
+
+@exercise.misconception(
+    OwnBERT.attended,
+    "Your tokens attend to the left only. An encoder has no causal mask: both sides count.")
+def causal(self, mask):
+    return OwnBERT.attended.original(self, mask).tril()
+
+
+@exercise.misconception(
+    OwnBERT.attended,
+    "Your vectors of real tokens depend on the tokens at padding. Where mask is False, no query attends.")
+def reads_padding(self, mask):
+    return OwnBERT.attended.original(self, torch.ones_like(mask))
+
+
+@exercise.misconception(OwnBERT.scores, "Your scores are not divided by the root of K, the width of a head.")
+def no_scale(self, q, k):
+    return q @ k.mT
+
+
+@exercise.misconception(
+    OwnBERT.transformed,
+    "Your logits are h times the table of tokens. Before it come mlm.transform, gelu and mlm.norm.")
+def no_transform(self, h):
+    return h
+
+
+@exercise.misconception(
+    OwnBERT.counted,
+    "Your loss is taken at every real token. Only the chosen tokens count; the others can be copied.")
+def everywhere(self, read, mask, chosen, targets):
+    return mask
+
+
+@exercise.misconception(
+    OwnBERT.counted,
+    "Chosen tokens that were left as they are do not count in your loss. They belong to it: the model cannot know which tokens of its "
+    "input were replaced.")
+def kept_left_out(self, read, mask, chosen, targets):
+    return chosen & (read != targets)
+
+
+@exercise.misconception(
+    OwnBERT.masked_loss,
+    "The labels of your loss are the tokens of the input, [MASK] among them. They have to be those of targets.")
+def of_the_read(self, read, types, mask, chosen, targets):
+    return OwnBERT.masked_loss.original(self, read, types, mask, chosen, read)
 
 
 def made(generator, layers: int = 2, window: int = 9) -> tuple[dict, dict[str, Tensor]]:
@@ -101,7 +157,7 @@ def made(generator, layers: int = 2, window: int = 9) -> tuple[dict, dict[str, T
     config = {"vocab_size": integer(generator, 8, 12), "window": window, "layers": layers, "heads": heads,
               "d_model": 4 * heads + 4 * (heads == 1), "d_ff": integer(generator, 9, 15)}
     weights = {}
-    for name, parameter in own_bert(frozenset())(**config).named_parameters():
+    for name, parameter in OwnBERT(**config).named_parameters():
         if name.endswith("gamma"):
             weights[name] = uniform(generator, *parameter.shape, low=0.5, high=1.5)
         else:
@@ -120,8 +176,8 @@ def texts(generator, config: dict, B: int, T: int) -> tuple[Tensor, Tensor, Tens
     return tokens, types, mask
 
 
-def asked(generator, tokens: Tensor, mask: Tensor, V: int) -> tuple[Tensor, Tensor]:
-    """What is read, and the chosen places: rows with unequal many, some hidden by token 4, some kept, some exchanged."""
+def corrupted(generator, tokens: Tensor, mask: Tensor, V: int) -> tuple[Tensor, Tensor]:
+    """The corrupted tokens, and the chosen places: rows with unequal many, some hidden by token 4, some kept, some exchanged."""
     chosen = (torch.rand(tokens.shape, generator=generator) < 0.35) & mask
     chosen[:, 0] = True                                                                # one a row; two of them, unequal, below
     chosen[0, 1:4] = True
@@ -133,21 +189,21 @@ def asked(generator, tokens: Tensor, mask: Tensor, V: int) -> tuple[Tensor, Tens
 
 
 def vectors(generator):
-    found = []
+    cases = []
     for layers, T in ((1, 6), (2, 9)):
         config, weights = made(generator, layers)
-        found.append(("forward", config, weights, *texts(generator, config, integer(generator, 2, 3), T)))
-    return found
+        cases.append(("forward", config, weights, *texts(generator, config, integer(generator, 2, 3), T)))
+    return cases
 
 
 def losses(generator):
-    found = []
+    cases = []
     for layers, T in ((1, 9), (2, 7)):
         config, weights = made(generator, layers)
         tokens, types, mask = texts(generator, config, 3, T)
-        read, chosen = asked(generator, tokens, mask, config["vocab_size"])
-        found.append(("masked_loss", config, weights, read, types, mask, chosen, tokens))
-    return found
+        read, chosen = corrupted(generator, tokens, mask, config["vocab_size"])
+        cases.append(("masked_loss", config, weights, read, types, mask, chosen, tokens))
+    return cases
 
 
 exercise.compare("forward is the library's", vectors, points=4)
@@ -157,12 +213,12 @@ exercise.slopes("gradient", losses, points=2)
 
 @judged(exercise, "the library's BERT on the same weights", 2, among=())
 def librarys(run, generator):
-    for asked_for, config, weights, *x in losses(generator):
+    for method, config, weights, *x in losses(generator):
         bert = BERT(BERTConfig(**config, dropout=0.0))
         bert.load_state_dict(weights, strict=False)
         with torch.no_grad():
             right = bert.loss(PretrainingBatch(*x))[0]
-        mine = run(asked_for, config, weights, *x)
+        mine = run(method, config, weights, *x)
         gap = float((mine - right).detach().abs()) if isinstance(mine, Tensor) and mine.shape == right.shape else math.nan
         if not gap < 1e-4:
             return Fault(f"On the same weights your masked loss differs from that of the library's BERT by {gap:.2g} nats.")

@@ -8,7 +8,7 @@ import torch
 
 from course_lib.grading.exercise.checks import Compare, Fault, Record
 
-FINITE = ("What you filter out has a large negative logit in your result. It is told from one that was kept only by its size: "
+FINITE = ("What you filter out has a large negative logit in your result. It differs from a kept logit only by its size: "
           "-inf is asked for.")
 
 
@@ -30,13 +30,13 @@ def steps(table: dict[tuple[int, ...], torch.Tensor]):
 
 
 def random_rows(generator, V: int, depth: int, bos: int, eos: int, ends: float = 0.0):
-    """Every beginning of up to `depth` tokens, those past an end too, and log-probabilities (their number, V). `ends` is
+    """Every prefix of up to `depth` tokens, those past an end too, and log-probabilities (their number, V). `ends` is
     added to eos."""
-    beginnings = [(bos, *rest) for t in range(depth) for rest in itertools.product(range(V), repeat=t)]
-    logits = 1.5 * torch.randn(len(beginnings), V, generator=generator, dtype=torch.float64)
+    prefixes = [(bos, *rest) for t in range(depth) for rest in itertools.product(range(V), repeat=t)]
+    logits = 1.5 * torch.randn(len(prefixes), V, generator=generator, dtype=torch.float64)
     logits[:, bos] -= 2
     logits[:, eos] += ends
-    return beginnings, logits.log_softmax(-1)
+    return prefixes, logits.log_softmax(-1)
 
 
 def random_table(*args):

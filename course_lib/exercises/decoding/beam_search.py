@@ -1,7 +1,6 @@
 """Beam search."""
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from course_lib.exercises.decoding._shared import random_rows, steps
@@ -9,55 +8,7 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Told, plainly
 from course_lib.grading.exercise.checks import Fault, Record
 from course_lib.grading.exercise.exercise import Exercise
-
-
-def search(row, bos, eos, beam, max_len, bugs=frozenset()):
-    """The (tokens, log p) of all hypotheses that left the beam; tokens begin with bos. `row` gives a list of V
-    log-probabilities."""
-    live, done = [([bos], 0.0)], []
-    for t in range(max_len):
-        grown = []
-        for tokens, total in live:
-            new = [(tokens + [v], log_p + (0.0 if "last_step" in bugs else total))
-                   for v, log_p in enumerate(row(tokens))]
-            if "finished_stay" in bugs and tokens[-1] == eos:
-                new = [(tokens, total)]                                        # takes a slot, is extended no more
-            if "not_pruned" in bugs:
-                new = sorted(new, key=lambda h: -h[1])[:beam]
-            grown += [max(new, key=lambda h: h[1])] if "each_apart" in bugs and t > 0 else new
-        grown.sort(key=lambda h: -h[1])
-        if "finished_stay" in bugs:
-            live = grown[:beam]
-            continue
-        live = []
-        slots = beam - len(done) if "slots_lost" in bugs else None if bugs & {"not_pruned", "exhaustive"} else beam
-        for h in grown[:slots]:
-            over = h[0][-1] == eos and "keeps_growing" not in bugs
-            (done if over or t == max_len - 1 else live).append(h)
-        if "refilled" in bugs and t < max_len - 1:
-            live = [h for h in grown if h[0][-1] != eos][:beam]
-        if not live or "first_finished" in bugs and done:
-            break
-    if "finished_stay" in bugs:
-        return live
-    return [h for h in done if h[0][-1] == eos] or done if "only_finished" in bugs else done
-
-
-def scores(done, eos, alpha, bugs=frozenset()) -> list[float]:
-    """What each hypothesis is chosen by."""
-    if "alpha_ignored" in bugs:
-        return [log_p for _, log_p in done]
-    bos_too, end_too = "counts_bos" in bugs, "end_not_counted" not in bugs
-    sizes = [len(tokens) - (not bos_too) - (not end_too and tokens[-1] == eos) for tokens, _ in done]
-    if "multiplied" in bugs:
-        return [log_p * size ** alpha for (_, log_p), size in zip(done, sizes, strict=True)]
-    return [log_p / max(size, 1) ** alpha for (_, log_p), size in zip(done, sizes, strict=True)]
-
-
-def choice(done, eos, alpha, bugs=frozenset()):
-    values = scores(done, eos, alpha, bugs)
-    return done[values.index(max(values))]
-
+from course_lib.grading.exercise.steps import replaced
 
 exercise = Exercise(
     "beam_search", chapter="17", place=1, title="Beam search",
@@ -69,79 +20,187 @@ exercise = Exercise(
     points=["beam", "greedy"], difficulty=4, minutes=50)
 
 
-@exercise.reference(
-    greedy="Your search does not depend on the width: it keeps one hypothesis. Keep the `beam` best at each step.",
-    each_apart="Every hypothesis of yours keeps its own best extension. The extensions of all hypotheses compete for "
-               "the same slots.",
-    not_pruned="Every hypothesis of yours keeps `beam` extensions, and all of them go on: the number of hypotheses grows with each "
-               "step. The extensions of all compete, and `beam` of them are kept together.",
-    exhaustive="Your search keeps everything: it finds the best of all sequences, whatever the beam. Keep the `beam` best extensions "
-               "at each step.",
-    finished_stay="A finished hypothesis of yours goes on taking a slot of the beam, or is pushed out of it later. It uses its slot "
-                  "in the step in which it ends, and leaves with its score.",
-    last_step="Your hypotheses are ranked by their last token alone. Add the log-probabilities of the whole beginning.",
-    with_bos="Your tokens begin with bos. Return what was generated, without it.",
-    first_finished="Your search stops when the first hypothesis ends. Others that are still in the beam may end better.",
-    keeps_growing="Your hypotheses go on after eos. One that has written it is finished: it leaves with its score.",
-    refilled="Your beam is filled up again when a hypothesis ends. Here one that ends has used its slot: of the `beam` best "
-             "extensions the others live on.",
-    slots_lost="Your beam gets narrower for good when a hypothesis ends. It uses its slot in that step only: in the next "
-               "one the `beam` best extensions of the others are kept again.",
-    only_finished="At max_len you drop what has not ended. Unfinished hypotheses compete there with the finished.",
-    alpha_ignored="Your result does not depend on alpha: the best is to be chosen by log p / len ** alpha.",
-    counts_bos="Your lengths count bos. Only generated tokens count, the end token included.",
-    end_not_counted="Your lengths leave the end token out. It was generated, and counts.",
-    scored="You return the score. The summed log-probability is asked for, not divided by the length.",
-    multiplied="You multiply by len ** alpha. The score divides: a long hypothesis is not to be punished for its length.",
-    exponentiated="You return a probability. The summed log-probability is asked for.",
-)
-def beam_search_reference(step_fn, bos, eos, beam, max_len, alpha=0.0, bugs=frozenset()):
-    done = search(lambda x: step_fn(x).tolist(), bos, eos, 1 if "greedy" in bugs else beam, max_len, bugs)
-    tokens, total = choice(done, eos, alpha, bugs)
-    if "last_step" in bugs:
-        total = sum(step_fn(tokens[:t])[tokens[t]].item() for t in range(1, len(tokens)))
-    [result] = scores([(tokens, total)], eos, alpha) if "scored" in bugs else [total]
-    result = math.exp(total) if "exponentiated" in bugs else result
-    return tokens if "with_bos" in bugs else tokens[1:], result
+@exercise.step
+def best_extensions(log_p, live, beam):
+    """Of all (tokens, total) that are one token longer those of largest total."""
+    extensions = [(tokens + [v], total + step) for tokens, total in live for v, step in enumerate(log_p(tokens))]
+    return sorted(extensions, key=lambda pair: -pair[1])[:beam]
 
 
-SEARCHES = ["greedy", "each_apart", "last_step", "first_finished", "keeps_growing", "refilled", "slots_lost",
-            "only_finished", "not_pruned", "exhaustive", "finished_stay"]
-CHOICES = ["alpha_ignored", "counts_bos", "end_not_counted", "multiplied"]
-PAIRS = [("alpha_ignored", "counts_bos")]                              # the cases must tell these apart too
-WIDE = [("not_pruned", "exhaustive"), ("refilled", "exhaustive"), ("refilled", "not_pruned"), ("finished_stay", "slots_lost"),
-        ("finished_stay", "refilled")]                                 # and these searches
+@exercise.step
+def search(log_p, bos, eos, beam, max_len):
+    """The hypotheses that ended, and those that live after max_len tokens. `log_p` gives a list of V log-probabilities."""
+    live, finished = [([bos], 0.0)], []
+    for _ in range(max_len):
+        best = best_extensions(log_p, live, beam)
+        finished += ending_in(eos, best)
+        live = others(eos, best)
+    return finished, live
+
+
+def ending_in(eos, hypotheses):
+    return [(tokens, total) for tokens, total in hypotheses if tokens[-1] == eos]
+
+
+def others(eos, hypotheses):
+    return [(tokens, total) for tokens, total in hypotheses if tokens[-1] != eos]
+
+
+@exercise.step
+def candidates(finished, live):
+    return finished + live
+
+
+@exercise.step
+def length(tokens, eos):
+    """Without bos."""
+    return len(tokens) - 1
+
+
+@exercise.step
+def score(tokens, total, eos, alpha):
+    return total / length(tokens, eos) ** alpha
+
+
+def choice(hypotheses, eos, alpha):
+    return max(hypotheses, key=lambda pair: score(*pair, eos, alpha))
+
+
+@exercise.reference()
+def beam_search_reference(step_fn, bos, eos, beam, max_len, alpha=0.0):
+    finished, live = search(lambda tokens: step_fn(tokens).tolist(), bos, eos, beam, max_len)
+    tokens, total = choice(candidates(finished, live), eos, alpha)
+    return tokens[1:], total
+
+
+@exercise.misconception(
+    best_extensions,
+    "Every hypothesis of yours keeps its own best extension. The extensions of all hypotheses compete for the same slots.")
+def each_apart(log_p, live, beam):
+    if all(len(tokens) == 1 for tokens, _ in live):                            # the first step
+        return best_extensions.original(log_p, live, beam)
+    return [best for hypothesis in live for best in best_extensions.original(log_p, [hypothesis], 1)]
+
+
+@exercise.misconception(
+    best_extensions,
+    "Every hypothesis of yours keeps `beam` extensions, and all of them are extended again: the number of hypotheses grows with each "
+    "step. The extensions of all hypotheses compete, and `beam` of them are kept together.")
+def not_pruned(log_p, live, beam):
+    return [best for hypothesis in live for best in best_extensions.original(log_p, [hypothesis], beam)]
+
+
+@exercise.misconception(
+    best_extensions,
+    "Your search keeps everything: it finds the best of all sequences, whatever the beam. Keep the `beam` best extensions at each step.")
+def exhaustive(log_p, live, beam):
+    return best_extensions.original(log_p, live, None)
+
+
+@exercise.misconception(
+    search,
+    "A finished hypothesis of yours continues to take a slot of the beam, or is pushed out of it later. It uses its slot in the step in "
+    "which it ends, and leaves with its score.")
+def finished_stay(log_p, bos, eos, beam, max_len):
+    live = [([bos], 0.0)]
+    for _ in range(max_len):
+        compete = ending_in(eos, live) + best_extensions.original(log_p, others(eos, live), None)
+        live = sorted(compete, key=lambda pair: -pair[1])[:beam]
+    return live, []
+
+
+@exercise.misconception(
+    search,
+    "Your beam is filled up again when a hypothesis ends. Here a hypothesis that ends has used its slot: of the `beam` best extensions "
+    "the others live on.")
+def refilled(log_p, bos, eos, beam, max_len):
+    live, finished = [([bos], 0.0)], []
+    for _ in range(max_len):
+        ranked = best_extensions.original(log_p, live, None)
+        finished += ending_in(eos, ranked[:beam])
+        live = others(eos, ranked)[:beam]
+    return finished, others(eos, ranked[:beam])
+
+
+@exercise.misconception(
+    search,
+    "Your search stops when the first hypothesis ends. Others that are still in the beam may end with a better score.")
+def first_finished(log_p, bos, eos, beam, max_len):
+    for length in range(1, max_len + 1):
+        finished, live = search.original(log_p, bos, eos, beam, length)
+        if finished and length < max_len:
+            return finished, []
+    return finished, live
+
+
+@exercise.misconception(
+    candidates,
+    "At max_len you drop the hypotheses that have not ended. They compete there with the finished ones.")
+def only_finished(finished, live):
+    return finished or live
+
+
+@exercise.misconception(
+    score,
+    "Your result does not depend on alpha: the best hypothesis is to be chosen by log p / len ** alpha.")
+def alpha_ignored(tokens, total, eos, alpha):
+    return total
+
+
+@exercise.misconception(length, "Your lengths count bos. Only generated tokens count, the end token included.")
+def counts_bos(tokens, eos):
+    return len(tokens)
+
+
+@exercise.misconception(length, "Your lengths leave the end token out. It was generated, and counts.")
+def end_not_counted(tokens, eos):
+    return max(len(tokens) - 1 - (tokens[-1] == eos), 1)
+
+
+CHOICES = ["alpha_ignored", "counts_bos", "end_not_counted"]
+SEARCHES = [name for name in exercise.misconceptions if name not in CHOICES]
+PAIRS = [("alpha_ignored", "counts_bos")]                              # the cases must distinguish these too
+WIDE = [("not_pruned", "exhaustive"), ("refilled", "exhaustive"), ("refilled", "not_pruned"), ("finished_stay", "refilled")]
+
+
+def candidates_with(misconception, *args):
+    with replaced(dict([exercise.replacements[misconception]] if misconception else [])):
+        return candidates(*search(*args))
+
+
+def choice_with(misconception, *args):
+    with replaced(dict([exercise.replacements[misconception]])):
+        return choice(*args)[0]
 
 
 def beam_cases(generator):
-    """Tables and exponents drawn until each way of going wrong gives other tokens in one of the cases."""
-    found, wanted = [], {*SEARCHES, *CHOICES, *PAIRS, *WIDE}
+    """Tables and exponents, until each misconception gives other tokens in one of the cases."""
+    cases, wanted = [], {*SEARCHES, *CHOICES, *PAIRS, *WIDE}
     while wanted:
         V, max_len, beam = 4, integer(generator, 3, 4), integer(generator, 2, 3)
         bos, eos = (0, 3) if integer(generator, 0, 1) else (2, 1)
-        beginnings, log_p = random_rows(generator, V, max_len, bos, eos, float(uniform(generator)))
-        rows = dict(zip(beginnings, log_p.tolist(), strict=True))
+        prefixes, log_p = random_rows(generator, V, max_len, bos, eos, float(uniform(generator)))
+        rows = dict(zip(prefixes, log_p.tolist(), strict=True))
 
-        ways = {bug: search(lambda x, rows=rows: rows[tuple(x)], bos, eos, 1 if bug == "greedy" else beam, max_len, {bug})
-                for bug in ["", *SEARCHES] if not bug or bug in wanted or any(bug in pair for pair in WIDE if pair in wanted)}
-        done, told = ways.pop(""), {}                                  # only what is still wanted is tried
-        others = {bug: way for bug, way in ways.items() if way != done}
-        asked = {bug for bug in CHOICES if bug in wanted} | {bug for pair in PAIRS if pair in wanted for bug in pair}
-        if not others and not asked:
+        names = {name for each in wanted for name in ([each] if isinstance(each, str) else each)}      # only these are tried
+        lists = {name: candidates_with(name, lambda x, rows=rows: rows[tuple(x)], bos, eos, beam, max_len)
+                 for name in ["", *SEARCHES] if not name or name in names}
+        right_list, shown = lists.pop(""), {}
+        lists = {name: hypotheses for name, hypotheses in lists.items() if sorted(hypotheses) != sorted(right_list)}
+        if not lists and names.isdisjoint(CHOICES):
             continue
         for alpha in (0.0, 0.35, 0.5, 0.7, 0.85, 1.0, 1.2):
-            right = choice(done, eos, alpha)[0]
-            chosen = {bug: choice(done, eos, alpha, {bug})[0] for bug in asked}
-            told[alpha] = {bug for bug in asked if chosen[bug] != right}
-            told[alpha] |= {pair for pair in PAIRS if pair in wanted and chosen[pair[0]] != chosen[pair[1]]}
-            got = {bug: choice(way, eos, alpha)[0] for bug, way in others.items()}
-            told[alpha] |= {bug for bug in got if got[bug] != right}
-            told[alpha] |= {pair for pair in WIDE if pair in wanted and got.get(pair[0], right) != got.get(pair[1], right)}
-        alpha = max(told, key=lambda a: len(told[a] & wanted))
-        if told[alpha] & wanted:
-            wanted -= told[alpha]
-            found.append((steps(dict(zip(beginnings, log_p, strict=True))), bos, eos, beam, max_len, alpha))
-    return found
+            right = choice(right_list, eos, alpha)[0]
+            tokens = {name: choice(hypotheses, eos, alpha)[0] for name, hypotheses in lists.items()}
+            tokens |= {name: choice_with(name, right_list, eos, alpha) for name in CHOICES if name in names}
+            shown[alpha] = {each for each in wanted if (
+                tokens.get(each, right) != right if isinstance(each, str) else
+                tokens.get(each[0], right) != tokens.get(each[1], right))}
+        alpha = max(shown, key=lambda a: len(shown[a]))
+        if shown[alpha]:
+            wanted -= shown[alpha]
+            cases.append((steps(dict(zip(prefixes, log_p, strict=True))), bos, eos, beam, max_len, alpha))
+    return cases
 
 
 @dataclass

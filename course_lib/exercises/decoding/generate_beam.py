@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations
 
 from course_lib.exercises.decoding._shared import random_rows
 from course_lib.exercises.draws import integer, uniform
+from course_lib.exercises.telling import telling
 from course_lib.grading.exercise.exercise import Exercise
 
 END = "</s>"
-LONGER = 40                     # steps that a search without a bound goes on here
 MOST = 1_000                    # paths after which a search that prunes nothing is given up
 WORDS = ["the", "cat", "sat", "on", "a", "red", "mat"]
 
@@ -25,70 +24,132 @@ exercise = Exercise(
     points=["beam"], difficulty=3, minutes=30, kind="find")
 
 
-@exercise.reference(
-    not_pruned="Your frontier grows: every path keeps k words, and all of them go on. Of the extensions of all paths, k are kept "
-               "together.",
-    never_ends="No path of yours ever ends. The last *word* of a path is compared with '</s>', not the last character of a text.",
-    name_misspelt="Your best path is always the last one that ended: its probability is not remembered (map_path for max_path on "
-                  "the slide).",
-    path_lost="Your paths lose what came before: each is history and one word. A path grows from the path that was extended.",
-    each_apart="Every path of yours keeps its own best word. The extensions of all paths compete for the k places.",
-    greedy="Your search does not depend on k: it keeps one path.",
-    one_more="Your frontier holds k + 1 paths. Of all extensions together k are kept.",
-    first_ended="Your search stops when the first path ends. Others in the frontier may end more probably.",
-    unfinished_too="After max_len words you let paths that have not ended compete. Only those that ended may be returned.",
-    normalised="You choose by the log-probability divided by the length. The most probable path is asked for.",
-    no_cap="Your search goes on until every path has ended, whatever max_len is.",
-    history_counted="max_len counts the words of history too in your search. It counts the new ones.",
-    without_history="Your path begins after history. It is returned with it.",
-    probability="You return a probability. Its logarithm is asked for: the sum of the words' logarithms.",
-    underflow="You multiply probabilities: after hundreds of words the product is 0, and all long paths are alike. Add logarithms.",
-)
-def generate_beam_reference(next_probs, history, k, max_len, bugs=frozenset()):
-    frontier, best, best_score, k = [(list(history), 0.0)], ([], -math.inf), -math.inf, 1 if "greedy" in bugs else k + ("one_more" in bugs)
-    steps = max_len - ("history_counted" in bugs) * len(history) + ("no_cap" in bugs) * LONGER
-    for step in range(steps):
-        grown = []
-        for path, log_p in frontier:
-            words = sorted(next_probs(path).items(), key=lambda pair: -pair[1])
-            new = [((list(history) if "path_lost" in bugs else path) + [word], log_p + math.log(p)) for word, p in words]
-            grown += new[:1] if "each_apart" in bugs and step else new[:k] if "not_pruned" in bugs else new
-        if "underflow" in bugs:                                                # what is 0 keeps its place
-            grown = [(path, log_p if log_p > -745 else -math.inf) for path, log_p in grown]
-        grown.sort(key=lambda pair: -pair[1])
-        kept = grown if "not_pruned" in bugs else grown[:k]
-        if len(kept) > MOST:
-            raise MemoryError(f"{len(kept)} paths")
-        frontier = [pair for pair in kept if pair[0][-1] != END or "never_ends" in bugs]
-        ended = [pair for pair in kept if pair[0][-1] == END and "never_ends" not in bugs]
-        if "unfinished_too" in bugs and step == steps - 1:
-            ended = kept
-        for path, log_p in ended:
-            score = log_p / (len(path) - len(history)) if "normalised" in bugs else log_p
-            if score > best_score or "name_misspelt" in bugs or "underflow" in bugs and not best[0]:
-                best = path, log_p
-                best_score = score
-        if not frontier or "first_ended" in bugs and best[0]:
-            break
-    path, log_p = best
-    if "name_misspelt" in bugs:
-        log_p = -math.inf
-    if "probability" in bugs:
-        log_p = math.exp(log_p)
-    return path[len(history):] if "without_history" in bugs else path, log_p
+@exercise.step
+def extensions(next_probs, path, log_p):
+    """All (path, log p) that are one word longer, the most probable first."""
+    words = sorted(next_probs(path).items(), key=lambda pair: -pair[1])
+    return [(path + [word], log_p + math.log(p)) for word, p in words]
 
 
-SEARCHES = ["not_pruned", "never_ends", "name_misspelt", "path_lost", "each_apart", "greedy", "one_more", "first_ended",
-            "unfinished_too", "normalised", "history_counted"]
+@exercise.step
+def best_extensions(next_probs, frontier, k):
+    """Of the extensions of all paths the k most probable."""
+    grown = [pair for path, log_p in frontier for pair in extensions(next_probs, path, log_p)]
+    return sorted(grown, key=lambda pair: -pair[1])[:k]
+
+
+@exercise.step
+def has_ended(path):
+    return path[-1] == END
+
+
+@exercise.step
+def search(next_probs, history, k, max_len):
+    """The k best extensions at each step."""
+    frontier, beams = [(list(history), 0.0)], []
+    for _ in range(max_len):
+        beams.append(best_extensions(next_probs, frontier, k))
+        frontier = [(path, log_p) for path, log_p in beams[-1] if not has_ended(path)]
+    return beams
+
+
+@exercise.step
+def candidates(beams):
+    return [(path, log_p) for beam in beams for path, log_p in beam if has_ended(path)]
+
+
+@exercise.step
+def most_probable(paths, history):
+    return max(paths, key=lambda pair: pair[1], default=([], -math.inf))
+
+
+@exercise.reference()
+def generate_beam_reference(next_probs, history, k, max_len):
+    return most_probable(candidates(search(next_probs, history, k, max_len)), history)
+
+
+@exercise.misconception(
+    best_extensions,
+    "Your frontier grows: every path keeps k words, and all of them are extended again. Of the extensions of all paths, k are kept "
+    "together.")
+def not_pruned(next_probs, frontier, k):
+    grown = [pair for path, log_p in frontier for pair in extensions(next_probs, path, log_p)[:k]]
+    if len(grown) > MOST:
+        raise MemoryError(f"{len(grown)} paths")
+    return sorted(grown, key=lambda pair: -pair[1])
+
+
+@exercise.misconception(
+    has_ended,
+    "No path of yours ever ends. The last *word* of a path is compared with '</s>', not the last character of a text.")
+def never_ends(path):
+    return False
+
+
+@exercise.misconception(
+    most_probable,
+    "Your best path is always the last one that ended: its probability is not remembered (map_path for max_path on the slide).")
+def name_misspelt(paths, history):
+    return paths[-1][0] if paths else [], -math.inf
+
+
+@exercise.misconception(
+    best_extensions,
+    "Every path of yours keeps its own best word. The extensions of all paths compete for the k places.")
+def each_apart(next_probs, frontier, k):
+    if len(frontier) == 1:
+        return best_extensions.original(next_probs, frontier, k)
+    return [best for pair in frontier for best in best_extensions.original(next_probs, [pair], 1)]
+
+
+@exercise.misconception(best_extensions, "Your frontier holds k + 1 paths. Of all extensions together k are kept.")
+def one_more(next_probs, frontier, k):
+    return best_extensions.original(next_probs, frontier, k + 1)
+
+
+@exercise.misconception(
+    candidates,
+    "Your search stops when the first path ends. Others in the frontier may be more probable when they end.")
+def first_ended(beams):
+    return next((ended for beam in beams if (ended := candidates.original([beam]))), [])
+
+
+@exercise.misconception(
+    candidates,
+    "After max_len words you let paths that have not ended compete. Only those that ended may be returned.")
+def unfinished_too(beams):
+    return candidates.original(beams[:-1]) + beams[-1]
+
+
+@exercise.misconception(
+    most_probable,
+    "You choose by the log-probability divided by the length. The most probable path is asked for.")
+def normalized(paths, history):
+    return max(paths, key=lambda pair: pair[1] / (len(pair[0]) - len(history)), default=([], -math.inf))
+
+
+@exercise.misconception(search, "max_len counts the words of history too in your search. It counts the new ones.")
+def history_counted(next_probs, history, k, max_len):
+    return search.original(next_probs, history, k, max_len - len(history))
+
+
+@exercise.misconception(
+    extensions,
+    "You multiply probabilities: after hundreds of words the product is 0, and all long paths are alike. Add logarithms.")
+def underflow(next_probs, path, log_p):
+    return [(grown, total if total > -745 else -math.inf) for grown, total in extensions.original(next_probs, path, log_p)]
+
+
+SEARCHES = [name for name in exercise.misconceptions if name != "underflow"]
 
 
 def table_case(generator) -> tuple:
     """A drawn table of all short paths over four words."""
     words = [WORDS[i] for i in sorted(range(len(WORDS)), key=lambda _: float(uniform(generator)))[:3]] + [END]
     history, max_len, k = ["<s>", *words[:integer(generator, 0, 1)]], integer(generator, 3, 4), integer(generator, 2, 3)
-    beginnings, log_p = random_rows(generator, 4, max_len, 0, 3, float(uniform(generator, low=-0.5, high=1.0)))
-    table = {tuple(words[i] for i in one[1:]): dict(zip(words, row.exp().tolist(), strict=True))
-             for one, row in zip(beginnings, log_p, strict=True)}
+    prefixes, log_p = random_rows(generator, 4, max_len, 0, 3, float(uniform(generator, low=-0.5, high=1.0)))
+    table = {tuple(words[i] for i in prefix[1:]): dict(zip(words, row.exp().tolist(), strict=True))
+             for prefix, row in zip(prefixes, log_p, strict=True)}
     return model(table, len(history)), history, k, max_len
 
 
@@ -98,18 +159,7 @@ def model(table: dict[tuple[str, ...], dict[str, float]], known: int):
 
 
 def sentences(generator):
-    """Cases drawn until each way of going wrong gives another path, and no two ways the same."""
-    wanted = {(), *((bug,) for bug in SEARCHES), *combinations(SEARCHES, 2)} - {()}
-    found = []
-    while wanted:
-        case = table_case(generator)
-        right = generate_beam_reference(*case)
-        got = {bug: generate_beam_reference(*case, bugs={bug}) for bug in SEARCHES if any(bug in one for one in wanted)}
-        told = {pair for pair in wanted if got[pair[0]] != (right if len(pair) == 1 else got[pair[1]])}
-        if told:
-            wanted -= told
-            found.append(case)
-    return found
+    return telling(lambda: table_case(generator), exercise.solve, SEARCHES)
 
 
 def nothing_ends(generator):

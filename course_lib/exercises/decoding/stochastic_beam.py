@@ -13,6 +13,7 @@ from course_lib.exercises.findings import Told, plainly
 from course_lib.exercises.telling import telling
 from course_lib.grading.exercise.checks import Fault, Record
 from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise.steps import replaced as steps_replaced
 from course_lib.grading.sandbox.inside.outcome import Outcome, same
 
 NEAR = 2e-3                     # scores that compete for a place differ by more than this
@@ -31,107 +32,171 @@ exercise = Exercise(
     points=["beam-plus-walk"], difficulty=4, minutes=45)
 
 
-@exercise.reference(
-    no_noise="Your scores are the log-probabilities: this is beam search, and it finds the same sequences whatever the noise. "
-             "Add the noise of each child.",
-    unconditioned="Your children's scores know nothing of their parent's: noise is drawn anew at each step, and the noise of "
-                  "the beginning is forgotten. The largest score of the children of a beginning is the score of the beginning.",
-    summed="You add noise at every token to what you have: a sequence ends up with as many Gumbel numbers as it has tokens. Each has "
-           "one. The children's scores are ln p of the whole plus g, bent so that the largest is their parent's.",
-    shifted="You move all children by the same amount, so that the largest fits. Their distances change too: (17.11) bends the "
-            "others, and a sum does not.",
-    clipped="You cut scores off at the parent's, so that none is above it. The largest has to be equal to it, and the others follow "
-            "by (17.11).",
-    one_largest="Your Z is the largest over the children of all beginnings together. Each beginning has its own: the largest of its own "
-                "children takes over its score.",
-    from_score="You add ln p of the token and the noise to the score of the beginning. The noise goes to ln p of the whole sequence, and "
-               "the score comes in by (17.11).",
-    on_root="You condition all children on the root's score. Each beginning has its own score, and its children may not "
-            "exceed that one.",
-    step_alone="Your children start from the log-probability of the last token alone. (17.10) takes ln p of the whole beginning with "
-               "it.",
-    replaced="Your k sequences are k walks, each of which follows its own best child: the same one comes again and again. All children "
-             "compete for the same k places, and nothing comes twice.",
-    kept_by_p="Your beam keeps the likeliest. What stays is decided by the score, noise included.",
-    listed_by_p="Your list is in the order of ln p. It goes from the largest score down, the order of drawing.",
-    ended_lost="Sequences that ended in eos are missing. They have been drawn: they stay, with the score that they have.",
-    ended_hold="What has ended holds its place for good. It keeps its score, and that competes with the children at each step: it may "
-               "be pushed out.",
-    keeps_growing="Your sequences go on after eos. One that has written it is complete.",
-    unfinished_lost="After max_len tokens you drop what has not ended. It stays as it is.",
-    with_bos="Your tokens begin with bos. Return what was generated, without it.",
-    impossible="Your list holds sequences of probability 0. Where there are fewer than k sequences, return fewer.",
-    as_it_stands="Some of your scores become NaN or infinite, or lose their digits: (17.11) as it stands subtracts numbers like e^40, "
-                 "between which the 1 of e^0 is lost. Take the factor e^-(ln p + g) of the child out of the last two terms, and use "
-                 "log1p and logaddexp.",
-    overflow="Some of your scores become infinite or NaN: where ln p is below -709, as after hundreds of tokens, e to the power of "
-             "minus that overflows. Stay with logarithms: logaddexp, not exp and log.",
-)
-def stochastic_beam_reference(step_fn, noise_fn, bos, eos, k, max_len, bugs=frozenset()):
-    return drawn(lambda x: step_fn(x).tolist(), lambda x: noise_fn(x).tolist(), bos, eos, k, max_len, frozenset(bugs))
-
-
-def drawn(row: Row, noise: Row, bos: int, eos: int, k: int, max_len: int, bugs: frozenset[str] = frozenset(),
-          gaps: list[float] | None = None) -> Beam:
-    """The beam of largest scores. `gaps` collects how far apart those are that compete for a place."""
-    live: Beam = [([bos], 0.0, 0.0)] * (k if "replaced" in bugs else 1)
-    done: Beam = []
-    for _ in range(max_len):
-        grown: Beam = [] if "ended_hold" in bugs else done
-        largest = max((log_p + s + one for tokens, log_p, _ in live for s, one in zip(row(tokens), noise(tokens), strict=True)),
-                      default=0.0) if "one_largest" in bugs else None
-        for tokens, log_p, G in live:
-            step, g = row(tokens), noise(tokens)
-            before = G if "from_score" in bugs else 0.0 if "step_alone" in bugs else log_p
-            scores = children([before + s for s in step], g, G, bugs, largest)
-            if "summed" in bugs:
-                scores = [G + s + one for s, one in zip(step, g, strict=True)]
-            new = [(tokens + [v], log_p + step[v], score) for v, score in enumerate(scores)
-                   if "impossible" in bugs or step[v] > -math.inf]
-            grown = grown + ([max(new, key=lambda h: h[2])] if "replaced" in bugs else new)
-        rank = 1 if "kept_by_p" in bugs else 2
-        grown = sorted(grown, key=lambda h: -h[rank])
-        if gaps is not None:
-            gaps += [a[2] - b[2] for a, b in zip(grown[:k], grown[1:], strict=False)]
-        kept = grown[:k - len(done) if "ended_hold" in bugs else k]
-        ended = [h for h in kept if h[0][-1] == eos and "keeps_growing" not in bugs]
-        live = [h for h in kept if h[0][-1] != eos or "keeps_growing" in bugs]
-        done = [] if "ended_lost" in bugs else done + ended if "ended_hold" in bugs else ended
-        if not live:
-            break
-    found = done if "unfinished_lost" in bugs else done + live
-    found = sorted(found, key=lambda h: -h[1 if "listed_by_p" in bugs else 2])
-    return [(tokens if "with_bos" in bugs else tokens[1:], log_p, G) for tokens, log_p, G in found]
-
-
-def children(log_p: list[float], g: list[float], G: float, bugs: frozenset[str] = frozenset(),
-             largest: float | None = None) -> list[float]:
-    """The scores of the children of a beginning with the score G, of which the largest is G: (17.10) and (17.11).
-
-    With Z the largest of the free scores, e^-free - e^-Z = e^-free (1 - e^(free - Z)), and only its logarithm is taken."""
-    free = [a + b for a, b in zip(log_p, g, strict=True)]
-    Z, G = max(free) if largest is None else largest, 0.0 if "on_root" in bugs else G
-    if "no_noise" in bugs or "unconditioned" in bugs:
-        return log_p if "no_noise" in bugs else free
-    if "shifted" in bugs:
-        return [f - Z + G for f in free]
-    if "clipped" in bugs:
-        return [min(f, G) for f in free]
-    if "as_it_stands" in bugs or "overflow" in bugs:
-        parent, Z, t = (torch.tensor(one, dtype=torch.float64) for one in (G, Z, free))
-        rest = (-parent).exp() - (-Z).exp() + (-t).exp() if "as_it_stands" in bugs else \
-            (-parent).exp() + (-t).exp() * -torch.expm1(t - Z)
-        return (-torch.log(rest)).tolist()
-    return [G if f == Z else f if f == -math.inf else -logaddexp(-G, math.log1p(-math.exp(f - Z)) - f) for f in free]
-
-
 def logaddexp(a: float, b: float) -> float:
     """ln(e^a + e^b), which does not overflow."""
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 
-LONG = ("as_it_stands", "overflow")
-SHORT = [bug for bug in exercise.misconceptions if bug not in (*LONG, "impossible")]
+@exercise.step
+def conditioned(free: list[float], Z: float, G: float) -> list[float]:
+    """(17.11): the free scores, of which the largest is Z, under the condition that it is G.
+
+    e^-free - e^-Z = e^-free (1 - e^(free - Z)), and only its logarithm is taken."""
+    return [G if f == Z else f if f == -math.inf else -logaddexp(-G, math.log1p(-math.exp(f - Z)) - f) for f in free]
+
+
+@exercise.step
+def scores(log_p: float, step: list[float], g: list[float], G: float) -> list[float]:
+    """Of the children of a prefix with the score G: (17.10) and (17.11)."""
+    free = [log_p + s + noise for s, noise in zip(step, g, strict=True)]
+    return conditioned(free, max(free), G)
+
+
+@exercise.step
+def children(row: Row, noise: Row, beam: Beam) -> Beam:
+    hypotheses: Beam = []
+    for tokens, log_p, G in beam:
+        step = row(tokens)
+        hypotheses += extensions(tokens, log_p, step, scores(log_p, step, noise(tokens), G))
+    return hypotheses
+
+
+def extensions(tokens: list[int], log_p: float, step: list[float], scores: list[float]) -> Beam:
+    return [(tokens + [v], log_p + step[v], score) for v, score in enumerate(scores) if step[v] > -math.inf]
+
+
+@exercise.step
+def best(hypotheses: Beam, k: int) -> Beam:
+    return sorted(hypotheses, key=lambda h: -h[2])[:k]
+
+
+@exercise.step
+def next_beam(row: Row, noise: Row, beam: Beam, eos: int, k: int) -> Beam:
+    ended = [h for h in beam if h[0][-1] == eos]
+    return best(ended + children(row, noise, [h for h in beam if h[0][-1] != eos]), k)
+
+
+@exercise.step
+def beam_of(row: Row, noise: Row, bos: int, eos: int, k: int, max_len: int) -> Beam:
+    """The k largest scores, from the largest down, of sequences that begin with bos."""
+    beam: Beam = [([bos], 0.0, 0.0)]
+    for _ in range(max_len):
+        beam = next_beam(row, noise, beam, eos, k)
+    return sorted(beam, key=lambda h: -h[2])
+
+
+@exercise.reference()
+def stochastic_beam_reference(step_fn, noise_fn, bos, eos, k, max_len):
+    beam = beam_of(lambda x: step_fn(x).tolist(), lambda x: noise_fn(x).tolist(), bos, eos, k, max_len)
+    return [(tokens[1:], log_p, G) for tokens, log_p, G in beam]
+
+
+@exercise.misconception(
+    scores,
+    "Your scores are the log-probabilities: this is beam search, and it finds the same sequences whatever the noise. Add the noise of "
+    "each child.")
+def no_noise(log_p, step, g, G):
+    return [log_p + s for s in step]
+
+
+@exercise.misconception(
+    scores,
+    "Your children's scores do not depend on their parent's: noise is added anew at each step, and the noise of the prefix is forgotten. "
+    "The largest score of the children of a prefix is the score of the prefix.")
+def unconditioned(log_p, step, g, G):
+    return [log_p + s + noise for s, noise in zip(step, g, strict=True)]
+
+
+@exercise.misconception(
+    scores,
+    "You add noise at every token to what you have: a sequence ends up with as many Gumbel numbers as it has tokens. Each has one. The "
+    "children's scores are ln p of the whole plus g, transformed by (17.11) so that the largest is their parent's.")
+def summed(log_p, step, g, G):
+    return [G + s + noise for s, noise in zip(step, g, strict=True)]
+
+
+@exercise.misconception(
+    scores,
+    "You add ln p of the token and the noise to the score of the prefix. The noise is added to ln p of the whole sequence, and the score "
+    "enters by (17.11).")
+def from_score(log_p, step, g, G):
+    return scores.original(G, step, g, G)
+
+
+@exercise.misconception(
+    conditioned,
+    "You cut scores off at the parent's, so that none is above it. The largest has to be equal to it, and the others follow by (17.11).")
+def clipped(free, Z, G):
+    return [min(f, G) for f in free]
+
+
+@exercise.misconception(
+    children,
+    "Your Z is the largest over the children of all prefixes together. Each prefix has its own: the largest of its own children takes "
+    "over its score.")
+def one_largest(row, noise, beam):
+    free = [[log_p + s + g for s, g in zip(row(tokens), noise(tokens), strict=True)] for tokens, log_p, _ in beam]
+    largest = max(map(max, free), default=0.0)
+    return [child for (tokens, log_p, G), f in zip(beam, free, strict=True)
+            for child in extensions(tokens, log_p, row(tokens), conditioned(f, largest, G))]
+
+
+@exercise.misconception(
+    beam_of,
+    "Your k sequences are k walks, each of which follows its own best child: the same sequence comes again and again. All children "
+    "compete for the same k places, and nothing comes twice.")
+def replaced(row, noise, bos, eos, k, max_len):
+    return beam_of.original(row, noise, bos, eos, 1, max_len) * k
+
+
+@exercise.misconception(
+    best,
+    "Your beam keeps the sequences of largest ln p. What stays is decided by the score, noise included.")
+def kept_by_p(hypotheses, k):
+    return sorted(hypotheses, key=lambda h: -h[1])[:k]
+
+
+@exercise.misconception(
+    beam_of,
+    "Your list is in the order of ln p. It goes from the largest score down, the order of sampling without replacement.")
+def listed_by_p(row, noise, bos, eos, k, max_len):
+    return sorted(beam_of.original(row, noise, bos, eos, k, max_len), key=lambda h: -h[1])
+
+
+@exercise.misconception(
+    next_beam,
+    "Sequences that ended in eos are missing. They have been sampled: they stay, with the score that they have.")
+def ended_lost(row, noise, beam, eos, k):
+    return [h for h in next_beam.original(row, noise, beam, eos, k) if h[0][-1] != eos]
+
+
+@exercise.misconception(
+    next_beam,
+    "What has ended holds its place for good. It keeps its score, and that competes with the children at each step: it may be pushed out.")
+def ended_hold(row, noise, beam, eos, k):
+    ended = [h for h in beam if h[0][-1] == eos]
+    return ended + best(children(row, noise, [h for h in beam if h[0][-1] != eos]), k - len(ended))
+
+
+@exercise.misconception(
+    conditioned,
+    "Some of your scores become NaN or infinite, or lose their digits: (17.11) as it stands subtracts numbers like e^40, between which "
+    "the 1 of e^0 is lost. Take the factor e^-(ln p + g) of the child out of the last two terms, and use log1p and logaddexp.")
+def as_it_stands(free, Z, G):
+    Z, G, free = (torch.tensor(number, dtype=torch.float64) for number in (Z, G, free))
+    return (-torch.log((-G).exp() - (-Z).exp() + (-free).exp())).tolist()
+
+
+@exercise.misconception(
+    conditioned,
+    "Some of your scores become infinite or NaN: where ln p is below -709, as after hundreds of tokens, e to the power of minus that "
+    "overflows. Stay with logarithms: logaddexp, not exp and log.")
+def overflow(free, Z, G):
+    Z, G, free = (torch.tensor(number, dtype=torch.float64) for number in (Z, G, free))
+    return (-torch.log((-G).exp() + (-free).exp() * -torch.expm1(free - Z))).tolist()
+
+
+SHORT = [name for name in exercise.misconceptions if name not in ("as_it_stands", "overflow")]
 
 
 class Apart(list):
@@ -146,61 +211,67 @@ def gumbels(generator, *shape: int) -> torch.Tensor:
     return -torch.log(-torch.log(uniform(generator, *shape).double().clamp(1e-12, 1 - 1e-12)))
 
 
-def clear(args: tuple) -> Beam | None:
-    """What is drawn; None if rounding decides a place of the beam."""
-    step_fn, noise_fn, *rest = args
+def beam_if_clear(args: tuple) -> Beam | None:
+    """The right beam; None if rounding decides a place in it."""
     gaps: list[float] = []
-    found = drawn(lambda x: step_fn(x).tolist(), lambda x: noise_fn(x).tolist(), *rest, gaps=gaps)
-    return found if min(gaps, default=1.0) > NEAR else None
+
+    def best_with_gaps(hypotheses, k):
+        ranked = best.original(hypotheses, len(hypotheses))
+        gaps.extend(a[2] - b[2] for a, b in zip(ranked[:k], ranked[1:], strict=False))
+        return ranked[:k]
+
+    with steps_replaced({best: best_with_gaps}):
+        beam = stochastic_beam_reference(*args)
+    return beam if min(gaps, default=1.0) > NEAR else None
 
 
 def tree(generator) -> tuple:
-    """A tree of up to four tokens, with noise for all its beginnings."""
+    """A tree of up to four tokens, with noise for all its prefixes."""
     while True:
         V, max_len, k = 4, integer(generator, 3, 4), integer(generator, 2, 4)
         bos, eos = (0, 3) if integer(generator, 0, 1) else (2, 1)
-        args = planted(generator, V, bos, eos, k, max_len)
-        if clear(args):
+        args = random_tree(generator, V, bos, eos, k, max_len)
+        if beam_if_clear(args):
             return args
 
 
-def planted(generator, V: int, bos: int, eos: int, k: int, max_len: int) -> tuple:
+def random_tree(generator, V: int, bos: int, eos: int, k: int, max_len: int) -> tuple:
     """The arguments of a tree that is drawn; of a small one with all rows, for showing."""
-    beginnings, log_p = random_rows(generator, V, max_len, bos, eos, float(uniform(generator, low=0.5, high=1.5)))
-    noise = gumbels(generator, len(beginnings), V)
-    tables = [dict(zip(beginnings, rows, strict=True)) for rows in (log_p, noise)]
-    found = list(map(steps, tables))
-    for function, table in zip(found, tables, strict=True):
-        function.rows = {beginning: row for beginning, row in table.items() if eos not in beginning}
-    return *found, bos, eos, k, max_len
+    prefixes, log_p = random_rows(generator, V, max_len, bos, eos, float(uniform(generator, low=0.5, high=1.5)))
+    noise = gumbels(generator, len(prefixes), V)
+    tables = [dict(zip(prefixes, rows, strict=True)) for rows in (log_p, noise)]
+    functions = list(map(steps, tables))
+    for function, table in zip(functions, tables, strict=True):
+        function.rows = {prefix: row for prefix, row in table.items() if eos not in prefix}
+    return *functions, bos, eos, k, max_len
 
 
 def trees(generator):
     """Trees drawn until each way of going wrong, and no two of them alike, gives another answer on one of them."""
-    found = telling(lambda: tree(generator), lambda *args, bugs=frozenset(): Apart(stochastic_beam_reference(*args, bugs=bugs)),
+    cases = telling(lambda: tree(generator), lambda *args, bugs=(): Apart(exercise.solve(*args, bugs=bugs)),
                     SHORT)
-    return found + [tree(generator) for _ in range(2)]
+    return cases + [tree(generator) for _ in range(2)]
 
 
-def small(generator):
+def small_trees(generator):
     """Trees of three tokens and two steps, and as many others: for showing, so that their tables can be read."""
-    drawn = [planted(generator, 3, 0, integer(generator, 1, 2), integer(generator, 2, 3), 2) for _ in range(30)]
-    return list(filter(clear, drawn)) + trees(generator)
+    cases = [random_tree(generator, 3, 0, integer(generator, 1, 2), integer(generator, 2, 3), 2) for _ in range(30)]
+    return list(filter(beam_if_clear, cases)) + trees(generator)
 
 
-def few(generator):
+def few_sequences(generator):
     """Some tokens never come, and there are four sequences in all; k is larger. Then more sequences, and k = 1."""
     while True:
         a, b, eos, never = torch.randperm(4, generator=generator).tolist()
-        table = {beginning: torch.full((4,), -math.inf, dtype=torch.float64)
-                 for beginning in random_rows(generator, 4, 3, b, eos)[0]}
-        for beginning, tokens in ((), (a, eos)), ((a,), (a, b, eos)), ((a, a), (eos,)), ((a, b), (b,)):
+        table = {prefix: torch.full((4,), -math.inf, dtype=torch.float64)
+                 for prefix in random_rows(generator, 4, 3, b, eos)[0]}
+        for prefix, tokens in ((), (a, eos)), ((a,), (a, b, eos)), ((a, a), (eos,)), ((a, b), (b,)):
             p = uniform(generator, len(tokens), low=0.3).double()
-            table[(b, *beginning)][list(tokens)] = (p / p.sum()).log()
+            table[(b, *prefix)][list(tokens)] = (p / p.sum()).log()
         noise = dict(zip(table, gumbels(generator, len(table), 4), strict=True))
-        found = [(steps(table), steps(noise), b, eos, integer(generator, 5, 6), 3), (*tree(generator)[:4], 1, 3)]
-        if all(map(clear, found)):
-            return found
+        cases = [(steps(table), steps(noise), b, eos, integer(generator, 5, 6), 3), (*tree(generator)[:4], 1, 3)]
+        if all(map(beam_if_clear, cases)):
+            return cases
 
 
 def improbable(generator, max_len: int, low: float, high: float) -> tuple[tuple, Beam]:
@@ -213,9 +284,9 @@ def improbable(generator, max_len: int, low: float, high: float) -> tuple[tuple,
         eos = integer(generator, 1, V - 1)
         noise[:, eos] -= 30
         args = (hashed(log_p), hashed(noise), 0, eos, 2, max_len)
-        found = clear(args)
-        if found and all(low < log_p < high for _, log_p, _ in found):
-            return args, found
+        beam = beam_if_clear(args)
+        if beam and all(low < log_p < high for _, log_p, _ in beam):
+            return args, beam
 
 
 def hashed(rows: torch.Tensor):
@@ -267,9 +338,9 @@ def not_finite(beam) -> int | None:
     return next((i for i, (_, *two) in enumerate(beam) if not all(map(math.isfinite, two))), None)
 
 
-VALUES = Drawn("values", 5, trees, shown=small)
+VALUES = Drawn("values", 5, trees, shown=small_trees)
 exercise.checks.append(VALUES)
-exercise.checks.append(Drawn("fewer than k, and k = 1", 1, few))
+exercise.checks.append(Drawn("fewer than k, and k = 1", 1, few_sequences))
 
 
 def keeps_its_digits(name: str, max_len: int, low: float, high: float, misconception: str) -> None:
@@ -293,10 +364,10 @@ exercise.hint(
 exercise.hint(
     "The first sequence is right and the others are not.",
     "The best child always has its parent's score, whatever you do with the rest. For the others write the three lines of (17.10) "
-    "and (17.11) for one beginning, and see on paper that the largest comes out as G.")
+    "and (17.11) for one prefix, and see on paper that the largest comes out as G.")
 exercise.hint(
     "The scores of improbable sequences are NaN or infinite.",
-    "Write free for ln p + g of a child, the G with a wave of step 2, and Z for the largest free of a beginning. Then e^-free - e^-Z "
+    "Write free for ln p + g of a child, the G with a wave of step 2, and Z for the largest free of a prefix. Then e^-free - e^-Z "
     "= e^-free (1 - e^(free - Z)). The logarithm of that is log1p(-exp(free - Z)) - free, and (17.11) is minus logaddexp of it and "
     "-G. For the largest child it is logaddexp(-inf, -G) = -G, as it should be.")
 exercise.hint(

@@ -14,53 +14,84 @@ exercise = Exercise(
     points=["top-p"], difficulty=3, minutes=15)
 
 
-@exercise.reference(
-    crossing_dropped="The token that crosses p is missing from your set. It belongs to it: without it the mass stays "
-                     "below p.",
-    below_p="The token that crosses p is missing from your set: without it the mass stays below p. Where the likeliest token "
-            "crosses p at once, your row is empty.",
-    large_negative=FINITE,
-    one_more="You keep one token too many. The set is complete with the token that reaches p.",
-    positions="You filter in sorted order and forget to go back: the tokens that you keep are not the likely ones.",
-    sorted_twice="Your answers are taken back to the vocabulary in the wrong direction: gather by the sorted indices sorts a "
-                 "second time, scatter puts each at the place of its token.",
-    sorted_out="Your result is sorted. Every logit keeps its place in the vocabulary.",
-    least_likely="You gather from the least likely token up. Begin with the most likely.",
-    threshold="You keep the tokens whose own probability is at least p. The sum over the kept is to reach p.",
-    raw_sums="You add logits. They are no probabilities before the softmax.",
-    zeroed="You set the others to 0. A logit of 0 is a probability like any other; -inf is none.",
-    normalised="You return log-probabilities. The logits that are kept keep their value.",
-    whole_batch="Your softmax or your sum runs over the whole batch. Each row has its own.",
-)
-def top_p_filter_reference(logits, p, bugs=frozenset()):
-    ranked = logits.sort(dim=-1, descending="least_likely" not in bugs, stable=True)
-    mass = ranked.values if "raw_sums" in bugs else ranked.values.softmax(-1)
-    if "whole_batch" in bugs:
-        mass = mass / mass.flatten(0, -2).shape[0] if mass.ndim > 1 else mass
-    before = mass.cumsum(-1) - mass                                    # what the likelier ones hold together
-    keep = before < p
-    if "crossing_dropped" in bugs:
-        keep = mass.cumsum(-1) < p
-    if "one_more" in bugs:
-        keep = torch.cat([torch.ones_like(keep[..., :1]), keep[..., :-1]], dim=-1)
-    keep[..., 0] = True
-    if "below_p" in bugs:
-        keep = mass.cumsum(-1) < p
-    if "threshold" in bugs:
-        keep = mass >= p
-        keep[..., 0] = True
-    if "sorted_twice" in bugs:
-        keep = keep.gather(-1, ranked.indices)
-    elif "positions" not in bugs:
-        keep = torch.zeros_like(keep).scatter(-1, ranked.indices, keep)
-    out = logits.masked_fill(~keep, 0.0 if "zeroed" in bugs else -1e9 if "large_negative" in bugs else -torch.inf)
-    if "normalised" in bugs:
-        out = out.log_softmax(-1)
-    return out.sort(dim=-1, descending=True).values if "sorted_out" in bugs else out
+@exercise.step
+def nucleus(mass, p):
+    """The tokens before which the probabilities, from the largest down, sum to less than p."""
+    return mass.cumsum(-1) - mass < p
+
+
+@exercise.step
+def unsorted(keep, places):
+    return torch.zeros_like(keep).scatter(-1, places, keep)
+
+
+@exercise.step
+def filled(logits, keep):
+    return logits.masked_fill(~keep, -torch.inf)
+
+
+@exercise.reference()
+def top_p_filter_reference(logits, p):
+    ranked = logits.sort(dim=-1, descending=True, stable=True)
+    return filled(logits, unsorted(nucleus(ranked.values.softmax(-1), p), ranked.indices))
+
+
+@exercise.misconception(
+    nucleus,
+    "The token that crosses p is missing from your set. It belongs to it: without it the mass stays below p.")
+def crossing_dropped(mass, p):
+    return with_first(mass.cumsum(-1) < p)
+
+
+def with_first(keep):
+    """The mask, with the first token of each row."""
+    return torch.cat([torch.ones_like(keep[..., :1]), keep[..., 1:]], dim=-1)
+
+
+@exercise.misconception(
+    nucleus,
+    "The token that crosses p is missing from your set: without it the mass stays below p. Where the most probable token crosses p at "
+    "once, your row is empty.")
+def below_p(mass, p):
+    return mass.cumsum(-1) < p
+
+
+@exercise.misconception(filled, FINITE)
+def large_negative(logits, keep):
+    return logits.masked_fill(~keep, -1e9)
+
+
+@exercise.misconception(nucleus, "You keep one token too many. The set is complete with the token that reaches p.")
+def one_more(mass, p):
+    keep = nucleus.original(mass, p)
+    return torch.cat([torch.ones_like(keep[..., :1]), keep[..., :-1]], dim=-1)
+
+
+@exercise.misconception(
+    nucleus,
+    "You keep the tokens whose own probability is at least p. The sum over the kept tokens has to reach p.")
+def threshold(mass, p):
+    return with_first(mass >= p)
+
+
+@exercise.misconception(
+    unsorted,
+    "Your mask is in sorted order, and you apply it to logits in the order of the vocabulary: the tokens that you keep are not the "
+    "most probable ones.")
+def positions(keep, places):
+    return keep
+
+
+@exercise.misconception(
+    unsorted,
+    "Your mask is taken back to the vocabulary in the wrong direction: gather by the sorted indices sorts a second time, scatter "
+    "puts each entry at the place of its token.")
+def sorted_twice(keep, places):
+    return keep.gather(-1, places)
 
 
 def p_cases(generator):
-    found = []
+    cases = []
     for shape, p in (((4, 7), 0.6), ((2, 3, 6), 0.85), ((9,), 0.4)):
         while True:                                                    # no sum hangs on the last digits
             logits = normal(generator, *shape, scale=1.2)
@@ -68,10 +99,10 @@ def p_cases(generator):
             sums = ranked.cumsum(-1)
             if (sums - p).abs().min() > 1e-3 and ranked[..., 0].min() < p and ((sums < p).sum(-1) + 1).max() > 2:
                 break
-        found.append((logits, p))
+        cases.append((logits, p))
     two = normal(generator, 5)
     two[integer(generator, 0, 1)], two[integer(generator, 2, 4)] = 6.0, 5.7       # each of them holds more than p
-    return [*found, (two, 0.3)]
+    return [*cases, (two, 0.3)]
 
 
 def narrow_cases(generator):

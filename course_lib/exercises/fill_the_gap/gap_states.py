@@ -15,55 +15,81 @@ exercise = Exercise(
     points=["birnn-mlm"], difficulty=2, minutes=20, kind="find")
 
 
-@exercise.reference(
-    at_the_word="Both states have read the word itself. A model trained on them has nothing to guess: its loss goes to 0.",
-    forward_leaks="Your forward states have read the word itself: take the one before it.",
-    backward_leaks="Your backward states have read the word itself. Before place i the backward network has read down to i + 1.",
-    same_side="Both of your states come from the left. The backward network comes from the other end.",
-    too_far="You go two places back: the words next to the gap are not read.",
-    exchanged="The two halves are exchanged: forward first.",
-    zeros="At the edges you take zeros. start and end are the states before anything is read.",
-    edges_exchanged="start and end are exchanged: start is the forward network's.",
-    end_wraps="At the last place your backward state is back[:, 0], which has read every word: a roll brings back what falls off. Put end "
-              "there.",
-    start_wraps="At the first place your forward state is ahead[:, -1], which has read every word: a roll brings back what falls off. "
-                "Put start there.",
-    wraps="At the edges your states come from the other end of the text: a roll brings back what falls off.",
-)
-def gap_states_reference(ahead, back, start, end, bugs=frozenset()):
-    B, T, H = ahead.shape
-    if "zeros" in bugs:
-        start, end = torch.zeros_like(start), torch.zeros_like(end)
-    if "edges_exchanged" in bugs:
-        start, end = end, start
-    first, last = start.expand(B, 1, H), end.expand(B, 1, H)
-    if "wraps" in bugs:
-        first, last = ahead[:, -1:], back[:, :1]
-    if "start_wraps" in bugs:
-        first = ahead[:, -1:]
-    if "end_wraps" in bugs:
-        last = back[:, :1]
-    before = torch.cat([first, ahead[:, :-1]], dim=1)                          # (B, T, H)
-    after = torch.cat([back[:, 1:], last], dim=1)
-    if "too_far" in bugs:
-        before = torch.cat([first, before[:, :-1]], dim=1)
-        after = torch.cat([after[:, 1:], last], dim=1)
-    if "same_side" in bugs:
-        after = torch.cat([last, back[:, :-1]], dim=1)
-    if bugs & {"at_the_word", "forward_leaks"}:
-        before = ahead
-    if bugs & {"at_the_word", "backward_leaks"}:
-        after = back
-    return torch.cat([after, before] if "exchanged" in bugs else [before, after], dim=-1)
+@exercise.step
+def before(ahead, start):
+    """The states of the forward network before each word."""
+    return torch.cat([start.expand(len(ahead), 1, -1), ahead[:, :-1]], dim=1)
+
+
+@exercise.step
+def after(back, end):
+    """The states of the backward network before each word: it comes from the right."""
+    return torch.cat([back[:, 1:], end.expand(len(back), 1, -1)], dim=1)
+
+
+@exercise.reference()
+@exercise.step
+def gap_states_reference(ahead, back, start, end):
+    return torch.cat([before(ahead, start), after(back, end)], dim=-1)
+
+
+@exercise.misconception(
+    gap_states_reference,
+    "Both states depend on the word itself. A model trained on them can copy it, and its loss goes to 0.")
+def at_the_word(ahead, back, start, end):
+    return torch.cat([ahead, back], dim=-1)
+
+
+@exercise.misconception(before, "Your forward states have read the word itself: take the state before it.")
+def forward_leaks(ahead, start):
+    return ahead
+
+
+@exercise.misconception(
+    after,
+    "Your backward states have read the word itself. Before place i the backward network has read down to i + 1.")
+def backward_leaks(back, end):
+    return back
+
+
+@exercise.misconception(after, "Both of your states come from the left. The backward network comes from the other end.")
+def same_side(back, end):
+    return before.original(back, end)
+
+
+@exercise.misconception(gap_states_reference, "The two halves are exchanged: forward first.")
+def exchanged(ahead, back, start, end):
+    return torch.cat([after(back, end), before(ahead, start)], dim=-1)
+
+
+@exercise.misconception(gap_states_reference, "start and end are exchanged: start is the forward network's.")
+def edges_exchanged(ahead, back, start, end):
+    return gap_states_reference.original(ahead, back, end, start)
+
+
+@exercise.misconception(
+    after,
+    "At the last place your backward state is back[:, 0], which has read every word: a roll moves the first state to the end. Put end "
+    "there.")
+def end_wraps(back, end):
+    return back.roll(-1, dims=1)
+
+
+@exercise.misconception(
+    before,
+    "At the first place your forward state is ahead[:, -1], which has read every word: a roll moves the last state to the front. Put "
+    "start there.")
+def start_wraps(ahead, start):
+    return ahead.roll(1, dims=1)
 
 
 def states(generator):
     """Batches of several lengths, one word alone among them."""
-    found = []
+    cases = []
     for T in (integer(generator, 4, 6), 3, 1):
         B, H = integer(generator, 2, 3), integer(generator, 2, 4)
-        found.append((normal(generator, B, T, H), normal(generator, B, T, H), normal(generator, H), normal(generator, H)))
-    return found
+        cases.append((normal(generator, B, T, H), normal(generator, B, T, H), normal(generator, H), normal(generator, H)))
+    return cases
 
 
 exercise.compare("values", states, points=4)

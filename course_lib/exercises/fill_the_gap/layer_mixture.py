@@ -11,45 +11,65 @@ exercise = Exercise(
     points=["elmo"], difficulty=1, minutes=10)
 
 
-@exercise.reference(
-    not_normalized="You take w as the weights. They are softmax(w): positive, and 1 in all.",
-    shares="You divide w by its sum. A softmax takes the exponentials first.",
-    no_gamma="gamma is missing: the sum of the layers is multiplied by it.",
-    gamma_inside="gamma is inside the softmax. It multiplies the sum.",
-    last_layer="You return the last layer. The task may need what lies below it.",
-    plain_mean="Your layers all have the same weight, whatever w says.",
-    layer_zero_left_out="Layer 0, the word's vector, is left out.",
-    reversed_layers="Your weights go to the layers in reverse order.",
-    sigmoids="You squash each weight by itself. softmax(w) is normalised over the layers.",
-)
-def layer_mixture_reference(states, w, gamma, bugs=frozenset()):
-    s = (gamma * w if "gamma_inside" in bugs else w).softmax(dim=0)
-    if "not_normalized" in bugs:
-        s = w
-    if "shares" in bugs:
-        s = w / w.sum()
-    if "sigmoids" in bugs:
-        s = w.sigmoid()
-    if "plain_mean" in bugs:
-        s = (0 * w).softmax(dim=0)
-    if "reversed_layers" in bugs:
-        s = s.flip(0)
-    if "layer_zero_left_out" in bugs:
-        states, s = states[1:], s[1:]
-    if "last_layer" in bugs:
-        return gamma * states[-1]
-    mixed = (s[:, None, None, None] * states).sum(dim=0)
-    return mixed if bugs & {"no_gamma", "gamma_inside"} else gamma * mixed
+@exercise.step
+def weights(w):
+    return w.softmax(dim=0)
+
+
+@exercise.step
+def mixed(states, s):
+    return (s[:, None, None, None] * states).sum(dim=0)
+
+
+@exercise.reference()
+@exercise.step
+def layer_mixture_reference(states, w, gamma):
+    return gamma * mixed(states, weights(w))
+
+
+@exercise.misconception(weights, "You take w as the weights. They are softmax(w): positive, and 1 in all.")
+def not_normalized(w):
+    return w
+
+
+@exercise.misconception(weights, "You divide w by its sum. A softmax takes the exponentials first.")
+def shares(w):
+    return w / w.sum()
+
+
+@exercise.misconception(weights, "You apply a sigmoid to each weight by itself. softmax(w) is normalized over the layers.")
+def sigmoids(w):
+    return w.sigmoid()
+
+
+@exercise.misconception(layer_mixture_reference, "gamma is missing: the sum of the layers is multiplied by it.")
+def no_gamma(states, w, gamma):
+    return mixed(states, weights(w))
+
+
+@exercise.misconception(layer_mixture_reference, "gamma is inside the softmax. It multiplies the sum.")
+def gamma_inside(states, w, gamma):
+    return mixed(states, weights(gamma * w))
+
+
+@exercise.misconception(mixed, "You return the last layer. The task may need what lies below it.")
+def last_layer(states, s):
+    return states[-1]
+
+
+@exercise.misconception(mixed, "Layer 0, the word's vector, is left out.")
+def layer_zero_left_out(states, s):
+    return mixed.original(states[1:], s[1:])
 
 
 def layers(generator):
     """Two layers and more; weights far apart; gamma above and below 1, and negative."""
-    found = []
+    cases = []
     for (L, B, T, E), gamma in (((3, 2, 4, 5), 2.0), ((4, 3, 2, 3), 0.3), ((2, integer(generator, 1, 3), 5, 4), -1.5)):
         w = normal(generator, L, scale=1.5)
         w[0], w[-1] = w[0].abs() + 0.5, -w[-1].abs() - 1.0
-        found.append((normal(generator, L, B, T, E), w, gamma))
-    return found
+        cases.append((normal(generator, L, B, T, E), w, gamma))
+    return cases
 
 
 exercise.compare("values", layers, points=2)

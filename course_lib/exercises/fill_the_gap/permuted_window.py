@@ -14,46 +14,65 @@ exercise = Exercise(
     points=["window-mlm"], difficulty=2, minutes=15)
 
 
-@exercise.reference(
-    inverse="You move block k to place order[k]. That undoes another permutation: place k of the new window holds what was at "
-            "place order[k], so block k of your matrix is block order[k] of W.",
-    interleaved="You take the numbers of a place as P apart. The vectors stand side by side: place k owns the columns k * D to "
-                "(k + 1) * D - 1.",
-    within_vectors="You put the numbers inside each block into another order too. The vectors move, their numbers stay.",
-    written_over="You move the blocks one after the other within one matrix: some are written over before they are read. Read from "
-                 "W, and write into another one.",
-    rows="You permute the hidden units, the rows. The places are in the columns.",
-    turned="You turn the window round. The places move as order says.",
-    first_two="You exchange the first two places and leave the others. order says where each comes from.",
-    mean="You give all places the mean of their weights. Then the order does not matter any more, and the result is another one.",
-)
-def permuted_window_reference(W, order, bugs=frozenset()):
-    P = len(order)
-    blocks = W.reshape(len(W), P, -1)                                          # (H, P, D)
-    if "interleaved" in bugs:
-        return W.reshape(len(W), -1, P)[:, :, order].reshape(W.shape)
-    if "written_over" in bugs:
-        new = blocks.clone()
-        for k, place in enumerate(order):
-            new[:, k] = new[:, place]
-        return new.reshape(W.shape)
-    if "rows" in bugs:
-        return W[[order[i % P] if order[i % P] < len(W) else i for i in range(len(W))]]
-    if "turned" in bugs:
-        return blocks.flip(1).reshape(W.shape)
-    if "first_two" in bugs:
-        order = [1, 0, *range(2, P)]
-    if "mean" in bugs:
-        return blocks.mean(dim=1, keepdim=True).expand_as(blocks).reshape(W.shape)
-    if "inverse" in bugs:
-        order = [order.index(k) for k in range(P)]
-    moved = blocks[:, order]
-    return (moved.flip(2) if "within_vectors" in bugs else moved).reshape(W.shape)
+@exercise.step
+def moved(blocks, order):
+    """The weights of each place, (H, P, D), in the new order."""
+    return blocks[:, order]
+
+
+@exercise.reference()
+@exercise.step
+def permuted_window_reference(W, order):
+    return moved(W.reshape(len(W), len(order), -1), order).reshape(W.shape)
+
+
+@exercise.misconception(
+    moved,
+    "You move block k to place order[k], which is the inverse permutation: place k of the new window holds what was at place order[k], so "
+    "block k of your matrix is block order[k] of W.")
+def inverse(blocks, order):
+    return blocks[:, [order.index(k) for k in range(len(order))]]
+
+
+@exercise.misconception(
+    permuted_window_reference,
+    "You take the numbers of a place as P apart. The vectors stand side by side: place k has the columns k * D to (k + 1) * D - 1.")
+def interleaved(W, order):
+    return W.reshape(len(W), -1, len(order))[:, :, order].reshape(W.shape)
+
+
+@exercise.misconception(
+    moved,
+    "You put the numbers inside each block into another order too. The vectors move, their numbers stay.")
+def within_vectors(blocks, order):
+    return blocks[:, order].flip(2)
+
+
+@exercise.misconception(
+    moved,
+    "You move the blocks one after the other within one matrix, so some are overwritten before they are read. Read from W, and write into "
+    "another matrix.")
+def written_over(blocks, order):
+    new = blocks.clone()
+    for k, place in enumerate(order):
+        new[:, k] = new[:, place]
+    return new
+
+
+@exercise.misconception(permuted_window_reference, "You permute the hidden units, the rows. The places are in the columns.")
+def rows(W, order):
+    H, P = len(W), len(order)
+    return W[[order[i % P] if order[i % P] < H else i for i in range(H)]]
+
+
+@exercise.misconception(moved, "You reverse the window. The places move as order says.")
+def turned(blocks, order):
+    return blocks.flip(1)
 
 
 def windows(generator):
     """Orders that are not their own inverse, and one that changes nothing; vectors of one number and of several."""
-    found = []
+    cases = []
     for P, D in ((4, 3), (6, 2), (3, 5)):
         shift = integer(generator, 1, P - 1) if P == 3 else 1
         order = [(k + shift) % P for k in range(P)]
@@ -61,8 +80,8 @@ def windows(generator):
             order[2:] = [order[2 + i] for i in torch.randperm(P - 2, generator=generator).tolist()]
         if [order.index(k) for k in range(P)] == order:
             order = [(k + 1) % P for k in range(P)]
-        found.append((normal(generator, integer(generator, 4, 7), P * D), order))
-    return [*found, (normal(generator, 2, 4), [2, 0, 3, 1]), (normal(generator, 3, 6), [0, 1])]
+        cases.append((normal(generator, integer(generator, 4, 7), P * D), order))
+    return [*cases, (normal(generator, 2, 4), [2, 0, 3, 1]), (normal(generator, 3, 6), [0, 1])]
 
 
 exercise.compare("values", windows, points=3)

@@ -14,59 +14,104 @@ exercise = Exercise(
     points=["conv-text"], difficulty=3, minutes=25, kind="measure")
 
 
-@exercise.reference(
-    gap_listed="Your list holds the gap. A mask stands there, the same whatever the word was: the output does not depend on the word.",
-    left_only="You list places to the left only. The kernel reads as far to the right.",
-    last_layer="You follow one layer. What it reads are outputs of the layer below, and those have read words further away.",
-    each_alone="You put every layer on the gap itself and collect what it reads. A layer reads the outputs of the one below: the reaches "
-               "add up.",
-    one_layer_less="You stop one layer too early: the first layer, which reads the words, has a kernel too.",
-    whole_kernel="You go as many places to each side as the kernel is wide. A kernel of 2k + 1 reads k on each side and the middle.",
-    no_dilation="You go in steps of one place. A layer of dilation d goes in steps of d.",
-    left_out="You leave out d places between two that are read. Dilation d means steps of d: d - 1 are left out.",
-    all_between="You list all places from the first that is read to the last. Steps of more than one place leave some out.",
-    not_through_the_gap="You let nothing pass at the gap. The mask hides its word only: what the layers below have brought to this "
-                        "place from its neighbours goes on.",
-    through_outside="You let a path leave the text and come back. Every layer finds zeros outside, which have read no word.",
-    outside_listed="Your list holds places outside the text.",
-    other_order="You take the layers in the other order. Backward from the gap the last layer comes first; near the ends of a text "
-                "that makes a difference.",
-    from_the_gap="Your numbers are distances from the gap. Asked for are places, counted from 0.",
-    from_one="You count from 1. Places count from 0 here.",
-    unsorted="Your list is not sorted.",
-)
-def words_read_reference(length, gap, kernels, dilations, bugs=frozenset()):
-    layers = list(zip(kernels, dilations))
-    if "last_layer" in bugs:
-        layers = layers[-1:]
-    if "one_layer_less" in bugs:
-        layers = layers[1:]
-    if "other_order" in bugs:
-        layers = layers[::-1]
-    anywhere = bugs & {"through_outside", "outside_listed"}
-    read = {gap}
-    for kernel, dilation in reversed(layers):
-        k = kernel if "whole_kernel" in bugs else kernel // 2
-        step = 1 if "no_dilation" in bugs else dilation + ("left_out" in bugs)
-        taps = range(-k, 1) if "left_only" in bugs else range(-k, k + 1)
-        read = {place + j * step for place in read for j in taps if anywhere or 0 <= place + j * step < length}
-        if "not_through_the_gap" in bugs:
-            read -= {gap}
-    if "each_alone" in bugs:
-        read = {gap + j * dilation for kernel, dilation in layers for j in range(-(kernel // 2), kernel // 2 + 1)}
-        read = {place for place in read if 0 <= place < length}
-    if "all_between" in bugs and read:
-        read = set(range(min(read), max(read) + 1))
-    if "outside_listed" not in bugs:
-        read = {place for place in read if 0 <= place < length}
-    if "gap_listed" not in bugs:
-        read -= {gap}
-    found = sorted(read)
-    if "from_the_gap" in bugs:
-        found = [place - gap for place in found]
-    if "from_one" in bugs:
-        found = [place + 1 for place in found]
-    return found[::-1] if "unsorted" in bugs else found
+@exercise.step
+def offsets(kernel, dilation):
+    return [j * dilation for j in range(-(kernel // 2), kernel // 2 + 1)]
+
+
+def places_below(places, layer):
+    """The places of the layer below that a layer takes for these."""
+    return {place + offset for place in places for offset in offsets(*layer)}
+
+
+@exercise.step
+def places_read(length, gap, layers):
+    """From the gap backward through the layers, within the text."""
+    places = {gap}
+    for layer in reversed(layers):
+        places = places_below(places, layer) & set(range(length))
+    return places
+
+
+@exercise.reference()
+@exercise.step
+def words_read_reference(length, gap, kernels, dilations):
+    return sorted(places_read(length, gap, list(zip(kernels, dilations))) - {gap})
+
+
+@exercise.misconception(
+    words_read_reference,
+    "Your list holds the gap. A mask stands there, the same whatever the word was: the output does not depend on the word.")
+def gap_listed(length, gap, kernels, dilations):
+    return sorted(places_read(length, gap, list(zip(kernels, dilations))) | {gap})
+
+
+@exercise.misconception(
+    places_read,
+    "You follow one layer. Its inputs are outputs of the layer below, and those depend on words further away.")
+def last_layer(length, gap, layers):
+    return places_read.original(length, gap, layers[-1:])
+
+
+@exercise.misconception(
+    places_read,
+    "You put every layer on the gap itself and collect what it reads. A layer reads the outputs of the layer below: the reaches add up.")
+def each_alone(length, gap, layers):
+    return {place for layer in layers for place in places_read.original(length, gap, [layer])}
+
+
+@exercise.misconception(
+    offsets,
+    "You go as many places to each side as the kernel is wide. A kernel of 2k + 1 reads k on each side and the middle.")
+def whole_kernel(kernel, dilation):
+    return [j * dilation for j in range(-kernel, kernel + 1)]
+
+
+@exercise.misconception(offsets, "You go in steps of one place. A layer of dilation d goes in steps of d.")
+def no_dilation(kernel, dilation):
+    return offsets.original(kernel, 1)
+
+
+@exercise.misconception(
+    places_read,
+    "You list all places from the first that is read to the last. Steps of more than one place leave some out.")
+def all_between(length, gap, layers):
+    places = places_read.original(length, gap, layers)
+    return set(range(min(places), max(places) + 1))
+
+
+@exercise.misconception(
+    places_read,
+    "You let nothing pass at the gap. The mask hides its word only: what the layers below have brought to this place from its neighbors "
+    "is passed on.")
+def not_through_the_gap(length, gap, layers):
+    places = {gap}
+    for layer in reversed(layers):
+        places = places_below(places, layer) & set(range(length)) - {gap}
+    return places
+
+
+@exercise.misconception(
+    places_read,
+    "You let a path leave the text and come back. Every layer finds zeros outside, which depend on no word.")
+def through_outside(length, gap, layers):
+    places = {gap}
+    for layer in reversed(layers):
+        places = places_below(places, layer)
+    return places & set(range(length))
+
+
+@exercise.misconception(
+    places_read,
+    "You take the layers in the other order. Backward from the gap the last layer comes first; near the ends of a text that makes a "
+    "difference.")
+def other_order(length, gap, layers):
+    return places_read.original(length, gap, layers[::-1])
+
+
+@exercise.misconception(words_read_reference, "You count from 1. Places count from 0 here.")
+def from_one(length, gap, kernels, dilations):
+    return [place + 1 for place in words_read_reference.original(length, gap, kernels, dilations)]
 
 
 def texts(generator):

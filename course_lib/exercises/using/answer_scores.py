@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections import Counter
 
 from course_lib.exercises.draws import integer
@@ -18,91 +19,108 @@ exercise = Exercise(
              "the other has none either, else 0.",
     points=["benchmarks"], difficulty=2, minutes=20)
 
-
-@exercise.reference(
-    as_written="Your texts are compared as they are written. Normalize what was said, and the truths too.",
-    truths_as_written="You normalize what was said and not the truths.",
-    case_kept="Upper and lower case differ in your comparison.",
-    signs_kept="Your words keep their punctuation: 1873. is not 1873.",
-    signs_to_spaces="You put a space where a sign was: U.S. becomes two words. Delete it.",
-    articles_kept="Your words keep a, an and the.",
-    articles_inside="You delete the letters a, an and the inside words too. They are words of their own.",
-    articles_first="You leave out the articles before the signs are gone: 'the' in quotes stays. First the signs, then the articles.",
-    as_sets="You count a word that both have twice once. It counts as often as both have it.",
-    recall="Your F1 is the share of the true words that were said. It has both lengths below the line.",
-    precision="Your F1 is the share of said words that are true. It has both lengths below the line.",
-    first_truth="You compare with the first truth. The best of all counts.",
-    mean_over_truths="You take the mean over the truths. The best counts.",
-    f1_over_truths="Your F1 is the mean over the truths. The best of them counts, as in your exact match.",
-    pooled="You put the words of all truths together. Each truth is compared by itself, and the best counts.",
-    nothing_said="Where neither has words left your F1 is 0. They agree: it is 1.",
-    in_any_order="Your exact match does not look at the order of the words.",
-    held="Your exact match counts an answer that holds the truth and more. It has to be all of it.",
-    shares="You return shares. Per cent are asked for.",
-    exchanged="Your two numbers are exchanged: exact match first.",
-)
-def answer_scores_reference(said, truths, bugs=frozenset()):
-    def words(text, own=True):
-        if "as_written" in bugs or ("truths_as_written" in bugs and not own):
-            return text.split()
-        text = text if "case_kept" in bugs else text.lower()
-
-        def without_articles(text):
-            if "articles_kept" in bugs:
-                return text
-            if "articles_inside" in bugs:
-                return re.sub(r"the|an|a", "", text)
-            return " ".join(word for word in text.split() if word not in ("a", "an", "the"))
-
-        if "articles_first" in bugs:
-            text = without_articles(text)
-        if "signs_kept" not in bugs:
-            text = re.sub(r"[!-/:-@\[-`{-~]", " " if "signs_to_spaces" in bugs else "", text)
-        return (text if "articles_first" in bugs else without_articles(text)).split()
-
-    def f1(mine, true):
-        if not mine or not true:
-            return float(mine == true and "nothing_said" not in bugs)
-        if "as_sets" in bugs:
-            return 2 * len(set(mine) & set(true)) / (len(mine) + len(true))
-        shared = sum((Counter(mine) & Counter(true)).values())
-        return shared / len(true) if "recall" in bugs else shared / len(mine) if "precision" in bugs else 2 * shared / (len(mine) + len(true))
-
-    def same(mine, true):
-        if "held" in bugs:
-            return " ".join(true) in " ".join(mine)
-        return sorted(mine) == sorted(true) if "in_any_order" in bugs else mine == true
-
-    exact, overlap = [], []
-    for answer, each in zip(said, truths):
-        mine, right = words(answer), [words(truth, own=False) for truth in each]
-        if "first_truth" in bugs:
-            right = right[:1]
-        if "pooled" in bugs:
-            right = [[word for truth in right for word in truth]]
-        hits, scores = [float(same(mine, true)) for true in right], [f1(mine, true) for true in right]
-        if "mean_over_truths" in bugs:
-            hits, scores = [sum(hits) / len(hits)], [sum(scores) / len(scores)]
-        if "f1_over_truths" in bugs:
-            scores = [sum(scores) / len(scores)]
-        exact.append(max(hits))
-        overlap.append(max(scores))
-    scale = (1 if "shares" in bugs else 100) / len(said)
-    both = scale * sum(exact), scale * sum(overlap)
-    return both[::-1] if "exchanged" in bugs else both
+PUNCTUATION = f"[{re.escape(string.punctuation)}]"
+ARTICLES = ("a", "an", "the")
 
 
-FAULTS = ["as_written", "truths_as_written", "case_kept", "signs_kept", "signs_to_spaces", "articles_kept", "articles_inside",
-          "articles_first", "as_sets", "recall", "precision", "first_truth", "mean_over_truths",
-          "f1_over_truths", "pooled", "nothing_said", "in_any_order",
-          "held", "shares", "exchanged"]
+@exercise.step
+def without_punctuation(text):
+    return re.sub(PUNCTUATION, "", text)
+
+
+@exercise.step
+def words(text):
+    return [word for word in without_punctuation(text.lower()).split() if word not in ARTICLES]
+
+
+@exercise.step
+def exact(mine, true):
+    return float(mine == true)
+
+
+@exercise.step
+def shared(mine, true):
+    return sum((Counter(mine) & Counter(true)).values())
+
+
+@exercise.step
+def f1(mine, true):
+    return 2 * shared(mine, true) / (len(mine) + len(true)) if mine and true else float(mine == true)
+
+
+@exercise.step
+def scores(answer, truths):
+    """Exact match and F1 of an answer: the best over the truths."""
+    mine, truths = words(answer), [words(truth) for truth in truths]
+    return max(exact(mine, true) for true in truths), max(f1(mine, true) for true in truths)
+
+
+@exercise.reference()
+def answer_scores_reference(said, truths):
+    matches, overlaps = zip(*map(scores, said, truths))
+    return 100 / len(said) * sum(matches), 100 / len(said) * sum(overlaps)
+
+
+@exercise.misconception(words, "You delete the letters a, an and the inside words too. They are words of their own.")
+def articles_inside(text):
+    return re.sub("the|an|a", "", without_punctuation(text.lower())).split()
+
+
+@exercise.misconception(without_punctuation, "You put a space where a sign was: U.S. becomes two words. Delete it.")
+def signs_to_spaces(text):
+    return re.sub(PUNCTUATION, " ", text)
+
+
+@exercise.misconception(
+    words,
+    "You leave out the articles before the signs are gone: 'the' in quotes stays. First the signs, then the articles.")
+def articles_first(text):
+    return without_punctuation(" ".join(word for word in text.lower().split() if word not in ARTICLES)).split()
+
+
+@exercise.misconception(shared, "You count a word that both have twice once. It counts as often as both have it.")
+def as_sets(mine, true):
+    return len(set(mine) & set(true))
+
+
+@exercise.misconception(f1, "Your F1 is the share of the true words that were said. It has both lengths below the line.")
+def recall(mine, true):
+    return shared(mine, true) / len(true) if mine and true else float(mine == true)
+
+
+@exercise.misconception(f1, "Where neither has words left your F1 is 0. They agree: it is 1.")
+def nothing_said(mine, true):
+    return f1.original(mine, true) if mine and true else 0.0
+
+
+@exercise.misconception(exact, "Your exact match does not depend on the order of the words.")
+def in_any_order(mine, true):
+    return float(sorted(mine) == sorted(true))
+
+
+@exercise.misconception(exact, "Your exact match counts an answer that holds the truth and more. It has to be all of it.")
+def held(mine, true):
+    return float(" ".join(true) in " ".join(mine))
+
+
+@exercise.misconception(scores, "You compare with the first truth. The best of all counts.")
+def first_truth(answer, truths):
+    return scores.original(answer, truths[:1])
+
+
+@exercise.misconception(scores, "Your F1 is the mean over the truths. The best of them counts, as in your exact match.")
+def f1_over_truths(answer, truths):
+    mine = words(answer)
+    return scores.original(answer, truths)[0], sum(f1(mine, words(truth)) for truth in truths) / len(truths)
+
+
 WORDS = ("the", "The", "a", "an", "'the'", "theatre", "Ana", "ana", "an.", "U.S.", "us", "1873", "1873.", "New", "new", "York", "(york)",
          "of", "\"of\"", "B-52", "b52", "york,")
 
 
 def answers(generator):
     """Short texts of few words that differ in case, signs and articles, repeated ones among them, and ones of articles and signs
-    alone; one to three truths, some of them the answer in other dress or order. Until every fault tells."""
+    alone; one to three truths, some of them the answer in other dress or order. Until every misconception gives another answer."""
     def text(most):
         return " ".join(WORDS[integer(generator, 0, len(WORDS) - 1)] for _ in range(integer(generator, 1, most)))
 
@@ -116,7 +134,8 @@ def answers(generator):
             truths.append([dressed[integer(generator, 0, len(dressed) - 1)] for _ in range(integer(generator, 1, 3))])
         return said, truths
 
-    return telling(draw, lambda *case, bugs=frozenset(): tuple(round(x, 6) for x in answer_scores_reference(*case, bugs=bugs)), FAULTS)
+    return telling(draw, lambda *case, bugs=(): tuple(round(x, 6) for x in exercise.solve(*case, bugs=bugs)),
+                   exercise.misconceptions)
 
 
 exercise.compare("values", answers, points=4)

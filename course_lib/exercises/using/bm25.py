@@ -18,46 +18,87 @@ exercise = Exercise(
     points=["rag"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    no_saturation="Your score grows with n without end. Below the line n stands too: more occurrences count less and less.",
-    no_k1_above="The factor k1 + 1 above the line is missing. It changes no order, and it is in the formula.",
-    length_upside_down="Your lengths are upside down: M / L favours long documents. It is L / M.",
-    no_length="The length of a document plays no part in your score. b L / M holds a long one back.",
-    length_of_all="The factor of the length multiplies n too below the line. It belongs to k1 alone: n + k1 (1 - b + b L / M).",
-    b_exchanged="b and 1 - b are exchanged: with b = 0 the length must play no part.",
-    slide_idf="Your idf is that of TF-IDF, ln((N + 1) / (df + 1)) + 1. BM25 has its own.",
-    negative_idf="Your idf is ln((N - df + 0.5) / (df + 0.5)), below 0 for a word of most documents. The formula adds 1 inside the "
-                 "logarithm.",
-    occurrences="Your df counts how often the word occurs in all. It counts the documents that hold it.",
-    question_as_set="A word that stands twice in the question counts twice; yours counts once.",
-    distinct_length="Your lengths count different words. The length of a document counts every word.",
-    base_ten="Your logarithm has base 10. ln is the natural one.",
-)
-def bm25_reference(docs, question, k1, b, bugs=frozenset()):
-    N = len(docs)
-    lengths = [len(set(doc)) if "distinct_length" in bugs else len(doc) for doc in docs]
-    mean = sum(lengths) / N
-    found = []
-    for doc, L in zip(docs, lengths):
-        total = 0.0
-        for word in dict.fromkeys(question) if "question_as_set" in bugs else question:
-            df = sum(other.count(word) if "occurrences" in bugs else word in other for other in docs)
-            n = doc.count(word)
-            if not n:
-                continue
-            odds = abs(N - df) + 0.5
-            inside = odds / (df + 0.5) + (0 if "negative_idf" in bugs else 1)
-            idf = math.log(inside, 10 if "base_ten" in bugs else math.e)
-            if "slide_idf" in bugs:
-                idf = math.log((N + 1) / (df + 1)) + 1
-            ratio = mean / L if "length_upside_down" in bugs else L / mean
-            share = 1 - b if "b_exchanged" in bugs else b
-            norm = 1.0 if "no_length" in bugs else 1 - share + share * ratio
-            above = n if "no_k1_above" in bugs else n * (k1 + 1)
-            below = 1.0 if "no_saturation" in bugs else (n + k1) * norm if "length_of_all" in bugs else n + k1 * norm
-            total += idf * above / below
-        found.append(total)
-    return found
+@exercise.step
+def idf(word, docs):
+    N, df = len(docs), sum(word in doc for doc in docs)
+    return math.log(1 + (N - df + 0.5) / (df + 0.5))
+
+
+@exercise.step
+def length_factor(L, M, b):
+    return 1 - b + b * L / M
+
+
+@exercise.step
+def saturated(n, k1, factor):
+    return n * (k1 + 1) / (n + k1 * factor)
+
+
+@exercise.reference()
+@exercise.step
+def bm25_reference(docs, question, k1, b):
+    M = sum(map(len, docs)) / len(docs)
+    return [sum((idf(word, docs) * saturated(doc.count(word), k1, length_factor(len(doc), M, b)) for word in question if word in doc), 0.0)
+            for doc in docs]
+
+
+@exercise.misconception(
+    saturated,
+    "Your score grows with n without end. Below the line n stands too: more occurrences count less and less.")
+def no_saturation(n, k1, factor):
+    return n * (k1 + 1)
+
+
+@exercise.misconception(
+    saturated,
+    "The factor k1 + 1 above the line is missing. It does not change the order, but it is in the formula.")
+def no_k1_above(n, k1, factor):
+    return n / (n + k1 * factor)
+
+
+@exercise.misconception(
+    length_factor,
+    "Your score does not depend on the length of a document. b L / M lowers the score of a long one.")
+def no_length(L, M, b):
+    return 1.0
+
+
+@exercise.misconception(
+    saturated,
+    "The factor of the length multiplies n too below the line. It belongs to k1 alone: n + k1 (1 - b + b L / M).")
+def length_of_all(n, k1, factor):
+    return n * (k1 + 1) / ((n + k1) * factor)
+
+
+@exercise.misconception(length_factor, "b and 1 - b are exchanged: with b = 0 the score must not depend on the length.")
+def b_exchanged(L, M, b):
+    return length_factor.original(L, M, 1 - b)
+
+
+@exercise.misconception(idf, "Your idf is that of TF-IDF, ln((N + 1) / (df + 1)) + 1. BM25 has its own.")
+def slide_idf(word, docs):
+    return math.log((len(docs) + 1) / (sum(word in doc for doc in docs) + 1)) + 1
+
+
+@exercise.misconception(
+    idf,
+    "Your idf is ln((N - df + 0.5) / (df + 0.5)), below 0 for a word of most documents. The formula adds 1 inside the logarithm.")
+def negative_idf(word, docs):
+    df = sum(word in doc for doc in docs)
+    return math.log((len(docs) - df + 0.5) / (df + 0.5))
+
+
+@exercise.misconception(idf, "Your df counts how often the word occurs in all. It counts the documents that hold it.")
+def occurrences(word, docs):
+    df = sum(doc.count(word) for doc in docs)
+    return math.log(1 + (abs(len(docs) - df) + 0.5) / (df + 0.5))
+
+
+@exercise.misconception(
+    bm25_reference,
+    "A word that stands twice in the question counts twice; in your score it counts once.")
+def question_as_set(docs, question, k1, b):
+    return bm25_reference.original(docs, list(dict.fromkeys(question)), k1, b)
 
 
 WORDS = "sea salt ship wind rope sail".split()

@@ -16,74 +16,116 @@ exercise = Exercise(
     points=["zero-few-shot"], difficulty=2, minutes=20)
 
 
-@exercise.reference(
-    leak="An example that asks the question itself stands in your prompt, with the answer. Whoever measures so measures copying.",
-    leak_by_case="An example that asks the question in other letters, The for the, stands in your prompt with the answer. Compare in lower "
-                 "case.",
-    no_repeat="You leave out an example whose answer stands in another one too. Only what asks the question gives it away.",
-    counted_first="You take the first k and then leave out the one that asks the question. One example fewer is in your prompt than could "
-                  "be: leave out, then count.",
-    no_room="Your prompt fills the window. The answer is to stand there too: room words of it stay free.",
-    question_uncounted="Your examples alone have at most window - room words. The question at the end and the answer: "
-                       "below it stand in the prompt too, and count.",
-    one_less="Your prompt stops one word early. Exactly window - room words are enough.",
-    cut="Your prompt is cut off at the front: half an example stands at its beginning. Leave out whole ones.",
-    passed_over="An example that does not fit is passed over by your prompt, and a later one taken. Stop at the first that does not fit.",
-    last_ones="You keep the last examples that fit. The first ones are asked for.",
-    no_limit="More than k examples stand in your prompt.",
-    turned="Your examples stand in the opposite order.",
-    question_first="The question stands before the examples. It comes last, so that the model goes on with its answer.",
-    no_slot="The word answer: is missing behind the question. The model would go on asking.",
-    no_bar="The word | is missing behind the examples. Where one ends, the next must not run on.",
-    lower="Your prompt is in lower case. Compare so, and write what was given.",
-)
-def few_shot_prompt_reference(examples, question, k, room, window, bugs=frozenset()):
-    def key(words):
-        return list(words) if "leak_by_case" in bugs else [word.lower() for word in words]
+@exercise.step
+def asks_the_same(asked, question):
+    return [word.lower() for word in asked] == [word.lower() for word in question]
 
-    kept = examples[:k] if "counted_first" in bugs else examples
-    if "leak" not in bugs:
-        kept = [(asked, answer) for asked, answer in kept if key(asked) != key(question)]
-    if "no_repeat" in bugs:
-        seen, first = [], []
-        for asked, answer in kept:
-            if answer not in seen:
-                first.append((asked, answer))
-            seen.append(answer)
-        kept = first
-    blocks = [[*asked, "answer:", *answer, *([] if "no_bar" in bugs else ["|"])] for asked, answer in kept]
-    if "no_limit" not in bugs:
-        blocks = blocks[:k]
-    end = [*question, *([] if "no_slot" in bugs else ["answer:"])]
-    most = window - (0 if "no_room" in bugs else room) - ("one_less" in bugs)
-    if "cut" in bugs:
-        whole = [word for block in blocks for word in block] + end
-        return whole[max(0, len(whole) - most):]
-    if "last_ones" in bugs:
-        blocks = blocks[::-1]
-    chosen, used = [], 0 if "question_uncounted" in bugs else len(end)
+
+@exercise.step
+def first_others(examples, question, k):
+    """The first k examples that ask something else."""
+    return [(asked, answer) for asked, answer in examples if not asks_the_same(asked, question)][:k]
+
+
+@exercise.step
+def fitting(blocks, end, free):
+    """The largest number of first blocks that have, with the end, at most `free` words."""
+    number = len(blocks)
+    while sum(map(len, blocks[:number])) + len(end) > free:
+        number -= 1
+    return blocks[:number]
+
+
+@exercise.step
+def prompt_of(blocks, end, room, window):
+    return [word for block in fitting(blocks, end, window - room) for word in block] + end
+
+
+@exercise.reference()
+def few_shot_prompt_reference(examples, question, k, room, window):
+    blocks = [[*asked, "answer:", *answer, "|"] for asked, answer in first_others(examples, question, k)]
+    return prompt_of(blocks, [*question, "answer:"], room, window)
+
+
+@exercise.misconception(
+    asks_the_same,
+    "An example that asks the question itself stands in your prompt, with the answer. The answer can then be copied, and its score says "
+    "nothing about other questions.")
+def leak(asked, question):
+    return False
+
+
+@exercise.misconception(
+    asks_the_same,
+    "An example that asks the question in other letters, The for the, stands in your prompt with the answer. Compare in lower case.")
+def leak_by_case(asked, question):
+    return list(asked) == list(question)
+
+
+@exercise.misconception(
+    first_others,
+    "You leave out an example whose answer stands in another one too. Only an example that asks the question gives the answer away.")
+def no_repeat(examples, question, k):
+    others = first_others.original(examples, question, len(examples))
+    answers = [answer for _, answer in others]
+    return [example for i, example in enumerate(others) if answers[i] not in answers[:i]][:k]
+
+
+@exercise.misconception(
+    first_others,
+    "You take the first k and then leave out the example that asks the question. Your prompt has one example fewer than it could have: "
+    "leave out, then count.")
+def counted_first(examples, question, k):
+    return first_others.original(examples[:k], question, k)
+
+
+@exercise.misconception(first_others, "More than k examples stand in your prompt.")
+def no_limit(examples, question, k):
+    return first_others.original(examples, question, len(examples))
+
+
+@exercise.misconception(prompt_of, "Your prompt fills the window. The answer needs room there too: room words of it stay free.")
+def no_room(blocks, end, room, window):
+    return prompt_of.original(blocks, end, 0, window)
+
+
+@exercise.misconception(
+    fitting,
+    "Your examples alone have at most window - room words. The question at the end and the answer: below it stand in the prompt too, and "
+    "count.")
+def question_uncounted(blocks, end, free):
+    return fitting.original(blocks, [], free)
+
+
+@exercise.misconception(fitting, "Your prompt stops one word early. Exactly window - room words are enough.")
+def one_less(blocks, end, free):
+    return fitting.original(blocks, end, max(free - 1, len(end)))
+
+
+@exercise.misconception(
+    fitting,
+    "An example that does not fit is passed over by your prompt, and a later one taken. Stop at the first that does not fit.")
+def passed_over(blocks, end, free):
+    chosen = []
     for block in blocks:
-        if used + len(block) <= most:
+        if sum(map(len, chosen)) + len(block) + len(end) <= free:
             chosen.append(block)
-            used += len(block)
-        elif "passed_over" not in bugs:
-            break
-    if ("turned" in bugs) != ("last_ones" in bugs):
-        chosen = chosen[::-1]
-    words = [word for block in chosen for word in block]
-    prompt = [*end, *words] if "question_first" in bugs else [*words, *end]
-    return [word.lower() for word in prompt] if "lower" in bugs else prompt
+    return chosen
 
 
-FAULTS = ["leak", "leak_by_case", "no_repeat", "counted_first", "no_room", "question_uncounted", "one_less", "cut", "passed_over",
-          "last_ones", "no_limit", "turned", "question_first", "no_slot", "no_bar", "lower"]
-WORDS = "Who wrote built found painted The the old bridge river song Rome Paris map".split()
+@exercise.misconception(fitting, "You keep the last examples that fit. The first ones are asked for.")
+def last_ones(blocks, end, free):
+    return fitting.original(blocks[::-1], end, free)[::-1]
+
+
+WORDS = "Who wrote built cases painted The the old bridge river song Rome Paris map".split()
 ANSWERS = (["Anna"], ["in", "1873"], ["a", "keeper", "of", "bees"], ["nobody"])
 
 
 def prompts(generator):
-    """Examples of unequal length, the question among them in its own letters or in others; windows that are just enough,
-    that leave room for a shorter example, and wide ones; until every fault tells. Then no example, k of 0, and a question alone in its window."""
+    """Examples of unequal length, the question among them in its own letters or in others; windows that are just enough, that leave room
+    for a shorter example, and wide ones; until every misconception gives another answer. Then no example, k of 0, and a question alone
+    in its window."""
     def draw():
         def text(low, high):
             return [WORDS[integer(generator, 0, len(WORDS) - 1)] for _ in range(integer(generator, low, high))]
@@ -98,13 +140,10 @@ def prompts(generator):
         whole = len(question) + 1 + sum(sizes[:integer(generator, 1, k)])
         return examples, question, k, room, whole + room + (0, 0, 2, 6, 40)[integer(generator, 0, 4)]
 
-    def answer(*case, bugs=frozenset()):
-        return few_shot_prompt_reference(*case, bugs=bugs)
-
-    found = telling(draw, answer, FAULTS)
-    examples, question, k, room, window = found[0]
+    cases = telling(draw, exercise.solve, exercise.misconceptions)
+    examples, question, k, room, window = cases[0]
     alone = len(question) + 1 + room
-    return [*found, ([], question, k, room, window), (examples, question, 0, room, window), (examples, question, k, room, alone)]
+    return [*cases, ([], question, k, room, window), (examples, question, 0, room, window), (examples, question, k, room, alone)]
 
 
 exercise.compare("values", prompts, points=4)

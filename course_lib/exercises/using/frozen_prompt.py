@@ -44,54 +44,91 @@ class Reader(nn.Module):
         return self.answer(F.relu(self.widen(scores.softmax(dim=-1) @ self.value(vectors))))[:, 0]
 
 
-@exercise.class_reference(
-    no_prompt="Your logits do not depend on the prompt. Its vectors stand before those of the tokens, in every row.",
-    behind="Your prompt stands behind the tokens. The last vector of a row is the one that asks: it has to stay the last.",
-    added="You add the prompt to the vectors of the tokens. Its vectors are further places of the row, before the others.",
-    first_vector="Only the first vector of your prompt is read. All of them stand before the tokens.",
-    averaged="One vector stands before your tokens, the mean of the prompt. All num of them do.",
-    fresh_reader="Your reader does not have the weights of body: what it learned before is not there. Load them, "
-                 "reader.load_state_dict(body).",
-    not_frozen="Parameters of your reader hold gradients after fit. They are computed at every update and used by nobody: "
-               "requires_grad_(False) on the reader spares them.",
-    trained_whole="The weights of your reader have moved in fit. That is fine-tuning; here the prompt alone is given to the optimizer.",
-    stays="After fit the prompt is as it was made. Do gradients reach it, and does the optimizer have it?",
-    uphill="After fit your model gives less to the right answers than before, on the very rows that it was trained on. The steps lead "
-           "away from them.",
-)
-def frozen_prompt(bugs):
-    class FrozenPrompt(nn.Module):
-        def __init__(self, body, num):
-            super().__init__()
-            self.reader = Reader()
-            if "fresh_reader" not in bugs:
-                self.reader.load_state_dict(body)
-            self.prompt = nn.Parameter(0.1 * torch.randn(num, WIDTH))
-            if not {"not_frozen", "trained_whole"} & bugs:
-                self.reader.requires_grad_(False)
+@exercise.class_reference()
+class FrozenPrompt(nn.Module):
+    """A frozen reader behind a prompt, which is trained."""
 
-        def forward(self, x):
-            vectors, prompt = self.reader.tokens(x.long()), self.prompt
-            if "no_prompt" in bugs:
-                return self.reader(vectors)
-            if "added" in bugs:
-                return self.reader(vectors + prompt.mean(dim=0))
-            if {"first_vector", "averaged"} & bugs:
-                prompt = prompt[:1] if "first_vector" in bugs else prompt.mean(dim=0, keepdim=True)
-            parts = [prompt.expand(len(x), -1, -1), vectors]
-            return self.reader(torch.cat(parts[::-1] if "behind" in bugs else parts, dim=1))
+    def __init__(self, body, num):
+        super().__init__()
+        self.reader = self.frozen_reader(body)
+        self.prompt = nn.Parameter(0.1 * torch.randn(num, WIDTH))
 
-        def fit(self, x, y, steps):
-            learned = self.parameters() if "trained_whole" in bugs else [self.prompt]
-            optimizer = torch.optim.Adam(learned, lr=0.1)
-            for _ in range(0 if "stays" in bugs else steps):
-                loss = F.cross_entropy(self(x), y.long())
-                optimizer.zero_grad()
-                if loss.requires_grad:
-                    (-loss if "uphill" in bugs else loss).backward()
-                optimizer.step()
+    @exercise.step
+    def frozen_reader(self, body):
+        reader = Reader()
+        reader.load_state_dict(body)
+        return reader.requires_grad_(False)
 
-    return FrozenPrompt
+    def forward(self, x):
+        return self.reader(self.with_prompt(self.reader.tokens(x.long())))
+
+    @exercise.step
+    def with_prompt(self, vectors):
+        return torch.cat([self.prompt.expand(len(vectors), -1, -1), vectors], dim=1)
+
+    @exercise.step
+    def fit(self, x, y, steps):
+        tune(self, [self.prompt], x, y, steps)
+
+
+def tune(model, parameters, x, y, steps, maximize=False):
+    optimizer = torch.optim.Adam(parameters, lr=0.1, maximize=maximize)
+    for _ in range(steps):
+        loss = F.cross_entropy(model(x), y.long())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+@exercise.misconception(
+    FrozenPrompt.with_prompt,
+    "Your logits do not depend on the prompt. Its vectors stand before those of the tokens, in every row.")
+def no_prompt(self, vectors):
+    return vectors
+
+
+@exercise.misconception(
+    FrozenPrompt.with_prompt,
+    "Your prompt stands behind the tokens. The last vector of a row is the one that asks: it has to stay the last.")
+def behind(self, vectors):
+    return torch.cat([vectors, self.prompt.expand(len(vectors), -1, -1)], dim=1)
+
+
+@exercise.misconception(
+    FrozenPrompt.frozen_reader,
+    "Your reader does not have the weights of body, so what it learned before is lost. Load them, reader.load_state_dict(body).")
+def fresh_reader(self, body):
+    return Reader().requires_grad_(False)
+
+
+@exercise.misconception(
+    FrozenPrompt.frozen_reader,
+    "Parameters of your reader hold gradients after fit. They are computed at every update and never used: requires_grad_(False) on the "
+    "reader spares them.")
+def not_frozen(self, body):
+    return FrozenPrompt.frozen_reader.original(self, body).requires_grad_(True)
+
+
+@exercise.misconception(
+    FrozenPrompt.fit,
+    "The weights of your reader have moved in fit. That is fine-tuning; here the prompt alone is given to the optimizer.")
+def trained_whole(self, x, y, steps):
+    tune(self, self.requires_grad_(True).parameters(), x, y, steps)
+
+
+@exercise.misconception(
+    FrozenPrompt.fit,
+    "After fit the prompt is as it was made. Do gradients reach it, and does the optimizer have it?")
+def stays(self, x, y, steps):
+    pass
+
+
+@exercise.misconception(
+    FrozenPrompt.fit,
+    "After fit your model assigns less probability to the right answers than before, on the very rows that it was trained on. The steps "
+    "lead away from them.")
+def uphill(self, x, y, steps):
+    tune(self, [self.prompt], x, y, steps, maximize=True)
 
 
 @lru_cache(1)

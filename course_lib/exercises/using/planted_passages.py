@@ -14,53 +14,78 @@ exercise = Exercise(
     points=["rag"], difficulty=3, minutes=25, kind="find")
 
 
-@exercise.reference(
-    as_given="The filter as it stands: it sees a run at the beginning of both only, measures it by the passage, and wants more than the "
-             "share.",
-    shared_words="You count words that both have, in any order. An honest passage shares the words too; a planted one repeats the "
-                 "question as it stands.",
-    with_gaps="Your run may have gaps: words in the same order, others between them. A run has none.",
-    from_the_start="Your run begins at the first word of the question or of the passage only. It may begin anywhere.",
-    more_than="Exactly share * len(question) words are enough: at least, not more than.",
-    by_passage="You compare with the length of the passage. The share is one of the question: a long passage would hide it.",
-    whole_question="You ask for the whole question. share of it is enough.",
-    rounded_down="You cut share * len(question) to a whole number: a run that falls short of it by a fraction is caught too.",
-    ratio="You return the shares. A boolean for each passage is asked for.",
-    turned="Your booleans are turned round: True stands for a planted one.",
-)
-def planted_passages_reference(question, passages, share, bugs=frozenset()):
-    if "as_given" in bugs:
-        bugs = {"from_the_start", "by_passage", "more_than"}
+@exercise.step
+def longest_run(question, passage):
+    """By the numbers of words of the runs that end at word i of the question and at each word of the passage."""
+    longest, runs = 0, [0] * (len(passage) + 1)
+    for word in question:
+        runs = [0] + [run + 1 if word == other else 0 for run, other in zip(runs, passage)]
+        longest = max(longest, *runs)
+    return longest
 
-    def run(a, b):
-        """The longest run of a in b, by the table of runs that end at (i, j)."""
-        if "shared_words" in bugs:
-            return len([word for word in a if word in b])
-        best, last = 0, [0] * (len(b) + 1)
-        gaps = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
-        for i, word in enumerate(a, 1):
-            row = [0] * (len(b) + 1)
-            for j, other in enumerate(b, 1):
-                if word == other:
-                    row[j] = last[j - 1] + 1
-                gaps[i][j] = gaps[i - 1][j - 1] + 1 if word == other else max(gaps[i - 1][j], gaps[i][j - 1])
-            best, last = max(best, *row), row
-        if "with_gaps" in bugs:
-            return gaps[-1][-1]
-        if "from_the_start" in bugs:
-            return next((n for n in range(len(a), 0, -1) if a[:n] == b[:n]), 0)
-        return best
 
-    found = []
-    for passage in passages:
-        length, of = run(question, passage), len(passage) if "by_passage" in bugs else len(question)
-        if "ratio" in bugs:
-            found.append(length / of)
-            continue
-        needed = of if "whole_question" in bugs else int(share * of) if "rounded_down" in bugs else share * of
-        planted = length > needed if "more_than" in bugs else length >= needed
-        found.append(not planted if "turned" in bugs else planted)
-    return found
+@exercise.step
+def is_planted(run, question, share):
+    return run >= share * len(question)
+
+
+@exercise.reference()
+@exercise.step
+def planted_passages_reference(question, passages, share):
+    return [is_planted(longest_run(question, passage), question, share) for passage in passages]
+
+
+@exercise.misconception(
+    planted_passages_reference,
+    "The filter as it stands: it finds a run at the beginning of both only, measures it by the passage, and wants more than the share.")
+def as_given(question, passages, share):
+    return [from_the_start(question, passage) > share * len(passage) for passage in passages]
+
+
+@exercise.misconception(
+    longest_run,
+    "You count words that both have, in any order. An honest passage shares the words too; a planted one repeats the question as it "
+    "stands.")
+def shared_words(question, passage):
+    return sum(word in passage for word in question)
+
+
+@exercise.misconception(
+    longest_run,
+    "Your run may have gaps: words in the same order, others between them. A run has no gaps.")
+def with_gaps(question, passage):
+    longest = [0] * (len(passage) + 1)                                         # in common with so many words of the passage
+    for word in question:
+        before, longest = longest, [0]
+        for j, other in enumerate(passage):
+            longest.append(before[j] + 1 if word == other else max(before[j + 1], longest[j]))
+    return longest[-1]
+
+
+@exercise.misconception(
+    longest_run,
+    "Your run begins at the first word of the question or of the passage only. It may begin anywhere.")
+def from_the_start(question, passage):
+    return next((n for n in range(len(question), 0, -1) if question[:n] == passage[:n]), 0)
+
+
+@exercise.misconception(is_planted, "Exactly share * len(question) words are enough: at least, not more than.")
+def more_than(run, question, share):
+    return run > share * len(question)
+
+
+@exercise.misconception(
+    planted_passages_reference,
+    "You compare with the length of the passage. The share is of the question: a long passage would hide it.")
+def by_passage(question, passages, share):
+    return [longest_run(question, passage) >= share * len(passage) for passage in passages]
+
+
+@exercise.misconception(
+    is_planted,
+    "You cut share * len(question) to a whole number: a run that falls short of it by a fraction is caught too.")
+def rounded_down(run, question, share):
+    return run >= int(share * len(question))
 
 
 WORDS = "when was the old lighthouse at marrow point built by whom and why did its lamp burn oil every night".split()

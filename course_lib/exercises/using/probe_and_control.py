@@ -17,51 +17,102 @@ exercise = Exercise(
     points=["probing"], difficulty=3, minutes=25)
 
 
-@exercise.reference(
-    on_training="You measure on the vectors that you trained on. Measure on test.",
-    same_probe="You use the probe of the real labels for the control. The control is a probe of its own, trained on the random labels.",
-    all_words="Your control counts test vectors whose word never occurred in training. Nobody can know their random label: leave "
-              "them out.",
-    known_alone="Your first share leaves out the test vectors of words that training has not. It counts all of them.",
-    over_all="Your control counts hits among the known words and divides by all test vectors. It is a share of those with a known "
-             "word.",
-    new_words_only="Your control counts the words that never occurred in training. It is the other way round.",
-    label_per_vector="Your random labels go to the vectors by their place. A word keeps its label wherever it stands: "
-                     "random_label[words].",
-    difference="Your second number is the difference of the two, the selectivity. Return the control itself.",
-    exchanged="Your two numbers are exchanged: the real labels first.",
-    inner_products="Your probe takes the largest inner product with a mean. Nearest is the smallest distance.",
-    nearest_vector="Your probe takes the label of the nearest training vector. Compare with the means of the classes.",
-)
-def probe_and_control_reference(train, train_labels, train_words, test, test_labels, test_words, random_label, bugs=frozenset()):
-    def told(labels):
-        if "nearest_vector" in bugs:
-            return lambda x: labels[torch.cdist(x, train).argmin(dim=1)]
-        means = torch.stack([train[labels == k].mean(dim=0) for k in range(int(labels.max()) + 1)])
-        if "inner_products" in bugs:
-            return lambda x: (x @ means.T).argmax(dim=1)
-        return lambda x: torch.cdist(x, means).argmin(dim=1)
+@exercise.step
+def probe(vectors, labels):
+    """A function of new vectors: the class of the nearest mean."""
+    means = class_means(vectors, labels)
+    return lambda x: torch.cdist(x, means).argmin(dim=1)
 
-    drawn, wanted = random_label[train_words], random_label[test_words]
-    if "label_per_vector" in bugs:
-        drawn = random_label[torch.arange(len(train)) % len(random_label)]
-        wanted = random_label[torch.arange(len(test)) % len(random_label)]
-    real = told(train_labels)
-    control = real if "same_probe" in bugs else told(drawn)
+
+def class_means(vectors, labels):
+    return torch.stack([vectors[labels == k].mean(dim=0) for k in range(int(labels.max()) + 1)])
+
+
+@exercise.step
+def control_probe(vectors, labels, random_labels):
+    return probe(vectors, random_labels)
+
+
+@exercise.step
+def labels_of(words, random_label):
+    return random_label[words]
+
+
+@exercise.step
+def accuracy(hits, known):
+    return float(hits.mean())
+
+
+@exercise.step
+def control_accuracy(hits, known):
+    return float(hits[known].mean())
+
+
+@exercise.reference()
+@exercise.step
+def probe_and_control_reference(train, train_labels, train_words, test, test_labels, test_words, random_label):
     known = torch.isin(test_words, train_words)
-    if "all_words" in bugs:
-        known = torch.ones_like(known)
-    if "new_words_only" in bugs:
-        known = ~known
-    if "on_training" in bugs:
-        test, test_labels, wanted, known = train, train_labels, drawn, torch.ones(len(train), dtype=torch.bool)
-    counted = known if "known_alone" in bugs else torch.ones_like(known)
-    task = float((real(test) == test_labels)[counted].double().mean())
-    hits = (control(test) == wanted)[known].double()
-    by_heart = float(hits.sum() / len(test) if "over_all" in bugs else hits.mean())
-    if "difference" in bugs:
-        by_heart = task - by_heart
-    return (by_heart, task) if "exchanged" in bugs else (task, by_heart)
+    hits = probe(train, train_labels)(test) == test_labels
+    control = control_probe(train, train_labels, labels_of(train_words, random_label))
+    control_hits = control(test) == labels_of(test_words, random_label)
+    return accuracy(hits.double(), known), control_accuracy(control_hits.double(), known)
+
+
+@exercise.misconception(
+    probe_and_control_reference,
+    "You measure on the vectors that you trained on. Measure on test.")
+def on_training(train, train_labels, train_words, test, test_labels, test_words, random_label):
+    return probe_and_control_reference.original(train, train_labels, train_words, train, train_labels, train_words, random_label)
+
+
+@exercise.misconception(
+    control_probe,
+    "You use the probe of the real labels for the control. The control is a probe of its own, trained on the random labels.")
+def same_probe(vectors, labels, random_labels):
+    return probe(vectors, labels)
+
+
+@exercise.misconception(
+    control_accuracy,
+    "Your control counts test vectors whose word never occurred in training. Their random label cannot be known: leave them out.")
+def all_words(hits, known):
+    return float(hits.mean())
+
+
+@exercise.misconception(
+    accuracy,
+    "Your first share leaves out the test vectors of words that do not occur in training. It counts all of them.")
+def known_alone(hits, known):
+    return float(hits[known].mean())
+
+
+@exercise.misconception(
+    control_accuracy,
+    "Your control counts hits among the known words and divides by all test vectors. It is a share of those with a known word.")
+def over_all(hits, known):
+    return float(hits[known].sum() / len(hits))
+
+
+@exercise.misconception(
+    labels_of,
+    "Your random labels go to the vectors by their place. A word keeps its label wherever it stands: random_label[words].")
+def label_per_vector(words, random_label):
+    return random_label[torch.arange(len(words)) % len(random_label)]
+
+
+@exercise.misconception(
+    probe,
+    "Your probe takes the largest inner product with a mean. Nearest is the smallest distance.")
+def inner_products(vectors, labels):
+    means = class_means(vectors, labels)
+    return lambda x: (x @ means.T).argmax(dim=1)
+
+
+@exercise.misconception(
+    probe,
+    "Your probe takes the label of the nearest training vector. Compare with the means of the classes.")
+def nearest_vector(vectors, labels):
+    return lambda x: labels[torch.cdist(x, vectors).argmin(dim=1)]
 
 
 def probes(generator):

@@ -19,88 +19,121 @@ exercise = Exercise(
     points=["hf-embeddings", "contextual-embeddings"], difficulty=2, minutes=25)
 
 
-@exercise.reference(
-    first_piece="Your words have the vector of their first piece. Take the mean over all pieces of the word.",
-    last_piece="Your words have the vector of their last piece. Take the mean over all pieces of the word.",
-    pieces_added="You add the pieces of a word up: a word of three is three times as long as it should be. Take their mean.",
-    halved="You take the mean piece by piece, (mean so far + next) / 2: in a word of three pieces the last one counts half. Add all "
-           "pieces, then divide by their number.",
-    largest="Your words have the largest number of their pieces in each place. Take the mean.",
-    a_row_a_piece="Your rows are pieces: one that begins with ## has a row of its own. It belongs to the word before it.",
-    by_place="Word number 3 has the row of piece number 3 in your result. Words of several pieces move all that come behind them.",
-    sign_rows="Your result has rows for [CLS], [SEP] and [PAD]. They belong to no word.",
-    ends_alone="You leave out the first piece and the last, whatever they are. A [SEP] may stand between two sentences, and [PAD] at "
-               "the end: look at each piece.",
-    no_unknown="You leave out [UNK]. It stands in brackets, and it is a word: nobody knows which.",
-    once="A word that stands twice in the text has one row in your result. Each time it has a vector of its own.",
-    whole_text="All your rows are alike: the mean over the text. The mean is over the pieces of one word.",
-    from_one="You count the layers from 1. Layer 0 is states[0], the embeddings.",
-    last_layer="Your numbers are of the last layer alone. Those that chosen names are asked for.",
-    last_ones="You take as many of the last layers as chosen has. Which ones it names counts.",
-    in_model_order="Your layers stand in the order of the model. They follow each other as chosen has them.",
-    alternating="Your layers alternate: a number of the one, a number of the next. All D numbers of a layer come first, then those of "
-                "the next.",
-    layers_averaged="You take the mean of the layers. Their sum is asked for; the mean is of the pieces.",
-    always_concat="You put the layers one after the other where their sum is asked for. Look at how.",
-    always_sum="You add the layers where they are to stand one after the other. Look at how.",
-)
-def word_feature_reference(states, pieces, chosen, how, bugs=frozenset()):
-    words = rows_of(pieces, bugs)
-    layers = [states[number] for number in layers_of(chosen, len(states), bugs)]
-    found = []
-    for word in words:
-        if "by_place" in bugs:
-            word = [len(found) + 1]
-        if "whole_text" in bugs:
-            word = [t for one in words for t in one]
-        found.append([pooled(layer[word], bugs) for layer in layers])
-    together = torch.stack([torch.stack(one) for one in found])                  # (N, layers, D)
-    if (how == "concat" or "always_concat" in bugs) and "always_sum" not in bugs:
-        return together.transpose(1, 2).flatten(1) if "alternating" in bugs else together.flatten(1)
-    return together.mean(dim=1) if "layers_averaged" in bugs else together.sum(dim=1)
-
-
-def rows_of(pieces: list[str], bugs: frozenset[str]) -> list[list[int]]:
+@exercise.step
+def places_of_words(pieces):
     """The places of each word's pieces."""
-    words, names = [], []
+    words = []
     for place, piece in enumerate(pieces):
-        sign = piece in SIGNS
-        if "ends_alone" in bugs:
-            sign = place in (0, len(pieces) - 1)
-        if sign and "sign_rows" not in bugs or "no_unknown" in bugs and piece == "[UNK]":
-            continue
-        if piece.startswith("##") and "a_row_a_piece" not in bugs:
+        if piece.startswith("##"):
             words[-1].append(place)
-            names[-1] += piece
+        elif piece not in SIGNS:
+            words.append([place])
+    return words
+
+
+@exercise.step
+def chosen_layers(states, chosen):
+    return states[chosen]
+
+
+@exercise.step
+def pooled(vectors):
+    """A vector for each layer, of those of the pieces, (layers, P, D)."""
+    return vectors.mean(dim=1)
+
+
+@exercise.step
+def combined(vectors, how):
+    """(N, layers, D) side by side, or added."""
+    return vectors.flatten(1) if how == "concat" else vectors.sum(dim=1)
+
+
+@exercise.reference()
+def word_feature_reference(states, pieces, chosen, how):
+    layers = chosen_layers(states, chosen)
+    return combined(torch.stack([pooled(layers[:, places]) for places in places_of_words(pieces)]), how)
+
+
+@exercise.misconception(
+    pooled,
+    "Your words have the vector of their first piece. Take the mean over all pieces of the word.")
+def first_piece(vectors):
+    return vectors[:, 0]
+
+
+@exercise.misconception(
+    pooled,
+    "You add the pieces of a word up: the vector of a word of three pieces is three times as long as it should be. Take their mean.")
+def pieces_added(vectors):
+    return vectors.sum(dim=1)
+
+
+@exercise.misconception(
+    pooled,
+    "You take the mean piece by piece, (mean so far + next) / 2: in a word of three pieces the last one counts half. Add all pieces, then "
+    "divide by their number.")
+def halved(vectors):
+    mean, *others = vectors.unbind(1)
+    for vector in others:
+        mean = (mean + vector) / 2
+    return mean
+
+
+@exercise.misconception(
+    places_of_words,
+    "You leave out the first piece and the last, whatever they are. A [SEP] may stand between two sentences, and [PAD] at the end: look at "
+    "each piece.")
+def ends_alone(pieces):
+    words = []
+    for place in range(1, len(pieces) - 1):
+        if pieces[place].startswith("##"):
+            words[-1].append(place)
         else:
             words.append([place])
-            names.append(piece)
-    return [word for i, word in enumerate(words) if names[i] not in names[:i]] if "once" in bugs else words
+    return words
 
 
-def layers_of(chosen: list[int], count: int, bugs: frozenset[str]) -> list[int]:
-    """The numbers of the layers, in the order in which they are used."""
-    if "last_layer" in bugs:
-        return [-1] * len(chosen)
-    if "last_ones" in bugs:
-        return list(range(-len(chosen), 0))
-    if "from_one" in bugs:
-        return [number - 1 if number >= 0 else number for number in chosen]
-    return sorted(chosen, key=lambda number: number % count) if "in_model_order" in bugs else chosen
+@exercise.misconception(places_of_words, "You leave out [UNK]. It stands in brackets, but it is a word, though an unknown one.")
+def no_unknown(pieces):
+    return [places for places in places_of_words.original(pieces) if pieces[places[0]] != "[UNK]"]
 
 
-def pooled(vectors: torch.Tensor, bugs: frozenset[str]) -> torch.Tensor:
-    """One vector of those of the pieces, (P, D)."""
-    if "first_piece" in bugs or "last_piece" in bugs:
-        return vectors[0 if "first_piece" in bugs else -1]
-    if "largest" in bugs:
-        return vectors.amax(dim=0)
-    if "halved" in bugs:
-        mean = vectors[0]
-        for vector in vectors[1:]:
-            mean = (mean + vector) / 2
-        return mean
-    return vectors.sum(dim=0) if "pieces_added" in bugs else vectors.mean(dim=0)
+@exercise.misconception(
+    places_of_words,
+    "A word that stands twice in the text has one row in your result. Each time it has a vector of its own.")
+def once(pieces):
+    first = {}
+    for places in places_of_words.original(pieces):
+        first.setdefault(tuple(pieces[place] for place in places), places)
+    return list(first.values())
+
+
+@exercise.misconception(
+    chosen_layers,
+    "Your vectors are of the last layer alone. Those of the layers in chosen are asked for.")
+def last_layer(states, chosen):
+    return states[[-1] * len(chosen)]
+
+
+@exercise.misconception(
+    chosen_layers,
+    "You take as many of the last layers as chosen has. Take the layers that it names.")
+def last_ones(states, chosen):
+    return states[-len(chosen):]
+
+
+@exercise.misconception(
+    combined,
+    "Your layers alternate: a number of one layer, a number of the next. All D numbers of a layer come first, then those of the next.")
+def alternating(vectors, how):
+    return vectors.transpose(1, 2).flatten(1) if how == "concat" else vectors.sum(dim=1)
+
+
+@exercise.misconception(
+    combined,
+    "You take the mean of the layers. Their sum is asked for; the mean is of the pieces.")
+def layers_averaged(vectors, how):
+    return vectors.flatten(1) if how == "concat" else vectors.mean(dim=1)
 
 
 BEGINNINGS, ENDINGS = "slow low new wide play great rest fine game".split(), "##er ##est ##ing ##ed ##ly ##ness".split()

@@ -294,11 +294,6 @@ def _(logits, p):
     return nucleus(logits, lambda mass: mass <= p)
 
 
-@wrong("top_p_filter: sums below p", called="below_p")
-def _(logits, p):
-    return nucleus(logits, lambda mass: mass < p)
-
-
 @wrong("top_p_filter: a large negative number", called="large_negative")
 def _(logits, p):
     return nucleus(logits, lambda mass: torch.cat([torch.zeros_like(mass[..., :1]), mass[..., :-1]], -1) < p, -1e9)

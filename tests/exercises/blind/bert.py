@@ -1,8 +1,6 @@
 """Wrong answers to the exercises of chapter 18, written without knowing its checks."""
 from __future__ import annotations
 
-import copy
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -187,38 +185,6 @@ class Encoder(nn.Module):
         return block.residual2.norm(x + y).transpose(0, 1)
 
 
-@blind("fine_tune_bert: the layer stands on the last vector of the row, [:, -1], which is padding in most "
-       "rows, not on that of [CLS]")
-def _(body, train, valid, steps):
-    torch.manual_seed(0)
-    model = nn.ModuleDict({"encoder": Encoder(), "head": nn.Linear(32, 4)})
-    model.encoder.load_state_dict(copy.deepcopy(body))
-
-    def loss_on(tokens, classes):
-        last = model.encoder(tokens)[:, -1]           # has read the whole row
-        return F.cross_entropy(model.head(last), classes)
-
-    def weights():
-        result = {name: w.clone() for name, w in model.encoder.state_dict().items()}
-        result["head.weight"] = model.head.weight.detach().clone()
-        result["head.bias"] = model.head.bias.detach().clone()
-        return result
-
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
-    with torch.no_grad():
-        lowest, kept = loss_on(*valid).item(), weights()
-    for step in range(steps):
-        optimizer.zero_grad()
-        loss_on(*train).backward()
-        optimizer.step()
-        if (step + 1) % 10 == 0:
-            with torch.no_grad():
-                now = loss_on(*valid).item()
-            if now < lowest:
-                lowest, kept = now, weights()
-    return kept
-
-
 @blind("fine_tune_bert: what is returned are the encoder's weights of the start, those of `body`, with the "
        "trained layer: what the encoder has learned is thrown away")
 def _(body, train, valid, steps):
@@ -245,31 +211,3 @@ def _(body, train, valid, steps):
         loss.backward()
         optimizer.step()
     return best
-
-
-@blind("fine_tune_bert: a learning rate of 0.05 for all weights, far too high for a body that is already "
-       "trained: its knowledge is lost in the first steps")
-def _(body, train, valid, steps):
-    torch.manual_seed(3)
-    encoder, head = Encoder(), nn.Linear(32, 4)
-    encoder.load_state_dict(body)
-    optimizer = torch.optim.Adam([*encoder.parameters(), *head.parameters()], lr=0.05)
-    tokens, classes = train
-    history = []
-
-    def evaluate():
-        with torch.no_grad():
-            loss = F.cross_entropy(head(encoder(valid[0])[:, 0]), valid[1])
-        state = {name: p.clone() for name, p in encoder.state_dict().items()}
-        state |= {f"head.{name}": p.clone() for name, p in head.state_dict().items()}
-        history.append((loss.item(), len(history), state))
-
-    evaluate()
-    for step in range(1, steps + 1):
-        loss = F.cross_entropy(head(encoder(tokens)[:, 0]), classes)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        if step % 10 == 0:
-            evaluate()
-    return min(history)[2]

@@ -6,7 +6,6 @@ import itertools
 import math
 
 import torch
-import torch.nn.functional as F
 
 from tests.exercises.answers.register import blind
 
@@ -103,28 +102,6 @@ def _(step_fn, bos, length, V):
             return list(best), width
 
 
-def beam(step_fn, bos, length, width):
-    hypotheses = [([], 0.0)]
-    for _ in range(length):
-        longer = []
-        for tokens, score in hypotheses:
-            row = step_fn([bos] + tokens)
-            longer += [(tokens + [v], score + row[v].item()) for v in range(len(row))]
-        longer.sort(key=lambda h: h[1], reverse=True)
-        hypotheses = longer[:width]
-    return hypotheses[0][0]
-
-
-@blind("greedy_trap: does not keep what step_fn returned: the same beginnings are asked for again and again")
-def _(step_fn, bos, length, V):
-    most = V ** length
-    best = beam(step_fn, bos, length, most)
-    width = most
-    while width > 1 and beam(step_fn, bos, length, width - 1) == best:
-        width -= 1
-    return best, width
-
-
 @blind("generate_beam: multiplies probabilities and takes the logarithm at the end: long sentences underflow")
 def _(next_probs, history, k, max_len):
     live, best, best_p = [(list(history), 1.0)], [], 0.0
@@ -158,25 +135,6 @@ def _(next_probs, history, k, max_len):
             else:
                 beam.append((log_p, path))
     return answer
-
-
-@blind("generate_beam: the words of history count against max_len: only max_len - len(history) words may follow")
-def _(next_probs, history, k, max_len):
-    frontier = [(list(history), 0.0)]
-    best, best_p = [], -math.inf
-    while frontier and len(frontier[0][0]) < max_len:
-        extensions = []
-        for path, log_p in frontier:
-            for word, p in next_probs(path).items():
-                extensions.append((path + [word], log_p + math.log(p)))
-        extensions.sort(key=lambda e: e[1], reverse=True)
-        frontier = []
-        for path, log_p in extensions[:k]:
-            if path[-1] != "</s>":
-                frontier.append((path, log_p))
-            elif log_p > best_p:
-                best, best_p = path, log_p
-    return best, best_p
 
 
 @blind("generate_beam: the ended paths are compared by their mean log-probability per word, not by the sum")
@@ -213,97 +171,6 @@ def _(next_probs, history, k, max_len):
                     going_on.append((new_log_p, new_path))
         paths = heapq.nlargest(k, going_on)
     return max_path, max_log_p
-
-
-@blind("stochastic_beam: evaluates the formula of the scores as it stands: for a low Z nothing is left of e^-G")
-def _(step_fn, noise_fn, bos, eos, k, max_len):
-    beam = [([], 0.0, 0.0, False)]
-    for _ in range(max_len):
-        pool = [b for b in beam if b[3]]
-        for tokens, log_p, G, ended in beam:
-            if ended:
-                continue
-            prefix = [bos] + tokens
-            child = log_p + step_fn(prefix).double()
-            noisy = child + noise_fn(prefix).double()
-            Z = noisy.max()
-            scores = -torch.log(torch.exp(torch.tensor(-G).double()) - torch.exp(-Z)
-                                + torch.exp(-noisy))
-            for v in range(len(child)):
-                if child[v] > -float("inf"):
-                    pool.append((tokens + [v], child[v].item(), scores[v].item(), v == eos))
-        beam = sorted(pool, key=lambda b: -b[2])[:k]
-    return [b[:3] for b in beam]
-
-
-@blind("stochastic_beam: the children keep ln p plus their noise as score: they are not tied to their parent's G")
-def _(step_fn, noise_fn, bos, eos, k, max_len):
-    stay = [((), 0.0, 0.0)]
-    for _ in range(max_len):
-        candidates = []
-        for y, log_p, G in stay:
-            if y and y[-1] == eos:
-                candidates.append((y, log_p, G))
-                continue
-            steps = step_fn([bos, *y]).tolist()
-            noise = noise_fn([bos, *y]).tolist()
-            for v, (s, g) in enumerate(zip(steps, noise)):
-                if s != -math.inf:
-                    candidates.append((y + (v,), log_p + s, log_p + s + g))
-        stay = sorted(candidates, key=lambda c: c[2], reverse=True)[:k]
-    return [(list(y), log_p, G) for y, log_p, G in stay]
-
-
-@blind("stochastic_beam: Z is the largest over the children of all beginnings together, not over those of "
-       "each beginning by itself")
-def _(step_fn, noise_fn, bos, eos, k, max_len):
-    beam = [([], 0.0, 0.0)]
-    for _ in range(max_len):
-        kept, children = [], []
-        for tokens, log_p, G in beam:
-            if tokens and tokens[-1] == eos:
-                kept.append((tokens, log_p, G))
-                continue
-            logs = step_fn([bos] + tokens).tolist()
-            noise = noise_fn([bos] + tokens).tolist()
-            for v, (ln_p, g) in enumerate(zip(logs, noise)):
-                if ln_p > -math.inf:
-                    children.append((tokens + [v], log_p + ln_p, G, log_p + ln_p + g))
-        if not children:
-            break
-        Z = max(child[3] for child in children)
-        for tokens, log_p, G, noisy in children:
-            if noisy == Z:
-                score = G
-            else:
-                a = G - noisy + math.log1p(-math.exp(noisy - Z))
-                score = G - max(0.0, a) - math.log1p(math.exp(-abs(a)))
-            kept.append((tokens, log_p, score))
-        beam = sorted(kept, key=lambda one: one[2], reverse=True)[:k]
-    return beam
-
-
-@blind("stochastic_beam: the noise is added to the parent's score G + ln p(v | y) instead of to ln p of the "
-       "whole sequence")
-def _(step_fn, noise_fn, bos, eos, k, max_len):
-    beam = [([bos], 0.0, 0.0)]
-    for step in range(max_len):
-        new = []
-        for tokens, log_p, G in beam:
-            if len(tokens) > 1 and tokens[-1] == eos:
-                new.append((tokens, log_p, G))
-                continue
-            logs = step_fn(tokens).double()
-            noisy = G + logs + noise_fn(tokens).double()
-            Z = noisy.max()
-            a = G - noisy + torch.log1p(-torch.exp(noisy - Z))
-            scores = torch.where(noisy == Z, G, G - F.softplus(a, threshold=700))
-            for v in range(len(logs)):
-                if logs[v] > float("-inf"):
-                    new.append((tokens + [v], log_p + logs[v].item(), scores[v].item()))
-        new.sort(key=lambda one: one[2], reverse=True)
-        beam = new[:k]
-    return [(tokens[1:], log_p, score) for tokens, log_p, score in beam]
 
 
 @blind("stochastic_beam: what stays is returned from the largest log-probability down, not from the largest score down")

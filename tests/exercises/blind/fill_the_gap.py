@@ -21,43 +21,6 @@ def _(W, order):
     return W.unflatten(1, (-1, len(order)))[:, :, order].flatten(1)
 
 
-@blind("permuted_window: the inverse permutation: block k of the old matrix goes to place order[k], where "
-       "block order[k] should go to place k")
-def _(W, order):
-    H, P = W.shape[0], len(order)
-    old = W.reshape(H, P, -1)
-    new = torch.zeros_like(old)
-    for k in range(P):
-        new[:, order[k]] = old[:, k]
-    return new.reshape(H, -1)
-
-
-@blind("permuted_window: the columns are cut as (D, P): the numbers of one place are taken to lie P columns "
-       "apart, not side by side")
-def _(W, order):
-    P = len(order)
-    D = W.shape[1] // P
-    blocks = W.view(-1, D, P)
-    return blocks[:, :, order].reshape(W.shape)
-
-
-@blind("permuted_window: the blocks are moved one after another within the copy: what a later block needs "
-       "has been overwritten")
-def _(W, order):
-    new = W.clone()
-    D = W.shape[1] // len(order)
-    for k, place in enumerate(order):
-        new[:, k * D:(k + 1) * D] = new[:, place * D:(place + 1) * D]
-    return new
-
-
-@blind("words_read: forgets the holes: everything between the ends of the reach is read")
-def _(length, gap, kernels, dilations):
-    reach = sum(kernel // 2 * d for kernel, d in zip(kernels, dilations))
-    first, last = max(0, gap - reach), min(length - 1, gap + reach)
-    return [place for place in range(first, last + 1) if place != gap]
-
-
 @blind("words_read: lets a path leave the text and come back: places outside are dropped at the end only")
 def _(length, gap, kernels, dilations):
     places = {gap}
@@ -66,14 +29,6 @@ def _(length, gap, kernels, dilations):
         places = {place + step * d for place in places for step in range(-half, half + 1)}
     places.discard(gap)
     return sorted(place for place in places if 0 <= place < length)
-
-
-@blind("words_read: the whole stretch from the first to the last place reached: the holes of the dilations "
-       "are not left out")
-def _(length, gap, kernels, dilations):
-    reach = sum(kernel // 2 * dilation for kernel, dilation in zip(kernels, dilations))
-    first, last = max(0, gap - reach), min(length - 1, gap + reach)
-    return [place for place in range(first, last + 1) if place != gap]
 
 
 @blind("words_read: the gap is taken out after every layer: paths that go through the place of the mask in "
@@ -90,27 +45,6 @@ def _(length, gap, kernels, dilations):
                     reached.add(j)
         places = reached - {gap}        # the word there is masked
     return sorted(places)
-
-
-@blind("words_read: every layer is applied to the gap itself and the results are collected: the layers are "
-       "not put upon each other, reaches do not add up")
-def _(length, gap, kernels, dilations):
-    places = set()
-    for kernel, d in zip(kernels, dilations):
-        k = kernel // 2
-        for m in range(-k, k + 1):
-            place = gap + m * d
-            if m != 0 and 0 <= place < length:
-                places.add(place)
-    return sorted(places)
-
-
-@blind("gap_states: shifts the backward states the wrong way, with `end` in front: they have read word i")
-def _(ahead, back, start, end):
-    B = len(ahead)
-    before = torch.cat([start.expand(B, 1, -1), ahead[:, :-1]], dim=1)
-    behind = torch.cat([end.expand(B, 1, -1), back[:, :-1]], dim=1)
-    return torch.cat([before, behind], dim=-1)
 
 
 @blind("gap_states: the backward network's state stands first, the forward one's second")
@@ -142,15 +76,6 @@ def _(ahead, back, start, end):
     return result
 
 
-@blind("gap_states: back is rolled and `end` is not put in: at the last place stands back[:, 0], which has "
-       "read everything")
-def _(ahead, back, start, end):
-    before = ahead.roll(1, dims=1)
-    before[:, 0] = start
-    after = back.roll(-1, dims=1)
-    return torch.cat([before, after], dim=2)
-
-
 @blind("layer_mixture: gamma stands inside the softmax, softmax(gamma w), and not before the sum")
 def _(states, w, gamma):
     return torch.einsum("l,lbte->bte", torch.softmax(gamma * w, dim=0), states)
@@ -163,13 +88,6 @@ def _(states, w, gamma):
     for s, layer in zip(share, states[1:]):
         total = total + s * layer
     return gamma * total
-
-
-@blind("layer_mixture: gamma is inside of the softmax: softmax(gamma w), as a temperature, instead of a "
-       "factor before the sum")
-def _(states, w, gamma):
-    weights = torch.softmax(gamma * w, dim=0)
-    return torch.einsum("l,lbte->bte", weights, states)
 
 
 @blind("layer_mixture: w is divided by its sum instead of going through a softmax")

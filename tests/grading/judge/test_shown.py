@@ -297,7 +297,7 @@ def test_a_function_that_is_handed_out_is_shown_by_its_formula_or_by_what_it_ans
     assert whole("layer", asked) == ["  layer = softmax(scores) v"] == [f"  {kind('layer', asked)}"]
 
 
-@pytest.mark.parametrize("fault", ["kept_by_p", "ended_hold", "on_root", "unfinished_lost"])
+@pytest.mark.parametrize("fault", ["kept_by_p", "ended_hold", "from_score", "ended_lost"])
 def test_of_a_beam_that_draws_a_tree_is_shown_with_its_numbers(fault):
     exercise = EXERCISES["stochastic_beam"]
     report = evaluate("stochastic_beam", partial(exercise.solve, bugs=[fault]), 1)
