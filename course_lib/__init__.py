@@ -15,7 +15,7 @@ from typing import Any
 
 __version__ = "0.2.0"
 
-_HOMES = {
+_EXPORTS = {
     "autoregressive": ("AutoregressiveModel",),
     "conditional": ("Bernoulli", "Categorical", "DiscretizedLogisticMixture", "MixtureOfGaussians"),
     "contract": ("ContractError", "check_all", "check_causal", "check_normalized", "check_samples",
@@ -35,23 +35,23 @@ _HOMES = {
                     "TransformerConfig", "attention", "causal_mask"),
     "transformer.denoising": ("BART", "BARTConfig", "ELECTRA", "T5", "T5Config", "XLNet"),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
-_ROOMS = ("autoregressive", "basics", "conditional", "contract", "counting", "data", "decoding", "density",
-          "exercises", "explorables", "grading", "hub", "pixels", "records", "recurrent", "show", "tokenizers", "training",
-          "transformer", "using", "validation", "words")
-__all__ = sorted(_HOME)
+_MODULE_OF = {name: module for module, names in _EXPORTS.items() for name in names}
+_SUBMODULES = ("autoregressive", "basics", "conditional", "contract", "counting", "data", "decoding", "density", "exercises",
+               "explorables", "grading", "hub", "pixels", "records", "recurrent", "show", "tokenizers", "training",
+               "transformer", "using", "validation", "words")
+__all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    home = import_module(f"{__name__}.{_HOME[name]}")
+    module = import_module(f"{__name__}.{_MODULE_OF[name]}")
     if name == "attention":                                          # the function; the module keeps its place
-        home = import_module(f"{__name__}.transformer.attention")
-    return getattr(home, name)
+        module = import_module(f"{__name__}.transformer.attention")
+    return getattr(module, name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*globals(), *__all__, *_SUBMODULES})

@@ -51,7 +51,7 @@ def test_what_a_newcomer_looks_for_is_listed_and_there():
 
 
 def test_every_room_is_there_by_its_name():
-    found = in_a_new_python("import json, course_lib; rooms = [n for n in dir(course_lib) if n in course_lib._ROOMS]; "
+    found = in_a_new_python("import json, course_lib; rooms = [n for n in dir(course_lib) if n in course_lib._SUBMODULES]; "
                             "print(json.dumps([getattr(course_lib, n).__name__ for n in rooms]))")
     folder = ROOT / "course_lib"
     there = {path.stem if path.is_file() else path.name for path in folder.iterdir()

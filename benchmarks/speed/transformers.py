@@ -13,7 +13,7 @@ from torch import nn
 from benchmarks.speed.comparison import Comparison, peer
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.decoding import greedy
-from course_lib.transformer import attention
+from course_lib.transformer import _fused_attention
 from course_lib.transformer.bert import BERT, PretrainingBatch
 from course_lib.transformer.gpt import GPT, GPTConfig
 from course_lib.transformer.positions import SinusoidalPositions
@@ -103,7 +103,7 @@ def gpt_padding() -> Comparison:
     real = torch.arange(2048) < torch.tensor([2048, 1800, 1400, 1024])[:, None]
 
     def of_all_pairs() -> torch.Tensor:
-        with patch.object(attention, "LONG", tokens.shape[1]):
+        with patch.object(_fused_attention, "LONG", tokens.shape[1]):
             return ours(tokens, real)
 
     calls = {"course_lib": lambda: ours(tokens, real), "course_lib, one mask of all pairs": of_all_pairs,
