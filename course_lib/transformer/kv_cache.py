@@ -23,38 +23,36 @@ class KVCache:
     def __init__(self, room: int = 64):
         self.length, self.room = 0, max(1, room)
         self.kv: Tensor | None = None                                # (2, B, H, room, K), `length` of the room filled
-        self.spare: list[Tensor] = []                                # the room of a copy that is gone; copies share it
+        self.rows: Tensor | None = None                              # of kv that this cache has selected and not copied yet
+        self.shared = False                                          # kv is another cache's: copy before writing
 
     def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
         """Write T new positions; return all S of them so far, as a view."""
         start, T = self.length, kv.shape[3]
         self.length += T
-        if self.kv is None or self.length > self.room:
-            self.room = max(self.room, 2 * self.length if start else T)
-            old, self.kv = self.kv, kv.new_empty(*kv.shape[:3], self.room, kv.shape[4])
-            if old is not None:
-                self.kv[:, :, :, :start] = old[:, :, :, :start]
+        if self.kv is None or self.shared or self.length > self.room:
+            if self.shared:                                          # beams copy at every step: no room ahead
+                self.room = self.length
+            else:
+                self.room = max(self.room, 2 * self.length if start else T)
+            self._move_to(kv.new_empty(*kv.shape[:3], self.room, kv.shape[4]), start)
         self.kv.narrow(3, start, T).copy_(kv)
         return self.kv.narrow(3, 0, self.length)
 
+    def _move_to(self, room: Tensor, length: int) -> None:
+        """Copy the first positions of the selected rows into new memory; the old is freed if no other cache has it."""
+        if length:
+            filled, new = self.kv.narrow(3, 0, length), room.narrow(3, 0, length)
+            new.copy_(filled) if self.rows is None else torch.index_select(filled, 1, self.rows, out=new)
+        self.kv, self.rows, self.shared = room, None, False
+
     def select(self, rows: Tensor | None = None, length: int | None = None) -> KVCache:
-        """A copy with these rows of the batch, all of them if None, and the first `length` positions."""
-        copy = KVCache(self.room)
-        copy.length = self.length if length is None else length
-        copy.spare = self.spare
-        filled = self.kv[:, :, :, :copy.length]
-        copy.kv = self._new_room(2, filled.shape[1] if rows is None else len(rows), *self.kv.shape[2:])
-        room = copy.kv[:, :, :, :copy.length]
-        room.copy_(filled) if rows is None else torch.index_select(filled, 1, rows, out=room)         # in one pass
-        return copy
+        """A cache with these rows of the batch, all of them if None, and the first `length` positions.
 
-    def _new_room(self, *shape: int) -> Tensor:
-        """That of a copy that is gone, if it fits: beams copy at every step, and fresh memory costs as much as the copy."""
-        kv = self.spare.pop() if self.spare else None
-        if kv is None or tuple(kv.shape) != shape or kv.is_inference() != torch.is_inference_mode_enabled():
-            return self.kv.new_empty(shape)
-        return kv
-
-    def __del__(self):
-        if self.kv is not None:
-            self.spare[:] = [self.kv]
+        It copies when it is appended to, so that a beam search holds the rows before and after one layer at a time.
+        """
+        selected = KVCache(self.room)
+        selected.length = self.length if length is None else length
+        selected.kv, selected.shared = self.kv, True
+        selected.rows = rows if self.rows is None else self.rows if rows is None else self.rows[rows]
+        return selected

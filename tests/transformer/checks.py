@@ -210,29 +210,23 @@ def continues_from_its_cache(thing):
     assert cache.length == 9, "the cache that was selected from changed"
 
 
-def copies_into_what_is_gone(thing):
-    """A copy may take the room of one that is gone, and of none that is there."""
-    kv, rows = normal(2, 3, 1, 4, 2), torch.tensor([2, 0, 1])
+def selects_without_writing(thing):
+    """A selected cache continues from its rows and leaves the cache that it was selected from alone, and the reverse."""
+    kv, more, rows = normal(2, 3, 1, 4, 2), normal(2, 3, 1, 2, 2, seed=1), torch.tensor([2, 0, 1])
     first = thing.KVCache(8)
     first.append(kv)
-    kept, gone = first.select(rows), first.select()
-    room = gone.kv                                                   # held: fresh memory cannot fall on the same address
-    del gone
-    third, fourth = kept.select(rows), first.select(torch.tensor([0, 0, 1]))
-    assert third.kv is room, "the room of the copy that is gone was not used again"
-    for cache, want in ((first, kv), (kept, kv[:, rows]), (third, kv[:, rows][:, rows]), (fourth, kv[:, [0, 0, 1]])):
-        same(cache.kv[:, :, :, :4], want)
-    more = normal(2, 3, 1, 9, 2, seed=1)
-    same(third.append(more), torch.cat([kv[:, rows][:, rows], more], dim=3))      # into a larger room
-    del kept, third
-    fourth = first.select(rows)                                      # that is no room for the others
-    assert fourth.kv.shape == first.kv.shape and torch.equal(fourth.kv[:, :, :, :4], kv[:, rows])
-    first.spare.clear()
+    selected, again = first.select(rows), first.select(length=3)
+    twice = selected.select(torch.tensor([0, 0, 1]))
+    assert selected.kv is first.kv, "a copy was made before it was needed"
+    same(first.append(more), torch.cat([kv, more], dim=3))
+    same(selected.append(more), torch.cat([kv[:, rows], more], dim=3))
+    same(again.append(more), torch.cat([kv[:, :, :, :3], more], dim=3))
+    same(twice.append(normal(2, 3, 1, 9, 2, seed=2)), torch.cat([kv[:, [2, 2, 0]], normal(2, 3, 1, 9, 2, seed=2)], dim=3))     # a larger room
+    same(first.append(kv), torch.cat([kv, more, kv], dim=3))
     with torch.inference_mode():
-        fifth = first.select()
-    del fifth
-    first.select().append(kv)                                        # torch refuses what inference mode has made
-    same(first.kv[:, :, :, :4], kv)
+        made = first.select(rows)
+        made.append(kv)
+    same(made.select().append(kv)[:, :, :, -4:], kv)
 
 
 # --- positions -------------------------------------------------------------------------------------------------------
