@@ -18,7 +18,7 @@ from course_lib.counting.ngram import NGram
 from course_lib.data import load_data
 from course_lib.data.corpus import load_prose
 from course_lib.density.tabular import Tabular
-from course_lib.grading import kept
+from course_lib.grading import progress_file
 from course_lib.show.tables import Table, table
 from course_lib.tokenizers.characters import CharTokenizer
 
@@ -68,19 +68,19 @@ def score(question: str, fit: Callable[[Tensor], Any], name: str = "mine") -> Ta
         return listed(question)
     print(f"{name}: {reached:.3f} {asked.unit}, in {seconds:.1f} CPU-seconds")
     enter(question, name, reached, seconds)
-    return listed(question, () if kept.keeps() else [(name, reached, seconds)])
+    return listed(question, () if progress_file.enabled() else [(name, reached, seconds)])
 
 
 def enter(question: str, name: str, reached: float, seconds: float) -> None:
     """Keep this try; of many, the best."""
     tries = [*stored(question), [name, round(reached, 4), round(seconds, 1)]]
     mine = sorted((one for one in tries if one[0] == name), key=lambda one: one[1])[:TRIES]
-    kept.keep("scores", question, [one for one in tries if one[0] != name or one in mine])
+    progress_file.save("scores", question, [one for one in tries if one[0] != name or one in mine])
 
 
 def stored(question: str) -> list[list]:
     """The tries that are kept: name, score, seconds. What is no such row is left out."""
-    found = kept.read().get("scores", {}).get(question, []) if kept.keeps() else []
+    found = progress_file.read().get("scores", {}).get(question, []) if progress_file.enabled() else []
     return [one for one in found if isinstance(one, list) and len(one) == 3 and isinstance(one[0], str)
             and all(isinstance(part, int | float) for part in one[1:])]
 

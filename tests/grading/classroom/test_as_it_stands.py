@@ -1,7 +1,7 @@
 """What Python would make of a notebook is what is judged, in the sandbox too; what cannot be run there is said."""
 import pytest
 
-from tests.grading.submissions import LOGLIK, TABLE, graded
+from tests.grading.sample_submissions import LOGLIK, TABLE, graded
 
 STUB = "def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError\n"
 

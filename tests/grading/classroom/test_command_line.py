@@ -14,9 +14,9 @@ import pytest
 
 from course_lib.exercises import EXERCISES, of_chapter
 from course_lib.grading import __main__
-from course_lib.grading.classroom import judges
+from course_lib.grading.classroom import graders
 from course_lib.grading.sandbox import sandbox
-from tests.grading.submissions import IDS, LOGLIK, TABLE, notebook, save
+from tests.grading.sample_submissions import IDS, LOGLIK, TABLE, notebook, save
 
 WRONG = LOGLIK.replace(".sum(dim=1)", ".sum(dim=1).exp()")
 
@@ -81,7 +81,7 @@ def test_what_was_graded_is_not_graded_again(folder, grade, monkeypatch):
     def never(*_):
         raise AssertionError("graded again")
 
-    monkeypatch.setattr(judges, "grade_file", never)
+    monkeypatch.setattr(graders, "grade_file", never)
     found = grade(*args)
     assert found.code == 0 and (folder / "out.jsonl").read_bytes() == before
     assert (folder / "a.csv").read_text() == table                              # the seed of the first run included
@@ -101,7 +101,7 @@ def test_marks_made_without_isolation_are_not_taken_over_where_it_is_required(fo
     assert found.code == 0 and "Graded without isolation" not in found.err
     assert [row.split(",")[3].strip('"') for row in rows] == ["isolation", *["bubblewrap"] * 4, ""]
     assert [line["isolation"] for line in lines(folder / "out.jsonl")] == [*["limits"] * 4, "", *["bubblewrap"] * 4]
-    monkeypatch.setattr(judges, "grade_file", lambda *_: pytest.fail("graded again"))
+    monkeypatch.setattr(graders, "grade_file", lambda *_: pytest.fail("graded again"))
     assert grade(*args).code == grade(*args, "--require-isolation").code == 0
     assert (folder / "a.csv").read_text().splitlines() == rows             # the best that there is, in either case
 
@@ -136,8 +136,8 @@ def table(path):
 
 
 def test_what_could_not_be_graded_is_a_row_in_every_table_and_shows_in_the_exit_code(folder, grade, monkeypatch):
-    real = judges.grade_with
-    monkeypatch.setattr(judges, "grade_with", lambda worker, item, *rest:
+    real = graders.grade_with
+    monkeypatch.setattr(graders, "grade_with", lambda worker, item, *rest:
                         "the worker has gone" if item.student == "bo" else real(worker, item, *rest))
     args = (folder / "class", "--out", folder / "out.jsonl", "--roster", folder / "roster.txt", "--csv", folder / "a.csv",
             "--html", folder / "pages", "--gradescope", folder / "scope")
@@ -149,19 +149,19 @@ def test_what_could_not_be_graded_is_a_row_in_every_table_and_shows_in_the_exit_
     assert "Not graded: the worker has gone" in rows["bo"]["notes"]
     assert "not graded" in (folder / "pages/bo.html").read_text() and (folder / "scope/bo/results.json").exists()
     assert sorted(line["student"] for line in lines(folder / "out.jsonl")) == ["ada", "cy", "di", "eve"]
-    monkeypatch.setattr(judges, "grade_with", real)
+    monkeypatch.setattr(graders, "grade_with", real)
     assert grade(*args).code == 0 and table(folder / "a.csv")["bo"]["earned"] == "11"
 
 
 def test_a_run_that_is_stopped_writes_what_it_has_and_names_the_rest(folder, grade, monkeypatch):
-    real = judges.grade_with
+    real = graders.grade_with
 
     def stop_at_bo(worker, item, *rest):
         if item.student == "bo":
             raise KeyboardInterrupt
         return real(worker, item, *rest)
 
-    monkeypatch.setattr(judges, "grade_with", stop_at_bo)
+    monkeypatch.setattr(graders, "grade_with", stop_at_bo)
     found = grade(folder / "class", "--out", folder / "out.jsonl", "--csv", folder / "a.csv")
     rows = table(folder / "a.csv")
     assert found.code == 130 and "continues from here" in found.err
@@ -201,7 +201,7 @@ def test_an_instructors_own_marks_and_what_changed(folder, grade):
 @pytest.mark.parametrize("option, text, words", [
     ("--marks", "[[mark]]\nstudent = 'ada'\nadd = 1\n", "has no reason"), ("--since", "{}", "holds no marks")])
 def test_a_file_that_is_not_understood_stops_it_before_anything_is_graded(folder, grade, monkeypatch, option, text, words):
-    monkeypatch.setattr(judges, "grade_file", lambda *_: pytest.fail("graded"))
+    monkeypatch.setattr(graders, "grade_file", lambda *_: pytest.fail("graded"))
     found = grade(folder / "class", option, save(folder / "given", text), "--out", folder / "out.jsonl")
     assert found.code == 2 and words in found.err and not (folder / "out.jsonl").exists()
 
@@ -239,7 +239,7 @@ def test_the_other_verbs_pass_their_arguments_on(verb, monkeypatch):
     seen = []
     module = types.SimpleNamespace(add_arguments=lambda parser: parser.add_argument("--to"),
                                    run=lambda args: seen.append(args.to) or 3)
-    monkeypatch.setattr(__main__, "import_module", lambda name: module if name.endswith(f"notebooks.{verb}") else None)
+    monkeypatch.setattr(__main__, "import_module", lambda name: module if name.endswith(f"assignments.{verb}") else None)
     assert __main__.main([verb, "--to", "x"]) == 3 and __main__.main([verb]) == 3
     assert seen == ["x", None]
 
@@ -276,11 +276,11 @@ def test_copies_count_once_in_every_report_and_are_told(folder, grade):
     save(folder / "copies/cy/hw.ipynb", notebook(LOGLIK, TABLE))
     marks, found = everywhere(grade, folder, folder / "copies")
     assert marks == {"ada": (6, 11), "bo": (11, 11), "cy": (11, 11)}
-    assert "3 students" in found.out and "ada: Handed in more than once" in found.err
+    assert "3 students" in found.out and "ada: Collected in more than once" in found.err
     rows = table(folder / "marks/a.csv")
     assert "bernoulli_chain_loglik (0 of 6 in 1.ipynb; 6 of 6 in 2.ipynb, which counts)." in rows["bo"]["notes"]
     assert "more than once" not in rows["cy"]["notes"] and "cy: " not in found.err
-    assert rows["bo"]["file"] == "1.ipynb; 2.ipynb" and "Handed in more than once" in (folder / "marks/pages/ada.html").read_text()
+    assert rows["bo"]["file"] == "1.ipynb; 2.ipynb" and "Collected in more than once" in (folder / "marks/pages/ada.html").read_text()
 
 
 @pytest.mark.thorough

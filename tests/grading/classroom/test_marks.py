@@ -5,14 +5,13 @@ import json
 
 import pytest
 
-from course_lib.grading.classroom.gradescope import results
-from course_lib.grading.classroom.marks import apply_marks, read_marks
-from course_lib.grading.classroom.page import page
-from course_lib.grading.classroom.since import changes, read
-from course_lib.grading.classroom.submission import Graded
-from course_lib.grading.classroom.tables import for_spreadsheet
-from course_lib.grading.judge.report import Report
-from tests.grading.submissions import save
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.marks import apply_marks, describe_changes, read_earlier, read_marks
+from course_lib.grading.classroom.pages import student_page
+from course_lib.grading.classroom.reports import gradescope_results
+from course_lib.grading.classroom.tables import csv_table
+from course_lib.grading.verdict import Report
+from tests.grading.sample_submissions import save
 
 pytest.importorskip("tomllib")
 ONE, TWO = "bernoulli_chain_loglik", "conditional_table"       # 6 and 5 points
@@ -75,11 +74,11 @@ def test_a_file_of_something_else_stops_it(tmp_path, text, words):
 def test_every_report_has_the_mark_and_its_reasons(tmp_path):
     one, other = record(), record("bo")
     found = apply_marks([one, other], entries(tmp_path, '[[mark]]\nstudent = "ada"\nadd = 0.2\nreason = "<b>"\n'))
-    rows = list(csv.DictReader(io.StringIO(for_spreadsheet([one, other], found))))
+    rows = list(csv.DictReader(io.StringIO(csv_table([one, other], found))))
     assert [(row["mark"], row["why"]) for row in rows] == [("9.2", "'+0.2 points (<b>)"), ("9", "")]
-    assert "Mark: <strong>9.2</strong>" in page(one, found["ada"]) and "points (&lt;b&gt;)" in page(one, found["ada"])
-    assert results(one, found["ada"])["score"] == 9.2 and "+0.2 points" in results(one, found["ada"])["output"]
-    assert "mark" not in for_spreadsheet([one]) and "Mark:" not in page(one) and results(one)["score"] == 9
+    assert "Mark: <strong>9.2</strong>" in student_page(one, found["ada"]) and "points (&lt;b&gt;)" in student_page(one, found["ada"])
+    assert gradescope_results(one, found["ada"])["score"] == 9.2 and "+0.2 points" in gradescope_results(one, found["ada"])["output"]
+    assert "mark" not in csv_table([one]) and "Mark:" not in student_page(one) and gradescope_results(one)["score"] == 9
 
 
 def test_what_changed_and_why(tmp_path):
@@ -87,14 +86,14 @@ def test_what_changed_and_why(tmp_path):
         return [one.to_dict() | ({"mark": {"mark": mark, "why": ["+1 points (typo)"]}} if mark else {}) for one in records]
 
     before = run(record(one=2))
-    assert changes(before, before) == []
-    assert changes(before, run(record(one=6, sha256="2", seed=9), mark=12)) == [
+    assert describe_changes(before, before) == []
+    assert describe_changes(before, run(record(one=6, sha256="2", seed=9), mark=12)) == [
         f"ada: {ONE} 2 -> 6: right instead of wrong value: another file, another seed", "ada: mark 7 -> 12; +1 points (typo)"]
-    assert "wrong value: other checks" in changes(before, run(record(one=6, checks="d")))[0]
-    assert changes(before, run(record("bo"))) == ["ada: no longer in the class", "bo: new in the class"]
-    [line, _] = changes(before, run(Graded("ada", "a", reports=[Report(ONE, "wrong_value", 2, 6)], sha256="1", checks="c")))
+    assert "wrong value: other checks" in describe_changes(before, run(record(one=6, checks="d")))[0]
+    assert describe_changes(before, run(record("bo"))) == ["ada: no longer in the class", "bo: new in the class"]
+    [line, _] = describe_changes(before, run(Graded("ada", "a", reports=[Report(ONE, "wrong_value", 2, 6)], sha256="1", checks="c")))
     assert line.startswith(f"ada: {TWO} 5 -> None: not graded instead of right")
-    assert read(str(save(tmp_path / "old.json", json.dumps(before)))) == before
+    assert read_earlier(str(save(tmp_path / "old.json", json.dumps(before)))) == before
     for text in ("{", "[1]", '{"a": 1}', '[{"student": "ada"}]'):
         with pytest.raises(ValueError, match="holds no marks"):
-            read(str(save(tmp_path / "bad.json", text)))
+            read_earlier(str(save(tmp_path / "bad.json", text)))

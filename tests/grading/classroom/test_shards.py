@@ -9,11 +9,11 @@ import pytest
 
 from course_lib.exercises import of_chapter
 from course_lib.grading import __main__
-from course_lib.grading.classroom import classroom
+from course_lib.grading.classroom import results_log
 from course_lib.grading.classroom import run as run_module
-from course_lib.grading.classroom.submission import Graded, empty, version
+from course_lib.grading.classroom.grading import Graded, checks_version, empty_report
 from course_lib.grading.sandbox import sandbox
-from tests.grading.submissions import ASKED, IDS, LOGLIK, notebook, save
+from tests.grading.sample_submissions import ASKED, IDS, LOGLIK, notebook, save
 
 N = 3
 STUDENTS = ["ada", "bo", "cy", "di", "eve", "fay", "gil"]
@@ -25,8 +25,8 @@ def judged(item, task):
     broken = ["This is not a notebook."] * (data == b"{")
     chosen = ASKED if task.ids else [] if broken else of_chapter("01")
     digest = hashlib.sha256(data).hexdigest()
-    reports = [empty(one, "unreadable" if broken else "wrong_value", digest[:6], task.seed) for one in chosen]
-    return Graded(item.student, item.path, digest, version(chosen), "limits", task.seed, reports=reports, notes=broken)
+    reports = [empty_report(one, "unreadable" if broken else "wrong_value", digest[:6], task.seed) for one in chosen]
+    return Graded(item.student, item.path, digest, checks_version(chosen), "limits", task.seed, reports=reports, notes=broken)
 
 
 def judging(judge=judged):
@@ -104,7 +104,7 @@ def test_a_cluster_gives_what_one_machine_gives_and_loses_nothing_with_a_worker(
     monkeypatch.setattr(sandbox, "Worker", lambda *_: worker)
     assert __main__.main([*args, "--csv", str(tmp_path / "a.csv")]) == 0
     monkeypatch.setenv("PYTHONPATH", os.getcwd())
-    real = classroom.Ledger.add
+    real = results_log.ResultsLog.add
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as cluster:
         nannies = list(cluster.workers.values())
         for nanny in nannies:
@@ -115,7 +115,7 @@ def test_a_cluster_gives_what_one_machine_gives_and_loses_nothing_with_a_worker(
                 os.kill(nannies[0].pid, signal.SIGKILL)
             real(ledger, record, path)
 
-        monkeypatch.setattr(classroom.Ledger, "add", kill_one)
+        monkeypatch.setattr(results_log.ResultsLog, "add", kill_one)
         assert __main__.main([*args, "--csv", str(tmp_path / "b.csv"), "--out", str(tmp_path / "b.jsonl"), "--dask",
                               cluster.scheduler_address]) == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()

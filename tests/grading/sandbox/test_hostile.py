@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from course_lib.exercises import EXERCISES
-from course_lib.grading.classroom.submission import grade_file
-from course_lib.grading.exercise.checks import Compare
-from course_lib.grading.judge.verdict import judge
-from course_lib.grading.sandbox.inside import local, outcome
-from course_lib.grading.sandbox.inside.outcome import Outcome
-from course_lib.grading.sandbox.inside.wire import Endpoint
-from tests.grading.submissions import LEAKS, LOGLIK, SHORT, TABLE, code, graded, notebook, quick, save
+from course_lib.grading.checks import Compare
+from course_lib.grading.classroom.grading import grade_file
+from course_lib.grading.protocol import calls
+from course_lib.grading.protocol.calls import Outcome
+from course_lib.grading.protocol.wire import Endpoint
+from course_lib.grading.verdict import grade
+from tests.grading.sample_submissions import LEAKS, LOGLIK, SHORT, TABLE, code, graded, notebook, quick, save
 
 HEAD = "import torch, sys, os, time, signal, ctypes, gc, threading, subprocess, builtins, warnings\n"
 RIGHT = "torch.where(x == 1, p, 1 - p).log().sum(dim=1)"
@@ -104,7 +104,7 @@ CHEATS = {
     "calls of functions it was not given": FORGED + "return b.apply(0, (x, p), {})",
     "a patched torch": "torch.allclose = torch.equal = torch.isclose = torch.testing.assert_close = lambda *a, **k: True\n"
                        "torch.Tensor.__eq__ = lambda *a: True\nreturn torch.zeros(len(x))",
-    "a patched checker": f"import {local.__name__} as l, {outcome.__name__} as o\n"
+    "a patched checker": f"import {calls.__name__} as l, {calls.__name__} as o\n"
                          "l.Local.call = lambda *a, **k: o.Outcome('value', True)\no.same = l.same = lambda *a, **k: True\n"
                          "return None",
     "a patched end": FORGED + "b.answers['call'] = lambda data: {'kind': 'right', 'score': 1}\nreturn None",
@@ -136,7 +136,7 @@ def attention(q, k, v, mask=None):
 """
 TRICKS = {
     "none": "pass",
-    "a patched comparison": f"import {local.__name__} as l, {outcome.__name__} as o\n"
+    "a patched comparison": f"import {calls.__name__} as l, {calls.__name__} as o\n"
                             "    l.same = o.same = lambda *a, **k: True\n"
                             "    l.written_to = o.written_to = lambda *a, **k: ()",
     "a reply that says so": FORGED.strip() + "\n    real = b.answers['call']\n    b.answers['call'] = lambda data: "
@@ -351,7 +351,7 @@ def test_the_judge_has_a_verdict_on_whatever_comes_back(name):
     exercise = EXERCISES[name]
     for value in [*WEIRD, *shaped_alike(exercise)]:
         gradients = {0: torch.ones(1), 1: torch.ones(2, 3), 2: torch.tensor(1)}
-        report = judge(exercise, lambda *_, **__: Outcome("value", value, gradients, (0, 1)), 3)
+        report = grade(exercise, lambda *_, **__: Outcome("value", value, gradients, (0, 1)), 3)
         assert report.score < 1 and report.state in ("wrong_shape", "wrong_value", "wrong_gradient", "changed_arguments"), value
 
 
@@ -393,10 +393,10 @@ def test_what_the_judge_does_for_an_answer_is_bounded(tmp_path, worker, what, mo
     if what == "a long list":                            # the judge reads it in 0.2 s; the answer may take its time
         deadline, seconds = 20, 0.1
     if what == "calls without end":
-        monkeypatch.setattr("course_lib.grading.sandbox.remote.WORKS", 20)
+        monkeypatch.setattr("course_lib.grading.sandbox.remote.CALLS", 20)
     name, cell, state, words = GREEDY[what]
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    spent, limits = time.process_time(), replace(SHORT, judge=seconds, judge_memory=500_000_000)
+    spent, limits = time.process_time(), replace(SHORT, own=seconds, own_memory=500_000_000)
     exercises = quick(name, deadline=deadline) + quick("conditional_table")
     first, second = graded(tmp_path, worker, cell, TABLE, exercises=exercises, limits=limits).reports
     assert (first.state, first.earned) == (state, 0) and words in first.message, first

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.grading.nobody import CODE, NOBODY, as_nobody, give
+from tests.grading.unprivileged import CODE, NOBODY, as_nobody, give
 
 pytestmark = pytest.mark.thorough
 

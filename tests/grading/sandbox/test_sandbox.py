@@ -15,14 +15,14 @@ import pytest
 import torch
 
 import course_lib
-from course_lib.grading.reading.extract import parse
 from course_lib.grading.sandbox import bubblewrap as bubblewrap_module
 from course_lib.grading.sandbox import sandbox
 from course_lib.grading.sandbox.bubblewrap import bubblewrap
 from course_lib.grading.sandbox.inside import worker
 from course_lib.grading.sandbox.remote import Remote
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
-from tests.grading.submissions import LOGLIK, SHORT, TABLE, graded, notebook, quick
+from course_lib.grading.submissions.notebook import parse
+from tests.grading.sample_submissions import LOGLIK, SHORT, TABLE, graded, notebook, quick
 
 
 def test_bubblewrap_is_there_where_the_tests_run(worker):
@@ -211,14 +211,13 @@ def test_of_the_course_the_sandbox_holds_the_ground_floor_and_the_folder_inside_
     seen = subprocess.run([*bubblewrap(sandboxed.proc), sys.executable, "-I", "-B", "-c", code], capture_output=True,
                           text=True, check=True).stdout.split()
     package = Path(course_lib.__file__).parent
-    allowed = package / "grading" / "sandbox" / "inside"
+    allowed = [package / "grading" / "protocol", package / "grading" / "sandbox" / "inside"]
     held = {path.removeprefix("/course/course_lib/") for path in seen if "__pycache__" not in path} - {"/course/course_lib"}
     assert held == {"__init__.py", "autoregressive.py", "checked.py", "conditional.py", "grading",
-                    "grading/sandbox", *(str(path.relative_to(package)) for path in [allowed, *allowed.rglob("*")]
+                    "grading/sandbox", *(str(path.relative_to(package)) for folder in allowed for path in [folder, *folder.rglob("*")]
                                          if "__pycache__" not in path.parts)}
-    names = {"__init__.py", "confine.py", "ground.py", "local.py", "models.py", "outcome.py", "watch.py", "where.py",
-             "wire.py", "worker.py"}
-    assert {path.name for path in allowed.glob("*.py")} == names
+    assert {path.name for folder in allowed for path in folder.glob("*.py")} == {
+        "__init__.py", "allowlist.py", "calls.py", "models.py", "process.py", "traceback.py", "wire.py", "confine.py", "worker.py"}
 
 
 def test_a_package_that_lies_among_pythons_own_does_not_show_through(tmp_path, sandboxed, monkeypatch):
