@@ -15,14 +15,14 @@ from course_lib.exercises.likelihood.own_detector import (
     own_detector,
 )
 from course_lib.grading import EXERCISES, evaluate
-from course_lib.grading.sandbox.inside.models import Ask
+from course_lib.grading.protocol.models import ModelServer
 from course_lib.pixels import auc, rank_p_values
 
 SEEDS = range(3)
 
 
 def asked(bugs: set[str], seed: int) -> Asked:
-    return Asked(Ask(own_detector(frozenset(bugs))), torch.Generator().manual_seed(seed))
+    return Asked(ModelServer(own_detector(frozenset(bugs))), torch.Generator().manual_seed(seed))
 
 
 def areas(detector: Asked, method: str, sign: float = 1.0) -> dict[str, float]:

@@ -6,7 +6,7 @@ import math
 import torch
 
 from course_lib.exercises.draws import joint
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "dropped_parent_cost", chapter="01", place=3, title="Predict, then measure: the price of a parent",

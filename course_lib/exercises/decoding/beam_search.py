@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from course_lib.exercises.decoding._shared import random_rows, steps
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Told, plainly
-from course_lib.grading.exercise.checks import Fault, Record
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault, Record
+from course_lib.grading.exercise import Exercise
 
 
 def search(row, bos, eos, beam, max_len, bugs=frozenset()):

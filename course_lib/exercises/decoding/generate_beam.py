@@ -6,7 +6,7 @@ from itertools import combinations
 
 from course_lib.exercises.decoding._shared import random_rows
 from course_lib.exercises.draws import integer, uniform
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 END = "</s>"
 LONGER = 40                     # steps that a search without a bound goes on here

@@ -10,8 +10,8 @@ from torch import Tensor
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import judged, keeps_the_contract
 from course_lib.exercises.draws import integer, normal, uniform
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 from course_lib.hub import load
 from course_lib.transformer.gpt import GPT, GPTConfig
 

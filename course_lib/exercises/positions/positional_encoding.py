@@ -6,7 +6,7 @@ import math
 import torch
 
 from course_lib.exercises.draws import uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "positional_encoding", chapter="14", place=1, title="The table of sines and cosines",

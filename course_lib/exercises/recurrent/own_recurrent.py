@@ -13,12 +13,12 @@ from course_lib.data.toy_agreement import texts
 from course_lib.exercises.building import keeps_the_contract, reaches
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.recurrent._own_cell import OF_GRU, made_of
-from course_lib.grading.exercise.checks import Fault, shape_fault
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.exercise.facts import fact
-from course_lib.grading.judge.proxy import Proxy, tensor, wrong
-from course_lib.grading.sandbox.inside.models import Ask
-from course_lib.grading.sandbox.inside.outcome import plain, same
+from course_lib.grading.checks import Fault, shape_fault
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.facts import describe_difference
+from course_lib.grading.protocol.calls import plain, same
+from course_lib.grading.protocol.models import ModelServer
+from course_lib.grading.proxy import Proxy, check_tensor, model_error
 
 exercise = Exercise(
     "OwnRecurrent", chapter="07", place=6, title="A language model with a cell of your own",
@@ -74,8 +74,8 @@ def own_recurrent(bugs: frozenset[str]) -> type:
 # which cell the learner has chosen, and what the library's answers with it
 
 @cache
-def twin(kind: str, bugs: frozenset[str]) -> Ask:
-    return Ask(made_of(kind, bugs))
+def twin(kind: str, bugs: frozenset[str]) -> ModelServer:
+    return ModelServer(made_of(kind, bugs))
 
 
 def chosen(run: Callable, generator: torch.Generator) -> tuple[str, dict, dict[str, Tensor]] | Fault:
@@ -135,7 +135,7 @@ def fault_of(got: Any, right: Any, case: tuple, parts: Sequence[str], who: str) 
     for part, mine, wanted in zip(parts, got if len(parts) > 1 else [got], right if len(parts) > 1 else [right], strict=True):
         if not same(mine, wanted, 1e-4, 1e-5):
             sizes = ", ".join(str(tuple(arg.shape)) for arg in case[1:] if isinstance(arg, Tensor))
-            return Fault(f"{who} on {sizes}: {part} are not the library's. {fact(mine, wanted, 1e-4, 1e-5)}")
+            return Fault(f"{who} on {sizes}: {part} are not the library's. {describe_difference(mine, wanted, 1e-4, 1e-5)}")
     return None
 
 
@@ -187,8 +187,8 @@ def agreement(generator):
         for k in range(WARM + TOLD):                                 # a character at a time: who reads ahead gains nothing
             found = learnt.ask("read", rows[:, k:k + 1], state)
             if not isinstance(found, list | tuple) or len(found) != 2:
-                raise wrong("read gives no pair of logits and a state")
-            logits, state = tensor(found[0], (ROWS, 1, len(LETTERS)), "read").detach(), found[1]
+                raise model_error("read gives no pair of logits and a state")
+            logits, state = check_tensor(found[0], (ROWS, 1, len(LETTERS)), "read").detach(), found[1]
             total += float(F.cross_entropy(logits[:, 0].double(), rows[:, k + 1])) if k >= WARM else 0.0
         return total / TOLD
 
