@@ -1,12 +1,13 @@
 """How one tensor differs from another, in a sentence: what was observed, without an expected value.
 
-Each question looks for one relation that would explain every entry: an order, a function, a factor, a place.
+Each `find_...` looks for a relation that explains every entry: an order, a factor, a place.
 """
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain, combinations
 
 import torch
 from torch import Tensor
@@ -17,24 +18,20 @@ NEAR = 0.02                     # relative error up to which a value is called n
 
 
 def describe_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
-    """What the difference of two tensors of one shape looks like, as a sentence."""
+    """How two tensors of one shape differ, as a sentence."""
     equal = partial(same, rtol=rtol, atol=atol)
     if got.is_complex() or expected.is_complex():
         return describe_first_difference(torch.isclose(got, expected.to(got), rtol=rtol, atol=atol))
     a, b = got.double(), expected.double()
     if got.dtype == torch.bool or expected.dtype == torch.bool:
-        return next(compare_booleans(a, b), "") or next(find_order(a, b, equal), "") or next(find_places(a == b), "") \
-            or describe_first_difference(a == b)
+        facts = chain(compare_booleans(a, b), find_order(a, b, equal), find_places(a == b))
+        return next(facts, "") or describe_first_difference(a == b)
     close = torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
-    if found := next(find_nonfinite(a, b), ""):
-        return found
     if a.numel() == 1:
-        return describe_number(a, b)
-    for question in (find_constant(a, b), find_order(a, b, equal), find_factor(a, b, equal), find_limits(a, b, equal), find_places(close),
-                     find_row_factors(a, b, equal), find_side(a, b, close)):
-        if found := next(question, ""):
-            return found
-    return describe_first_difference(close, a > b)
+        return next(find_nonfinite(a, b), "") or describe_number(a.item(), b.item())
+    facts = chain(find_nonfinite(a, b), find_constant(a, b), find_order(a, b, equal), find_factor(a, b, equal), find_limits(a, b, equal),
+                  find_places(close), find_row_factors(a, b, equal), find_side(a, b, close))
+    return next(facts, "") or describe_first_difference(close, a > b)
 
 
 def compare_booleans(a: Tensor, b: Tensor) -> Iterator[str]:
@@ -49,42 +46,37 @@ def compare_booleans(a: Tensor, b: Tensor) -> Iterator[str]:
         yield f"Every entry that should be False is, and so {is_or_are(int((b - a).sum()))} that should be True."
 
 
-def describe_number(a: Tensor, b: Tensor) -> str:
+def describe_number(a: float, b: float) -> str:
     """Of two single numbers."""
-    a, b = a.item(), b.item()
     near = partial(math.isclose, rel_tol=1e-4, abs_tol=1e-12)
-    if b and a and near(a / b, 1 / math.log(2)):
-        return "Your value is in bits; it should be in nats."
-    if b and a and near(a / b, math.log(2)):
-        return "Your value is in nats; it should be in bits."
-    if b and near(a, -b):
-        return "Your value has the wrong sign."
+    if a and b:
+        ratio = a / b
+        if near(ratio, 1 / math.log(2)):
+            return "Your value is in bits; it should be in nats."
+        if near(ratio, math.log(2)):
+            return "Your value is in nats; it should be in bits."
+        if near(ratio, -1):
+            return "Your value has the wrong sign."
     if a == 0:
         return "Your value is 0, and should not be."
-    for name, undone in inverses(a):
-        if undone is not None and near(undone, b):
+    inverses = {"the exponential of": math.log(a) if a > 0 else None, "the logarithm of": math.exp(a) if a < 300 else None,
+                "2 to the power of": math.log2(a) if a > 0 else None, "the square of": math.sqrt(a) if a >= 0 else None,
+                "the root of": a * a, "1 divided by": 1 / a}
+    for name, value in inverses.items():
+        if value is not None and near(value, b):
             return f"Your value is {name} the right one."
-    if b and near(a / b, round(a / b)) and 1 < abs(round(a / b)) <= 1000:
-        return f"Your value is {round(a / b)} times what it should be."
-    if a and near(b / a, round(b / a)) and 1 < abs(round(b / a)) <= 1000:
+    if b and near(ratio, round(ratio)) and 1 < abs(round(ratio)) <= 1000:
+        return f"Your value is {round(ratio)} times what it should be."
+    if near(b / a, round(b / a)) and 1 < abs(round(b / a)) <= 1000:
         return f"Your value is 1 / {round(b / a)} of what it should be."
     if near(a + b, 1) and 0 <= b <= 1:
         return "Your value is 1 minus the right one."
     if a * b < 0:
         return f"Your value is {'negative' if a < 0 else 'positive'}; it should not be."
-    if b and abs(a / b - 1) < NEAR:
-        return f"Your value is near, and too {'large' if a > b else 'small'} by {abs(a / b - 1):.2g} of it."
-    return f"Your value is too {'large' if a > b else 'small'}."
-
-
-def inverses(a: float) -> Iterator[tuple[str, float | None]]:
-    """What a number would have to be the exponential, the logarithm, ... of."""
-    yield "the exponential of", math.log(a) if a > 0 else None
-    yield "the logarithm of", math.exp(a) if a < 300 else None
-    yield "2 to the power of", math.log2(a) if a > 0 else None
-    yield "the square of", math.sqrt(a) if a >= 0 else None
-    yield "the root of", a * a
-    yield "1 divided by", 1 / a if a else None
+    side = "large" if a > b else "small"
+    if b and abs(ratio - 1) < NEAR:
+        return f"Your value is near, and too {side} by {abs(ratio - 1):.2g} of it."
+    return f"Your value is too {side}."
 
 
 def find_constant(a: Tensor, b: Tensor) -> Iterator[str]:
@@ -94,42 +86,35 @@ def find_constant(a: Tensor, b: Tensor) -> Iterator[str]:
 
 
 def find_order(a: Tensor, b: Tensor, equal) -> Iterator[str]:
-    """The right values in other places."""
-    for i in range(a.ndim):
-        for j in range(i + 1, a.ndim):
-            if a.shape[i] == a.shape[j] > 1 and equal(a.transpose(i, j), b):
-                yield "Your result is the transpose of the right one: rows and columns are exchanged." if a.ndim == 2 \
-                    else f"Your axes {i} and {j} are exchanged."
-    for axis in range(a.ndim):
-        n = a.shape[axis]
+    """The right values at other positions."""
+    for i, j in combinations(range(a.ndim), 2):
+        if a.shape[i] == a.shape[j] > 1 and equal(a.transpose(i, j), b):
+            yield "Your result is the transpose of the right one: rows and columns are exchanged." if a.ndim == 2 \
+                else f"Your axes {i} and {j} are exchanged."
+    for axis, n in enumerate(a.shape):
         if n > 1 and equal(a.flip(axis), b):
             yield f"Your values are in reversed order along axis {axis}."
-        if n > 2 and any(equal(without_end(a, axis, k), without_end(b, axis, -k)) for k in (1, -1)):
+        if n > 2 and any(equal(a.narrow(axis, i, n - 1), b.narrow(axis, 1 - i, n - 1)) for i in (0, 1)):
             yield f"Your values are shifted by one place along axis {axis}."
     if len(b.unique()) < b.numel() / 2:                  # with few kinds of values, another order says little
         return
-    for axis in range(a.ndim):
-        if a.shape[axis] > 1 and equal(a.sort(axis).values, b.sort(axis).values):
+    for axis, n in enumerate(a.shape):
+        if n > 1 and equal(a.sort(axis).values, b.sort(axis).values):
             yield f"Along axis {axis} your values are the right ones in another order."
     if equal(a.flatten().sort().values, b.flatten().sort().values):
         yield "Your values are the right ones in other places: is something reshaped that should be transposed?"
 
 
-def without_end(x: Tensor, axis: int, k: int) -> Tensor:
-    """x without its last (k = 1) or first (k = -1) entry along the axis."""
-    return x.narrow(axis, 0 if k > 0 else 1, x.shape[axis] - 1)
-
-
 def find_factor(a: Tensor, b: Tensor, equal) -> Iterator[str]:
     """One factor, or one number to add, for all entries."""
-    used = (b != 0) & a.isfinite() & b.isfinite()
+    finite = a.isfinite() & b.isfinite()
+    used = finite & (b != 0)
     if used.any() and a[used].any():
         factor = (a[used] / b[used]).median()
         if equal(a, -b):
             yield "Your values have the wrong sign, everywhere."
         elif factor and equal(a, factor * b):
             yield f"Your values are {describe_factor(factor.item(), a)} what they should be, everywhere."
-    finite = a.isfinite() & b.isfinite()
     if finite.any():
         offset = (a[finite] - b[finite]).median()
         if equal(a, b + offset):
@@ -154,7 +139,7 @@ def describe_factor(factor: float, a: Tensor) -> str:
 
 
 def find_row_factors(a: Tensor, b: Tensor, equal) -> Iterator[str]:
-    """A factor or a number for each row."""
+    """A factor, or a number to add, for each row."""
     for axis in reversed(range(a.ndim)):
         if a.shape[axis] < 2 or a.ndim < 2:
             continue
@@ -166,19 +151,18 @@ def find_row_factors(a: Tensor, b: Tensor, equal) -> Iterator[str]:
 
 
 def find_limits(a: Tensor, b: Tensor, equal) -> Iterator[str]:
-    """Cut off, rounded, or where no right value can be."""
+    """Values that are cut off, rounded, or out of the range of the right ones."""
     low, high = a.min(), a.max()
     beyond = (b - b.clamp(low, high)).abs() > NEAR * (high - low)
     if low < high and beyond.any() and equal(a, b.clamp(low, high)):
         yield "Your values are cut off: those beyond a limit are set to it."
     if equal(a, b.round()):
         yield "Your values are rounded to whole numbers."
-    for bound, name, below in ((0, "negative", a < 0), (1, "above 1", a > 1)):
-        beyond = (b < 0) if bound == 0 else (b > 1)
-        if below.any() and not beyond.any() and (bound == 0 or not (b < 0).any()):
-            yield f"{int(below.sum())} of {a.numel()} of your values are {name}; none should be."
-    if (a > 0).any() and (b <= 0).all():
-        yield f"{int((a > 0).sum())} of {a.numel()} of your values are above 0; none should be."
+    for outside, name, possible in ((a < 0, "negative; none should be", (b >= 0).all()),
+                                    (a > 1, "above 1; none should be", ((b >= 0) & (b <= 1)).all()),
+                                    (a > 0, "above 0; none should be", (b <= 0).all())):
+        if outside.any() and possible:
+            yield f"{int(outside.sum())} of {a.numel()} of your values are {name}."
 
 
 def find_nonfinite(a: Tensor, b: Tensor) -> Iterator[str]:
@@ -219,44 +203,41 @@ def describe_count(hit: Tensor, what: str) -> str:
 
 
 def find_places(right: Tensor) -> Iterator[str]:
-    """Where alone something is wrong: a diagonal, a side of it, a row, a column, every second place."""
+    """The only places where something is wrong: a diagonal, a side of it, a row, a column, every second index."""
     wrong = ~right
     if wrong.all() or wrong.sum() < 2 or right.ndim == 0:
         return
-    where = None
+    place, count = "", f"{int(wrong.sum())} of {wrong.numel()}"
     if right.ndim >= 2 and min(right.shape[-2:]) > 1:
-        i, j = (torch.arange(n) for n in right.shape[-2:])
-        for name, part in (("on the diagonal", i[:, None] == j), ("above the diagonal", i[:, None] < j),
-                           ("below the diagonal", i[:, None] > j)):
+        i, j = torch.arange(right.shape[-2])[:, None], torch.arange(right.shape[-1])
+        for name, part in (("on the diagonal", i == j), ("above the diagonal", i < j), ("below the diagonal", i > j)):
             part = part.expand_as(wrong)
-            if not (wrong & ~part).any():
-                where = where or (name + ", and everywhere there" if (wrong == part).all() else name)
+            if not place and not (wrong & ~part).any():
+                place = name + ", and everywhere there" if (wrong == part).all() else name
     axes = []
     for axis, n in enumerate(right.shape):
         hit = wrong.any(dim=tuple(k for k in range(right.ndim) if k != axis)) if right.ndim > 1 else wrong
-        bad = hit.nonzero().flatten().tolist()
-        said = describe_indices(bad, n)
-        if len(bad) < n and not said[0].isdigit():
-            axes.append((len(bad) / n, f"at {said} of axis {axis}"))
-    if not where and axes:
-        where = min(axes)[1]
-    if where:
-        yield f"Your values are wrong only {where}: {int(wrong.sum())} of {wrong.numel()}."
+        rows = hit.nonzero().flatten().tolist()
+        name = describe_indices(rows, n)
+        if len(rows) < n and not name[0].isdigit():
+            axes.append((len(rows) / n, f"at {name} of axis {axis}"))
+    if place or axes:
+        yield f"Your values are wrong only {place or min(axes)[1]}: {count}."
 
 
-def describe_indices(found: list[int], n: int = 0) -> str:
+def describe_indices(rows: list[int], n: int = 0) -> str:
     """ "index 3", "every odd index", "the indices 2 to 5", "6 indices"."""
-    if len(found) == 1:
-        return f"index {found[0]}" + (" (the last)" if n > 1 and found[0] == n - 1 else "")
-    if len(found) > 2 and n and found in (list(range(0, n, 2)), list(range(1, n, 2))):
-        return "every odd index" if found[0] else "every even index"
-    if found == list(range(found[0], found[-1] + 1)):
-        return f"the indices {found[0]} to {found[-1]}"
-    return f"the indices {', '.join(map(str, found))}" if len(found) <= 4 else f"{len(found)} indices"
+    if len(rows) == 1:
+        return f"index {rows[0]}" + (" (the last)" if n > 1 and rows[0] == n - 1 else "")
+    if len(rows) > 2 and n and rows in (list(range(0, n, 2)), list(range(1, n, 2))):
+        return "every odd index" if rows[0] else "every even index"
+    if rows == list(range(rows[0], rows[-1] + 1)):
+        return f"the indices {rows[0]} to {rows[-1]}"
+    return f"the indices {', '.join(map(str, rows))}" if len(rows) <= 4 else f"{len(rows)} indices"
 
 
 def find_side(a: Tensor, b: Tensor, close: Tensor) -> Iterator[str]:
-    """All of them to one side."""
+    """All wrong values too large, or all too small."""
     wrong = ~close
     for side, hit in (("large", a > b), ("small", a < b)):
         if hit[wrong].all() and wrong.sum() > 2:

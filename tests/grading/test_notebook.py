@@ -166,6 +166,7 @@ def test_works_where_there_is_no_ipython():
     code = """
 import sys
 sys.modules["IPython"] = None
+from course_lib.grading import check, hint
 def fvsbn_sample(u, W, c):
     raise NotImplementedError
 check("fvsbn_sample")

@@ -17,7 +17,7 @@ from course_lib.grading.protocol.models import CAPACITY, ModelServer
 from course_lib.grading.proxy import Proxy
 from course_lib.grading.sandbox.remote import Remote
 from course_lib.grading.sandbox.sandbox import Limits, Worker
-from course_lib.grading.submissions import files
+from course_lib.grading.submissions import notebook as notebook_module
 from tests.grading.sample_submissions import notebook, save
 
 
