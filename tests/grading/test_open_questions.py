@@ -11,7 +11,7 @@ from course_lib.counting.ngram import NGram
 from course_lib.data import load_data
 from course_lib.density import FVSBN, Mixture, Tabular
 from course_lib.grading import open_questions, progress_file
-from course_lib.grading.open_questions import score, stored
+from course_lib.grading.open_questions import score, stored_tries
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_what_is_no_distribution_is_told_so_and_not_entered(folder, capsys, ques
     score(question, fit)
     out = capsys.readouterr().out
     assert out.startswith("Not entered") and said in out
-    assert not stored(question) and not (folder / progress_file.FILE).exists()
+    assert not stored_tries(question) and not (folder / progress_file.FILE).exists()
 
 
 def test_who_takes_too_long_is_not_entered(folder, capsys, monkeypatch):
@@ -90,21 +90,21 @@ def test_who_takes_too_long_is_not_entered(folder, capsys, monkeypatch):
     monkeypatch.setattr(open_questions.time, "process_time", lambda: next(clock))
     score("digits", alone)
     assert capsys.readouterr().out.startswith("Not entered: fit took 61 CPU-seconds, and 60 are allowed")
-    assert not stored("digits")
+    assert not stored_tries("digits")
 
 
 def test_the_best_tries_of_a_name_are_kept_and_other_names_stay(folder):
     open_questions.enter("digits", "other", 30.0, 1.0)
     for k in range(open_questions.TRIES + 5):
         open_questions.enter("digits", "mine", 40.0 - k, 1.0)
-    mine = [value for name, value, _ in stored("digits") if name == "mine"]
+    mine = [value for name, value, _ in stored_tries("digits") if name == "mine"]
     assert len(mine) == open_questions.TRIES and min(mine) == 40.0 - open_questions.TRIES - 4
-    assert ["other", 30.0, 1.0] in stored("digits")
+    assert ["other", 30.0, 1.0] in stored_tries("digits")
 
 
 def test_rows_that_are_none_are_left_out_and_a_broken_file_is_never_written_over(folder):
     (folder / progress_file.FILE).write_text(json.dumps({"scores": {"digits": [["a", 20.0, 1.0], ["b"], 3, ["c", "high", 1]]}}))
-    assert stored("digits") == [["a", 20.0, 1.0]]
+    assert stored_tries("digits") == [["a", 20.0, 1.0]]
     for broken in ("{", "[1]"):
         (folder / progress_file.FILE).write_text(broken)
         with pytest.raises(ValueError, match=progress_file.FILE):

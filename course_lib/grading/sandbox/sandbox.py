@@ -75,14 +75,14 @@ class Worker:
         self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
         if self.level == "limits":
             os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
-        self.control, theirs = socket.socketpair()
+        self.control, other_end = socket.socketpair()
         isolated = self.level == "bubblewrap"
-        plan = {"fd": theirs.fileno(), "path": search_path(isolated), "isolated": isolated}
+        plan = {"fd": other_end.fileno(), "path": search_path(isolated), "isolated": isolated}
         python = [sys.executable, "-I", "-B", program(isolated), json.dumps(plan)]
         error = None if os.environ.get("GRADING_DEBUG") else subprocess.DEVNULL
-        with theirs:
+        with other_end:
             self.process = subprocess.Popen(
-                (bubblewrap(self.proc) + python) if isolated else python, pass_fds=[theirs.fileno()], cwd="/",
+                (bubblewrap(self.proc) + python) if isolated else python, pass_fds=[other_end.fileno()], cwd="/",
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=error, start_new_session=True,
                 env=environment(self.home))
         self.lines = b""
@@ -155,17 +155,17 @@ class Worker:
         if self.process is None:
             self.launch()
         self.wait_ready()
-        mine, theirs = socket.socketpair()
-        with theirs:
+        own_end, other_end = socket.socketpair()
+        with other_end:
             try:
                 message = {"do": "start", "limits": asdict(limits), "preload": list(preload),
                            "worker": self.process.pid}   # no other worker has this number while it lives
-                self.child = self.request(message, [theirs.fileno()])["pid"]
+                self.child = self.request(message, [other_end.fileno()])["pid"]
             except NoSandbox:
-                mine.close()
+                own_end.close()
                 self.close()
                 raise
-        return mine
+        return own_end
 
     def end(self, wait: float = 0.0) -> int | None:
         """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code,

@@ -28,8 +28,8 @@ HIDDEN = ("course_lib.grading.", "course_lib.exercises.")             # an answe
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement that binds names. `now` are the names it reads when it runs, `later` those that the functions in
-    it read when they are called."""
+    """One statement that binds names. `now` are the names that it reads when it runs, `later` those that its functions read when they
+    are called."""
 
     cell: int                       # from 1
     text: str
@@ -51,8 +51,8 @@ def statements(source: str, cell: int) -> tuple[list[Statement], bool]:
             source = without_magics(source)
             tree = to_tree(source)
         lines = Lines(source, tree.body)
-        return ([one for node in tree.body if binds_names(node) and (one := statement(node, lines, cell))],
-                any(works(one) for one in flat(tree.body)))
+        return ([statement for node in tree.body if binds_names(node) and (statement := parse_statement(node, lines, cell))],
+                any(has_effect(node) for node in flatten(tree.body)))
 
 
 class Lines:
@@ -72,7 +72,7 @@ class Lines:
         """The statement's own lines; None if it shares one."""
         if not self.first(node) or node.lineno in self.shared or node.end_lineno in self.shared:
             return None
-        first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
+        first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         return "\n".join(self.lines[first - 1:node.end_lineno])
 
 
@@ -98,45 +98,45 @@ def without_magics(source: str) -> str:
     """The cell with `pass` in the place of magics, shell commands and questions, line by line."""
     lines = []
     for line in source.split("\n"):
-        if found := MAGIC.match(line):
-            line = found[1] + "pass"
-        elif found := ASSIGNED.match(line):
-            line = found[1] + "None"
+        if match := MAGIC.match(line):
+            line = match[1] + "pass"
+        elif match := ASSIGNED.match(line):
+            line = match[1] + "None"
         lines.append(line)
     return "\n".join(lines)
 
 
-def flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements, each followed by those in its blocks; what is in a function is its own."""
     for node in body:
         yield node
         if isinstance(node, BLOCKS + LOOPS):
             for part in PARTS:
                 for inner in getattr(node, part, []):
-                    yield from flat(inner.body if isinstance(inner, ast.ExceptHandler | ast.match_case) else [inner])
+                    yield from flatten(inner.body if isinstance(inner, ast.ExceptHandler | ast.match_case) else [inner])
 
 
 def binds_names(node: ast.stmt) -> bool:
     """Whether the statement may bind names for those after it, and is no loop. A block does if something in it does."""
     if isinstance(node, BLOCKS):
-        return any(isinstance(one, BINDING) or walrus(one) for one in flat([node]))
-    return isinstance(node, BINDING) or isinstance(node, ast.Expr | ast.Assert) and bool(walrus(node))
+        return any(isinstance(inner, BINDING) or walrus_names(inner) for inner in flatten([node]))
+    return isinstance(node, BINDING) or isinstance(node, ast.Expr | ast.Assert) and bool(walrus_names(node))
 
 
-def walrus(node: ast.stmt) -> set[str]:
+def walrus_names(node: ast.stmt) -> set[str]:
     """The names that the statement itself, without those in its blocks, binds by :=, in a comprehension too."""
-    names, todo = set(), [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt)]
+    names, todo = set(), [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
     while todo:
-        one = todo.pop()
-        if isinstance(one, ast.NamedExpr):
-            names.add(one.target.id)
-        if not isinstance(one, ast.Lambda):              # there it is local
-            todo += [inner for inner in ast.iter_child_nodes(one) if not isinstance(inner, ast.stmt)]
+        expression = todo.pop()
+        if isinstance(expression, ast.NamedExpr):
+            names.add(expression.target.id)
+        if not isinstance(expression, ast.Lambda):       # there it is local
+            todo += [child for child in ast.iter_child_nodes(expression) if not isinstance(child, ast.stmt)]
     return names
 
 
-def works(node: ast.stmt) -> bool:
-    """Whether a reader may expect the statement to do something here: a loop, or a call other than to look."""
+def has_effect(node: ast.stmt) -> bool:
+    """Whether a reader may expect the statement to have an effect: a loop, or a call of a function that does not only print."""
     if not isinstance(node, ast.Expr):
         return isinstance(node, LOOPS)
     call = node.value
@@ -144,51 +144,51 @@ def works(node: ast.stmt) -> bool:
                                                                               "display", "assert_close")
 
 
-def statement(node: ast.stmt, lines: Lines, cell: int) -> Statement | None:
-    """A statement that is kept, with what it defines and uses; None for one that is left out."""
+def parse_statement(node: ast.stmt, lines: Lines, cell: int) -> Statement | None:
+    """The statement with the names that it binds and reads; None if nothing is left of it."""
     node = without_grader_imports(node)
     if node is None:
         return None
-    text = text_of(node, lines)
+    text = source_text(node, lines)
     top = symtable.symtable(text, "cell", "exec")
-    inside = list(flat([node]))
-    binds = {one.get_name() for one in top.get_symbols() if one.is_assigned() or one.is_imported()}
-    binds |= {name for one in inside for name in walrus(one)}
-    now, later = reads(top)
-    if any(isinstance(one, ast.ImportFrom) and one.names[0].name == "*" for one in inside):
+    inside = list(flatten([node]))
+    binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
+    binds |= {name for inner in inside for name in walrus_names(inner)}
+    now, later = names_read(top)
+    if any(isinstance(inner, ast.ImportFrom) and inner.names[0].name == "*" for inner in inside):
         binds.add("*")
-    for target in [target for one in inside for target in targets(one)]:
+    for target in [target for inner in inside for target in assigned_targets(inner)]:
         while isinstance(target, ast.Attribute | ast.Subscript):
             target = target.value                        # table[3] = 5 and net.scale = 2 change what they name
         if isinstance(target, ast.Name):
             binds.add(target.id)
     if isinstance(node, (ast.AugAssign, *PERHAPS)):
-        now |= binds - {"*"}                             # what a name was before may be what it is after
-    imports = all(isinstance(one, ast.Import | ast.ImportFrom) for one in inside)
+        now |= binds - {"*"}                             # the value before may be the value after
+    imports = all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in inside)
     return Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports)
 
 
-def targets(node: ast.stmt) -> list[ast.expr]:
+def assigned_targets(node: ast.stmt) -> list[ast.expr]:
     """What an assignment assigns to; nothing for another statement."""
     return node.targets if isinstance(node, ast.Assign) else \
         [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign) else []
 
 
-def reads(table: symtable.SymbolTable, later: bool = False) -> tuple[set[str], set[str]]:
+def names_read(table: symtable.SymbolTable, later: bool = False) -> tuple[set[str], set[str]]:
     """The names that a scope reads from outside: at once, and when its functions are called."""
     at_once, at_call = set(), set()
-    for one in table.get_symbols():
-        if one.is_referenced() and (table.get_type() == "module" or one.is_global()):
-            (at_call if later else at_once).add(one.get_name())
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
+            (at_call if later else at_once).add(symbol.get_name())
     for child in table.get_children():
         comprehension = child.get_name() in ("listcomp", "setcomp", "dictcomp", "genexpr")
-        inner = reads(child, later or child.get_type() == "function" and not comprehension)
+        inner = names_read(child, later or child.get_type() == "function" and not comprehension)
         at_once |= inner[0]
         at_call |= inner[1]
     return at_once, at_call
 
 
-def text_of(node: ast.stmt, lines: Lines) -> str:
+def source_text(node: ast.stmt, lines: Lines) -> str:
     """The statement's own lines, comments included; as Python writes it where it shares a line or was changed."""
     text = lines.of(node) if hasattr(node, "lineno") else None
     if text is not None:

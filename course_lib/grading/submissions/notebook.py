@@ -1,4 +1,4 @@
-"""What a notebook defines, read without running any of it.
+"""Parse a notebook into its statements, without running any of it.
 
 A function needs its own definition and, name by name, what that reads: imports, functions, classes, assignments.
 Loops and calls at the top level of a cell are never part of it, but for those under an if, try or with that binds such a name.
@@ -41,16 +41,16 @@ class Notebook:
     @property
     def names(self) -> list[str]:
         """The functions, classes and values that it defines; names that are only imported are left out."""
-        return list(dict.fromkeys(name for one in self.statements if not one.imports for name in sorted(one.binds)))
+        return list(dict.fromkeys(name for statement in self.statements if not statement.imports for name in sorted(statement.binds)))
 
     @cached_property
     def binding(self) -> dict[str, list[int]]:
         """Each name with the places of the statements that bind it, in order."""
-        found: dict[str, list[int]] = {}
-        for i, one in enumerate(self.statements):
-            for name in one.binds:
-                found.setdefault(name, []).append(i)
-        return found
+        places: dict[str, list[int]] = {}
+        for i, statement in enumerate(self.statements):
+            for name in statement.binds:
+                places.setdefault(name, []).append(i)
+        return places
 
     def needed(self, name: str) -> list[Statement]:
         """The statements that `name` is made of, in order; empty if nothing defines it. The last definition wins.
@@ -87,8 +87,8 @@ class Notebook:
         for cell, (source, kind) in self.prose.items():
             if definition.search(source):
                 return "missing", (f"{name} stands in cell {cell}, which is a {kind} cell. Turn it into a code cell.")
-        names = [one for one in self.names if len(one) <= LONGEST][:2000]
-        if foreign := next((one for one in names if foreign_letters(one, name)), None):
+        names = [known for known in self.names if len(known) <= LONGEST][:2000]
+        if foreign := next((known for known in names if foreign_letters(known, name)), None):
             letters = " and ".join(f"{char} is {unicodedata.name(char, 'of no name')}, not {wanted}"
                                    for char, wanted in foreign_letters(foreign, name))
             return "missing", (f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it "
@@ -98,11 +98,11 @@ class Notebook:
         return "missing", f"No cell defines {name}.{hint}"
 
 
-def foreign_letters(found: str, name: str) -> list[tuple[str, str]]:
+def foreign_letters(known: str, name: str) -> list[tuple[str, str]]:
     """The letters of another alphabet, each with the one that should stand there, by which alone a name differs from the
     one that is looked for; none if it differs otherwise."""
-    pairs = [(char, wanted) for char, wanted in zip(found, name, strict=False) if char != wanted]
-    return list(dict.fromkeys(pairs)) if len(found) == len(name) and not any(char.isascii() for char, _ in pairs) else []
+    pairs = [(char, wanted) for char, wanted in zip(known, name, strict=False) if char != wanted]
+    return list(dict.fromkeys(pairs)) if len(known) == len(name) and not any(char.isascii() for char, _ in pairs) else []
 
 
 def parse(data: bytes, name: str = "") -> Notebook:
@@ -113,25 +113,25 @@ def parse(data: bytes, name: str = "") -> Notebook:
     except UnicodeDecodeError:
         raise Unreadable("The file is not UTF-8 text. Save it again as UTF-8 and hand in that file.") from None
     if name.lower().endswith(".py"):
-        return of_cells([{"cell_type": "code", "source": text}], [])
+        return parse_cells([{"cell_type": "code", "source": text}], [])
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except (RecursionError, MemoryError):
         raise Unreadable("The file is nested too deeply for a notebook. Save it again in Jupyter.") from None
     except ValueError as problem:
         place = f" (line {problem.lineno})" if isinstance(problem, json.JSONDecodeError) else ""
         raise Unreadable(f"The file is not a notebook, or a part of one: its JSON breaks off or is wrong{place}. Save it "
                          "again in Jupyter.") from None
-    if depth(found) > DEPTH:
+    if nesting_depth(content) > DEPTH:
         raise Unreadable("The file is nested too deeply for a notebook. Save it again in Jupyter.")
-    cells = found.get("cells") if isinstance(found, dict) else None
+    cells = content.get("cells") if isinstance(content, dict) else None
     if not isinstance(cells, list):
         raise Unreadable("The file is JSON, but no notebook of format 4: it has no list of cells. Save it again in "
                          "Jupyter.")
-    return of_cells(cells, declared(found.get("metadata")))
+    return parse_cells(cells, declared_exercises(content.get("metadata")))
 
 
-def of_cells(cells: list, exercises: list[str]) -> Notebook:
+def parse_cells(cells: list, exercises: list[str]) -> Notebook:
     """The notebook with these cells. Raises Unreadable if there is too much in them."""
     if len(cells) > CELLS:
         raise Unreadable(f"The notebook has {len(cells)} cells; {CELLS} are read at most. Delete those that are not "
@@ -152,8 +152,8 @@ def of_cells(cells: list, exercises: list[str]) -> Notebook:
             notebook.prose[number] = (source, "text" if cell["cell_type"] == "markdown" else str(cell["cell_type"])[:20])
             continue
         try:
-            found, idle = statements(source, number)
-            notebook.statements += found
+            parsed, idle = statements(source, number)
+            notebook.statements += parsed
             if len(notebook.statements) > STATEMENTS:
                 raise Unreadable(f"The cells hold more than {STATEMENTS} definitions. Delete what is not needed.")
             notebook.idle += [number] * idle
@@ -164,15 +164,15 @@ def of_cells(cells: list, exercises: list[str]) -> Notebook:
     return notebook
 
 
-def declared(metadata) -> list[str]:
+def declared_exercises(metadata) -> list[str]:
     """The ids under metadata.course.exercises."""
     course = metadata.get("course") if isinstance(metadata, dict) else None
     ids = course.get("exercises") if isinstance(course, dict) else None
-    return [one for one in ids[:200] if isinstance(one, str)] if isinstance(ids, list) else []
+    return [name for name in ids[:200] if isinstance(name, str)] if isinstance(ids, list) else []
 
 
-def depth(value) -> int:
-    """How deep lists and dicts lie in one another; counted up to DEPTH + 1."""
+def nesting_depth(value) -> int:
+    """The depth of nested lists and dicts, counted up to DEPTH + 1."""
     level, layer = 0, [value]
     while layer and level <= DEPTH:
         level += 1

@@ -10,7 +10,7 @@ from course_lib.grading.classroom.lms import canvas_table, check_roster, moodle_
 from course_lib.grading.classroom.marks import Mark
 from course_lib.grading.classroom.roster import read_roster
 from course_lib.grading.verdict import Report
-from tests.grading.classroom.test_intake import CANVAS, MOODLE, SHEET
+from tests.grading.classroom.test_collection import CANVAS, MOODLE, SHEET
 from tests.grading.sample_submissions import save
 
 ONE = "bernoulli_chain_loglik"
