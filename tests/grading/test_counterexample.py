@@ -26,7 +26,7 @@ def fvsbn_conditionals(x, W, c):
     return torch.sigmoid(scores + c)
 
 
-def test_an_exception_comes_with_the_line_the_shapes_and_the_seed():
+def test_error_shows_line_shapes_and_seed():
     report = evaluate("fvsbn_conditionals", fvsbn_conditionals, 1)
     assert report.state == "error" and report.message.startswith("RuntimeError: mat1 and mat2")
     assert report.shown.splitlines() == [
@@ -56,7 +56,7 @@ def never_ends(joint, i):
     (never_ends, "timeout", "No answer", "of never_ends:\n    "),
     (lambda joint, i: joint["x"], "error", "Error", "At line 1 of a function without a name:\n    (lambda joint, i:"),
 ])
-def test_the_line_is_found_however_it_stops(answer, state, says, line, monkeypatch):
+def test_learner_line_for_every_stop(answer, state, says, line, monkeypatch):
     monkeypatch.setattr(EXERCISES["conditional_table"], "deadline", 0.2)
     report = evaluate("conditional_table", answer, 2)
     assert report.state == state and says in report.message and line in report.shown, report.shown
@@ -64,7 +64,7 @@ def test_the_line_is_found_however_it_stops(answer, state, says, line, monkeypat
     assert not report.message.endswith(":")
 
 
-def test_a_line_of_the_librarys_is_not_taken_for_the_learners():
+def test_learner_line_skips_library():
     def normed(x, W, c):
         return torch.nn.functional.layer_norm(x, W)
 
@@ -72,12 +72,12 @@ def test_a_line_of_the_librarys_is_not_taken_for_the_learners():
     assert "At line 2 of normed:\n    return torch.nn.functional.layer_norm(x, W)\nCalled with:" in report.shown
 
 
-def test_what_torch_cannot_do_is_an_error_and_no_missing_attempt():
+def test_unsupported_operation_is_error():
     report = evaluate("fvsbn_conditionals", lambda x, W, c: x.long().softmax(-1), 0)
     assert report.state == "error" and "not implemented for" in report.message and "softmax" in report.shown
 
 
-def test_in_ipython_the_cell_is_named(capsys):
+def test_learner_line_names_cell(capsys):
     shell = pytest.importorskip("IPython.core.interactiveshell").InteractiveShell.instance()
     try:
         shell.run_cell("def helper(x):\n    return x[9, 9]", store_history=True)
@@ -93,7 +93,7 @@ def test_in_ipython_the_cell_is_named(capsys):
     assert f"(cell In[{number}])" in out and "\n    return x[9, 9]\n" in out, out
 
 
-def test_the_line_comes_out_of_the_sandbox_as_bounded_text(tmp_path, worker):
+def test_learner_line_from_sandbox_is_bounded(tmp_path, worker):
     helper = "def half(x):\n    # of the columns\n    return x[:, 99]" + " + 0" * 100
     cell = "import torch\n\ndef bernoulli_chain_loglik(x, p):\n    return half(p) + '\\x1b[31m'"
     first, second = graded(tmp_path, worker, helper, cell, TABLE, exercises=quick()).reports
@@ -105,7 +105,7 @@ def test_the_line_comes_out_of_the_sandbox_as_bounded_text(tmp_path, worker):
     assert second.state == "right"
 
 
-def test_text_from_the_sandbox_holds_no_command_for_a_terminal(tmp_path, worker):
+def test_text_from_sandbox_is_printable(tmp_path, worker):
     cell = "import torch, linecache\n\ndef bernoulli_chain_loglik(x, p):\n    linecache.getline = lambda *_: '\\x1b[31m' * 99\n    raise ValueError"
     report = graded(tmp_path, worker, cell, TABLE, exercises=quick()).reports[0]
     assert report.message == "ValueError" and "\x1b" not in report.shown and "\\u001b" in report.shown
@@ -131,7 +131,7 @@ def sums(shown=None):
     return exercise
 
 
-def test_the_smallest_case_that_fails_is_shown_and_it_does_not_count():
+def test_counterexample_is_smallest():
     exercise = sums()
     answer = Local(lambda x: x.sum() + 1e5 * (len(x) > 3))
     check, counted = exercise.checks[0], []
@@ -145,33 +145,33 @@ def test_the_smallest_case_that_fails_is_shown_and_it_does_not_count():
         assert not any(f"{float(other.expected):.8g}" in text for other in counted)
 
 
-def test_a_check_may_draw_smaller_cases_to_be_shown():
+def test_counterexample_from_shown_cases():
     report = grade(sums(lambda generator: [(torch.tensor([1.0, 2.0]),)]), Local(lambda x: x.sum() + 1e6).call, 0)
     assert report.shown.splitlines() == [
         "A case to look at, drawn anew (it is none of those that count):", "  x: float32, shape (2,)", "     1  2",
         "  yours = 1e+06", "  expected = 3"]
 
 
-def test_a_case_that_counts_is_never_shown():
+def test_counterexample_is_never_counted_case():
     exercise = sums()
     fixed = [(torch.tensor([1.0, 2.0]),)]
     exercise.checks[0].cases = lambda generator: fixed
     assert grade(exercise, Local(lambda x: x.sum() + 1).call, 0).shown == ""
 
 
-def test_it_is_said_when_no_drawn_case_fails():
+def test_counterexample_not_found():
     exercise = sums(lambda generator: [(torch.zeros(2),)])
     report = grade(exercise, Local(lambda x: 2 * x.sum()).call, 3)
     assert report.shown == "The 2 cases drawn to be shown come out right;\nof those of seed=3 one does not."
 
 
-def test_a_gradient_is_shown_with_the_argument_it_is_taken_by():
+def test_counterexample_of_gradient():
     report = evaluate("fvsbn_conditionals", lambda x, W, c: torch.sigmoid(x @ W.detach().tril(-1).T + c), 0)
     assert report.state == "wrong_gradient"
     assert "\n  yours gradient by W: float32" in report.shown and "\n  expected gradient by W: float32" in report.shown
 
 
-def test_tensors_are_cut_around_the_first_wrong_entry():
+def test_format_value_cuts_tensor():
     x = torch.arange(600.0).reshape(2, 3, 10, 10)
     wrong = torch.zeros_like(x, dtype=torch.bool)
     wrong[1, 2, 8, 9] = True
@@ -185,14 +185,14 @@ def test_tensors_are_cut_around_the_first_wrong_entry():
     assert format_value("word", "a\x1bb") == ["  word = 'a\\x1bb'"]
 
 
-def test_digits_are_enough_to_see_the_difference():
+def test_format_value_digits():
     report = grade(sums(lambda g: [(torch.tensor([1.0, 2.0]),)]), Local(lambda x: x.sum() * 1.00011).call, 0)
     assert "yours = 3.00033" in report.shown and "expected = 3" in report.shown
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if not exercise.trains])
-def test_every_screen_is_80_columns_wide(id, monkeypatch):
+def test_screens_are_80_columns_wide(id, monkeypatch):
     monkeypatch.setattr("course_lib.grading.verdict.name_misconception", lambda exercise, check, records, fault, *_: fault)
     exercise = EXERCISES[id]
     for seed, name in enumerate(exercise.misconceptions):
@@ -232,7 +232,7 @@ def three_cheap(exercise):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if exercise.trains])
-def test_every_screen_of_what_trains_is_80_columns_wide(id, monkeypatch):
+def test_screens_of_training_are_80_columns_wide(id, monkeypatch):
     monkeypatch.setattr("course_lib.grading.verdict.name_misconception", lambda exercise, check, records, fault, *_: fault)
     stops, *others = [evaluate(id, answer, 0) for answer in three_cheap(EXERCISES[id])]
     assert stops.state == "error" and "Called with:" in stops.shown
@@ -241,7 +241,7 @@ def test_every_screen_of_what_trains_is_80_columns_wide(id, monkeypatch):
         assert all(len(line) <= COLUMNS for line in wrap(report).splitlines()), wrap(report)
 
 
-def test_of_a_class_with_many_parameters_their_number_is_shown():
+def test_counterexample_of_class():
     def without(exercise, bug):
         return evaluate(exercise, lambda *args: EXERCISES[exercise].solve(*args, bugs=[bug]), 0).shown
 
@@ -250,7 +250,7 @@ def test_of_a_class_with_many_parameters_their_number_is_shown():
     assert "\n  weight: float32" in few and "parameters, drawn" not in few
 
 
-def test_the_arguments_of_a_method_have_its_names(monkeypatch):
+def test_argument_names_of_method(monkeypatch):
     monkeypatch.setattr(EXERCISES["OwnMultiHeadAttention"], "forbid", ())       # the library's layer stands below
     class Cut(MultiHeadAttention):
         def forward(self, x, memory=None, mask=None):
@@ -272,7 +272,7 @@ def test_the_arguments_of_a_method_have_its_names(monkeypatch):
                     assert len(exercise.argument_names(args)) >= len(args), (id, args[0])
 
 
-def test_of_functions_to_be_judged_the_case_says_what_they_are():
+def test_counterexample_shows_formulas():
     exercise = EXERCISES["find_placements"]
     report = evaluate("find_placements", lambda *args: exercise.solve(*args, bugs=["pre_and_inner"]), 0)
     assert "\n  blocks = [" in report.shown and "x + f(LN(x))" in report.shown and "LN over rows" in report.shown
@@ -280,7 +280,7 @@ def test_of_functions_to_be_judged_the_case_says_what_they_are():
     assert all(len(line) <= COLUMNS for line in report.shown.splitlines())
 
 
-def test_a_function_that_is_handed_out_is_shown_by_its_formula_or_by_what_it_answers():
+def test_format_value_of_function():
     def asked(tokens):
         return None
 
@@ -298,7 +298,7 @@ def test_a_function_that_is_handed_out_is_shown_by_its_formula_or_by_what_it_ans
 
 
 @pytest.mark.parametrize("fault", ["kept_by_p", "ended_hold", "on_root", "unfinished_lost"])
-def test_of_a_beam_that_draws_a_tree_is_shown_with_its_numbers(fault):
+def test_counterexample_shows_rows_of_function(fault):
     exercise = EXERCISES["stochastic_beam"]
     report = evaluate("stochastic_beam", partial(exercise.solve, bugs=[fault]), 1)
     assert report.misconception == fault

@@ -39,13 +39,13 @@ def answer(x, W, c, double, power):
     (lambda x, W, c, *rest: answer(x * torch.tensor([1, 1, 1, 0]), W, c, *rest), "Your result does not depend on x[:, 3]."),
     (lambda x, W, c, *rest: answer(x, W, c, *rest) + torch.randn(3, 4), "Two calls with the same arguments give different results"),
 ])
-def test_what_an_answer_depends_on(change, says):
+def test_ignored_argument_is_named(change, says):
     for seed in range(4):
         report = grade(mixed(), Local(change).call, seed)
         assert says in report.message, report
 
 
-def test_of_several_results_the_first_wrong_one_is_examined():
+def test_ignored_argument_of_first_wrong_part():
     exercise = Exercise("two", "00", "Made up", "q (n,), k (6, n), scale", [], 1, 1)
     exercise.reference()(lambda q, k, scale, bugs=frozenset(): (q.exp().sum(), (k @ q * scale).tanh()))
     exercise.compare("values", lambda generator: [
@@ -54,7 +54,7 @@ def test_of_several_results_the_first_wrong_one_is_examined():
     assert report.message == "Result[0] is right. Your result[1] does not depend on scale.", report
 
 
-def test_a_closed_unit_is_not_taken_for_no_dependence():
+def test_closed_unit_is_not_ignored_argument():
     """At this x the unit is closed for the small change, and opens for the other one."""
     exercise = Exercise("closed", "00", "Made up", "x (3,)", [], 1, 1)
 
@@ -92,7 +92,7 @@ class Attention(nn.Module):
 
 
 @pytest.mark.parametrize("left_out, says", [("bias of q", "qkv.bias[0]"), ("out", "out.bias"), ("nothing", None)])
-def test_the_parameter_that_a_class_leaves_out_is_named(left_out, says, monkeypatch):
+def test_ignored_parameter_is_named(left_out, says, monkeypatch):
     monkeypatch.setattr(EXERCISES["OwnMultiHeadAttention"], "forbid", ())
     found = evaluate("OwnMultiHeadAttention", type("Mine", (Attention,), {"left_out": left_out}), 0)
     assert found.state == "wrong_value"

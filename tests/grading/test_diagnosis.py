@@ -75,18 +75,18 @@ FALSE = {
 
 
 @pytest.mark.parametrize("id, answer, words", [(id, *one) for id, some in FALSE.items() for one in some])
-def test_nothing_false_is_said(id, answer, words):
+def test_right_value_with_wrong_gradient(id, answer, words):
     for seed in range(5):
         report = evaluate(id, answer, seed)
         assert report.state != "right" and words not in report.message, report
 
 
-def test_a_gradient_that_is_nan_is_called_so():
+def test_nan_gradient_is_described():
     message = evaluate("attention", additive_mask, 0).message
     assert "the gradient of q or k is NaN" in message
 
 
-def test_a_gradient_that_is_near_is_not_said_to_be_cut():
+def test_near_gradient_is_not_cut():
     right = torch.tensor([[1.0, -2.0], [0.5, 3.0]])
     near = torch.tensor([[1.01, -2.01], [0.502, 3.02]])
     assert "reach" not in describe_gradient_error(near, right, 1e-4, 1e-5)
@@ -94,7 +94,7 @@ def test_a_gradient_that_is_near_is_not_said_to_be_cut():
     assert "reach" not in evaluate("bernoulli_chain_loglik", small_number_in_the_logarithm, 0).message
 
 
-def test_what_is_written_over_on_the_way_back_is_explained():
+def test_overwritten_tensor_is_explained():
     def answer(a):
         shifted = a - a.amax(-1, keepdim=True)
         weights = shifted.exp()
@@ -143,12 +143,12 @@ SPEAKING = ("Your result is NaN: you divide by zero.", lambda x, y, result: resu
 
 
 @pytest.mark.parametrize("twin", [SILENT, SPEAKING])
-def test_a_result_that_is_all_nan_is_no_twins(twin):
+def test_all_nan_names_nothing(twin):
     report = run(made(twin=twin), lambda x, y: x * math.nan)
     assert report.misconception is None and report.message.startswith("Every entry is NaN")
 
 
-def test_the_places_of_nan_tell_something():
+def test_positions_of_nan_are_informative():
     def root(x, y, result):
         return x.exp() + y.sqrt().square()
 
@@ -156,7 +156,7 @@ def test_the_places_of_nan_tell_something():
     assert report.misconception == "root"
 
 
-def test_infinities_after_a_check_that_was_passed_are_told_by_a_sentence_about_them_alone():
+def test_infinities_need_sentence_about_them():
     for sentence, name in (("Your result overflows where x is large.", "twin"), ("Your result is no sum.", None)):
         exercise = made(twin=(sentence, lambda x, y, result: result + (x.amax() > 50) * math.inf if x.amax() > 50 else result))
         exercise.compare("large", lambda generator: [(torch.full((4,), 60.0), torch.ones(4))])
@@ -164,19 +164,19 @@ def test_infinities_after_a_check_that_was_passed_are_told_by_a_sentence_about_t
         assert report.misconception == name, report
 
 
-def test_two_that_add_up_are_both_told():
+def test_pair_that_adds_up():
     report = run(made(plus=PLUS, minus=("Your y is left out.", lambda x, y, result: result - y)), lambda x, y: x.exp() + 1)
     assert report.message == "Your result is one too large. And: Your y is left out." and report.misconception is None
 
 
-def test_two_of_which_one_hides_the_other_are_not():
+def test_pair_with_hidden_one():
     """The pair gives 3, whatever the first of the two does; the single twins do not."""
     hides = ("You return zeros.", lambda x, y, result: result * 0 + (3 if not torch.equal(result, x.exp() + y) else 1))
     report = run(made(plus=PLUS, minus=MINUS, hides=hides), lambda x, y: torch.full((4,), 3.0))
     assert "And:" not in report.message, report.message
 
 
-def test_a_twin_that_another_check_refutes_is_not_named():
+def test_refuted_misconception_is_not_named():
     """Twin and answer agree on the first check; on the second the answer is right, and the twin is not."""
     exercise = made(always=PLUS)
     exercise.compare("zeros", lambda generator: [(torch.zeros(4), torch.zeros(4))])
@@ -185,14 +185,14 @@ def test_a_twin_that_another_check_refutes_is_not_named():
     assert report.misconception is None and "off by the same +1" in report.message
 
 
-def test_a_wrong_type_is_not_taken_for_a_twin_with_right_values():
+def test_wrong_type_is_not_misconception():
     exercise = made(complex_=("Your values are right, but they are integers.", lambda x, y, result: result.long()))
     report = run(exercise, lambda x, y: (x.exp() + y).to(torch.complex64))
     assert report.misconception is None and report.state == "wrong_shape" and "complex" in report.message
 
 
 @pytest.mark.parametrize("id, wrong", [("fvsbn_conditionals", True), ("OwnTrigram", True), ("fvsbn_sample", False)])
-def test_without_an_explanation_the_verdict_is_the_same(id, wrong):
+def test_verdict_without_explanation(id, wrong):
     exercise = EXERCISES[id]
     bugs = list(exercise.misconceptions)[:1] if wrong else []
     whole, short = (evaluate(id, lambda *args: exercise.solve(*args, bugs=bugs), 1, explain=explain) for explain in (True, False))

@@ -57,12 +57,12 @@ def spoilt(place, value):
     (["a", "x"], ["b", "x", "c"], "has 2 entries where it should have 3."),
     (Y > 0, (Y > 0) | (Y < -1), "Every entry that should be False is, and so is 1 that should be True"),
 ], ids=str)
-def test_fact(got, expected, says):
+def test_describe_difference(got, expected, says):
     assert says in describe_difference(got, expected, 1e-4, 1e-5)
 
 
 @pytest.mark.parametrize("got, expected", [(Y + 0.1 * torch.tensor([1.0, -2, 3]), Y), ([1, 2, 5], [1, 2, 4]), (3.1, 2.0), ((Y + 1, 2), (Y, 2))])
-def test_no_fact_holds_an_expected_value(got, expected):
+def test_describe_difference_holds_no_expected_value(got, expected):
     text = describe_difference(got, expected, 1e-4, 1e-5)
     assert not any(f"{value:.4g}" in text for value in (2.0, -1.2, 0.7, 0.6, 1.7, 0.9) if value != 2.0), text
 
@@ -81,7 +81,7 @@ def test_shape_fault(got, expected, says):
 
 
 @pytest.mark.parametrize("got, expected", [(Y, Y.double()), (1.0, torch.tensor(1.0)), ([1], (1,)), ([1, 2], [1])], ids=str)
-def test_shape_is_right(got, expected):
+def test_shape_fault_of_right_shape(got, expected):
     assert shape_fault(got, expected) is None
 
 
@@ -111,25 +111,25 @@ def run(exercise, *bugs, seed=0):
     return grade(exercise, Local(lambda *args: exercise.solve(*args, bugs=bugs)).call, seed)
 
 
-def test_one_twin_is_named():
+def test_misconception_is_named():
     exercise = made("no_abs", "relu", "minus", "plus_one")
     assert run(exercise, "minus").misconception == "minus"
     assert run(exercise, "relu").misconception == "relu"
     assert run(exercise).state == "right"
 
 
-def test_partial_points_are_kept():
+def test_partial_points():
     report = run(made("no_abs", "minus"), "no_abs")
     assert report.points == (3, 6) and [check.passed for check in report.checks] == [True, True, True, False]
 
 
-def test_two_at_once_are_both_told_but_neither_is_the_name():
+def test_pair_is_described_without_name():
     report = run(made("no_abs", "relu", "minus", "plus_one"), "minus", "plus_one")
     assert report.misconception is None
     assert report.message == "This is the fault minus. And: This is the fault plus_one."
 
 
-def test_twins_that_nothing_tells_apart_are_not_named():
+def test_equal_misconceptions_are_not_named():
     exercise = made("minus", "plus_one")
     exercise.misconceptions["minus_again"] = "The same under another name."
     solve = exercise.function
@@ -139,7 +139,7 @@ def test_twins_that_nothing_tells_apart_are_not_named():
     assert report.misconception is None and report.state == "wrong_value"
 
 
-def test_twins_are_told_apart_on_fresh_inputs():
+def test_fresh_inputs_decide_between_misconceptions():
     """On the one failing record both twins agree; only new draws show which it is."""
     exercise = made("no_abs", "relu")
     turns = []
@@ -158,13 +158,13 @@ def test_twins_are_told_apart_on_fresh_inputs():
     assert len(turns) > 1
 
 
-def test_the_version_follows_the_checks():
+def test_version_follows_checks():
     one, two = made("minus"), made("minus")
     assert one.version == two.version
     assert one.version != made("minus").compare("more", lambda generator: []).version
     assert len({exercise.version for exercise in EXERCISES.values()}) == len(EXERCISES)
 
 
-def test_an_exercise_with_an_impossible_difficulty_is_refused():
+def test_exercise_refuses_difficulty():
     with pytest.raises(ValueError, match="difficulty is 9"):
         Exercise("x", "01", "x", "x", [], 9, 1)

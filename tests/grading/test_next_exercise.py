@@ -31,19 +31,19 @@ def easiest(number, without=()):
     return min((one for one in of(number) if one.id not in without), key=lambda one: one.difficulty).id
 
 
-def test_the_table_of_prerequisites_is_the_books():
+def test_prerequisites():
     assert chapters()["fvsbn"]["needs"] == ["chain-rule"]
     assert prerequisites("05") == {"01", "03", "04"} and prerequisites("14") == {"01", "03", "13"}
 
 
-def test_with_nothing_done_the_course_begins(folder, capsys):
+def test_choose_next_first(folder, capsys):
     one = EXERCISES[easiest("01")]
     assert said(capsys, next_exercise) == (
         f"{one.id}: {one.title}\nChapter 01, difficulty 1 of 5, about {one.minutes} minutes, {one.possible} points.\n"
         "It is the easiest unsolved exercise of chapter 01.\n")
 
 
-def test_what_is_begun_goes_on_until_five_tries_then_the_chapters_before_it(folder):
+def test_choose_next_begun_until_stuck(folder):
     for tries in range(1, progress_file.STUCK):
         fail(NAME)
         assert step() == (NAME, "You have begun it and have 2 of its 6 points.")
@@ -55,7 +55,7 @@ def test_what_is_begun_goes_on_until_five_tries_then_the_chapters_before_it(fold
     assert step()[0] == easiest("02")
 
 
-def test_a_chapter_after_another_its_own_rest_then_what_was_left_out(folder, capsys):
+def test_choose_next_order(folder, capsys):
     solve(*(one.id for one in of("03")))
     assert step()[0] == easiest("04")
     solve(easiest("04"))
@@ -66,20 +66,20 @@ def test_a_chapter_after_another_its_own_rest_then_what_was_left_out(folder, cap
     assert said(capsys, next_exercise) == f"All {len(EXERCISES)} exercises are solved.\n"
 
 
-def test_a_chapter_waits_for_each_that_it_needs(folder):
+def test_choose_next_prerequisites(folder):
     """Chapter 15 needs 02, of which nothing is solved."""
     assert "02" in prerequisites("15") and not {"02"} & (prerequisites("14") | prerequisites("13"))
     solve(*(one.id for one in EXERCISES.values() if one.chapter <= "14" and one.chapter not in ("02", "10")))
     assert step() == (easiest("02"), "Chapter 15 needs chapter 02, in which you have solved nothing yet.")
 
 
-def test_who_has_solved_something_of_a_chapter_knows_what_it_needs(folder):
+def test_choose_next_known_prerequisites(folder):
     solve("attention")
     assert EXERCISES[step()[0]].chapter == "13"
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_it_ends_whatever_the_answers_are_and_never_names_what_is_solved(folder, seed):
+def test_choose_next_ends(folder, seed):
     draw, lines = random.Random(seed), progress_file.all_records()
     for turn in range(3000):
         found = choose_next(lines)
@@ -92,18 +92,18 @@ def test_it_ends_whatever_the_answers_are_and_never_names_what_is_solved(folder,
     assert found is None
 
 
-def test_where_all_that_is_open_has_taken_five_tries_one_of_them_is_named(folder, capsys):
+def test_choose_next_all_stuck(folder, capsys):
     solve(*(name for name in EXERCISES if name != NAME))
     fail(NAME, times=progress_file.STUCK)
     assert said(capsys, next_exercise).startswith(f"{NAME}: ")
 
 
-def test_what_is_kept_of_no_exercise_is_passed_over(folder, capsys):
+def test_choose_next_ignores_unknown_records(folder, capsys):
     (folder / progress_file.FILE).write_text(json.dumps({"exercises": {"no_such_exercise": {"tries": 2, "date": "9999"}}}))
     assert said(capsys, next_exercise).startswith(f"{easiest('01')}: ")
 
 
-def test_check_names_next_exercise_where_it_helps(folder, capsys):
+def test_check_mentions_next_exercise(folder, capsys):
     right = EXERCISES[NAME].solve
 
     def fvsbn_conditionals(x, W, c):

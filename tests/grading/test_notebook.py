@@ -13,7 +13,7 @@ from course_lib.grading.checks import Compare
 from tests.conftest import ROOT
 
 
-def test_a_right_answer(capsys):
+def test_check_right_answer(capsys):
     fvsbn_conditionals = EXERCISES["fvsbn_conditionals"].solve
     check("fvsbn_conditionals")                                  # nothing of that name at the top of this module
     assert "missing" not in capsys.readouterr().out
@@ -24,7 +24,7 @@ def test_a_right_answer(capsys):
         "  passed  arguments left alone", "  passed  gradient"]
 
 
-def test_a_function_is_found_by_name_or_taken(capsys):
+def test_check_finds_function(capsys):
     check("fvsbn_conditionals")
     assert "There is no function fvsbn_conditionals here yet." in capsys.readouterr().out
 
@@ -37,7 +37,7 @@ def test_a_function_is_found_by_name_or_taken(capsys):
         check("fvsbn_condition")
 
 
-def test_a_wrong_answer_is_explained_and_a_case_is_shown(capsys):
+def test_check_wrong_answer(capsys):
     def fvsbn_conditionals(x, W, c):
         return torch.sigmoid(x @ W.tril(0).T + c)
 
@@ -71,12 +71,8 @@ def numbers_in(exercise):
 NUMERIC = {id: numbers for id, exercise in EXERCISES.items() if not exercise.trains and (numbers := numbers_in(exercise))}
 
 
-def test_most_exercises_ask_for_numbers():
-    assert len(NUMERIC) > len(EXERCISES) / 2
-
-
 @pytest.mark.parametrize("id", NUMERIC)
-def test_no_message_holds_an_expected_value(id):
+def test_messages_hold_no_expected_value(id):
     """A notebook who pastes what the messages say has no answer: no number of them is one of the expected."""
     exercise = EXERCISES[id]
     for change in (lambda y: y * 1.5 - 1, lambda y: y + 0.25, lambda y: y * 0 - 7):
@@ -92,7 +88,7 @@ def fresh(monkeypatch):
     monkeypatch.setattr(notebook, "_last", {})
 
 
-def test_hints_come_one_at_a_time_and_then_the_solution_is_named(capsys, fresh):
+def test_hint_one_at_a_time(capsys, fresh):
     hints = EXERCISES["find_leaks"].hints
     for number, one in enumerate(hints, 1):
         hint("find_leaks")
@@ -116,7 +112,7 @@ def test_hints_come_one_at_a_time_and_then_the_solution_is_named(capsys, fresh):
     ("attention", lambda q, k, v, mask=None: torch.full((*q.shape[:-1], v.shape[-1]), torch.nan), "the result has NaN"),
     ("attention", lambda q, k, v, mask=None: q @ k.T @ v, "the product of q and k fails on a batch"),
 ])
-def test_the_first_hint_fits_what_the_check_saw(id, answer, symptom, capsys, fresh):
+def test_hint_fits_last_check(id, answer, symptom, capsys, fresh):
     def stub(*args):
         raise NotImplementedError
 
@@ -129,7 +125,7 @@ def test_the_first_hint_fits_what_the_check_saw(id, answer, symptom, capsys, fre
     assert f" of {len(EXERCISES[id].hints)}. If {symptom}" in out, out
 
 
-def test_every_hint_is_a_condition_or_names_a_thing_and_each_is_given_once(capsys, fresh):
+def test_hint_titles(capsys, fresh):
     for id, exercise in EXERCISES.items():
         seen = []
         for _ in exercise.hints:
@@ -150,19 +146,19 @@ def test_every_hint_is_a_condition_or_names_a_thing_and_each_is_given_once(capsy
     ("swapped, half speed", ["half speed"], "measured: half speed. Not measured: swapped. Why?"), ("one", [], "measured: none. Not measured: one."),
     ("none", [], "That is what was measured."),
 ])
-def test_a_prediction_is_laid_beside_what_was_measured(prediction, measured, says, capsys):
+def test_gap(prediction, measured, says, capsys):
     gap(prediction, measured)
     assert says in " ".join(capsys.readouterr().out.split())
 
 
-def test_the_solution_is_shown_with_its_reason(capsys):
+def test_solution(capsys):
     solution("fvsbn_conditionals")
     out = capsys.readouterr().out
     assert out.startswith("def fvsbn_conditionals(x, W, c):") and "torch.tril" in out and "SOLUTION" not in out
     assert "Row `i` of `W`" in " ".join(out.split())
 
 
-def test_works_where_there_is_no_ipython():
+def test_check_without_ipython():
     code = """
 import sys
 sys.modules["IPython"] = None
@@ -177,7 +173,7 @@ hint("fvsbn_sample")
     assert done.stdout.startswith("fvsbn_sample: not attempted yet (0 of 5 points)\nHint 1 of 3.")
 
 
-def test_the_first_prediction_is_kept_and_shown_where_it_is_changed(capsys, tmp_path, monkeypatch):
+def test_gap_stores_first_prediction(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(progress_file, "enabled", lambda: True)
     gap("", 94.1, "work")

@@ -29,7 +29,7 @@ def values(shown):
     return {row[0]: float(row[1]) for row in shown.rows}
 
 
-def test_a_model_is_measured_on_rows_that_it_has_not_seen_and_stands_beside_simple_ones(folder, capsys):
+def test_score_digits(folder, capsys):
     shown = score("digits", alone, "frequencies")
     valid = load_data("digits").valid.float()
     p = (load_data("digits").train.float().sum(0) + 1) / (1000 + 2)
@@ -42,7 +42,7 @@ def test_a_model_is_measured_on_rows_that_it_has_not_seen_and_stands_beside_simp
     assert json.loads((folder / progress_file.FILE).read_text())["scores"]["digits"][0][0] == "frequencies"
 
 
-def test_prose_is_measured_in_bits_after_what_was_given(folder):
+def test_score_prose(folder):
     V = open_questions.vocab_size()
 
     def even(train):
@@ -78,14 +78,14 @@ class Ahead(NGram):
     ("prose", lambda train: Improper(), "sum to"),
     ("prose", lambda train: Ahead(n=2, vocab_size=open_questions.vocab_size(), smoothing="kneser-ney").fit_counts(train), "halves"),
 ])
-def test_what_is_no_distribution_is_told_so_and_not_entered(folder, capsys, question, fit, said):
+def test_score_refuses_invalid_distribution(folder, capsys, question, fit, said):
     score(question, fit)
     out = capsys.readouterr().out
     assert out.startswith("Not entered") and said in out
     assert not stored_tries(question) and not (folder / progress_file.FILE).exists()
 
 
-def test_who_takes_too_long_is_not_entered(folder, capsys, monkeypatch):
+def test_score_time_limit(folder, capsys, monkeypatch):
     clock = iter([0.0, 61.0])
     monkeypatch.setattr(open_questions.time, "process_time", lambda: next(clock))
     score("digits", alone)
@@ -93,7 +93,7 @@ def test_who_takes_too_long_is_not_entered(folder, capsys, monkeypatch):
     assert not stored_tries("digits")
 
 
-def test_the_best_tries_of_a_name_are_kept_and_other_names_stay(folder):
+def test_score_stores_best_tries(folder):
     open_questions.enter("digits", "other", 30.0, 1.0)
     for k in range(open_questions.TRIES + 5):
         open_questions.enter("digits", "mine", 40.0 - k, 1.0)
@@ -102,7 +102,7 @@ def test_the_best_tries_of_a_name_are_kept_and_other_names_stay(folder):
     assert ["other", 30.0, 1.0] in stored_tries("digits")
 
 
-def test_rows_that_are_none_are_left_out_and_a_broken_file_is_never_written_over(folder):
+def test_score_ignores_invalid_rows(folder):
     (folder / progress_file.FILE).write_text(json.dumps({"scores": {"digits": [["a", 20.0, 1.0], ["b"], 3, ["c", "high", 1]]}}))
     assert stored_tries("digits") == [["a", 20.0, 1.0]]
     for broken in ("{", "[1]"):
@@ -114,7 +114,7 @@ def test_rows_that_are_none_are_left_out_and_a_broken_file_is_never_written_over
 
 @pytest.mark.parametrize("name, value", [("COURSE_PROGRESS", "off"), ("PYTEST_CURRENT_TEST", "a test"),
                                          ("PYTEST_VERSION", "9")])
-def test_nothing_is_kept_where_that_is_said_or_while_tests_run(tmp_path, monkeypatch, name, value):
+def test_score_stores_nothing_if_disabled(tmp_path, monkeypatch, name, value):
     for one in ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "COURSE_PROGRESS"):
         monkeypatch.delenv(one, raising=False)
     progress_file.save("scores", "a", 1, tmp_path)
@@ -124,7 +124,7 @@ def test_nothing_is_kept_where_that_is_said_or_while_tests_run(tmp_path, monkeyp
     assert progress_file.read(tmp_path) == {"scores": {"a": 1}}
 
 
-def test_what_cannot_be_measured_is_named(folder, capsys):
+def test_score_refuses_other_values(folder, capsys):
     with pytest.raises(KeyError, match="digits, prose"):
         score("faces", alone)
     with pytest.raises(TypeError, match="fit returns None"):

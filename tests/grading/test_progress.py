@@ -1,4 +1,4 @@
-"""progress: what check keeps, what is told of it, and that nothing of it is lost. next_exercise: tests/grading/test_next_step.py."""
+"""progress: what check stores and shows, and that nothing of it is lost."""
 from __future__ import annotations
 
 import json
@@ -35,7 +35,7 @@ def solve(*names):
         progress_file.record(reported(name, "right", EXERCISES[name].possible))
 
 
-def test_a_check_leaves_a_line_and_a_later_failure_takes_nothing_away(folder, capsys):
+def test_check_stores_record(folder, capsys):
     def fvsbn_conditionals(x, W, c):
         raise NotImplementedError
 
@@ -65,7 +65,7 @@ def test_a_check_leaves_a_line_and_a_later_failure_takes_nothing_away(folder, ca
     assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, "03")
 
 
-def test_all_chapters_in_one_overview(folder, capsys):
+def test_progress_overview(folder, capsys):
     solve(NAME)
     progress_file.record(reported("fvsbn_sample", "wrong_value", 2))
     progress_file.record(reported("train_fvsbn", "error", 0))
@@ -81,7 +81,7 @@ def test_all_chapters_in_one_overview(folder, capsys):
                          "□ train_fvsbn                 0 of  5, 1 try; stopped with an error"]
 
 
-def test_a_notebook_gets_the_overview_and_a_table(folder, monkeypatch):
+def test_progress_in_notebook(folder, monkeypatch):
     given = []
     monkeypatch.setattr(progress_file, "in_notebook", lambda: True)
     import IPython.display
@@ -97,11 +97,11 @@ def test_a_notebook_gets_the_overview_and_a_table(folder, monkeypatch):
     assert given[-1]._repr_html_().count("<tr>") == 1 + len(of_chapter("fvsbn"))
 
 
-def test_where_nothing_is_begun_there_is_the_overview_alone(folder, capsys):
+def test_progress_with_nothing_begun(folder, capsys):
     assert said(capsys, progress).splitlines()[-1] == progress_file.LEGEND
 
 
-def test_every_exercise_has_a_line_in_its_chapter(folder, capsys):
+def test_progress_of_chapter(folder, capsys):
     longest = max(EXERCISES, key=len)
     for _ in range(12):
         progress_file.record(reported(longest, max(STATES, key=lambda one: len(STATES[one]) * (one not in progress_file.NO_TRY)), 0))
@@ -111,12 +111,12 @@ def test_every_exercise_has_a_line_in_its_chapter(folder, capsys):
 
 
 @pytest.mark.parametrize("chapter", [0, 21, -1, "x", "attention", "\N{SUPERSCRIPT TWO}"])
-def test_a_chapter_that_there_is_not(folder, chapter):
+def test_progress_refuses_unknown_chapter(folder, chapter):
     with pytest.raises(ValueError, match=r"chapter is .*; it is 1 to 20, or None for all"):
         progress(chapter)
 
 
-def test_an_exercise_whose_checks_changed_is_told_so_and_has_no_points(folder, capsys, monkeypatch):
+def test_record_of_changed_exercise(folder, capsys, monkeypatch):
     solve(NAME)
     monkeypatch.setattr(type(EXERCISES[NAME]), "version", property(lambda self: "another"))
     assert "◇ fvsbn_conditionals          0 of  6, 1 try; right\n" in said(capsys, progress, 3)
@@ -127,7 +127,7 @@ def test_an_exercise_whose_checks_changed_is_told_so_and_has_no_points(folder, c
     assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, 3)
 
 
-def test_a_line_of_before_and_what_a_later_version_adds_are_kept(folder, capsys):
+def test_record_keeps_unknown_keys(folder, capsys):
     """Another check of the same exercise takes nothing away that it does not know; a line without a date, and without that it was
     solved before, is read."""
     old = {"state": "wrong_value", "earned": 2, "best": 4, "possible": 6, "tries": 3, "version": EXERCISES[NAME].version, "new": [1]}
@@ -144,7 +144,7 @@ def test_a_line_of_before_and_what_a_later_version_adds_are_kept(folder, capsys)
 
 @pytest.mark.parametrize("line", [None, 3, "right", [], {}, {"tries": "many"}, {"misconception": [], "version": 1, "best": None},
                                   {"best": True, "possible": {}, "date": 5, "state": []}])
-def test_a_line_that_is_none_counts_as_none(folder, line, capsys):
+def test_invalid_record_counts_as_none(folder, line, capsys):
     (folder / progress_file.FILE).write_text(json.dumps({"exercises": {NAME: line, "no_such_exercise": 1}}))
     progress()
     assert "· fvsbn_conditionals          0 of  6\n" in said(capsys, progress, 3)
@@ -154,7 +154,7 @@ def test_a_line_that_is_none_counts_as_none(folder, line, capsys):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"exercises": []}'])
-def test_a_file_that_cannot_be_read_is_left_alone_and_the_verdict_stands(folder, text, capsys):
+def test_unreadable_file_is_left_alone(folder, text, capsys):
     (folder / progress_file.FILE).write_text(text)
 
     def fvsbn_conditionals(x, W, c):
@@ -167,12 +167,12 @@ def test_a_file_that_cannot_be_read_is_left_alone_and_the_verdict_stands(folder,
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything can be written to")
-def test_a_folder_that_cannot_be_written(folder, capsys):
+def test_unwritable_folder(folder, capsys):
     folder.chmod(0o500)
     assert "This is not in your progress: " in said(capsys, check, right)
 
 
-def test_a_notebook_that_holds_the_file_too_long_is_not_waited_for(folder, monkeypatch, capsys):
+def test_lock_has_time_limit(folder, monkeypatch, capsys):
     monkeypatch.setattr(progress_file, "WAIT", 0.1)
 
     def fvsbn_conditionals(x, W, c):
@@ -190,7 +190,7 @@ def add(folder, times):
         progress_file.update("exercises", NAME, lambda old: (old or 0) + 1, folder)
 
 
-def test_two_notebooks_at_once_lose_nothing(tmp_path):
+def test_concurrent_updates(tmp_path):
     several = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     processes = [several.Process(target=add, args=(tmp_path, 40)) for _ in range(3)]
     [one.start() for one in processes]
@@ -201,7 +201,7 @@ def test_two_notebooks_at_once_lose_nothing(tmp_path):
 @pytest.mark.thorough
 @pytest.mark.parametrize("environment, kept_there", [({}, True), ({"COURSE_PROGRESS": "off"}, False),
                                                      ({"PYTEST_VERSION": "9"}, False), ({"PYTEST_CURRENT_TEST": "a"}, False)])
-def test_it_is_kept_outside_of_tests_only(tmp_path, environment, kept_there):
+def test_enabled_outside_tests(tmp_path, environment, kept_there):
     code = ("from course_lib.grading import check, progress\n"
             "def bernoulli_chain_loglik(*args):\n    return 0\n"
             "check('bernoulli_chain_loglik')\nprogress(1)\n")
@@ -213,7 +213,7 @@ def test_it_is_kept_outside_of_tests_only(tmp_path, environment, kept_there):
     assert ("□ bernoulli_chain_loglik" in done.stdout) == kept_there
 
 
-def test_the_page_that_says_what_is_kept_shows_calls_that_work(folder, capsys):
+def test_documented_calls_work(folder, capsys):
     text = (ROOT / "book" / "what-is-judged.md").read_text("utf-8")
     code = text.partition("## What is kept")[2].partition("```python")[2].partition("```")[0]
     exec(code, {})

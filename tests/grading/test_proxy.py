@@ -58,12 +58,12 @@ class Sequence(AutoregressiveModel):
     (MADE, {"n": 5, "hidden": [16]}, None),
     (Sequence, {}, 4),
 ])
-def test_the_contract_says_the_same_on_both_sides(cls, config, length):
+def test_check_all_on_proxy(cls, config, length):
     assert plainly(check_all(proxy(cls, length, **config), length=length)) == plainly(check_all(cls(**config), length=length))
 
 
 @pytest.mark.parametrize("family", [Categorical(3), MixtureOfGaussians(2)])
-def test_families_of_several_numbers_cross(family):
+def test_families_cross(family):
     class Mine(NADE):
         def __init__(self):
             super().__init__(2, hidden=4, conditional=family)
@@ -111,7 +111,7 @@ class Continuous(AutoregressiveModel):
 
 @pytest.mark.parametrize("cls, config", [(Leak, {"n": 4}), (Deaf, {"n": 4}), (Apart, {"n": 4}), (Sums, {"n": 4}),
                                          (Draws, {"n": 4}), (Continuous, {})])
-def test_a_fault_is_told_in_the_same_words(cls, config):
+def test_contract_errors_are_same(cls, config):
     with pytest.raises(ContractError) as here:
         check_all(cls(**config))
     with pytest.raises(ContractError) as there:
@@ -119,7 +119,7 @@ def test_a_fault_is_told_in_the_same_words(cls, config):
     assert plainly(here.value) == plainly(there.value)
 
 
-def test_the_gradient_by_x_crosses():
+def test_gradient_by_x():
     model = NADE(2, hidden=3, conditional=MixtureOfGaussians(2))
     model.randomize(torch.Generator().manual_seed(0))
     run = asked(Local(ModelServer(lambda: model)).call)
@@ -140,7 +140,7 @@ def test_the_gradient_by_x_crosses():
     (lambda facts: facts | {"parents": [[0.5]]}, "whole numbers"),
     (lambda facts: 3, "family"),
 ])
-def test_facts_that_do_not_hold_together_stop_the_check(change, said):
+def test_invalid_facts_stop_check(change, said):
     run = asked(Local(ModelServer(FVSBN)).call)
 
     def lying(what, *args):
@@ -157,20 +157,20 @@ def test_facts_that_do_not_hold_together_stop_the_check(change, said):
     ("conditionals", {"kind": "Bernoulli", "parameters": [torch.zeros(2, 4)]}),
     ("conditionals", {"kind": "Bernoulli", "parameters": []}), ("conditionals", None),
 ])
-def test_an_answer_that_is_none_stops_the_check(what, answer):
+def test_invalid_reply_stops_check(what, answer):
     run = asked(Local(ModelServer(FVSBN)).call)
     model = Proxy(lambda asked, *args: answer if asked == what else run(asked, *args), run("make", {"n": 3}, None))
     with pytest.raises(Stop):
         getattr(model, what)(torch.zeros(2, 3))
 
 
-def test_what_is_kept_is_bounded():
+def test_object_store_is_bounded():
     ask = ModelServer(FVSBN)
     numbers = [ask("make", {"n": 2}) for _ in range(CAPACITY + 3)]
     assert numbers == list(range(CAPACITY + 3)) and len(ask.models.objects) == CAPACITY
 
 
-def test_the_states_of_a_path_follow_the_order():
+def test_path_follows_order():
     ask, x = ModelServer(NADE), torch.tensor([[1.0, 0.0, 1.0]])
     number = ask("make", {"n": 3, "hidden": 2, "order": [1, 2, 0]})
     W, c = (ask("parameters", number)[name] for name in ("W", "c"))
@@ -181,7 +181,7 @@ def test_the_states_of_a_path_follow_the_order():
     (lambda k, a: a, "that start returns is Tensor"), (lambda k, a: (k, a, a), "a tuple of 3"),
     (lambda k, a: (0, a), "after 1 update says that 0"), (lambda k, a: (k, a[:, :1 + k]), "after 1 update has shape"),
 ])
-def test_states_that_are_no_pairs_are_told_so(state, said):
+def test_path_refuses_other_states(state, said):
     class Mine(FVSBN):
         def start(self, batch, context=None):
             return state(0, torch.zeros(batch, self.n))
@@ -193,7 +193,7 @@ def test_states_that_are_no_pairs_are_told_so(state, said):
         ModelServer(Mine)("path", {"n": 2}, None, torch.zeros(3, 2))
 
 
-def test_the_same_in_the_sandbox(tmp_path):
+def test_proxy_in_sandbox(tmp_path):
     source = """
         import torch
         from torch import nn

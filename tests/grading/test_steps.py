@@ -39,11 +39,11 @@ def exercise():
 
 @pytest.mark.parametrize("bugs, value", [((), 14 / 3), (("doubled",), 4), (("magnitude",), 2), (("one_less",), 7),
                                          (("doubled", "one_less"), 6)])
-def test_misconceptions_act_alone_and_together(exercise, bugs, value):
+def test_solve_with_misconceptions(exercise, bugs, value):
     assert exercise.solve([1, 2, 3], bugs=bugs) == pytest.approx(value)
 
 
-def test_two_of_one_step_and_an_unknown_one_are_refused(exercise):
+def test_solve_refuses_two_of_one_step(exercise):
     with pytest.raises(ValueError, match="two of them replace the same step"):
         exercise.solve([1, 2], bugs=["doubled", "magnitude"])
     with pytest.raises(KeyError, match="tripled"):

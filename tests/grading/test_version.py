@@ -67,11 +67,11 @@ def written(tmp_path, monkeypatch):
     {"ch_one": FILES["ch/one.py"].replace('compare("values"', 'compare("value"')},
     {"ch__shared": FILES["ch/_shared.py"].replace("2 * bit()", "3 * bit()")},
     {"draws": "def bit():\n    return 0\n"}])
-def test_a_change_of_what_the_exercise_is_made_of_changes_its_version(written, change):
+def test_version_changes_with_code(written, change):
     assert written(**change) != written()
 
 
-def test_a_change_of_another_exercise_or_of_the_places_of_files_does_not(written):
+def test_version_ignores_moved_files(written):
     first = written()
     assert written(ch_other="NUMBER = 4\n", unread="WORD = ''\n") == first
     moved = {name.replace("ch/", "chapter/").replace("_shared", "common").replace("draws", "drawing"):
@@ -80,7 +80,7 @@ def test_a_change_of_another_exercise_or_of_the_places_of_files_does_not(written
     assert written(moved, "made_up_bank.chapter.one") == first
 
 
-def test_a_function_that_is_in_no_file_has_a_version_too():
+def test_version_without_file():
     space = {"__name__": "nowhere"}
     exec(FILES["ch/one.py"].replace("from made_up_bank.ch._shared import two\n", ""), space)
     assert len(space["exercise"].version) == 12

@@ -56,7 +56,7 @@ def run_as_if(course, text="not attempted yet"):
 
 # what is built
 
-def test_the_answer_becomes_a_stub_at_the_same_depth(course):
+def test_stub_keeps_indentation(course):
     assert build.run(course) == 0
     for chapter in ("01", "03"):
         for each in of_chapter(chapter):
@@ -69,7 +69,7 @@ def test_the_answer_becomes_a_stub_at_the_same_depth(course):
                 names[each.id](1)
 
 
-def test_exercises_hold_no_reason_and_no_cell_of_the_solutions_alone(course):
+def test_exercise_page_holds_no_solution(course):
     build.run(course)
     text = one(course).read_text()
     assert "Because" not in text and "For teachers" not in text and "BEGIN SOLUTION" not in text
@@ -77,14 +77,14 @@ def test_exercises_hold_no_reason_and_no_cell_of_the_solutions_alone(course):
     assert "# play with fvsbn_sample" in text and "# Set-up" in text                # the others are there
 
 
-def test_a_link_leads_to_the_solution_under_its_heading(course):
+def test_exercise_page_links_to_solution(course):
     build.run(course)
     links = [sample_course.text(cell) for cell in sample_course.cells(one(course), "solution-link")]
     assert "(../solutions/03-made-up.ipynb#a-draw-one-variable-at-a-time)" in links[1]
     assert len(links) == len(of_chapter("03"))
 
 
-def test_answers_and_reasons_are_folded_on_the_page_of_solutions_only(course):
+def test_solution_page_folds_answers(course):
     build.run(course)
     for cell in sample_course.cells(one(course, folder="solutions"), "answer"):
         assert cell["metadata"]["tags"] == ["hide-input"]
@@ -95,7 +95,7 @@ def test_answers_and_reasons_are_folded_on_the_page_of_solutions_only(course):
         assert text.startswith("<details><summary>Why it is so</summary>\n\nBecause") and text.endswith("</details>")
 
 
-def test_the_registry_writes_the_lines_under_the_heading(course, monkeypatch):
+def test_task_lines_come_from_exercise(course, monkeypatch):
     build.run(course)
     lines = sample_course.text(sample_course.cells(one(course), "task", "find_leaks")[0]).splitlines()
     assert lines[0] == "## Find the leak" and lines[6] == "Write `find_leaks`."
@@ -111,20 +111,20 @@ def test_the_registry_writes_the_lines_under_the_heading(course, monkeypatch):
         assert text.count("Ready-made") == 1 and "everything but `torch.flip`. Gradients" in text
 
 
-def test_notebooks_say_which_exercises_they_hold(course):
+def test_notebook_metadata_lists_exercises(course):
     build.run(course)
     metadata = json.loads(one(course).read_text())["metadata"]["course"]
     assert metadata == {"chapter": "03", "exercises": [each.id for each in of_chapter("03")]}
 
 
-def test_titles_tell_the_two_pages_apart(course):
+def test_titles_differ(course):
     build.run(course)
     first = [sample_course.text(json.loads(one(course, folder=folder).read_text())["cells"][0])
              for folder in ("solutions", "exercises")]
     assert first[0].startswith("# Solutions: ") and first[1].startswith("# Exercises: ")
 
 
-def test_model_solutions_are_stored_for_every_exercise(course):
+def test_store_holds_every_solution(course):
     build.run(course)
     stored = json.loads(course.store.read_text())
     assert list(stored) == list(EXERCISES)
@@ -136,7 +136,7 @@ def test_model_solutions_are_stored_for_every_exercise(course):
 
 # the same bytes
 
-def test_a_second_build_changes_nothing(course):
+def test_build_is_idempotent(course):
     build.run(course)
     run_as_if(course)
     before = {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
@@ -144,7 +144,7 @@ def test_a_second_build_changes_nothing(course):
     assert before == {path: path.read_bytes() for path in course.solutions.parent.rglob("*") if path.is_file()}
 
 
-def test_built_notebooks_are_in_the_normal_form_of_the_book(course):
+def test_build_writes_normal_form(course):
     for _ in range(2):                                      # one cell twice, and untidy
         sample_course.change(one(course, folder="solutions"), lambda nb: nb["cells"].append(
             sample_course.cell("code", "print(2)  \n\n", scrolled=True, tags=[])))
@@ -156,7 +156,7 @@ def test_built_notebooks_are_in_the_normal_form_of_the_book(course):
         assert tool.dumps(tool.normalize(nb, path.stem)) == path.read_text()
 
 
-def test_outputs_are_written_as_the_book_writes_them(course):
+def test_build_writes_outputs_as_book(course):
     """Every kind of output, in one cell: results, figures, JSON, errors, streams."""
     build.run(course)
     path = one(course)
@@ -174,7 +174,7 @@ def test_outputs_are_written_as_the_book_writes_them(course):
     assert form.dumps(form.normal(form.read(path), path.stem)) == mine
 
 
-def test_outputs_of_unchanged_cells_are_kept_and_those_of_changed_ones_are_not(course):
+def test_build_keeps_outputs_of_unchanged_cells(course):
     build.run(course)
     run_as_if(course, "run one")
     source = one(course, folder="solutions")
@@ -216,7 +216,7 @@ STALE = {
 
 
 @pytest.mark.parametrize("fault", STALE)
-def test_what_is_stale_is_named(whole, capsys, fault):
+def test_check_names_stale_files(whole, capsys, fault):
     assert check(whole) == 0
     STALE[fault](whole)
     before = {path: path.read_bytes() for path in whole.solutions.parent.rglob("*") if path.is_file()}
@@ -226,7 +226,7 @@ def test_what_is_stale_is_named(whole, capsys, fault):
 
 
 @pytest.mark.skipif(not list((ROOT / "exercises").glob("*.ipynb")), reason="the exercises are not built yet")
-def test_the_exercises_of_the_course_are_as_they_would_be_built(capsys, monkeypatch):
+def test_check_course_is_fresh(capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     parser = argparse.ArgumentParser()
     build.add_arguments(parser)

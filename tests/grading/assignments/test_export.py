@@ -56,7 +56,7 @@ def marked(nb, key):
     return [cell for cell in nb.cells if cell.metadata.get("nbgrader", {}).get(key)]
 
 
-def test_nbgrader_gets_answers_to_empty_and_tests_to_keep(source):
+def test_nbgrader_marks_solutions_and_tests(source):
     assert [cell.metadata.nbgrader.grade_id for cell in marked(source, "solution")] == [
         each.id for each in of_chapter("03")]
     for cell in marked(source, "solution"):
@@ -66,12 +66,12 @@ def test_nbgrader_gets_answers_to_empty_and_tests_to_keep(source):
         assert cell.metadata.nbgrader.locked and not cell.metadata.nbgrader.solution
 
 
-def test_nbgrader_points_are_those_of_the_registry(source):
+def test_nbgrader_points(source):
     points = {exercise(cell): cell.metadata.nbgrader.points for cell in marked(source, "grade")}
     assert points == {each.id: each.possible for each in of_chapter("03")}
 
 
-def test_every_nbgrader_id_is_there_once_and_complete(source):
+def test_nbgrader_ids_are_unique(source):
     found = [cell.metadata.nbgrader for cell in source.cells if "nbgrader" in cell.metadata]
     assert len({each.grade_id for each in found}) == len(found)
     for each in found:
@@ -79,7 +79,7 @@ def test_every_nbgrader_id_is_there_once_and_complete(source):
         assert ("points" in each) == each.grade
 
 
-def test_a_test_cell_ends_in_its_points(source):
+def test_nbgrader_test_cell_ends_in_points(source):
     [cell] = [cell for cell in marked(source, "grade") if exercise(cell) == "fvsbn_conditionals"]
     assert isinstance(ast.parse(cell.source).body[-1], ast.Expr)
     for fn, expected in ((get("fvsbn_conditionals").solve, 6), (None, 0), (lambda *_: None, 0)):
@@ -89,13 +89,13 @@ def test_a_test_cell_ends_in_its_points(source):
         assert eval(compile(ast.Expression(last.value), "cell", "eval"), names) == expected
 
 
-def test_nbgrader_students_see_no_reason(source):
+def test_nbgrader_holds_no_reason(source):
     text = "".join(cell.source for cell in source.cells)
     assert "Because" not in text and "For teachers" not in text and "](../" not in text
     assert text.startswith("# Exercises")
 
 
-def test_cells_before_the_first_task_are_locked(source):
+def test_nbgrader_locks_setup(source):
     first = next(i for i, cell in enumerate(source.cells) if role(cell) == "task")
     assert all(cell.metadata.nbgrader.locked for cell in source.cells[:first] if cell.cell_type == "code")
     assert marked(source, "locked")[0].source == sample_course.SETUP
@@ -112,7 +112,7 @@ def loud(x, p):
     return get("bernoulli_chain_loglik").solve(x, p)
 
 
-def test_a_check_leaves_nothing_of_the_answer_on_stdout_or_stderr(capfd):
+def test_points_silence_streams(capfd):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert points.earned("bernoulli_chain_loglik", 0, {"bernoulli_chain_loglik": loud}) == 6
@@ -121,7 +121,7 @@ def test_a_check_leaves_nothing_of_the_answer_on_stdout_or_stderr(capfd):
     assert out.startswith("bernoulli_chain_loglik: right (6 of 6 points)") and "raw" not in out
 
 
-def test_streams_are_given_back_after_a_check(capfd):
+def test_points_restore_streams(capfd):
     points.earned("bernoulli_chain_loglik", 1, {"bernoulli_chain_loglik": loud})
     capfd.readouterr()
     print("one")
@@ -129,7 +129,7 @@ def test_streams_are_given_back_after_a_check(capfd):
     assert capfd.readouterr() == ("one\n", "two")
 
 
-def test_a_number_is_found_by_name_where_it_is_asked():
+def test_points_find_function_by_name():
     code = ("import torch\nfrom course_lib.grading.assignments.points import earned\n"
             "def bernoulli_chain_loglik(x, p):\n    return torch.where(x == 1, p, 1 - p).log().sum(1)\n"
             "points = earned('bernoulli_chain_loglik', seed=0)")
@@ -179,7 +179,7 @@ def score(folder, cases, name, fn):
 
 
 @pytest.mark.parametrize("name", EXERCISES)
-def test_otter_has_a_test_case_for_each_check_with_its_points(otter, name):
+def test_otter_tests_each_check(otter, name):
     folder, cases = otter
     score(folder, cases, name, None)
     assert [(case.name, case.points) for case in cases] == [(check.name, check.points) for check in get(name).checks]
@@ -196,14 +196,14 @@ def written_over(x, W, c):
 
 
 @pytest.mark.parametrize("fn", [get("fvsbn_conditionals").solve, detached, written_over, torch.sigmoid, None, abs])
-def test_otters_points_are_ours(otter, fn):
+def test_otter_points(otter, fn):
     from course_lib.grading import evaluate
 
     ours = evaluate("fvsbn_conditionals", fn, seed=0).earned if fn else 0
     assert score(*otter, "fvsbn_conditionals", fn) == ours
 
 
-def test_otter_gets_a_notebook_that_calls_its_own_checks(otter):
+def test_otter_notebook_calls_otter(otter):
     nb = read(otter[0] / "03-made-up/03-made-up.ipynb")
     sources = [cell.source for cell in nb.cells]
     assert sources.count('grader.check("find_leaks")') == 1 and not any(s.startswith("check(") for s in sources)
@@ -213,7 +213,7 @@ def test_otter_gets_a_notebook_that_calls_its_own_checks(otter):
 
 # Gradescope
 
-def test_gradescope_gets_two_programs_and_a_package_that_grades(exported, tmp_path):
+def test_gradescope_files(exported, tmp_path):
     folder = exported("gradescope", "--chapter", "1,03")
     for name in ("setup.sh", "run_autograder"):
         assert os.access(folder / name, os.X_OK)
@@ -244,7 +244,7 @@ def gradescope(exported, tmp_path):
     return submit
 
 
-def test_gradescope_gets_the_points_of_a_submission(gradescope):
+def test_gradescope_grades_submission(gradescope):
     """One student, though there are two notebooks."""
     notebook = sample_course.notebook("03")
     sample_course.of(notebook, "answer").update(source=(
@@ -258,7 +258,7 @@ def test_gradescope_gets_the_points_of_a_submission(gradescope):
                       if each.chapter in ("01", "03") and each.id != "fvsbn_conditionals"}
 
 
-def test_gradescope_gives_no_points_for_a_chapter_that_calls_itself_another(gradescope):
+def test_gradescope_ignores_chapter_of_notebook(gradescope):
     """What is asked for is the autograder's to say, not the notebook's; copies in folders count once."""
     notebook = sample_course.notebook("18")
     results = gradescope(**{"a/18-bert.ipynb": json.dumps(notebook), "b/18-bert.ipynb": json.dumps(notebook)})
@@ -268,23 +268,23 @@ def test_gradescope_gives_no_points_for_a_chapter_that_calls_itself_another(grad
     assert "Judged by what was asked for" in results["output"]
 
 
-def test_an_autograder_without_a_chapter_is_not_written(exported, capsys):
+def test_gradescope_needs_chapter(exported, capsys):
     exported("gradescope", code=1)
     assert "say with --chapter" in capsys.readouterr().err
     exported("gradescope", "--chapter", "1,99", code=1)
     assert "no notebook of chapter 99; there are 01, 0" in capsys.readouterr().err
 
 
-def test_one_chapter_can_be_exported(exported):
+def test_export_one_chapter(exported):
     assert [path.name for path in (exported("nbgrader", "--chapter", "3") / "source").iterdir()] == ["03-made-up"]
 
 
-def test_gradescope_is_told_of_a_submission_without_a_notebook(gradescope):
+def test_gradescope_reports_missing_notebook(gradescope):
     results = gradescope(**{"essay.txt": "{}"})
     assert results["score"] == 0 and "not a notebook" in results["output"]
 
 
-def test_gradescope_gets_no_result_where_isolation_fails(exported, tmp_path):
+def test_gradescope_refuses_without_isolation(exported, tmp_path):
     """A zero would look like the student's."""
     folder = exported("gradescope", "--chapter", "1,03").rename(tmp_path / "source")
     (tmp_path / "submission").mkdir()
@@ -298,7 +298,7 @@ def test_gradescope_gets_no_result_where_isolation_fails(exported, tmp_path):
 
 # writing
 
-def test_nothing_is_written_over_without_force(exported, capsys):
+def test_export_refuses_to_overwrite(exported, capsys):
     folder = exported("otter")
     mine = folder / "03-made-up/tests/find_leaks.py"
     mine.write_text("mine")
@@ -309,7 +309,7 @@ def test_nothing_is_written_over_without_force(exported, capsys):
 
 
 @pytest.mark.parametrize("target", sorted(export.TARGETS))
-def test_the_course_itself_can_be_exported(tmp_path, target):
+def test_export_course(tmp_path, target):
     parser = argparse.ArgumentParser()
     export.add_arguments(parser)
     chapter = ["--chapter", "13"] if target == "gradescope" else []

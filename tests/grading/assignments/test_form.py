@@ -65,7 +65,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_notebook_that_is_not_in_form_is_named_with_its_cell(course, capsys, fault):
+def test_find_faults_names_cell(course, capsys, fault):
     path = one(course, folder="solutions")
     sample_course.change(path, FAULTS[fault])
     before = path.read_bytes()
@@ -75,14 +75,14 @@ def test_a_notebook_that_is_not_in_form_is_named_with_its_cell(course, capsys, f
     assert path.read_bytes() == before and not course.exercises.exists() and not course.store.exists()
 
 
-def test_all_faults_are_told_at_once(course, capsys):
+def test_read_sources_reports_all_faults(course, capsys):
     for chapter in ("01", "03"):
         sample_course.change(one(course, chapter, "solutions"), FAULTS["cell 8 says nothing"])
     build.run(course)
     assert len(capsys.readouterr().err.splitlines()) == 2
 
 
-def test_a_chapter_without_a_notebook_is_named(course, capsys):
+def test_read_sources_names_missing_chapter(course, capsys):
     one(course, "01", "solutions").unlink()
     assert build.run(course) == 1
     assert "no notebook for the exercises of chapter 01: 01-name.ipynb is needed" in capsys.readouterr().err
@@ -95,7 +95,7 @@ def test_a_chapter_without_a_notebook_is_named(course, capsys):
     ("98-new.ipynb", '{"nbformat": 4, "metadata": {}, "cells": [{"source": ""}]}', "a cell has no type"),
     ("98-new.ipynb", '{"nbformat": 3, "worksheets": []}', "it is not of format 4"),
 ])
-def test_a_file_that_is_no_source_is_named(course, capsys, name, text, said):
+def test_read_sources_names_invalid_file(course, capsys, name, text, said):
     (course.solutions / name).write_text(text or one(course, folder="solutions").read_text())
     assert build.run(course) == 1
     assert said in capsys.readouterr().err
@@ -103,7 +103,7 @@ def test_a_file_that_is_no_source_is_named(course, capsys, name, text, said):
 
 # the answer in a cell
 
-def test_several_answers_in_one_cell_each_become_a_stub():
+def test_stub_replaces_each_answer():
     source = ("def f(x):\n    a = 1\n    ### BEGIN SOLUTION\n    b = 2\n    ### END SOLUTION\n"
               "    for _ in range(a):\n        ### BEGIN SOLUTION\n        b += 1\n        ### END SOLUTION\n"
               "    return b")
@@ -120,7 +120,7 @@ def outputs(text="not attempted yet", **changes):
     return {"cells": [{**cell, "outputs": [output]}], "metadata": {}}
 
 
-def test_a_check_without_output_is_a_fault(tmp_path):
+def test_check_cell_needs_output(tmp_path):
     path = tmp_path / "exercises" / "03-x.ipynb"
     assert form.cells_without_output(outputs(), path) == []
     for nb in (outputs(" \n"), outputs(name="stderr"), {"cells": [{**outputs()["cells"][0], "outputs": []}]},

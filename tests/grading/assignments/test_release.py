@@ -30,7 +30,7 @@ def everything(folder):
     return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_two_bundles_are_written(course, capsys):
+def test_release_writes_two_bundles(course, capsys):
     assert release.run(course) == 0
     student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
     notebooks = [f"{chapter}-made-up.ipynb" for chapter in sorted({each.chapter for each in EXERCISES.values()})]
@@ -42,7 +42,7 @@ def test_two_bundles_are_written(course, capsys):
     assert "holds the references" in capsys.readouterr().out
 
 
-def test_no_line_of_a_solution_is_in_the_students_bundle(course):
+def test_release_holds_no_solution(course):
     release.run(course)
     text = "".join(everything(course.to / "student").values())
     for chapter in ("01", "03"):
@@ -52,7 +52,7 @@ def test_no_line_of_a_solution_is_in_the_students_bundle(course):
             assert "Because " + each.id not in text and "For teachers" not in text
 
 
-def test_links_that_lead_out_of_the_bundle_are_text(course):
+def test_release_removes_links(course):
     release.run(course)
     for name, text in everything(course.to / "student").items():
         assert "](../" not in text and "The solution, and why" not in text, name
@@ -90,7 +90,7 @@ LEAKS = {
 
 
 @pytest.mark.parametrize("leak", LEAKS)
-def test_a_leak_stops_the_release(course, capsys, leak):
+def test_leak_stops_release(course, capsys, leak):
     sample_course.change(course.solutions / "03-made-up.ipynb", LEAKS[leak])
     assert release.run(course) == 1
     said = capsys.readouterr().err
@@ -98,7 +98,7 @@ def test_a_leak_stops_the_release(course, capsys, leak):
     assert not course.to.exists()
 
 
-def test_a_leak_in_a_stored_output_stops_the_release(course, capsys):
+def test_leak_in_output_stops_release(course, capsys):
     """Somebody ran solution("...") in the exercises, and the output was stored."""
     nb = form.read(course.solutions / "03-made-up.ipynb")
     page = build.exercise_page(build.solution_page(nb, course.solutions / "03-made-up.ipynb"),
@@ -111,7 +111,7 @@ def test_a_leak_in_a_stored_output_stops_the_release(course, capsys):
     assert "holds a line of the answer of fvsbn_sample: total_fvsbn_sample=x+1" in capsys.readouterr().err
 
 
-def test_a_leak_that_lay_in_the_folder_before_is_found(course, capsys):
+def test_leak_in_existing_file_is_found(course, capsys):
     for name in ("student", "solutions"):
         (course.to / name).mkdir(parents=True)
     (course.to / "student/notes.txt").write_text("total_fvsbn_sample = x + 1")
@@ -120,7 +120,7 @@ def test_a_leak_that_lay_in_the_folder_before_is_found(course, capsys):
     assert "student/notes.txt holds a line of the answer of fvsbn_sample" in capsys.readouterr().err
 
 
-def test_lines_that_say_nothing_or_stand_in_the_stub_are_no_leaks(course):
+def test_find_leaks_ignores_stub_lines(course):
     path = course.solutions / "03-made-up.ipynb"
     sample_course.change(path, lambda nb: sample_course.of(nb, "answer").update(source=sample_course.answer("fvsbn_conditionals").replace(
         "    return None\n", "    LIMIT_fvsbn_conditionals = 3\n    for (\n        [\n    )\n")))
@@ -132,7 +132,7 @@ def test_lines_that_say_nothing_or_stand_in_the_stub_are_no_leaks(course):
         assert release.has_content(line), line
 
 
-def test_nothing_is_written_over_without_force(course, capsys):
+def test_release_refuses_to_overwrite(course, capsys):
     release.run(course)
     mine = course.to / "student/exercises/03-made-up.ipynb"
     mine.write_text("{}")
@@ -142,20 +142,20 @@ def test_nothing_is_written_over_without_force(course, capsys):
     assert release.run(course) == 0 and mine.read_text() != "{}"
 
 
-def test_outside_of_a_clone_it_says_where_to_run(course, capsys, tmp_path):
+def test_release_needs_clone(course, capsys, tmp_path):
     course.solutions = tmp_path / "nowhere"
     assert release.run(course) == 1 and not course.to.exists()
     assert capsys.readouterr().err == (f"There is no folder {tmp_path / 'nowhere'} here: release hands out the notebooks of a clone "
                                        "of the course. Run it in one, or name its folder by --solutions.\n")
 
 
-def test_a_notebook_that_is_not_in_form_stops_the_release(course, capsys):
+def test_fault_stops_release(course, capsys):
     sample_course.change(course.solutions / "03-made-up.ipynb", lambda nb: nb["cells"].remove(sample_course.of(nb, "check")))
     assert release.run(course) == 1 and not course.to.exists()
     assert "0 cells with the role check" in capsys.readouterr().err
 
 
-def test_the_address_of_the_course_is_in_the_requirements(course):
+def test_requirements_name_address(course):
     spec = "course-lib @ git+https://git.example/org/course@main"
     sample_course.change(course.solutions / "01-made-up.ipynb",
                    lambda nb: nb["cells"][1].update(source=f'%pip install --quiet "{spec}"'))
@@ -163,7 +163,7 @@ def test_the_address_of_the_course_is_in_the_requirements(course):
     assert spec in (course.to / "student/requirements.txt").read_text().splitlines()
 
 
-def test_without_an_address_the_requirements_are_those_of_the_library(course, capsys):
+def test_requirements_without_address(course, capsys):
     release.run(course)
     assert "no public address" in capsys.readouterr().out
     lines = (course.to / "student/requirements.txt").read_text().splitlines()
@@ -171,14 +171,14 @@ def test_without_an_address_the_requirements_are_those_of_the_library(course, ca
     assert "course-lib" not in lines
 
 
-def test_the_course_itself_leaks_nothing():
+def test_course_leaks_nothing():
     pages = build.read_sources(ROOT / "solutions")
     student, _ = release.make_bundles(pages, ROOT / "exercises")
     assert release.find_leaks(pages.values(), student.items()) == []
     assert len(list(release.secrets(pages.values()))) > 40
 
 
-def test_a_week_s_release_holds_that_chapter_alone(course, capsys):
+def test_release_one_chapter(course, capsys):
     course.chapter = ["3", "13"]
     assert release.run(course) == 0
     student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
@@ -189,7 +189,7 @@ def test_a_week_s_release_holds_that_chapter_alone(course, capsys):
     assert release.run(course) == 1 and "there is no notebook of chapter 99" in capsys.readouterr().err and not course.to.exists()
 
 
-def test_a_week_s_release_is_compared_with_the_solutions_of_all_weeks(course, capsys):
+def test_release_one_chapter_compares_all_solutions(course, capsys):
     """A line of chapter 04's solution in the text of chapter 03 stops it."""
     later = of_chapter("04")[0].id
     sample_course.change(next(course.solutions.glob("03-*.ipynb")), lambda nb: sample_course.of(nb, "task").update(

@@ -17,7 +17,7 @@ def record(student, file, *reports, **more):
     return Graded(student, file, reports=[Report(*one) for one in reports], code={one[0]: file for one in reports}, **more)
 
 
-def test_of_two_answers_the_one_with_the_most_points_counts():
+def test_merge_takes_most_points():
     first = record("ada", "x/a.ipynb", ("f", "wrong_value", 2, 7), ("g", "right", 3, 3), isolation="bubblewrap", seconds=1.0)
     second = record("ada", "x/b.ipynb", ("f", "right", 7, 7), ("g", "missing", 0, 3), isolation="limits", seconds=2.0)
     for order in ([first, second], [second, first]):
@@ -30,20 +30,20 @@ def test_of_two_answers_the_one_with_the_most_points_counts():
 @pytest.mark.parametrize("one, other", [
     ("missing", "unreadable"), ("missing", "not_attempted"), ("unreadable", "wrong_value"), ("not_graded", "error"),
     ("missing", "not_graded")])
-def test_of_two_without_points_the_one_that_says_more_counts(one, other):
+def test_merge_prefers_graded_answer(one, other):
     for states in ((one, other), (other, one)):
         [found] = merge_by_student([record("ada", f"{i}.ipynb", ("f", state, 0, 7)) for i, state in enumerate(states)])
         assert found.reports[0].state == other and not found.notes and found.possible == 7
 
 
-def test_of_equal_answers_the_first_counts():
+def test_merge_takes_first_of_equal():
     [found] = merge_by_student([record("ada", name, ("f", "right", 7, 7)) for name in ("a.ipynb", "b.ipynb", "c.ipynb")])
     assert found.code == {"f": "a.ipynb"} and found.earned == 7
     assert found.notes == ["Collected in more than once; each counts once, with the most points: f (7 of 7 in a.ipynb, which "
                            "counts; 7 of 7 in b.ipynb; 7 of 7 in c.ipynb)."]
 
 
-def test_students_stay_apart_and_in_their_order():
+def test_merge_by_student_keeps_order():
     records = [record("bo", "bo/1.ipynb", ("f", "right", 7, 7)), record("ada", "ada/1.ipynb", ("f", "error", 0, 7)),
                record("bo", "bo/2.ipynb", ("g", "right", 1, 1), notes=["so"])]
     found = merge_by_student(records)
@@ -51,7 +51,7 @@ def test_students_stay_apart_and_in_their_order():
     assert found[0].notes == ["2.ipynb: so"] and found[0].file == "1.ipynb; 2.ipynb"
 
 
-def test_files_of_one_name_are_told_by_their_folders():
+def test_short_names_show_folders():
     assert short_names(["c/ada/1/hw.ipynb", "c/ada/2/hw.ipynb"]) == ["1/hw.ipynb", "2/hw.ipynb"]
     assert short_names(["c/ada/hw.ipynb", "c/ada/2/hw.ipynb"]) == ["hw.ipynb", "2/hw.ipynb"]
     assert short_names(["", "a.ipynb"]) == ["", "a.ipynb"] and short_names(["x/a", "x/a"]) == ["a", "a"]
@@ -61,18 +61,18 @@ def test_files_of_one_name_are_told_by_their_folders():
     ("13-self-attention", "13"), ("13_Self_Attention (2)", "13"), ("leemo_7001_90001_13-self-attention-1", "13"),
     ("01-chain-rule", "01"), ("14_mueller", None), ("14", None), ("113-self-attention", None), ("hw", None), ("", None),
     ("13-self", None), ("18 bert final", "18")])
-def test_a_file_names_its_chapter_by_number_and_words(stem, chapter):
+def test_chapter_in_name(stem, chapter):
     assert chapter_in_name(stem) == chapter
     assert chapter_in_name(stem, whole=True) == (chapter if stem in ("13-self-attention", "01-chain-rule") else None)
 
 
-def test_the_chapters_are_called_as_their_notebooks_are():
+def test_chapter_names_match_notebooks():
     for path in sorted((ROOT / "exercises").glob("*.ipynb")):
         assert selection.NAMES[path.name[:2]] == tuple(re.split(r"\W", path.stem)) and chapter_in_name(path.stem, whole=True)
     assert len(selection.NAMES) == len(list((ROOT / "exercises").glob("*.ipynb")))
 
 
-def test_what_is_asked_for():
+def test_select_requested():
     assert [one.id for one in select_chapters(["3", "03", "1"])] == [one.id for one in select_chapters(["03"]) + select_chapters(["01"])]
     assert [one.id for one in select_ids(["find_leaks", " find_leaks", "attention"])] == ["find_leaks", "attention"]
     with pytest.raises(ValueError, match="chapter 99 has no exercises"):

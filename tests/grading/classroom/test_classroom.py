@@ -23,13 +23,13 @@ def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
     return [save(folder / name, notebook(*cells)) for name in names]
 
 
-def test_who_hands_in_nothing_gets_a_0_with_its_reason():
+def test_absent_student_gets_0():
     record = absent_record("bo", ["conditional_table"], 1)
     assert (record.earned, record.possible, record.score) == (0, 5, 0)
     assert record.reports[0].state == "missing" and "No notebook of this student" in record.reports[0].message
 
 
-def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
+def test_log_drops_partial_line(tmp_path, worker):
     ada, bo = hand_in(tmp_path, "a/hw.ipynb", "b/hw.ipynb")
     out = tmp_path / "out.jsonl"
     first, second = Submission("ada", str(ada)), Submission("bo", str(bo))
@@ -50,7 +50,7 @@ def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
     assert [json.loads(line)["student"] for line in out.read_text().splitlines()] == ["ada", "bo"]
 
 
-def test_a_file_that_changed_or_new_checks_are_graded_again(tmp_path, worker, monkeypatch):
+def test_log_ignores_changed_file(tmp_path, worker, monkeypatch):
     [ada] = hand_in(tmp_path, "ada.ipynb")
     one = Submission("ada", str(ada))
     ledger = ResultsLog(str(tmp_path / "out.jsonl"))
@@ -64,7 +64,7 @@ def test_a_file_that_changed_or_new_checks_are_graded_again(tmp_path, worker, mo
     ledger.close()
 
 
-def test_the_ledger_is_asked_before_a_notebook_is_parsed(tmp_path, worker, monkeypatch):
+def test_log_is_read_before_parsing(tmp_path, worker, monkeypatch):
     ada, bo = hand_in(tmp_path, "ada.ipynb", "bo.ipynb")
     ledger = ResultsLog(str(tmp_path / "out.jsonl"))
     ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
@@ -74,7 +74,7 @@ def test_the_ledger_is_asked_before_a_notebook_is_parsed(tmp_path, worker, monke
     ledger.close()
 
 
-def test_lines_of_somebody_elses_are_left_alone(tmp_path):
+def test_log_keeps_unknown_lines(tmp_path):
     out = save(tmp_path / "out.jsonl", '{"other": 1}\nno json\n[]\n')
     ledger = ResultsLog(str(out))
     assert ledger.done == {}
@@ -82,7 +82,7 @@ def test_lines_of_somebody_elses_are_left_alone(tmp_path):
     assert out.read_text() == '{"other": 1}\nno json\n[]\n'
 
 
-def test_two_runs_do_not_write_to_one_file(tmp_path):
+def test_log_is_locked(tmp_path):
     ledger = ResultsLog(str(tmp_path / "out.jsonl"))
     with pytest.raises(RuntimeError, match="another run is writing"):
         ResultsLog(str(tmp_path / "out.jsonl"))
@@ -90,14 +90,14 @@ def test_two_runs_do_not_write_to_one_file(tmp_path):
     ResultsLog(str(tmp_path / "out.jsonl")).close()
 
 
-def test_a_record_comes_back_from_json_as_it_was(tmp_path, worker):
+def test_graded_round_trip(tmp_path, worker):
     [ada] = hand_in(tmp_path, "ada.ipynb", cells=("x = 1 +", LOGLIK))
     record = grade_file(ada, worker, 3)
     assert Graded.from_dict(json.loads(json.dumps(record.to_dict()))) == record
 
 
 @pytest.mark.thorough
-def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
+def test_grade_all_with_several_graders(tmp_path):
     wrong = LOGLIK.replace("p, 1 - p", "1 - p, p")
     paths = [save(tmp_path / f"s{i}.ipynb", notebook(wrong if i % 3 else LOGLIK, TABLE)) for i in range(6)]
     items = [Submission(path.stem, str(path)) for path in paths]
@@ -111,7 +111,7 @@ def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_path, monkeypatch):
+def test_grade_all_replaces_dead_grader(tmp_path, monkeypatch):
     paths = hand_in(tmp_path, *(f"s{i}.ipynb" for i in range(4)))
     items = [Submission(path.stem, str(path)) for path in paths]
     mark = tmp_path / "died"
@@ -150,7 +150,7 @@ def wait_until_free(out) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, worker, monkeypatch, capsys, jobs):
+def test_run_resumes_after_kill(tmp_path, worker, monkeypatch, capsys, jobs):
     """Nothing is lost, nothing doubled; what it had started is gone."""
     slow = LOGLIK + "\nimport time\nquick = bernoulli_chain_loglik\ndef bernoulli_chain_loglik(x, p):\n" \
                     "    time.sleep(0.05)\n    return quick(x, p)\n"

@@ -34,13 +34,13 @@ def sheet(tmp_path, text):
 
 
 @pytest.mark.parametrize("text", [MOODLE, SHEET, CANVAS, WORKSHEET, "student;id\nada;1\nbo;2\n"])
-def test_a_sheet_names_the_students_that_the_roster_names(tmp_path, text):
+def test_roster_reads_worksheet(tmp_path, text):
     found = sheet(tmp_path, text)
     assert [one for one in found.owners if one] == found.students
     assert len(found.rows) == len(found.owners) == text.count("\n") - 1
 
 
-def test_moodles_worksheet_gets_grade_and_comments_on_its_scale(tmp_path):
+def test_moodle_worksheet(tmp_path):
     text = moodle_table(sheet(tmp_path, WORKSHEET), [record("Mo Lee", 4), record("=cruz", 6)], {}, "x")
     mo, cruz = rows(text)
     assert mo["Grade"] == "66.67" and cruz["Grade"] == "100" and mo["Feedback comments"] == f"{ONE}: wrong value (4 of 6)"
@@ -51,14 +51,14 @@ def test_moodles_worksheet_gets_grade_and_comments_on_its_scale(tmp_path):
     assert "student wrote" not in text
 
 
-def test_moodles_participants_get_a_column(tmp_path):
+def test_moodle_participants(tmp_path):
     found = rows(moodle_table(sheet(tmp_path, MOODLE), [record("Mo Lee (mo@uni.org)", 4), record("Zoë de la Cruz", 6)],
                         {"Mo Lee (mo@uni.org)": Mark({ONE: Fraction(7, 2)})}, "Chapter 1"))
     assert [(row["ID number"], row["Email address"], row["Chapter 1"]) for row in found] == [
         ("77", "mo@uni.org", "3.5"), ("78", "mo.lee@uni.org", ""), ("79", "zoe@uni.org", "6")]
 
 
-def test_canvas_keeps_who_is_who_and_the_scale_of_the_assignment(tmp_path):
+def test_canvas_gradebook(tmp_path):
     records = [record("Lee, Mo", 3), record("de la Cruz, Zoë", 6), record("O'Neil, Bo-Ann", 0)]
     found = rows(canvas_table(sheet(tmp_path, CANVAS), records, {}, "hw"))
     assert list(found[0]) == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw (123)"]
@@ -71,7 +71,7 @@ def test_canvas_keeps_who_is_who_and_the_scale_of_the_assignment(tmp_path):
 @pytest.mark.parametrize("option, text, words", [
     ("moodle", None, "needs --roster"), ("canvas", None, "needs --roster"), ("moodle", "student\nada\n", "participants or its grading"),
     ("canvas", MOODLE, "has First name, Surname"), ("moodle", "ada\nbo\n", "has no header")])
-def test_a_roster_of_another_kind_stops_it(tmp_path, option, text, words):
+def test_check_roster_refuses_other_tables(tmp_path, option, text, words):
     with pytest.raises(ValueError, match=f"--{option}") as problem:
         check_roster(option, sheet(tmp_path, text) if text else None)
     assert words in str(problem.value)

@@ -26,7 +26,7 @@ def entries(tmp_path, text, students=("ada", "bo")):
     return read_marks(str(save(tmp_path / "marks.toml", text)), students)
 
 
-def test_an_entry_replaces_the_points_of_an_exercise_or_adds_to_the_mark(tmp_path):
+def test_apply_marks(tmp_path):
     given = entries(tmp_path, f"""
 [[mark]]
 student = "ada"
@@ -59,19 +59,19 @@ reason = "handed in by somebody else"
     ('student = "ada"\nreason = "x"\nadd = "1"', "expected a number"), ('student = "ada"\nreason = "x"\nadd = true', "expected a number"),
     ('student = "ada"\nreason = "x"\nadd = inf', "expected a number"), ('student = "ada"\nreasons = "x"\nadd = 1', "did you mean reason"),
     ('student = "ada"\nreason = "x"\ndeadline = 2026-11-25', "expected student, reason")])
-def test_an_entry_that_is_not_understood_stops_it(tmp_path, text, words):
+def test_read_marks_refuses_entry(tmp_path, text, words):
     with pytest.raises(ValueError, match="entry 1 of .*marks.toml") as problem:
         entries(tmp_path, f"[[mark]]\n{text}\n")
     assert words in str(problem.value)
 
 
 @pytest.mark.parametrize("text, words", [("[[mark", "is not TOML"), ("[marks]\n", "expected entries"), ("mark = 3", "expected entries")])
-def test_a_file_of_something_else_stops_it(tmp_path, text, words):
+def test_read_marks_refuses_file(tmp_path, text, words):
     with pytest.raises(ValueError, match=words):
         entries(tmp_path, text)
 
 
-def test_every_report_has_the_mark_and_its_reasons(tmp_path):
+def test_marks_are_in_every_report(tmp_path):
     one, other = record(), record("bo")
     found = apply_marks([one, other], entries(tmp_path, '[[mark]]\nstudent = "ada"\nadd = 0.2\nreason = "<b>"\n'))
     rows = list(csv.DictReader(io.StringIO(csv_table([one, other], found))))
@@ -81,7 +81,7 @@ def test_every_report_has_the_mark_and_its_reasons(tmp_path):
     assert "mark" not in csv_table([one]) and "Mark:" not in student_page(one) and gradescope_results(one)["score"] == 9
 
 
-def test_what_changed_and_why(tmp_path):
+def test_describe_changes(tmp_path):
     def run(*records, mark=None):
         return [one.to_dict() | ({"mark": {"mark": mark, "why": ["+1 points (typo)"]}} if mark else {}) for one in records]
 

@@ -27,7 +27,7 @@ def records():
                    isolation="bubblewrap") for name, (state, mistake, earned) in zip(names, PLAN, strict=True)]
 
 
-def test_states_and_mistakes_are_counted(records):
+def test_summarize_counts(records):
     one, other = summarize(records)
     assert {name: len(people) for name, people in one.states.items()} == Counter(state for state, *_ in PLAN) and one.count == len(PLAN)
     assert {name: people for name, people, _ in one.named} == {"swapped": ["s1", "s2"], "not_logged": ["s3"]}
@@ -37,12 +37,12 @@ def test_states_and_mistakes_are_counted(records):
     assert (one.earned, one.possible) == (11, 48) and other.kinds == {"full": 8}
 
 
-def test_who_tried_in_vain_is_stuck_and_who_did_not_try_is_not(records):
+def test_summarize_stuck_students(records):
     one, other = summarize(records)
     assert one.stuck == [("s2", "wrong_value"), ("s3", "wrong_value"), ("s4", "timeout"), (MARKUP, "error")] and not other.stuck
 
 
-def test_the_page_says_it_in_words(records):
+def test_class_page_text(records):
     text = " ".join("".join(Tags(class_page(records)).text).split())
     sentence = " ".join(EXERCISES[LOGLIK].misconceptions["swapped"].split())
     for words in (f"2 of 8: {sentence} (swapped)s1, s2", "8 students, 2 exercises", "took too long1 of 8",
@@ -50,7 +50,7 @@ def test_the_page_says_it_in_words(records):
         assert words in text, words
 
 
-def test_the_bar_is_told_in_words_and_is_as_wide_as_its_parts(records):
+def test_class_page_bar(records):
     found = re.findall(r'<svg role="img" aria-label="([^"]+)".*?</svg>', class_page(records))
     assert found[0] == ("bernoulli_chain_loglik: of 8, 1 with full points, 2 with some points, 3 tried without points, 2 with nothing to judge")
     [first, _] = re.findall(r"<svg.*?</svg>", class_page(records))
@@ -58,7 +58,7 @@ def test_the_bar_is_told_in_words_and_is_as_wide_as_its_parts(records):
     assert widths == [12.5, 25, 37.5, 25] and re.findall(r' x="([\d.]+)"', first) == ["0.00", "12.50", "37.50", "75.00"]
 
 
-def test_names_are_text_and_nothing_comes_from_outside(records):
+def test_class_page_is_safe(records):
     page = class_page(records, {"s0": "../pages/s0.html", MARKUP: "../pages/s7.html"})
     found = Tags(page)
     assert MARKUP in "".join(found.text) and not {"script", "img", "iframe", "link"} & set(found.tags)
@@ -68,7 +68,7 @@ def test_names_are_text_and_nothing_comes_from_outside(records):
     assert page.count("prefers-color-scheme: dark") == 2 and '<html lang="en">' in page
 
 
-def test_the_table_has_the_same_counts(records):
+def test_class_table_counts(records):
     rows = list(csv.DictReader(io.StringIO(class_table(records))))
     mine = [row for row in rows if row["exercise"] == LOGLIK]
     assert {row["name"]: int(row["count"]) for row in mine if row["kind"] == "state"} == Counter(state for state, *_ in PLAN)
@@ -78,16 +78,16 @@ def test_the_table_has_the_same_counts(records):
     assert {row["of"] for row in rows} == {"8"}
 
 
-def test_the_same_marks_give_the_same_bytes(records):
+def test_class_page_is_reproducible(records):
     again = [Graded.from_dict(one.to_dict()) for one in records]
     assert class_page(again) == class_page(records) and class_table(again) == class_table(records)
 
 
-def test_an_empty_class_has_a_page():
+def test_class_page_of_empty_class():
     assert "0 students, 0 exercises" in class_page([])
 
 
-def test_the_page_leads_to_the_pages_of_the_students(records, tmp_path):
+def test_class_page_links_to_students(records, tmp_path):
     arguments = ["grade", "x", "--html", str(tmp_path / "out/pages"), "--report", str(tmp_path / "out/class")]
     reports.write(command_parser().parse_args(arguments), records)
     page = (tmp_path / "out/class/index.html").read_text()

@@ -67,7 +67,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("exercises", [True, False])
-def test_the_logs_of_all_shards_together_give_what_one_run_gives(run, tmp_path, monkeypatch, exercises):
+def test_shard_logs_together_equal_one_run(run, tmp_path, monkeypatch, exercises):
     files = [text for one in ("csv", "json", "report") for text in (f"--{one}", f"out.{one}")]
     monkeypatch.chdir(tmp_path)
     whole = ["grade", tmp_path / "class", "--roster", tmp_path / "roster.txt", "--seed", 5]
@@ -85,7 +85,7 @@ def test_the_logs_of_all_shards_together_give_what_one_run_gives(run, tmp_path, 
     assert {path: Path(path).read_bytes() for path in before} == before and log.read_text() == "".join(logs)
 
 
-def test_shards_with_different_seeds_are_said(run, tmp_path):
+def test_shards_with_different_seeds(run, tmp_path):
     for i in (1, 2):
         run("grade", tmp_path / "class", "--shard", f"{i}/2", "--seed", i, "--out", tmp_path / f"{i}.jsonl")
     log = save(tmp_path / "all.jsonl", "".join((tmp_path / f"{i}.jsonl").read_text() for i in (1, 2)))
@@ -94,7 +94,7 @@ def test_shards_with_different_seeds_are_said(run, tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_cluster_gives_what_one_machine_gives_and_loses_nothing_with_a_worker(tmp_path, worker, monkeypatch, capsys):
+def test_cluster_equals_one_machine(tmp_path, worker, monkeypatch, capsys):
     """Two workers, one killed while it works: each submission once, and the same table byte for byte."""
     distributed = pytest.importorskip("distributed")
     for i in range(6):

@@ -49,12 +49,12 @@ def asks(*args):
     (deep, "error", "RecursionError"), (leaves, "error", "SystemExit"), (asks, "error", "no input here"),
     (lambda x: object(), "error", "an object of type object"), (lambda x: {1, 2}, "error", "an object of type set"),
 ], ids=lambda value: getattr(value, "__name__", None))
-def test_every_way_to_fail_has_its_kind(fn, kind, says):
+def test_outcome_kinds(fn, kind, says):
     outcome = Local(fn, deadline=0.2).call([torch.ones(2)])
     assert outcome.kind == kind and says in outcome.detail
 
 
-def test_an_interrupt_is_the_users_own():
+def test_interrupt_is_raised():
     def stop(*args):
         raise KeyboardInterrupt
 
@@ -62,7 +62,7 @@ def test_an_interrupt_is_the_users_own():
         Local(stop).call([])
 
 
-def test_the_callers_timer_and_handler_come_back():
+def test_time_limit_restores_timer():
     def mine(*_):
         pass
 
@@ -78,7 +78,7 @@ def test_the_callers_timer_and_handler_come_back():
         signal.signal(signal.SIGALRM, before)
 
 
-def test_what_a_call_writes_into_is_seen_and_stays_its_own():
+def test_changed_arguments():
     x, words = torch.arange(3.0), ["a", "b"]
 
     def greedy(x, words):
@@ -92,7 +92,7 @@ def test_what_a_call_writes_into_is_seen_and_stays_its_own():
     assert Local(lambda x, words: words.append(object())).call([x, words]).changed == (1,)
 
 
-def test_gradients_are_those_of_autograd():
+def test_gradients_equal_autograd():
     x, w = torch.randn(3, 4), torch.randn(4)
     weight = torch.randn(3)
     outcome = Local(lambda x, w: (x @ w).sin()).call([x, w], wrt=(1,), weight=weight)
@@ -104,7 +104,7 @@ def test_gradients_are_those_of_autograd():
     assert not zero.gradients[1].any()
 
 
-def test_a_state_dict_is_a_dict_of_tensors():
+def test_plain_state_dict():
     layer = torch.nn.Linear(2, 3)
     got = plain(layer.state_dict())
     assert type(got) is dict and list(got) == ["weight", "bias"] and torch.equal(got["weight"], layer.weight)
@@ -112,7 +112,7 @@ def test_a_state_dict_is_a_dict_of_tensors():
     assert layer.weight.any()
 
 
-def test_data_is_copied_out_of_reach():
+def test_plain_copies():
     class Odd(torch.Tensor):
         pass
 
@@ -138,7 +138,7 @@ def test_same(one, two, equal):
     assert same(two, one, 1e-6, 1e-6) is equal
 
 
-def test_a_report_goes_through_plain_data_and_back():
+def test_report_round_trip():
     report = Report("find_leaks", "wrong_value", 1, 5, "around_zero", "text", [CheckResult("values", False, 0, 5, "x")], 3)
     assert Report.from_dict(report.to_dict()) == report
     assert report.points == (1, 5) and report.score == 0.2
@@ -153,13 +153,13 @@ def test_a_report_goes_through_plain_data_and_back():
     (lambda x, W, c: torch.sigmoid(x @ W.tril(-1).T + c).detach(), "wrong_gradient"),
     (hungry, "memory"), (lambda x: x, "error"),
 ])
-def test_states(answer, state):
+def test_report_states(answer, state):
     report = evaluate("fvsbn_conditionals", answer, 0)
     assert report.state == state, report
     assert report.earned == (5 if state == "wrong_gradient" else 0)
 
 
-def test_a_generator_is_handed_over_as_a_copy_and_not_taken_back():
+def test_generator_is_copied():
     given = torch.Generator().manual_seed(3)
     before = given.get_state()
 
@@ -172,6 +172,6 @@ def test_a_generator_is_handed_over_as_a_copy_and_not_taken_back():
     assert Local(lambda g: g).call([given]).detail == "it returned an object of type Generator"
 
 
-def test_a_list_and_a_tuple_of_the_same_are_the_same():
+def test_same_list_and_tuple():
     assert same([(0, 1), torch.ones(2)], ([0, 1], torch.ones(2))) and not same((0, 1), [0, 1, 1])
     assert not same([0], torch.tensor([0])) and not same((), None) and not same({0: 1}, [0])

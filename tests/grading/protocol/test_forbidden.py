@@ -78,7 +78,7 @@ def made(source: str, name: str):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", OWN)
-def test_an_own_helper_under_that_name_is_no_use_of_it(tmp_path, worker, name, capsys):
+def test_watch_ignores_own_helper(tmp_path, worker, name, capsys):
     """In `check`, in `evaluate`, on the command line."""
     function = made(OWN[name], name)
     assert evaluate(name, function, 3).state == "right"
@@ -154,7 +154,7 @@ def cross_attention(dec, enc, Wq, Wk, Wv, src_mask):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("way", REACHED)
-def test_what_may_not_be_used_is_noticed_however_it_is_reached(tmp_path, worker, way):
+def test_watch_notices_forbidden(tmp_path, worker, way):
     name, source, reached = REACHED[way]
     here = evaluate(name, made(source, name), 3)
     there = graded(tmp_path, worker, IMPORTS, source, exercises=quick(name, deadline=10)).reports[0]
@@ -176,7 +176,7 @@ NOT_NOTICED = {                                          # what the page says: i
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("way", NOT_NOTICED)
-def test_what_a_deliberate_bypass_can_still_do_stands_on_the_page(way):
+def test_watch_bypass_is_documented(way):
     name, source = NOT_NOTICED[way]
     assert evaluate(name, made(source, name), 3).state == "right"
     page = (Path(course_lib.__file__).parent.parent / "book" / "what-is-judged.md").read_text("utf-8")
@@ -185,7 +185,7 @@ def test_what_a_deliberate_bypass_can_still_do_stands_on_the_page(way):
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("answer", READY_MADE)
-def test_a_ready_made_answer_is_right_but_for_the_rule(answer):
+def test_ready_made_answers_are_right(answer):
     name = answer.split(":")[0]
     exercise = EXERCISES[name]
     patient, spent = Local(READY_MADE[answer], deadline=600.0).call, []
@@ -205,7 +205,7 @@ def test_a_ready_made_answer_is_right_but_for_the_rule(answer):
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore")
-def test_no_other_known_answer_uses_what_it_may_not():
+def test_known_answers_use_nothing_forbidden():
     """So that the right ones are right, and the wrong ones are wrong for what they do."""
     for answer, function in {**RIGHT, **WRONG}.items():
         name = answer.split(":")[0]
@@ -213,7 +213,7 @@ def test_no_other_known_answer_uses_what_it_may_not():
             assert evaluate(name, function, 1, explain=False).state != "forbidden", answer
 
 
-def test_functions_of_the_judges_own_do_not_count():
+def test_watch_ignores_exercise_functions():
     """What is handed out may use anything; the same function of the learner's may not."""
     exercise = replace(EXERCISES["find_placements"], forbid=("F.layer_norm",))
     from course_lib.exercises.transformer import find_placements
@@ -229,7 +229,7 @@ def test_functions_of_the_judges_own_do_not_count():
     assert grade(exercise, Local(exercise.solve, forbid=exercise.forbid).call, 0).state == "right"
 
 
-def test_all_is_as_before_after_a_call():
+def test_watch_restores_state():
     before = torch.distributions.MixtureSameFamily.__init__
     outcomes = [Local(fn, deadline=0.2, forbid=("F.softmax", "torch.distributions.MixtureSameFamily")).call([torch.ones(2)])
                 for fn in (lambda x: x.softmax(0), lambda x: 1 / 0, forever, lambda x: x)]
@@ -242,7 +242,7 @@ def forever(x):
         x = x + 1
 
 
-def test_a_rule_names_what_there_is():
+def test_watch_refuses_unknown_names():
     for name in ("softmax", "F.no_such_function", "os.system", "F.cross_entropy(label_smoothing=0.1)"):
         with pytest.raises(ValueError, match="expected a name such as"):
             Watch([name])
@@ -250,7 +250,7 @@ def test_a_rule_names_what_there_is():
         Exercise("x", "01", "x", "x", [], 1, 1, forbid=("F.sofmax",))
 
 
-def test_the_rules_in_words():
+def test_exercise_rules():
     assert EXERCISES["layer_norm"].rules == "Ready-made: everything but `F.layer_norm`. Gradients are judged."
     assert EXERCISES["beam_search"].rules == "Ready-made: everything. Gradients are not judged."
     assert "but `F.scaled_dot_product_attention` and `F.multi_head_attention_forward`." in EXERCISES["attention"].rules
@@ -280,7 +280,7 @@ BEYOND = {
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", ["worker", "limited"])
 @pytest.mark.parametrize("way", BEYOND)
-def test_the_librarys_own_form_is_not_there(tmp_path, request, way, level):
+def test_library_is_denied(tmp_path, request, way, level):
     """With bubblewrap and without, and in a notebook."""
     source, room = BEYOND[way]
     says = f"{room} does not exist when an answer is graded; of the course an answer can import course_lib.autoregressive, " \
@@ -292,7 +292,7 @@ def test_the_librarys_own_form_is_not_there(tmp_path, request, way, level):
 
 
 @pytest.mark.parametrize("level", ["worker", "limited"])
-def test_the_ground_floor_is_there(tmp_path, request, level):
+def test_allowed_modules_exist(tmp_path, request, level):
     source = ("from course_lib import Bernoulli\nfrom course_lib.autoregressive import AutoregressiveModel\n"
               "from course_lib.grading import check\n\nclass Coin(AutoregressiveModel):\n    def __init__(self, n):\n"
               "        super().__init__(n)\n\n    def conditionals(self, x, context=None):\n"
@@ -302,7 +302,7 @@ def test_the_ground_floor_is_there(tmp_path, request, level):
     assert evaluate("attention", made(source, "attention"), 3).state == "right"
 
 
-def test_what_is_not_reached_is_not_held_against_it(tmp_path, worker):
+def test_unreached_library_call_is_allowed(tmp_path, worker):
     """A drawing for oneself, a way that is not taken: right where it is graded, and so in the notebook."""
     source = ("from course_lib.show import masks\n" + OWN["attention"].replace(
         "def attention(q, k, v, mask=None):", "def attention(q, k, v, mask=None, look=False):\n    if look:\n"
@@ -317,7 +317,7 @@ def test_what_is_not_reached_is_not_held_against_it(tmp_path, worker):
     assert (sys.getprofile(), __import__) == before
 
 
-def test_what_an_honest_function_reads_is_not_accused():
+def test_find_library_use_ignores_local_names():
     """A name of the notebook's, an attribute and a local one that are called as something of the library's."""
     source = ("from course_lib.transformer import attention\nfrom course_lib import density\nfrom course_lib.grading import check\n\n"
               "def f(x, density=None):\n    attention = x.attention\n    check(x)\n    return attention(x.density, density)")
@@ -326,7 +326,7 @@ def test_what_an_honest_function_reads_is_not_accused():
     assert find_library_use(lambda x: attention_module.attention(x, x, x)) == "course_lib.transformer.attention"
 
 
-def test_the_ground_floor_is_what_it_imports():
+def test_allowlist_is_complete():
     """The files that are there are those that the named ones and the package's own first file need."""
     package, needed, todo = Path(course_lib.__file__).parent, set(), ["__init__", *allowlist.NAMED]
     while todo:
@@ -343,7 +343,7 @@ def test_the_ground_floor_is_what_it_imports():
     assert run.stdout.startswith("course_lib.contract does not exist when an answer is graded")
 
 
-def test_modules_of_a_notebooks_are_looked_into():
+def test_find_library_use_in_modules():
     class Layer(nn.Module):
         def forward(self, x):
             return attention_module.attention(x, x, x)

@@ -36,33 +36,33 @@ def there_and_back(value):
 @pytest.mark.parametrize("value", [
     None, True, 0, -2**63, 1.5, math.inf, math.nan, "käse \ud800 \0", [], (), {}, [1, [2.0, ("a", None)]],
     {"a": [1], 2: (3,), None: {}, (1, "b"): 4}, {"tensor": 0, "dtype": "float32", "shape": [2]}])
-def test_plain_values_come_back_as_they_were(value):
+def test_values_round_trip(value):
     found = there_and_back(value)
     assert type(found) is type(value) and (found == value or found != found and value != value)
 
 
 @pytest.mark.parametrize("dtype", sorted(wire.DTYPES))
 @pytest.mark.parametrize("shape", [(), (0,), (3, 0, 2), (1,), (2, 3, 5)])
-def test_tensors_come_back_bit_for_bit(dtype, shape):
+def test_tensors_round_trip(dtype, shape):
     raw = torch.randint(0, 2 if dtype == "bool" else 100, shape).to(wire.DTYPES[dtype])
     found = there_and_back(raw)
     assert found.dtype == raw.dtype and found.shape == raw.shape and torch.equal(found, raw)
 
 
-def test_views_and_special_values_come_back():
+def test_views_round_trip():
     x = torch.tensor([[1.0, math.nan, -0.0], [math.inf, -math.inf, 5e-324]], dtype=torch.float64)
     for view in (x.T, x[:, ::2], x.expand(2, 2, 3), torch.nn.Parameter(x), (x + 1j * x).conj()):
         assert same(torch.view_as_real(there_and_back(view)) if view.is_complex() else there_and_back(view),
                     torch.view_as_real(view.resolve_conj()) if view.is_complex() else view)
 
 
-def test_what_is_no_data_is_not_sent():
+def test_pack_refuses_objects():
     for value in (object(), 1j, b"x", {1, 2}, torch.eye(2).to_sparse()):
         with pytest.raises((TypeError, RuntimeError)):
             there_and_back(value)
 
 
-def test_nested_too_deeply_is_not_sent():
+def test_pack_refuses_depth():
     deep = []
     for _ in range(wire.DEPTH + 2):
         deep = [deep]
@@ -81,7 +81,7 @@ DEEP = b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
 @pytest.mark.parametrize("data", [
     struct.pack("!II", 2**31, 0), struct.pack("!II", 10, 2**31), struct.pack("!IIQ", 2, 1, 2**60) + b"{}",
     message(b"no json"), message(b"[]"), message(b"\xff\xff"), message(b"1" * 5000), message(DEEP), b"\0" * 4])
-def test_frames_that_are_none_are_refused(ends, data):
+def test_receive_refuses_invalid_frames(ends, data):
     ends[1].sendall(data)
     ends[1].shutdown(socket.SHUT_WR)
     with pytest.raises(Broken):
@@ -96,17 +96,17 @@ def test_frames_that_are_none_are_refused(ends, data):
     {"tensor": 0}, {"tensor": True, "dtype": "float32", "shape": [2]}, {"list": 3}, {"list": [[1]]}, [1], {}, {"pickle": "x"},
     {"dict": [[{"list": []}, 1]]}, {"dict": [[1]]}, {"dict": 3}, {"yours": 0}, {"yours": -1}, {"function": -1},
     {"function": "os.system"}, 2**63, {"list": [10**30]}])
-def test_data_that_do_not_hold_together_are_refused(tree):
+def test_unpack_refuses_invalid_data(tree):
     with pytest.raises(Broken):
         endpoint().unpack(tree, [bytearray(8)])
 
 
-def test_booleans_are_booleans_whatever_their_bytes():
+def test_unpack_booleans():
     found = endpoint().unpack({"tensor": 0, "dtype": "bool", "shape": [3]}, [bytearray([0, 1, 255])])
     assert found.view(torch.uint8).tolist() == [0, 1, 1]
 
 
-def test_silence_and_slow_senders_run_into_the_deadline(ends):
+def test_receive_has_deadline(ends):
     def drip():
         for byte in message({"reply": 1, "data": None}):
             try:
@@ -124,13 +124,13 @@ def test_silence_and_slow_senders_run_into_the_deadline(ends):
     assert time.monotonic() - began < 1
 
 
-def test_a_reader_that_does_not_read_runs_into_the_deadline(ends):
+def test_send_has_deadline(ends):
     with pytest.raises(TooSlow):
         Channel(ends[0]).send({}, [bytes(30_000_000)], time.monotonic() + 0.1)
 
 
 @pytest.mark.parametrize("size", [0, 1000, 3_000_000])
-def test_a_time_that_runs_out_in_the_middle_of_a_message_leaves_none_half_read(ends, size):
+def test_timeout_leaves_no_message_half_read(ends, size):
     """The rest of it would be taken for the start of another."""
     data, here = message({"reply": 1, "data": None}, bytes(size)), Channel(ends[0])
 
@@ -149,7 +149,7 @@ def test_a_time_that_runs_out_in_the_middle_of_a_message_leaves_none_half_read(e
         pass
 
 
-def test_nor_half_sent(ends):
+def test_timeout_leaves_no_message_half_sent(ends):
     here, there = Channel(ends[0]), Channel(ends[1])
     found = []
 
@@ -187,7 +187,7 @@ def soon():
     return time.monotonic() + 5
 
 
-def test_functions_are_called_across_the_border_in_both_directions(ends):
+def test_functions_are_called_remotely(ends):
     seen = []
     serving(ends[1], use=lambda f: f(torch.ones(2), scale=3), give=lambda _: lambda x: x + 1)
     here = Endpoint(Channel(ends[0]))
@@ -200,12 +200,12 @@ def test_functions_are_called_across_the_border_in_both_directions(ends):
     assert here.ask("give", None, soon())(torch.zeros(2)).tolist() == [1, 1]
 
 
-def test_a_function_that_comes_home_is_itself(ends):
+def test_function_returned_is_itself(ends):
     serving(ends[1], echo=lambda f: f)
     assert Endpoint(Channel(ends[0])).ask("echo", print, soon()) is print
 
 
-def test_an_error_on_the_other_side_is_an_error_here(ends):
+def test_remote_error_is_raised(ends):
     def use(f):
         try:
             f()
@@ -219,13 +219,13 @@ def test_an_error_on_the_other_side_is_an_error_here(ends):
 @pytest.mark.parametrize("question", [
     {"ask": "anything", "number": 1}, {"ask": ["x"], "number": 1}, {"ask": "apply", "number": 1, "data": {"list": [0, 1]}},
     {"ask": "apply", "number": 1, "data": {"list": [5, {"list": []}, {"dict": []}]}}, {"ask": "apply", "number": "x"}])
-def test_questions_that_nobody_may_ask_are_refused(ends, question):
+def test_serve_refuses_unknown_questions(ends, question):
     ends[1].sendall(message(question))
     with pytest.raises(Broken):
         Endpoint(Channel(ends[0])).ask("x", None, soon())
 
 
-def test_replies_to_other_questions_are_dropped_but_not_for_ever(ends):
+def test_ask_drops_stale_replies(ends):
     stale = message({"reply": 99, "data": None})
     ends[1].sendall(stale + message({"reply": 1, "data": 7}))
     assert Endpoint(Channel(ends[0])).ask("x", None, soon()) == 7
@@ -234,14 +234,14 @@ def test_replies_to_other_questions_are_dropped_but_not_for_ever(ends):
         Endpoint(Channel(ends[0])).ask("x", None, soon())
 
 
-def test_an_answer_that_cannot_be_sent_says_so(ends):
+def test_unsendable_answer_is_error(ends):
     serving(ends[1], big=lambda _: torch.zeros(wire.BYTES), odd=lambda _: object())
     here = Endpoint(Channel(ends[0]))
     assert "cannot be sent" in here.ask("big", None, soon())["detail"]
     assert "object" in here.ask("odd", None, soon())["detail"]
 
 
-def test_a_generator_crosses_in_its_state_to_an_end_that_accepts_one(ends):
+def test_generator_round_trip(ends):
     def draws(data):
         torchs, pythons = data
         return torch.rand(3, generator=torchs), pythons.random(), pythons.gauss(0, 1)
@@ -260,7 +260,7 @@ def test_a_generator_crosses_in_its_state_to_an_end_that_accepts_one(ends):
 
 @pytest.mark.parametrize("data", [
     {"generator": {"tensor": 0, "dtype": "uint8", "shape": [8]}}, {"random": {"list": [3, {"list": [1]}, None]}}])
-def test_a_state_is_not_taken_from_the_workers_side_and_a_bad_one_from_nobody(ends, data):
+def test_generator_state_is_refused(ends, data):
     def sent():
         return json.loads(json.dumps(data))
 

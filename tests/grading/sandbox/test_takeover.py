@@ -91,7 +91,7 @@ def bernoulli_chain_loglik(x, p):
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "limits"])
-def test_one_answer_takes_over_nothing_and_the_honest_ones_after_it_keep_their_marks(level):
+def test_answer_reaches_no_other_process(level):
     if level == "bubblewrap" and not shutil.which("bwrap"):
         pytest.skip("needs bubblewrap's sandbox")
     if level == "limits" and os.getuid() == 0:           # promised only where Python lies open to all users

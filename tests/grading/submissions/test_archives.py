@@ -36,7 +36,7 @@ PACKS = {"x.zip": lambda path, names: zipped(path, names=names),
 
 
 @pytest.mark.parametrize("name", PACKS)
-def test_a_member_is_read_where_it_is(tmp_path, name):
+def test_read_member(tmp_path, name):
     path = PACKS[name](tmp_path / name, {"./a/b.ipynb": b"one", "c.ipynb": b"two"})
     before = sorted(tmp_path.iterdir())
     assert members(path) == ["a/b.ipynb", "c.ipynb"] and members(path / "a") == ["b.ipynb"]
@@ -45,7 +45,7 @@ def test_a_member_is_read_where_it_is(tmp_path, name):
     assert without_suffix(name) == "x"
 
 
-def test_an_archive_in_an_archive_and_no_further_than_that(tmp_path):
+def test_read_nested_archive(tmp_path):
     one = zipped(tmp_path / "one.zip", names={"hw.ipynb": b"deep"})
     two = zipped(tmp_path / "two.zip", names={"one.zip": one.read_bytes()})
     three = zipped(tmp_path / "three.zip", names={"two.zip": two.read_bytes()})
@@ -54,20 +54,20 @@ def test_an_archive_in_an_archive_and_no_further_than_that(tmp_path):
         read(three / "two.zip/one.zip/hw.ipynb")
 
 
-def test_a_tar_with_a_zip_at_its_end_is_a_tar(tmp_path):
+def test_read_tar_with_zip_at_end(tmp_path):
     inner = zipped(tmp_path / "i.zip", names={"hw.ipynb": b"x"}).read_bytes()
     assert members(tarred(tmp_path / "x.tar", {"a.ipynb": b"y", "i.zip": inner})) == ["a.ipynb", "i.zip"]
 
 
 @pytest.mark.parametrize("name", ["../x.ipynb", "/x.ipynb", "a/../../x.ipynb", "..\\x.ipynb", "C:/x.ipynb", "a/.."])
 @pytest.mark.parametrize("pack", ["x.zip", "x.tar"])
-def test_a_name_that_leads_out_makes_it_unreadable(tmp_path, name, pack):
+def test_archive_with_outside_name(tmp_path, name, pack):
     path = PACKS[pack](tmp_path / pack, {"hw.ipynb": b"x", name: b"y"})
     with pytest.raises(Unreadable, match="leads out of it"):
         members(path)
 
 
-def test_links_in_archives_are_passed_over(tmp_path):
+def test_archive_links_are_skipped(tmp_path):
     with tarfile.open(tmp_path / "x.tar", "w") as archive:
         link = tarfile.TarInfo("hw.ipynb")
         link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
@@ -82,7 +82,7 @@ def test_links_in_archives_are_passed_over(tmp_path):
             read(tmp_path / name / "hw.ipynb")
 
 
-def test_sizes_and_counts_are_bounded(tmp_path, monkeypatch):
+def test_archive_sizes_are_bounded(tmp_path, monkeypatch):
     path = zipped(tmp_path / "x.zip", names={f"{i}.ipynb": b"0" * 1000 for i in range(5)}, compression=zipfile.ZIP_DEFLATED)
     packed = tarred(tmp_path / "x.tgz", {f"{i}.ipynb": b"0" * 1000 for i in range(5)}, "w:gz")
     with monkeypatch.context() as patch:
@@ -99,7 +99,7 @@ def test_sizes_and_counts_are_bounded(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.GNUTYPE_LONGNAME])
-def test_a_bomb_is_given_up(tmp_path, monkeypatch, kind):
+def test_archive_bomb(tmp_path, monkeypatch, kind):
     """A small file that is long when it is unpacked: as a file in it, or as the name of one."""
     monkeypatch.setattr(archives, "TOTAL", 5_000_000)
     with gzip.open(tmp_path / "x.tar.gz", "wb") as file:
@@ -111,7 +111,7 @@ def test_a_bomb_is_given_up(tmp_path, monkeypatch, kind):
         members(tmp_path / "x.tar.gz")
 
 
-def test_more_than_it_says_is_not_read_out_of_a_zip(tmp_path):
+def test_zip_with_false_size(tmp_path):
     path = zipped(tmp_path / "x.zip", names={"hw.ipynb": b"0" * 1_000_000}, compression=zipfile.ZIP_DEFLATED)
     data = bytearray(path.read_bytes())
     place = data.rfind(b"PK\x01\x02")
@@ -125,7 +125,7 @@ def test_more_than_it_says_is_not_read_out_of_a_zip(tmp_path):
     ("x.zip", b"PK\x03\x04" + b"x" * 99, "cannot be read"), ("x.zip", b"hello", "cannot be read"), ("x.tar", b"hello", "cannot be read"),
     ("x.tar.gz", b"\x1f\x8b" + b"x" * 99, "cannot be read"), ("x.tar.gz", b"\xfd7zXZ\x00" + b"x" * 99, "cannot be read"),
     ("x.tar.gz", gzip.compress(b"hello" * 500, mtime=0)[:-20], "cannot be read"), ("x.zip", b"", "cannot be read")])
-def test_damaged_archives_are_unreadable(tmp_path, name, data, words):
+def test_damaged_archive(tmp_path, name, data, words):
     (tmp_path / name).write_bytes(data)
     for one in (tmp_path / name, tmp_path / name / "hw.ipynb"):
         with pytest.raises(Unreadable, match=words):
@@ -134,7 +134,7 @@ def test_damaged_archives_are_unreadable(tmp_path, name, data, words):
         members(tmp_path / name)
 
 
-def test_an_archive_itself_is_no_notebook(tmp_path, monkeypatch):
+def test_archive_is_not_a_notebook(tmp_path, monkeypatch):
     path = zipped(tmp_path / "x.zip", names={"a.ipynb": b"x", "b.txt": b"x"})
     with pytest.raises(Unreadable, match="holds 1 notebooks; 0 are read at most"):
         monkeypatch.setattr(archives, "MOST", 0)
@@ -143,7 +143,7 @@ def test_an_archive_itself_is_no_notebook(tmp_path, monkeypatch):
         read(zipped(tmp_path / "x.zip", names={"b.txt": b"x"}))
 
 
-def test_a_locked_archive_says_so(tmp_path):
+def test_locked_archive(tmp_path):
     path = zipped(tmp_path / "x.zip", names={"hw.ipynb": b"x" * 50})
     data = bytearray(path.read_bytes())
     data[6] |= 1
@@ -153,7 +153,7 @@ def test_a_locked_archive_says_so(tmp_path):
         read(path / "hw.ipynb")
 
 
-def test_an_archive_that_is_a_link_or_a_pipe_is_unreadable(tmp_path):
+def test_archive_that_is_a_link(tmp_path):
     os.symlink(zipped(tmp_path / "x.zip", names={"hw.ipynb": b"x"}), tmp_path / "y.zip")
     os.mkfifo(tmp_path / "z.zip")
     for name, words in (("y.zip", "a link"), ("z.zip", "not a file"), ("gone.zip", "no such file")):

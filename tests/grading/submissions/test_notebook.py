@@ -26,7 +26,7 @@ def run(found, name):
     return space[name]
 
 
-def test_only_what_the_function_reads_is_taken():
+def test_needed_takes_names_read():
     found = read("import math, json\nimport os", "SCALE = 2\nOTHER = boom()", "def helper(x):\n    return SCALE * x",
                  "def f(x, y=math.pi):\n    return helper(x) + y", "OTHER2 = f(1)")
     assert [one.text for one in found.needed("f")] == [
@@ -34,22 +34,22 @@ def test_only_what_the_function_reads_is_taken():
         "def f(x, y=math.pi):\n    return helper(x) + y"]
 
 
-def test_a_local_name_brings_no_global_with_it():
+def test_needed_ignores_local_names():
     found = read("loss = train_for_an_hour()", "def f(x):\n    loss = x\n    return [loss for loss in [loss]]")
     assert len(found.needed("f")) == 1
 
 
-def test_the_last_definition_wins_and_earlier_ones_do_not_run():
+def test_needed_takes_last_definition():
     found = read("@boom\ndef f():\n    return 1", "def f():\n    return 2")
     assert run(found, "f")() == 2 and len(found.needed("f")) == 1
 
 
-def test_a_definition_in_steps_is_taken_whole():
+def test_needed_takes_all_steps():
     found = read("a = [1]", "a += [2]", "a[0] = 5\nb = {}\nb['k'] = a", "def f():\n    return a, b")
     assert run(found, "f")() == ([5, 2], {"k": [5, 2]})
 
 
-def test_what_a_statement_reads_is_what_was_there_before_it():
+def test_needed_reads_earlier_value():
     found = read("def g():\n    return 1", "y = g()", "def g():\n    return 2", "def f():\n    return y, g()")
     assert run(found, "f")() == (1, 2)
 
@@ -59,7 +59,7 @@ def test_what_a_statement_reads_is_what_was_there_before_it():
     "try:\n    import nowhere\nexcept ImportError:\n    pass\ndef f(): return 7", "x = 1; f = lambda: 7",
     "async_ = 3\nf, g = (lambda: 7), 2", "class C:\n    def __call__(self): return 7\nf = C()",
     "def f():\n    '''a string\n%time in it\n!ls'''\n    return 7"])
-def test_definitions_of_every_kind(definition):
+def test_needed_definitions_of_every_kind(definition):
     found = read(definition)
     space = {}
     for one in found.needed("f"):
@@ -75,29 +75,29 @@ def test_definitions_of_every_kind(definition):
     "files = !ls\ndef f(): return 7", "%pip install x\n%load_ext y\nf = lambda: 7", "f = lambda: 7\nf?\n?f",
     "if True:\n    !ls\n    %cd x\ndef f(): return 7", "%%unknown_magic\ndef f(): return 7",
     "r = await thing()\ndef f(): return 7"])
-def test_magics_do_not_hide_a_definition(cell):
+def test_parse_skips_magics(cell):
     found = read(cell)
     assert not found.broken and run(found, "f")() == 7
 
 
-def test_cells_of_another_language_are_passed_over():
+def test_parse_skips_other_languages():
     found = read("%%bash\nfor i in 1 2; do echo $i; done", "%%html\n<b>x</b>", "f = lambda: 7")
     assert not found.broken and found.names == ["f"]
 
 
-def test_loops_and_calls_are_not_taken_and_named():
+def test_parse_lists_loops_and_calls():
     found = read("import sys\nsys.exit(1)", "while True:\n    pass", "print(2)\n'text'\ncheck('f')", "def f(): pass")
     assert found.idle == [1, 2] and [one.cell for one in found.needed("f")] == [4]
 
 
-def test_the_graders_own_imports_are_left_out():
+def test_parse_drops_grader_imports():
     found = read("from course_lib.grading import check\nimport course_lib.exercises as bank, math\n"
                  "from course_lib import grading, density", "def f():\n    return check, bank, math, grading, density")
     assert sorted(one.text for one in found.needed("f") if one.imports) == \
         ["from course_lib import density", "import math"]
 
 
-def test_the_graders_own_imports_are_left_out_of_blocks_too():
+def test_parse_drops_grader_imports_in_blocks():
     found = read("try:\n    from course_lib.grading import check\n    import math\nexcept ImportError:\n"
                  "    from course_lib.exercises import get\n    math = None", "if math:\n    import course_lib.grading as g, json\n"
                  "else:\n    def f():\n        from course_lib.grading import check")
@@ -106,12 +106,12 @@ def test_the_graders_own_imports_are_left_out_of_blocks_too():
         "if math:\n    import json\nelse:\n\n    def f():\n        from course_lib.grading import check"]
 
 
-def test_imports_with_a_star_are_kept_for_all():
+def test_needed_takes_star_imports():
     found = read("from math import *", "def f():\n    return sqrt(4)")
     assert run(found, "f")() == 2
 
 
-def test_a_broken_cell_costs_only_itself():
+def test_parse_broken_cell():
     found = read("def f(:\n    pass", "def g():\n    return 1")
     assert list(found.broken) == [1] and "line 1" in found.broken[1][1] and found.names == ["g"]
     assert found.why_missing("f") == ("error", f"Cell 1, which defines f, is not valid Python: {found.broken[1][1]}.")
@@ -120,12 +120,12 @@ def test_a_broken_cell_costs_only_itself():
 @pytest.mark.parametrize("source", ["-" * 200_000 + "1", "(" * 50_000, "x" + "[0]" * 20_000, "f(" * 3000 + ")" * 3000,
                                     "\0", "lambda: " * 5000 + "0", "1" * 10_000, "'\\ud800'", "\ud800 = 1",
                                     "x=" * 3000 + "1", "a" + ".b" * 30_000, "not " * 100_000 + "1"])
-def test_code_made_to_break_the_parser_does_not(source):
+def test_parse_hostile_code(source):
     found = read(source, "def g():\n    return 1")
     assert found.needed("g")
 
 
-def test_the_nearest_name_is_suggested():
+def test_why_missing_suggests_name():
     found = read("def attention_2(q):\n    return q")
     state, message = found.why_missing("attention")
     assert state == "missing" and "attention_2" in message
@@ -136,23 +136,23 @@ def test_the_nearest_name_is_suggested():
     ("\u0430ttention", "its \u0430 is CYRILLIC SMALL LETTER A, not a. Type"),
     ("\u0430ttenti\u043en", "its \u0430 is CYRILLIC SMALL LETTER A, not a and \u043e is CYRILLIC SMALL LETTER O, not o."),
     ("att\u00e9ntion", "its \u00e9 is LATIN SMALL LETTER E WITH ACUTE, not e.")])
-def test_a_letter_of_another_alphabet_is_named(written, words):
+def test_why_missing_names_foreign_letter(written, words):
     state, message = read(f"def {written}(q):\n    return q").why_missing("attention")
     assert state == "missing" and words in message and "rename" not in message
 
 
 @pytest.mark.parametrize("written", ["attentiom", "attention\u0430", "\u0430", "\u0430ttentiom"])
-def test_another_name_is_not_said_to_be_a_matter_of_letters(written):
+def test_why_missing_other_name(written):
     assert "letter" not in read(f"def {written}(q):\n    return q").why_missing("attention")[1]
 
 
 @pytest.mark.parametrize("kind, word", [("markdown", "text"), ("raw", "raw")])
-def test_a_definition_in_a_text_cell_is_pointed_out(kind, word):
+def test_why_missing_text_cell(kind, word):
     found = read(code("def f(x):\n    return x", kind))
     assert found.why_missing("f") == ("missing", f"f stands in cell 1, which is a {word} cell. Turn it into a code cell.")
 
 
-def test_the_exercises_are_in_the_metadata():
+def test_parse_declared_exercises():
     assert read("x = 1").exercises == ["bernoulli_chain_loglik", "conditional_table"]
     for metadata in (None, [], {"course": 3}, {"course": {"exercises": "abc"}}, {"course": {"exercises": [1, {}]}}):
         assert parse(json.dumps({"cells": [], "metadata": metadata}).encode()).exercises == []
@@ -160,7 +160,7 @@ def test_the_exercises_are_in_the_metadata():
 
 @pytest.mark.parametrize("cell", [None, 3, [], {}, {"source": 4}, {"source": ["a", 1]}, {"cell_type": "code"},
                                   {"cell_type": ["x"], "source": "f = 2"}, {"cell_type": 3, "source": "f = 2"}])
-def test_odd_cells_cost_only_themselves(cell):
+def test_parse_odd_cells(cell):
     found = parse(json.dumps({"cells": [cell, code("def g(): return 1")]}).encode())
     assert found.names == ["g"] or found.names == ["f", "g"]
 
@@ -174,19 +174,19 @@ DEEP = b'{"cells": [], "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     (b'{"cells": [], "x": ' + b"[" * 80 + b"]" * 80 + b"}", "too deeply"), (b"[]", "no list of cells"), (b"7", "no list"),
     (b'{"worksheets": []}', "no list of cells"), (json.dumps({"cells": [{}] * 5001}).encode(), "5001 cells"),
     (b'{"cells": ' + b"1" * 5000 + b"}", "not a notebook")])
-def test_what_is_no_notebook_is_unreadable(tmp_path, data, words):
+def test_parse_refuses_other_files(tmp_path, data, words):
     path = save(tmp_path / "x.ipynb", data)
     with pytest.raises(Unreadable, match=words) as problem:
         parse(read_file(path))
     assert any(word in str(problem.value) for word in ("Save", "Hand", "Delete"))     # what to do
 
 
-def test_too_much_code_is_unreadable():
+def test_parse_refuses_too_much_code():
     with pytest.raises(Unreadable, match="million characters"):
         read("#" * 1_500_000, "#" * 1_500_000)
 
 
-def test_files_that_are_no_files_are_unreadable(tmp_path, monkeypatch):
+def test_read_file_refuses_links_and_devices(tmp_path, monkeypatch):
     target = save(tmp_path / "target.ipynb", notebook("f = 1"))
     os.symlink(target, tmp_path / "link.ipynb")
     os.mkfifo(tmp_path / "pipe.ipynb")
@@ -199,11 +199,11 @@ def test_files_that_are_no_files_are_unreadable(tmp_path, monkeypatch):
         read_file(target)
 
 
-def test_a_notebook_with_a_byte_order_mark_is_read():
+def test_parse_byte_order_mark():
     assert parse(b"\xef\xbb\xbf" + json.dumps(notebook("f = 1")).encode()).names == ["f"]
 
 
-def test_a_script_is_one_cell():
+def test_parse_script():
     script = "import math\n\n\ndef f(x):\n    return math.sqrt(x)\n"
     found = parse(b"\xef\xbb\xbf" + script.replace("\n", "\r\n").encode(), "hw.py")
     assert run(found, "f")(4) == 2 and notebook_module.read(script.encode(), "x.zip/HW.PY").names == ["f"]
@@ -212,7 +212,7 @@ def test_a_script_is_one_cell():
         parse("x = 'é'".encode("latin-1"), "hw.py")
 
 
-def test_a_statement_that_shares_its_line_is_taken_without_its_neighbours():
+def test_parse_statement_that_shares_line():
     found = read("a = 1; b = 2  # both", "c = 4;", "d = ('x',\n  'y'); e = d", "def f(): x = 1; return x",
                  "'é'; h = 5")
     assert [one.text for one in found.statements] == [
@@ -250,7 +250,7 @@ BRANCHES = {                    # what a notebook says, and what f() gives after
 
 
 @pytest.mark.parametrize("what", BRANCHES)
-def test_what_python_would_run_is_what_is_taken(what):
+def test_needed_runs_as_python(what):
     """The whole notebook, run as it stands, gives the same."""
     sources, expected = BRANCHES[what]
     assert run(read(*sources), "f")() == expected
@@ -259,13 +259,13 @@ def test_what_python_would_run_is_what_is_taken(what):
     assert space["f"]() == expected
 
 
-def test_an_if_that_shares_its_line_or_holds_a_comment_is_taken_whole():
+def test_parse_if_that_shares_line():
     sources = ["if x: a = 1; b = 2  # both\nelse: a = 3  # not both", "if x:\n    '''a\n  string'''\n\n    c = 4  # a note"]
     found = read("x = 1; print(x)\n" + sources[0], sources[1])
     assert [one.text for one in found.statements] == ["x = 1", *sources] and found.idle == []
 
 
-def test_a_block_that_binds_nothing_is_not_taken_and_its_loops_are_named():
+def test_parse_block_that_binds_nothing():
     found = read("if True:\n    train()", "try:\n    for i in x:\n        step()\nexcept E:\n    pass", "with a:\n    train()\n    b = 2",
                  "if False:\n    raise ValueError", "for i in y:\n    z = i", "if c:\n    z = train()")
     assert [one.cell for one in found.statements] == [3, 6] and found.idle == [1, 2, 3, 5]
@@ -282,7 +282,7 @@ LONG = {                        # what grows, and the cells of it
 
 
 @pytest.mark.parametrize("what", LONG)
-def test_the_work_of_reading_grows_with_the_code_and_not_with_its_square(monkeypatch, what):
+def test_parse_takes_linear_time(monkeypatch, what):
     """Counted in characters that are parsed, printed or compared."""
     work = 0
 
@@ -319,14 +319,14 @@ def steps(found, name, monkeypatch):
     return looked
 
 
-def test_what_a_function_needs_is_followed_in_as_many_steps_as_there_are_names(monkeypatch):
+def test_needed_takes_linear_time(monkeypatch):
     for n in (100, 1000):
         found = read("a0 = 1\n" + "\n".join(f"a{i} = a{i - 1}" for i in range(1, n)), f"f = lambda: a{n - 1}")
         assert steps(found, "f", monkeypatch) < 3 * n
         assert run(found, "f")() == 1
 
 
-def test_a_tangle_of_names_is_given_up(monkeypatch):
+def test_needed_gives_up_on_tangle(monkeypatch):
     monkeypatch.setattr(notebook_module, "STEPS", 2000)
     chain = "\n".join(f"def c{i}(): return c{i + 1}" for i in range(100))
     uses = "\n".join(f"u{i} = c0" for i in range(100))
@@ -337,7 +337,7 @@ def test_a_tangle_of_names_is_given_up(monkeypatch):
 
 
 @pytest.mark.parametrize("blanks", ["\n" * 200_000, " " * 200_000, ("\n" + " " * 1000) * 200], ids=["lines", "one line", "both"])
-def test_blanks_cost_one_pass(blanks):
+def test_why_missing_takes_one_pass(blanks):
     began = time.process_time()
     found = read("def f(:" + blanks, "x = 1\n" + blanks + "%\n?" + blanks, code(blanks + "nothing", "markdown"))
     assert found.why_missing("f")[0] == "error" and found.why_missing("nowhere")[0] == "missing"
@@ -345,19 +345,19 @@ def test_blanks_cost_one_pass(blanks):
     assert time.process_time() - began < 5               # a pass that starts at each blank takes longer
 
 
-def test_long_names_are_not_suggested():
+def test_why_missing_ignores_long_names():
     found = read("a" * 5000 + " = 1\nattentoin = 2")
     assert "attentoin" in found.why_missing("attention")[1]
 
 
-def test_more_definitions_than_anybody_writes_are_unreadable(monkeypatch):
+def test_parse_refuses_too_many_definitions(monkeypatch):
     monkeypatch.setattr(notebook_module, "STATEMENTS", 10)
     assert len(read(";".join(f"a{i}=1" for i in range(10))).names) == 10
     with pytest.raises(Unreadable, match="more than 10 definitions"):
         read(";".join(f"a{i}=1" for i in range(6)), ";".join(f"a{i}=1" for i in range(6)))
 
 
-def test_what_is_read_in_a_process_of_its_own_is_the_same():
+def test_read_equals_parse():
     data = json.dumps(notebook("from math import *\nimport os", "x = '\\ud800'\ndef f(a): return g(a) + x", "y = (", "while 1: 2",
                                code("def g(): x", "markdown"))).encode()
     assert notebook_module.read(data) == parse(data)
@@ -366,7 +366,7 @@ def test_what_is_read_in_a_process_of_its_own_is_the_same():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the bounds are Linux's")
-def test_reading_has_a_deadline_and_a_limit_of_memory(monkeypatch):
+def test_read_is_bounded(monkeypatch):
     def forever(*_):
         while True:
             pass
