@@ -265,7 +265,7 @@ def test_gradescope_ignores_chapter_of_notebook(gradescope):
     asked = [each for each in EXERCISES.values() if each.chapter in ("01", "03")]
     assert [each["name"] for each in results["tests"]] == [each.id for each in asked] and results["score"] == 0
     assert sum(each["max_score"] for each in results["tests"]) == sum(each.possible for each in asked)
-    assert "Judged by what was asked for" in results["output"]
+    assert "Graded by what was asked for" in results["output"]
 
 
 def test_gradescope_needs_chapter(exported, capsys):

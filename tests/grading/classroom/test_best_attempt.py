@@ -39,7 +39,7 @@ def test_merge_prefers_graded_answer(one, other):
 def test_merge_takes_first_of_equal():
     [found] = merge_by_student([record("ada", name, ("f", "right", 7, 7)) for name in ("a.ipynb", "b.ipynb", "c.ipynb")])
     assert found.code == {"f": "a.ipynb"} and found.earned == 7
-    assert found.notes == ["Collected in more than once; each counts once, with the most points: f (7 of 7 in a.ipynb, which "
+    assert found.notes == ["Handed in more than once; each counts once, with the most points: f (7 of 7 in a.ipynb, which "
                            "counts; 7 of 7 in b.ipynb; 7 of 7 in c.ipynb)."]
 
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from course_lib.exercises import EXERCISES
 from course_lib.grading import __main__
 from course_lib.grading.classroom import graders
 from course_lib.grading.classroom.collection import Submission
@@ -24,7 +25,7 @@ def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
 
 
 def test_absent_student_gets_0():
-    record = absent_record("bo", ["conditional_table"], 1)
+    record = absent_record("bo", [EXERCISES["conditional_table"]], 1)
     assert (record.earned, record.possible, record.score) == (0, 5, 0)
     assert record.reports[0].state == "missing" and "No notebook of this student" in record.reports[0].message
 
@@ -77,7 +78,7 @@ def test_log_is_read_before_parsing(tmp_path, worker, monkeypatch):
 def test_log_keeps_unknown_lines(tmp_path):
     out = save(tmp_path / "out.jsonl", '{"other": 1}\nno json\n[]\n')
     ledger = ResultsLog(str(out))
-    assert ledger.done == {}
+    assert ledger.records == {}
     ledger.close()
     assert out.read_text() == '{"other": 1}\nno json\n[]\n'
 
@@ -128,7 +129,7 @@ def test_grade_all_replaces_dead_grader(tmp_path, monkeypatch):
     monkeypatch.setattr(graders, "grade_with", fragile)
     found = {item.student: record for item, record in grade_all(items, Task(7, IDS), [Worker(), Worker()])}
     assert {name: record if isinstance(record, str) else record.score for name, record in found.items()} == {
-        "s0": 1, "s1": 1, "s2": "the judge stopped (exit code 9)", "s3": 1}
+        "s0": 1, "s1": 1, "s2": "the grader stopped (exit code 9)", "s3": 1}
 
 
 def grade_alone(args: list[str]) -> None:

@@ -276,11 +276,11 @@ def test_grade_counts_copies_once(folder, grade):
     save(folder / "copies/cy/hw.ipynb", notebook(LOGLIK, TABLE))
     marks, found = everywhere(grade, folder, folder / "copies")
     assert marks == {"ada": (6, 11), "bo": (11, 11), "cy": (11, 11)}
-    assert "3 students" in found.out and "ada: Collected in more than once" in found.err
+    assert "3 students" in found.out and "ada: Handed in more than once" in found.err
     rows = table(folder / "marks/a.csv")
     assert "bernoulli_chain_loglik (0 of 6 in 1.ipynb; 6 of 6 in 2.ipynb, which counts)." in rows["bo"]["notes"]
     assert "more than once" not in rows["cy"]["notes"] and "cy: " not in found.err
-    assert rows["bo"]["file"] == "1.ipynb; 2.ipynb" and "Collected in more than once" in (folder / "marks/pages/ada.html").read_text()
+    assert rows["bo"]["file"] == "1.ipynb; 2.ipynb" and "Handed in more than once" in (folder / "marks/pages/ada.html").read_text()
 
 
 @pytest.mark.thorough
@@ -347,9 +347,9 @@ def test_grade_notes_how_exercises_were_found(folder, worker, monkeypatch, capsy
     assert code == 0
     one, other = (str(sum(exercise.possible for exercise in of_chapter(number))) for number in ("01", "14"))
     assert {name: row["notes"] for name, row in rows.items()} | {"eve": "", "fay": ""} == {
-        "ada": "Judged as chapter 01, as its metadata say.", "bo": "Judged as chapter 01, by its name.",
-        "cy": "Judged as chapter 01, as its metadata say; its name says chapter 04. --chapter decides.",
-        "di": "Neither its metadata nor its name tells the chapter: it was judged by what it defines. --chapter decides.",
+        "ada": "Graded as chapter 01, as its metadata say.", "bo": "Graded as chapter 01, by its name.",
+        "cy": "Graded as chapter 01, as its metadata say; its name says chapter 04. --chapter decides.",
+        "di": "Neither its metadata nor its name tells the chapter: it was graded by what it defines. --chapter decides.",
         "eve": "", "fay": ""}
     assert [rows[name]["possible"] for name in ("ada", "bo", "cy", "di", "fay")] == [one, one, one, "5", other]
     assert rows["eve"]["earned"] == "0" and rows["eve"]["possible"] == str(int(one) + int(other))     # of what the others had

@@ -52,7 +52,7 @@ def test_class_page_text(records):
 
 def test_class_page_bar(records):
     found = re.findall(r'<svg role="img" aria-label="([^"]+)".*?</svg>', class_page(records))
-    assert found[0] == ("bernoulli_chain_loglik: of 8, 1 with full points, 2 with some points, 3 tried without points, 2 with nothing to judge")
+    assert found[0] == ("bernoulli_chain_loglik: of 8, 1 with full points, 2 with some points, 3 tried without points, 2 with nothing to grade")
     [first, _] = re.findall(r"<svg.*?</svg>", class_page(records))
     widths = [float(one) for one in re.findall(r' width="([\d.]+)"', first)]
     assert widths == [12.5, 25, 37.5, 25] and re.findall(r' x="([\d.]+)"', first) == ["0.00", "12.50", "37.50", "75.00"]

@@ -120,7 +120,7 @@ def test_cheating_earns_nothing(tmp_path, worker, what):
     first, second = graded(tmp_path, worker, answer(CHEATS[what]), TABLE, exercises=quick(), limits=SHORT).reports
     assert first.earned == 0 and first.state != "right", first
     assert second.state == "right"
-    assert "could not be judged" not in first.message, "the judge stumbled"
+    assert "could not be graded" not in first.message, "the grader stumbled"
 
 
 IN_PLACE = """
@@ -266,7 +266,7 @@ def test_functions_cross_sandbox(tmp_path, worker):
 def test_misused_function_costs_only_answer(tmp_path, worker, body, words):
     cell = "def find_leaks(conditionals, n):\n" + "\n".join("    " + line for line in body.splitlines())
     report = graded(tmp_path, worker, "import torch", cell, exercises=quick("find_leaks", deadline=3)).reports[0]
-    assert report.earned == 0 and words in report.message and "could not be judged" not in report.message, report
+    assert report.earned == 0 and words in report.message and "could not be graded" not in report.message, report
 
 
 UNTIDY = {
@@ -329,7 +329,7 @@ def test_exercises_follow_name_or_functions(tmp_path, worker):
     assert [report.state for report in by_name.reports] == right_and_missing and len(right_and_missing) > 2
     by_function = grade_file(save(tmp_path / "mine.ipynb", plain), worker, 1)
     assert [report.exercise for report in by_function.reports] == ["conditional_table"]
-    assert "judged by what it defines" in by_function.notes[0]
+    assert "graded by what it defines" in by_function.notes[0]
     cut = notebook(TABLE, exercises=["conditional_table"])                 # the others taken out of the metadata
     whole = grade_file(save(tmp_path / "cut.ipynb", cut), worker, 1)
     assert [report.state for report in whole.reports] == right_and_missing

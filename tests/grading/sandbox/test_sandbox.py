@@ -466,7 +466,7 @@ def test_detect_isolation_without_fork(monkeypatch):
 
 def test_detect_isolation_on_macos(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "platform", "darwin")
-    assert sandbox.best() == "limits"
+    assert sandbox.detect_isolation() == "limits"
 
 
 def test_sandbox_module_imports_no_torch():
