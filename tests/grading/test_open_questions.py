@@ -94,9 +94,9 @@ def test_score_time_limit(folder, capsys, monkeypatch):
 
 
 def test_score_stores_best_tries(folder):
-    open_questions.enter("digits", "other", 30.0, 1.0)
+    open_questions.add_try("digits", "other", 30.0, 1.0)
     for k in range(open_questions.TRIES + 5):
-        open_questions.enter("digits", "mine", 40.0 - k, 1.0)
+        open_questions.add_try("digits", "mine", 40.0 - k, 1.0)
     mine = [value for name, value, _ in stored_tries("digits") if name == "mine"]
     assert len(mine) == open_questions.TRIES and min(mine) == 40.0 - open_questions.TRIES - 4
     assert ["other", 30.0, 1.0] in stored_tries("digits")
