@@ -53,7 +53,7 @@ FAULTS = {
     "cell 5 has its answer outside": source_of("answer", lambda s: s.replace(
         "    ### END SOLUTION", "    ### END SOLUTION").replace("    ### BEGIN SOLUTION\n", "").replace(
         "    ### END SOLUTION", "\n\ndef other():\n    ### BEGIN SOLUTION\n    return 2\n    ### END SOLUTION")),
-    "cell 5 is no Python": source_of("answer", lambda s: s.replace("return None", "return (")),
+    "cell 5 is not Python": source_of("answer", lambda s: s.replace("return None", "return (")),
     "is the check of fvsbn_conditionals; its one line must be": role("check", source='check("fvsbn_sample")'),
     "cell 8 says nothing": role("why", source=" "),
     "cell 7 holds an answer and has no role": lambda nb: nb["cells"][6].update(source="### BEGIN SOLUTION\n1"),

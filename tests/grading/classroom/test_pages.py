@@ -33,7 +33,7 @@ def test_summarize_counts(records):
     assert {name: people for name, people, _ in one.named} == {"swapped": ["s1", "s2"], "not_logged": ["s3"]}
     assert [name for name, *_ in one.named] == ["swapped", "not_logged"]
     assert one.named[0][2] == EXERCISES[LOGLIK].misconceptions["swapped"]
-    assert one.kinds == {"full": 1, "some": 2, "none": 3, "untold": 2}
+    assert one.kinds == {"full": 1, "some": 2, "none": 3, "ungraded": 2}
     assert (one.earned, one.possible) == (11, 48) and other.kinds == {"full": 8}
 
 
@@ -46,7 +46,7 @@ def test_class_page_text(records):
     text = " ".join("".join(Tags(class_page(records)).text).split())
     sentence = " ".join(EXERCISES[LOGLIK].misconceptions["swapped"].split())
     for words in (f"2 of 8: {sentence} (swapped)s1, s2", "8 students, 2 exercises", "took too long1 of 8",
-                  "s4bernoulli_chain_loglik (took too long)", "it is for who teaches the class"):
+                  "s4bernoulli_chain_loglik (took too long)", "it is for the teacher"):
         assert words in text, words
 
 
