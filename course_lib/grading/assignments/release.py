@@ -136,8 +136,8 @@ def strip_links(nb: dict, stem: str) -> dict:
 
 def find_address(nb: dict) -> str | None:
     """Where the set-up cell of the notebook installs the library from, if the course has a public address."""
-    found = re.search(r'"(course-lib @ git\+[^"]+)"', "\n".join(cell["source"] for cell in nb["cells"]))
-    return found[1] if found else None
+    match = re.search(r'"(course-lib @ git\+[^"]+)"', "\n".join(cell["source"] for cell in nb["cells"]))
+    return match[1] if match else None
 
 
 def requirements(course: str | None) -> str:
@@ -165,18 +165,18 @@ def find_leaks(pages: Iterable[dict], texts: Iterable[tuple[str, str]]) -> list[
     """The lines of solutions and reasons that stand in the texts, each with where it was found."""
     pages = list(pages)
     lines = dict(secrets(pages))
-    found = []
+    leaks = []
     for name, text in texts:
         parts = list(iterate_texts(name, text))
         seen = {normalize_line(line) for part in parts for line in part.splitlines()}
         running = " ".join(" ".join(parts).split())
         for secret, where in lines.items():
             if secret in seen:
-                found.append(f"{name} holds a line of {where}: {secret}")
+                leaks.append(f"{name} holds a line of {where}: {secret}")
         for sentence, where in reasons(pages):
             if sentence in running:
-                found.append(f"{name} holds a sentence of {where}: {sentence}")
-    return found
+                leaks.append(f"{name} holds a sentence of {where}: {sentence}")
+    return leaks
 
 
 def secrets(pages: Iterable[dict]) -> Iterator[tuple[str, str]]:

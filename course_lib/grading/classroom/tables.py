@@ -75,4 +75,4 @@ def to_csv(rows: Sequence[Sequence[object]]) -> str:
 def escape_formula(cell):
     """Text that a spreadsheet would take for a formula gets an apostrophe in front; inside a text too, behind a sign that
     some take for the end of a column."""
-    return FORMULA.sub(lambda found: found[0] + "'", cell) if isinstance(cell, str) and cell != "-" else cell
+    return FORMULA.sub(lambda match: match[0] + "'", cell) if isinstance(cell, str) and cell != "-" else cell
