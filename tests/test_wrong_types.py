@@ -42,7 +42,7 @@ CALLS = {
         "TypeError: a batch of train holds a str; expected tensors",
     "grading.check(greedy, greedy)": "KeyError: \"there is no exercise 'greedy'",
     "grading.evaluate('attention', greedy, greedy)":
-        "TypeError: seed is of type function; expected a whole number. To judge a function: check(function)",
+        "TypeError: seed is of type function; expected a whole number. To grade a function: check(function)",
 }
 SCRIPT = """
 import json, sys

@@ -25,8 +25,8 @@ sys.path.insert(0, str(ROOT))
 
 from book._tools.environment import install_once  # noqa: E402
 from course_lib.exercises import get  # noqa: E402
-from course_lib.grading.notebooks import build, export, form, regions  # noqa: E402
-from course_lib.grading.notebooks.form import exercise, role  # noqa: E402
+from course_lib.grading.assignments import build, export, form, regions  # noqa: E402
+from course_lib.grading.assignments.form import exercise, role  # noqa: E402
 
 SEED = 0
 PACKAGES = {"nbgrader": "nbgrader==0.9.6", "otter": "otter-grader[grading]==7.0.0"}
@@ -186,7 +186,7 @@ def main(arguments=None) -> int:
     bins = {name: (options.environment / "bin").resolve() if options.environment else environment(name)
             for name in graders}
     different = 0
-    for path, page in build.sources(options.solutions.resolve()).items():
+    for path, page in build.read_sources(options.solutions.resolve()).items():
         if options.chapter not in (None, form.chapter(path)):
             continue
         kinds = {kind: answers(page, kind) for kind in SUBMISSIONS}

@@ -9,9 +9,8 @@ from importlib import import_module
 __all__ = ["EXERCISES", "Exercise", "Report", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score",
            "solution"]
 _HOMES = {"EXERCISES": "course_lib.exercises"} | {name: f"{__name__}.{module}" for name, module in {
-    "Exercise": "exercise.exercise", "Report": "judge.report", "check": "learner", "evaluate": "learner", "gap": "learner",
-    "hint": "learner", "next_exercise": "next_step", "progress": "standing", "score": "open_questions",
-    "solution": "learner"}.items()}
+    "Exercise": "exercise", "Report": "verdict", "check": "notebook", "evaluate": "notebook", "gap": "prediction", "hint": "notebook",
+    "next_exercise": "progress_file", "progress": "progress_file", "score": "open_questions", "solution": "notebook"}.items()}
 
 
 def __getattr__(name):

@@ -7,7 +7,7 @@ import sys
 import textwrap
 from importlib import import_module
 
-from course_lib.grading.classroom import outputs
+from course_lib.grading.classroom import NOTICE
 
 GRADE = """\
 the student of a file:
@@ -48,7 +48,20 @@ exit status:
   0 all graded; 1 something could not be graded, and has a row that says so; 2 the command is wrong (a path, the roster,
   an id), and nothing was graded; 130 stopped, and the same command with the same --out continues.
 
-""" + textwrap.fill(outputs.OPEN, 118)
+""" + textwrap.fill(NOTICE, 118)
+OUTPUTS = {
+    "csv": ("FILE", "the marks as a table for a spreadsheet, a row for each student"),
+    "json": ("FILE", "the marks as JSON, an object for each student"),
+    "gradescope": ("DIR", "results.json in Gradescope's format, a folder for each student"),
+    "html": ("DIR", "a page for each student"),
+    "report": ("DIR", "for you: a page on the class (each exercise with its states and named mistakes, who is stuck, an index "
+                      "of the students' pages), and class.csv"),
+    "moodle": ("FILE", "the marks in the table of --roster, Moodle's grading worksheet or participants, to be imported there"),
+    "canvas": ("FILE", "the marks in the table of --roster, Canvas' gradebook, to be imported there"),
+    "column": ("NAME", "what the marks are called there (default: course-lib); in Canvas an assignment of that name"),
+    "marks": ("FILE", "marks.toml: an instructor's own marks, with the reason"),
+    "since": ("FILE", "what --json wrote in an earlier run: says which marks changed, and why"),
+}
 MAKERS = {"build": "generate the exercises from the solutions",
           "release": "write a bundle for students, and one of the solutions",
           "export": "write the exercises for nbgrader, Gradescope or otter"}
@@ -58,16 +71,16 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command; returns the exit status."""
     argv = sys.argv[1:] if argv is None else argv
     if argv and argv[0] in MAKERS:                       # its options are in a module of its own, imported when it is used
-        module = import_module(f"course_lib.grading.notebooks.{argv[0]}")
-        own = argparse.ArgumentParser(prog=f"python -m course_lib.grading {argv[0]}", description=MAKERS[argv[0]])
-        module.add_arguments(own)
-        return module.run(own.parse_args(argv[1:]))
+        module = import_module(f"course_lib.grading.assignments.{argv[0]}")
+        options = argparse.ArgumentParser(prog=f"python -m course_lib.grading {argv[0]}", description=MAKERS[argv[0]])
+        module.add_arguments(options)
+        return module.run(options.parse_args(argv[1:]))
     args = parser().parse_args(argv)
     return args.run(args)
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="python -m course_lib.grading", description=__doc__.split(": ", 1)[1], epilog=outputs.OPEN)
+    top = argparse.ArgumentParser(prog="python -m course_lib.grading", description=__doc__.split(": ", 1)[1], epilog=NOTICE)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     grade = verbs.add_parser("grade", help="grade notebooks", epilog=GRADE,
@@ -91,7 +104,8 @@ def parser() -> argparse.ArgumentParser:
                                                          "see the same folder; pip install \"course-lib[cluster]\"")
     grade.add_argument("--out", metavar="FILE", help="the log of the run, a JSON line for each file; the same command continues "
                                                      "from it")
-    outputs.add_arguments(grade)
+    for name, (metavar, text) in OUTPUTS.items():
+        grade.add_argument(f"--{name}", metavar=metavar, help=text, default="course-lib" if name == "column" else None)
 
     listing = verbs.add_parser("list", help="list the exercises")
     listing.set_defaults(run=run_list)
@@ -128,10 +142,9 @@ def run_grade(args) -> int:
     workers = []
     try:
         if args.require_isolation and not (args.chapter or args.exercises):
-            raise ValueError("--require-isolation is for marks, and marks do not depend on what a file calls itself: name the "
+            raise ValueError("--require-isolation is for marks, and marks do not depend on the name of a file: name the "
                              "exercises with --chapter NN or --exercises ID,ID")
-        here = 0 if args.dask else args.jobs
-        workers = [Worker(args.require_isolation) for _ in range(here)]    # before torch is imported here: they import it
+        workers = [Worker(args.require_isolation) for _ in range(0 if args.dask else args.jobs)]    # before torch is imported here: they import it
         gc.disable()                                     # what is imported stays: a search for garbage in it costs time
         from course_lib.grading.classroom.roster import Roster, read_roster
         from course_lib.grading.classroom.run import grade_class
@@ -153,9 +166,9 @@ def run_list(args) -> int:
     from course_lib.exercises import EXERCISES
 
     width = max(len(name) for name in EXERCISES)
-    for one in EXERCISES.values():
-        print(f"{one.chapter}  {one.id.ljust(width)}  difficulty {one.difficulty}, {one.minutes:3d} min, "
-              f"{one.possible} points  {one.title}")
+    for exercise in EXERCISES.values():
+        print(f"{exercise.chapter}  {exercise.id.ljust(width)}  difficulty {exercise.difficulty}, {exercise.minutes:3d} min, "
+              f"{exercise.possible} points  {exercise.title}")
     return 0
 
 
@@ -163,19 +176,19 @@ def run_show(args) -> int:
     from course_lib.exercises import get
 
     try:
-        one = get(args.id)
+        exercise = get(args.id)
     except KeyError as problem:
         print(f"show: {problem.args[0]}", file=sys.stderr)
         return 2
-    print(f"{one.id}: {one.title}")
-    print(textwrap.fill(one.contract, 88))
-    print(f"Chapter {one.chapter}; teaches {', '.join(one.points)}; difficulty {one.difficulty} of 5; {one.minutes} minutes; "
-          f"{one.deadline:g} seconds a call.")
-    if one.forbid:
-        print(f"Not to be used: {', '.join(one.forbid)}.")
-    for check in one.checks:
+    print(f"{exercise.id}: {exercise.title}")
+    print(textwrap.fill(exercise.contract, 88))
+    print(f"Chapter {exercise.chapter}; teaches {', '.join(exercise.points)}; difficulty {exercise.difficulty} of 5; {exercise.minutes} minutes; "
+          f"{exercise.deadline:g} seconds a call.")
+    if exercise.forbid:
+        print(f"Not to be used: {', '.join(exercise.forbid)}.")
+    for check in exercise.checks:
         print(f"  {check.name}: {check.points} {'point' if check.points == 1 else 'points'}")
-    print(f"{len(one.hints)} hints; {len(one.misconceptions)} misconceptions are known by name.")
+    print(f"{len(exercise.hints)} hints; {len(exercise.misconceptions)} misconceptions are known by name.")
     return 0
 
 

@@ -1,5 +1,5 @@
-"""Open questions: no answer is right, the best score counts. `score` has your model trained, measures it on rows that it
-has not seen, and keeps a table beside the notebook."""
+"""Open questions: no answer is right, the best score counts. `score` trains your model, measures it on held-out data, and stores a
+table beside the notebook."""
 from __future__ import annotations
 
 import functools
@@ -18,13 +18,13 @@ from course_lib.counting.ngram import NGram
 from course_lib.data import load_data
 from course_lib.data.corpus import load_prose
 from course_lib.density.tabular import Tabular
-from course_lib.grading import kept
+from course_lib.grading import progress_file
 from course_lib.show.tables import Table, table
 from course_lib.tokenizers.characters import CharTokenizer
 
 WINDOW = 64                     # characters that are scored, after as many that are given
 SUMS = 1e-3                     # how far the probabilities of one character may sum from 1
-TRIES = 20                      # of one name that are kept, the best of them
+TRIES = 20                      # the best of one name, that are stored
 
 
 @dataclass(frozen=True)
@@ -48,50 +48,50 @@ def score(question: str, fit: Callable[[Tensor], Any], name: str = "mine") -> Ta
     """
     if question not in QUESTIONS:
         raise KeyError(f"question is {question!r}; there are {', '.join(QUESTIONS)}")
-    asked, began = QUESTIONS[question], time.process_time()
+    chosen, began = QUESTIONS[question], time.process_time()
     try:
-        model = fit(asked.train())
+        model = fit(chosen.train())
     except NotImplementedError:
         print("fit is still to be written; this is what simple models reach.")
-        return listed(question)
+        return score_table(question)
     seconds = time.process_time() - began
     if not callable(getattr(model, "log_prob", None)):
         raise TypeError(f"fit returns {'None' if model is None else type(model).__name__}; expected a model with log_prob")
-    if seconds > asked.seconds:
-        print(f"Not entered: fit took {seconds:.0f} CPU-seconds, and {asked.seconds:g} are allowed.")
-        return listed(question)
+    if seconds > chosen.seconds:
+        print(f"Not entered: fit took {seconds:.0f} CPU-seconds, and {chosen.seconds:g} are allowed.")
+        return score_table(question)
     try:
         with torch.no_grad():
-            reached = asked.measure(model)
+            reached = chosen.measure(model)
     except ContractError as broken:
         print(f"Not entered: {broken}.")
-        return listed(question)
-    print(f"{name}: {reached:.3f} {asked.unit}, in {seconds:.1f} CPU-seconds")
-    enter(question, name, reached, seconds)
-    return listed(question, () if kept.keeps() else [(name, reached, seconds)])
+        return score_table(question)
+    print(f"{name}: {reached:.3f} {chosen.unit}, in {seconds:.1f} CPU-seconds")
+    add_try(question, name, reached, seconds)
+    return score_table(question, () if progress_file.enabled() else [(name, reached, seconds)])
 
 
-def enter(question: str, name: str, reached: float, seconds: float) -> None:
-    """Keep this try; of many, the best."""
-    tries = [*stored(question), [name, round(reached, 4), round(seconds, 1)]]
-    mine = sorted((one for one in tries if one[0] == name), key=lambda one: one[1])[:TRIES]
-    kept.keep("scores", question, [one for one in tries if one[0] != name or one in mine])
+def add_try(question: str, name: str, reached: float, seconds: float) -> None:
+    """Store this try; of many of one name, the best."""
+    tries = [*stored_tries(question), [name, round(reached, 4), round(seconds, 1)]]
+    best = sorted((row for row in tries if row[0] == name), key=lambda row: row[1])[:TRIES]
+    progress_file.save("scores", question, [row for row in tries if row[0] != name or row in best])
 
 
-def stored(question: str) -> list[list]:
-    """The tries that are kept: name, score, seconds. What is no such row is left out."""
-    found = kept.read().get("scores", {}).get(question, []) if kept.keeps() else []
-    return [one for one in found if isinstance(one, list) and len(one) == 3 and isinstance(one[0], str)
-            and all(isinstance(part, int | float) for part in one[1:])]
+def stored_tries(question: str) -> list[list]:
+    """The stored tries: name, score, seconds. Rows of another form are left out."""
+    rows = progress_file.read().get("scores", {}).get(question, []) if progress_file.enabled() else []
+    return [row for row in rows if isinstance(row, list) and len(row) == 3 and isinstance(row[0], str)
+            and all(isinstance(value, int | float) for value in row[1:])]
 
 
-def listed(question: str, more: list[tuple] | tuple = ()) -> Table:
+def score_table(question: str, more: list[tuple] | tuple = ()) -> Table:
     """All tries and what simple models reach, the best first."""
-    asked = QUESTIONS[question]
-    rows = [[name, value, seconds] for name, value, seconds in (*stored(question), *more)]
-    rows += [[f"{name} (to compare)", value, None] for name, value in asked.baselines()]
+    chosen = QUESTIONS[question]
+    rows = [[name, value, seconds] for name, value, seconds in (*stored_tries(question), *more)]
+    rows += [[f"{name} (to compare)", value, None] for name, value in chosen.baselines()]
     rows.sort(key=lambda row: row[1])
-    return table(["model", asked.unit, "CPU-seconds"],
+    return table(["model", chosen.unit, "CPU-seconds"],
                  [[name, f"{value:.2f}", "" if seconds is None else f"{seconds:.1f}"] for name, value, seconds in rows],
                  f"Open question: {question}, held-out part; less is better")
 
@@ -103,7 +103,7 @@ def digits(part: str) -> Tensor:
     return getattr(load_data("digits"), part).float()
 
 
-def nats_an_image(model: Any) -> float:
+def nats_per_image(model: Any) -> float:
     """Mean of -log p over the validation images. Raises ContractError for a model that reads what it predicts, and TypeError
     for one of which that cannot be said."""
     parts = getattr(model, "models", [model])
@@ -119,12 +119,12 @@ def digits_baselines() -> list[tuple[str, float]]:
     """What a coin, frequencies and this course's stored models reach on the digits."""
     train, valid = digits("train"), digits("valid")
     alone = Tabular(64, parents=[[] for _ in range(64)]).fit_counts(train, alpha=1.0)
-    found = [("a coin for each pixel", 64 * math.log(2)), ("each pixel's frequency", nats_of(alone, valid))]
-    return found + [(f"this course's {name}", nats_of(hub.load(name), valid)) for name in ("fvsbn-digits", "nade-digits")]
+    rows = [("a coin for each pixel", 64 * math.log(2)), ("each pixel's frequency", mean_nats(alone, valid))]
+    return rows + [(f"this course's {name}", mean_nats(hub.load(name), valid)) for name in ("fvsbn-digits", "nade-digits")]
 
 
 @torch.no_grad()
-def nats_of(model: Any, x: Tensor) -> float:
+def mean_nats(model: Any, x: Tensor) -> float:
     """Mean of -log p over the rows of x."""
     return float(-model.log_prob(x).double().mean())
 
@@ -141,7 +141,7 @@ def vocab_size() -> int:
     return len(CharTokenizer.fit(load_prose()).vocabulary)
 
 
-def bits_a_character(model: Any) -> float:
+def bits_per_character(model: Any) -> float:
     """Mean of -log2 p over windows of the validation part, each after the characters before it. Raises ContractError where
     the probabilities of the next character do not sum to 1."""
     ids = prose("valid")
@@ -163,14 +163,14 @@ def bits_a_character(model: Any) -> float:
 @functools.cache
 def prose_baselines() -> list[tuple[str, float]]:
     """What counting reaches on the prose."""
-    V, train, found = vocab_size(), prose("train"), [("every character alike", math.log2(vocab_size()))]
+    V, train, rows = vocab_size(), prose("train"), [("every character alike", math.log2(vocab_size()))]
     for n in (1, 2, 3, 5):
         model = NGram(n=n, vocab_size=V, smoothing="kneser-ney").fit_counts(train)
-        found.append((f"{n}-gram, Kneser-Ney", bits_a_character(model)))
-    return found
+        rows.append((f"{n}-gram, Kneser-Ney", bits_per_character(model)))
+    return rows
 
 
 QUESTIONS = {
-    "digits": Question("nats an image", 60.0, lambda: digits("train"), nats_an_image, digits_baselines),
-    "prose": Question("bits a character", 60.0, lambda: prose("train"), bits_a_character, prose_baselines),
+    "digits": Question("nats an image", 60.0, lambda: digits("train"), nats_per_image, digits_baselines),
+    "prose": Question("bits a character", 60.0, lambda: prose("train"), bits_per_character, prose_baselines),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 
 from course_lib.grading import EXERCISES
-from course_lib.grading.notebooks import form
+from course_lib.grading.assignments import form
 from tests.conftest import ROOT
 
 # what a chapter shows, whose source is the answer: the exercise's name

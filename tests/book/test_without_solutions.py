@@ -5,7 +5,7 @@ import re
 import pytest
 
 from book._tools import without_solutions
-from course_lib.grading.notebooks import build, release
+from course_lib.grading.assignments import build, release
 from tests.conftest import ROOT
 
 
@@ -30,8 +30,8 @@ def test_no_page_leads_to_a_solution(copy):
 
 def test_no_line_of_a_solution_is_in_an_exercise(copy):
     path = next(copy.glob("exercises/13-*.ipynb"))
-    [solution] = [page for name, page in build.sources(ROOT / "solutions").items() if name.name == path.name]
-    assert release.leaked([solution], [(path.name, path.read_text("utf-8"))]) == []
+    [solution] = [page for name, page in build.read_sources(ROOT / "solutions").items() if name.name == path.name]
+    assert release.find_leaks([solution], [(path.name, path.read_text("utf-8"))]) == []
 
 
 def test_an_exercise_keeps_all_other_cells(copy):

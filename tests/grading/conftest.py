@@ -1,9 +1,9 @@
-"""One worker for all tests of a file that judge submissions; a folder in which progress is kept."""
+"""One worker for all tests of a file that judge submissions; a folder in which progress is progress_file."""
 from __future__ import annotations
 
 import pytest
 
-from course_lib.grading import kept
+from course_lib.grading import progress_file
 from course_lib.grading.sandbox.sandbox import Worker
 from tests.support.once import compared_with_once
 
@@ -41,7 +41,7 @@ def sandboxed(worker):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder to work in, where what `check` says is kept."""
+    """An empty folder to work in, where what `check` says is progress_file."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kept, "keeps", lambda: True)
+    monkeypatch.setattr(progress_file, "enabled", lambda: True)
     return tmp_path

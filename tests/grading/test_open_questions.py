@@ -10,14 +10,14 @@ import torch
 from course_lib.counting.ngram import NGram
 from course_lib.data import load_data
 from course_lib.density import FVSBN, Mixture, Tabular
-from course_lib.grading import kept, open_questions
-from course_lib.grading.open_questions import score, stored
+from course_lib.grading import open_questions, progress_file
+from course_lib.grading.open_questions import score, stored_tries
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(kept, "keeps", lambda: True)
+    monkeypatch.setattr(progress_file, "enabled", lambda: True)
     return tmp_path
 
 
@@ -29,7 +29,7 @@ def values(shown):
     return {row[0]: float(row[1]) for row in shown.rows}
 
 
-def test_a_model_is_measured_on_rows_that_it_has_not_seen_and_stands_beside_simple_ones(folder, capsys):
+def test_score_digits(folder, capsys):
     shown = score("digits", alone, "frequencies")
     valid = load_data("digits").valid.float()
     p = (load_data("digits").train.float().sum(0) + 1) / (1000 + 2)
@@ -39,10 +39,10 @@ def test_a_model_is_measured_on_rows_that_it_has_not_seen_and_stands_beside_simp
     assert found["a coin for each pixel (to compare)"] == pytest.approx(64 * math.log(2), abs=0.006)
     assert [row[1] for row in shown.rows] == sorted((row[1] for row in shown.rows), key=float)
     assert "frequencies: 2" in capsys.readouterr().out
-    assert json.loads((folder / kept.FILE).read_text())["scores"]["digits"][0][0] == "frequencies"
+    assert json.loads((folder / progress_file.FILE).read_text())["scores"]["digits"][0][0] == "frequencies"
 
 
-def test_prose_is_measured_in_bits_after_what_was_given(folder):
+def test_score_prose(folder):
     V = open_questions.vocab_size()
 
     def even(train):
@@ -78,53 +78,53 @@ class Ahead(NGram):
     ("prose", lambda train: Improper(), "sum to"),
     ("prose", lambda train: Ahead(n=2, vocab_size=open_questions.vocab_size(), smoothing="kneser-ney").fit_counts(train), "halves"),
 ])
-def test_what_is_no_distribution_is_told_so_and_not_entered(folder, capsys, question, fit, said):
+def test_score_refuses_invalid_distribution(folder, capsys, question, fit, said):
     score(question, fit)
     out = capsys.readouterr().out
     assert out.startswith("Not entered") and said in out
-    assert not stored(question) and not (folder / kept.FILE).exists()
+    assert not stored_tries(question) and not (folder / progress_file.FILE).exists()
 
 
-def test_who_takes_too_long_is_not_entered(folder, capsys, monkeypatch):
+def test_score_time_limit(folder, capsys, monkeypatch):
     clock = iter([0.0, 61.0])
     monkeypatch.setattr(open_questions.time, "process_time", lambda: next(clock))
     score("digits", alone)
     assert capsys.readouterr().out.startswith("Not entered: fit took 61 CPU-seconds, and 60 are allowed")
-    assert not stored("digits")
+    assert not stored_tries("digits")
 
 
-def test_the_best_tries_of_a_name_are_kept_and_other_names_stay(folder):
-    open_questions.enter("digits", "other", 30.0, 1.0)
+def test_score_stores_best_tries(folder):
+    open_questions.add_try("digits", "other", 30.0, 1.0)
     for k in range(open_questions.TRIES + 5):
-        open_questions.enter("digits", "mine", 40.0 - k, 1.0)
-    mine = [value for name, value, _ in stored("digits") if name == "mine"]
+        open_questions.add_try("digits", "mine", 40.0 - k, 1.0)
+    mine = [value for name, value, _ in stored_tries("digits") if name == "mine"]
     assert len(mine) == open_questions.TRIES and min(mine) == 40.0 - open_questions.TRIES - 4
-    assert ["other", 30.0, 1.0] in stored("digits")
+    assert ["other", 30.0, 1.0] in stored_tries("digits")
 
 
-def test_rows_that_are_none_are_left_out_and_a_broken_file_is_never_written_over(folder):
-    (folder / kept.FILE).write_text(json.dumps({"scores": {"digits": [["a", 20.0, 1.0], ["b"], 3, ["c", "high", 1]]}}))
-    assert stored("digits") == [["a", 20.0, 1.0]]
+def test_score_ignores_invalid_rows(folder):
+    (folder / progress_file.FILE).write_text(json.dumps({"scores": {"digits": [["a", 20.0, 1.0], ["b"], 3, ["c", "high", 1]]}}))
+    assert stored_tries("digits") == [["a", 20.0, 1.0]]
     for broken in ("{", "[1]"):
-        (folder / kept.FILE).write_text(broken)
-        with pytest.raises(ValueError, match=kept.FILE):
+        (folder / progress_file.FILE).write_text(broken)
+        with pytest.raises(ValueError, match=progress_file.FILE):
             score("digits", alone)
-        assert (folder / kept.FILE).read_text() == broken
+        assert (folder / progress_file.FILE).read_text() == broken
 
 
 @pytest.mark.parametrize("name, value", [("COURSE_PROGRESS", "off"), ("PYTEST_CURRENT_TEST", "a test"),
                                          ("PYTEST_VERSION", "9")])
-def test_nothing_is_kept_where_that_is_said_or_while_tests_run(tmp_path, monkeypatch, name, value):
+def test_score_stores_nothing_if_disabled(tmp_path, monkeypatch, name, value):
     for one in ("PYTEST_CURRENT_TEST", "PYTEST_VERSION", "COURSE_PROGRESS"):
         monkeypatch.delenv(one, raising=False)
-    kept.keep("scores", "a", 1, tmp_path)
-    assert kept.read(tmp_path) == {"scores": {"a": 1}}
+    progress_file.save("scores", "a", 1, tmp_path)
+    assert progress_file.read(tmp_path) == {"scores": {"a": 1}}
     monkeypatch.setenv(name, value)
-    kept.keep("scores", "a", 2, tmp_path)
-    assert kept.read(tmp_path) == {"scores": {"a": 1}}
+    progress_file.save("scores", "a", 2, tmp_path)
+    assert progress_file.read(tmp_path) == {"scores": {"a": 1}}
 
 
-def test_what_cannot_be_measured_is_named(folder, capsys):
+def test_score_refuses_other_values(folder, capsys):
     with pytest.raises(KeyError, match="digits, prose"):
         score("faces", alone)
     with pytest.raises(TypeError, match="fit returns None"):

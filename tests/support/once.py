@@ -17,9 +17,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from course_lib.grading.exercise.checks import Check, Gradient
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.judge import diagnose
+from course_lib.grading import diagnosis
+from course_lib.grading.checks import Check, Gradient
+from course_lib.grading.exercise import Exercise
 
 NUMBERS = (torch.bool, torch.int32, torch.int64, torch.float32, torch.float64)
 LONG = 64                       # bytes of a tensor above which a digest stands for them
@@ -106,9 +106,9 @@ def asked_of_a_twin(exercise, check, record, bugs) -> tuple:
 def compared_with_once() -> Iterator[None]:
     """Inside, a case is drawn once, the reference is asked once for it, and so is each twin."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Check, "drawn", drawn_once(Check.drawn))
+        patch.setattr(Check, "draw", drawn_once(Check.draw))
         patch.setattr(Exercise, "expected", kept(Exercise.expected, lambda exercise, *args: asked_with(exercise, args)))
         patch.setattr(Gradient, "expected", kept(
             Gradient.expected, lambda check, exercise, args, weight: asked_with(exercise, args, check.wrt, weight)))
-        patch.setattr(diagnose, "asked", kept(diagnose.asked, asked_of_a_twin))
+        patch.setattr(diagnosis, "outcome_with", kept(diagnosis.outcome_with, asked_of_a_twin))
         yield

@@ -55,7 +55,8 @@ def known_answers(exercise_id: str) -> Iterator[tuple[str, str, Callable]]:
 def grade(exercise_id: str) -> dict[str, dict[str, list[str]]]:
     """For each known answer to an exercise: "state earned/possible misconception" for each seed, once if they agree."""
     from course_lib.grading import EXERCISES
-    from course_lib.grading.judge.verdict import in_this_process, judge
+    from course_lib.grading.notebook import local_call
+    from course_lib.grading.verdict import grade
 
     torch.set_num_threads(1)
     exercise = EXERCISES[exercise_id]
@@ -67,7 +68,7 @@ def grade(exercise_id: str) -> dict[str, dict[str, list[str]]]:
             torch.manual_seed(seed)
             with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
                 warnings.simplefilter("ignore")
-                report = judge(exercise, in_this_process(exercise, function), seed)
+                report = grade(exercise, local_call(exercise, function), seed)
             verdicts.append(f"{report.state} {report.earned}/{report.possible} {report.misconception or '-'}")
         found.setdefault(kind, {})[name] = verdicts[:1] if len(set(verdicts)) == 1 else verdicts
     return found

@@ -1,7 +1,7 @@
-"""Judges on a cluster: the submissions of a class as tasks of dask.distributed.
+"""Graders on a cluster: the submissions of a class as tasks of dask.distributed.
 
-All machines see the submissions at the same path. Each thread of a dask worker has a judge, a process of its own with a
-sandbox, which takes a line of JSON for each submission and answers with one.
+All machines see the submissions at the same path. Each thread of a dask worker has a grader, a process of its own with a
+sandbox, which reads a line of JSON for each submission and answers with one.
 """
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from course_lib.grading.reading import archives
-from course_lib.grading.reading.files import Unreadable
+from course_lib.grading.submissions import archives
+from course_lib.grading.submissions.files import Unreadable
 
-TRIES = 2                                                 # judges that may die over one submission
-MINE = threading.local()                                  # the judge of a thread
+TRIES = 2                                                 # graders that may die over one submission
+LOCAL = threading.local()                                 # the grader of a thread
 
 
 def grade_all(items: Sequence[Any], task: Any, address: str, require: bool = False) -> Iterator[tuple[Any, Any]]:
-    """As `judges.grade_all`; `address` is that of a scheduler. Raises ValueError where dask.distributed is not installed,
-    OSError where nobody answers."""
+    """As `graders.grade_all`; `address` is that of a scheduler. Raises ValueError where dask.distributed is not installed,
+    OSError where it does not answer."""
     try:
         from distributed import Client, as_completed
     except ImportError:
         raise ValueError("--dask needs dask.distributed: pip install \"course-lib[cluster]\"") from None
-    from course_lib.grading.classroom.submission import Graded, printable
+    from course_lib.grading.classroom.grading import Graded, printable
 
     with Client(address, timeout=30, set_as_default=False) as client:
-        asked = {client.submit(grade_there, [item.student, os.path.abspath(item.path), task.seed, task.ids], require, pure=False):
+        futures = {client.submit(grade_there, [item.student, os.path.abspath(item.path), task.seed, task.ids], require, pure=False):
                  item for item in items}
-        for future in as_completed(list(asked), loop=client.loop):
-            item = asked.pop(future)
+        for future in as_completed(list(futures), loop=client.loop):
+            item = futures.pop(future)
             try:
                 host, result = future.result()
-            except Exception as problem:                  # of the cluster's: workers killed, or no such module there
-                result = f"the cluster could not judge it ({type(problem).__name__})"
+            except Exception as problem:                  # the cluster's: workers killed, or no such module there
+                result = f"the cluster could not grade it ({type(problem).__name__})"
             if isinstance(result, dict):
                 result = Graded.from_dict({**result, "file": printable(item.path)})
                 if result.sha256 != digest(item.path):
@@ -60,25 +60,25 @@ def digest(path: str) -> str:
 def grade_there(question: list, require: bool) -> tuple[str, Any]:
     """On a worker: the name of the machine, and the record of one submission as a dict or the reason why there is none."""
     for _ in range(TRIES):
-        judge = getattr(MINE, "judge", None)
-        if judge is None or judge.poll() is not None or MINE.require != require:
+        grader = getattr(LOCAL, "grader", None)
+        if grader is None or grader.poll() is not None or LOCAL.require != require:
             command = [sys.executable, "-m", __name__, *(["--require"] * require)]
-            judge = MINE.judge = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            MINE.require = require
+            grader = LOCAL.grader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            LOCAL.require = require
         line = b""
         with contextlib.suppress(OSError):
-            judge.stdin.write(json.dumps(question).encode() + b"\n")
-            judge.stdin.flush()
-            line = judge.stdout.readline()
+            grader.stdin.write(json.dumps(question).encode() + b"\n")
+            grader.stdin.flush()
+            line = grader.stdout.readline()
         if line.endswith(b"\n"):
             return platform.node(), json.loads(line)
-        judge.kill()
-        code = judge.wait()
-    return platform.node(), f"the judge stopped (exit code {code})"
+        grader.kill()
+        code = grader.wait()
+    return platform.node(), f"the grader stopped (exit code {code})"
 
 
 def answer_lines(questions, answers, require: bool) -> None:
-    """A judge's life; it ends when its pipe does."""
+    """A grader: answer each line with a line until the pipe ends."""
     from course_lib.grading.sandbox.sandbox import NoSandbox, Worker
 
     try:
@@ -91,19 +91,19 @@ def answer_lines(questions, answers, require: bool) -> None:
     with worker:
         import torch
 
-        from course_lib.grading.classroom.intake import Submission
-        from course_lib.grading.classroom.judges import Task, grade_with
+        from course_lib.grading.classroom.collection import Submission
+        from course_lib.grading.classroom.graders import Task, grade_with
 
         torch.set_num_threads(1)
         for question in questions:
             student, path, seed, ids = json.loads(question)
-            found = grade_with(worker, Submission(student, path), Task(seed, ids))
-            answers.write(json.dumps(found if isinstance(found, str) else found.to_dict()).encode() + b"\n")
+            result = grade_with(worker, Submission(student, path), Task(seed, ids))
+            answers.write(json.dumps(result if isinstance(result, str) else result.to_dict()).encode() + b"\n")
             answers.flush()
 
 
 if __name__ == "__main__":
     lines_out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)                                         # what anything prints is no answer
-    with contextlib.suppress(BrokenPipeError):            # nobody waits for the answer any more
+    os.dup2(2, 1)                                         # what anything prints is not an answer
+    with contextlib.suppress(BrokenPipeError):            # nothing waits for the answer any more
         answer_lines(sys.stdin.buffer, lines_out, "--require" in sys.argv)

@@ -10,38 +10,38 @@ import io
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from course_lib.grading.classroom.marks import Mark, decimal
-from course_lib.grading.classroom.roster import Roster, folded
-from course_lib.grading.classroom.submission import Graded
-from course_lib.grading.classroom.tables import harmless
-from course_lib.grading.judge.report import STATES
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.marks import Mark, to_decimal
+from course_lib.grading.classroom.roster import Roster, fold
+from course_lib.grading.classroom.tables import escape_formula
+from course_lib.grading.verdict import STATES
 
 CANVAS = ("student", "id", "sis user id", "sis login id", "root account", "section")      # of a student
 TABLES = {"moodle": ("participants or its grading worksheet", ("identifier", "email address", "id number", "username")),
           "canvas": ("gradebook", ("id", "sis login id", "sis user id"))}
 
 
-def check(option: str, roster: Roster | None) -> None:
+def check_roster(option: str, roster: Roster | None) -> None:
     """Raises ValueError if the roster is not the table that this import needs."""
     what, names = TABLES[option]
     if not roster:
-        raise ValueError(f"--{option} needs --roster, the table of its {what}: the columns that say who is who come from there")
+        raise ValueError(f"--{option} needs --roster, the table of its {what}: the columns that identify students come from there")
     if roster.column(*names) is None or option == "canvas" and roster.column("student") is None:
         raise ValueError(f"--{option} needs the table of its {what} as --roster; this one has "
                          f"{', '.join(roster.header) or 'no header'}")
 
 
-def scaled(record: Graded, mark: Mark | None, most: str) -> float | int:
-    """What a student gets, on a scale that ends at `most`, if that is a number."""
+def scale_mark(record: Graded, mark: Mark | None, most: str) -> float | int:
+    """A student's mark, on a scale that ends at `most`, if that is a number."""
     value = mark.total if mark else Fraction(record.earned)
     try:
         top = Fraction(most.strip().replace(",", "."))
     except (ValueError, ZeroDivisionError):
-        return decimal(value)
-    return decimal(value * top / record.possible if record.possible else Fraction(0))
+        return to_decimal(value)
+    return to_decimal(value * top / record.possible if record.possible else Fraction(0))
 
 
-def moodle(roster: Roster, records: Sequence[Graded], marks: Mapping[str, Mark], name: str) -> str:
+def moodle_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, Mark], name: str) -> str:
     """Moodle's table with the marks. Its grading worksheet gets Grade, on the scale of Maximum Grade, and Feedback
     comments; its list of participants a column of this name."""
     known, header = {record.student: record for record in records}, list(roster.header)
@@ -53,37 +53,37 @@ def moodle(roster: Roster, records: Sequence[Graded], marks: Mapping[str, Mark],
         row = [*row, *[""] * (len(header) - len(row))]
         if record := known.get(student):
             mark = marks.get(student)
-            row[grade] = scaled(record, mark, row[most] if most is not None else "")
-            if comment is not None:                      # names and numbers alone, nothing that a student wrote
-                said = [f"{report.exercise}: {STATES[report.state]} ({report.earned} of {report.possible})"
+            row[grade] = scale_mark(record, mark, row[most] if most is not None else "")
+            if comment is not None:                      # only names and numbers, nothing that a student wrote
+                lines = [f"{report.exercise}: {STATES[report.state]} ({report.earned} of {report.possible})"
                         for report in record.reports]
-                row[comment] = harmless("; ".join([*said, *(mark.why if mark else ())]))
+                row[comment] = escape_formula("; ".join([*lines, *(mark.why if mark else ())]))
         rows.append(row)
-    return written([header, *rows])
+    return to_csv([header, *rows])
 
 
-def canvas(roster: Roster, records: Sequence[Graded], marks: Mapping[str, Mark], name: str) -> str:
-    """Canvas' table with the columns that say who is who and one of marks: that of the gradebook which is called so,
+def canvas_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, Mark], name: str) -> str:
+    """Canvas' table with the columns that identify students and one of marks: that of the gradebook which is called so,
     with or without its number, on its scale; else a new one, for which Canvas makes an assignment."""
     known = {record.student: record for record in records}
-    found = next((place for place, cell in enumerate(roster.header) if cell.strip() == name or
+    column = next((place for place, cell in enumerate(roster.header) if cell.strip() == name or
                   cell.strip().rpartition(" (")[0] == name and cell.strip().endswith(")")), None)
-    kept = [place for place, cell in enumerate(roster.header) if cell.strip().casefold() in CANVAS]
+    own = [place for place, cell in enumerate(roster.header) if cell.strip().casefold() in CANVAS]
     rows = [[*row, *[""] * (len(roster.header) - len(row))] for row in roster.rows]
-    possible = next((row for row in rows if folded(row[roster.column("student")]) == "points possible"), None)
-    most = possible[found] if possible and found is not None else ""
-    lines = [[*(roster.header[place] for place in kept), roster.header[found] if found is not None else name]]
+    possible = next((row for row in rows if fold(row[roster.column("student")]) == "points possible"), None)
+    most = possible[column] if possible and column is not None else ""
+    lines = [[*(roster.header[place] for place in own), roster.header[column] if column is not None else name]]
     for row, student in zip(rows, roster.owners, strict=True):
-        cell: object = row[found] if found is not None else ""
+        cell: object = row[column] if column is not None else ""
         if record := known.get(student):
-            cell = scaled(record, marks.get(student), most)
+            cell = scale_mark(record, marks.get(student), most)
         elif row is possible:
             cell = most.strip() or max((record.possible for record in records), default=0)
-        lines.append([*(row[place] for place in kept), cell])
-    return written(lines)
+        lines.append([*(row[place] for place in own), cell])
+    return to_csv(lines)
 
 
-def written(rows: Sequence[Sequence[object]]) -> str:
+def to_csv(rows: Sequence[Sequence[object]]) -> str:
     """CSV, with a comma between the columns."""
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerows(rows)

@@ -1,17 +1,21 @@
-"""An instructor's own marks: each entry of `marks.toml` sets the points of one exercise or adds to a student's total."""
+"""Marks: an instructor's own, from `marks.toml`, whose entries set the points of one exercise or add to a total, and the marks that
+changed since an earlier run."""
 from __future__ import annotations
 
 import difflib
+import json
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from course_lib.exercises import EXERCISES
-from course_lib.grading.classroom.submission import Graded
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.verdict import STATES
 
+CAUSES = {"sha256": "another file", "checks": "other checks", "isolation": "another level of isolation", "seed": "another seed"}
 KINDS = {"student": str, "reason": str, "exercise": str, "points": (int, float), "add": (int, float)}
 
 
@@ -30,11 +34,11 @@ class Mark:
 
     def to_dict(self) -> dict:
         """As JSON can hold it."""
-        return {"mark": decimal(self.total), "why": list(self.why), "added": decimal(self.added),
-                "points": {name: decimal(value) for name, value in self.points.items()}}
+        return {"mark": to_decimal(self.total), "why": list(self.why), "added": to_decimal(self.added),
+                "points": {name: to_decimal(value) for name, value in self.points.items()}}
 
 
-def decimal(value: Fraction) -> float | int:
+def to_decimal(value: Fraction) -> float | int:
     """A number with at most two decimal places."""
     rounded = round(value, 2)
     return int(rounded) if rounded.denominator == 1 else float(rounded)
@@ -55,12 +59,12 @@ def read_marks(path: str, students: Collection[str]) -> list[dict[str, Any]]:
     if set(data) - {"mark"} or not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
         raise ValueError(f"{path} has {', '.join(data)}; expected entries [[mark]]")
     for number, entry in enumerate(entries, 1):
-        if problem := problem_of(entry, students):
+        if problem := describe_problem(entry, students):
             raise ValueError(f"entry {number} of {path} {problem}")
     return entries
 
 
-def problem_of(entry: dict[str, Any], students: Collection[str]) -> str:
+def describe_problem(entry: dict[str, Any], students: Collection[str]) -> str:
     """What is wrong with an entry; empty if nothing is."""
     for name, value in entry.items():
         if name not in KINDS:
@@ -84,12 +88,12 @@ def problem_of(entry: dict[str, Any], students: Collection[str]) -> str:
 
 def closest_name(name: str, known: Collection[str]) -> str:
     """"; did you mean ...", if a known name is close."""
-    return "".join(f"; did you mean {one}" for one in difflib.get_close_matches(name, list(known), 1))
+    return "".join(f"; did you mean {match}" for match in difflib.get_close_matches(name, list(known), 1))
 
 
 def apply_marks(records: Sequence[Graded], entries: Sequence[dict[str, Any]]) -> dict[str, Mark]:
     """The mark of each student, after the entries."""
-    found = {}
+    marks = {}
     for record in records:
         points = {report.exercise: Fraction(report.earned) for report in record.reports}
         added, why = Fraction(0), []
@@ -98,10 +102,43 @@ def apply_marks(records: Sequence[Graded], entries: Sequence[dict[str, Any]]) ->
                 continue
             name, reason = entry.get("exercise"), entry["reason"]
             if name in points:
-                why.append(f"{name}: {entry['points']:g} instead of {decimal(points[name]):g} ({reason})")
+                why.append(f"{name}: {entry['points']:g} instead of {to_decimal(points[name]):g} ({reason})")
                 points[name] = Fraction(str(entry["points"]))
             elif "add" in entry:
                 why.append(f"{entry['add']:+g} points ({reason})")
                 added += Fraction(str(entry["add"]))
-        found[record.student] = Mark(points, added, tuple(why))
-    return found
+        marks[record.student] = Mark(points, added, tuple(why))
+    return marks
+
+
+# Changes since an earlier run
+
+def read_earlier(path: str) -> list[dict[str, Any]]:
+    """The marks of an earlier run. Raises ValueError if the file holds none."""
+    try:
+        records = json.loads(Path(path).read_text("utf-8"))
+        if isinstance(records, list) and all({"student", "reports", "earned", *CAUSES} <= record.keys() for record in records):
+            return records
+    except (ValueError, AttributeError):
+        pass
+    raise ValueError(f"{path} holds no marks; expected what --json wrote in an earlier run")
+
+
+def describe_changes(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each exercise and each mark that changed, with the reason."""
+    old, new = ({record["student"]: record for record in records} for records in (before, now))
+    lines = [f"{student}: {'no longer' if student in old else 'new'} in the class"
+             for student in [*new, *old] if student not in old or student not in new]
+    for student in new.keys() & old.keys():
+        pair = old[student], new[student]
+        causes = ", ".join(text for name, text in CAUSES.items() if pair[0][name] != pair[1][name]) or "same file, checks and seed"
+        first, second = ({report["exercise"]: report for report in record["reports"]} for record in pair)
+        for name in [*second, *(name for name in first if name not in second)]:
+            states, points = zip(*((STATES[reports[name]["state"]], reports[name]["earned"]) if name in reports else ("not graded", None)
+                                   for reports in (first, second)), strict=True)
+            if points[0] != points[1]:
+                lines.append(f"{student}: {name} {points[0]} -> {points[1]}: {states[1]} instead of {states[0]}: {causes}")
+        marks = [record.get("mark", {}).get("mark", record["earned"]) for record in pair]         # after marks.toml, if given
+        if marks[0] != marks[1]:
+            lines.append("; ".join([f"{student}: mark {marks[0]:g} -> {marks[1]:g}", *pair[1].get("mark", {}).get("why", [])]))
+    return sorted(lines, key=lambda line: line.partition(":")[0])

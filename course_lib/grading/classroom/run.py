@@ -1,82 +1,112 @@
-"""A class from its files to its reports: what the log knows, what the judges say, and what goes into every table."""
+"""Grade a class, from its files to its reports: read the log, grade what it does not hold, write the tables."""
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import torch
 from tqdm import tqdm
 
-from course_lib.grading.classroom import asked, cluster, outputs
-from course_lib.grading.classroom.classroom import Ledger, whole_class
-from course_lib.grading.classroom.intake import Submission, collect
-from course_lib.grading.classroom.judges import Task, grade_all
+from course_lib.exercises import EXERCISES
+from course_lib.grading.classroom import NOTICE, cluster, reports, selection
+from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
+from course_lib.grading.classroom.collection import Submission, collect
+from course_lib.grading.classroom.graders import Task, grade_all
+from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
 from course_lib.grading.classroom.marks import apply_marks, read_marks
-from course_lib.grading.classroom.once import COPIES, by_student
+from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
-from course_lib.grading.classroom.submission import Graded
-from course_lib.grading.classroom.tables import for_terminal
+from course_lib.grading.classroom.tables import list_exercises, terminal_table
+from course_lib.grading.exercise import Exercise
 
 
 def grade_class(args, workers: list, roster: Roster) -> int:
     """Grade what the command line names; returns the exit status."""
     torch.set_num_threads(1)
-    wanted = asked.of_args(args)
-    handed = collect(args.paths, roster)
-    for path in handed.passed_over:
+    requested = selection.select_requested(args)
+    collected = collect(args.paths, roster)
+    for path in collected.skipped:
         print(f"Passed over, no notebook: {path}", file=sys.stderr)
-    for item in handed.by_beginning:
+    for item in collected.by_prefix:
         print(f"By the beginning of its name, {item.student}'s: {item.path}", file=sys.stderr)
-    present = list(dict.fromkeys(item.student for item in handed.submissions))
+    present = list(dict.fromkeys(item.student for item in collected.submissions))
     entries = read_marks(args.marks, {*present, *roster.students}) if args.marks else None
-    before = outputs.check(args, roster)
+    earlier = reports.check_options(args, roster)
     if args.require_isolation and not args.dask:
         workers[0].wait_ready()                          # refuses here, before anything is graded
-    ledger = Ledger(args.out)
+    log = ResultsLog(args.out)
     seed = args.seed
-    if seed is None:                                     # a run that continues keeps the one it began with
-        seed = ledger.seed if ledger.seed is not None else int.from_bytes(os.urandom(4), "big")
+    if seed is None:                                     # a run that continues keeps the seed that it began with
+        seed = log.seed if log.seed is not None else int.from_bytes(os.urandom(4), "big")
 
-    first, count = args.shard                            # all files of a student are in one shard: they count together
+    first, count = args.shard                            # all files of a student are in one shard, since they count together
     here = set(present[first - 1::count])
-    mine = [item for item in handed.submissions if item.student in here]
-    known = {item: record for item in mine
-             if (record := ledger.find(item, wanted, args.require_isolation)) is not None}
-    todo = [item for item in mine if item not in known]
-    task = Task(seed, [one.id for one in wanted] if wanted else None)
-    judged = cluster.grade_all(todo, task, args.dask, args.require_isolation) if args.dask else grade_all(todo, task, workers)
+    items = [item for item in collected.submissions if item.student in here]
+    graded = {item: record for item in items if (record := log.find(item, requested, args.require_isolation)) is not None}
+    todo = [item for item in items if item not in graded]
+    task = Task(seed, [exercise.id for exercise in requested] if requested else None)
+    results = cluster.grade_all(todo, task, args.dask, args.require_isolation) if args.dask else grade_all(todo, task, workers)
     failed: dict[Submission, str] = {}
     stopped = False
-    with tqdm(total=len(mine), initial=len(known), unit="notebook", desc="grading") as bar:
+    with tqdm(total=len(items), initial=len(graded), unit="notebook", desc="grading") as bar:
         try:
-            for item, record in judged:
+            for item, record in results:
                 if isinstance(record, str):
                     failed[item] = record
                 else:
-                    known[item] = record
-                    ledger.add(record, item.path)
+                    graded[item] = record
+                    log.add(record, item.path)
                 bar.update()
         except KeyboardInterrupt:                        # what is done is written, and what is not is named
             stopped = True
-    failed |= {item: "the run was stopped before it" for item in mine if item not in known and item not in failed}
+    failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
 
-    none = [student for student in roster.students if student not in present][first - 1::count]
-    files, absent = whole_class([(item, known.get(item) or failed[item]) for item in mine], none, wanted, seed)
+    missing = [student for student in roster.students if student not in present][first - 1::count]
+    files, absent = complete_class([(item, graded.get(item) or failed[item]) for item in items], missing, requested, seed)
     for record in absent if not stopped else ():
-        ledger.add(record, "")
-    ledger.close()
-    records = by_student([*files, *absent])
-    outputs.write(args, records, roster, apply_marks(records, entries) if entries is not None else {}, before)
-    print(for_terminal(records))
-    tell(records, failed, sorted({*present} - {*roster.students}) if roster else [], workers)
+        log.add(record, "")
+    log.close()
+    records = merge_by_student([*files, *absent])
+    reports.write(args, records, roster, apply_marks(records, entries) if entries is not None else {}, earlier)
+    print(terminal_table(records))
+    print_notes(records, failed, sorted({*present} - {*roster.students}) if roster else [], workers)
     if stopped:
         raise KeyboardInterrupt
     return 1 if failed else 0
 
 
-def tell(records: Sequence[Graded], failed: dict[Submission, str], strangers: Sequence[str], workers: Sequence) -> None:
-    """Say what is not on the roster, was not graded, was handed in twice, and what the marks are worth."""
+def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: Sequence[str],
+                   requested: Sequence[Exercise] | None, seed: int) -> tuple[list[Graded], list[Graded]]:
+    """One record for each file, given its record or the reason why there is none; and one for each student without a submission.
+    What could not be graded is in every table, but not in the log, so that the next run tries it again."""
+    usual = [exercise.id for exercise in requested] if requested else list_exercises(
+        [record for _, record in results if isinstance(record, Graded)])
+    exercises = [EXERCISES[name] for name in usual]
+    records = []
+    for item, record in results:
+        own = exercises if requested else selection.select_by_name(item.path) or exercises
+        if isinstance(record, str):
+            message = f"Not graded: {record}. The same command tries again."
+            record = Graded(item.student, "", seed=seed, notes=[printable(message)],
+                            reports=[empty_report(exercise, "not_graded", message) for exercise in own])
+        elif not record.reports and record.notes:        # it names no exercise: a 0 for each
+            state = "missing" if selection.NOTHING in record.notes else "unreadable"
+            record = replace(record, reports=[empty_report(exercise, state, record.notes[0]) for exercise in own])
+        records.append(replace(record, file=printable(item.path)))       # the log may know it by another path
+    return records, [absent_record(student, exercises, seed) for student in missing]
+
+
+def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Graded:
+    """The record of a student of the roster without a submission."""
+    message = "No notebook of this student was found."
+    return Graded(student, "", checks=checks_version(exercises), seed=seed, notes=[message],
+                  reports=[empty_report(exercise, "missing", message) for exercise in exercises])
+
+
+def print_notes(records: Sequence[Graded], failed: dict[Submission, str], strangers: Sequence[str], workers: Sequence) -> None:
+    """Print which students are not on the roster, what was not graded or handed in twice, and the level of isolation."""
     lines = [f"Not on the roster: {', '.join(strangers)}."] if strangers else []
     lines += [f"Not graded: {item.path}: {reason}" for item, reason in failed.items()]
     lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(COPIES)]
@@ -88,4 +118,4 @@ def tell(records: Sequence[Graded], failed: dict[Submission, str], strangers: Se
         why = next((f"; {worker.why}" for worker in workers if worker.why), "")
         lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own "
                      "code, not for marks.")
-    print("\n".join([*lines, outputs.OPEN]), file=sys.stderr)
+    print("\n".join([*lines, NOTICE]), file=sys.stderr)

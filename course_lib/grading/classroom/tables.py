@@ -1,4 +1,4 @@
-"""Marks as a table: for a terminal, and as CSV for a spreadsheet. A row is a student."""
+"""Marks as a table, a row for each student: for a terminal, and as CSV for a spreadsheet."""
 from __future__ import annotations
 
 import csv
@@ -6,25 +6,25 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 
-from course_lib.grading.classroom.marks import Mark, decimal
-from course_lib.grading.classroom.submission import Graded
-from course_lib.grading.judge.report import STATES
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.marks import Mark, to_decimal
+from course_lib.grading.verdict import STATES
 
 FORMULA = re.compile(r"(^|[;\t|])(?=[\s\"]*[=+\-@])|^(?=[\t\r])")   # where one begins, for some spreadsheet
 WIDTH = 28                      # of a name in the terminal
 
 
-def exercises_of(records: Sequence[Graded]) -> list[str]:
+def list_exercises(records: Sequence[Graded]) -> list[str]:
     """The ids that occur in these records, each once, in their order."""
     return list(dict.fromkeys(report.exercise for record in records for report in record.reports))
 
 
-def for_terminal(records: Sequence[Graded]) -> str:
+def terminal_table(records: Sequence[Graded]) -> str:
     """One line for each student, then how many there are and their mean."""
     if not records:
         return "No submission was found."
     head = ["student", "file", "points", "score", "isolation", "exercises"]
-    rows = [[cut(record.student), cut(record.file.replace("\\", "/").rsplit("/", 1)[-1] or "none"),
+    rows = [[shorten(record.student), shorten(record.file.replace("\\", "/").rsplit("/", 1)[-1] or "none"),
              f"{record.earned}/{record.possible}", f"{record.score:.0%}", record.isolation or "-",
              "; ".join(f"{report.exercise} {STATES[report.state]}" for report in record.reports
                        if report.state != "right") or ("all right" if record.reports else "none found")]
@@ -37,15 +37,15 @@ def for_terminal(records: Sequence[Graded]) -> str:
     return "\n".join([*lines, f"{count}, mean score {mean:.0%}"])
 
 
-def cut(text: str) -> str:
+def shorten(text: str) -> str:
     """A text that is at most WIDTH characters long."""
     return text if len(text) <= WIDTH else text[:WIDTH - 3] + "..."
 
 
-def for_spreadsheet(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None) -> str:
+def csv_table(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None) -> str:
     """CSV: a row for each student, with the points, the state and the misconception of each exercise; at the end the mark
     and its reasons, if there are any."""
-    names = exercises_of(records)
+    names = list_exercises(records)
     rows = [["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
              *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
              "notes", *(("mark", "why") if marks else ())]]
@@ -59,20 +59,20 @@ def for_spreadsheet(records: Sequence[Graded], marks: Mapping[str, Mark] | None 
         cells.append(" ".join(record.notes))
         if marks:
             mark = marks[record.student]
-            cells += [decimal(mark.total), "; ".join(mark.why)]
+            cells += [to_decimal(mark.total), "; ".join(mark.why)]
         rows.append(cells)
-    return written(rows)
+    return to_csv(rows)
 
 
-def written(rows: Sequence[Sequence[object]]) -> str:
+def to_csv(rows: Sequence[Sequence[object]]) -> str:
     """CSV, text in quotes, with no cell that is a formula."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerows([harmless(cell) for cell in row] for row in rows)
+    writer.writerows([escape_formula(cell) for cell in row] for row in rows)
     return buffer.getvalue()
 
 
-def harmless(cell):
+def escape_formula(cell):
     """Text that a spreadsheet would take for a formula gets an apostrophe in front; inside a text too, behind a sign that
     some take for the end of a column."""
-    return FORMULA.sub(lambda found: found[0] + "'", cell) if isinstance(cell, str) and cell != "-" else cell
+    return FORMULA.sub(lambda match: match[0] + "'", cell) if isinstance(cell, str) and cell != "-" else cell

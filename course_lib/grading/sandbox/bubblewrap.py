@@ -1,7 +1,7 @@
 """The namespaces that a learner's code runs in, as a command of bubblewrap's.
 
 No network, no other process in sight, a read-only system of which only Python and its packages are there, 64 MB to
-write to, an empty environment. Of the course, the contract's ground floor; of the grader, the folder `inside`.
+write to, an empty environment. Of the course, what `protocol.allowlist` names.
 """
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import shutil
 import sys
 from pathlib import Path
 
-from course_lib.grading.sandbox.inside import ground
+from course_lib.grading.protocol import allowlist
 
 PACKAGE = Path(__file__).resolve().parents[2]                        # course_lib
-SHOWN = ground.INSIDE.replace(".", "/")  # all of the grader that is seen there; of the rest of the course, `ground.FILES`
+FOLDERS = [folder.replace(".", "/") for folder in allowlist.FOLDERS]      # all of the grader that exists there
 COURSE = "/course"                       # where the package lies in the sandbox
 SCRATCH = "/scratch"                     # what an answer may write to; /tmp is another name for it
+WORKER = "grading/sandbox/inside/worker.py"
 
 
 def environment(home: str) -> dict[str, str]:
-    """Nothing of the caller's. torch.compile returns the function that it is given: there is no compiler in the sandbox, and
+    """The environment of the worker, with nothing of the caller's. torch.compile returns the function that it is given: there is no compiler in the sandbox, and
     what a function computes is the same."""
     threads = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
     return {"PATH": os.defpath, "HOME": home, "TMPDIR": home, "LANG": "C.UTF-8", "TORCHDYNAMO_DISABLE": "1", **threads}
@@ -39,7 +40,7 @@ def search_path(isolated: bool) -> list[str]:
 
 def program(isolated: bool) -> str:
     """The file that the worker is started from."""
-    return f"{COURSE}/course_lib/{SHOWN}/worker.py" if isolated else str(PACKAGE / SHOWN / "worker.py")
+    return f"{COURSE}/course_lib/{WORKER}" if isolated else str(PACKAGE / WORKER)
 
 
 def within(path: str, root: str) -> bool:
@@ -49,13 +50,13 @@ def within(path: str, root: str) -> bool:
 
 def roots() -> list[str]:
     """The folders that Python and its packages lie in."""
-    found = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parent.parent)]
+    folders = [sys.prefix, sys.base_prefix, sys.exec_prefix, str(Path(sys.executable).resolve().parent.parent)]
     for name in ("torch", "numpy"):
         spec = importlib.util.find_spec(name)
         if spec and spec.origin:
-            found.append(str(Path(spec.origin).resolve().parent.parent))
-    found = list(dict.fromkeys(str(Path(one)) for one in found if one not in ("/", "")))
-    return [one for one in found if not any(one != other and within(one, other) for other in found)]
+            folders.append(str(Path(spec.origin).resolve().parent.parent))
+    folders = list(dict.fromkeys(str(Path(folder)) for folder in folders if folder not in ("/", "")))
+    return [folder for folder in folders if not any(folder != other and within(folder, other) for other in folders)]
 
 
 def bubblewrap(proc: bool = True) -> list[str]:
@@ -74,9 +75,9 @@ def bubblewrap(proc: bool = True) -> list[str]:
         elif os.path.exists(path):
             command += ["--ro-bind", path, path]
     places = [root for root in roots() if not within(root, "/usr")]
-    for parent in sorted({str(parent) for place in [*places, f"{COURSE}/course_lib/{SHOWN}", "/var/tmp"]
+    for parent in sorted({str(parent) for place in [*places, *(f"{COURSE}/course_lib/{folder}" for folder in FOLDERS), "/var/tmp"]
                           for parent in Path(place).parents} - {"/"}):
-        command += ["--perms", "0755", "--dir", parent]              # each child is to find its way, whoever it is
+        command += ["--perms", "0755", "--dir", parent]              # each child, whatever its user, has to reach them
     for place in places:
         command += ["--ro-bind", place, place]
     for name in (SCRATCH, "/var/tmp", "/dev/shm"):
@@ -88,7 +89,7 @@ def bubblewrap(proc: bool = True) -> list[str]:
     command += ["--proc" if proc else "--dir", "/proc"]
     for folder in hidden():
         command += ["--perms", "0755", "--size", "4096", "--tmpfs", folder, "--remount-ro", folder]
-    for name in [*(f"{one}.py" for one in ground.FILES), SHOWN]:
+    for name in [*(f"{name}.py" for name in allowlist.FILES), *FOLDERS]:
         command += ["--ro-bind", str(PACKAGE / name), f"{COURSE}/course_lib/{name}"]
     return command + ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH, "--"]
 

@@ -1,28 +1,31 @@
-"""Call a learner's function where it cannot reach the judge: arguments go to the worker, an outcome comes back.
+"""Call a learner's function in the worker: arguments are sent, an outcome comes back, whose parts are checked for type and size.
 
-What comes back is taken as an answer, never as a verdict: each part of it is checked for its kind and its size.
+The grader's own work on what comes back is bounded too.
 """
 from __future__ import annotations
 
 import math
 import signal
+import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor
 
-from course_lib.grading.exercise.checks import Stop
-from course_lib.grading.judge.bounds import not_counted
-from course_lib.grading.reading.extract import Statement
-from course_lib.grading.sandbox.inside.local import OutOfTime, time_limit
-from course_lib.grading.sandbox.inside.outcome import Outcome, written_to
-from course_lib.grading.sandbox.inside.wire import Broken, Channel, Endpoint, TooSlow, attempt
+from course_lib.grading.checks import Stop
+from course_lib.grading.protocol.calls import Outcome, OutOfTime, changed_arguments, time_limit
+from course_lib.grading.protocol.process import size_now
+from course_lib.grading.protocol.wire import Broken, Channel, Endpoint, TooSlow, run_function
 from course_lib.grading.sandbox.sandbox import Limits, Worker
+from course_lib.grading.submissions.cells import Statement
 
 ATTEMPTS = 5                    # fresh starts, each without one more statement that hangs or crashes
-WORKS = 100_000                 # calls of the functions that a learner is given, for one exercise
-DETAIL = 500                    # characters of what the other end says
+CALLS = 100_000                 # calls of the functions that a learner is given, for one exercise
+DETAIL = 500                    # characters of a message from the worker
+RETRY = 1.0                     # seconds of processor after which the grader is interrupted once more, if that was caught
 KINDS = ("value", "not_attempted", "error", "timeout", "memory", "forbidden")
 
 
@@ -30,7 +33,7 @@ class Remote:
     """One learner's function in the worker. `call` has the shape of `Local.call`.
 
     statements: what the function is made of. forbid: names of functions that it may not reach. build: whether the name is
-    that of a class, which is then asked as `models.Ask` says. left_out: text of statements that hang or crash -> (kind,
+    that of a class, which is then called through a `ModelServer`. left_out: text of statements that hang or crash -> (kind,
     reason), known from before and added to. until: when the submission's time is up. After `open`, `problems` maps cells to what went
     wrong in them.
     """
@@ -51,44 +54,44 @@ class Remote:
         """Run the statements in a fresh child. Where that gives no function, every call will say why."""
         for _ in range(ATTEMPTS):
             self.close()
-            self.socket = self.worker.start(self.limits, preload(self.statements))
-            self.endpoint = JudgeEnd(self)
-            if self.defined():
+            self.socket = self.worker.start(self.limits, late_imports(self.statements))
+            self.endpoint = GraderEnd(self)
+            if self.define():
                 return
         self.failed = Outcome("timeout", detail="Too many of its cells hang or crash")
 
-    def defined(self) -> bool:
+    def define(self) -> bool:
         """Run the statements one by one; False if one of them took the child with it."""
         self.problems, self.kinds = {}, {}
-        for one in self.statements:
-            kind, problem = self.left_out.get(one.text, ("", None))
+        for statement in self.statements:
+            kind, problem = self.left_out.get(statement.text, ("", None))
             if problem is None:
                 try:
                     problem = self.endpoint.ask(
-                        "define", {"source": one.text, "cell": one.cell, "seconds": self.limits.statement},
+                        "define", {"source": statement.text, "cell": statement.cell, "seconds": self.limits.statement},
                         self.give_up_at(self.limits.statement))
                 except TooSlow:
-                    self.left_out[one.text] = "timeout", f"it did not end within {self.limits.statement:g} seconds"
+                    self.left_out[statement.text] = "timeout", f"it did not end within {self.limits.statement:g} seconds"
                     return False
                 except Broken:
-                    outcome = self.ended()
-                    self.left_out[one.text] = outcome.kind, outcome.detail
+                    outcome = self.end_of_child()
+                    self.left_out[statement.text] = outcome.kind, outcome.detail
                     return False
                 kind = "timeout" if str(problem).startswith("it did not end") else "error"
             if problem is not None:
-                self.problems.setdefault(one.cell, str(problem)[:DETAIL])
-                if self.name in one.binds:
-                    self.failed = Outcome(kind, detail=f"Cell {one.cell}, which defines {self.name}, was left out: "
+                self.problems.setdefault(statement.cell, str(problem)[:DETAIL])
+                if self.name in statement.binds:
+                    self.failed = Outcome(kind, detail=f"Cell {statement.cell}, which defines {self.name}, was left out: "
                                                        f"{str(problem)[:DETAIL]}")
         try:
-            found = self.endpoint.ask("find", {"name": self.name, "seconds": self.deadline, "forbid": list(self.forbid),
+            exists = self.endpoint.ask("find", {"name": self.name, "seconds": self.deadline, "forbid": list(self.forbid),
                                                "build": self.build}, self.give_up_at(1.0))
         except (Broken, TooSlow):
-            found = None
-        if found is True:
+            exists = False
+        if exists is True:
             self.failed = None
         elif self.failed is None:
-            cell = max((one.cell for one in self.statements if self.name in one.binds), default=0)
+            cell = max((statement.cell for statement in self.statements if self.name in statement.binds), default=0)
             self.failed = Outcome("error", detail=f"After cell {cell} {self.name} is not a "
                                                   f"{'class' if self.build else 'function'}: give what you try out another "
                                                   "name")
@@ -102,26 +105,26 @@ class Remote:
             reply = self.endpoint.ask("call", {"args": list(args), "wrt": list(wrt), "weight": weight},
                                       self.give_up_at(self.deadline))
         except TooSlow:
-            self.failed = self.late()
+            self.failed = self.timeout()
             self.worker.end()
             return self.failed
         except Broken:
-            self.failed = self.ended()
+            self.failed = self.end_of_child()
             return self.failed
-        return checked(reply, args, wrt)
+        return validate(reply, args, wrt)
 
     def give_up_at(self, seconds: float) -> float:
         """The time at which an answer that may take `seconds` is no longer waited for."""
         return min(time.monotonic() + seconds + self.limits.grace, self.until)
 
-    def late(self) -> Outcome:
+    def timeout(self) -> Outcome:
         """No answer came in time."""
         if time.monotonic() >= self.until:
             return Outcome("timeout", detail=f"The {self.limits.submission:g} seconds for the whole notebook are over")
         return Outcome("timeout", detail=f"no answer within {self.deadline:g} seconds")
 
-    def ended(self) -> Outcome:
-        """The child has gone, or talks nonsense."""
+    def end_of_child(self) -> Outcome:
+        """The outcome where the child has gone, or sent something that is not a message."""
         status = self.worker.end(wait=0.25)
         if status is None:
             return Outcome("error", detail="It sent something that is no answer, or cut the connection to the grader.")
@@ -131,7 +134,7 @@ class Remote:
         if status == -getattr(signal, "SIGXCPU", 0):
             return Outcome("timeout", detail="its processor time is used up")
         if status < 0:
-            return Outcome("error", detail=f"It crashed Python itself ({name_of(-status)}).")
+            return Outcome("error", detail=f"It crashed Python itself ({signal_name(-status)}).")
         return Outcome("error", detail=f"It ended Python (exit code {status}).")
 
     def close(self) -> None:
@@ -149,28 +152,28 @@ class Remote:
         self.close()
 
 
-def preload(statements: Sequence[Statement]) -> list[str]:
-    """Modules that torch imports late, for seconds: a child that does so itself pays for it each time."""
-    return ["torch._dynamo"] if any("optim" in one.text or "compile" in one.text for one in statements) else []
+def late_imports(statements: Sequence[Statement]) -> list[str]:
+    """Modules that torch imports late, which takes seconds: the worker imports them once for all children."""
+    return ["torch._dynamo"] if any("optim" in statement.text or "compile" in statement.text for statement in statements) else []
 
 
-class JudgeEnd(Endpoint):
-    """The judge's end. A function that the learner returned can be called; if that fails, the check stops."""
+class GraderEnd(Endpoint):
+    """The grader's end. A function that the learner returned can be called; if that fails, the check stops."""
 
     def __init__(self, remote: Remote):
-        super().__init__(Channel(remote.socket), run=self.work)
-        self.remote, self.works = remote, 0
+        super().__init__(Channel(remote.socket), run=self.run_function)
+        self.remote, self.calls = remote, 0
 
-    def work(self, function: Callable, args: list, kwargs: dict) -> dict:
-        """Call a function that the learner was given, on what the learner made up: within the deadline of the
-        learner's own call, and not without end."""
-        self.works += 1
-        if self.works > WORKS:
-            return {"kind": "error", "detail": f"RuntimeError: more than {WORKS} calls of the functions that it was given"}
+    def run_function(self, function: Callable, args: list, kwargs: dict) -> dict:
+        """Call a function that the learner was given, with arguments of the learner's: within the deadline of the learner's own call,
+        and a limited number of times."""
+        self.calls += 1
+        if self.calls > CALLS:
+            return {"kind": "error", "detail": f"RuntimeError: more than {CALLS} calls of the functions that it was given"}
         seconds = math.inf if self.until is None else self.until - time.monotonic()
         try:
-            with not_counted(), time_limit(max(0.001, min(seconds, self.remote.limits.submission))):
-                return attempt(function, args, kwargs)
+            with unbounded(), time_limit(max(0.001, min(seconds, self.remote.limits.submission))):
+                return run_function(function, args, kwargs)
         except OutOfTime:
             raise TooSlow from None
 
@@ -180,18 +183,18 @@ class JudgeEnd(Endpoint):
         try:
             reply = self.ask("apply", [number, list(args), kwargs], self.remote.give_up_at(self.remote.deadline))
         except TooSlow:
-            self.remote.failed = self.remote.late()
+            self.remote.failed = self.remote.timeout()
             raise Stop(self.remote.failed) from None
         except Broken:
-            self.remote.failed = self.remote.ended()
+            self.remote.failed = self.remote.end_of_child()
             raise Stop(self.remote.failed) from None
-        outcome = checked(reply, (), ())
+        outcome = validate(reply, (), ())
         if outcome.kind != "value":
             raise Stop(outcome)
         return outcome.value
 
 
-def checked(reply: Any, args: Sequence[Any], wrt: Sequence[int]) -> Outcome:
+def validate(reply: Any, args: Sequence[Any], wrt: Sequence[int]) -> Outcome:
     """The reply as an Outcome of a call with these arguments, whatever it holds."""
     if not isinstance(reply, dict):
         return Outcome("error", detail="It sent something that is no answer.")
@@ -209,11 +212,60 @@ def checked(reply: Any, args: Sequence[Any], wrt: Sequence[int]) -> Outcome:
     after = after if isinstance(after, dict) else {}
     return Outcome("value", reply.get("value"),
                    {i: gradients[i] for i in wrt if isinstance(gradients.get(i), Tensor)},
-                   written_to(args, after))
+                   changed_arguments(args, after))
 
 
-def name_of(number: int) -> str:
+def signal_name(number: int) -> str:
     """A signal by its name, in words where it has common ones."""
     known = {"SIGSEGV": "segmentation fault", "SIGABRT": "abort", "SIGBUS": "bus error", "SIGFPE": "arithmetic error"}
-    with_name = signal.Signals(number).name if number in {one.value for one in signal.Signals} else f"signal {number}"
-    return known.get(with_name, with_name)
+    name = signal.Signals(number).name if number in {known.value for known in signal.Signals} else f"signal {number}"
+    return known.get(name, name)
+
+
+# The grader's own work
+
+class Overworked(BaseException):
+    """The grader's seconds of processor are used up; not an Exception, so that no check takes it for a fault."""
+
+
+def can_bound() -> bool:
+    """Whether this system and this thread can be bounded: Linux, and the main one."""
+    return sys.platform == "linux" and threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def bounded(seconds: float, memory: int):
+    """The block gets these seconds of processor, waiting not counted, then Overworked is raised in it; and `memory`
+    bytes of address space above what is in use, then a MemoryError, or torch's RuntimeError. On Linux."""
+    if not can_bound():
+        yield
+        return
+    import resource
+
+    def raise_overworked(*_):
+        raise Overworked(f"more than {seconds:g} seconds of the grader's processor")
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    most = size_now() + memory
+    before = signal.signal(signal.SIGPROF, raise_overworked)
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (most if soft == resource.RLIM_INFINITY else min(soft, most), hard))
+        signal.setitimer(signal.ITIMER_PROF, seconds, RETRY)
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@contextmanager
+def unbounded():
+    """In a bounded block: this part has a deadline of its own, and its processor time is not the block's."""
+    if not can_bound():
+        yield
+        return
+    left = signal.setitimer(signal.ITIMER_PROF, 0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, *left)

@@ -27,8 +27,8 @@ ENDING = 15.0                            # seconds to kill a child and to clean 
 @dataclass(frozen=True)
 class Limits:
     """Of one exercise: bytes of memory above what torch takes, bytes of one file, seconds of processor, processes.
-    `statement` and `submission` are seconds, `grace` those that the judge waits beyond a deadline. `judge` and
-    `judge_memory` are seconds of processor and bytes for what the judge itself does with an answer."""
+    `statement` and `submission` are seconds, `grace` those that the grader waits beyond a deadline. `own` and
+    `own_memory` are seconds of processor and bytes for the grader's own work on an answer."""
 
     memory: int = 2_000_000_000
     file: int = 16_000_000
@@ -37,8 +37,8 @@ class Limits:
     statement: float = 5.0
     submission: float = 240.0
     grace: float = 1.0
-    judge: float = 10.0
-    judge_memory: int = 1_000_000_000
+    own: float = 10.0
+    own_memory: int = 1_000_000_000
 
 
 class NoSandbox(RuntimeError):
@@ -53,7 +53,7 @@ class Worker:
         self.require, self.why, self.child = require, "", None
         self.stopped = ""                                # why the worker killed the last child, if not for its memory
         self.process, self.control, self.home, self.proc = None, None, None, True
-        self.level = level or best()
+        self.level = level or detect_isolation()
         if self.level != "bubblewrap":
             self.fall_back(self.level, "bubblewrap (bwrap) is not installed" if sys.platform == "linux" else
                            f"bubblewrap needs Linux; this is {sys.platform}")
@@ -66,23 +66,23 @@ class Worker:
                             "container must allow user namespaces.")
         self.level, self.why = level, why
 
-    # the worker
+    # The worker
 
     def launch(self) -> None:
         """Start the worker, without waiting for it to import torch."""
         self.ready = False
-        closed()
+        forbid_ptrace()
         self.home = tempfile.mkdtemp(prefix="grading-") if self.level == "limits" else SCRATCH
         if self.level == "limits":
             os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
-        self.control, theirs = socket.socketpair()
+        self.control, other_end = socket.socketpair()
         isolated = self.level == "bubblewrap"
-        plan = {"fd": theirs.fileno(), "path": search_path(isolated), "isolated": isolated}
+        plan = {"fd": other_end.fileno(), "path": search_path(isolated), "isolated": isolated}
         python = [sys.executable, "-I", "-B", program(isolated), json.dumps(plan)]
         error = None if os.environ.get("GRADING_DEBUG") else subprocess.DEVNULL
-        with theirs:
+        with other_end:
             self.process = subprocess.Popen(
-                (bubblewrap(self.proc) + python) if isolated else python, pass_fds=[theirs.fileno()], cwd="/",
+                (bubblewrap(self.proc) + python) if isolated else python, pass_fds=[other_end.fileno()], cwd="/",
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=error, start_new_session=True,
                 env=environment(self.home))
         self.lines = b""
@@ -125,7 +125,7 @@ class Worker:
     def gone(self) -> bool:
         """Whether the worker's process has ended. What bubblewrap held dies a moment after bubblewrap, and answers
         until then: that there is an answer says nothing."""
-        if self.process.returncode is None:              # a judge that was forked is not its parent, and may not wait
+        if self.process.returncode is None:              # a grader that was forked is not its parent, and may not wait
             with contextlib.suppress(OSError), open(f"/proc/{self.process.pid}/stat") as file:
                 return file.read().rpartition(") ")[2][0] in "ZX"
         return self.process.poll() is not None
@@ -142,7 +142,7 @@ class Worker:
             raise NoSandbox("the worker has gone")
         return json.loads(line)
 
-    # its child
+    # Its child
 
     def start(self, limits: Limits, preload: Sequence[str] = ()) -> socket.socket:
         """A fresh child, and the socket to it. `preload` names modules that the worker is to import first, once for
@@ -155,17 +155,17 @@ class Worker:
         if self.process is None:
             self.launch()
         self.wait_ready()
-        mine, theirs = socket.socketpair()
-        with theirs:
+        own_end, other_end = socket.socketpair()
+        with other_end:
             try:
                 message = {"do": "start", "limits": asdict(limits), "preload": list(preload),
                            "worker": self.process.pid}   # no other worker has this number while it lives
-                self.child = self.request(message, [theirs.fileno()])["pid"]
+                self.child = self.request(message, [other_end.fileno()])["pid"]
             except NoSandbox:
-                mine.close()
+                own_end.close()
                 self.close()
                 raise
-        return mine
+        return own_end
 
     def end(self, wait: float = 0.0) -> int | None:
         """Kill the child with all that it started. How it had ended by itself, within `wait` seconds: its exit code,
@@ -200,7 +200,7 @@ class Worker:
         if self.level == "limits" and self.home:
             shutil.rmtree(self.home, ignore_errors=True)
 
-    def abandon(self) -> None:
+    def detach_after_fork(self) -> None:
         """Forget the worker without stopping it: a process that was forked from this one has it now."""
         if self.control is not None:
             self.control.close()
@@ -214,15 +214,15 @@ class Worker:
         self.close()
 
 
-def closed() -> None:
-    """On Linux, no other process of this user's reads or writes this one's memory from now on: it judges."""
+def forbid_ptrace() -> None:
+    """On Linux, no other process of this user's reads or writes this one's memory from now on: it grades."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)           # PR_SET_DUMPABLE; forked processes inherit it
 
 
-def best() -> str:
+def detect_isolation() -> str:
     """The highest level that this system may offer. Raises NoSandbox where there is none."""
     if not (hasattr(os, "fork") and hasattr(socket, "send_fds")):
         raise NoSandbox(f"submissions are graded on Linux and macOS; this is {sys.platform}. Use the container of "

@@ -1,7 +1,7 @@
 """What Python would make of a notebook is what is judged, in the sandbox too; what cannot be run there is said."""
 import pytest
 
-from tests.grading.submissions import LOGLIK, TABLE, graded
+from tests.grading.sample_submissions import LOGLIK, TABLE, graded
 
 STUB = "def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError\n"
 
@@ -21,19 +21,19 @@ KEPT = {
 
 
 @pytest.mark.parametrize("what", KEPT)
-def test_what_python_would_run_gets_its_points(tmp_path, worker, what):
+def test_grade_notebook_as_python_runs_it(tmp_path, worker, what):
     found = graded(tmp_path, worker, *KEPT[what], TABLE)
     assert [report.state for report in found.reports] == ["right", "right"], found.reports[0].message
     assert not found.notes
 
 
-def test_a_name_that_was_written_over_is_told_as_it_is_spelt(tmp_path, worker):
+def test_grade_reports_overwritten_name(tmp_path, worker):
     found = graded(tmp_path, worker, LOGLIK, TABLE, "import torch\ntry:\n    conditional_table = conditional_table("
                                                     "torch.ones(2, 2) / 4, 0)\nexcept ImportError:\n    pass")
     assert found.reports[1].message == ("After cell 3 conditional_table is not a function: give what you try out another name")
 
 
-def test_loops_that_are_not_run_are_said(tmp_path, worker):
+def test_grade_notes_skipped_loops(tmp_path, worker):
     found = graded(tmp_path, worker, "import torch\nfor one in [1]:\n    ONE = one", LOGLIK.replace("x == 1", "x == ONE"), TABLE)
     assert found.reports[0].state == "error" and "ONE" in found.reports[0].message
     assert any("Loops and calls" in note and "cell 1" in note for note in found.notes)

@@ -1,4 +1,4 @@
-"""Who handed in what, what was graded before, and a class graded by several judges at once."""
+"""Who handed in what, what was graded before, and a class graded by several graders at once."""
 import json
 import multiprocessing
 import os
@@ -7,32 +7,34 @@ import time
 
 import pytest
 
+from course_lib.exercises import EXERCISES
 from course_lib.grading import __main__
-from course_lib.grading.classroom import judges
-from course_lib.grading.classroom.classroom import Ledger, absent
-from course_lib.grading.classroom.intake import Submission
-from course_lib.grading.classroom.judges import Task, grade_all
-from course_lib.grading.classroom.submission import Graded, grade_file
+from course_lib.grading.classroom import graders
+from course_lib.grading.classroom.collection import Submission
+from course_lib.grading.classroom.graders import Task, grade_all
+from course_lib.grading.classroom.grading import Graded, grade_file
+from course_lib.grading.classroom.results_log import ResultsLog
+from course_lib.grading.classroom.run import absent_record
 from course_lib.grading.sandbox import sandbox
 from course_lib.grading.sandbox.sandbox import Worker
-from tests.grading.submissions import ASKED, IDS, LOGLIK, TABLE, notebook, save
+from tests.grading.sample_submissions import ASKED, IDS, LOGLIK, TABLE, notebook, save
 
 
 def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
     return [save(folder / name, notebook(*cells)) for name in names]
 
 
-def test_who_hands_in_nothing_gets_a_0_with_its_reason():
-    record = absent("bo", ["conditional_table"], 1)
+def test_absent_student_gets_0():
+    record = absent_record("bo", [EXERCISES["conditional_table"]], 1)
     assert (record.earned, record.possible, record.score) == (0, 5, 0)
     assert record.reports[0].state == "missing" and "No notebook of this student" in record.reports[0].message
 
 
-def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
+def test_log_drops_partial_line(tmp_path, worker):
     ada, bo = hand_in(tmp_path, "a/hw.ipynb", "b/hw.ipynb")
     out = tmp_path / "out.jsonl"
     first, second = Submission("ada", str(ada)), Submission("bo", str(bo))
-    ledger = Ledger(str(out))
+    ledger = ResultsLog(str(out))
     assert ledger.find(first, ASKED) is None
     ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
     ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))                      # the same again: no second line
@@ -40,7 +42,7 @@ def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
     whole = out.read_bytes()
     assert whole.count(b"\n") == 1
     out.write_bytes(whole + whole[:100])                                         # killed while it wrote
-    ledger = Ledger(str(out))
+    ledger = ResultsLog(str(out))
     found = ledger.find(first, ASKED)
     assert found.score == 1 and found.reports[0].checks and ledger.find(second, ASKED) is None
     assert ledger.find(Submission("eve", str(ada)), ASKED) is None                          # another student, the same file
@@ -49,54 +51,54 @@ def test_a_record_survives_the_ledger_and_a_cut_line_does_not(tmp_path, worker):
     assert [json.loads(line)["student"] for line in out.read_text().splitlines()] == ["ada", "bo"]
 
 
-def test_a_file_that_changed_or_new_checks_are_graded_again(tmp_path, worker, monkeypatch):
+def test_log_ignores_changed_file(tmp_path, worker, monkeypatch):
     [ada] = hand_in(tmp_path, "ada.ipynb")
     one = Submission("ada", str(ada))
-    ledger = Ledger(str(tmp_path / "out.jsonl"))
+    ledger = ResultsLog(str(tmp_path / "out.jsonl"))
     ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
     assert ledger.find(one, ASKED)
     with monkeypatch.context() as patch:
-        patch.setattr("course_lib.grading.exercise.exercise.Exercise.version", "another")
+        patch.setattr("course_lib.grading.exercise.Exercise.version", "another")
         assert ledger.find(one, ASKED) is None
     save(ada, notebook(LOGLIK))
     assert ledger.find(one, ASKED) is None
     ledger.close()
 
 
-def test_the_ledger_is_asked_before_a_notebook_is_parsed(tmp_path, worker, monkeypatch):
+def test_log_is_read_before_parsing(tmp_path, worker, monkeypatch):
     ada, bo = hand_in(tmp_path, "ada.ipynb", "bo.ipynb")
-    ledger = Ledger(str(tmp_path / "out.jsonl"))
+    ledger = ResultsLog(str(tmp_path / "out.jsonl"))
     ledger.add(grade_file(ada, worker, 3, "ada", exercises=ASKED), str(ada))
-    monkeypatch.setattr("course_lib.grading.reading.bounded.read", lambda *_: pytest.fail("parsed"))
+    monkeypatch.setattr("course_lib.grading.classroom.grading.read", lambda *_: pytest.fail("parsed"))
     assert ledger.find(Submission("ada", str(ada)), ASKED).score == 1
     assert ledger.find(Submission("bo", str(bo)), ASKED) is None and ledger.find(Submission("bo", str(bo))) is None
     ledger.close()
 
 
-def test_lines_of_somebody_elses_are_left_alone(tmp_path):
+def test_log_keeps_unknown_lines(tmp_path):
     out = save(tmp_path / "out.jsonl", '{"other": 1}\nno json\n[]\n')
-    ledger = Ledger(str(out))
-    assert ledger.done == {}
+    ledger = ResultsLog(str(out))
+    assert ledger.records == {}
     ledger.close()
     assert out.read_text() == '{"other": 1}\nno json\n[]\n'
 
 
-def test_two_runs_do_not_write_to_one_file(tmp_path):
-    ledger = Ledger(str(tmp_path / "out.jsonl"))
+def test_log_is_locked(tmp_path):
+    ledger = ResultsLog(str(tmp_path / "out.jsonl"))
     with pytest.raises(RuntimeError, match="another run is writing"):
-        Ledger(str(tmp_path / "out.jsonl"))
+        ResultsLog(str(tmp_path / "out.jsonl"))
     ledger.close()
-    Ledger(str(tmp_path / "out.jsonl")).close()
+    ResultsLog(str(tmp_path / "out.jsonl")).close()
 
 
-def test_a_record_comes_back_from_json_as_it_was(tmp_path, worker):
+def test_graded_round_trip(tmp_path, worker):
     [ada] = hand_in(tmp_path, "ada.ipynb", cells=("x = 1 +", LOGLIK))
     record = grade_file(ada, worker, 3)
     assert Graded.from_dict(json.loads(json.dumps(record.to_dict()))) == record
 
 
 @pytest.mark.thorough
-def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
+def test_grade_all_with_several_graders(tmp_path):
     wrong = LOGLIK.replace("p, 1 - p", "1 - p, p")
     paths = [save(tmp_path / f"s{i}.ipynb", notebook(wrong if i % 3 else LOGLIK, TABLE)) for i in range(6)]
     items = [Submission(path.stem, str(path)) for path in paths]
@@ -110,11 +112,11 @@ def test_several_judges_grade_all_and_each_with_its_own_result(tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_path, monkeypatch):
+def test_grade_all_replaces_dead_grader(tmp_path, monkeypatch):
     paths = hand_in(tmp_path, *(f"s{i}.ipynb" for i in range(4)))
     items = [Submission(path.stem, str(path)) for path in paths]
     mark = tmp_path / "died"
-    real = judges.grade_with
+    real = graders.grade_with
 
     def fragile(worker, item, *rest):
         if item.student == "s1" and not mark.exists():
@@ -124,10 +126,10 @@ def test_a_judge_that_dies_is_replaced_and_its_submission_given_to_another(tmp_p
             os._exit(9)
         return real(worker, item, *rest)
 
-    monkeypatch.setattr(judges, "grade_with", fragile)
+    monkeypatch.setattr(graders, "grade_with", fragile)
     found = {item.student: record for item, record in grade_all(items, Task(7, IDS), [Worker(), Worker()])}
     assert {name: record if isinstance(record, str) else record.score for name, record in found.items()} == {
-        "s0": 1, "s1": 1, "s2": "the judge stopped (exit code 9)", "s3": 1}
+        "s0": 1, "s1": 1, "s2": "the grader stopped (exit code 9)", "s3": 1}
 
 
 def grade_alone(args: list[str]) -> None:
@@ -137,11 +139,11 @@ def grade_alone(args: list[str]) -> None:
 
 
 def wait_until_free(out) -> None:
-    """The judges of a run that was killed die with it, and let go of its file: not in the same instant."""
+    """The graders of a run that was killed die with it, and let go of its file: not in the same instant."""
     end = time.monotonic() + 20
     while True:
         try:
-            return Ledger(str(out)).close()
+            return ResultsLog(str(out)).close()
         except RuntimeError:
             assert time.monotonic() < end, "what it had started is still there"
             time.sleep(0.01)
@@ -149,7 +151,7 @@ def wait_until_free(out) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_run_that_was_killed_goes_on_where_it_was(tmp_path, worker, monkeypatch, capsys, jobs):
+def test_run_resumes_after_kill(tmp_path, worker, monkeypatch, capsys, jobs):
     """Nothing is lost, nothing doubled; what it had started is gone."""
     slow = LOGLIK + "\nimport time\nquick = bernoulli_chain_loglik\ndef bernoulli_chain_loglik(x, p):\n" \
                     "    time.sleep(0.05)\n    return quick(x, p)\n"

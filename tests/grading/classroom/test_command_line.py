@@ -14,9 +14,9 @@ import pytest
 
 from course_lib.exercises import EXERCISES, of_chapter
 from course_lib.grading import __main__
-from course_lib.grading.classroom import judges
+from course_lib.grading.classroom import graders
 from course_lib.grading.sandbox import sandbox
-from tests.grading.submissions import IDS, LOGLIK, TABLE, notebook, save
+from tests.grading.sample_submissions import IDS, LOGLIK, TABLE, notebook, save
 
 WRONG = LOGLIK.replace(".sum(dim=1)", ".sum(dim=1).exp()")
 
@@ -49,7 +49,7 @@ def lines(path):
     return [json.loads(line) for line in Path(path).read_text().splitlines()]
 
 
-def test_a_class_with_everything(folder, grade):
+def test_grade_writes_every_report(folder, grade):
     found = grade(folder / "class", "--roster", folder / "roster.txt", "--seed", 6, "--out", folder / "out.jsonl", "--csv",
                   folder / "marks.csv", "--gradescope", folder / "scope", "--html", folder / "pages")
     assert found.code == 0 and "5 students, mean score" in found.out
@@ -67,13 +67,13 @@ def test_a_class_with_everything(folder, grade):
     assert "The package itself holds the references" in found.err
 
 
-def test_every_record_says_how_isolated_it_was(folder, grade, worker):
+def test_grade_records_isolation(folder, grade, worker):
     found = grade(folder / "class/ada/hw.ipynb", "--out", folder / "out.jsonl")
     assert lines(folder / "out.jsonl")[0]["isolation"] == worker.level and worker.level in found.out
     assert ("Graded without isolation" in found.err) == (worker.level != "bubblewrap")
 
 
-def test_what_was_graded_is_not_graded_again(folder, grade, monkeypatch):
+def test_grade_resumes_from_log(folder, grade, monkeypatch):
     args = (folder / "class", "--out", folder / "out.jsonl", "--roster", folder / "roster.txt", "--csv", folder / "a.csv")
     grade(*args)
     before, table = (folder / "out.jsonl").read_bytes(), (folder / "a.csv").read_text()
@@ -81,13 +81,13 @@ def test_what_was_graded_is_not_graded_again(folder, grade, monkeypatch):
     def never(*_):
         raise AssertionError("graded again")
 
-    monkeypatch.setattr(judges, "grade_file", never)
+    monkeypatch.setattr(graders, "grade_file", never)
     found = grade(*args)
     assert found.code == 0 and (folder / "out.jsonl").read_bytes() == before
     assert (folder / "a.csv").read_text() == table                              # the seed of the first run included
 
 
-def test_marks_made_without_isolation_are_not_taken_over_where_it_is_required(folder, grade, worker, limited, monkeypatch):
+def test_grade_ignores_unisolated_records(folder, grade, worker, limited, monkeypatch):
     if worker.level != "bubblewrap":
         pytest.skip(f"needs bubblewrap's sandbox; here: {worker.why}")
     monkeypatch.setattr(limited, "close", lambda: None)
@@ -101,30 +101,30 @@ def test_marks_made_without_isolation_are_not_taken_over_where_it_is_required(fo
     assert found.code == 0 and "Graded without isolation" not in found.err
     assert [row.split(",")[3].strip('"') for row in rows] == ["isolation", *["bubblewrap"] * 4, ""]
     assert [line["isolation"] for line in lines(folder / "out.jsonl")] == [*["limits"] * 4, "", *["bubblewrap"] * 4]
-    monkeypatch.setattr(judges, "grade_file", lambda *_: pytest.fail("graded again"))
+    monkeypatch.setattr(graders, "grade_file", lambda *_: pytest.fail("graded again"))
     assert grade(*args).code == grade(*args, "--require-isolation").code == 0
     assert (folder / "a.csv").read_text().splitlines() == rows             # the best that there is, in either case
 
 
-def test_two_runs_over_two_folders_keep_students_with_the_same_file_apart(folder, grade):
+def test_grade_two_folders_with_one_log(folder, grade):
     for name in ("ada", "bo"):
         grade(folder / "class" / name / "hw.ipynb", "--out", folder / "out.jsonl")
     assert len(lines(folder / "out.jsonl")) == 2
 
 
-def test_a_student_who_is_not_on_the_roster_is_graded_and_named(folder, grade):
+def test_grade_names_strangers(folder, grade):
     save(folder / "class/zoe/hw.ipynb", notebook(LOGLIK, TABLE))
     found = grade(folder / "class", "--roster", folder / "roster.txt")
     assert found.code == 0 and "Not on the roster: zoe." in found.err and "zoe" in found.out
 
 
-def test_a_path_that_does_not_exist_stops_it_before_anything_is_graded(folder, grade):
+def test_grade_missing_path(folder, grade):
     found = grade(folder / "class", folder / "gone" / "01-ada.ipynb", "--csv", folder / "a.csv")
     assert found.code == 2 and "there is no" in found.err and "01-ada.ipynb" in found.err
     assert not found.out and not (folder / "a.csv").exists()
 
 
-def test_a_folder_without_a_notebook_stops_it(folder, grade):
+def test_grade_folder_without_notebook(folder, grade):
     save(folder / "empty/notes.txt", "x")
     found = grade(folder / "empty")
     assert found.code == 2 and "no notebook in" in found.err and not found.out
@@ -135,9 +135,9 @@ def table(path):
         return {row["student"]: row for row in csv.DictReader(file)}
 
 
-def test_what_could_not_be_graded_is_a_row_in_every_table_and_shows_in_the_exit_code(folder, grade, monkeypatch):
-    real = judges.grade_with
-    monkeypatch.setattr(judges, "grade_with", lambda worker, item, *rest:
+def test_grade_failure_is_in_every_table(folder, grade, monkeypatch):
+    real = graders.grade_with
+    monkeypatch.setattr(graders, "grade_with", lambda worker, item, *rest:
                         "the worker has gone" if item.student == "bo" else real(worker, item, *rest))
     args = (folder / "class", "--out", folder / "out.jsonl", "--roster", folder / "roster.txt", "--csv", folder / "a.csv",
             "--html", folder / "pages", "--gradescope", folder / "scope")
@@ -149,19 +149,19 @@ def test_what_could_not_be_graded_is_a_row_in_every_table_and_shows_in_the_exit_
     assert "Not graded: the worker has gone" in rows["bo"]["notes"]
     assert "not graded" in (folder / "pages/bo.html").read_text() and (folder / "scope/bo/results.json").exists()
     assert sorted(line["student"] for line in lines(folder / "out.jsonl")) == ["ada", "cy", "di", "eve"]
-    monkeypatch.setattr(judges, "grade_with", real)
+    monkeypatch.setattr(graders, "grade_with", real)
     assert grade(*args).code == 0 and table(folder / "a.csv")["bo"]["earned"] == "11"
 
 
-def test_a_run_that_is_stopped_writes_what_it_has_and_names_the_rest(folder, grade, monkeypatch):
-    real = judges.grade_with
+def test_grade_stopped_writes_results(folder, grade, monkeypatch):
+    real = graders.grade_with
 
     def stop_at_bo(worker, item, *rest):
         if item.student == "bo":
             raise KeyboardInterrupt
         return real(worker, item, *rest)
 
-    monkeypatch.setattr(judges, "grade_with", stop_at_bo)
+    monkeypatch.setattr(graders, "grade_with", stop_at_bo)
     found = grade(folder / "class", "--out", folder / "out.jsonl", "--csv", folder / "a.csv")
     rows = table(folder / "a.csv")
     assert found.code == 130 and "continues from here" in found.err
@@ -169,7 +169,7 @@ def test_a_run_that_is_stopped_writes_what_it_has_and_names_the_rest(folder, gra
     assert [line["student"] for line in lines(folder / "out.jsonl")] == ["ada"]
 
 
-def test_without_isolation_it_says_so_or_refuses(folder, limited, monkeypatch, capsys):
+def test_grade_without_isolation(folder, limited, monkeypatch, capsys):
     monkeypatch.setattr(sandbox.shutil, "which", lambda _: None)
     assert __main__.main(["grade", str(folder / "class"), "--require-isolation", "--chapter", "1"]) == 2
     assert "isolation was required" in capsys.readouterr().err
@@ -178,13 +178,13 @@ def test_without_isolation_it_says_so_or_refuses(folder, limited, monkeypatch, c
 @pytest.mark.parametrize("args, words", [
     (["grade"], "PATH"), (["grade", "x", "--shard", "3/2"], "3/2"), (["grade", "x", "--jobs", "0"], "at least 1"),
     (["grade", "x", "--seed", "-1"], "seed"), (["frobnicate"], "invalid choice"), ([], "VERB")])
-def test_a_wrong_command_is_explained(args, words, capsys):
+def test_grade_wrong_command(args, words, capsys):
     with pytest.raises(SystemExit) as problem:
         __main__.main(args)
     assert problem.value.code == 2 and words in capsys.readouterr().err
 
 
-def test_an_instructors_own_marks_and_what_changed(folder, grade):
+def test_grade_marks_and_since(folder, grade):
     """Bo gets two points; then Ada hands in half of it."""
     pytest.importorskip("tomllib")
     marks = save(folder / "marks.toml", '[[mark]]\nstudent = "bo"\nadd = 2\nreason = "a good question"\n')
@@ -200,18 +200,18 @@ def test_an_instructors_own_marks_and_what_changed(folder, grade):
 
 @pytest.mark.parametrize("option, text, words", [
     ("--marks", "[[mark]]\nstudent = 'ada'\nadd = 1\n", "has no reason"), ("--since", "{}", "holds no marks")])
-def test_a_file_that_is_not_understood_stops_it_before_anything_is_graded(folder, grade, monkeypatch, option, text, words):
-    monkeypatch.setattr(judges, "grade_file", lambda *_: pytest.fail("graded"))
+def test_grade_invalid_option_file(folder, grade, monkeypatch, option, text, words):
+    monkeypatch.setattr(graders, "grade_file", lambda *_: pytest.fail("graded"))
     found = grade(folder / "class", option, save(folder / "given", text), "--out", folder / "out.jsonl")
     assert found.code == 2 and words in found.err and not (folder / "out.jsonl").exists()
 
 
-def test_an_exercise_that_does_not_exist_is_explained(folder, grade):
+def test_grade_unknown_exercise(folder, grade):
     found = grade(folder / "class", "--exercises", "conditional_tables")
     assert found.code == 2 and "did you mean conditional_table" in found.err
 
 
-def test_what_is_asked_for_counts_whether_it_is_there_or_not(folder, grade):
+def test_grade_requested_exercise_missing(folder, grade):
     save(folder / "class/ada/hw.ipynb", notebook(LOGLIK))
     found = grade(folder / "class/ada/hw.ipynb", "--exercises", "bernoulli_chain_loglik,find_leaks", "--out", folder / "a.jsonl")
     [record] = lines(folder / "a.jsonl")
@@ -219,7 +219,7 @@ def test_what_is_asked_for_counts_whether_it_is_there_or_not(folder, grade):
     assert (record["earned"], record["possible"]) == (6, 11)
 
 
-def test_an_unreadable_roster_is_explained(folder, grade):
+def test_grade_unreadable_roster(folder, grade):
     found = grade(folder / "class", "--roster", folder / "no-such-roster")
     assert found.code == 2 and "no-such-roster" in found.err
 
@@ -235,16 +235,16 @@ def test_list_and_show(capsys):
 
 
 @pytest.mark.parametrize("verb", __main__.MAKERS)
-def test_the_other_verbs_pass_their_arguments_on(verb, monkeypatch):
+def test_verbs_pass_arguments(verb, monkeypatch):
     seen = []
     module = types.SimpleNamespace(add_arguments=lambda parser: parser.add_argument("--to"),
                                    run=lambda args: seen.append(args.to) or 3)
-    monkeypatch.setattr(__main__, "import_module", lambda name: module if name.endswith(f"notebooks.{verb}") else None)
+    monkeypatch.setattr(__main__, "import_module", lambda name: module if name.endswith(f"assignments.{verb}") else None)
     assert __main__.main([verb, "--to", "x"]) == 3 and __main__.main([verb]) == 3
     assert seen == ["x", None]
 
 
-def test_help_says_that_the_references_are_open(capsys):
+def test_help_mentions_references(capsys):
     with pytest.raises(SystemExit):
         __main__.main(["grade", "--help"])
     assert "itself holds the references" in " ".join(capsys.readouterr().out.split())
@@ -267,7 +267,7 @@ def everywhere(grade, folder, *paths, **options):
     return tables[0], found
 
 
-def test_copies_count_once_in_every_report_and_are_told(folder, grade):
+def test_grade_counts_copies_once(folder, grade):
     """Half an answer handed in twice is half an answer; of a wrong and a right one the right one counts."""
     for name in ("a", "b"):
         save(folder / f"copies/ada/{name}.ipynb", notebook(LOGLIK))
@@ -284,7 +284,7 @@ def test_copies_count_once_in_every_report_and_are_told(folder, grade):
 
 
 @pytest.mark.thorough
-def test_what_the_shell_makes_of_a_star_gives_the_same_marks(folder, grade):
+def test_grade_expanded_star(folder, grade):
     marks, _ = everywhere(grade, folder, folder / "class")
     assert everywhere(grade, folder, *sorted((folder / "class").iterdir()))[0] == marks
     assert list(marks) == ["ada", "bo", "cy", "di"] and marks["di"] == (0, 11)
@@ -292,7 +292,7 @@ def test_what_the_shell_makes_of_a_star_gives_the_same_marks(folder, grade):
     assert everywhere(grade, folder, packed)[0] == marks
 
 
-def test_a_zip_and_a_script_are_graded(folder, grade):
+def test_grade_zip_and_script(folder, grade):
     with zipfile.ZipFile(folder / "all.zip", "w") as archive:
         archive.writestr("ada/hw.ipynb", json.dumps(notebook(LOGLIK, TABLE)))
         archive.writestr("bo/hw.py", f"{LOGLIK}\n{TABLE}")
@@ -302,13 +302,13 @@ def test_a_zip_and_a_script_are_graded(folder, grade):
     assert "The archive cannot be read" in table(folder / "marks/a.csv")["cy"]["notes"]
 
 
-def test_a_roster_of_another_class_stops_it(folder, grade):
+def test_grade_other_roster(folder, grade):
     found = grade(folder / "class", "--roster", save(folder / "other.txt", "xi\nyo\n"), "--out", folder / "out.jsonl")
     assert found.code == 2 and "no notebook belongs to a student of the roster" in found.err
     assert not (folder / "out.jsonl").exists()
 
 
-def test_isolation_for_marks_needs_to_know_what_is_asked_for(folder, capsys):
+def test_grade_isolation_needs_exercises(folder, capsys):
     assert __main__.main(["grade", str(folder / "class"), "--require-isolation"]) == 2
     assert "--chapter" in capsys.readouterr().err
 
@@ -322,7 +322,7 @@ def run_alone(folder, worker, monkeypatch, capsys, *args):
     return code, table(folder / "a.csv") if code == 0 else {}, capsys.readouterr().err
 
 
-def test_a_chapter_is_asked_for_by_its_number(folder, worker, monkeypatch, capsys):
+def test_grade_chapter_by_number(folder, worker, monkeypatch, capsys):
     save(folder / "set/ada/hw.ipynb", notebook(TABLE, exercises=()))
     save(folder / "set/bo/18-bert.ipynb", notebook("x = 1", exercises=["mlm_mask"]))
     code, rows, _ = run_alone(folder, worker, monkeypatch, capsys, folder / "set", "--chapter", "1")
@@ -336,7 +336,7 @@ def test_a_chapter_is_asked_for_by_its_number(folder, worker, monkeypatch, capsy
         __main__.main(["grade", "x", "--chapter", "1", "--exercises", "attention"])
 
 
-def test_where_nothing_is_asked_for_a_note_says_how_it_was_found(folder, worker, monkeypatch, capsys):
+def test_grade_notes_how_exercises_were_found(folder, worker, monkeypatch, capsys):
     save(folder / "set/ada/hw.ipynb", notebook(TABLE))
     save(folder / "set/bo/01-chain-rule.ipynb", notebook(TABLE, exercises=()))
     save(folder / "set/cy/04-nade.ipynb", notebook(TABLE))
@@ -347,16 +347,16 @@ def test_where_nothing_is_asked_for_a_note_says_how_it_was_found(folder, worker,
     assert code == 0
     one, other = (str(sum(exercise.possible for exercise in of_chapter(number))) for number in ("01", "14"))
     assert {name: row["notes"] for name, row in rows.items()} | {"eve": "", "fay": ""} == {
-        "ada": "Judged as chapter 01, as its metadata say.", "bo": "Judged as chapter 01, by its name.",
-        "cy": "Judged as chapter 01, as its metadata say; its name says chapter 04. --chapter decides.",
-        "di": "Neither its metadata nor its name tells the chapter: it was judged by what it defines. --chapter decides.",
+        "ada": "Graded as chapter 01, as its metadata say.", "bo": "Graded as chapter 01, by its name.",
+        "cy": "Graded as chapter 01, as its metadata say; its name says chapter 04. --chapter decides.",
+        "di": "Neither its metadata nor its name tells the chapter: it was graded by what it defines. --chapter decides.",
         "eve": "", "fay": ""}
     assert [rows[name]["possible"] for name in ("ada", "bo", "cy", "di", "fay")] == [one, one, one, "5", other]
     assert rows["eve"]["earned"] == "0" and rows["eve"]["possible"] == str(int(one) + int(other))     # of what the others had
     assert rows["eve"]["conditional_table state"] == "unreadable" == rows["fay"]["shift_rotation state"]
 
 
-def test_help_says_what_holds_where(capsys):
+def test_help_lists_isolation_levels(capsys):
     with pytest.raises(SystemExit):
         __main__.main(["grade", "--help"])
     text = capsys.readouterr().out
@@ -366,7 +366,7 @@ def test_help_says_what_holds_where(capsys):
     assert max(map(len, text.splitlines())) <= 120
 
 
-def test_as_a_program_with_two_jobs_and_a_progress_bar(folder):
+def test_grade_as_program_with_jobs(folder):
     environment = {name: value for name, value in os.environ.items() if name != "TQDM_DISABLE"}
     run = subprocess.run([sys.executable, "-m", "course_lib.grading", "grade", str(folder / "class"), "--jobs", "2", "--exercises",
                           ",".join(IDS), "--roster", str(folder / "roster.txt")], capture_output=True, text=True, env=environment, timeout=120,

@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import pytest
 
-from course_lib.grading.classroom.lms import canvas, check, moodle
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.lms import canvas_table, check_roster, moodle_table
 from course_lib.grading.classroom.marks import Mark
 from course_lib.grading.classroom.roster import read_roster
-from course_lib.grading.classroom.submission import Graded
-from course_lib.grading.judge.report import Report
-from tests.grading.classroom.test_intake import CANVAS, MOODLE, SHEET
-from tests.grading.submissions import save
+from course_lib.grading.verdict import Report
+from tests.grading.classroom.test_collection import CANVAS, MOODLE, SHEET
+from tests.grading.sample_submissions import save
 
 ONE = "bernoulli_chain_loglik"
 WORKSHEET = ('Identifier,"Full name","Email address",Status,Grade,"Maximum Grade","Grade can be changed","Last modified (grade)",'
@@ -34,14 +34,14 @@ def sheet(tmp_path, text):
 
 
 @pytest.mark.parametrize("text", [MOODLE, SHEET, CANVAS, WORKSHEET, "student;id\nada;1\nbo;2\n"])
-def test_a_sheet_names_the_students_that_the_roster_names(tmp_path, text):
+def test_roster_reads_worksheet(tmp_path, text):
     found = sheet(tmp_path, text)
     assert [one for one in found.owners if one] == found.students
     assert len(found.rows) == len(found.owners) == text.count("\n") - 1
 
 
-def test_moodles_worksheet_gets_grade_and_comments_on_its_scale(tmp_path):
-    text = moodle(sheet(tmp_path, WORKSHEET), [record("Mo Lee", 4), record("=cruz", 6)], {}, "x")
+def test_moodle_worksheet(tmp_path):
+    text = moodle_table(sheet(tmp_path, WORKSHEET), [record("Mo Lee", 4), record("=cruz", 6)], {}, "x")
     mo, cruz = rows(text)
     assert mo["Grade"] == "66.67" and cruz["Grade"] == "100" and mo["Feedback comments"] == f"{ONE}: wrong value (4 of 6)"
     before = rows(WORKSHEET)
@@ -51,27 +51,27 @@ def test_moodles_worksheet_gets_grade_and_comments_on_its_scale(tmp_path):
     assert "student wrote" not in text
 
 
-def test_moodles_participants_get_a_column(tmp_path):
-    found = rows(moodle(sheet(tmp_path, MOODLE), [record("Mo Lee (mo@uni.org)", 4), record("Zoë de la Cruz", 6)],
+def test_moodle_participants(tmp_path):
+    found = rows(moodle_table(sheet(tmp_path, MOODLE), [record("Mo Lee (mo@uni.org)", 4), record("Zoë de la Cruz", 6)],
                         {"Mo Lee (mo@uni.org)": Mark({ONE: Fraction(7, 2)})}, "Chapter 1"))
     assert [(row["ID number"], row["Email address"], row["Chapter 1"]) for row in found] == [
         ("77", "mo@uni.org", "3.5"), ("78", "mo.lee@uni.org", ""), ("79", "zoe@uni.org", "6")]
 
 
-def test_canvas_keeps_who_is_who_and_the_scale_of_the_assignment(tmp_path):
+def test_canvas_gradebook(tmp_path):
     records = [record("Lee, Mo", 3), record("de la Cruz, Zoë", 6), record("O'Neil, Bo-Ann", 0)]
-    found = rows(canvas(sheet(tmp_path, CANVAS), records, {}, "hw"))
+    found = rows(canvas_table(sheet(tmp_path, CANVAS), records, {}, "hw"))
     assert list(found[0]) == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "hw (123)"]
     assert [row["hw (123)"] for row in found] == ["10", "5", "10", "0"] and found[0]["Student"] == "    Points Possible"
     assert [row["ID"] for row in found[1:]] == ["7001", "7002", "7003"] and found[2]["Student"] == "de la Cruz, Zoë"
-    found = rows(canvas(sheet(tmp_path, CANVAS), records[:1], {}, "Chapter 1"))
+    found = rows(canvas_table(sheet(tmp_path, CANVAS), records[:1], {}, "Chapter 1"))
     assert list(found[0])[-1] == "Chapter 1" and [row["Chapter 1"] for row in found] == ["6", "3", "", ""]
 
 
 @pytest.mark.parametrize("option, text, words", [
     ("moodle", None, "needs --roster"), ("canvas", None, "needs --roster"), ("moodle", "student\nada\n", "participants or its grading"),
     ("canvas", MOODLE, "has First name, Surname"), ("moodle", "ada\nbo\n", "has no header")])
-def test_a_roster_of_another_kind_stops_it(tmp_path, option, text, words):
+def test_check_roster_refuses_other_tables(tmp_path, option, text, words):
     with pytest.raises(ValueError, match=f"--{option}") as problem:
-        check(option, sheet(tmp_path, text) if text else None)
+        check_roster(option, sheet(tmp_path, text) if text else None)
     assert words in str(problem.value)

@@ -5,14 +5,13 @@ import json
 
 import pytest
 
-from course_lib.grading.classroom.gradescope import results
-from course_lib.grading.classroom.marks import apply_marks, read_marks
-from course_lib.grading.classroom.page import page
-from course_lib.grading.classroom.since import changes, read
-from course_lib.grading.classroom.submission import Graded
-from course_lib.grading.classroom.tables import for_spreadsheet
-from course_lib.grading.judge.report import Report
-from tests.grading.submissions import save
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.marks import apply_marks, describe_changes, read_earlier, read_marks
+from course_lib.grading.classroom.pages import student_page
+from course_lib.grading.classroom.reports import gradescope_results
+from course_lib.grading.classroom.tables import csv_table
+from course_lib.grading.verdict import Report
+from tests.grading.sample_submissions import save
 
 pytest.importorskip("tomllib")
 ONE, TWO = "bernoulli_chain_loglik", "conditional_table"       # 6 and 5 points
@@ -27,7 +26,7 @@ def entries(tmp_path, text, students=("ada", "bo")):
     return read_marks(str(save(tmp_path / "marks.toml", text)), students)
 
 
-def test_an_entry_replaces_the_points_of_an_exercise_or_adds_to_the_mark(tmp_path):
+def test_apply_marks(tmp_path):
     given = entries(tmp_path, f"""
 [[mark]]
 student = "ada"
@@ -60,41 +59,41 @@ reason = "handed in by somebody else"
     ('student = "ada"\nreason = "x"\nadd = "1"', "expected a number"), ('student = "ada"\nreason = "x"\nadd = true', "expected a number"),
     ('student = "ada"\nreason = "x"\nadd = inf', "expected a number"), ('student = "ada"\nreasons = "x"\nadd = 1', "did you mean reason"),
     ('student = "ada"\nreason = "x"\ndeadline = 2026-11-25', "expected student, reason")])
-def test_an_entry_that_is_not_understood_stops_it(tmp_path, text, words):
+def test_read_marks_refuses_entry(tmp_path, text, words):
     with pytest.raises(ValueError, match="entry 1 of .*marks.toml") as problem:
         entries(tmp_path, f"[[mark]]\n{text}\n")
     assert words in str(problem.value)
 
 
 @pytest.mark.parametrize("text, words", [("[[mark", "is not TOML"), ("[marks]\n", "expected entries"), ("mark = 3", "expected entries")])
-def test_a_file_of_something_else_stops_it(tmp_path, text, words):
+def test_read_marks_refuses_file(tmp_path, text, words):
     with pytest.raises(ValueError, match=words):
         entries(tmp_path, text)
 
 
-def test_every_report_has_the_mark_and_its_reasons(tmp_path):
+def test_marks_are_in_every_report(tmp_path):
     one, other = record(), record("bo")
     found = apply_marks([one, other], entries(tmp_path, '[[mark]]\nstudent = "ada"\nadd = 0.2\nreason = "<b>"\n'))
-    rows = list(csv.DictReader(io.StringIO(for_spreadsheet([one, other], found))))
+    rows = list(csv.DictReader(io.StringIO(csv_table([one, other], found))))
     assert [(row["mark"], row["why"]) for row in rows] == [("9.2", "'+0.2 points (<b>)"), ("9", "")]
-    assert "Mark: <strong>9.2</strong>" in page(one, found["ada"]) and "points (&lt;b&gt;)" in page(one, found["ada"])
-    assert results(one, found["ada"])["score"] == 9.2 and "+0.2 points" in results(one, found["ada"])["output"]
-    assert "mark" not in for_spreadsheet([one]) and "Mark:" not in page(one) and results(one)["score"] == 9
+    assert "Mark: <strong>9.2</strong>" in student_page(one, found["ada"]) and "points (&lt;b&gt;)" in student_page(one, found["ada"])
+    assert gradescope_results(one, found["ada"])["score"] == 9.2 and "+0.2 points" in gradescope_results(one, found["ada"])["output"]
+    assert "mark" not in csv_table([one]) and "Mark:" not in student_page(one) and gradescope_results(one)["score"] == 9
 
 
-def test_what_changed_and_why(tmp_path):
+def test_describe_changes(tmp_path):
     def run(*records, mark=None):
         return [one.to_dict() | ({"mark": {"mark": mark, "why": ["+1 points (typo)"]}} if mark else {}) for one in records]
 
     before = run(record(one=2))
-    assert changes(before, before) == []
-    assert changes(before, run(record(one=6, sha256="2", seed=9), mark=12)) == [
+    assert describe_changes(before, before) == []
+    assert describe_changes(before, run(record(one=6, sha256="2", seed=9), mark=12)) == [
         f"ada: {ONE} 2 -> 6: right instead of wrong value: another file, another seed", "ada: mark 7 -> 12; +1 points (typo)"]
-    assert "wrong value: other checks" in changes(before, run(record(one=6, checks="d")))[0]
-    assert changes(before, run(record("bo"))) == ["ada: no longer in the class", "bo: new in the class"]
-    [line, _] = changes(before, run(Graded("ada", "a", reports=[Report(ONE, "wrong_value", 2, 6)], sha256="1", checks="c")))
+    assert "wrong value: other checks" in describe_changes(before, run(record(one=6, checks="d")))[0]
+    assert describe_changes(before, run(record("bo"))) == ["ada: no longer in the class", "bo: new in the class"]
+    [line, _] = describe_changes(before, run(Graded("ada", "a", reports=[Report(ONE, "wrong_value", 2, 6)], sha256="1", checks="c")))
     assert line.startswith(f"ada: {TWO} 5 -> None: not graded instead of right")
-    assert read(str(save(tmp_path / "old.json", json.dumps(before)))) == before
+    assert read_earlier(str(save(tmp_path / "old.json", json.dumps(before)))) == before
     for text in ("{", "[1]", '{"a": 1}', '[{"student": "ada"}]'):
         with pytest.raises(ValueError, match="holds no marks"):
-            read(str(save(tmp_path / "bad.json", text)))
+            read_earlier(str(save(tmp_path / "bad.json", text)))

@@ -7,13 +7,12 @@ from html.parser import HTMLParser
 
 import pytest
 
-from course_lib.grading.classroom.gradescope import results
-from course_lib.grading.classroom.outputs import file_name
-from course_lib.grading.classroom.page import page
-from course_lib.grading.classroom.submission import Graded, printable
-from course_lib.grading.classroom.tables import for_spreadsheet, for_terminal
-from course_lib.grading.judge.report import CheckResult, Report
-from tests.grading.submissions import TABLE, graded, save
+from course_lib.grading.classroom.grading import Graded, printable
+from course_lib.grading.classroom.pages import student_page
+from course_lib.grading.classroom.reports import file_name, gradescope_results
+from course_lib.grading.classroom.tables import csv_table, terminal_table
+from course_lib.grading.verdict import CheckResult, Report
+from tests.grading.sample_submissions import TABLE, graded, save
 
 MARKUP = "<script>alert(1)</script><img src=x onerror=alert(2)>&amp;</pre></code></title><b>"
 
@@ -42,41 +41,41 @@ class Tags(HTMLParser):
         self.text.append(data)
 
 
-def test_the_page_shows_each_exercise_its_feedback_and_the_code(record):
-    text = "".join(Tags(page(record)).text)
+def test_student_page_content(record):
+    text = "".join(Tags(student_page(record)).text)
     for words in ("A log-likelihood, factor by factor", "stopped with an error", "0 of 6", "5 of 5", "ValueError",
                   "def conditional_table(joint, i):", "arguments left alone", "not run", "Cell 3 could not be read",
                   "bubblewrap", "seed 11", "Your code"):
         assert words in text or words == "bubblewrap" and record.isolation != "bubblewrap", words
 
 
-def test_nothing_of_the_learners_is_markup_on_the_page(record):
-    found = Tags(page(record))
+def test_student_page_escapes(record):
+    found = Tags(student_page(record))
     assert set(found.tags) <= {"html", "head", "meta", "title", "style", "body", "main", "h1", "h2", "h3", "p", "section",
                                "code", "pre", "strong", "span", "table", "thead", "tbody", "tr", "th", "td"}
     assert not [name for name, _ in found.attributes if name.startswith("on") or name in ("src", "href", "style")]
     assert MARKUP in "".join(found.text)                                    # shown, as text
 
 
-def test_the_page_needs_nothing_from_outside_and_forbids_it(record):
-    text = page(record)
+def test_student_page_loads_nothing(record):
+    text = student_page(record)
     assert "default-src 'none'" in text and "url(" not in text and "@import" not in text and "http" not in text.replace(
         "http-equiv", "")
     assert "prefers-color-scheme: dark" in text and '<html lang="en">' in text
 
 
-def test_control_characters_and_directions_are_spelt_out(record):
-    for text in (page(record), for_terminal([record]), for_spreadsheet([record]), json.dumps(results(record))):
+def test_printable(record):
+    for text in (student_page(record), terminal_table([record]), csv_table([record]), json.dumps(gradescope_results(record))):
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\ud800-\udfff]", text)
     assert "\\u001b[2J" in record.reports[0].message and "\\u202e" in record.code["bernoulli_chain_loglik"]
     assert printable("käse 東京 \U0001f600") == "käse 東京 \U0001f600" and printable("\ud800\n") == "\\ud800 "
 
 
 def spreadsheet(records):
-    return list(csv.DictReader(io.StringIO(for_spreadsheet(records))))
+    return list(csv.DictReader(io.StringIO(csv_table(records))))
 
 
-def test_the_table_has_a_row_for_each_submission(record):
+def test_csv_table_rows(record):
     other = Graded("bo", "x/bo.ipynb", reports=[Report("find_leaks", "right", 5, 5)], isolation="limits")
     first, second = spreadsheet([record, other])
     assert first["conditional_table points"] == "5" and first["conditional_table state"] == "right"
@@ -86,24 +85,24 @@ def test_the_table_has_a_row_for_each_submission(record):
 
 
 @pytest.mark.parametrize("name", ["=HYPERLINK(1)", "+1", "-1", "@x", "\tx"])
-def test_no_cell_is_a_formula(name):
+def test_csv_table_has_no_formula(name):
     [row] = spreadsheet([Graded(name, name)])
     assert row["student"] == "'" + name and row["file"] == "'" + name
 
 
 @pytest.mark.parametrize("name", ["x;=1+1", "x\t=1", 'x;"=1+1', "x; @y", "a|+1"])
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
-def test_no_part_of_a_cell_is_a_formula_whatever_parts_the_columns(name, separator):
-    text = for_spreadsheet([Graded("ada", name, notes=[name])])
+def test_csv_table_has_no_formula_inside_cell(name, separator):
+    text = csv_table([Graded("ada", name, notes=[name])])
     cells = [cell for row in csv.reader(io.StringIO(text), delimiter=separator) for cell in row]
-    assert not [cell for cell in cells if cell.strip(' "')[:1] in tuple("=+@\t")] and "x; y" in for_spreadsheet([Graded("x; y", "")])
+    assert not [cell for cell in cells if cell.strip(' "')[:1] in tuple("=+@\t")] and "x; y" in csv_table([Graded("x; y", "")])
 
 
-def test_the_table_in_the_terminal(record):
-    text = for_terminal([record, Graded("bo", "a/bo.ipynb", reports=[Report("find_leaks", "right", 5, 5)])])
+def test_terminal_table(record):
+    text = terminal_table([record, Graded("bo", "a/bo.ipynb", reports=[Report("find_leaks", "right", 5, 5)])])
     assert "bo.ipynb" in text and "100%" in text and "2 students, mean score 73%" in text
     assert "bernoulli_chain_loglik stopped with an error" in text
-    assert for_terminal([]) == "No submission was found."
+    assert terminal_table([]) == "No submission was found."
 
 
 # https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
@@ -123,8 +122,8 @@ def valid(data: dict, fields: dict) -> bool:
                for name, value in data.items())
 
 
-def test_gradescopes_results_are_valid(record):
-    data = json.loads(json.dumps(results(record), allow_nan=False))
+def test_gradescope_results_are_valid(record):
+    data = json.loads(json.dumps(gradescope_results(record), allow_nan=False))
     assert valid(data, TOP) and all(valid(test, TEST) for test in data["tests"])
     assert "tests" in data or "score" in data
     assert data["score"] == sum(test["score"] for test in data["tests"]) == 5
@@ -134,20 +133,15 @@ def test_gradescopes_results_are_valid(record):
     assert data["output_format"] == "text" and {test["output_format"] for test in data["tests"]} == {"text"}
 
 
-def test_the_validator_of_the_format_refuses_what_is_wrong():
-    assert not valid({"score": "5"}, TOP) and not valid({"visibility": "shown"}, TOP) and not valid({"points": 5}, TOP)
-    assert not valid({"score": True}, TEST) and not valid({"number": 1}, TEST)
-
-
-def test_gradescopes_results_say_what_was_wrong():
+def test_gradescope_results_text():
     report = Report("conditional_table", "wrong_value", 0, 5, "odds", "Your entries are the odds.",
                     [CheckResult("values", False, 0, 4, "x")], 9)
-    [test] = results(Graded("ada", "hw.ipynb", reports=[report], isolation="bubblewrap"))["tests"]
+    [test] = gradescope_results(Graded("ada", "hw.ipynb", reports=[report], isolation="bubblewrap"))["tests"]
     assert "Your entries are the odds." in test["output"] and "seed=9" in test["output"]
     assert test["tags"] == ["wrong_value", "odds"]
 
 
-def test_file_names_of_students_are_safe_and_their_own(tmp_path):
+def test_file_name_is_safe_and_unique(tmp_path):
     names = ["ada", "Ada", "../etc/passwd", "..", "", "a/b", "a_b", "x" * 300, "x" * 301, "käse", "con", "nul.txt", "\ud800"]
     found = [file_name(name) for name in names]
     assert len({one.casefold() for one in found}) == len(names) and found[0] == "ada"

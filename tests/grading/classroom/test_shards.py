@@ -9,11 +9,11 @@ import pytest
 
 from course_lib.exercises import of_chapter
 from course_lib.grading import __main__
-from course_lib.grading.classroom import classroom
+from course_lib.grading.classroom import results_log
 from course_lib.grading.classroom import run as run_module
-from course_lib.grading.classroom.submission import Graded, empty, version
+from course_lib.grading.classroom.grading import Graded, checks_version, empty_report
 from course_lib.grading.sandbox import sandbox
-from tests.grading.submissions import ASKED, IDS, LOGLIK, notebook, save
+from tests.grading.sample_submissions import ASKED, IDS, LOGLIK, notebook, save
 
 N = 3
 STUDENTS = ["ada", "bo", "cy", "di", "eve", "fay", "gil"]
@@ -25,8 +25,8 @@ def judged(item, task):
     broken = ["This is not a notebook."] * (data == b"{")
     chosen = ASKED if task.ids else [] if broken else of_chapter("01")
     digest = hashlib.sha256(data).hexdigest()
-    reports = [empty(one, "unreadable" if broken else "wrong_value", digest[:6], task.seed) for one in chosen]
-    return Graded(item.student, item.path, digest, version(chosen), "limits", task.seed, reports=reports, notes=broken)
+    reports = [empty_report(one, "unreadable" if broken else "wrong_value", digest[:6], task.seed) for one in chosen]
+    return Graded(item.student, item.path, digest, checks_version(chosen), "limits", task.seed, reports=reports, notes=broken)
 
 
 def judging(judge=judged):
@@ -67,7 +67,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("exercises", [True, False])
-def test_the_logs_of_all_shards_together_give_what_one_run_gives(run, tmp_path, monkeypatch, exercises):
+def test_shard_logs_together_equal_one_run(run, tmp_path, monkeypatch, exercises):
     files = [text for one in ("csv", "json", "report") for text in (f"--{one}", f"out.{one}")]
     monkeypatch.chdir(tmp_path)
     whole = ["grade", tmp_path / "class", "--roster", tmp_path / "roster.txt", "--seed", 5]
@@ -85,7 +85,7 @@ def test_the_logs_of_all_shards_together_give_what_one_run_gives(run, tmp_path, 
     assert {path: Path(path).read_bytes() for path in before} == before and log.read_text() == "".join(logs)
 
 
-def test_shards_with_different_seeds_are_said(run, tmp_path):
+def test_shards_with_different_seeds(run, tmp_path):
     for i in (1, 2):
         run("grade", tmp_path / "class", "--shard", f"{i}/2", "--seed", i, "--out", tmp_path / f"{i}.jsonl")
     log = save(tmp_path / "all.jsonl", "".join((tmp_path / f"{i}.jsonl").read_text() for i in (1, 2)))
@@ -94,7 +94,7 @@ def test_shards_with_different_seeds_are_said(run, tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_cluster_gives_what_one_machine_gives_and_loses_nothing_with_a_worker(tmp_path, worker, monkeypatch, capsys):
+def test_cluster_equals_one_machine(tmp_path, worker, monkeypatch, capsys):
     """Two workers, one killed while it works: each submission once, and the same table byte for byte."""
     distributed = pytest.importorskip("distributed")
     for i in range(6):
@@ -104,7 +104,7 @@ def test_a_cluster_gives_what_one_machine_gives_and_loses_nothing_with_a_worker(
     monkeypatch.setattr(sandbox, "Worker", lambda *_: worker)
     assert __main__.main([*args, "--csv", str(tmp_path / "a.csv")]) == 0
     monkeypatch.setenv("PYTHONPATH", os.getcwd())
-    real = classroom.Ledger.add
+    real = results_log.ResultsLog.add
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, memory_limit=0, dashboard_address=":0") as cluster:
         nannies = list(cluster.workers.values())
         for nanny in nannies:
@@ -115,7 +115,7 @@ def test_a_cluster_gives_what_one_machine_gives_and_loses_nothing_with_a_worker(
                 os.kill(nannies[0].pid, signal.SIGKILL)
             real(ledger, record, path)
 
-        monkeypatch.setattr(classroom.Ledger, "add", kill_one)
+        monkeypatch.setattr(results_log.ResultsLog, "add", kill_one)
         assert __main__.main([*args, "--csv", str(tmp_path / "b.csv"), "--out", str(tmp_path / "b.jsonl"), "--dask",
                               cluster.scheduler_address]) == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()

@@ -5,13 +5,13 @@ import pytest
 import torch
 
 from course_lib.exercises import EXERCISES
-from course_lib.grading.classroom.submission import grade_file
-from course_lib.grading.exercise.checks import Compare
-from course_lib.grading.judge.verdict import judge
-from course_lib.grading.sandbox.inside import local, outcome
-from course_lib.grading.sandbox.inside.outcome import Outcome
-from course_lib.grading.sandbox.inside.wire import Endpoint
-from tests.grading.submissions import LEAKS, LOGLIK, SHORT, TABLE, code, graded, notebook, quick, save
+from course_lib.grading.checks import Compare
+from course_lib.grading.classroom.grading import grade_file
+from course_lib.grading.protocol import calls
+from course_lib.grading.protocol.calls import Outcome
+from course_lib.grading.protocol.wire import Endpoint
+from course_lib.grading.verdict import grade
+from tests.grading.sample_submissions import LEAKS, LOGLIK, SHORT, TABLE, code, graded, notebook, quick, save
 
 HEAD = "import torch, sys, os, time, signal, ctypes, gc, threading, subprocess, builtins, warnings\n"
 RIGHT = "torch.where(x == 1, p, 1 - p).log().sum(dim=1)"
@@ -68,7 +68,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("what", ENDS)
-def test_that_exercise_gets_0_with_the_reason_and_the_next_keeps_its_marks(tmp_path, worker, what):
+def test_failing_answer_costs_only_itself(tmp_path, worker, what):
     body, state, words = ENDS[what]
     patience = quick(deadline=0.5 if state == "timeout" else 5)
     first, second = graded(tmp_path, worker, answer(body), TABLE, exercises=patience, limits=SHORT).reports
@@ -80,7 +80,7 @@ def test_that_exercise_gets_0_with_the_reason_and_the_next_keeps_its_marks(tmp_p
 @pytest.mark.parametrize("what", ["infinite loop", "a loop that swallows interruptions", "memory bomb of torch", "sys.exit",
                                   "os._exit", "segmentation fault", "endless recursion", "input"])
 @pytest.mark.thorough
-def test_without_isolation_too(tmp_path, limited, what):
+def test_failing_answer_without_isolation(tmp_path, limited, what):
     body, state, words = ENDS[what]
     patience = quick(deadline=0.5 if state == "timeout" else 5)
     first, second = graded(tmp_path, limited, answer(body), TABLE, exercises=patience, limits=SHORT).reports
@@ -104,7 +104,7 @@ CHEATS = {
     "calls of functions it was not given": FORGED + "return b.apply(0, (x, p), {})",
     "a patched torch": "torch.allclose = torch.equal = torch.isclose = torch.testing.assert_close = lambda *a, **k: True\n"
                        "torch.Tensor.__eq__ = lambda *a: True\nreturn torch.zeros(len(x))",
-    "a patched checker": f"import {local.__name__} as l, {outcome.__name__} as o\n"
+    "a patched checker": f"import {calls.__name__} as l, {calls.__name__} as o\n"
                          "l.Local.call = lambda *a, **k: o.Outcome('value', True)\no.same = l.same = lambda *a, **k: True\n"
                          "return None",
     "a patched end": FORGED + "b.answers['call'] = lambda data: {'kind': 'right', 'score': 1}\nreturn None",
@@ -120,7 +120,7 @@ def test_cheating_earns_nothing(tmp_path, worker, what):
     first, second = graded(tmp_path, worker, answer(CHEATS[what]), TABLE, exercises=quick(), limits=SHORT).reports
     assert first.earned == 0 and first.state != "right", first
     assert second.state == "right"
-    assert "could not be judged" not in first.message, "the judge stumbled"
+    assert "could not be graded" not in first.message, "the grader stumbled"
 
 
 IN_PLACE = """
@@ -136,7 +136,7 @@ def attention(q, k, v, mask=None):
 """
 TRICKS = {
     "none": "pass",
-    "a patched comparison": f"import {local.__name__} as l, {outcome.__name__} as o\n"
+    "a patched comparison": f"import {calls.__name__} as l, {calls.__name__} as o\n"
                             "    l.same = o.same = lambda *a, **k: True\n"
                             "    l.written_to = o.written_to = lambda *a, **k: ()",
     "a reply that says so": FORGED.strip() + "\n    real = b.answers['call']\n    b.answers['call'] = lambda data: "
@@ -148,7 +148,7 @@ TRICKS = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("what", TRICKS)
-def test_whether_arguments_were_left_alone_is_not_for_the_sandbox_to_say(tmp_path, worker, what):
+def test_grader_compares_arguments(tmp_path, worker, what):
     cell = HEAD + IN_PLACE.replace("TRICK", TRICKS[what])
     report = graded(tmp_path, worker, cell, exercises=quick("attention", deadline=10)).reports[0]
     assert (report.state, report.earned) == ("changed_arguments", 6) and "writes into q" in report.message, report
@@ -157,7 +157,7 @@ def test_whether_arguments_were_left_alone_is_not_for_the_sandbox_to_say(tmp_pat
 @pytest.mark.parametrize("top", [
     "torch.testing.assert_close = torch.allclose = lambda *a, **k: True", "import builtins\nbuiltins.all = lambda *a: True",
     "from unittest import mock\nmock.patch('torch.allclose', return_value=True).start()"])
-def test_patches_at_the_top_level_earn_nothing(tmp_path, worker, top):
+def test_top_level_patch_earns_nothing(tmp_path, worker, top):
     cheat = "def bernoulli_chain_loglik(x, p):\n    return torch, builtins, mock"
     assert graded(tmp_path, worker, top, HEAD, cheat, exercises=quick()).reports[0].earned == 0
 
@@ -176,7 +176,7 @@ KIND = {"prints a lot": "print('x' * 10_000_000); sys.stderr.write('y' * 1000)",
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("what", KIND)
-def test_a_right_answer_that_does_something_else_as_well_gets_full_marks(tmp_path, worker, what):
+def test_right_answer_with_side_effects(tmp_path, worker, what):
     exercises = quick("bernoulli_chain_loglik", deadline=10)
     report = graded(tmp_path, worker, answer(KIND[what] + "\nreturn " + RIGHT), exercises=exercises).reports[0]
     assert report.score == 1, report
@@ -189,7 +189,7 @@ TOP = {"infinite loop": "while True: pass", "memory bomb": "[0] * 10**12", "sys.
 
 
 @pytest.mark.parametrize("what", TOP)
-def test_the_same_at_the_top_level_of_a_cell_does_no_harm(tmp_path, worker, what):
+def test_failing_cell_costs_only_itself(tmp_path, worker, what):
     result = graded(tmp_path, worker, TOP[what], LOGLIK, TOP[what], TABLE, TOP[what], exercises=quick(deadline=5))
     assert result.score == 1
     if what != "exception" and "[0]" not in TOP[what]:
@@ -207,7 +207,7 @@ HANG = "def hang():\n    while True:\n        try:\n            while True: sum(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("what", NEEDED)
-def test_a_statement_that_the_function_needs_is_left_out_and_said_so(tmp_path, worker, what):
+def test_needed_statement_that_fails_is_noted(tmp_path, worker, what):
     value, words = NEEDED[what]
     wants = "\ndef bernoulli_chain_loglik(x, p):\n    return TABLE\n"
     does_not = TABLE.replace("later =", "unused = lambda: TABLE\n    later =")      # reads it, and never needs it
@@ -220,7 +220,7 @@ def test_a_statement_that_the_function_needs_is_left_out_and_said_so(tmp_path, w
 
 
 @pytest.mark.parametrize("what, state", [("hangs", "timeout"), ("crashes", "error"), ("raises", "error")])
-def test_a_definition_that_cannot_be_made_is_that_exercises_reason(tmp_path, worker, what, state):
+def test_failing_definition_is_reported(tmp_path, worker, what, state):
     value, words = NEEDED[what]
     broken = f"def bernoulli_chain_loglik(x, p, table={value}):\n    return 1"
     first, second = graded(tmp_path, worker, broken, TABLE, exercises=quick(), limits=SHORT).reports
@@ -229,14 +229,14 @@ def test_a_definition_that_cannot_be_made_is_that_exercises_reason(tmp_path, wor
 
 
 @pytest.mark.thorough
-def test_many_cells_that_hang_come_to_an_end(tmp_path, worker):
+def test_hanging_cells_end(tmp_path, worker):
     cells = [HANG] + [f"A{i} = hang()" for i in range(12)]
     wants = f"def bernoulli_chain_loglik(x, p):\n    return {', '.join(f'A{i}' for i in range(12))}"
     first, second = graded(tmp_path, worker, *cells, wants, TABLE, exercises=quick(), limits=SHORT).reports
     assert first.state == "timeout" and second.state == "right"
 
 
-def test_the_time_for_the_whole_notebook_is_bounded(tmp_path, worker):
+def test_notebook_has_time_limit(tmp_path, worker):
     from dataclasses import replace
 
     limits = replace(SHORT, submission=0.7)
@@ -245,7 +245,7 @@ def test_the_time_for_the_whole_notebook_is_bounded(tmp_path, worker):
     assert "whole notebook" in reports[1].message
 
 
-def test_a_fork_bomb_is_bounded_and_gone(tmp_path, sandboxed):
+def test_fork_bomb_is_bounded(tmp_path, sandboxed):
     from tests.grading.sandbox.test_sandbox import count
 
     bomb = "while True:\n    try:\n        os.fork()\n    except OSError:\n        pass"
@@ -254,7 +254,7 @@ def test_a_fork_bomb_is_bounded_and_gone(tmp_path, sandboxed):
     assert sandboxed.process is None or count(sandboxed.process.pid) <= 2
 
 
-def test_functions_work_across_the_border(tmp_path, worker):
+def test_functions_cross_sandbox(tmp_path, worker):
     result = graded(tmp_path, worker, "import torch", LEAKS, exercises=[EXERCISES["find_leaks"]])
     assert result.score == 1, result.reports
 
@@ -263,10 +263,10 @@ def test_functions_work_across_the_border(tmp_path, worker):
     ("return conditionals(torch.zeros(3, 99))", "RuntimeError"), ("return conditionals('x', 3, y=4)", ""),
     ("return conditionals(object())", "an object of type object"), ("return conditionals", "function"),
     ("return sorted([(conditionals, 1)])", ""), ("conditionals(conditionals(torch.zeros(1, n)) * 10**9)\nreturn []", "")])
-def test_a_function_that_is_misused_costs_only_that_answer(tmp_path, worker, body, words):
+def test_misused_function_costs_only_answer(tmp_path, worker, body, words):
     cell = "def find_leaks(conditionals, n):\n" + "\n".join("    " + line for line in body.splitlines())
     report = graded(tmp_path, worker, "import torch", cell, exercises=quick("find_leaks", deadline=3)).reports[0]
-    assert report.earned == 0 and words in report.message and "could not be judged" not in report.message, report
+    assert report.earned == 0 and words in report.message and "could not be graded" not in report.message, report
 
 
 UNTIDY = {
@@ -283,18 +283,18 @@ UNTIDY = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("what", UNTIDY)
-def test_untidy_notebooks_are_graded_all_the_same(tmp_path, worker, what):
+def test_untidy_notebook_is_graded(tmp_path, worker, what):
     assert graded(tmp_path, worker, *UNTIDY[what]).score == 1
 
 
-def test_no_kernelspec_and_no_metadata_is_needed(tmp_path, worker):
+def test_notebook_without_metadata_is_graded(tmp_path, worker):
     path = save(tmp_path / "hw.ipynb", {"cells": [{"cell_type": "code", "source": LOGLIK}, {"source": [TABLE]}]})
     result = grade_file(path, worker, 1)
     assert [report.exercise for report in result.reports] == ["bernoulli_chain_loglik", "conditional_table"]
     assert result.score == 1
 
 
-def test_cells_that_were_deleted_retyped_or_renamed_are_told_apart(tmp_path, worker):
+def test_missing_function_is_explained(tmp_path, worker):
     reports = graded(tmp_path, worker, code(LOGLIK, "markdown"), TABLE.replace("conditional_table", "conditional_tabel"),
                      ).reports
     assert [report.state for report in reports] == ["missing", "missing"]
@@ -303,7 +303,7 @@ def test_cells_that_were_deleted_retyped_or_renamed_are_told_apart(tmp_path, wor
     assert "No cell defines" in graded(tmp_path, worker, TABLE).reports[0].message
 
 
-def test_stored_outputs_and_marks_are_not_looked_at(tmp_path, worker):
+def test_stored_outputs_are_ignored(tmp_path, worker):
     cell = code("def bernoulli_chain_loglik(x, p):\n    return None")
     cell["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "bernoulli_chain_loglik: right (6 of 6 points)"}]
     content = notebook(cell)
@@ -314,14 +314,14 @@ def test_stored_outputs_and_marks_are_not_looked_at(tmp_path, worker):
 @pytest.mark.parametrize("data, words", [
     (b"", "empty"), (b"\xff\xfe", "UTF-8"), (b"{", "breaks off"), (json.dumps(notebook(LOGLIK)).encode()[:200], "breaks off"),
     (b"[" * 100_000, "deeply"), (b"[]", "no notebook"), (b" " * 20_000_001, "20 MB")])
-def test_what_cannot_be_read_is_0_with_what_to_do(tmp_path, worker, data, words):
+def test_unreadable_file_earns_nothing(tmp_path, worker, data, words):
     result = grade_file(save(tmp_path / "01-chain-rule.ipynb", data), worker, 1)
     asked = [each.id for each in EXERCISES.values() if each.chapter == "01"]
     assert [(report.exercise, report.state) for report in result.reports] == [(each, "unreadable") for each in asked]
     assert result.score == 0 and words in result.reports[0].message and words in result.notes[0]
 
 
-def test_the_exercises_are_those_of_the_file_name_or_of_the_functions(tmp_path, worker):
+def test_exercises_follow_name_or_functions(tmp_path, worker):
     right_and_missing = ["right" if each.id == "conditional_table" else "missing"
                          for each in EXERCISES.values() if each.chapter == "01"]
     plain = notebook(TABLE, exercises=None)
@@ -329,7 +329,7 @@ def test_the_exercises_are_those_of_the_file_name_or_of_the_functions(tmp_path, 
     assert [report.state for report in by_name.reports] == right_and_missing and len(right_and_missing) > 2
     by_function = grade_file(save(tmp_path / "mine.ipynb", plain), worker, 1)
     assert [report.exercise for report in by_function.reports] == ["conditional_table"]
-    assert "judged by what it defines" in by_function.notes[0]
+    assert "graded by what it defines" in by_function.notes[0]
     cut = notebook(TABLE, exercises=["conditional_table"])                 # the others taken out of the metadata
     whole = grade_file(save(tmp_path / "cut.ipynb", cut), worker, 1)
     assert [report.state for report in whole.reports] == right_and_missing
@@ -346,12 +346,12 @@ WEIRD = [None, True, 2**62, float("nan"), "x", (), {None: None}, [(0, 1, 2)], ["
 @pytest.mark.thorough
 @pytest.mark.usefixtures("once")
 @pytest.mark.parametrize("name", EXERCISES)
-def test_the_judge_has_a_verdict_on_whatever_comes_back(name):
+def test_verdict_on_any_reply(name):
     """As a forged reply could bring it, with gradients that are missing or of another shape."""
     exercise = EXERCISES[name]
     for value in [*WEIRD, *shaped_alike(exercise)]:
         gradients = {0: torch.ones(1), 1: torch.ones(2, 3), 2: torch.tensor(1)}
-        report = judge(exercise, lambda *_, **__: Outcome("value", value, gradients, (0, 1)), 3)
+        report = grade(exercise, lambda *_, **__: Outcome("value", value, gradients, (0, 1)), 3)
         assert report.score < 1 and report.state in ("wrong_shape", "wrong_value", "wrong_gradient", "changed_arguments"), value
 
 
@@ -383,7 +383,7 @@ GREEDY = {                      # exercise, its code, state, words of the messag
 
 
 @pytest.mark.parametrize("what", GREEDY)
-def test_what_the_judge_does_for_an_answer_is_bounded(tmp_path, worker, what, monkeypatch):
+def test_grader_work_is_bounded(tmp_path, worker, what, monkeypatch):
     """In memory, in seconds, in calls; and it goes on to the next exercise."""
     import resource
     import time
@@ -393,10 +393,10 @@ def test_what_the_judge_does_for_an_answer_is_bounded(tmp_path, worker, what, mo
     if what == "a long list":                            # the judge reads it in 0.2 s; the answer may take its time
         deadline, seconds = 20, 0.1
     if what == "calls without end":
-        monkeypatch.setattr("course_lib.grading.sandbox.remote.WORKS", 20)
+        monkeypatch.setattr("course_lib.grading.sandbox.remote.CALLS", 20)
     name, cell, state, words = GREEDY[what]
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    spent, limits = time.process_time(), replace(SHORT, judge=seconds, judge_memory=500_000_000)
+    spent, limits = time.process_time(), replace(SHORT, own=seconds, own_memory=500_000_000)
     exercises = quick(name, deadline=deadline) + quick("conditional_table")
     first, second = graded(tmp_path, worker, cell, TABLE, exercises=exercises, limits=limits).reports
     assert (first.state, first.earned) == (state, 0) and words in first.message, first

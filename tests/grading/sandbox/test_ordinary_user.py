@@ -16,16 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.grading.nobody import CODE, NOBODY, as_nobody, give
+from tests.grading.unprivileged import CODE, NOBODY, as_nobody, give
 
 pytestmark = pytest.mark.thorough
 
 # The files of attacks; of each the tests that ask nothing of a user: of the judge's own code, and of other systems.
 FILES = {
-    "test_hostile": {"test_the_judge_has_a_verdict_on_whatever_comes_back"},
-    "test_sandbox": {"test_a_worker_keeps_to_its_block_of_users_however_many_exercises_it_judges", "test_macos_has_limits",
-                     "test_a_system_without_fork_is_told_of_the_container",
-                     "test_the_sandbox_module_imports_no_torch"},
+    "test_hostile": {"test_verdict_on_any_reply"},
+    "test_sandbox": {"test_worker_keeps_to_its_users", "test_detect_isolation_on_macos",
+                     "test_detect_isolation_without_fork",
+                     "test_sandbox_module_imports_no_torch"},
     "test_takeover": set(),
 }
 
@@ -47,7 +47,7 @@ def run_as_nobody(home: Path, *command: str, **view) -> subprocess.CompletedProc
     return subprocess.run([*as_nobody(**view), *command], capture_output=True, text=True, cwd=CODE, env=own)
 
 
-def test_the_ordinary_user_has_no_right_of_roots(home):
+def test_unprivileged_user_has_no_rights(home):
     code = ("import os\nprint(os.getresuid(), os.getresgid(), os.getgroups())\n"
             "print(*[line.split()[1] for line in open('/proc/self/status') if line.startswith(('CapEff', 'CapPrm'))])\n"
             f"print(*[os.access(place, os.W_OK) for place in ({str(CODE)!r}, '/etc', {str(home)!r})])")
@@ -57,7 +57,7 @@ def test_the_ordinary_user_has_no_right_of_roots(home):
         f"{ids} {ids} []", f"{none} {none}", "False False True"]
 
 
-def test_what_lies_in_a_closed_folder_can_be_read_by_them_all_of_it(home, tmp_path):
+def test_unprivileged_user_reads_code(home, tmp_path):
     """Python and the course in root's own folder, side by side."""
     (tmp_path / "closed").mkdir(mode=0o700)
     files = [tmp_path / "closed" / name / "deep" / "file" for name in ("python", "course")]
@@ -70,7 +70,7 @@ def test_what_lies_in_a_closed_folder_can_be_read_by_them_all_of_it(home, tmp_pa
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_attacks_fail_for_an_ordinary_user_too(home, name):
+def test_attacks_fail_for_unprivileged_user(home, name):
     module, report = import_module(f"tests.grading.sandbox.{name}"), home / "report.xml"
     there = {test for test in vars(module) if test.startswith("test_")}
     assert FILES[name] < there

@@ -15,17 +15,17 @@ import pytest
 import torch
 
 import course_lib
-from course_lib.grading.reading.extract import parse
 from course_lib.grading.sandbox import bubblewrap as bubblewrap_module
 from course_lib.grading.sandbox import sandbox
 from course_lib.grading.sandbox.bubblewrap import bubblewrap
 from course_lib.grading.sandbox.inside import worker
 from course_lib.grading.sandbox.remote import Remote
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
-from tests.grading.submissions import LOGLIK, SHORT, TABLE, graded, notebook, quick
+from course_lib.grading.submissions.notebook import parse
+from tests.grading.sample_submissions import LOGLIK, SHORT, TABLE, graded, notebook, quick
 
 
-def test_bubblewrap_is_there_where_the_tests_run(worker):
+def test_bubblewrap_is_installed(worker):
     if sys.platform != "linux":
         pytest.skip("bubblewrap needs Linux")
     assert shutil.which("bwrap"), "bubblewrap is missing here: apt-get install bubblewrap"
@@ -74,14 +74,14 @@ REACHES = {                     # what an attack tries to reach; each succeeds w
 
 
 @pytest.mark.parametrize("what", REACHES)
-def test_out_of_reach_in_the_sandbox(tmp_path, sandboxed, secret, what):
+def test_sandbox_denies_access(tmp_path, sandboxed, secret, what):
     body = REACHES[what].format(judge=os.getpid(), command=Path("/proc/self/cmdline").read_bytes(), **secret)
     assert graded(tmp_path, sandboxed, attack(body), exercises=quick("bernoulli_chain_loglik")).score == 1
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("what", sorted(set(REACHES) - {"solutions", "the judge"}))
-def test_the_attacks_would_succeed_without_it(tmp_path, limited, secret, what):
+def test_attacks_succeed_without_sandbox(tmp_path, limited, secret, what):
     body = REACHES[what].format(judge=os.getpid(), command=Path("/proc/self/cmdline").read_bytes(), **secret)
     result = graded(tmp_path, limited, attack(body), exercises=quick("bernoulli_chain_loglik"))
     assert result.score == 0 and result.isolation == "limits"
@@ -110,13 +110,13 @@ def alive(fd):
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", ["sandboxed", "limited"])
 @pytest.mark.parametrize("what", NEVER)
-def test_out_of_reach_at_either_level(tmp_path, request, level, what, monkeypatch):
+def test_both_levels_deny_access(tmp_path, request, level, what, monkeypatch):
     one = request.getfixturevalue(level)
     result = graded(tmp_path, one, "import os" + ALIVE, attack(NEVER[what]), exercises=quick("bernoulli_chain_loglik"))
     assert result.score == 1, result.reports[0]
 
 
-def test_the_workers_environment_holds_nothing_of_the_judges(monkeypatch):
+def test_worker_environment_is_clean(monkeypatch):
     monkeypatch.setenv("SECRET_OF_THE_JUDGE", "1")
     assert "SECRET_OF_THE_JUDGE" not in sandbox.environment("/tmp")
 
@@ -137,14 +137,14 @@ TOGETHER = {                    # what the limits of one process do not bound
 
 
 @pytest.mark.parametrize("what", TOGETHER)
-def test_what_would_count_for_no_process_is_refused(tmp_path, sandboxed, what):
+def test_unaccounted_memory_is_refused(tmp_path, sandboxed, what):
     if os.uname().machine != "x86_64" and "process" in what:
         pytest.skip("the number of the call is x86's")
     report = graded(tmp_path, sandboxed, attack(TOGETHER[what]), exercises=quick("bernoulli_chain_loglik")).reports[0]
     assert report.score == 1, report
 
 
-def test_more_files_than_anybody_needs_end_what_makes_them(tmp_path, sandboxed):
+def test_file_count_is_bounded(tmp_path, sandboxed):
     """Each takes memory of the kernel's, which no limit of a process counts. In folders of folders, without a content."""
     many = """
 import os, time
@@ -163,7 +163,7 @@ def bernoulli_chain_loglik(x, p):
     assert graded(tmp_path, sandboxed, "import torch", few, exercises=exercises).reports[0].state == "right"
 
 
-def test_processes_that_hold_too_much_together_are_ended(tmp_path, sandboxed):
+def test_total_memory_is_bounded(tmp_path, sandboxed):
     crowd = """
 import os, time
 def bernoulli_chain_loglik(x, p):
@@ -181,12 +181,12 @@ def bernoulli_chain_loglik(x, p):
 
 
 @pytest.mark.parametrize("what", WRITES)
-def test_cannot_be_written_to_in_the_sandbox(tmp_path, sandboxed, what):
+def test_sandbox_is_read_only(tmp_path, sandboxed, what):
     result = graded(tmp_path, sandboxed, attack(WRITES[what]), exercises=quick("bernoulli_chain_loglik", deadline=5))
     assert result.score == 1, result.reports[0]
 
 
-def test_no_line_of_a_reference_can_be_read_in_the_sandbox(tmp_path, sandboxed):
+def test_sandbox_holds_no_reference(tmp_path, sandboxed):
     search = """
 if hasattr(sys, "searched"):
     raise ValueError
@@ -204,24 +204,23 @@ assert found
     assert graded(tmp_path, sandboxed, attack(search), exercises=quick("bernoulli_chain_loglik", deadline=20)).score == 1
 
 
-def test_of_the_course_the_sandbox_holds_the_ground_floor_and_the_folder_inside_and_nothing_else(sandboxed):
+def test_sandbox_holds_only_allowed_modules(sandboxed):
     """Every file and folder of the course: where the program that lists them runs as the worker does, and here."""
     code = ("import os\nfor place, folders, names in os.walk('/course'):\n"
             "    print(*(os.path.join(place, name) for name in folders + names), sep='\\n')")
     seen = subprocess.run([*bubblewrap(sandboxed.proc), sys.executable, "-I", "-B", "-c", code], capture_output=True,
                           text=True, check=True).stdout.split()
     package = Path(course_lib.__file__).parent
-    allowed = package / "grading" / "sandbox" / "inside"
+    allowed = [package / "grading" / "protocol", package / "grading" / "sandbox" / "inside"]
     held = {path.removeprefix("/course/course_lib/") for path in seen if "__pycache__" not in path} - {"/course/course_lib"}
     assert held == {"__init__.py", "autoregressive.py", "validation.py", "conditional.py", "grading",
-                    "grading/sandbox", *(str(path.relative_to(package)) for path in [allowed, *allowed.rglob("*")]
+                    "grading/sandbox", *(str(path.relative_to(package)) for folder in allowed for path in [folder, *folder.rglob("*")]
                                          if "__pycache__" not in path.parts)}
-    names = {"__init__.py", "confine.py", "ground.py", "local.py", "models.py", "outcome.py", "watch.py", "where.py",
-             "wire.py", "worker.py"}
-    assert {path.name for path in allowed.glob("*.py")} == names
+    assert {path.name for folder in allowed for path in folder.glob("*.py")} == {
+        "__init__.py", "allowlist.py", "calls.py", "models.py", "process.py", "traceback.py", "wire.py", "confine.py", "worker.py"}
 
 
-def test_a_package_that_lies_among_pythons_own_does_not_show_through(tmp_path, sandboxed, monkeypatch):
+def test_installed_package_is_hidden(tmp_path, sandboxed, monkeypatch):
     """Installed, not cloned: the folder of packages is bound as it is, and the course lies in it."""
     site = tmp_path / "site-packages"
     shutil.copytree(Path(course_lib.__file__).parent, site / "course_lib", ignore=shutil.ignore_patterns("weights", "corpus"))
@@ -266,7 +265,7 @@ def conditional_table(joint, i):
 
 
 @pytest.mark.parametrize("level", ["sandboxed", "limited"])
-def test_nothing_is_left_of_an_exercise_for_the_next(tmp_path, request, level):
+def test_exercise_leaves_nothing(tmp_path, request, level):
     one = request.getfixturevalue(level)
     for place in ("/tmp/left", "/dev/shm/left", "/var/tmp/left"):
         assert not os.path.exists(place)
@@ -303,7 +302,7 @@ def conditional_table(joint, i):
 
 
 @pytest.mark.thorough
-def test_the_processes_of_one_worker_do_not_count_for_another(tmp_path, sandboxed):
+def test_process_limit_is_per_worker(tmp_path, sandboxed):
     """The system counts them by user; as root, each child has its own."""
     found = parse(json.dumps(notebook(MANY)).encode())
     with Worker() as one, Worker() as other, Remote(other, found.needed("bernoulli_chain_loglik"), "bernoulli_chain_loglik", 10.0, Limits(), {},
@@ -316,7 +315,7 @@ def test_the_processes_of_one_worker_do_not_count_for_another(tmp_path, sandboxe
             assert uid in block and block.stop < 2**32 - 1
 
 
-def test_a_worker_keeps_to_its_block_of_users_however_many_exercises_it_judges():
+def test_worker_keeps_to_its_users():
     given = []
 
     class Counting(worker.Parent):
@@ -366,7 +365,7 @@ def descendants(pid: int) -> set[str]:
     return names
 
 
-def test_a_worker_that_was_killed_is_replaced(tmp_path):
+def test_killed_worker_is_replaced(tmp_path):
     with Worker() as one:
         cells = (LOGLIK, TABLE)
         assert graded(tmp_path, one, *cells, exercises=quick(deadline=5)).score == 1
@@ -378,7 +377,7 @@ def test_a_worker_that_was_killed_is_replaced(tmp_path):
 
 
 @pytest.mark.thorough
-def test_a_worker_that_dies_is_gone_at_once_although_what_it_holds_still_answers(tmp_path):
+def test_dead_worker_is_noticed(tmp_path):
     """Bubblewrap is killed; the program in its sandbox dies a moment later, and answers until then."""
     with Worker() as one:
         one.wait_ready()
@@ -392,7 +391,7 @@ def test_a_worker_that_dies_is_gone_at_once_although_what_it_holds_still_answers
         assert graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5)).score == 1
 
 
-def test_whether_a_worker_has_gone_is_seen_by_whoever_has_it_now():
+def test_dead_worker_is_noticed_after_fork():
     """By the process that started it, and by a judge that was forked from that and took it over."""
     with Worker() as one:
         assert (one.gone(), in_a_fork(one.gone)) == (False, False)
@@ -423,7 +422,7 @@ def still_there(control):
             control.send(b'{"pid": 1}\n')
 
 
-def test_nothing_outlives_a_closed_worker(limited):
+def test_closed_worker_leaves_no_process(limited):
     with Worker() as one:
         one.wait_ready()
         one.start(Limits()).close()
@@ -434,7 +433,7 @@ def test_nothing_outlives_a_closed_worker(limited):
     assert not left
 
 
-def test_less_than_was_required_is_refused(monkeypatch):
+def test_required_isolation_is_enforced(monkeypatch):
     monkeypatch.setattr(sandbox.shutil, "which", lambda _: None)
     with pytest.raises(NoSandbox, match="bubblewrap .* not installed, and isolation was required"):
         Worker(require=True)
@@ -449,7 +448,7 @@ def broken_bwrap(tmp_path, monkeypatch):
 
 
 @pytest.mark.thorough
-def test_where_namespaces_are_forbidden_it_goes_on_without_and_says_so(tmp_path, monkeypatch):
+def test_worker_falls_back_without_namespaces(tmp_path, monkeypatch):
     broken_bwrap(tmp_path, monkeypatch)
     with Worker() as one:
         result = graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5))
@@ -458,19 +457,19 @@ def test_where_namespaces_are_forbidden_it_goes_on_without_and_says_so(tmp_path,
         one.wait_ready()
 
 
-def test_a_system_without_fork_is_told_of_the_container(monkeypatch):
+def test_detect_isolation_without_fork(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "platform", "win32")
     monkeypatch.delattr(sandbox.os, "fork")
     with pytest.raises(NoSandbox, match="this is win32. Use the container of book/_tools/Containerfile"):
         Worker()
 
 
-def test_macos_has_limits(monkeypatch):
+def test_detect_isolation_on_macos(monkeypatch):
     monkeypatch.setattr(sandbox.sys, "platform", "darwin")
-    assert sandbox.best() == "limits"
+    assert sandbox.detect_isolation() == "limits"
 
 
-def test_the_sandbox_module_imports_no_torch():
+def test_sandbox_module_imports_no_torch():
     code = ("import sys, course_lib.grading.sandbox.sandbox, course_lib.grading.__main__\n"
             "sys.exit('torch' in sys.modules)")
     assert subprocess.run([sys.executable, "-c", code], cwd=Path(course_lib.__file__).parent.parent).returncode == 0

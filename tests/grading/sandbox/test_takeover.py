@@ -1,7 +1,7 @@
-"""An answer that reaches for the processes around it: the worker that holds it, the judge, the init of the sandbox.
+"""An answer that reaches for the processes around it: the worker that holds it, the grader, the init of the sandbox.
 
 The class command runs as the user of the tests, and in `test_ordinary_user.py` as an ordinary one. Memory, descriptors and
-signals of other processes are tried, and the honest notebooks after it are judged.
+signals of other processes are tried, and the honest notebooks after it are graded.
 """
 import json
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import course_lib
-from tests.grading.submissions import IDS, LOGLIK, TABLE, notebook, save
+from tests.grading.sample_submissions import IDS, LOGLIK, TABLE, notebook, save
 
 pytestmark = pytest.mark.thorough
 
@@ -28,14 +28,14 @@ def text_of(pid, name):
         return ""
 
 def family():
-    parent, judge = os.getppid(), int(text_of(os.getppid(), "stat").rpartition(") ")[2].split()[1])
-    assert "grading" in text_of(judge, "cmdline")
-    return parent, judge, *map(int, text_of(judge, f"task/{judge}/children").split())
+    parent, grader = os.getppid(), int(text_of(os.getppid(), "stat").rpartition(") ")[2].split()[1])
+    assert "grading" in text_of(grader, "cmdline")
+    return parent, grader, *map(int, text_of(grader, f"task/{grader}/children").split())
 
 def ways():
     libc = ctypes.CDLL(None, use_errno=True)
-    local = sys.modules[next(name for name in sys.modules if name.endswith("inside.local"))]
-    victim, other = local.Local.call, local.Local.__init__
+    calls = sys.modules[next(name for name in sys.modules if name.endswith("protocol.calls"))]
+    victim, other = calls.Local.call, calls.Local.__init__
     words = (ctypes.c_uint64 * 16).from_address(id(victim))
     place = id(victim) + 8 * list(words).index(id(victim.__code__))       # the same address in the parent
     value = id(other.__code__).to_bytes(8, "little")
@@ -68,7 +68,7 @@ def ways():
 
     isolated = os.path.isdir("/course")
     pids = {int(name) for name in os.listdir("/proc") if name.isdigit()} | {os.getppid(), 1}
-    if not isolated:                                  # of this machine's, the grader's own only: judge and workers
+    if not isolated:                                  # of this machine's, the grader's own only: grader and workers
         pids = {pid for pid in pids if "grading" in text_of(pid, "cmdline")} & set(family())
     for pid in sorted(pids - {os.getpid()}):
         for way in (memory_read, memory, trace, vector, descriptor):
@@ -91,7 +91,7 @@ def bernoulli_chain_loglik(x, p):
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "limits"])
-def test_one_answer_takes_over_nothing_and_the_honest_ones_after_it_keep_their_marks(level):
+def test_answer_reaches_no_other_process(level):
     if level == "bubblewrap" and not shutil.which("bwrap"):
         pytest.skip("needs bubblewrap's sandbox")
     if level == "limits" and os.getuid() == 0:           # promised only where Python lies open to all users

@@ -1,4 +1,4 @@
-"""What takes a process its rights: limits, a user of its own, system calls refused, no memory that others read."""
+"""Confine a process: limits, a user of its own, refused system calls, memory that no other process reads."""
 from __future__ import annotations
 
 import contextlib
@@ -7,12 +7,7 @@ import signal
 import sys
 from pathlib import Path
 
-
-def prctl(option: int, value: int) -> None:
-    """Linux's prctl, for one option and value."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+from course_lib.grading.protocol.process import prctl, size_now
 
 
 def confine(limits: dict, uid: int, home: str, isolated: bool) -> None:
@@ -38,7 +33,7 @@ def confine(limits: dict, uid: int, home: str, isolated: bool) -> None:
         os.setresuid(uid, uid, uid)
     if sys.platform == "linux":
         prctl(38, 1)                                     # PR_SET_NO_NEW_PRIVS
-        refuse()
+        refuse_system_calls()
         prctl(4, 0)                                      # PR_SET_DUMPABLE: nobody reads its memory
         prctl(1, signal.SIGKILL)                         # a change of user clears it
     os.chdir(folder)
@@ -54,7 +49,7 @@ CALLS = {                        # machine -> its number in filters, then those 
 }
 
 
-def refuse() -> None:
+def refuse_system_calls() -> None:
     """No user namespaces, in which an answer would be root again, and no memory that belongs to no process: System V's
     and files without a name. A filter of the kernel's, where it has filters and the machine is known."""
     import ctypes
@@ -99,13 +94,6 @@ def silence() -> None:
     for fd in (0, 1, 2):
         os.dup2(nowhere, fd)
     os.close(nowhere)
-
-
-def size_now() -> int:
-    """Bytes of address space in use."""
-    with contextlib.suppress(OSError), open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    return 1_500_000_000                                 # no /proc: about what torch takes
 
 
 def tasks_now() -> int:

@@ -1,7 +1,7 @@
-"""The worker: a program of its own, which holds a learner's definitions and nothing of the judge's.
+"""The worker: a program of its own, which holds a learner's definitions and nothing of the grader's.
 
 It imports torch once and then forks a child for each exercise, before any of the learner's code runs. A child talks
-to the judge over a socket of its own; the control socket stays with the parent, which runs no code of a learner's.
+to the grader over a socket of its own; the control socket stays with the parent, which runs no code of a learner's.
 Started by `sandbox`, with one argument: what to do, as JSON.
 """
 from __future__ import annotations
@@ -30,21 +30,21 @@ SHARE = 2                       # times the memory of one process that they may 
 def main(plan: dict) -> None:
     """plan: fd (the control socket), path (of modules), isolated (whether every other process here is this worker's)."""
     sys.path[:] = plan["path"]
-    from course_lib.grading.sandbox.inside.confine import prctl
+    from course_lib.grading.protocol.process import prctl
 
     if sys.platform == "linux":                          # PR_SET_DUMPABLE: its children, of the same user where there
         prctl(4, 0)                                      # is no root, neither read nor write its memory
-    from course_lib.grading.sandbox.inside.ground import keep_to_the_ground
+    from course_lib.grading.protocol import allowlist
 
-    keep_to_the_ground()
+    allowlist.install()
     signal.signal(signal.SIGINT, signal.SIG_IGN)         # in bubblewrap it is process 1: no signal without a handler
     control = socket.socket(fileno=plan["fd"])
     control.send(b"hello\n")
     gc.disable()                                         # what is imported stays: nothing of it is garbage
     import torch
 
-    import course_lib.grading.sandbox.inside.local
-    import course_lib.grading.sandbox.inside.wire  # noqa: F401
+    import course_lib.grading.protocol.calls
+    import course_lib.grading.protocol.wire  # noqa: F401
 
     gc.freeze()
     gc.enable()
@@ -61,13 +61,13 @@ class Parent:
         self.memory: int | None = None                   # bytes that the child of now may hold, with all it starts
         self.why = ""                                    # that it was killed for another reason than memory
         self.home = os.environ["HOME"]
-        from course_lib.grading.sandbox.inside.confine import prctl
+        from course_lib.grading.protocol.process import prctl
 
         if sys.platform == "linux":
             prctl(36, 1)                                 # PR_SET_CHILD_SUBREAPER: orphans come to us
 
     def serve(self) -> None:
-        """Do what the judge asks over the control socket, until it closes."""
+        """Do what the grader asks over the control socket, until it closes."""
         while True:
             while self.memory is not None and not select.select([self.control], [], [], WATCH)[0]:
                 self.watch()
@@ -92,7 +92,7 @@ class Parent:
         ours, held = own_memory(os.getpid()), 0
         for pid in filter(str.isdigit, os.listdir("/proc")):
             held += max(0, own_memory(int(pid)) - ours)  # what it has from here is shared with us
-        crowded = sum(map(files_in, self.places())) > FILES
+        crowded = sum(map(count_files, self.places())) > FILES
         if held > self.memory or crowded:
             self.memory, self.why = None, f"It made more than {FILES} files." if crowded else ""
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -158,7 +158,7 @@ class Parent:
         for place in self.places():
             for entry in os.scandir(place) if os.path.isdir(place) else ():
                 if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path, onerror=loosen)
+                    shutil.rmtree(entry.path, onerror=retry_with_rights)
                 else:
                     with contextlib.suppress(OSError):
                         os.unlink(entry.path)
@@ -171,19 +171,19 @@ class Parent:
         return True
 
 
-def loosen(function, path, _) -> None:
+def retry_with_rights(function, path, _) -> None:
     """Try again what rmtree could not do, after giving ourselves the right to."""
     with contextlib.suppress(OSError):
-        for one in (os.path.dirname(path), path):
-            os.chmod(one, 0o700)
+        for name in (os.path.dirname(path), path):
+            os.chmod(name, 0o700)
         shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) else os.unlink(path)
 
 
-def files_in(place: str) -> int:
+def count_files(place: str) -> int:
     """The files and folders on the file system that this folder is: it has one of its own."""
     with contextlib.suppress(OSError):
-        found = os.statvfs(place)
-        return found.f_files - found.f_ffree
+        state = os.statvfs(place)
+        return state.f_files - state.f_ffree
     return 0
 
 
@@ -198,12 +198,12 @@ def own_memory(pid: int) -> int:
 def children() -> list[int]:
     """The processes whose parent this one is, as far as the system tells."""
     with contextlib.suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children") as file:
-        return [int(one) for one in file.read().split()]
+        return [int(pid) for pid in file.read().split()]
     return []
 
 
 def answer(connection: socket.socket) -> None:
-    """Hold a learner's definitions, and answer for them until the judge closes."""
+    """Hold a learner's definitions, and answer for them until the grader closes."""
     import builtins
     import linecache
     import random
@@ -211,17 +211,17 @@ def answer(connection: socket.socket) -> None:
 
     import torch
 
-    from course_lib.grading.sandbox.inside.local import Local, OutOfTime, time_limit
-    from course_lib.grading.sandbox.inside.wire import Channel, Endpoint
+    from course_lib.grading.protocol.calls import Local, OutOfTime, time_limit
+    from course_lib.grading.protocol.wire import Channel, Endpoint
 
-    def nobody(*_, **__):
+    def refuse_input(*_, **__):
         raise EOFError("input() waits for somebody to type; nobody is there when it is graded")
 
-    builtins.input = nobody
+    builtins.input = refuse_input
     torch.manual_seed(0)
     random.seed(0)
     module = sys.modules["__main__"] = types.ModuleType("__main__")
-    found: dict[str, Local] = {}
+    local = None                                         # the learner's function, after `find`
 
     def define(data):
         name = f"<cell {data['cell']}>"
@@ -236,21 +236,22 @@ def answer(connection: socket.socket) -> None:
         return None
 
     def find(data):
+        nonlocal local
         function = module.__dict__.get(data["name"])
         if data["build"]:
-            from course_lib.grading.sandbox.inside.models import Ask
+            from course_lib.grading.protocol.models import ModelServer
 
-            function = Ask(function) if isinstance(function, type) else None
-        found["it"] = Local(function, data["seconds"], data["forbid"])
+            function = ModelServer(function) if isinstance(function, type) else None
+        local = Local(function, data["seconds"], data["forbid"])
         return callable(function)
 
     def call(data):
-        outcome, after = found["it"].answer(data["args"], data["wrt"], data["weight"])
+        outcome, after = local.call_and_report_arguments(data["args"], data["wrt"], data["weight"])
         return {"kind": outcome.kind, "value": outcome.value, "detail": outcome.detail, "where": outcome.where,
                 "gradients": outcome.gradients, "after": after}
 
     def run(function, args, kwargs):
-        outcome, _ = Local(partial(function, **kwargs), found["it"].deadline, found["it"].forbid).answer(args)
+        outcome, _ = Local(partial(function, **kwargs), local.deadline, local.forbid).call_and_report_arguments(args)
         return {"kind": outcome.kind, "value": outcome.value, "detail": outcome.detail}
 
     Endpoint(Channel(connection), {"define": define, "find": find, "call": call}, run, generators=True).serve()

@@ -1,0 +1,249 @@
+"""Export the exercises for another grader: nbgrader, otter or Gradescope. The points there are the points here."""
+from __future__ import annotations
+
+import copy
+import json
+import re
+import sys
+from collections.abc import Callable
+from importlib.resources import files as resources
+from pathlib import Path
+from typing import NamedTuple
+
+from course_lib.exercises import get
+from course_lib.grading.assignments import build, form, regions, release
+from course_lib.grading.assignments.form import FormError, chapter, exercise, role
+from course_lib.grading.exercise import Exercise
+
+
+def add_arguments(parser) -> None:
+    """The options of `export`."""
+    parser.add_argument("target", choices=sorted(TARGETS), help="the grader to export for")
+    parser.add_argument("to", type=Path, metavar="DIR", help="the folder to write")
+    parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR",
+                        help="the notebooks with the answers (default: solutions)")
+    parser.add_argument("--chapter", metavar="NN,NN", type=lambda text: [number.strip().zfill(2) for number in text.split(",")],
+                        help="the chapters to export; all of them if not given. Gradescope's autograder needs to know: it "
+                             "asks for all exercises of these")
+    parser.add_argument("--seed", type=int, default=0, metavar="N",
+                        help="draws the inputs of nbgrader's and otter's checks (default: 0)")
+    parser.add_argument("--force", action="store_true", help="write over files that are there")
+
+
+def run(args) -> int:
+    """The command `export`; returns its exit status."""
+    target = TARGETS[args.target]
+    try:
+        if args.target == "gradescope" and not args.chapter:
+            raise FormError("an autograder is for one assignment: say with --chapter NN which chapters it asks for")
+        files = target.write(select_chapters(build.read_sources(args.solutions), args.chapter), args.seed)
+        there = [name for name in files if (args.to / name).exists()]
+        if there and not args.force:
+            raise FormError(f"{args.to / there[0]} is already there, and kept: name another folder, or add --force")
+        for name, content in files.items():
+            path = args.to / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+            if name in target.programs:
+                path.chmod(0o755)
+    except (FormError, OSError) as problem:
+        print(problem, file=sys.stderr)
+        return 1
+    print(f"wrote {len(files)} files to {args.to}; {target.next_step.format(to=args.to)}")
+    return 0
+
+
+def select_chapters(pages: dict[Path, dict], chapters: list[str] | None) -> dict[Path, dict]:
+    """The notebooks of these chapters; all of them if None. Raises FormError for a chapter that has none."""
+    there = {chapter(path): path for path in pages}
+    missing = [number for number in chapters or () if number not in there]
+    if missing:
+        raise FormError(f"there is no notebook of chapter {', '.join(missing)}; there are {', '.join(sorted(there))}")
+    return {path: page for path, page in pages.items() if not chapters or chapter(path) in chapters}
+
+
+# nbgrader
+
+NBGRADER_CONFIG = f"""\
+c = get_config()  # noqa: F821, nbgrader provides it
+c.CourseDirectory.course_id = "chain-rule-to-bert"
+c.ClearSolutions.code_stub = {{"python": "{regions.STUB}"}}
+c.Execute.timeout = 300
+"""
+NBGRADER_TEST = """\
+from course_lib.grading.assignments.points import earned
+
+earned("{id}", seed={seed})"""
+
+
+def nbgrader_files(pages: dict[Path, dict], seed: int) -> dict[str, str]:
+    """An nbgrader course: source/NAME/NAME.ipynb for each chapter, and its configuration.
+
+    Answers are solution cells, which nbgrader empties; each check is a locked test cell that ends in the points earned. A check writes
+    nothing to stderr, for which nbgrader would give 0, and never ends in nothing, for which it would give all points.
+    """
+    files = {"nbgrader_config.py": NBGRADER_CONFIG}
+    for path, page in pages.items():
+        files[f"source/{path.stem}/{path.name}"] = form.dumps(nbgrader_notebook(page, path, seed))
+    return files
+
+
+def nbgrader_notebook(page: dict, path: Path, seed: int) -> dict:
+    """The source notebook of one assignment."""
+    cells, opened = [], False
+    for cell in copy.deepcopy(page["cells"]):
+        kind, name = role(cell), exercise(cell)
+        if kind in ("why", "solution-only"):
+            continue
+        opened = opened or kind == "task"
+        if kind == "task":
+            cell["metadata"]["nbgrader"] = nbgrader_metadata(f"{name}-task", locked=True)
+        elif kind == "answer":
+            cell["metadata"].pop("tags", None)
+            cell["metadata"]["nbgrader"] = nbgrader_metadata(name, solution=True)
+        elif kind == "check":
+            cell["source"] = NBGRADER_TEST.format(id=name, seed=seed)
+            cell["metadata"]["nbgrader"] = nbgrader_metadata(f"{name}-check", grade=True, locked=True, points=get(name).possible)
+        elif not opened and cell["cell_type"] == "code":
+            cell["metadata"]["nbgrader"] = nbgrader_metadata(f"cell-{len(cells)}", locked=True)
+        if cell["cell_type"] == "code":
+            cell["outputs"], cell["execution_count"] = [], None
+        elif cell["cell_type"] == "markdown":
+            cell["source"] = release.OUTSIDE.sub(r"\1", cell["source"])
+        cells.append(cell)
+    cells[0]["source"] = cells[0]["source"].replace("# Solutions", "# Exercises", 1)
+    return form.normal({**page, "cells": cells}, path.stem)
+
+
+def nbgrader_metadata(grade_id: str, grade: bool = False, solution: bool = False, locked: bool = False,
+          points: int | None = None) -> dict:
+    """The metadata by which nbgrader knows a cell."""
+    metadata = {"schema_version": 3, "grade_id": grade_id, "grade": grade, "solution": solution, "locked": locked,
+             "task": False}
+    return metadata if points is None else {**metadata, "points": points}
+
+
+# otter
+
+OTTER_INIT = 'import otter\n\ngrader = otter.Notebook("{name}")'
+OTTER_HEAD = '''\
+"""The checks of {id}, for otter-grader 7."""
+from otter.test_files import test_case
+
+from course_lib.grading.assignments.points import demand
+
+OK_FORMAT = False
+
+name = "{id}"
+points = None
+'''
+OTTER_CASE = '''
+
+@test_case(name="{check}", points={points})
+def test_{function}(env):
+    demand("{id}", "{check}", env, seed={seed})
+'''
+
+
+def otter_files(pages: dict[Path, dict], seed: int) -> dict[str, str]:
+    """An otter-grader assignment for each chapter: the notebook of the exercises, and tests in the exception-based form. Each check of an
+    exercise is a test case with its points."""
+    files: dict[str, str] = {}
+    for path, page in pages.items():
+        nb = otter_notebook(page, path)
+        ids = nb["metadata"]["course"]["exercises"]
+        files[f"{path.stem}/{path.name}"] = form.dumps(nb)
+        files[f"{path.stem}/otter_config.json"] = json.dumps({"show_all_public": True}, indent=1) + "\n"
+        files[f"{path.stem}/requirements.txt"] = release.requirements(release.find_address(page)) + "otter-grader==7.*\n"
+        for each in ids:
+            files[f"{path.stem}/tests/{each}.py"] = otter_tests(get(each), seed)
+    return files
+
+
+def otter_notebook(page: dict, path: Path) -> dict:
+    """The notebook that students get, with otter's own calls in the place of check."""
+    nb = release.strip_links(build.exercise_page(page, path, None), path.stem)
+    for cell in nb["cells"]:
+        if role(cell) == "check":
+            cell["source"] = f'grader.check("{exercise(cell)}")'
+    first = next(i for i, cell in enumerate(nb["cells"]) if role(cell) == "task")
+    nb["cells"].insert(first, {"cell_type": "code", "source": OTTER_INIT.format(name=path.name), "metadata": {},
+                               "outputs": [], "execution_count": None})
+    return form.normal(nb, path.stem)
+
+
+def otter_tests(each: Exercise, seed: int) -> str:
+    """The test file of one exercise."""
+    return OTTER_HEAD.format(id=each.id) + "".join(
+        OTTER_CASE.format(id=each.id, check=check.name, points=check.points, seed=seed,
+                    function=re.sub(r"\W+", "_", check.name)) for check in each.checks)
+
+
+# Gradescope
+
+PACKAGED = (".py", ".json", ".toml", ".tsv", ".js", ".css", ".txt")
+GRADESCOPE_SETUP = """\
+#!/usr/bin/env bash
+# Runs once, when the autograder is built.
+set -euo pipefail
+apt-get update
+apt-get install -y bubblewrap python3-pip python3-venv
+python3 -m venv /autograder/venv
+/autograder/venv/bin/pip install --quiet -r /autograder/source/requirements.txt
+"""
+GRADESCOPE_RUN = """\
+#!/usr/bin/env bash
+# Runs for each submission, which lies in /autograder/submission; Gradescope reads /autograder/results/results.json.
+# Without isolation a submission could read the references or write its own result: if bubblewrap is not allowed where
+# this runs, nothing is graded and Gradescope says that the autograder failed. Set AUTOGRADER_FLAGS to nothing to grade
+# all the same.
+set -uo pipefail
+root=${AUTOGRADER_ROOT:-/autograder}
+python=${AUTOGRADER_PYTHON:-$root/venv/bin/python}
+flags=${AUTOGRADER_FLAGS---require-isolation}
+mkdir -p "$root/results"
+if [ -z "$(find "$root/submission" -iname '*.ipynb' -print -quit)" ]; then
+    echo '{"score": 0, "output": "There is not a notebook in this submission. Submit one, NN-name.ipynb."}' \\
+        > "$root/results/results.json"
+    exit 0
+fi
+work=$(mktemp -d)
+mkdir "$work/class"
+cp -r "$root/submission" "$work/class/submission"
+echo submission > "$work/roster"                           # one student, however many notebooks and folders
+cd "$root/source" || exit 1
+"$python" -m course_lib.grading grade "$work/class" --roster "$work/roster" --chapter CHAPTERS --gradescope "$work/reports" $flags
+cp "$work/reports/submission/results.json" "$root/results/results.json"
+"""
+
+
+def gradescope_files(pages: dict[Path, dict], seed: int) -> dict[str, str | bytes]:
+    """A Gradescope autograder for the chapters of these pages: a folder to zip and upload, with the package as it is now, so that marks do
+    not change when the course does. The seed is drawn anew for each submission."""
+    chapters = ",".join(sorted(map(chapter, pages)))
+    files: dict[str, str | bytes] = {"setup.sh": GRADESCOPE_SETUP, "run_autograder": GRADESCOPE_RUN.replace("CHAPTERS", chapters)}
+    files["requirements.txt"] = "".join(
+        line + "\n" for line in release.requirements(None).splitlines()
+        if not line.startswith("#") and line != "jupyterlab")
+    package = Path(str(resources("course_lib")))
+    for path in sorted(package.rglob("*")):
+        if path.is_file() and path.suffix in PACKAGED and "__pycache__" not in path.parts:
+            files[f"course_lib/{path.relative_to(package).as_posix()}"] = path.read_bytes()
+    return files
+
+
+class Target(NamedTuple):
+    """A grader to export for. write: the files by their names, given notebooks and seed; programs: those of them that are executed."""
+
+    write: Callable[[dict[Path, dict], int], dict]
+    next_step: str
+    programs: tuple[str, ...] = ()
+
+
+TARGETS = {
+    "nbgrader": Target(nbgrader_files, "next, in that folder: nbgrader generate_assignment NAME"),
+    "otter": Target(otter_files, "next, in the folder of a chapter: otter generate -t tests -c otter_config.json -r requirements.txt "
+                                 "-o autograder.zip"),
+    "gradescope": Target(gradescope_files, "next: zip what is in {to} (not the folder itself) and upload it as the autograder",
+                         ("setup.sh", "run_autograder")),
+}

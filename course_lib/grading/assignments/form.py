@@ -1,0 +1,224 @@
+"""Notebooks as plain data: read, written in the book's normal form, and checked for what exercises need.
+
+The role of a cell is in its metadata, {"course": {"role": ..., "exercise": id}}: task, answer, check, why of an
+exercise, or solution-only; a cell without a role is for everybody.
+"""
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import re
+from pathlib import Path
+
+from course_lib.exercises import of_chapter
+from course_lib.grading.assignments import regions
+
+KINDS = {"task": "markdown", "answer": "code", "check": "code", "why": "markdown"}       # each once an exercise
+ROLES = (*KINDS, "solution-only", "solution-link")
+NOTEBOOK_METADATA = ("accelerator", "course", "kernelspec", "language_info", "mystnb", "widgets")
+CELL_METADATA = ("course", "mystnb", "nbgrader", "slideshow", "tags")
+KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+          "language_info": {"name": "python"}}
+NAME = re.compile(r"(\d\d)-[a-z0-9-]+\.ipynb")
+
+
+class FormError(ValueError):
+    """A notebook that cannot be used; one line for each fault, with the notebook, the cell, what is needed."""
+
+
+# Reading and writing
+
+def read(path: Path) -> dict:
+    """The notebook with its texts in one piece. Raises FormError if the file is none."""
+    try:
+        return parse(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as problem:
+        raise FormError(f"{path} cannot be read as a notebook: {problem}") from None
+
+
+def parse(text: str) -> dict:
+    """The notebook in the text of its file. Raises ValueError."""
+    nb = json.loads(text)
+    if not isinstance(nb, dict) or nb.get("nbformat") != 4 or not isinstance(nb.get("cells"), list):
+        raise ValueError("it is not of format 4")
+    if not all(isinstance(cell, dict) and {"cell_type", "metadata", "source"} <= cell.keys() for cell in nb["cells"]):
+        raise ValueError("a cell has no type, no metadata or no source")
+    for cell in nb["cells"]:
+        cell["source"] = joined(cell["source"])
+        for output in cell.get("outputs", []):
+            if "text" in output:
+                output["text"] = joined(output["text"])
+            for mime, value in output.get("data", {}).items():
+                if not is_json(mime):
+                    output["data"][mime] = joined(value)
+    return nb
+
+
+def joined(text: str | list) -> str:
+    """A source or an output as one string, whichever way the file has it."""
+    return "".join(text) if isinstance(text, list) else text
+
+
+def is_json(mime: str) -> bool:
+    """True for a type of data that JSON describes."""
+    return mime.startswith("application/") and mime.endswith("json")
+
+
+def dumps(nb: dict) -> str:
+    """The notebook as the text of its file: sorted keys, a line of source on a line."""
+    nb = copy.deepcopy(nb)
+    for cell in nb["cells"]:
+        cell["source"] = cell["source"].splitlines(True)
+        for output in cell.get("outputs", []):
+            if isinstance(output.get("text"), str):
+                output["text"] = output["text"].splitlines(True)
+            for mime, value in output.get("data", {}).items():
+                if isinstance(value, str) and (mime.startswith("text/") or mime in ("application/javascript",
+                                                                                    "image/svg+xml")):
+                    output["data"][mime] = value.splitlines(True)
+    return json.dumps(nb, indent=1, sort_keys=True, ensure_ascii=False, separators=(",", ": ")) + "\n"
+
+
+def normal(nb: dict, stem: str) -> dict:
+    """A copy in normal form: ids of cells from their content, counts from their place, only the metadata in use.
+
+    The outputs stay as they are: whoever ran the notebook has put them in order.
+    """
+    nb = copy.deepcopy(nb)
+    nb["metadata"] = {**{k: v for k, v in nb["metadata"].items() if k in NOTEBOOK_METADATA}, **copy.deepcopy(KERNEL)}
+    nb["nbformat"], nb["nbformat_minor"] = 4, 5
+    seen: dict[str, int] = {}
+    count = 0
+    for cell in nb["cells"]:
+        cell["source"] = cell["source"].rstrip()
+        cell["metadata"] = {k: v for k, v in cell["metadata"].items() if k in CELL_METADATA and v}
+        digest = hashlib.sha1(f"{stem}\0{cell['cell_type']}\0{cell['source']}".encode()).hexdigest()[:8]
+        seen[digest] = seen.get(digest, 0) + 1
+        cell["id"] = digest if seen[digest] == 1 else f"{digest}-{seen[digest]}"
+        if cell["cell_type"] == "code":
+            count += 1
+            cell.setdefault("outputs", [])
+            ran = cell.get("execution_count") is not None or cell["outputs"]
+            cell["execution_count"] = count if ran else None
+            for output in cell["outputs"]:
+                if output["output_type"] == "execute_result":
+                    output["execution_count"] = count
+    return nb
+
+
+# Roles
+
+def role(cell: dict) -> str | None:
+    """A cell's role: task, answer, check or why; None where it has none."""
+    return (cell["metadata"].get("course") or {}).get("role")
+
+
+def exercise(cell: dict) -> str | None:
+    """The id of the exercise that a cell belongs to, or None."""
+    return (cell["metadata"].get("course") or {}).get("exercise")
+
+
+def chapter(path: Path) -> str:
+    """"03" for 03-fvsbn.ipynb. Raises FormError for another name."""
+    match = NAME.fullmatch(path.name)
+    if not match:
+        raise FormError(f"{path}: a notebook of exercises is called NN-name.ipynb, NN the chapter")
+    return match[1]
+
+
+def cell_place(path: Path, number: int) -> str:
+    """Where a fault is, for a message: the notebook and the cell's number."""
+    return f"{path.parent.name}/{path.name}, cell {number}"
+
+
+def heading(source: str) -> str | None:
+    """The text of the heading `## ...` that opens a task."""
+    match = re.match(r"## +(\S.*)", source)
+    return match[1].strip() if match else None
+
+
+def find_faults(nb: dict, path: Path) -> list[str]:
+    """What a solution notebook lacks to be the source of the exercises of its chapter. Cells count from 1."""
+    faults: list[str] = []
+    wanted = [each.id for each in of_chapter(chapter(path))]
+    cells: dict[tuple[str, str], list[int]] = {}
+    headings: set[str] = set()
+    if not nb["cells"] or not re.match(r"# Solutions\b", nb["cells"][0]["source"]):
+        faults.append(f"{cell_place(path, 1)}: the title must begin with `# Solutions`; the exercises get `# Exercises`")
+    for number, cell in enumerate(nb["cells"], 1):
+        def add(sentence, number=number):
+            faults.append(f"{cell_place(path, number)} {sentence}")
+
+        if role(cell) is not None and role(cell) not in ROLES[:-1]:
+            add(f"has the role {role(cell)!r}; the roles are {', '.join(ROLES[:-1])}")
+            continue
+        if role(cell) not in KINDS:
+            if role(cell) is None and cell["cell_type"] == "code" and regions.BEGIN in cell["source"]:
+                add("holds an answer and has no role: set its metadata course.role to answer")
+            continue
+        if exercise(cell) not in wanted:
+            add(f"belongs to the exercise {exercise(cell)!r}; chapter {chapter(path)} has "
+                f"{', '.join(wanted) or 'none'}")
+            continue
+        cells.setdefault((exercise(cell), role(cell)), []).append(number)
+        if cell["cell_type"] != KINDS[role(cell)]:
+            add(f"has the role {role(cell)} and is a {cell['cell_type']} cell; it must be a {KINDS[role(cell)]} cell")
+        elif role(cell) == "task":
+            title = heading(cell["source"])
+            if not title:
+                add("is a task and must open with a heading, `## Title`")
+            elif slug(title) in headings:
+                add(f"has the heading of another task, {title!r}; a link could not tell them apart")
+            headings.add(slug(title or ""))
+        elif role(cell) == "answer":
+            for fault in regions.find_faults(cell["source"], exercise(cell)):
+                add(fault)
+        elif role(cell) == "check" and cell["source"].strip() != f'check("{exercise(cell)}")':
+            add(f'is the check of {exercise(cell)}; its one line must be check("{exercise(cell)}")')
+        elif role(cell) == "why" and not why(cell["source"]):
+            add("says nothing: the reason why the solution is so belongs here")
+    for each in wanted:
+        numbers = {kind: cells.get((each, kind), []) for kind in KINDS}
+        for kind, at in numbers.items():
+            if len(at) != 1:
+                faults.append(f"{path.parent.name}/{path.name} has {len(at)} cells with the role {kind} for {each}"
+                             f"{': cells ' + ', '.join(map(str, at)) if at else ''}; it needs one")
+        order = [at[0] for at in numbers.values() if at]
+        if order != sorted(order):
+            faults.append(f"{path.parent.name}/{path.name} has the cells of {each} out of order; it is "
+                         f"{', '.join(KINDS)}")
+    return faults
+
+
+def slug(title: str) -> str:
+    """The anchor of a heading in the book."""
+    plain = re.sub(r"\$[^$]*\$", "", title).strip().lower().replace(" ", "-")
+    return re.sub(r"[^\w-]", "", plain)
+
+
+# The reason, folded
+
+DETAILS = re.compile(r"<details>\s*<summary>.*?</summary>\s*(.*?)\s*</details>", re.S)
+
+
+def why(source: str) -> str:
+    """The text of a why cell, folded or not."""
+    match = DETAILS.fullmatch(source.strip())
+    return (match[1] if match else source).strip()
+
+
+def fold(source: str) -> str:
+    """An explanation that the reader opens."""
+    return f"<details><summary>Why it is so</summary>\n\n{why(source)}\n\n</details>"
+
+
+# Stored outputs
+
+def cells_without_output(nb: dict, path: Path) -> list[str]:
+    """The cells that check an answer and store no output. A comparison of outputs would pass over them in silence."""
+    return [f"{cell_place(path, number)} calls check and stores no output: run the notebook"
+            for number, cell in enumerate(nb["cells"], 1)
+            if cell["cell_type"] == "code" and (role(cell) == "check" or re.match(r"check\(", cell["source"]))
+            and not any(output.get("text", "").strip() for output in cell.get("outputs", [])
+                        if output["output_type"] == "stream" and output.get("name") == "stdout")]

@@ -1,0 +1,238 @@
+"""Collect submissions: the notebooks below some paths, each with its student, before anything is graded.
+
+A submission is in a folder, in an archive, or in a download of Moodle or Canvas. Where its student is not clear there is an error, so
+that no work is counted for another student.
+"""
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from course_lib.grading.classroom.grading import printable
+from course_lib.grading.classroom.roster import Roster, normalize_spaces
+from course_lib.grading.classroom.selection import chapter_in_name
+from course_lib.grading.submissions import archives
+from course_lib.grading.submissions.archives import is_archive, without_suffix
+from course_lib.grading.submissions.files import Unreadable
+
+MOODLE = re.compile(r"^(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
+CANVAS = re.compile(r"^(?P<name>[^\W_]+)(?:_LATE)?_(?P<number>\d{3,})_(?P<file>\d{3,})_.")
+IGNORED = ("__MACOSX", "__pycache__", "node_modules", "site-packages")      # folders that tools make
+KINDS = "a notebook (.ipynb), a script (.py), or a zip or tar file of these"
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One file and the student it belongs to. The path may lead into an archive."""
+
+    student: str
+    path: str
+
+
+@dataclass(frozen=True)
+class Collected:
+    """The submissions; the files without a notebook among them; the submissions whose student follows from the beginning of their
+    name alone."""
+
+    submissions: list[Submission] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    by_prefix: list[Submission] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class File:
+    """A file: the names of its folders and its own, which may be the student's (without those in a student's own archive), and its
+    path."""
+
+    names: tuple[str, ...]
+    path: str
+
+
+def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
+    """The notebooks at these paths and below them, each with its student; a file that is named twice once.
+
+    Several paths are taken as if the folder that they have in common had been named. The student is the first folder
+    below it, or the file's name where there is none; the name that Moodle or Canvas wrote there; with a roster, the one
+    who is known by the name of a folder on the way, of the file, or by the beginning of it.
+
+    Raises ValueError if a path does not exist, if there is no notebook, or if a student cannot be told from another.
+    """
+    roster, root = roster or Roster(), common_folder(paths)
+    notebooks, others = list_files(paths, root)
+    if not notebooks:
+        raise ValueError(f"no notebook in {', '.join(paths)}: looked for {KINDS}")
+    if not roster:
+        check_one_class(root, notebooks)
+    given = os.path.basename(root) if root in map(os.path.abspath, paths) else ""
+    canvas = Counter(match["file"] for name in {file.names[0] for file in notebooks} if (match := CANVAS.match(name)))
+    empty = [] if roster else folders_without_notebook(notebooks, others)
+    students = disambiguate([(file, *student_of(file, given, roster, canvas)) for file in [*notebooks, *empty]])
+    known = {student for _, student in students[:len(notebooks)]}
+    if roster and not known & set(roster.students):
+        raise ValueError(f"no notebook belongs to a student of the roster: it names {roster.students[0]}, and the first "
+                         f"notebook is of {students[0][1]}")
+    submissions = {file: Submission(student, display_path(file.path, paths)) for i, (file, student) in enumerate(students)
+                   if i < len(notebooks) or student not in known}
+    return Collected(sorted(submissions.values(), key=lambda item: os.path.abspath(item.path)),
+                     [display_path(file.path, paths) for file in others if len(file.names) == 1 and file not in empty],
+                     [item for file, item in submissions.items() if item.student in roster.students
+                      and not any(map(roster.find, possible_names(file, given))) and not match_download(file, canvas)])
+
+
+def common_folder(paths: Sequence[str]) -> str:
+    """The folder or archive that all paths have in common. Raises ValueError if one of them does not exist."""
+    missing = [path for path in paths if not os.path.lexists(path) and not archives.split_path(path)]
+    if missing:
+        raise ValueError(f"there is no {' and no '.join(missing)}")
+    whole = {os.path.abspath(path) for path in paths}
+    root = os.path.commonpath(whole)
+    return os.path.dirname(root) if root in whole and not os.path.isdir(root) and not archives.split_path(root) else root
+
+
+def list_files(paths: Sequence[str], root: str) -> tuple[list[File], list[File]]:
+    """The files at these paths and below them: those that are or may hold notebooks, and the others, in order."""
+    by_path = {file.path: (file, readable) for path in sorted(set(map(os.path.abspath, paths))) for file, readable in walk(path, root)}
+    files = [by_path[path] for path in sorted(by_path)]
+    if is_archive(root):
+        files = without_top(root, files)
+    return [file for file, readable in files if readable], [file for file, readable in files if not readable]
+
+
+def folders_without_notebook(notebooks: Sequence[File], others: Sequence[File]) -> list[File]:
+    """The folders without a notebook in a class that handed in by folders: each is a student too."""
+    if any(len(file.names) == 1 and not is_archive(file.names[0]) for file in notebooks):
+        return []
+    tops, folders = {file.names[0] for file in notebooks}, {}
+    for file in others:
+        deep = len(file.names) - 1
+        if file.names[0] not in tops and (deep or os.path.isdir(file.path)):
+            folders[file.names[0]] = File(file.names[:1], str(Path(file.path).parents[deep - 1]) if deep else file.path)
+    return list(folders.values())
+
+
+def display_path(path: str, paths: Sequence[str]) -> str:
+    """The path as the command line has it: absolute, or from the folder of now."""
+    return path if any(map(os.path.isabs, paths)) else os.path.relpath(path)
+
+
+def walk(path: str, root: str) -> Iterator[tuple[File, bool]]:
+    """The files at and below a path, and whether each is a notebook or may hold one; empty folders with the others."""
+    names = Path(os.path.relpath(path, root)).parts if path != root else ()
+    inside = archives.split_path(path)
+    if inside and (inside[1] or is_archive(path)):
+        yield from walk_archive(path, names)
+    elif os.path.isdir(path) and (not os.path.islink(path) or not names):
+        entries = sorted(entry for entry in os.listdir(path) if not entry.startswith(".") and entry not in IGNORED)
+        if not entries and names:
+            yield File(names, path), False
+        for entry in entries:
+            yield from walk(os.path.join(path, entry), root)
+    else:
+        yield File(names, path), is_notebook(path) or is_archive(path)
+
+
+def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[tuple[File, bool]]:
+    """The files in an archive, or in a folder in one. What was handed in is its student's with all that is in it, and
+    holds a notebook: if it does not, that is what there is to say about it. In one that is the class itself the names
+    inside tell the students."""
+    try:
+        inside = [(tuple(name.split("/")), os.path.join(path, *name.split("/"))) for name in archives.members(path)]
+    except Unreadable as problem:
+        if not names:
+            raise ValueError(f"{path}: {problem}") from None
+        inside = []
+    inside = [(parts, place) for parts, place in inside if not any(name.startswith(".") or name in IGNORED for name in parts)]
+    if not names:
+        for parts, place in inside:
+            if is_archive(place):
+                yield from walk_archive(place, parts)
+            else:
+                yield File(parts, place), is_notebook(place)
+        return
+    notebooks = [place for _, place in inside if is_notebook(place)]
+    if len(notebooks) > archives.MOST:                   # perhaps with a whole library of scripts
+        notebooks = [place for place in notebooks if not place.lower().endswith(".py")]
+    if not notebooks or len(notebooks) > archives.MOST:
+        yield File(names, path), True                   # to be reported as unreadable
+    else:
+        yield from ((File(names, place), True) for place in notebooks)
+
+
+def is_notebook(path: str) -> bool:
+    """Whether the file is a notebook or a script by its name."""
+    return path.lower().endswith((".ipynb", ".py"))
+
+
+def without_top(root: str, files: Sequence[tuple[File, bool]]) -> list[tuple[File, bool]]:
+    """Without the one folder that all of an archive lies in, if that is called as the archive is: a folder that was
+    packed as it stood."""
+    top = {file.names[0] if len(file.names) > 1 else "" for file, _ in files}
+    if top != {without_suffix(os.path.basename(root))}:
+        return list(files)
+    return [(File(file.names[1:], file.path), readable) for file, readable in files]
+
+
+def check_one_class(root: str, files: Sequence[File]) -> None:
+    """Raises ValueError if all is in one folder that looks like a whole class: as one student's, it would be one mark."""
+    tops = {file.names[0] for file in files}
+    if len(tops) != 1 or len(files[0].names) == 1 or MOODLE.match(files[0].names[0]):
+        return
+    inner = [file.names[1] for file in files if len(file.names) > 1]
+    folders = {file.names[1] for file in files if len(file.names) > 2}
+    if len(folders) > 1 or any(MOODLE.match(name) or CANVAS.match(name) for name in inner):
+        raise ValueError(f"all notebooks in {root} lie in one folder of it, {files[0].names[0]}, and in folders of that. If "
+                         f"it holds the class, name it: {os.path.join(root, files[0].names[0])}. If it is one student's, name "
+                         "the student in a --roster")
+
+
+def match_download(file: File, canvas: Counter) -> re.Match | None:
+    """The name and the number that Moodle or Canvas wrote, on the outside, where no student writes. `canvas` counts the
+    numbers of files that Canvas would have written: it gives each one of its own."""
+    match = CANVAS.match(file.names[0]) if len(file.names) == 1 else None
+    return MOODLE.match(file.names[0]) or (match if match and canvas[match["file"]] < 2 else None)
+
+
+def student_of(file: File, given: str, roster: Roster, canvas: Counter) -> tuple[str, str]:
+    """The student of a file, and the number beside the name if Moodle or Canvas wrote one. `given` is the folder or the
+    archive that was named on the command line, if it was one."""
+    if download := match_download(file, canvas):
+        student = roster.find_download(download["name"], download["number"])
+        return (student, "") if student else (download["name"], download["number"])
+    folders, stem = file.names[:-1], without_suffix(file.names[-1])
+    for candidate in [*possible_names(file, given), *prefixes(stem)]:
+        if student := roster.find(candidate):
+            return student, ""
+    if not folders and given and chapter_in_name(stem, whole=True):
+        return without_suffix(given), ""                 # the folder of one student, with a file called as the chapter
+    return folders[0] if folders else stem, ""
+
+
+def possible_names(file: File, given: str) -> list[str]:
+    """What may be the name of a file's student: its folders, its own name, the folder or archive that was named."""
+    return [*file.names[:-1], without_suffix(file.names[-1]), *([without_suffix(given)] if given else [])]
+
+
+def disambiguate(files: Sequence[tuple[File, str, str]]) -> list[tuple[File, str]]:
+    """Each file with the name of its student as reports show it: with the number, where two have the same name. Raises
+    ValueError if the names of two are the same but for blanks."""
+    people = Counter(name for name, _ in {(name, number) for _, name, number in files})
+    named = [(file, f"{name} ({number})" if number and people[name] > 1 else name) for file, name, number in files]
+    alike: dict[str, set[str]] = {}
+    for _, student in named:
+        alike.setdefault(normalize_spaces(printable(student)), set()).add(student)
+    for names in alike.values():
+        if len(names) > 1:
+            raise ValueError(f"{' and '.join(map(ascii, sorted(names)))} are called the same but for blanks, or for how an "
+                             "accent is stored: rename one")
+    return [(file, printable(student)) for file, student in named]
+
+
+def prefixes(stem: str) -> Iterable[str]:
+    """"mo_lee" and "mo" of "mo_lee_03": what is before a separator, the longest first."""
+    for i in reversed(range(len(stem))):
+        if stem[i] in "_- ":
+            yield stem[:i]

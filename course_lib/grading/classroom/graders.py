@@ -1,0 +1,124 @@
+"""Several graders of a class, each a process with a worker of its own.
+
+A grader that dies is replaced, and its submission is given to another once more. Results come over a pipe that only one grader
+holds, so one that is killed cannot stop the others.
+"""
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+
+from course_lib.exercises import EXERCISES
+from course_lib.grading.classroom.collection import Submission
+from course_lib.grading.classroom.grading import Graded, grade_file
+from course_lib.grading.protocol.process import prctl
+from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
+
+TRIES = 2
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is the same for all submissions. ids: of the exercises that were asked for; None for those of its chapter."""
+
+    seed: int
+    ids: Sequence[str] | None = None
+    limits: Limits = Limits()
+
+
+def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) -> Iterator[tuple[Submission, Graded | str]]:
+    """Each submission with its record, or with the reason why it has none, in the order in which they finish. With one
+    worker in this process, with more in as many others."""
+    for spare in workers[max(1, len(items)):]:
+        spare.close()
+    workers = workers[:max(1, len(items))]
+    if len(workers) == 1:
+        for item in items:
+            yield item, grade_with(workers[0], item, task)
+        return
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    waiting, tries, busy = deque(items), {}, {}
+
+    def start_grader(worker: Worker) -> None:
+        own_end, other_end = context.Pipe()
+        forked = worker if context.get_start_method() == "fork" else None
+        others = [pipe for pipe, *_ in busy.values()] if forked else []
+        others += [other.control for other in workers if forked and other is not worker and other.control is not None]
+        process = context.Process(target=run_grader, daemon=True,
+                                  args=(other_end, [own_end, *others], forked, worker.level, worker.require, task))
+        process.start()
+        other_end.close()
+        worker.detach_after_fork()                       # the grader has it now
+        busy[process.sentinel] = own_end, process, None
+
+    for worker in workers:
+        start_grader(worker)
+    try:
+        while busy:
+            for sentinel, (pipe, process, item) in list(busy.items()):
+                if item is None and waiting:
+                    item = waiting.popleft()
+                    tries[item] = tries.get(item, 0) + 1
+                    busy[sentinel] = pipe, process, item
+                    pipe.send(item)
+                elif item is None:
+                    pipe.close()
+                    process.join(10)
+                    process.kill()
+                    del busy[sentinel]
+            ready = wait([pipe for pipe, *_ in busy.values()]) if busy else ()
+            for sentinel, (pipe, process, item) in list(busy.items()):
+                if pipe not in ready:
+                    continue
+                try:
+                    result = pipe.recv()
+                except (EOFError, OSError):
+                    process.join(10)
+                    del busy[sentinel]
+                    if tries[item] < TRIES:
+                        waiting.appendleft(item)
+                    else:
+                        yield item, f"the grader stopped (exit code {process.exitcode})"
+                    start_grader(Worker(workers[0].require, workers[0].level))
+                    continue
+                busy[sentinel] = pipe, process, None
+                yield item, Graded.from_dict(result) if isinstance(result, dict) else result
+    finally:
+        for _, process, _ in busy.values():
+            process.kill()
+
+
+def grade_with(worker: Worker, item: Submission, task: Task) -> Graded | str:
+    """The record of one submission; a worker that has gone is started once more."""
+    exercises = [EXERCISES[name] for name in task.ids] if task.ids else None
+    for _ in range(TRIES):
+        try:
+            return grade_file(item.path, worker, task.seed, item.student, task.limits, exercises)
+        except NoSandbox as problem:
+            reason = str(problem)
+    return reason
+
+
+def run_grader(pipe, others, worker: Worker | None, level: str, require: bool, task: Task) -> None:
+    """A grader: receive submissions, send their records."""
+    if sys.platform == "linux":
+        prctl(1, signal.SIGKILL)                         # PR_SET_PDEATHSIG: it ends with the process that it works for
+    if worker is not None:                               # forked: close what belongs to the parent
+        for other in others:
+            other.close()
+    import torch
+
+    torch.set_num_threads(1)
+    with worker or Worker(require, level) as own_worker:
+        while True:
+            try:
+                item = pipe.recv()
+            except (EOFError, KeyboardInterrupt):
+                return
+            result = grade_with(own_worker, item, task)
+            pipe.send(result.to_dict() if isinstance(result, Graded) else result)

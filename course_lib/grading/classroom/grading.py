@@ -1,0 +1,185 @@
+"""Grade one notebook: a report on each exercise, and notes on what was left out of it.
+
+The grader draws the inputs and compares; the worker holds the learner's definitions. Stored outputs, marks included, are ignored.
+"""
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+
+from course_lib.grading.classroom import selection
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.sandbox.remote import Overworked, Remote, bounded
+from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
+from course_lib.grading.submissions import archives
+from course_lib.grading.submissions.files import Unreadable
+from course_lib.grading.submissions.notebook import Entangled, Notebook, read
+from course_lib.grading.verdict import Report, grade
+
+SHOWN = 20_000                  # characters of an answer that a report shows
+
+
+@dataclass
+class Graded:
+    """The result of one submission. `isolation` is the worker's level; `notes` are about the file as a whole."""
+
+    student: str
+    file: str
+    sha256: str = ""
+    checks: str = ""                         # version of the checks
+    isolation: str = ""
+    seed: int = 0
+    seconds: float = 0.0
+    reports: list[Report] = field(default_factory=list)
+    code: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def earned(self) -> int:
+        """Points earned, over all exercises."""
+        return sum(report.earned for report in self.reports)
+
+    @property
+    def possible(self) -> int:
+        """Points that could be earned."""
+        return sum(report.possible for report in self.reports)
+
+    @property
+    def score(self) -> float:
+        """Earned by possible points, 0 to 1; 0 where nothing could be earned."""
+        return self.earned / self.possible if self.possible else 0.0
+
+    def to_dict(self) -> dict:
+        """As JSON can hold it, with the sums."""
+        return {**asdict(self), "earned": self.earned, "possible": self.possible, "score": self.score,
+                "reports": [report.to_dict() for report in self.reports]}
+
+    @classmethod
+    def from_dict(cls, data: dict) -> Graded:
+        """The inverse of `to_dict`."""
+        values = {name: data[name] for name in cls.__dataclass_fields__}
+        return cls(**{**values, "reports": [Report.from_dict(report) for report in data["reports"]]})
+
+
+def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str = "", limits: Limits = Limits(),
+               exercises: Sequence[Exercise] | None = None) -> Graded:
+    """Grade the notebook at `path`. Never raises for what it holds."""
+    began = time.monotonic()
+    result = Graded(student or Path(path).stem, printable(str(path)), seed=seed)
+    notebook, notes, result.sha256, chosen = open_submission(path, exercises)
+    result.checks = checks_version(chosen)
+    result.notes += notes
+    if notebook is None:
+        result.reports = [empty_report(exercise, "unreadable", notes[0]) for exercise in chosen]
+        result.isolation = worker.level
+        result.seconds = time.monotonic() - began
+        return result
+    result.notes += [f"Cell {cell} could not be read: {problem}."
+                     for cell, (_, problem) in list(notebook.broken.items())[:20]]
+    if notebook.idle:
+        result.notes.append(f"Loops and calls at the top level of a cell are not run; there are some in "
+                            f"{list_cells(notebook.idle)}. Under an if, try or with they are, where an answer needs it.")
+    left_out: dict[str, tuple[str, str]] = {}
+    until = began + limits.submission
+    problems: dict[int, str] = {}
+    for exercise in chosen:
+        report, code = grade_exercise(exercise, notebook, worker, seed, limits, left_out, until, problems)
+        result.reports.append(report)
+        result.code[exercise.id] = printable(code[:SHOWN], lines=True)
+    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())]
+    result.isolation = worker.level                      # after the first start, which may have had to go lower
+    result.seconds = time.monotonic() - began
+    return result
+
+
+def open_submission(path: str | os.PathLike, exercises: Sequence[Exercise] | None = None
+               ) -> tuple[Notebook | None, list[str], str, list[Exercise]]:
+    """The notebook, or None; notes: why there is none, how its exercises were found; the hash of the file; the exercises that it is
+    graded on."""
+    digest, notebook, notes = "", None, []
+    try:
+        data = archives.read(path)
+        digest = hashlib.sha256(data).hexdigest()
+        notebook = read(data, str(path))
+    except Unreadable as problem:
+        notes.append(str(problem))
+    if exercises:
+        chosen, how = list(exercises), selection.describe_mismatch(exercises, notebook, path) if notebook else ""
+    else:
+        chosen, how = selection.select_by_content(notebook, path)
+    return notebook, [*notes, *filter(None, [how])], digest, chosen
+
+
+def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int, limits: Limits,
+              left_out: dict, until: float, problems: dict[int, str]) -> tuple[Report, str]:
+    """The report on one exercise, and the code that it is about."""
+    try:
+        needed = notebook.needed(exercise.id)
+    except Entangled as problem:
+        return empty_report(exercise, "error", f"Your notebook is too entangled: {problem}.", seed), ""
+    code = "\n\n".join(statement.text for statement in needed)
+    if not any(exercise.id in statement.binds for statement in needed):
+        state, message = notebook.why_missing(exercise.id)
+        return empty_report(exercise, state, message, seed), ""
+    if time.monotonic() >= until:
+        return empty_report(exercise, "timeout", f"The {limits.submission:g} seconds for the whole notebook are over.",
+                     seed), code
+    try:
+        with Remote(worker, needed, exercise.id, exercise.deadline, limits, left_out, until,
+                    exercise.forbid, exercise.of_class) as remote:
+            with bounded(limits.own, limits.own_memory):
+                report = grade(exercise, remote.call, seed)
+            problems.update(remote.problems)
+    except NoSandbox:
+        raise
+    except Overworked as problem:
+        report = empty_report(exercise, "timeout", f"To grade what your answer gives takes {problem}. Return what is asked for, and "
+                                            "no more.", seed)
+    except Exception as problem:             # a fault of the grader's; the other exercises are still graded
+        if isinstance(problem, MemoryError) or "allocate memory" in str(problem):
+            return empty_report(exercise, "memory", "To grade what your answer gives takes more memory than the grader has. Return "
+                                             "what is asked for, and no more.", seed), code
+        report = empty_report(exercise, "error", f"Your answer could not be graded ({type(problem).__name__} in the grader). "
+                                          "Tell your instructor.", seed)
+    else:
+        if report.state == "error" and remote.problems and "left out" not in report.message:
+            cell, why = next(iter(remote.problems.items()))
+            report = replace(report, message=f"{report.message.rstrip('.')}. In cell {cell} something was left out: {why}")
+    return sanitize(report), code
+
+
+def list_cells(numbers: list[int]) -> str:
+    """"cell 2", or "cells 2, 5 and 7"; of many, the first ten."""
+    shown = [str(number) for number in numbers[:10]] + (["others"] if len(numbers) > 10 else [])
+    return f"cell {shown[0]}" if len(shown) == 1 else f"cells {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def empty_report(exercise: Exercise, state: str, message: str, seed: int | None = None) -> Report:
+    """A report without a check: in this state, with this message, 0 points."""
+    return sanitize(Report(exercise.id, state, 0, exercise.possible, message=message, seed=seed))
+
+
+def sanitize(report: Report) -> Report:
+    """The report with nothing in it that a terminal, a page or a table could take for a command."""
+    return replace(report, message=printable(report.message), shown=printable(report.shown, lines=True),
+                   checks=[replace(check, message=printable(check.message)) for check in report.checks])
+
+
+def printable(text: str, lines: bool = False) -> str:
+    """`text` with control characters, lone surrogates and direction marks written as escapes."""
+    def escape(char: str) -> str:
+        if lines and char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp"):
+            return char
+        return " " if char in "\n\t\r" else f"\\u{ord(char):04x}"
+
+    return text if text.isascii() and text.isprintable() else "".join(map(escape, text))
+
+
+def checks_version(exercises: Sequence[Exercise]) -> str:
+    """Twelve hexadecimal digits that change when a check of these exercises does."""
+    return hashlib.sha256(" ".join(f"{exercise.id}:{exercise.version}" for exercise in exercises).encode()).hexdigest()[:12]

@@ -1,0 +1,270 @@
+"""HTML pages: one for each student, and one on the class for its teacher, with states, named mistakes and students who are stuck.
+
+No page holds a script or loads anything: its policy forbids both, whatever the text in it says. The same marks give the same
+bytes. All text is escaped, and the pages read in a light and in a dark theme.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+from course_lib.exercises import EXERCISES
+from course_lib.grading.classroom.best_attempt import UNGRADED
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.marks import Mark, to_decimal
+from course_lib.grading.classroom.tables import to_csv
+from course_lib.grading.verdict import STATES, Report
+
+STOPPED = ("error", "timeout", "memory")                  # states in which an answer gives nothing to compare
+KINDS = {"full": "with full points", "some": "with some points", "none": "tried without points",
+         "ungraded": "with nothing to grade"}
+HEIGHT = 14                                               # of a bar, in pixels; its width is 100 units
+STYLE = """
+:root { color-scheme: light dark; --text: #1a1a1a; --page: #fff; --soft: #f3f3f0; --line: #c9c9c4; --good: #135c2c;
+  --bad: #8c1a10; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e8e8e6; --page: #18191a; --soft: #242527; --line: #4a4b4d; --good: #86d9a0; --bad: #ff9d8f; } }
+body { margin: 0 auto; max-width: 50rem; padding: 1.5rem; font: 1rem/1.5 system-ui, sans-serif; color: var(--text);
+  background: var(--page); overflow-wrap: anywhere; }
+section { border-top: 1px solid var(--line); margin-top: 2rem; }
+h1, h2 { line-height: 1.25; }
+.right { color: var(--good); } .wrong { color: var(--bad); }
+table { border-collapse: collapse; } td, th { padding: .2rem 1rem .2rem 0; text-align: left; vertical-align: top; }
+pre { background: var(--soft); border: 1px solid var(--line); padding: .8rem; overflow-x: auto; font-size: .875rem; }
+.feedback { white-space: pre-wrap; }
+"""
+CLASS_STYLE = """
+body { max-width: 62rem; }
+svg { display: block; width: 100%; min-width: 14rem; height: 14px; border: 1px solid var(--line); }
+.full { fill: #2c7a4b; } .some { fill: #8fc3a2; } .none { fill: #c4613f; } .ungraded { fill: var(--soft); }
+@media (prefers-color-scheme: dark) { .full { fill: #58b27d; } .some { fill: #2f6546; } .none { fill: #d98363; } }
+.number { text-align: right; } .people { color: inherit; opacity: .85; } a { color: inherit; }
+.wide { overflow-x: auto; }
+"""
+
+
+# A student
+
+def student_page(record: Graded, mark: Mark | None = None) -> str:
+    """The whole page of one student, as HTML; with the mark, if there is one, and why it is so."""
+    title = f"{record.student}: {record.earned} of {record.possible} points"
+    parts = "".join(exercise_section(report, record.code.get(report.exercise, "")) for report in record.reports)
+    return html_document(title, describe_grading(record) + (describe_mark(mark) if mark else "") + parts)
+
+
+def html_document(title: str, body: str, style: str = "") -> str:
+    """A whole HTML page: the title, which is text, as its head, and the body, which is HTML."""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(title)}</title>
+<style>{STYLE}{style}</style>
+</head>
+<body>
+<main>
+<h1>{escape(title)}</h1>
+{body}</main>
+</body>
+</html>
+"""
+
+
+def table_head(*names: str) -> str:
+    """The row of names above a table, and what opens its rows, as HTML."""
+    cells = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
+    return f"<thead><tr>{cells}</tr></thead>\n<tbody>\n"
+
+
+def describe_grading(record: Graded) -> str:
+    """The HTML of the file, the isolation and the seed."""
+    level = {"bubblewrap": "in a sandbox (bubblewrap)", "limits": "without isolation, under limits only"}
+    how = ", ".join(level.get(name, name) for name in record.isolation.split("; "))
+    files = record.file if "; " in record.file else Path(record.file).name
+    lines = [f"<p>File: {escape(files)}. Graded {how}, with seed {record.seed}.</p>\n" if record.file else ""]
+    return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes])
+
+
+def describe_mark(mark: Mark) -> str:
+    """The HTML of a mark: what it is, and the reasons of an instructor's own marks."""
+    reasons = "".join(f"<li>{escape(reason)}</li>\n" for reason in mark.why)
+    return f"<p>Mark: <strong>{to_decimal(mark.total):g}</strong></p>\n" + (f"<ul>\n{reasons}</ul>\n" if reasons else "")
+
+
+def exercise_section(report: Report, code: str) -> str:
+    """The HTML of one exercise: its checks as a table, what was observed, and the learner's code."""
+    title = EXERCISES[report.exercise].title if report.exercise in EXERCISES else report.exercise
+    rows = "".join(f"<tr><td>{escape(check.name)}</td><td>{outcome_html(check.passed)}</td>"
+                   f"<td>{check.earned} of {check.possible}</td></tr>\n" for check in report.checks)
+    table = f"<table>\n{table_head('Check', 'Outcome', 'Points')}{rows}</tbody>\n</table>\n" if rows else ""
+    feedback = f'<p class="feedback">{escape(report.message)}</p>\n' if report.message else ""
+    feedback += f"<pre>{escape(report.shown)}</pre>\n" if report.shown else ""
+    answer = (f'<h3>Your code</h3>\n<pre tabindex="0" role="region" aria-label="Your code for {escape(report.exercise)}">'
+              f"<code>{escape(code)}</code></pre>\n") if code else ""
+    kind = "right" if report.state == "right" else "wrong"
+    return (f"<section>\n<h2>{escape(title)}</h2>\n<p><code>{escape(report.exercise)}</code>: "
+            f'<strong class="{kind}">{escape(STATES[report.state])}</strong>, {report.earned} of {report.possible} '
+            f"points</p>\n{feedback}{table}{answer}</section>\n")
+
+
+def outcome_html(passed: bool | None) -> str:
+    """A check's outcome as HTML; None was not run."""
+    return {True: '<span class="right">passed</span>', False: '<span class="wrong">failed</span>',
+            None: "not run"}[passed]
+
+
+# The class
+
+@dataclass
+class Summary:
+    """One exercise in the class: students by state and by named mistake, and those who are stuck."""
+
+    exercise: str
+    earned: int = 0
+    possible: int = 0
+    kinds: Counter = field(default_factory=Counter)
+    states: dict[str, list[str]] = field(default_factory=dict)       # state -> students
+    mistakes: dict[str, list[str]] = field(default_factory=dict)     # misconception -> students
+    stuck: list[tuple[str, str]] = field(default_factory=list)       # student, state
+
+    @property
+    def count(self) -> int:
+        """The number of students who were asked for it."""
+        return sum(self.kinds.values())
+
+    @property
+    def mean(self) -> float:
+        """Points earned by the class over those that it could earn."""
+        return self.earned / self.possible if self.possible else 0.0
+
+    @property
+    def named(self) -> list[tuple[str, list[str], str]]:
+        """The mistakes with their students and sentences, the most frequent first, of equal ones by their name."""
+        sentences = EXERCISES[self.exercise].misconceptions if self.exercise in EXERCISES else {}
+        return [(name, people, sentences.get(name, name))
+                for name, people in sorted(self.mistakes.items(), key=lambda item: (-len(item[1]), item[0]))]
+
+    def add(self, student: str, report: Report) -> None:
+        """Count one student's report."""
+        tried = report.state not in UNGRADED
+        self.earned += report.earned
+        self.possible += report.possible
+        self.states.setdefault(report.state, []).append(student)
+        self.kinds["ungraded" if not tried else "full" if report.earned >= report.possible else "some" if report.earned else "none"] += 1
+        if report.misconception:
+            self.mistakes.setdefault(report.misconception, []).append(student)
+        if tried and (not report.earned or report.state in STOPPED):
+            self.stuck.append((student, report.state))
+
+
+def summarize(records: Sequence[Graded]) -> list[Summary]:
+    """A summary of each exercise in these records, one for each student, in their order."""
+    summaries: dict[str, Summary] = {}
+    for record in records:
+        for report in record.reports:
+            summaries.setdefault(report.exercise, Summary(report.exercise)).add(record.student, report)
+    return list(summaries.values())
+
+
+def class_page(records: Sequence[Graded], pages: Mapping[str, str] | None = None) -> str:
+    """The page as HTML; `pages` has the address of each student's own page, as seen from this one."""
+    summaries = summarize(records)
+    mean = sum(record.score for record in records) / len(records) if records else 0
+    students, exercises = (f"{len(what)} {word}{'' if len(what) == 1 else 's'}"
+                           for what, word in ((records, "student"), (summaries, "exercise")))
+    head = (f"<p>{students}, {exercises}, mean score {mean:.0%}. "
+            "This page names everybody: it is for the teacher, not for the class.</p>\n")
+    return html_document("The class", head + exercise_table(summaries) + "".join(map(summary_section, summaries))
+                         + stuck_section(summaries, pages or {}) + student_index(records, summaries, pages or {}), CLASS_STYLE)
+
+
+def table(names: Sequence[str], rows: Iterable[str]) -> str:
+    """An HTML table with these columns, of rows that are HTML."""
+    return f"<table>\n{table_head(*names)}{''.join(rows)}</tbody>\n</table>"
+
+
+def exercise_table(summaries: Sequence[Summary]) -> str:
+    """The table of all exercises, each with its bar."""
+    if not summaries:
+        return "<p>No exercise was asked for, and none was found.</p>\n"
+    rows = (f'<tr><td><a href="#{escape(summary.exercise)}">{escape(summary.exercise)}</a></td><td>{bar(summary)}</td>'
+            f'<td class="number">{summary.kinds["full"]} of {summary.count}</td><td class="number">{summary.mean:.0%}</td></tr>\n'
+            for summary in summaries)
+    return (f"<section>\n<h2>All exercises</h2>\n<p>Each bar, from left to right: {', '.join(KINDS.values())}.</p>\n"
+            f'<div class="wide">{table(("Exercise", "The class", "Full points", "Mean"), rows)}</div>\n</section>\n')
+
+
+def bar(summary: Summary) -> str:
+    """The four kinds of outcome as parts of one bar, said in words too."""
+    words = ", ".join(f"{summary.kinds[name]} {text}" for name, text in KINDS.items())
+    parts, left = [], 0
+    for name in KINDS:
+        parts.append(f'<rect class="{name}" x="{100 * left / summary.count:.2f}" y="0" '
+                     f'width="{100 * summary.kinds[name] / summary.count:.2f}" height="{HEIGHT}"/>')
+        left += summary.kinds[name]
+    return (f'<svg role="img" aria-label="{escape(summary.exercise)}: of {summary.count}, {words}" viewBox="0 0 100 {HEIGHT}" '
+            f'preserveAspectRatio="none">{"".join(parts)}</svg>')
+
+
+def summary_section(summary: Summary) -> str:
+    """One exercise: the states with their counts, then the mistakes by name with theirs."""
+    title = EXERCISES[summary.exercise].title if summary.exercise in EXERCISES else summary.exercise
+    states = (f'<tr><td>{escape(text)}</td><td class="number">{len(summary.states[name])} of {summary.count}</td></tr>\n'
+              for name, text in STATES.items() if name in summary.states)
+    mistakes = "".join(
+        f'<li><strong>{len(people)} of {summary.count}</strong>: {escape(text)} (<code>{escape(name)}</code>)<br>'
+        f'<span class="people">{escape(", ".join(people))}</span></li>\n' for name, people, text in summary.named)
+    named = f"<h3>Mistakes by name</h3>\n<ul>\n{mistakes}</ul>\n" if mistakes else ""
+    return (f'<section id="{escape(summary.exercise)}">\n<h2>{escape(title)}</h2>\n'
+            f"<p><code>{escape(summary.exercise)}</code>: mean {summary.mean:.0%} of the points</p>\n"
+            f"{table(('State', 'Students'), states)}\n{named}</section>\n")
+
+
+def stuck_section(summaries: Sequence[Summary], pages: Mapping[str, str]) -> str:
+    """The students who tried an exercise without success; the longest list first."""
+    by_student: dict[str, list[str]] = {}
+    for summary in summaries:
+        for student, state in summary.stuck:
+            by_student.setdefault(student, []).append(f"{summary.exercise} ({STATES[state]})")
+    if not by_student:
+        return "<section>\n<h2>Who is stuck</h2>\n<p>Nobody: who tried an exercise has points for it.</p>\n</section>\n"
+    rows = (f"<tr><td>{link(student, pages)}</td><td>{escape(', '.join(what))}</td></tr>\n"
+            for student, what in sorted(by_student.items(), key=lambda item: (-len(item[1]), item[0])))
+    return ("<section>\n<h2>Who is stuck</h2>\n<p>Who tried, and has no points or an answer that stopped.</p>\n"
+            f"{table(('Student', 'Exercises'), rows)}\n</section>\n")
+
+
+def student_index(records: Sequence[Graded], summaries: Sequence[Summary], pages: Mapping[str, str]) -> str:
+    """A row for each student, with the points of each exercise and a link to the student's own page."""
+    rows = []
+    for record in records:
+        points = {report.exercise: f"{report.earned} of {report.possible}" for report in record.reports}
+        cells = [f"{record.earned} of {record.possible}", *(points.get(summary.exercise, "") for summary in summaries)]
+        rows.append(f"<tr><td>{link(record.student, pages)}</td>"
+                    + "".join(f'<td class="number">{cell}</td>' for cell in cells) + "</tr>\n")
+    return ('<section>\n<h2>All students</h2>\n<div class="wide" tabindex="0" role="region" '
+            f'aria-label="The points of all students">\n{table(("Student", "Points", *(summary.exercise for summary in summaries)), rows)}'
+            "\n</div>\n</section>\n")
+
+
+def link(student: str, pages: Mapping[str, str]) -> str:
+    """The name, with a link to the student's page if there is one."""
+    return f'<a href="{escape(quote(pages[student]))}">{escape(student)}</a>' if student in pages else escape(student)
+
+
+def class_table(records: Sequence[Graded]) -> str:
+    """CSV: a row for each state and each named mistake of each exercise, with its count and its students."""
+    rows = [["exercise", "kind", "name", "count", "of", "text", "students"]]
+    for summary in summarize(records):
+        groups = [("state", name, text, summary.states[name]) for name, text in STATES.items() if name in summary.states]
+        groups += [("mistake", name, text, people) for name, people, text in summary.named]
+        if summary.stuck:
+            groups.append(("stuck", "", "tried, and has no points or an answer that stopped", [student for student, _ in summary.stuck]))
+        rows += [[summary.exercise, kind, name, len(people), summary.count, text, "; ".join(people)] for kind, name, text, people in groups]
+    return to_csv(rows)

@@ -1,0 +1,110 @@
+"""The files that are written about a class: CSV, JSON, pages, Gradescope's results."""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from course_lib.grading.classroom import lms
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.marks import Mark, describe_changes, read_earlier, to_decimal
+from course_lib.grading.classroom.pages import class_page, class_table, student_page
+from course_lib.grading.classroom.roster import Roster
+from course_lib.grading.classroom.tables import csv_table
+from course_lib.grading.verdict import Report
+
+
+def check_options(args, roster: Roster) -> list[dict[str, Any]] | None:
+    """The marks of --since, which may be the file that --json is to write. Raises ValueError for what could not be written
+    at the end of a long run."""
+    for option in lms.TABLES:
+        if getattr(args, option):
+            lms.check_roster(option, roster)
+    return read_earlier(args.since) if args.since else None
+
+
+def write(args, records: Sequence[Graded], roster: Roster | None = None,
+          marks: Mapping[str, Mark] = {}, earlier: Any = None) -> None:
+    """The files that were asked for, of these records, one for each student, and of their marks, if there are any."""
+    now = [record.to_dict() | ({"mark": marks[record.student].to_dict()} if marks else {}) for record in records]
+    if args.csv:
+        write_text(Path(args.csv), csv_table(records, marks))
+    if args.json:
+        write_text(Path(args.json), json.dumps(now, indent=1) + "\n")
+    for record in records:
+        mark, name = marks.get(record.student), file_name(record.student)
+        if args.html:
+            write_text(Path(args.html, f"{name}.html"), student_page(record, mark))
+        if args.gradescope:
+            write_text(Path(args.gradescope, name, "results.json"), json.dumps(gradescope_results(record, mark), indent=1))
+    if args.report:                                      # the names in it lead to the students' pages, if there are any
+        folder = Path(os.path.relpath(args.html, args.report)) if args.html else None
+        pages = {record.student: (folder / f"{file_name(record.student)}.html").as_posix() for record in records} if folder else {}
+        write_text(Path(args.report, "index.html"), class_page(records, pages))
+        write_text(Path(args.report, "class.csv"), class_table(records))
+    if args.moodle:
+        write_text(Path(args.moodle), lms.moodle_table(roster, records, marks, args.column))
+    if args.canvas:
+        write_text(Path(args.canvas), lms.canvas_table(roster, records, marks, args.column))
+    if earlier is not None:
+        print("\n".join(describe_changes(earlier, now)) or "No mark has changed.", file=sys.stderr)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, with the folders on the way to it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8", errors="backslashreplace")
+
+
+def file_name(student: str) -> str:
+    """A name that every file system accepts, and that no two students share."""
+    plain = re.sub(r"[^A-Za-z0-9._@-]", "_", student).strip(".")[:80]
+    reserved = re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain)
+    if plain and plain == student and not reserved and plain == plain.lower():
+        return plain
+    return f"{plain or 'student'}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+
+
+# Gradescope
+
+def gradescope_results(record: Graded, mark: Mark | None = None) -> dict:
+    """The results of one student as Gradescope's results.json holds them: one test for each exercise, the feedback as plain text. A mark
+    is the score, and the tests keep the points that the grader gave.
+
+    Format: https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
+    """
+    notes = [*record.notes, *(mark.why if mark else ())]
+    return {
+        "score": float(to_decimal(mark.total)) if mark else float(record.earned),
+        "execution_time": round(record.seconds, 3),
+        "output": "\n".join(notes) or "Each exercise was graded on its own; see below.",
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "extra_data": {"isolation": record.isolation or "none", "checks": record.checks, "sha256": record.sha256},
+        "tests": [gradescope_test(report, number) for number, report in enumerate(record.reports, 1)],
+    }
+
+
+def gradescope_test(report: Report, number: int) -> dict:
+    """One exercise as an entry of Gradescope's `tests`."""
+    output = f"{report}\n{report.again}".rstrip()
+    return {
+        "name": report.exercise,
+        "number": str(number),
+        "score": float(report.earned),
+        "max_score": float(report.possible),
+        "status": "passed" if report.state == "right" else "failed",
+        "output": output,
+        "output_format": "text",
+        "visibility": "visible",
+        "tags": [report.state, *([report.misconception] if report.misconception else [])],
+        "extra_data": {"state": report.state, "misconception": report.misconception},
+    }

@@ -1,0 +1,267 @@
+"""Explain a wrong answer: name the misconception with which the reference gives the same results, or find what the answer depends on.
+
+If several misconceptions agree on the inputs at hand, fresh inputs decide, and those of the exercise's other checks: a fault that
+the answer does not have there is not its fault. If none agrees, pairs are tried. If nothing or more than one fits, no misconception
+is named. Dependence is found by calling the answer again: unchanged, and with one argument changed.
+"""
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from course_lib.grading.checks import Call, Check, Compare, Gradient, Property, Record
+from course_lib.grading.protocol.calls import WRITABLE, Local, Outcome, is_number, plain, same
+
+ROUNDS = 4                      # fresh draws that decide between misconceptions
+PARTS = 10_000                  # of a list that are compared as numbers
+PATIENCE = 2.0                  # seconds of the processor after which no argument is changed any more
+EXACT, CLEAR = 1e-7, 1e-3       # a change of a result that is rounding at most; one that counts
+MENTIONS_NONFINITE = re.compile(r"NaN|finit|overflow|underflow|not a number|becomes? 0|vanish")      # of a misconception's sentence
+Names = tuple[str, ...]
+
+
+# Misconceptions
+
+def find_misconceptions(exercise, check: Check, records: list[Record], call: Call, seed: int) -> Names:
+    """The names that explain the failed `records`: none, one, or a pair that acts together."""
+    names = select_fitting(exercise, check, records, [(name,) for name in exercise.misconceptions], call, seed)
+    if names is None and isinstance(check, Compare):
+        names = select_fitting(exercise, check, records, candidate_pairs(exercise, check, records), call, seed)
+    return names or ()
+
+
+def select_fitting(exercise, check: Check, records: list[Record], candidates: list[Names], call: Call, seed: int) -> Names | None:
+    """The one candidate that fits `records` and, if several do, fresh ones; () if several still do; None if none does."""
+    kinds = [check.fault_kind(record) for record in records]
+    fitting = [bugs for bugs in candidates if fits(exercise, check, records, kinds, bugs)]
+    if not fitting:
+        return None
+    fitting = [bugs for bugs in fitting if not is_refuted(exercise, check, bugs, call, seed)]
+    for i in range(ROUNDS):
+        if not fitting or len(fitting) == 1 and i:
+            break
+        try:
+            fresh = check.records(exercise, call, exercise.generator(seed, f"{check.name}, again {i}"))
+        except Exception:               # it stopped here, for another reason than the first
+            return ()
+        kinds = [check.fault_kind(record) for record in fresh]
+        fitting = [bugs for bugs in fitting if fits(exercise, check, fresh, kinds, bugs, wrong=False)]
+    return fitting[0] if len(fitting) == 1 else ()
+
+
+def fits(exercise, check: Check, records: list[Record], kinds: list[tuple[str, str] | None], bugs: Names, wrong: bool = True) -> bool:
+    """Whether the reference with `bugs` gives the learner's outcome on every record, with the same kind of fault, and, with
+    `wrong`, an informative fault in one of them."""
+    faults = []
+    for record, kind in zip(records, kinds, strict=True):
+        try:
+            outcome = outcome_with(exercise, check, record, bugs)
+        except Exception:
+            return False
+        if not check.alike(record, outcome) or check.fault_kind(replace(record, outcome=outcome)) != kind:
+            return False
+        faults += [record] if kind else []
+    return not wrong or bool(faults) and is_informative(exercise, check, records, faults, bugs)
+
+
+def outcome_with(exercise, check: Check, record: Record, bugs: Names) -> Outcome:
+    """The outcome of the reference with these misconceptions on the record's case."""
+    with torch.random.fork_rng(devices=[]):
+        if isinstance(check, Compare):
+            try:                        # a copy of the arguments, since a misconception may be to write into them
+                args = [plain(arg) if isinstance(arg, WRITABLE) else arg for arg in record.args]
+                return Outcome("value", plain(exercise.solve(*args, bugs=bugs)))
+            except Exception as problem:
+                return Outcome("error", detail=str(problem))
+        args, wrt, weight = record.args, (), None
+        if isinstance(check, Gradient):
+            args, wrt, weight = record.args[:-1], check.wrt, record.args[-1]
+        return Local(partial(exercise.solve, bugs=bugs), exercise.deadline).call(args, wrt, weight)
+
+
+def is_informative(exercise, check: Check, records: list[Record], faults: list[Record], bugs: Names) -> bool:
+    """Whether the faults show more than that a result is NaN or infinite, since many mistakes lead to that.
+
+    They do if a wrong entry is a finite number, or if other entries are, so that the positions differ. If no entry is finite, the
+    misconception has to mention it, and there must be both NaN and infinities, or an earlier check that the answer passed.
+    """
+    parts = [nonfinite_entries(check, record) if record.outcome.kind == "value" else None for record in faults]
+    if any(part is None or bool((~part[1]).any()) for part in parts):
+        return True
+    values = [nonfinite_entries(check, record)[0] for record in records if record.outcome.kind == "value"]
+    results = torch.cat([torch.empty(0, dtype=torch.float64), *values])
+    if results.isfinite().any():
+        return True
+    kinds = results.isnan().any().int() + (results == torch.inf).any().int() + (results == -torch.inf).any().int()
+    return (kinds > 1 or check is not exercise.checks[0]) and any(
+        MENTIONS_NONFINITE.search(exercise.misconceptions[name]) for name in bugs)
+
+
+def nonfinite_entries(check: Check, record: Record) -> tuple[Tensor, Tensor] | None:
+    """The numbers of the learner's result, and for each wrong one whether it is NaN or infinite where the right result holds no
+    such number; None if they cannot be compared entry by entry."""
+    got = flatten_numbers(record.outcome.gradients if isinstance(check, Gradient) else record.outcome.value)
+    right = flatten_numbers(record.expected)
+    if got is None or right is None or got.shape != right.shape:
+        return None
+    nonfinite = got.isnan() & ~right.isnan().any() | got.isinf() & ~right.isinf().any()
+    return got, nonfinite[~torch.isclose(got, right, check.rtol, check.atol, equal_nan=True)]
+
+
+def flatten_numbers(value: Any) -> Tensor | None:
+    """All numbers of a value in a row; None if a part of it is not a number."""
+    if isinstance(value, Tensor) and not value.is_complex() or is_number(value):
+        return torch.as_tensor(value).double().flatten()
+    if isinstance(value, dict):
+        value = [value[key] for key in sorted(value, key=str)]
+    if not isinstance(value, list | tuple) or len(value) > PARTS:
+        return None
+    parts = [flatten_numbers(part) for part in value]
+    return None if any(part is None for part in parts) else torch.cat([torch.empty(0, dtype=torch.float64), *parts])
+
+
+def is_refuted(exercise, failed: Check, bugs: Names, call: Call, seed: int) -> bool:
+    """Whether another check finds the reference with `bugs` wrong on a case where the learner's answer is right."""
+    for check in exercise.checks:
+        if check is failed or isinstance(check, Property):
+            continue
+        try:
+            records = check.records(exercise, call, exercise.generator(seed, f"{check.name}, asked"))
+            outcomes = [outcome_with(exercise, check, record, bugs) for record in records]
+        except Exception:               # one of the two stops here, which says nothing about the other
+            continue
+        for record, outcome in zip(records, outcomes, strict=True):
+            stopped = outcome.kind not in ("value", "no_gradient")
+            if check.fault_kind(record) is None and (stopped or check.fault_kind(replace(record, outcome=outcome))):
+                return True
+    return False
+
+
+def candidate_pairs(exercise, check: Check, records: list[Record]) -> list[tuple[str, str]]:
+    """The pairs of misconceptions that may act together in the first wrong record: the result is that of one of them and the other
+    changes nothing there, or it differs from the right one by what both change, as a sum or as a factor."""
+    record = next(record for record in records if check.fault_kind(record))
+    values = {name: outcome_with(exercise, check, record, (name,)).value for name in exercise.misconceptions}
+    idle = {name for name, value in values.items() if same(value, record.expected, check.rtol, check.atol)}
+    equal = {name for name, value in values.items() if same(value, record.outcome.value, check.rtol, check.atol)}
+    pairs = [(one, two) for one, two in combinations(values, 2) if one in equal and two in idle or two in equal and one in idle]
+    got, right = flatten_numbers(record.outcome.value), flatten_numbers(record.expected)
+    if got is None or right is None or got.shape != right.shape:
+        return pairs
+    rows = {name: row for name, value in values.items()
+            if name not in idle and (row := flatten_numbers(value)) is not None and row.shape == right.shape}
+    close = partial(torch.allclose, rtol=check.rtol, equal_nan=True)
+    for one, two in combinations(rows, 2):
+        if close(got - rows[one], rows[two] - right, atol=10 * check.atol) or close(got * right, rows[one] * rows[two], atol=check.atol):
+            pairs.append((one, two))
+    return pairs
+
+
+# Dependence
+
+def try_call(call: Call, args: Sequence[Any]) -> Outcome | None:
+    """The outcome of a call that gave a value, or None."""
+    try:
+        outcome = call(args)
+    except Exception:                   # a function that the learner returned fails
+        return None
+    return outcome if outcome.kind == "value" else None
+
+
+def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | None:
+    """A sentence if a second call with the same arguments gives another result, else None."""
+    outcome = try_call(call, record.args)
+    if outcome is None or same(outcome.value, record.outcome.value, check.rtol, check.atol):
+        return None
+    return ("Two calls with the same arguments give different results: something is drawn at random that should come from the "
+            "arguments, or is kept from call to call.")
+
+
+def describe_ignored_argument(exercise, call: Call, check: Check, record: Record) -> str | None:
+    """A sentence on the argument, or slice of one, that does not change the learner's wrong result although it changes the right one;
+    None if there is none. Two changes are tried, since one alone may leave a ReLU closed. Of several results it is the first wrong
+    one."""
+    part = first_wrong_part(check, record)
+    select = (lambda value: value) if part is None else (lambda value: value[part])
+    got, right = select(record.outcome.value), select(record.expected)
+
+    def changes_result(args: tuple) -> bool:
+        outcome = try_call(call, args)
+        return outcome is None or not same(select(outcome.value), got, EXACT, EXACT)
+
+    def changes_reference(args: tuple) -> bool:
+        return not same(select(plain(exercise.solve(*args))), right, CLEAR, CLEAR)
+
+    until = time.process_time() + PATIENCE
+    for name, change in perturbations(record):
+        if time.process_time() > until:
+            return None
+        try:
+            if not any(changes_result(change(i)) for i in (0, 1)) and any(changes_reference(change(i)) for i in (0, 1)):
+                before = "Result[0] is right. " if part == 1 else f"Result[0] to result[{part - 1}] are right. " if part else ""
+                return f"{before}Your result{'' if part is None else f'[{part}]'} does not depend on {name}."
+        except Exception:               # one of the two does not accept this change
+            continue
+    return None
+
+
+def first_wrong_part(check: Check, record: Record) -> int | None:
+    """The number of the first wrong part, where the result is a tuple."""
+    got, right = record.outcome.value, record.expected
+    if not isinstance(right, tuple) or not isinstance(got, list | tuple) or len(got) != len(right):
+        return None
+    return next((i for i, pair in enumerate(zip(got, right, strict=True)) if not same(*pair, check.rtol, check.atol)), None)
+
+
+def perturbations(record: Record) -> Iterator[tuple[str, Callable[[int], tuple]]]:
+    """What can be changed: its name, and the arguments after the first or second change. First each argument as a whole, and of a
+    class each parameter; then the first and last slices along their first and last axes."""
+    inputs = []                                          # name, kind, value, the arguments with another value
+    for i, arg in enumerate(record.args):
+        if isinstance(arg, dict):
+            inputs += [(key, ", a parameter of your class", value,
+                        lambda value, i=i, key=key: replace_argument(record.args, i, record.args[i] | {key: value}))
+                       for key, value in arg.items() if isinstance(value, Tensor)]
+        else:
+            inputs.append((record.name(i), "", arg, partial(replace_argument, record.args, i)))
+    inputs = [row for row in inputs if perturb(row[2], 0) is not None]
+    for name, kind, value, args_with in inputs:
+        yield name + kind, lambda i, value=value, args_with=args_with: args_with(perturb(value, i))
+    for name, kind, value, args_with in inputs:
+        for axis in sorted({0, value.ndim - 1}) if isinstance(value, Tensor) and value.ndim else ():
+            for k in (0, value.shape[axis] - 1) if value.shape[axis] > 1 else ():
+                index = ", ".join([":"] * axis + [str(k)] + [":"] * (value.ndim - axis - 1))
+                yield f"{name}[{index}]{kind}", lambda i, value=value, args_with=args_with, axis=axis, k=k: args_with(
+                    value.index_copy(axis, torch.tensor([k]), perturb(value.narrow(axis, k, 1), i)))
+
+
+def replace_argument(args: tuple, i: int, value: Any) -> tuple:
+    """The arguments with another value at position i."""
+    return (*args[:i], value, *args[i + 1:])
+
+
+def perturb(value: Any, i: int) -> Any:
+    """Another value of the same kind, or None: 0 and 1 exchanged, tokens moved, other numbers made smaller, or in the second change
+    (i = 1) halved, with the other sign if they have both signs."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, float):
+        return value * (0.9, 0.5)[i]
+    if not isinstance(value, Tensor) or value.is_complex() or not value.numel():
+        return None
+    if value.dtype == torch.bool:
+        return ~value
+    if not value.is_floating_point():
+        return value.flatten().roll(1 + i).reshape(value.shape) if value.numel() > 1 else None
+    if ((value == 0) | (value == 1)).all():
+        return 1 - value
+    slope = 0.8 + 0.15 * torch.linspace(0, 1, value.numel()).reshape(value.shape).to(value)
+    return value * (slope if not i else 0.5 * slope if (value >= 0).all() else -1.4 * slope)

@@ -1,1 +1,0 @@
-"""What an exercise is: one object with its checks, and what can be said in general about a wrong value."""

@@ -1,1 +1,0 @@
-"""The verdict on an answer: the checks in their order, the name of a mistake, the report."""

@@ -1,0 +1,272 @@
+"""What a learner calls in a notebook: check, hint, solution. They print, and work without IPython.
+
+An answer runs in the learner's own process. What it uses of the course's library is noticed: in a notebook the library exists, but
+not where an answer is graded for marks.
+"""
+from __future__ import annotations
+
+import builtins
+import contextlib
+import dis
+import inspect
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from importlib.resources import files
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from course_lib.exercises import get
+from course_lib.grading import progress_file
+from course_lib.grading.exercise import Exercise, Hint
+from course_lib.grading.progress_file import WIDTH
+from course_lib.grading.protocol.allowlist import is_allowed
+from course_lib.grading.protocol.calls import Local, Outcome, called_by_exercise
+from course_lib.grading.protocol.models import ModelServer
+from course_lib.grading.verdict import Report, grade
+
+SYMPTOMS = {                    # the state of a report, and the words of a symptom that describes it
+    "not_attempted": r"\bdo not (know|see)\b|\bonly have\b|\bto begin\b",
+    "wrong_shape": r"\bshapes?\b|\btype\b|\bnot fit\b",
+    "error": r"\berror\b|\bfails?\b|\bdo not fit\b|\bcomplains\b",
+    "timeout": r"\btoo long\b|\bslower\b",
+    "changed_arguments": r"\bargument is changed\b",
+    "wrong_gradient": r"\bgradient\b",
+}
+NOT_FINITE = r"\bNaN\b|\binf(inite|inity)?\b|\bnot finite\b"          # in a message, and in a symptom
+QUESTION = re.compile(r"(to )?(what|where|which|how)\b", re.I)                # begins a symptom that is a question
+ARTICLE = re.compile(r"(the|an?|from)\b", re.I)                               # begins a noun or a clause; a clause has a verb
+VERB = re.compile(r"\b(is|are|has|have|do|does|comes|confuse|fails?|falls|finds|gets?|goes|moves|raises|runs|says|stand|stays"
+                  r"|stops)\b")
+MOST = 1000                     # functions that are searched for uses of the library
+
+_given: dict[str, list[int]] = {}          # the hints of each exercise that were given
+_last: dict[str, Report] = {}              # the report of its last check
+
+
+def check(answer: str | Callable, seed: int | None = None) -> None:
+    """Grade your answer, print the result, and store it for `progress`.
+
+    answer: the exercise's id, then your function is found by that name where you call; or the function itself.
+    seed: draws the inputs; a message about a wrong answer names the one that was used.
+    """
+    if callable(answer):
+        name, fn = getattr(answer, "__name__", type(answer).__name__), answer
+    else:
+        name, fn = answer, find_in_callers(answer, sys._getframe(1))
+    exercise = get(name)
+    if fn is None:
+        print(wrap(Report(name, "missing", 0, exercise.possible,
+                          message=f"There is no function {name} here yet. Run the cell that defines it first.")))
+        return
+    _last[name] = evaluate(name, fn, seed)
+    print(wrap(_last[name]))
+    try:
+        record = progress_file.record(_last[name])
+    except (OSError, ValueError) as problem:
+        print(textwrap.fill(f"This is not in your progress: {problem}", WIDTH))
+        return
+    if record and record["state"] == "right":
+        print("next_exercise() says what is worth doing next.")
+    elif record and record["tries"] >= progress_file.STUCK:
+        print("next_exercise() suggests another exercise for now.")
+
+
+def evaluate(exercise_id: str, fn: Callable, seed: int | None = None, explain: bool = True) -> Report:
+    """Grade `fn` as an answer to the exercise, in this process: for learning, never for credit.
+
+    If the exercise asks for a class, `fn` is that class, or a function that is called as a `ModelServer` is. The inputs are drawn
+    from `seed`; a new one each time if None. Without `explain` the report has the verdict alone, in a fraction of the time:
+    without a misconception and without a case to look at. Raises KeyError for an unknown exercise and TypeError if `fn` cannot be
+    called or `seed` is not a whole number.
+    """
+    exercise = get(exercise_id)
+    if not callable(fn):
+        raise TypeError(f"fn is {type(fn).__name__}; evaluate grades a function")
+    if seed is not None and not isinstance(seed, int):
+        raise TypeError(f"seed is of type {type(seed).__name__}; expected a whole number. To grade a function: check(function)")
+    return grade(exercise, local_call(exercise, fn), seed, explain)
+
+
+def find_in_callers(name: str, frame) -> Callable | None:
+    """The value of `name` where the learner works: in the nearest caller whose module has it."""
+    while frame is not None:
+        if name in frame.f_globals:
+            return frame.f_globals[name]
+        frame = frame.f_back
+    return None
+
+
+def wrap(report: Report) -> str:
+    """The report as text of at most WIDTH columns, and how to draw the same inputs again."""
+    parts = [report.head, textwrap.fill(report.message, WIDTH), report.shown, report.again]
+    return "\n".join([part for part in parts if part])
+
+
+def solution(exercise_id: str) -> None:
+    """Print the model solution and the reason for it."""
+    get(exercise_id)
+    stored = json.loads((files("course_lib.exercises") / "solutions.json").read_text("utf-8"))[exercise_id]
+    print(stored["source"].rstrip() + "\n\n" + textwrap.fill(stored["why"], WIDTH))
+
+
+# Hints
+
+def hint(exercise_id: str, number: int | None = None) -> None:
+    """Print the hint that fits the result of the last check, then the others one by one; or the one with this `number`
+    (from 1)."""
+    exercise = get(exercise_id)
+    count, given = len(exercise.hints), _given.setdefault(exercise_id, [])
+    after = f'solution("{exercise_id}") shows an answer, and why it is so.'
+    if number is None:
+        number = next((i for i in order_hints(exercise, _last.get(exercise_id)) if i not in given), None)
+        if number is None:
+            print(textwrap.fill(f'You have seen all {count} hints; hint("{exercise_id}", 1) shows the first again. {after}', WIDTH))
+            return
+        given.append(number)
+    if not 1 <= number <= count:
+        raise ValueError(f"number is {number}; {exercise_id} has hints 1 to {count}")
+    hint = exercise.hints[number - 1]
+    print(textwrap.fill(hint_title(hint, number, count), WIDTH))
+    print(textwrap.fill(hint.text, WIDTH))
+    if len(given) == count:
+        print(textwrap.fill(f"That was the last hint. {after}", WIDTH))
+
+
+def order_hints(exercise: Exercise, report: Report | None) -> list[int]:
+    """The numbers of the hints (from 1) in their order, but first the one whose symptom describes the report: its state, or a
+    result that is not finite."""
+    numbers = list(range(1, len(exercise.hints) + 1))
+    if report is None:
+        return numbers
+    state = "not_attempted" if report.state == "missing" else report.state
+    symptom = NOT_FINITE if re.search(NOT_FINITE, report.message) else SYMPTOMS.get(state, "$^")
+    return sorted(numbers, key=lambda number: number != next((i for i in numbers if re.search(symptom, exercise.hints[i - 1].symptom)), None))
+
+
+def hint_title(hint: Hint, number: int, count: int) -> str:
+    """The hint's title: a condition, since nobody has looked at the code. A question becomes one; a noun stands alone."""
+    symptom, head = hint.symptom.rstrip("."), f"Hint {number} of {count}."
+    if ARTICLE.match(symptom) and not VERB.search(symptom):
+        return f"{head} {symptom}:"
+    first, *rest = symptom.split(" ")
+    first = first.lower() if first.istitle() else first
+    return f"{head} If {'you do not know ' * bool(QUESTION.match(symptom))}{' '.join([first, *rest])}:"
+
+
+# Calls in this process, and the library that an answer may not use
+
+def local_call(exercise: Exercise, fn: Callable) -> Callable[..., Outcome]:
+    """The call of `fn`, a function or a class, in this process, as `grade` expects it."""
+    if exercise.trains:
+        import torch._dynamo  # noqa: F401               the first optimizer imports it, which takes seconds
+    answer = ModelServer(fn) if exercise.of_class and isinstance(fn, type) else fn
+    return deny_library_calls(fn, Local(answer, exercise.deadline, exercise.forbid).call)
+
+
+def deny_library_calls(fn: Callable, call: Callable[..., Outcome]) -> Callable[..., Outcome]:
+    """`call`, which calls `fn`; if that reaches something of the library, the outcome is "forbidden", with its dotted name."""
+    if not find_library_use(fn):
+        return call
+
+    def traced_call(*args, **kwargs):
+        with trace_calls() as names:
+            outcome = call(*args, **kwargs)
+        return Outcome("forbidden", detail=names[0]) if names else outcome
+
+    return traced_call
+
+
+@contextlib.contextmanager
+def trace_calls():
+    """The dotted names of what code outside the course calls or imports of the library in this block."""
+    names: list[str] = []
+    tracer, importer = sys.getprofile(), builtins.__import__
+
+    def profile(frame, event, _):
+        module = frame.f_globals.get("__name__") or ""
+        if event == "call" and not names and is_denied(module) and not called_by_exercise(frame.f_back):
+            names.append(f"{module}.{getattr(frame.f_code, 'co_qualname', frame.f_code.co_name)}")
+
+    def import_module(name, globals=None, *rest, **named):
+        if is_denied(name) and not ((globals or {}).get("__name__") or "").startswith("course_lib."):
+            names.append(name)
+        return importer(name, globals, *rest, **named)
+
+    builtins.__import__ = import_module
+    sys.setprofile(profile)
+    try:
+        yield names
+    finally:
+        sys.setprofile(tracer)
+        builtins.__import__ = importer
+
+
+def find_library_use(fn: Callable) -> str | None:
+    """The dotted name of something of the library that `fn`, or a function of the same notebook that it reads, may use; None if
+    there is nothing. It may not be reached, so a call has to confirm it."""
+    methods = vars(fn if isinstance(fn, type) else type(fn)).values()        # a class is its methods, and so is an object
+    todo, seen = [inspect.unwrap(fn), *methods], set()
+    while todo and len(seen) < MOST:
+        function = todo.pop()
+        if not isinstance(function, FunctionType) or id(function) in seen:
+            continue
+        seen.add(id(function))
+        for value in values_read(function):
+            kind = value if isinstance(value, FunctionType | type) else type(value)
+            if isinstance(value, ModuleType | str):
+                name = module = value if isinstance(value, str) else value.__name__
+            else:
+                module = kind.__module__ or ""
+                name = f"{module}.{kind.__qualname__}"
+            if is_denied(module):
+                return name
+            if kind.__module__ == function.__module__:
+                todo += [kind] if isinstance(kind, FunctionType) else vars(kind).values()
+    return None
+
+
+def values_read(function: FunctionType) -> Iterator[Any]:
+    """The values of the names that a function's code reads or imports, and of the attributes that it takes of modules; of a module
+    that is not imported yet, its name."""
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):            # nothing in it yet
+            yield cell.cell_contents
+    for code in nested_code(function.__code__):
+        value = package = None
+        for step in dis.get_instructions(code):
+            if step.opname == "IMPORT_NAME":
+                package = sys.modules.get(step.argval, step.argval)
+                yield package
+            elif step.opname == "IMPORT_FROM":
+                yield get_attribute(package, step.argval)
+            elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                value = function.__globals__.get(step.argval)
+                yield value
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(value, ModuleType):
+                value = get_attribute(value, step.argval)
+                yield value
+            elif step.opname not in ("CACHE", "PUSH_NULL", "EXTENDED_ARG", "NOP"):
+                value = None
+
+
+def get_attribute(module: ModuleType | str | None, name: str) -> Any:
+    """The attribute of a module; None if it has none."""
+    with contextlib.suppress(Exception):                 # what is imported only now may fail in any way
+        return getattr(module, name, None)
+
+
+def nested_code(code: CodeType) -> Iterator[CodeType]:
+    """The code, and that of the functions inside it."""
+    yield code
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from nested_code(constant)
+
+
+def is_denied(module: str) -> bool:
+    """Whether this is a module of the library that does not exist where an answer is graded for marks."""
+    return (module.startswith("course_lib.") and not f"{module}.".startswith(("course_lib.grading.", "course_lib.exercises."))
+            and not is_allowed(module))

@@ -1,0 +1,277 @@
+"""What a learner has done, in one file beside the notebook, `my-course.json`: predictions, scores, and a record of each exercise that
+`check` writes and `progress` and `next_exercise` read.
+
+Nothing leaves the machine. Delete the file to forget it all; set COURSE_PROGRESS=off to store nothing.
+"""
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import sys
+import textwrap
+from collections.abc import Callable, Iterable
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock
+
+from course_lib.exercises import EXERCISES, chapters, get, of_chapter
+from course_lib.files import write_atomically
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.verdict import STATES, Report
+
+FILE = "my-course.json"
+SECTION = "exercises"
+WAIT = 10                                # seconds for another notebook to write its record
+WIDTH = 80
+STUCK = 5                                # tries of one exercise, without full points, after which another may help
+NO_TRY = ("not_attempted", "missing", "not_graded")
+SIGNS = {"solved": "■", "partly": "◩", "tried": "□", "changed": "◇", "new": "·"}
+MEANING = {"solved": "solved", "partly": "some points", "tried": "no points yet", "changed": "changed since solved",
+           "new": "not begun"}
+LEGEND = "  ".join(f"{SIGNS[status]} {words}" for status, words in MEANING.items())
+Record = dict[str, Any]
+
+
+# The file
+
+def enabled() -> bool:
+    """Whether anything is stored: not under COURSE_PROGRESS=off, and not while tests run this."""
+    return os.environ.get("COURSE_PROGRESS", "").lower() != "off" and not {"PYTEST_CURRENT_TEST", "PYTEST_VERSION"} & {*os.environ}
+
+
+def read(folder: Path | str = ".") -> dict[str, Any]:
+    """The content of this folder's file; an empty dict if it has none. Raises ValueError, with the file's name, for a file that
+    cannot be read, which is never overwritten."""
+    path = Path(folder) / FILE
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as problem:
+        raise ValueError(f"{path} cannot be read ({problem}): repair it, or move it away, and run this again") from None
+    if not isinstance(content, dict):
+        raise ValueError(f"{path} holds a {type(content).__name__}; expected an object: move it away, and run this again")
+    return content
+
+
+def save(section: str, name: str, value: Any, folder: Path | str = ".") -> None:
+    """Store `value` under section and name, if anything is stored. The file is the old one or the new one, never a part."""
+    update(section, name, lambda _: value, folder)
+
+
+def update(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> None:
+    """Store new(old) in the place of `old`, None if nothing was stored there. If two notebooks do so at once, one waits for the other.
+
+    Raises ValueError for a file that cannot be read, OSError for one that cannot be written.
+    """
+    if not enabled():
+        return
+    path = Path(folder) / FILE
+    with FileLock(f"{path}.lock", timeout=WAIT):
+        content = read(folder)
+        part = content.setdefault(section, {})
+        if not isinstance(part, dict):
+            raise ValueError(f"{section} in {path} is a {type(part).__name__}; expected an object: move the file away, and run this again")
+        part[name] = new(part.get(name))
+        write_atomically(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+# Records of exercises
+
+def record(report: Report) -> Record | None:
+    """Store the result of a check, and return the exercise's record. Does nothing where nothing was attempted, or nothing is stored.
+
+    Raises OSError or ValueError where the file cannot be read or written; it is then as it was.
+    """
+    if report.state in NO_TRY or not enabled():
+        return None
+    exercise, records = get(report.exercise), []
+
+    def add_try(stored: Any) -> Record:
+        old = stored_record(exercise, stored)
+        records.append({**(stored if isinstance(stored, dict) else {}), "state": report.state, "misconception": report.misconception,
+                        "earned": report.earned, "best": max(report.earned, old["best"]), "possible": report.possible,
+                        "tries": old["tries"] + 1, "version": exercise.version, "solved_before": old["solved_before"],
+                        "date": datetime.datetime.now().isoformat(timespec="microseconds")})
+        return records[0]
+
+    update(SECTION, exercise.id, add_try)
+    return records[0]
+
+
+def stored_record(exercise: Exercise, stored: Any) -> Record:
+    """The record of an exercise as the exercise is now: points of another version do not count, but that it was solved is kept.
+    Values of another type are left out."""
+    result = {"state": "not_attempted", "earned": 0, "best": 0, "tries": 0, "version": "", "solved_before": False, "date": ""}
+    stored = stored if isinstance(stored, dict) else {}
+    result.update({name: stored[name] for name, value in result.items() if type(stored.get(name)) is type(value)})
+    if result["version"] != exercise.version:
+        result["solved_before"] |= 0 < result["best"] == stored.get("possible")
+        result["earned"] = result["best"] = 0
+    return result
+
+
+def all_records(folder: Path | str = ".") -> dict[str, Record]:
+    """The record of each exercise by its id, in the course's order."""
+    stored = read(folder).get(SECTION)
+    stored = stored if isinstance(stored, dict) else {}
+    return {exercise.id: stored_record(exercise, stored.get(exercise.id)) for exercise in EXERCISES.values()}
+
+
+def status(exercise: Exercise, record: Record) -> str:
+    """A key of SIGNS."""
+    if record["best"] >= exercise.possible:
+        return "solved"
+    if record["solved_before"]:
+        return "changed"
+    if record["best"]:
+        return "partly"
+    return "tried" if record["tries"] else "new"
+
+
+# Progress
+
+def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None:
+    """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
+    and what the last check said; or, for one chapter, all of its exercises. A notebook gets the latter as a table.
+
+    chapter: "13" or 13; None for all. folder: where `my-course.json` is, that of the notebook unless you say otherwise.
+    Raises ValueError for a chapter that there is not, and for a file that cannot be read.
+    """
+    records = all_records(folder)
+    if chapter is None:
+        tried = [exercise for exercise in EXERCISES.values() if records[exercise.id]["tries"]]
+        text = [*overview(records), *([""] if tried else []), *(describe(exercise, records[exercise.id]) for exercise in tried)]
+        rows = escape("\n".join(overview(records)))
+        display("\n".join(text), lambda: f"<pre>{rows}</pre>" + (html_table(tried, records) if tried else ""))
+        return
+    number = f"{int(chapter):02d}" if str(chapter).isdecimal() else str(chapter)
+    chosen = [exercise for exercise in EXERCISES.values() if exercise.chapter == number]
+    if not chosen:
+        raise ValueError(f"chapter is {chapter!r}; it is 1 to {len(chapters())}, or None for all")
+    display("\n".join([*(describe(exercise, records[exercise.id]) for exercise in chosen), LEGEND]), lambda: html_table(chosen, records))
+
+
+def html_table(exercises: Iterable[Exercise], records: dict[str, Record]) -> str:
+    """The exercises as a table in HTML: points, tries, and the result of the last check."""
+    from course_lib.show.tables import table
+
+    rows = []
+    for exercise in exercises:
+        record = records[exercise.id]
+        kind = status(exercise, record)
+        rows.append([exercise.chapter, exercise.id, f"{SIGNS[kind]} {MEANING[kind]}", f"{record['best']} of {exercise.possible}",
+                     record["tries"] or None, STATES.get(record["state"], record["state"]) if record["tries"] else None])
+    return table(["chapter", "exercise", "", "points", "tries", "last check"], rows)._repr_html_()
+
+
+def overview(records: dict[str, Record]) -> list[str]:
+    """A line for each chapter, the sum, and the meaning of the signs."""
+    most = max(len(of_chapter(slug)) for slug in chapters())
+    lines, total = [], [0, 0, 0, 0]
+    for slug, row in chapters().items():
+        exercises = of_chapter(slug)
+        kinds = [status(exercise, records[exercise.id]) for exercise in exercises]
+        sums = [kinds.count("solved"), len(exercises), sum(records[exercise.id]["best"] for exercise in exercises),
+                sum(exercise.possible for exercise in exercises)]
+        total = [a + b for a, b in zip(total, sums, strict=True)]
+        signs = "".join(SIGNS[kind] for kind in kinds)
+        lines.append(f"{row['number']} {slug.replace('-', ' '):22} {signs:{most}}  {sums[0]:2} of {sums[1]:2}  "
+                     f"{sums[2]:3} of {sums[3]:3} points")
+    lines.append(f"{'all':25} {'':{most}} {total[0]:3} of {total[1]:2}  {total[2]:3} of {total[3]:3} points")
+    return [*lines, LEGEND]
+
+
+def describe(exercise: Exercise, record: Record) -> str:
+    """One exercise: its sign, its best points, its tries, and the result of the last check if that was not right."""
+    kind = status(exercise, record)
+    text = f"{SIGNS[kind]} {exercise.id:26} {record['best']:2} of {exercise.possible:2}"
+    if record["tries"]:
+        text += f", {record['tries']} {'try' if record['tries'] == 1 else 'tries'}"
+        if kind != "solved":
+            text += f"; {STATES.get(record['state'], record['state'])}"
+    return text
+
+
+class Display:
+    """An object that is `text` in a terminal and what `html` returns in a page; `html` is called only there."""
+
+    def __init__(self, text: str, html: Callable[[], str]):
+        self.text, self.html = text, html
+
+    def __repr__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        return self.html()
+
+
+def display(text: str, html: Callable[[], str]) -> None:
+    """Display HTML in a notebook, print the text elsewhere. A notebook has imported IPython already."""
+    if in_notebook():
+        sys.modules["IPython"].display.display(Display(text, html))
+    else:
+        print(text)
+
+
+def in_notebook() -> bool:
+    """Whether this runs in the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "kernel", None) is not None
+
+
+# The next exercise
+
+@cache
+def prerequisites(chapter: str) -> frozenset[str]:
+    """The chapters that a chapter needs, directly or through others, by their numbers."""
+    rows = {row["number"]: row for row in chapters().values()}
+    needs = [chapters()[slug]["number"] for slug in rows[chapter]["needs"]]
+    return frozenset(needs).union(*map(prerequisites, needs))
+
+
+def next_exercise(folder: Path | str = ".") -> None:
+    """Print which exercise is worth doing now, and why.
+
+    The unsolved exercise that you checked last comes first, until it has taken five tries. After it comes the easiest unsolved
+    exercise of the same chapter, then of the chapters after it, then of those before it. If a chapter needs another one in which
+    you have solved nothing, the easiest exercise of that one comes first.
+
+    folder: where `my-course.json` is, that of the notebook unless you say otherwise. Raises ValueError for a file that cannot be
+    read.
+    """
+    choice = choose_next(all_records(folder))
+    if choice is None:
+        print(f"All {len(EXERCISES)} exercises are solved.")
+        return
+    exercise, reason = choice
+    print(f"{exercise.id}: {exercise.title}\nChapter {exercise.chapter}, difficulty {exercise.difficulty} of 5, about "
+          f"{exercise.minutes} minutes, {exercise.possible} points.\n{textwrap.fill(reason, WIDTH)}")
+
+
+def choose_next(records: dict[str, Record]) -> tuple[Exercise, str] | None:
+    """The exercise to do next and the reason; None if all are solved."""
+    exercises = list(EXERCISES.values())
+    unsolved = [exercise for exercise in exercises if status(exercise, records[exercise.id]) != "solved"]
+    tried = sorted([exercise for exercise in exercises if records[exercise.id]["tries"]], key=lambda one: records[one.id]["date"])
+    candidates = [exercise for exercise in unsolved if records[exercise.id]["tries"] < STUCK] or unsolved
+    if not unsolved:
+        return None
+    if begun := [exercise for exercise in tried if exercise in candidates]:
+        record = records[begun[-1].id]
+        return begun[-1], ("You had solved it; its checks have changed since." if record["solved_before"] else
+                           f"You have begun it and have {record['best']} of its {begun[-1].possible} points.")
+    here = tried[-1].chapter if tried else "01"
+    best = min(candidates, key=lambda exercise: (exercise.chapter < here, exercise.chapter, exercise.difficulty))
+    solved = {exercise.chapter for exercise in exercises if status(exercise, records[exercise.id]) in ("solved", "changed")}
+    known = solved.union(*map(prerequisites, solved))
+    for chapter in sorted(prerequisites(best.chapter) - known):
+        if own := [exercise for exercise in candidates if exercise.chapter == chapter]:
+            return (min(own, key=lambda exercise: exercise.difficulty),
+                    f"Chapter {best.chapter} needs chapter {chapter}, in which you have solved nothing yet.")
+    return best, f"It is the easiest unsolved exercise of chapter {best.chapter}."

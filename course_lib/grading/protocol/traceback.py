@@ -1,0 +1,99 @@
+"""Where an answer stopped: the learner's own line, read from the traceback of what it raised."""
+from __future__ import annotations
+
+import contextlib
+import linecache
+import re
+import sys
+import sysconfig
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+COLUMNS = 76                    # of a line of code that is shown, without its indentation of four
+LONGEST = 400                   # characters of the whole text
+PACKAGE = str(Path(__file__).resolve().parents[2])                   # course_lib
+STANDARD = sysconfig.get_path("stdlib")
+
+
+def learner_line(problem: BaseException, fn: Callable) -> str:
+    """The learner's line that `problem` came from, with its number, function and cell, and the line of `fn` that called it if
+    that is another function; "" if no line of theirs took part. Never raises."""
+    try:
+        frames = learner_frames(problem, fn)
+        return describe_frames(frames)[:LONGEST] if frames else ""
+    except Exception:           # an object that lies about what it is, or no memory left to look
+        return ""
+
+
+def learner_frames(problem: BaseException, fn: Callable) -> list[tuple[CodeType, int]]:
+    """The code and line number of each of the learner's frames, the innermost last."""
+    own_globals, frames, trace = globals_of(fn), [], problem.__traceback__
+    while trace is not None:
+        code, names = trace.tb_frame.f_code, trace.tb_frame.f_globals
+        if names is own_globals or names.get("__name__") == "__main__" or not is_library_file(code.co_filename):
+            frames.append((code, trace.tb_lineno))
+        trace = trace.tb_next
+    return frames
+
+
+def describe_frames(frames: list[tuple[CodeType, int]]) -> str:
+    """The innermost of these frames in words, with its line, and the one that called it."""
+    last = len(frames) - 1
+    text = describe_frame(frames, last)
+    outer = next(i for i, (code, _) in enumerate(frames) if i == last or has_name(code))
+    if enclosing_function(frames, outer) is not enclosing_function(frames, last):
+        text += f",\ncalled from {describe_frame(frames, outer)}"
+    code, number = frames[-1]
+    line = linecache.getline(code.co_filename, number).strip()
+    line = line if len(line) <= COLUMNS else line[:COLUMNS - 3] + "..."
+    return f"{text}:\n    {line}" if line else text
+
+
+def describe_frame(frames: list[tuple[CodeType, int]], i: int) -> str:
+    """ "line 3 of attention (cell 4)": counted from the function's first line, as in a cell that holds nothing else."""
+    code, number = enclosing_function(frames, i), frames[i][1]
+    name = code.co_name if has_name(code) else "a function without a name"
+    cell = cell_name(frames[i][0].co_filename)
+    return f"line {max(1, number - code.co_firstlineno + 1)} of {name}" + (f" ({cell})" if cell else "")
+
+
+def enclosing_function(frames: list[tuple[CodeType, int]], i: int) -> CodeType:
+    """The named function that frame i belongs to: its own, or the one whose lambda or comprehension it is."""
+    code = frames[i][0]
+    return next((outer for outer, _ in reversed(frames[:i + 1])
+                 if has_name(outer) and outer.co_filename == code.co_filename), code)
+
+
+def has_name(code: CodeType) -> bool:
+    """Whether the code is a function with a name, not a lambda or a comprehension."""
+    return not code.co_name.startswith("<")
+
+
+def globals_of(fn: Any) -> dict | None:
+    """The globals of the function; of its class's call where it is an object."""
+    while isinstance(fn, partial):
+        fn = fn.func
+    fn = getattr(fn, "__wrapped__", fn)
+    for function in (fn, getattr(type(fn), "forward", None), getattr(type(fn), "__call__", None)):
+        if isinstance(names := getattr(function, "__globals__", None), dict):
+            return names
+    return None
+
+
+def is_library_file(path: str) -> bool:
+    """Whether a file is Python's, an installed package's, this package's, or generated."""
+    return path.startswith(("<", PACKAGE, STANDARD)) or "site-packages" in path or "dist-packages" in path
+
+
+def cell_name(path: str) -> str:
+    """ "cell 4" where the file is a cell: of a notebook that is graded, or of the one that is open in IPython."""
+    if match := re.fullmatch(r"<cell (\d+)>", path):
+        return f"cell {match[1]}"
+    ipython = sys.modules.get("IPython")
+    with contextlib.suppress(Exception):    # not IPython, another version of it, or no cell
+        kind, name = ipython.get_ipython().compile.format_code_name(path)
+        return f"{kind.lower()} {name}"
+    return ""

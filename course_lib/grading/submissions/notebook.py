@@ -1,0 +1,203 @@
+"""Parse a notebook into its statements, without running any of it.
+
+A function needs its own definition and, name by name, what that reads: imports, functions, classes, assignments.
+Loops and calls at the top level of a cell are never part of it, but for those under an if, try or with that binds such a name.
+"""
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import unicodedata
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from course_lib.grading.submissions.cells import Statement, statements
+from course_lib.grading.submissions.files import MEMORY, SECONDS, Unreadable, run_limited
+
+CELLS = 5_000
+CODE = 2_000_000            # characters of code in all cells
+STATEMENTS = 20_000         # in all cells, of those that bind names
+DEPTH = 60                  # of the JSON
+STEPS = 100_000             # from a name to a statement that binds it, for one function
+LONGEST = 100               # characters of a name that may be suggested
+
+
+class Entangled(ValueError):
+    """What a function is made of takes too many steps to follow."""
+
+
+@dataclass
+class Notebook:
+    """The statements of all code cells in order, what could not be parsed, and the text of the other cells."""
+
+    exercises: list[str] = field(default_factory=list)            # the ids that its metadata names
+    statements: list[Statement] = field(default_factory=list)
+    broken: dict[int, tuple[str, str]] = field(default_factory=dict)     # cell -> (source, what is wrong with it)
+    prose: dict[int, tuple[str, str]] = field(default_factory=dict)      # cell -> (source, its type)
+    idle: list[int] = field(default_factory=list)                 # cells with loops or calls, which are not run
+
+    @property
+    def names(self) -> list[str]:
+        """The functions, classes and values that it defines; names that are only imported are left out."""
+        return list(dict.fromkeys(name for statement in self.statements if not statement.imports for name in sorted(statement.binds)))
+
+    @cached_property
+    def binding(self) -> dict[str, list[int]]:
+        """Each name with the places of the statements that bind it, in order."""
+        places: dict[str, list[int]] = {}
+        for i, statement in enumerate(self.statements):
+            for name in statement.binds:
+                places.setdefault(name, []).append(i)
+        return places
+
+    def needed(self, name: str) -> list[Statement]:
+        """The statements that `name` is made of, in order; empty if nothing defines it. The last definition wins.
+        Raises Entangled if it takes more than STEPS to find them."""
+        binding = self.binding
+        if name not in binding:
+            return []
+        chosen, seen, todo = set(binding.get("*", ())), set(), [(name, len(self.statements))]
+        steps = 0
+        while todo:
+            wanted, before = todo.pop()
+            places = binding.get(wanted)
+            if (wanted, before) in seen or not places:
+                continue
+            seen.add((wanted, before))
+            place = places[bisect_left(places, before) - 1]      # the last one before; the last of all if there is none
+            chosen.add(place)
+            now, later = self.statements[place].now, self.statements[place].later
+            steps += 1 + len(now) + len(later)
+            if steps > STEPS:
+                raise Entangled(f"what {name} is made of takes more than {STEPS} steps to follow from name to name")
+            todo += [(read, place) for read in now]
+            todo += [(read, before) for read in later]
+        return [self.statements[i] for i in sorted(chosen)]
+
+    def why_missing(self, name: str) -> tuple[str, str]:
+        """The state ("missing" or "error") and what to tell somebody whose notebook does not define `name`."""
+        blanks = r"^[^\S\n]*"                            # of this line only: a regular expression that takes one pass
+        definition = re.compile(rf"{blanks}(async\s+)?(def|class)\s+{re.escape(name)}\b|{blanks}{re.escape(name)}\s*=[^=]",
+                                re.M)
+        for cell, (source, problem) in self.broken.items():
+            if definition.search(source):
+                return "error", f"Cell {cell}, which defines {name}, is not valid Python: {problem}."
+        for cell, (source, kind) in self.prose.items():
+            if definition.search(source):
+                return "missing", (f"{name} stands in cell {cell}, which is a {kind} cell. Turn it into a code cell.")
+        names = [known for known in self.names if len(known) <= LONGEST][:2000]
+        if foreign := next((known for known in names if foreign_letters(known, name)), None):
+            letters = " and ".join(f"{char} is {unicodedata.name(char, 'of no name')}, not {wanted}"
+                                   for char, wanted in foreign_letters(foreign, name))
+            return "missing", (f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it "
+                               "again, letter by letter.")
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+        hint = f" There is a function {near[0]}: rename it if it is meant." if near else ""
+        return "missing", f"No cell defines {name}.{hint}"
+
+
+def foreign_letters(known: str, name: str) -> list[tuple[str, str]]:
+    """The letters of another alphabet, each with the one that should stand there, by which alone a name differs from the
+    one that is looked for; none if it differs otherwise."""
+    pairs = [(char, wanted) for char, wanted in zip(known, name, strict=False) if char != wanted]
+    return list(dict.fromkeys(pairs)) if len(known) == len(name) and not any(char.isascii() for char, _ in pairs) else []
+
+
+def parse(data: bytes, name: str = "") -> Notebook:
+    """The notebook in `data`, the content of a file of this `name`; a script (.py) is one cell. Raises Unreadable if
+    there is none."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unreadable("The file is not UTF-8 text. Save it again as UTF-8 and hand in that file.") from None
+    if name.lower().endswith(".py"):
+        return parse_cells([{"cell_type": "code", "source": text}], [])
+    try:
+        content = json.loads(text)
+    except (RecursionError, MemoryError):
+        raise Unreadable("The file is nested too deeply for a notebook. Save it again in Jupyter.") from None
+    except ValueError as problem:
+        place = f" (line {problem.lineno})" if isinstance(problem, json.JSONDecodeError) else ""
+        raise Unreadable(f"The file is not a notebook, or a part of one: its JSON breaks off or is wrong{place}. Save it "
+                         "again in Jupyter.") from None
+    if nesting_depth(content) > DEPTH:
+        raise Unreadable("The file is nested too deeply for a notebook. Save it again in Jupyter.")
+    cells = content.get("cells") if isinstance(content, dict) else None
+    if not isinstance(cells, list):
+        raise Unreadable("The file is JSON, but no notebook of format 4: it has no list of cells. Save it again in "
+                         "Jupyter.")
+    return parse_cells(cells, declared_exercises(content.get("metadata")))
+
+
+def parse_cells(cells: list, exercises: list[str]) -> Notebook:
+    """The notebook with these cells. Raises Unreadable if there is too much in them."""
+    if len(cells) > CELLS:
+        raise Unreadable(f"The notebook has {len(cells)} cells; {CELLS} are read at most. Delete those that are not "
+                         "needed.")
+    notebook = Notebook(exercises)
+    code = 0
+    for number, cell in enumerate(cells, 1):
+        source = cell.get("source", "") if isinstance(cell, dict) else None
+        if isinstance(source, list) and all(isinstance(line, str) for line in source):
+            source = "".join(source)
+        if not isinstance(source, str):
+            notebook.broken[number] = ("", "it holds no text")
+            continue
+        code += len(source)
+        if code > CODE:
+            raise Unreadable(f"The cells hold more than {CODE / 1e6:.0f} million characters. Delete what is not needed.")
+        if cell.get("cell_type", "code") != "code":
+            notebook.prose[number] = (source, "text" if cell["cell_type"] == "markdown" else str(cell["cell_type"])[:20])
+            continue
+        try:
+            parsed, idle = statements(source, number)
+            notebook.statements += parsed
+            if len(notebook.statements) > STATEMENTS:
+                raise Unreadable(f"The cells hold more than {STATEMENTS} definitions. Delete what is not needed.")
+            notebook.idle += [number] * idle
+        except SyntaxError as problem:
+            notebook.broken[number] = (source, f"{problem.msg} (line {problem.lineno})")
+        except (ValueError, RecursionError, MemoryError) as problem:
+            notebook.broken[number] = (source, "it is too complex" if not isinstance(problem, ValueError) else str(problem))
+    return notebook
+
+
+def declared_exercises(metadata) -> list[str]:
+    """The ids under metadata.course.exercises."""
+    course = metadata.get("course") if isinstance(metadata, dict) else None
+    ids = course.get("exercises") if isinstance(course, dict) else None
+    return [name for name in ids[:200] if isinstance(name, str)] if isinstance(ids, list) else []
+
+
+def nesting_depth(value) -> int:
+    """The depth of nested lists and dicts, counted up to DEPTH + 1."""
+    level, layer = 0, [value]
+    while layer and level <= DEPTH:
+        level += 1
+        layer = [inner for outer in layer if isinstance(outer, dict | list)
+                 for inner in (outer.values() if isinstance(outer, dict) else outer)]
+    return level
+
+
+# In a process of its own
+
+def read(data: bytes, name: str = "", seconds: float = SECONDS, memory: int = MEMORY) -> Notebook:
+    """As `parse`, in a process of its own within these bounds. Raises Unreadable."""
+    return from_dict(json.loads(run_limited(lambda: json.dumps(to_dict(parse(data, name))).encode(), seconds, memory)))
+
+
+def to_dict(notebook: Notebook) -> dict:
+    """The notebook as JSON holds it."""
+    return {**vars(notebook), "statements": [
+        [statement.cell, statement.text, sorted(statement.binds), sorted(statement.now), sorted(statement.later), statement.imports]
+        for statement in notebook.statements]}
+
+
+def from_dict(data: dict) -> Notebook:
+    """The inverse of `to_dict`."""
+    statements = [Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports)
+                  for cell, text, binds, now, later, imports in data["statements"]]
+    return Notebook(data["exercises"], statements, {int(cell): tuple(pair) for cell, pair in data["broken"].items()},
+                    {int(cell): tuple(pair) for cell, pair in data["prose"].items()}, data["idle"])

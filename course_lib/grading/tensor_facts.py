@@ -1,0 +1,257 @@
+"""How one tensor differs from another, in a sentence: what was observed, without an expected value.
+
+Each `find_...` looks for a relation that explains every entry: an order, a factor, a place.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from itertools import chain, combinations
+
+import torch
+from torch import Tensor
+
+from course_lib.grading.protocol.calls import same
+
+NEAR = 0.02                     # relative error up to which a value is called near
+
+
+def describe_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
+    """How two tensors of one shape differ, as a sentence."""
+    equal = partial(same, rtol=rtol, atol=atol)
+    if got.is_complex() or expected.is_complex():
+        return describe_first_difference(torch.isclose(got, expected.to(got), rtol=rtol, atol=atol))
+    a, b = got.double(), expected.double()
+    if got.dtype == torch.bool or expected.dtype == torch.bool:
+        facts = chain(compare_booleans(a, b), find_order(a, b, equal), find_places(a == b))
+        return next(facts, "") or describe_first_difference(a == b)
+    close = torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+    if a.numel() == 1:
+        return next(find_nonfinite(a, b), "") or describe_number(a.item(), b.item())
+    facts = chain(find_nonfinite(a, b), find_constant(a, b), find_order(a, b, equal), find_factor(a, b, equal), find_limits(a, b, equal),
+                  find_places(close), find_row_factors(a, b, equal), find_side(a, b, close))
+    return next(facts, "") or describe_first_difference(close, a > b)
+
+
+def compare_booleans(a: Tensor, b: Tensor) -> Iterator[str]:
+    """Of two tensors of 0 and 1."""
+    if torch.equal(a, 1 - b):
+        yield "Every entry is the opposite of what it should be."
+    if a.min() == a.max() and b.min() != b.max():
+        yield f"All your entries are {bool(a.flatten()[0])}."
+    if ((a - b) >= 0).all():
+        yield f"Every entry that should be True is, and so {is_or_are(int((a - b).sum()))} that should be False."
+    if ((a - b) <= 0).all():
+        yield f"Every entry that should be False is, and so {is_or_are(int((b - a).sum()))} that should be True."
+
+
+def describe_number(a: float, b: float) -> str:
+    """Of two single numbers."""
+    near = partial(math.isclose, rel_tol=1e-4, abs_tol=1e-12)
+    if a and b:
+        ratio = a / b
+        if near(ratio, 1 / math.log(2)):
+            return "Your value is in bits; it should be in nats."
+        if near(ratio, math.log(2)):
+            return "Your value is in nats; it should be in bits."
+        if near(ratio, -1):
+            return "Your value has the wrong sign."
+    if a == 0:
+        return "Your value is 0, and should not be."
+    inverses = {"the exponential of": math.log(a) if a > 0 else None, "the logarithm of": math.exp(a) if a < 300 else None,
+                "2 to the power of": math.log2(a) if a > 0 else None, "the square of": math.sqrt(a) if a >= 0 else None,
+                "the root of": a * a, "1 divided by": 1 / a}
+    for name, value in inverses.items():
+        if value is not None and near(value, b):
+            return f"Your value is {name} the right one."
+    if b and near(ratio, round(ratio)) and 1 < abs(round(ratio)) <= 1000:
+        return f"Your value is {round(ratio)} times what it should be."
+    if near(b / a, round(b / a)) and 1 < abs(round(b / a)) <= 1000:
+        return f"Your value is 1 / {round(b / a)} of what it should be."
+    if near(a + b, 1) and 0 <= b <= 1:
+        return "Your value is 1 minus the right one."
+    if a * b < 0:
+        return f"Your value is {'negative' if a < 0 else 'positive'}; it should not be."
+    side = "large" if a > b else "small"
+    if b and abs(ratio - 1) < NEAR:
+        return f"Your value is near, and too {side} by {abs(ratio - 1):.2g} of it."
+    return f"Your value is too {side}."
+
+
+def find_constant(a: Tensor, b: Tensor) -> Iterator[str]:
+    """One value everywhere where there should be several."""
+    if (a == a.flatten()[0]).all() and not (b == b.flatten()[0]).all():
+        yield "All your values are equal; they should not be." if a.any() else "All your values are 0."
+
+
+def find_order(a: Tensor, b: Tensor, equal) -> Iterator[str]:
+    """The right values at other positions."""
+    for i, j in combinations(range(a.ndim), 2):
+        if a.shape[i] == a.shape[j] > 1 and equal(a.transpose(i, j), b):
+            yield "Your result is the transpose of the right one: rows and columns are exchanged." if a.ndim == 2 \
+                else f"Your axes {i} and {j} are exchanged."
+    for axis, n in enumerate(a.shape):
+        if n > 1 and equal(a.flip(axis), b):
+            yield f"Your values are in reversed order along axis {axis}."
+        if n > 2 and any(equal(a.narrow(axis, i, n - 1), b.narrow(axis, 1 - i, n - 1)) for i in (0, 1)):
+            yield f"Your values are shifted by one place along axis {axis}."
+    if len(b.unique()) < b.numel() / 2:                  # with few kinds of values, another order says little
+        return
+    for axis, n in enumerate(a.shape):
+        if n > 1 and equal(a.sort(axis).values, b.sort(axis).values):
+            yield f"Along axis {axis} your values are the right ones in another order."
+    if equal(a.flatten().sort().values, b.flatten().sort().values):
+        yield "Your values are the right ones in other places: is something reshaped that should be transposed?"
+
+
+def find_factor(a: Tensor, b: Tensor, equal) -> Iterator[str]:
+    """One factor, or one number to add, for all entries."""
+    finite = a.isfinite() & b.isfinite()
+    used = finite & (b != 0)
+    if used.any() and a[used].any():
+        factor = (a[used] / b[used]).median()
+        if equal(a, -b):
+            yield "Your values have the wrong sign, everywhere."
+        elif factor and equal(a, factor * b):
+            yield f"Your values are {describe_factor(factor.item(), a)} what they should be, everywhere."
+    if finite.any():
+        offset = (a[finite] - b[finite]).median()
+        if equal(a, b + offset):
+            yield f"Your values are off by the same {offset.item():+.4g} everywhere."
+
+
+def describe_factor(factor: float, a: Tensor) -> str:
+    """A factor, with what it may be."""
+    near = partial(math.isclose, rel_tol=1e-4)
+    if near(factor, 1 / math.log(10)):
+        return "logarithms to base 10, not natural ones: 0.4343 times"
+    if near(factor, 1 / math.log(2)):
+        return "in bits, not in nats: 1.443 times"
+    if near(factor, math.log(2)):
+        return "in nats, not in bits: 0.6931 times"
+    for axis, n in enumerate(a.shape):
+        if n > 1 and near(factor, n):
+            return f"{n} times, the size of axis {axis} (a sum in the place of a mean?),"
+        if n > 1 and near(factor, 1 / n):
+            return f"1 / {n} times, {n} being the size of axis {axis} (a mean in the place of a sum?),"
+    return f"{factor:.4g} times"
+
+
+def find_row_factors(a: Tensor, b: Tensor, equal) -> Iterator[str]:
+    """A factor, or a number to add, for each row."""
+    for axis in reversed(range(a.ndim)):
+        if a.shape[axis] < 2 or a.ndim < 2:
+            continue
+        factor, offset = (a / b).median(axis, keepdim=True).values, (a - b).median(axis, keepdim=True).values
+        if factor.isfinite().all() and factor.all() and equal(a, factor * b):
+            yield f"Your values are right up to a factor that is the same along axis {axis}, one for each row."
+        if offset.isfinite().all() and equal(a, b + offset):
+            yield f"Your values are off by a number that is the same along axis {axis}, one for each row."
+
+
+def find_limits(a: Tensor, b: Tensor, equal) -> Iterator[str]:
+    """Values that are cut off, rounded, or out of the range of the right ones."""
+    low, high = a.min(), a.max()
+    beyond = (b - b.clamp(low, high)).abs() > NEAR * (high - low)
+    if low < high and beyond.any() and equal(a, b.clamp(low, high)):
+        yield "Your values are cut off: those beyond a limit are set to it."
+    if equal(a, b.round()):
+        yield "Your values are rounded to whole numbers."
+    for outside, name, possible in ((a < 0, "negative; none should be", (b >= 0).all()),
+                                    (a > 1, "above 1; none should be", ((b >= 0) & (b <= 1)).all()),
+                                    (a > 0, "above 0; none should be", (b <= 0).all())):
+        if outside.any() and possible:
+            yield f"{int(outside.sum())} of {a.numel()} of your values are {name}."
+
+
+def find_nonfinite(a: Tensor, b: Tensor) -> Iterator[str]:
+    """NaN and infinities that should not be there, and those that are missing."""
+    if not b.isnan().any() and a.isnan().any():
+        yield f"{describe_count(a.isnan(), 'NaN')}: look for log(0), 0 times infinity, or infinity minus infinity."
+    for sign, words, why in ((1, "infinite", "an overflowing exp, or a division by 0"),
+                             (-1, "minus infinity", "log(0), or exponentials that have all become 0")):
+        is_inf, should = a == sign * math.inf, b == sign * math.inf
+        if is_inf.any() and not should.any():
+            yield f"{describe_count(is_inf, words)}: look for {why}."
+        extra, missing = int((is_inf & ~should).sum()), int((should & ~is_inf).sum())
+        parts = [f"of {int(should.sum())} entries that should be {words}, {missing} {'is' if missing == 1 else 'are'} "
+                 "not"] * bool(missing)
+        parts += [f"{extra} {'is' if extra == 1 else 'are'} {words} that should be finite"] * bool(extra)
+        if parts:
+            text = "; ".join(parts)
+            yield text[0].upper() + text[1:] + "."
+
+
+def is_or_are(count: int) -> str:
+    """ "is 1", "are 3"."""
+    return f"is {count}" if count == 1 else f"are {count}"
+
+
+def describe_count(hit: Tensor, what: str) -> str:
+    """ "3 of 12 entries are NaN", or where they are if they fill whole rows."""
+    if hit.numel() == 1:
+        return f"Your value is {what}"
+    if hit.all():
+        return f"Every entry is {what}"
+    for axis in range(hit.ndim - 1):
+        others = tuple(k for k in range(hit.ndim) if k != axis)
+        if torch.equal(hit.any(dim=others), hit.all(dim=others)):
+            rows = hit.any(dim=others).nonzero().flatten().tolist()
+            return f"At {describe_indices(rows)} of axis {axis} every entry is {what}, and elsewhere none"
+    return f"{int(hit.sum())} of {hit.numel()} entries are {what}"
+
+
+def find_places(right: Tensor) -> Iterator[str]:
+    """The only places where something is wrong: a diagonal, a side of it, a row, a column, every second index."""
+    wrong = ~right
+    if wrong.all() or wrong.sum() < 2 or right.ndim == 0:
+        return
+    place, count = "", f"{int(wrong.sum())} of {wrong.numel()}"
+    if right.ndim >= 2 and min(right.shape[-2:]) > 1:
+        i, j = torch.arange(right.shape[-2])[:, None], torch.arange(right.shape[-1])
+        for name, part in (("on the diagonal", i == j), ("above the diagonal", i < j), ("below the diagonal", i > j)):
+            part = part.expand_as(wrong)
+            if not place and not (wrong & ~part).any():
+                place = name + ", and everywhere there" if (wrong == part).all() else name
+    axes = []
+    for axis, n in enumerate(right.shape):
+        hit = wrong.any(dim=tuple(k for k in range(right.ndim) if k != axis)) if right.ndim > 1 else wrong
+        rows = hit.nonzero().flatten().tolist()
+        name = describe_indices(rows, n)
+        if len(rows) < n and not name[0].isdigit():
+            axes.append((len(rows) / n, f"at {name} of axis {axis}"))
+    if place or axes:
+        yield f"Your values are wrong only {place or min(axes)[1]}: {count}."
+
+
+def describe_indices(rows: list[int], n: int = 0) -> str:
+    """ "index 3", "every odd index", "the indices 2 to 5", "6 indices"."""
+    if len(rows) == 1:
+        return f"index {rows[0]}" + (" (the last)" if n > 1 and rows[0] == n - 1 else "")
+    if len(rows) > 2 and n and rows in (list(range(0, n, 2)), list(range(1, n, 2))):
+        return "every odd index" if rows[0] else "every even index"
+    if rows == list(range(rows[0], rows[-1] + 1)):
+        return f"the indices {rows[0]} to {rows[-1]}"
+    return f"the indices {', '.join(map(str, rows))}" if len(rows) <= 4 else f"{len(rows)} indices"
+
+
+def find_side(a: Tensor, b: Tensor, close: Tensor) -> Iterator[str]:
+    """All wrong values too large, or all too small."""
+    wrong = ~close
+    for side, hit in (("large", a > b), ("small", a < b)):
+        if hit[wrong].all() and wrong.sum() > 2:
+            which = "All your values" if wrong.all() else f"{int(wrong.sum())} of your {a.numel()} values"
+            yield f"{which} are too {side}, each by another amount."
+
+
+def describe_first_difference(right: Tensor, larger: Tensor | None = None) -> str:
+    """Where the first wrong entry is, and to which side it is wrong."""
+    wrong = (~right).nonzero()
+    if not len(wrong) or right.ndim == 0:
+        return "Your value is " + ("not the right one." if larger is None else
+                                   "too large." if bool(larger) else "too small.")
+    place = tuple(wrong[0].tolist())
+    side = "" if larger is None else ", too large" if bool(larger[place]) else ", too small"
+    count = f"{len(wrong)} of {right.numel()} entries are wrong"
+    return f"{count}; the first is at index {place if len(place) > 1 else place[0]}{side}."

@@ -1,0 +1,198 @@
+"""The bundle for students holds not one line of a solution, wherever somebody put one; nothing is written over."""
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from course_lib.exercises import EXERCISES, of_chapter
+from course_lib.grading.assignments import build, form, release
+from tests.conftest import ROOT
+from tests.grading import sample_course
+
+
+@pytest.fixture
+def course(tmp_path):
+    """The options of a release of made-up notebooks."""
+    sample_course.write(tmp_path / "solutions")
+    return options(tmp_path)
+
+
+def options(folder, *more):
+    parser = argparse.ArgumentParser()
+    release.add_arguments(parser)
+    return parser.parse_args(["--to", str(folder / "out"), "--solutions", str(folder / "solutions"),
+                              "--exercises", str(folder / "exercises"), *more])
+
+
+def everything(folder):
+    return {str(path.relative_to(folder)): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_release_writes_two_bundles(course, capsys):
+    assert release.run(course) == 0
+    student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
+    notebooks = [f"{chapter}-made-up.ipynb" for chapter in sorted({each.chapter for each in EXERCISES.values()})]
+    assert sorted(student) == ["README.md", *(f"exercises/{name}" for name in notebooks), "requirements.txt"]
+    assert sorted(teacher) == ["README.md", "requirements.txt", *(f"solutions/{name}" for name in notebooks)]
+    assert "raise NotImplementedError" in student["exercises/03-made-up.ipynb"]
+    assert "total_find_leaks" in teacher["solutions/03-made-up.ipynb"]
+    assert "exercises/03-made-up.ipynb`: chapter 03" in student["README.md"]
+    assert "holds the references" in capsys.readouterr().out
+
+
+def test_release_holds_no_solution(course):
+    release.run(course)
+    text = "".join(everything(course.to / "student").values())
+    for chapter in ("01", "03"):
+        for each in of_chapter(chapter):
+            for line in sample_course.answer(each.id).split("SOLUTION\n")[1].splitlines()[:-1]:
+                assert not line.strip() or line.strip() == "return None" or line.strip() not in text
+            assert "Because " + each.id not in text and "For teachers" not in text
+
+
+def test_release_removes_links(course):
+    release.run(course)
+    for name, text in everything(course.to / "student").items():
+        assert "](../" not in text and "The solution, and why" not in text, name
+    first = json.loads((course.to / "student/exercises/03-made-up.ipynb").read_text())["cells"][0]
+    assert sample_course.text(first).endswith("To the chapter.")
+
+
+def in_free_cell(text):
+    return lambda nb: nb["cells"][6].update(source=text)
+
+
+def in_output(nb):
+    nb["cells"][6].update(outputs=[{"output_type": "stream", "name": "stdout", "text": "total_fvsbn_sample = x + 1\n"}],
+                          execution_count=1)
+
+
+LEAKS = {
+    "the same line": in_free_cell("    total_fvsbn_sample = x + 1        # the whole idea"),
+    "spaced otherwise": in_free_cell("total_fvsbn_sample=x+1"),
+    "in a comment": in_free_cell("# total_fvsbn_sample = x + 1"),
+    "with another comment": in_free_cell("total_fvsbn_sample = x + 1  # so"),
+    "in the text of a task": lambda nb: sample_course.of(nb, "task").update(
+        source="## Task\n\n    total_fvsbn_sample = x + 1"),
+    "as a quotation": lambda nb: sample_course.of(nb, "task").update(source="## Task\n\n> `total_fvsbn_sample = x + 1`"),
+    "outside of the marks": lambda nb: sample_course.of(nb, "answer", 2).update(
+        source=sample_course.answer("find_leaks") + "\n    total_fvsbn_sample = x + 1"),
+    "a line of a reason": in_free_cell("# whatever comes, and one is\n# to whatever comes, and one is"),
+    "a reason, wrapped otherwise": lambda nb: sample_course.of(nb, "task").update(
+        source="## Task\n\nBecause fvsbn_conditionals adds\none to whatever comes, and\none is enough."),
+    "a line for teachers": lambda nb: sample_course.of(nb, "task").update(
+        source="## Task\n\nFor teachers: find_leaks is easy to mark."),
+    "in the metadata": lambda nb: sample_course.of(nb, "task")["metadata"].update(
+        mystnb={"image": {"alt": "total_fvsbn_sample = x + 1"}}),
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_leak_stops_release(course, capsys, leak):
+    sample_course.change(course.solutions / "03-made-up.ipynb", LEAKS[leak])
+    assert release.run(course) == 1
+    said = capsys.readouterr().err
+    assert "exercises/03-made-up.ipynb holds a" in said and "01-made-up" not in said
+    assert not course.to.exists()
+
+
+def test_leak_in_output_stops_release(course, capsys):
+    """Somebody ran solution("...") in the exercises, and the output was stored."""
+    nb = form.read(course.solutions / "03-made-up.ipynb")
+    page = build.exercise_page(build.solution_page(nb, course.solutions / "03-made-up.ipynb"),
+                               course.solutions / "03-made-up.ipynb", None)
+    in_output(page)
+    assert page["cells"][6]["source"].startswith("# play")
+    course.exercises.mkdir()
+    (course.exercises / "03-made-up.ipynb").write_text(form.dumps(page))
+    assert release.run(course) == 1
+    assert "holds a line of the answer of fvsbn_sample: total_fvsbn_sample=x+1" in capsys.readouterr().err
+
+
+def test_leak_in_existing_file_is_found(course, capsys):
+    for name in ("student", "solutions"):
+        (course.to / name).mkdir(parents=True)
+    (course.to / "student/notes.txt").write_text("total_fvsbn_sample = x + 1")
+    course.force = True
+    assert release.run(course) == 1
+    assert "student/notes.txt holds a line of the answer of fvsbn_sample" in capsys.readouterr().err
+
+
+def test_find_leaks_ignores_stub_lines(course):
+    path = course.solutions / "03-made-up.ipynb"
+    sample_course.change(path, lambda nb: sample_course.of(nb, "answer").update(source=sample_course.answer("fvsbn_conditionals").replace(
+        "    return None\n", "    LIMIT_fvsbn_conditionals = 3\n    for (\n        [\n    )\n")))
+    lines = release.secrets([form.read(path)])
+    assert not {"return None", "returnNone", ")", "[", "LIMIT_fvsbn_conditionals=3"} & {line for line, _ in lines}
+    for line in ("else:", "return None", "})", "", "try:", "continue  # with more words", "1, 2"):
+        assert not release.has_content(line), line
+    for line in ("return x", "p = 1", "x.sum()", "One word"):
+        assert release.has_content(line), line
+
+
+def test_release_refuses_to_overwrite(course, capsys):
+    release.run(course)
+    mine = course.to / "student/exercises/03-made-up.ipynb"
+    mine.write_text("{}")
+    assert release.run(course) == 1 and mine.read_text() == "{}"
+    assert "already there, and kept" in capsys.readouterr().err
+    course.force = True
+    assert release.run(course) == 0 and mine.read_text() != "{}"
+
+
+def test_release_needs_clone(course, capsys, tmp_path):
+    course.solutions = tmp_path / "nowhere"
+    assert release.run(course) == 1 and not course.to.exists()
+    assert capsys.readouterr().err == (f"There is no folder {tmp_path / 'nowhere'} here: release hands out the notebooks of a clone "
+                                       "of the course. Run it in one, or name its folder by --solutions.\n")
+
+
+def test_fault_stops_release(course, capsys):
+    sample_course.change(course.solutions / "03-made-up.ipynb", lambda nb: nb["cells"].remove(sample_course.of(nb, "check")))
+    assert release.run(course) == 1 and not course.to.exists()
+    assert "0 cells with the role check" in capsys.readouterr().err
+
+
+def test_requirements_name_address(course):
+    spec = "course-lib @ git+https://git.example/org/course@main"
+    sample_course.change(course.solutions / "01-made-up.ipynb",
+                   lambda nb: nb["cells"][1].update(source=f'%pip install --quiet "{spec}"'))
+    release.run(course)
+    assert spec in (course.to / "student/requirements.txt").read_text().splitlines()
+
+
+def test_requirements_without_address(course, capsys):
+    release.run(course)
+    assert "no public address" in capsys.readouterr().out
+    lines = (course.to / "student/requirements.txt").read_text().splitlines()
+    assert lines[0].startswith("# course_lib itself") and any(line.startswith("torch") for line in lines)
+    assert "course-lib" not in lines
+
+
+def test_course_leaks_nothing():
+    pages = build.read_sources(ROOT / "solutions")
+    student, _ = release.make_bundles(pages, ROOT / "exercises")
+    assert release.find_leaks(pages.values(), student.items()) == []
+    assert len(list(release.secrets(pages.values()))) > 40
+
+
+def test_release_one_chapter(course, capsys):
+    course.chapter = ["3", "13"]
+    assert release.run(course) == 0
+    student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
+    assert sorted(student) == ["README.md", "exercises/03-made-up.ipynb", "exercises/13-made-up.ipynb", "requirements.txt"]
+    assert sorted(name for name in teacher if "/" in name) == ["solutions/03-made-up.ipynb", "solutions/13-made-up.ipynb"]
+    assert "13-made-up" in student["README.md"] and "04-made-up" not in student["README.md"]
+    course.chapter, course.to = ["99"], course.to / "other"
+    assert release.run(course) == 1 and "there is no notebook of chapter 99" in capsys.readouterr().err and not course.to.exists()
+
+
+def test_release_one_chapter_compares_all_solutions(course, capsys):
+    """A line of chapter 04's solution in the text of chapter 03 stops it."""
+    later = of_chapter("04")[0].id
+    sample_course.change(next(course.solutions.glob("03-*.ipynb")), lambda nb: sample_course.of(nb, "task").update(
+        source=sample_course.of(nb, "task")["source"] + f"\n\ntotal_{later} = x + 1"))
+    course.chapter = ["03"]
+    assert release.run(course) == 1 and f"total_{later}" in capsys.readouterr().err

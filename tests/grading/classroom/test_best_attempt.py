@@ -1,0 +1,83 @@
+"""Each exercise of a student counts once; which chapter a file says it is."""
+import re
+from pathlib import Path
+
+import pytest
+
+from course_lib.grading.classroom import selection
+from course_lib.grading.classroom.best_attempt import merge_by_student, short_names
+from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.selection import chapter_in_name, select_chapters, select_ids
+from course_lib.grading.verdict import Report
+
+ROOT = Path(__file__).parents[3]
+
+
+def record(student, file, *reports, **more):
+    return Graded(student, file, reports=[Report(*one) for one in reports], code={one[0]: file for one in reports}, **more)
+
+
+def test_merge_takes_most_points():
+    first = record("ada", "x/a.ipynb", ("f", "wrong_value", 2, 7), ("g", "right", 3, 3), isolation="bubblewrap", seconds=1.0)
+    second = record("ada", "x/b.ipynb", ("f", "right", 7, 7), ("g", "missing", 0, 3), isolation="limits", seconds=2.0)
+    for order in ([first, second], [second, first]):
+        [found] = merge_by_student(order)
+        assert (found.earned, found.possible, found.isolation.split("; ")) == (10, 10, [one.isolation for one in order])
+        assert found.code == {"f": "x/b.ipynb", "g": "x/a.ipynb"} and found.seconds == 3
+        assert len(found.notes) == 1 and "7 of 7 in b.ipynb, which counts" in found.notes[0] and "g (" not in found.notes[0]
+
+
+@pytest.mark.parametrize("one, other", [
+    ("missing", "unreadable"), ("missing", "not_attempted"), ("unreadable", "wrong_value"), ("not_graded", "error"),
+    ("missing", "not_graded")])
+def test_merge_prefers_graded_answer(one, other):
+    for states in ((one, other), (other, one)):
+        [found] = merge_by_student([record("ada", f"{i}.ipynb", ("f", state, 0, 7)) for i, state in enumerate(states)])
+        assert found.reports[0].state == other and not found.notes and found.possible == 7
+
+
+def test_merge_takes_first_of_equal():
+    [found] = merge_by_student([record("ada", name, ("f", "right", 7, 7)) for name in ("a.ipynb", "b.ipynb", "c.ipynb")])
+    assert found.code == {"f": "a.ipynb"} and found.earned == 7
+    assert found.notes == ["Handed in more than once; each counts once, with the most points: f (7 of 7 in a.ipynb, which "
+                           "counts; 7 of 7 in b.ipynb; 7 of 7 in c.ipynb)."]
+
+
+def test_merge_by_student_keeps_order():
+    records = [record("bo", "bo/1.ipynb", ("f", "right", 7, 7)), record("ada", "ada/1.ipynb", ("f", "error", 0, 7)),
+               record("bo", "bo/2.ipynb", ("g", "right", 1, 1), notes=["so"])]
+    found = merge_by_student(records)
+    assert [(one.student, one.earned) for one in found] == [("bo", 8), ("ada", 0)] and found[1] is records[1]
+    assert found[0].notes == ["2.ipynb: so"] and found[0].file == "1.ipynb; 2.ipynb"
+
+
+def test_short_names_show_folders():
+    assert short_names(["c/ada/1/hw.ipynb", "c/ada/2/hw.ipynb"]) == ["1/hw.ipynb", "2/hw.ipynb"]
+    assert short_names(["c/ada/hw.ipynb", "c/ada/2/hw.ipynb"]) == ["hw.ipynb", "2/hw.ipynb"]
+    assert short_names(["", "a.ipynb"]) == ["", "a.ipynb"] and short_names(["x/a", "x/a"]) == ["a", "a"]
+
+
+@pytest.mark.parametrize("stem, chapter", [
+    ("13-self-attention", "13"), ("13_Self_Attention (2)", "13"), ("leemo_7001_90001_13-self-attention-1", "13"),
+    ("01-chain-rule", "01"), ("14_mueller", None), ("14", None), ("113-self-attention", None), ("hw", None), ("", None),
+    ("13-self", None), ("18 bert final", "18")])
+def test_chapter_in_name(stem, chapter):
+    assert chapter_in_name(stem) == chapter
+    assert chapter_in_name(stem, whole=True) == (chapter if stem in ("13-self-attention", "01-chain-rule") else None)
+
+
+def test_chapter_names_match_notebooks():
+    for path in sorted((ROOT / "exercises").glob("*.ipynb")):
+        assert selection.NAMES[path.name[:2]] == tuple(re.split(r"\W", path.stem)) and chapter_in_name(path.stem, whole=True)
+    assert len(selection.NAMES) == len(list((ROOT / "exercises").glob("*.ipynb")))
+
+
+def test_select_requested():
+    assert [one.id for one in select_chapters(["3", "03", "1"])] == [one.id for one in select_chapters(["03"]) + select_chapters(["01"])]
+    assert [one.id for one in select_ids(["find_leaks", " find_leaks", "attention"])] == ["find_leaks", "attention"]
+    with pytest.raises(ValueError, match="chapter 99 has no exercises"):
+        select_chapters(["99"])
+    with pytest.raises(KeyError, match="did you mean find_leaks"):
+        select_ids(["find_leak"])
+    with pytest.raises(KeyError, match="there is no exercise '04'; those of chapter 04 are nade_loglik, "):
+        select_ids(["find_leaks", "04"])

@@ -1,0 +1,163 @@
+"""Notebooks in zip and tar files: read in place, within bounds, and nothing of an archive reaches another file."""
+import gzip
+import io
+import os
+import tarfile
+import zipfile
+
+import pytest
+
+from course_lib.grading.submissions import archives, files
+from course_lib.grading.submissions.archives import members, read, without_suffix
+from course_lib.grading.submissions.files import Unreadable
+
+
+def zipped(path, **kwargs):
+    names = kwargs.pop("names")
+    with zipfile.ZipFile(path, "w", **kwargs) as archive:
+        for name, content in names.items():
+            archive.writestr(name, content)
+    return path
+
+
+def tarred(path, names, mode="w"):
+    with tarfile.open(path, mode) as archive:
+        for name, content in names.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+PACKS = {"x.zip": lambda path, names: zipped(path, names=names),
+         "x.ZIP": lambda path, names: zipped(path, names=names, compression=zipfile.ZIP_DEFLATED),
+         "x.tar": tarred, "x.tar.gz": lambda path, names: tarred(path, names, "w:gz"),
+         "x.tgz": lambda path, names: tarred(path, names, "w:gz")}
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_read_member(tmp_path, name):
+    path = PACKS[name](tmp_path / name, {"./a/b.ipynb": b"one", "c.ipynb": b"two"})
+    before = sorted(tmp_path.iterdir())
+    assert members(path) == ["a/b.ipynb", "c.ipynb"] and members(path / "a") == ["b.ipynb"]
+    assert read(path / "a/b.ipynb") == b"one" and read(path / "c.ipynb") == b"two"
+    assert sorted(tmp_path.iterdir()) == before
+    assert without_suffix(name) == "x"
+
+
+def test_read_nested_archive(tmp_path):
+    one = zipped(tmp_path / "one.zip", names={"hw.ipynb": b"deep"})
+    two = zipped(tmp_path / "two.zip", names={"one.zip": one.read_bytes()})
+    three = zipped(tmp_path / "three.zip", names={"two.zip": two.read_bytes()})
+    assert read(two / "one.zip/hw.ipynb") == b"deep" and members(two / "one.zip") == ["hw.ipynb"]
+    with pytest.raises(Unreadable, match="an archive in an archive in an archive"):
+        read(three / "two.zip/one.zip/hw.ipynb")
+
+
+def test_read_tar_with_zip_at_end(tmp_path):
+    inner = zipped(tmp_path / "i.zip", names={"hw.ipynb": b"x"}).read_bytes()
+    assert members(tarred(tmp_path / "x.tar", {"a.ipynb": b"y", "i.zip": inner})) == ["a.ipynb", "i.zip"]
+
+
+@pytest.mark.parametrize("name", ["../x.ipynb", "/x.ipynb", "a/../../x.ipynb", "..\\x.ipynb", "C:/x.ipynb", "a/.."])
+@pytest.mark.parametrize("pack", ["x.zip", "x.tar"])
+def test_archive_with_outside_name(tmp_path, name, pack):
+    path = PACKS[pack](tmp_path / pack, {"hw.ipynb": b"x", name: b"y"})
+    with pytest.raises(Unreadable, match="leads out of it"):
+        members(path)
+
+
+def test_archive_links_are_skipped(tmp_path):
+    with tarfile.open(tmp_path / "x.tar", "w") as archive:
+        link = tarfile.TarInfo("hw.ipynb")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+    info = zipfile.ZipInfo("hw.ipynb")
+    info.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr(info, "/etc/passwd")
+    for name in ("x.tar", "x.zip"):
+        assert members(tmp_path / name) == []
+        with pytest.raises(Unreadable, match="no notebook of this name"):
+            read(tmp_path / name / "hw.ipynb")
+
+
+def test_archive_sizes_are_bounded(tmp_path, monkeypatch):
+    path = zipped(tmp_path / "x.zip", names={f"{i}.ipynb": b"0" * 1000 for i in range(5)}, compression=zipfile.ZIP_DEFLATED)
+    packed = tarred(tmp_path / "x.tgz", {f"{i}.ipynb": b"0" * 1000 for i in range(5)}, "w:gz")
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "BYTES", 999)
+        with pytest.raises(Unreadable, match="Clear the outputs"):
+            read(path / "0.ipynb")
+    for name, value in (("ENTRIES", 4), ("TOTAL", 4999)):
+        with monkeypatch.context() as patch:
+            patch.setattr(archives, name, value)
+            for one in (path, packed):
+                with pytest.raises(Unreadable, match="holds more than"):
+                    members(one)
+    assert len(members(path)) == len(members(packed)) == 5
+
+
+@pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.GNUTYPE_LONGNAME])
+def test_archive_bomb(tmp_path, monkeypatch, kind):
+    """A small file that is long when it is unpacked: as a file in it, or as the name of one."""
+    monkeypatch.setattr(archives, "TOTAL", 5_000_000)
+    with gzip.open(tmp_path / "x.tar.gz", "wb") as file:
+        header = tarfile.TarInfo("hw.ipynb")
+        header.type, header.size = kind, 40_000_000
+        file.write(header.tobuf() + b"x" * 40_000_000)
+    assert os.path.getsize(tmp_path / "x.tar.gz") < 100_000
+    with pytest.raises(Unreadable, match="holds more than"):
+        members(tmp_path / "x.tar.gz")
+
+
+def test_zip_with_false_size(tmp_path):
+    path = zipped(tmp_path / "x.zip", names={"hw.ipynb": b"0" * 1_000_000}, compression=zipfile.ZIP_DEFLATED)
+    data = bytearray(path.read_bytes())
+    place = data.rfind(b"PK\x01\x02")
+    data[place + 24:place + 28] = (10).to_bytes(4, "little")          # the size that the table states
+    path.write_bytes(data)
+    with pytest.raises(Unreadable):
+        read(path / "hw.ipynb")
+
+
+@pytest.mark.parametrize("name, data, words", [
+    ("x.zip", b"PK\x03\x04" + b"x" * 99, "cannot be read"), ("x.zip", b"hello", "cannot be read"), ("x.tar", b"hello", "cannot be read"),
+    ("x.tar.gz", b"\x1f\x8b" + b"x" * 99, "cannot be read"), ("x.tar.gz", b"\xfd7zXZ\x00" + b"x" * 99, "cannot be read"),
+    ("x.tar.gz", gzip.compress(b"hello" * 500, mtime=0)[:-20], "cannot be read"), ("x.zip", b"", "cannot be read")])
+def test_damaged_archive(tmp_path, name, data, words):
+    (tmp_path / name).write_bytes(data)
+    for one in (tmp_path / name, tmp_path / name / "hw.ipynb"):
+        with pytest.raises(Unreadable, match=words):
+            read(one)
+    with pytest.raises(Unreadable, match=words):
+        members(tmp_path / name)
+
+
+def test_archive_is_not_a_notebook(tmp_path, monkeypatch):
+    path = zipped(tmp_path / "x.zip", names={"a.ipynb": b"x", "b.txt": b"x"})
+    with pytest.raises(Unreadable, match="holds 1 notebooks; 0 are read at most"):
+        monkeypatch.setattr(archives, "MOST", 0)
+        read(path)
+    with pytest.raises(Unreadable, match="holds no notebook"):
+        read(zipped(tmp_path / "x.zip", names={"b.txt": b"x"}))
+
+
+def test_locked_archive(tmp_path):
+    path = zipped(tmp_path / "x.zip", names={"hw.ipynb": b"x" * 50})
+    data = bytearray(path.read_bytes())
+    data[6] |= 1
+    data[data.rfind(b"PK\x01\x02") + 8] |= 1                          # "encrypted", as a program with a password sets it
+    path.write_bytes(data)
+    with pytest.raises(Unreadable, match="password"):
+        read(path / "hw.ipynb")
+
+
+def test_archive_that_is_a_link(tmp_path):
+    os.symlink(zipped(tmp_path / "x.zip", names={"hw.ipynb": b"x"}), tmp_path / "y.zip")
+    os.mkfifo(tmp_path / "z.zip")
+    for name, words in (("y.zip", "a link"), ("z.zip", "not a file"), ("gone.zip", "no such file")):
+        with pytest.raises(Unreadable, match=words):
+            members(tmp_path / name)
+        with pytest.raises(Unreadable):
+            read(tmp_path / name / "hw.ipynb")

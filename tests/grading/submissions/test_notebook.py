@@ -1,0 +1,384 @@
+"""What is read out of a notebook, and what is said when nothing can be."""
+import json
+import os
+import sys
+import time
+
+import pytest
+
+from course_lib.grading.sandbox.inside.worker import children
+from course_lib.grading.submissions import cells, files
+from course_lib.grading.submissions import notebook as notebook_module
+from course_lib.grading.submissions.files import Unreadable, read_file
+from course_lib.grading.submissions.notebook import Entangled, parse
+from tests.grading.sample_submissions import code, notebook, save
+
+
+def read(*sources):
+    return parse(json.dumps(notebook(*sources)).encode())
+
+
+def run(found, name):
+    """What `name` is after the statements it needs have run, and nothing else."""
+    space = {}
+    for one in found.needed(name):
+        exec(one.text, space)
+    return space[name]
+
+
+def test_needed_takes_names_read():
+    found = read("import math, json\nimport os", "SCALE = 2\nOTHER = boom()", "def helper(x):\n    return SCALE * x",
+                 "def f(x, y=math.pi):\n    return helper(x) + y", "OTHER2 = f(1)")
+    assert [one.text for one in found.needed("f")] == [
+        "import math, json", "SCALE = 2", "def helper(x):\n    return SCALE * x",
+        "def f(x, y=math.pi):\n    return helper(x) + y"]
+
+
+def test_needed_ignores_local_names():
+    found = read("loss = train_for_an_hour()", "def f(x):\n    loss = x\n    return [loss for loss in [loss]]")
+    assert len(found.needed("f")) == 1
+
+
+def test_needed_takes_last_definition():
+    found = read("@boom\ndef f():\n    return 1", "def f():\n    return 2")
+    assert run(found, "f")() == 2 and len(found.needed("f")) == 1
+
+
+def test_needed_takes_all_steps():
+    found = read("a = [1]", "a += [2]", "a[0] = 5\nb = {}\nb['k'] = a", "def f():\n    return a, b")
+    assert run(found, "f")() == ([5, 2], {"k": [5, 2]})
+
+
+def test_needed_reads_earlier_value():
+    found = read("def g():\n    return 1", "y = g()", "def g():\n    return 2", "def f():\n    return y, g()")
+    assert run(found, "f")() == (1, 2)
+
+
+@pytest.mark.parametrize("definition", [
+    "f = lambda: 7", "def other():\n    return 7\nf = other", "if True:\n    def f():\n        return 7",
+    "try:\n    import nowhere\nexcept ImportError:\n    pass\ndef f(): return 7", "x = 1; f = lambda: 7",
+    "async_ = 3\nf, g = (lambda: 7), 2", "class C:\n    def __call__(self): return 7\nf = C()",
+    "def f():\n    '''a string\n%time in it\n!ls'''\n    return 7"])
+def test_needed_definitions_of_every_kind(definition):
+    found = read(definition)
+    space = {}
+    for one in found.needed("f"):
+        try:
+            exec(one.text, space)
+        except ImportError:
+            pass
+    assert space["f"]() == 7
+
+
+@pytest.mark.parametrize("cell", [
+    "%matplotlib inline\ndef f():\n    return 7", "%%time\ndef f():\n    return 7", "!pip install x\ndef f(): return 7",
+    "files = !ls\ndef f(): return 7", "%pip install x\n%load_ext y\nf = lambda: 7", "f = lambda: 7\nf?\n?f",
+    "if True:\n    !ls\n    %cd x\ndef f(): return 7", "%%unknown_magic\ndef f(): return 7",
+    "r = await thing()\ndef f(): return 7"])
+def test_parse_skips_magics(cell):
+    found = read(cell)
+    assert not found.broken and run(found, "f")() == 7
+
+
+def test_parse_skips_other_languages():
+    found = read("%%bash\nfor i in 1 2; do echo $i; done", "%%html\n<b>x</b>", "f = lambda: 7")
+    assert not found.broken and found.names == ["f"]
+
+
+def test_parse_lists_loops_and_calls():
+    found = read("import sys\nsys.exit(1)", "while True:\n    pass", "print(2)\n'text'\ncheck('f')", "def f(): pass")
+    assert found.idle == [1, 2] and [one.cell for one in found.needed("f")] == [4]
+
+
+def test_parse_drops_grader_imports():
+    found = read("from course_lib.grading import check\nimport course_lib.exercises as bank, math\n"
+                 "from course_lib import grading, density", "def f():\n    return check, bank, math, grading, density")
+    assert sorted(one.text for one in found.needed("f") if one.imports) == \
+        ["from course_lib import density", "import math"]
+
+
+def test_parse_drops_grader_imports_in_blocks():
+    found = read("try:\n    from course_lib.grading import check\n    import math\nexcept ImportError:\n"
+                 "    from course_lib.exercises import get\n    math = None", "if math:\n    import course_lib.grading as g, json\n"
+                 "else:\n    def f():\n        from course_lib.grading import check")
+    assert [one.text for one in found.statements] == [
+        "try:\n    import math\nexcept ImportError:\n    math = None",
+        "if math:\n    import json\nelse:\n\n    def f():\n        from course_lib.grading import check"]
+
+
+def test_needed_takes_star_imports():
+    found = read("from math import *", "def f():\n    return sqrt(4)")
+    assert run(found, "f")() == 2
+
+
+def test_parse_broken_cell():
+    found = read("def f(:\n    pass", "def g():\n    return 1")
+    assert list(found.broken) == [1] and "line 1" in found.broken[1][1] and found.names == ["g"]
+    assert found.why_missing("f") == ("error", f"Cell 1, which defines f, is not valid Python: {found.broken[1][1]}.")
+
+
+@pytest.mark.parametrize("source", ["-" * 200_000 + "1", "(" * 50_000, "x" + "[0]" * 20_000, "f(" * 3000 + ")" * 3000,
+                                    "\0", "lambda: " * 5000 + "0", "1" * 10_000, "'\\ud800'", "\ud800 = 1",
+                                    "x=" * 3000 + "1", "a" + ".b" * 30_000, "not " * 100_000 + "1"])
+def test_parse_hostile_code(source):
+    found = read(source, "def g():\n    return 1")
+    assert found.needed("g")
+
+
+def test_why_missing_suggests_name():
+    found = read("def attention_2(q):\n    return q")
+    state, message = found.why_missing("attention")
+    assert state == "missing" and "attention_2" in message
+    assert "attention_2" not in found.why_missing("mlm_mask")[1]
+
+
+@pytest.mark.parametrize("written, words", [
+    ("\u0430ttention", "its \u0430 is CYRILLIC SMALL LETTER A, not a. Type"),
+    ("\u0430ttenti\u043en", "its \u0430 is CYRILLIC SMALL LETTER A, not a and \u043e is CYRILLIC SMALL LETTER O, not o."),
+    ("att\u00e9ntion", "its \u00e9 is LATIN SMALL LETTER E WITH ACUTE, not e.")])
+def test_why_missing_names_foreign_letter(written, words):
+    state, message = read(f"def {written}(q):\n    return q").why_missing("attention")
+    assert state == "missing" and words in message and "rename" not in message
+
+
+@pytest.mark.parametrize("written", ["attentiom", "attention\u0430", "\u0430", "\u0430ttentiom"])
+def test_why_missing_other_name(written):
+    assert "letter" not in read(f"def {written}(q):\n    return q").why_missing("attention")[1]
+
+
+@pytest.mark.parametrize("kind, word", [("markdown", "text"), ("raw", "raw")])
+def test_why_missing_text_cell(kind, word):
+    found = read(code("def f(x):\n    return x", kind))
+    assert found.why_missing("f") == ("missing", f"f stands in cell 1, which is a {word} cell. Turn it into a code cell.")
+
+
+def test_parse_declared_exercises():
+    assert read("x = 1").exercises == ["bernoulli_chain_loglik", "conditional_table"]
+    for metadata in (None, [], {"course": 3}, {"course": {"exercises": "abc"}}, {"course": {"exercises": [1, {}]}}):
+        assert parse(json.dumps({"cells": [], "metadata": metadata}).encode()).exercises == []
+
+
+@pytest.mark.parametrize("cell", [None, 3, [], {}, {"source": 4}, {"source": ["a", 1]}, {"cell_type": "code"},
+                                  {"cell_type": ["x"], "source": "f = 2"}, {"cell_type": 3, "source": "f = 2"}])
+def test_parse_odd_cells(cell):
+    found = parse(json.dumps({"cells": [cell, code("def g(): return 1")]}).encode())
+    assert found.names == ["g"] or found.names == ["f", "g"]
+
+
+DEEP = b'{"cells": [], "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+
+
+@pytest.mark.parametrize("data, words", [
+    (b"", "empty"), (b" \n", "empty"), (b"\xff\xfe\x00", "UTF-8"), ("käse".encode("latin-1"), "UTF-8"),
+    (b"print('a')", "not a notebook"), (b'{"cells": [{"source": "x', "breaks off"), (DEEP, "too deeply"),
+    (b'{"cells": [], "x": ' + b"[" * 80 + b"]" * 80 + b"}", "too deeply"), (b"[]", "no list of cells"), (b"7", "no list"),
+    (b'{"worksheets": []}', "no list of cells"), (json.dumps({"cells": [{}] * 5001}).encode(), "5001 cells"),
+    (b'{"cells": ' + b"1" * 5000 + b"}", "not a notebook")])
+def test_parse_refuses_other_files(tmp_path, data, words):
+    path = save(tmp_path / "x.ipynb", data)
+    with pytest.raises(Unreadable, match=words) as problem:
+        parse(read_file(path))
+    assert any(word in str(problem.value) for word in ("Save", "Hand", "Delete"))     # what to do
+
+
+def test_parse_refuses_too_much_code():
+    with pytest.raises(Unreadable, match="million characters"):
+        read("#" * 1_500_000, "#" * 1_500_000)
+
+
+def test_read_file_refuses_links_and_devices(tmp_path, monkeypatch):
+    target = save(tmp_path / "target.ipynb", notebook("f = 1"))
+    os.symlink(target, tmp_path / "link.ipynb")
+    os.mkfifo(tmp_path / "pipe.ipynb")
+    (tmp_path / "folder.ipynb").mkdir()
+    for name, words in (("link", "a link"), ("pipe", "not a file"), ("folder", "not a file"), ("gone", "no such file")):
+        with pytest.raises(Unreadable, match=words):
+            read_file(tmp_path / f"{name}.ipynb")
+    monkeypatch.setattr(files, "BYTES", 100)
+    with pytest.raises(Unreadable, match="MB are read at most"):
+        read_file(target)
+
+
+def test_parse_byte_order_mark():
+    assert parse(b"\xef\xbb\xbf" + json.dumps(notebook("f = 1")).encode()).names == ["f"]
+
+
+def test_parse_script():
+    script = "import math\n\n\ndef f(x):\n    return math.sqrt(x)\n"
+    found = parse(b"\xef\xbb\xbf" + script.replace("\n", "\r\n").encode(), "hw.py")
+    assert run(found, "f")(4) == 2 and notebook_module.read(script.encode(), "x.zip/HW.PY").names == ["f"]
+    assert list(parse(b"def f(:\n    pass\n", "hw.py").broken) == [1]
+    with pytest.raises(Unreadable, match="UTF-8"):
+        parse("x = 'é'".encode("latin-1"), "hw.py")
+
+
+def test_parse_statement_that_shares_line():
+    found = read("a = 1; b = 2  # both", "c = 4;", "d = ('x',\n  'y'); e = d", "def f(): x = 1; return x",
+                 "'é'; h = 5")
+    assert [one.text for one in found.statements] == [
+        "a = 1", "b = 2", "c = 4;", "d = ('x', 'y')", "e = d", "def f(): x = 1; return x", "h = 5"]
+
+
+BRANCHES = {                    # what a notebook says, and what f() gives after it
+    "the first of two branches": (["FAST = True", "if FAST:\n    def f():\n        return 1\nelse:\n    def f():\n"
+                                                  "        raise NotImplementedError"], 1),
+    "the second of two": (["FAST = False\nif FAST:\n    def f():\n        return 1\nelif not FAST:\n    f = lambda: 2\nelse:\n"
+                           "    f = None"], 2),
+    "a branch that is not taken": (["def f():\n    return 1", "if False:\n    def f():\n        return 2"], 1),
+    "a branch on what is called there": (["import math", "if math.sqrt(4) == 2:\n    f = lambda: 1\nelse:\n    f = lambda: 2"], 1),
+    "an import that is not there": (["try:\n    import nowhere\n    def f():\n        return 1\nexcept ImportError:\n"
+                                     "    def f():\n        return 2"], 2),
+    "one that is": (["try:\n    import math as m\n    HAVE = True\nexcept ImportError:\n    HAVE = False\n    m = None",
+                     "def f():\n    return HAVE and m.sqrt(4)"], 2),
+    "else and finally of a try": (["try:\n    x = int('y')\nexcept ValueError:\n    x = 1\nelse:\n    x = 2\nfinally:\n    y = x + 5",
+                                   "f = lambda: (x, y)"], (1, 6)),
+    "a step that fails in a try": (["x = 1", "try:\n    len(5)\n    x = 2\nexcept TypeError:\n    pass", "f = lambda: x"], 1),
+    "a name changed in a branch": (["t = [1]", "if t:\n    t[0] = 7\n    for i in range(2):\n        t.append(i)", "f = lambda: t"],
+                                   [7, 0, 1]),
+    "a context": (["from contextlib import *\nlog = []",
+                   "with redirect_stdout(None) as out, suppress(ValueError):\n    x = 1\n    raise ValueError\n    x = 2",
+                   "f = lambda: x"], 1),
+    "a match": (["match [1, 2]:\n    case [a, *rest]:\n        f = lambda: (a, rest)\n    case _:\n        f = None"], (1, [2])),
+    "a walrus": (["(N := 3)", "print(M := N + 1)", "assert (K := 5)", "if (L := 2) > 1:\n    pass", "f = lambda: (N, M, K, L)"],
+                 (3, 4, 5, 2)),
+    "a walrus in a list": (["squares = [last := i * i for i in range(4)]", "f = lambda: last"], 9),
+    "decorators": (["import functools\nlog = []\ndef twice(g):\n    return lambda: 2 * g()", "@twice\n@functools.cache\n"
+                    "def f():\n    log.append(1)\n    return len(log)"], 2),
+    "the grader's import in a try": (["try:\n    from course_lib.grading import check\n    import math\nexcept ImportError:\n"
+                                      "    math = None", "f = lambda: math.sqrt(4)"], 2),
+}
+
+
+@pytest.mark.parametrize("what", BRANCHES)
+def test_needed_runs_as_python(what):
+    """The whole notebook, run as it stands, gives the same."""
+    sources, expected = BRANCHES[what]
+    assert run(read(*sources), "f")() == expected
+    space = {}
+    exec("\n".join(sources), space)
+    assert space["f"]() == expected
+
+
+def test_parse_if_that_shares_line():
+    sources = ["if x: a = 1; b = 2  # both\nelse: a = 3  # not both", "if x:\n    '''a\n  string'''\n\n    c = 4  # a note"]
+    found = read("x = 1; print(x)\n" + sources[0], sources[1])
+    assert [one.text for one in found.statements] == ["x = 1", *sources] and found.idle == []
+
+
+def test_parse_block_that_binds_nothing():
+    found = read("if True:\n    train()", "try:\n    for i in x:\n        step()\nexcept E:\n    pass", "with a:\n    train()\n    b = 2",
+                 "if False:\n    raise ValueError", "for i in y:\n    z = i", "if c:\n    z = train()")
+    assert [one.cell for one in found.statements] == [3, 6] and found.idle == [1, 2, 3, 5]
+
+
+LONG = {                        # what grows, and the cells of it
+    "statements of one line": lambda n: [";".join(f"a{i}=1" for i in range(n))],
+    "statements of one block's line": lambda n: ["if 1: " + ";".join(f"a{i}=1" for i in range(n))],
+    "lines": lambda n: ["\n".join(f"a{i} = 1" for i in range(n))],
+    "functions": lambda n: ["\n".join(f"def a{i}():\n    return 1" for i in range(n))],
+    "decorators": lambda n: ["@x\n" * n + "def f(): pass"],
+    "strings over lines": lambda n: ["a = '''" + "\n" * n + "'''\nb = 2"] * 3,
+}
+
+
+@pytest.mark.parametrize("what", LONG)
+def test_parse_takes_linear_time(monkeypatch, what):
+    """Counted in characters that are parsed, printed or compared."""
+    work = 0
+
+    def counted(function, size):
+        def call(*args, **kwargs):
+            nonlocal work
+            result = function(*args, **kwargs)
+            work += size(args, result)
+            return result
+
+        return call
+
+    monkeypatch.setattr(cells, "to_tree", counted(cells.to_tree, lambda args, _: len(args[0])))
+    monkeypatch.setattr(cells.symtable, "symtable", counted(cells.symtable.symtable, lambda args, _: len(args[0])))
+    monkeypatch.setattr(cells.ast, "dump", counted(cells.ast.dump, lambda _, result: len(result)))
+    for size in (100, 1000):
+        work, sources = 0, LONG[what](size)
+        read(*sources)
+        assert work < 100 * sum(map(len, sources)), f"{work} for {size}"
+
+
+def steps(found, name, monkeypatch):
+    """How many times a name is looked up while the function is put together."""
+    looked = 0
+
+    class Counting(dict):
+        def get(self, *args):
+            nonlocal looked
+            looked += 1
+            return super().get(*args)
+
+    monkeypatch.setitem(found.__dict__, "binding", Counting(found.binding))
+    assert len(found.needed(name)) > 1
+    return looked
+
+
+def test_needed_takes_linear_time(monkeypatch):
+    for n in (100, 1000):
+        found = read("a0 = 1\n" + "\n".join(f"a{i} = a{i - 1}" for i in range(1, n)), f"f = lambda: a{n - 1}")
+        assert steps(found, "f", monkeypatch) < 3 * n
+        assert run(found, "f")() == 1
+
+
+def test_needed_gives_up_on_tangle(monkeypatch):
+    monkeypatch.setattr(notebook_module, "STEPS", 2000)
+    chain = "\n".join(f"def c{i}(): return c{i + 1}" for i in range(100))
+    uses = "\n".join(f"u{i} = c0" for i in range(100))
+    found = read(chain, uses, "f = [" + ", ".join(f"u{i}" for i in range(100)) + "]")
+    with pytest.raises(Entangled, match="more than 2000 steps"):
+        found.needed("f")
+    assert found.needed("c50")
+
+
+@pytest.mark.parametrize("blanks", ["\n" * 200_000, " " * 200_000, ("\n" + " " * 1000) * 200], ids=["lines", "one line", "both"])
+def test_why_missing_takes_one_pass(blanks):
+    began = time.process_time()
+    found = read("def f(:" + blanks, "x = 1\n" + blanks + "%\n?" + blanks, code(blanks + "nothing", "markdown"))
+    assert found.why_missing("f")[0] == "error" and found.why_missing("nowhere")[0] == "missing"
+    assert cells.without_magics(blanks + "x") == blanks + "x"
+    assert time.process_time() - began < 5               # a pass that starts at each blank takes longer
+
+
+def test_why_missing_ignores_long_names():
+    found = read("a" * 5000 + " = 1\nattentoin = 2")
+    assert "attentoin" in found.why_missing("attention")[1]
+
+
+def test_parse_refuses_too_many_definitions(monkeypatch):
+    monkeypatch.setattr(notebook_module, "STATEMENTS", 10)
+    assert len(read(";".join(f"a{i}=1" for i in range(10))).names) == 10
+    with pytest.raises(Unreadable, match="more than 10 definitions"):
+        read(";".join(f"a{i}=1" for i in range(6)), ";".join(f"a{i}=1" for i in range(6)))
+
+
+def test_read_equals_parse():
+    data = json.dumps(notebook("from math import *\nimport os", "x = '\\ud800'\ndef f(a): return g(a) + x", "y = (", "while 1: 2",
+                               code("def g(): x", "markdown"))).encode()
+    assert notebook_module.read(data) == parse(data)
+    with pytest.raises(Unreadable, match="no list of cells"):
+        notebook_module.read(b"[]")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the bounds are Linux's")
+def test_read_is_bounded(monkeypatch):
+    def forever(*_):
+        while True:
+            pass
+
+    before = children()
+    monkeypatch.setattr(notebook_module, "parse", forever)
+    began = time.monotonic()
+    with pytest.raises(Unreadable, match="more than 0.3 seconds to read"):
+        notebook_module.read(b"{}", seconds=0.3)
+    assert time.monotonic() - began < 10
+    for way in (lambda *_: bytearray(10**12), lambda *_: os._exit(3), lambda *_: os.kill(os.getpid(), 9)):
+        monkeypatch.setattr(notebook_module, "parse", way)
+        with pytest.raises(Unreadable, match="more memory than there is"):
+            notebook_module.read(b"{}")
+    assert children() == before, "a reader is left"

@@ -1,0 +1,124 @@
+"""next_exercise: what is begun goes on, then the easiest unsolved exercise, after the chapters that it needs."""
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from course_lib.exercises import chapters, of_chapter
+from course_lib.grading import EXERCISES, check, next_exercise, progress_file
+from course_lib.grading.progress_file import choose_next, prerequisites
+from tests.grading.test_progress import NAME, reported, said, solve
+
+
+def fail(name, times=1, earned=2):
+    for _ in range(times):
+        progress_file.record(reported(name, "wrong_value", earned))
+
+
+def step():
+    exercise, why = choose_next(progress_file.all_records())
+    return exercise.id, why
+
+
+def of(number):
+    """The exercises of a chapter."""
+    return of_chapter(number)
+
+
+def easiest(number, without=()):
+    return min((one for one in of(number) if one.id not in without), key=lambda one: one.difficulty).id
+
+
+def test_prerequisites():
+    assert chapters()["fvsbn"]["needs"] == ["chain-rule"]
+    assert prerequisites("05") == {"01", "03", "04"} and prerequisites("14") == {"01", "03", "13"}
+
+
+def test_choose_next_first(folder, capsys):
+    one = EXERCISES[easiest("01")]
+    assert said(capsys, next_exercise) == (
+        f"{one.id}: {one.title}\nChapter 01, difficulty 1 of 5, about {one.minutes} minutes, {one.possible} points.\n"
+        "It is the easiest unsolved exercise of chapter 01.\n")
+
+
+def test_choose_next_begun_until_stuck(folder):
+    for tries in range(1, progress_file.STUCK):
+        fail(NAME)
+        assert step() == (NAME, "You have begun it and have 2 of its 6 points.")
+        assert progress_file.read()["exercises"][NAME]["tries"] == tries
+    fail(NAME)
+    assert step() == (easiest("01"), "Chapter 03 needs chapter 01, in which you have solved nothing yet.")
+    solve(easiest("01"))
+    solve(*(one.id for one in of("01")))
+    assert step()[0] == easiest("02")
+
+
+def test_choose_next_order(folder, capsys):
+    solve(*(one.id for one in of("03")))
+    assert step()[0] == easiest("04")
+    solve(easiest("04"))
+    assert step()[0] == easiest("04", without=[easiest("04")])
+    solve(*(one.id for one in EXERCISES.values() if one.chapter >= "04"))
+    assert step()[0] == easiest("01")
+    solve(*(one.id for one in EXERCISES.values() if one.chapter <= "02"))
+    assert said(capsys, next_exercise) == f"All {len(EXERCISES)} exercises are solved.\n"
+
+
+def test_choose_next_prerequisites(folder):
+    """Chapter 15 needs 02, of which nothing is solved."""
+    assert "02" in prerequisites("15") and not {"02"} & (prerequisites("14") | prerequisites("13"))
+    solve(*(one.id for one in EXERCISES.values() if one.chapter <= "14" and one.chapter not in ("02", "10")))
+    assert step() == (easiest("02"), "Chapter 15 needs chapter 02, in which you have solved nothing yet.")
+
+
+def test_choose_next_known_prerequisites(folder):
+    solve("attention")
+    assert EXERCISES[step()[0]].chapter == "13"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_choose_next_ends(folder, seed):
+    draw, lines = random.Random(seed), progress_file.all_records()
+    for turn in range(3000):
+        found = choose_next(lines)
+        if found is None:
+            break
+        one, right = found[0], draw.random() < 0.5
+        assert found == choose_next(lines) and progress_file.status(one, lines[one.id]) != "solved"
+        lines[one.id] |= {"state": "right" if right else "wrong_value", "tries": lines[one.id]["tries"] + 1, "date": f"{turn:05}",
+                          "best": one.possible if right else 0}
+    assert found is None
+
+
+def test_choose_next_all_stuck(folder, capsys):
+    solve(*(name for name in EXERCISES if name != NAME))
+    fail(NAME, times=progress_file.STUCK)
+    assert said(capsys, next_exercise).startswith(f"{NAME}: ")
+
+
+def test_choose_next_ignores_unknown_records(folder, capsys):
+    (folder / progress_file.FILE).write_text(json.dumps({"exercises": {"no_such_exercise": {"tries": 2, "date": "9999"}}}))
+    assert said(capsys, next_exercise).startswith(f"{easiest('01')}: ")
+
+
+def test_check_mentions_next_exercise(folder, capsys):
+    right = EXERCISES[NAME].solve
+
+    def fvsbn_conditionals(x, W, c):
+        return x @ W.tril(-1).T + c
+
+    for _ in range(progress_file.STUCK - 1):
+        assert "next_exercise" not in said(capsys, check, fvsbn_conditionals)
+    assert said(capsys, check, fvsbn_conditionals).endswith("next_exercise() suggests another exercise for now.\n")
+
+    def fvsbn_conditionals(x, W, c):                                 # noqa: F811
+        raise NotImplementedError
+
+    assert "next_exercise" not in said(capsys, check, fvsbn_conditionals)
+
+    def fvsbn_conditionals(x, W, c):                                 # noqa: F811
+        return right(x, W, c)
+
+    assert said(capsys, check, fvsbn_conditionals).endswith("next_exercise() says what is worth doing next.\n")

@@ -1,0 +1,188 @@
+"""check, hint and solution: what a notebook reads."""
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from course_lib.grading import EXERCISES, check, evaluate, gap, hint, notebook, progress_file, solution
+from course_lib.grading.checks import Compare
+from tests.conftest import ROOT
+
+
+def test_check_right_answer(capsys):
+    fvsbn_conditionals = EXERCISES["fvsbn_conditionals"].solve
+    check("fvsbn_conditionals")                                  # nothing of that name at the top of this module
+    assert "missing" not in capsys.readouterr().out
+    namespace = {"check": check, "fvsbn_conditionals": fvsbn_conditionals}
+    exec('check("fvsbn_conditionals")', namespace)
+    assert capsys.readouterr().out.splitlines() == [
+        "fvsbn_conditionals: right (6 of 6 points)", "  passed  values",
+        "  passed  arguments left alone", "  passed  gradient"]
+
+
+def test_check_finds_function(capsys):
+    check("fvsbn_conditionals")
+    assert "There is no function fvsbn_conditionals here yet." in capsys.readouterr().out
+
+    def fvsbn_conditionals(x, W, c):
+        raise NotImplementedError
+
+    check(fvsbn_conditionals)
+    assert capsys.readouterr().out == "fvsbn_conditionals: not attempted yet (0 of 6 points)\n"
+    with pytest.raises(KeyError, match="no exercise 'fvsbn_condition'"):
+        check("fvsbn_condition")
+
+
+def test_check_wrong_answer(capsys):
+    def fvsbn_conditionals(x, W, c):
+        return torch.sigmoid(x @ W.tril(0).T + c)
+
+    check(fvsbn_conditionals, seed=5)
+    out = capsys.readouterr().out
+    assert "fvsbn_conditionals: wrong value (0 of 6 points)\n  failed  values\n"\
+           "  not reached  arguments left alone\n  not reached  gradient" in out
+    assert "Factor i reads x_i" in out and "\n  yours: float32" in out and "\n  expected: float32" in out
+    assert out.endswith('(the same inputs again: check("fvsbn_conditionals", seed=5))\n')
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def each(value, change):
+    """The value with `change` made to every number in it, tensors among them; text and truth values stay."""
+    if isinstance(value, torch.Tensor) or type(value) in (int, float):
+        return change(torch.as_tensor(value).double())
+    if isinstance(value, list | tuple):
+        return type(value)(each(part, change) for part in value)
+    return value
+
+
+def numbers_in(exercise):
+    """Every number of the expected answers of the first check that compares, as a message would print it."""
+    found = set()
+    check = next((one for one in exercise.checks if type(one) is Compare), None)
+    for args in check.cases(exercise.generator(0, check.name)) if check else ():
+        each(exercise.solve(*args), lambda x: found.update(f"{v:.3f}" for v in x.flatten().tolist()))
+    return found
+
+
+NUMERIC = {id: numbers for id, exercise in EXERCISES.items() if not exercise.trains and (numbers := numbers_in(exercise))}
+
+
+@pytest.mark.parametrize("id", NUMERIC)
+def test_messages_hold_no_expected_value(id):
+    """A notebook who pastes what the messages say has no answer: no number of them is one of the expected."""
+    exercise = EXERCISES[id]
+    for change in (lambda y: y * 1.5 - 1, lambda y: y + 0.25, lambda y: y * 0 - 7):
+        report = evaluate(id, lambda *args, change=change: each(exercise.solve(*args), change), 0)
+        assert not report.state == "right"
+        assert not any(number in report.message for number in NUMERIC[id] - {"0.000", "1.000"}), report.message
+
+
+@pytest.fixture
+def fresh(monkeypatch):
+    """No hint given yet, and nothing checked."""
+    monkeypatch.setattr(notebook, "_given", {})
+    monkeypatch.setattr(notebook, "_last", {})
+
+
+def test_hint_one_at_a_time(capsys, fresh):
+    hints = EXERCISES["find_leaks"].hints
+    for number, one in enumerate(hints, 1):
+        hint("find_leaks")
+        out = capsys.readouterr().out
+        symptom = one.symptom[0].lower() + one.symptom[1:-1]
+        assert " ".join(out.split()).startswith(f"Hint {number} of {len(hints)}. If {symptom}:")
+        assert ('solution("find_leaks")' in out) == (number == len(hints))
+    hint("find_leaks")
+    out = capsys.readouterr().out
+    assert out.startswith("You have seen all 3 hints") and 'solution("find_leaks")' in out
+    hint("find_leaks", 1)
+    assert capsys.readouterr().out.startswith("Hint 1 of")
+    with pytest.raises(ValueError, match="number is 9; find_leaks has hints 1 to 3"):
+        hint("find_leaks", 9)
+
+
+@pytest.mark.parametrize("id, answer, symptom", [
+    ("bernoulli_chain_loglik", lambda x, p: p.log().sum(), "the shape is not (B,)"),
+    ("bernoulli_chain_loglik", None, "you do not know where to begin"),
+    ("bigram_bits", lambda train, test, V, alpha: float("nan"), "the result is infinite or NaN"),
+    ("attention", lambda q, k, v, mask=None: torch.full((*q.shape[:-1], v.shape[-1]), torch.nan), "the result has NaN"),
+    ("attention", lambda q, k, v, mask=None: q @ k.T @ v, "the product of q and k fails on a batch"),
+])
+def test_hint_fits_last_check(id, answer, symptom, capsys, fresh):
+    def stub(*args):
+        raise NotImplementedError
+
+    fn = answer or stub
+    fn.__name__ = id
+    check(fn, seed=0)
+    capsys.readouterr()
+    hint(id)
+    out = " ".join(capsys.readouterr().out.split())
+    assert f" of {len(EXERCISES[id].hints)}. If {symptom}" in out, out
+
+
+def test_hint_titles(capsys, fresh):
+    for id, exercise in EXERCISES.items():
+        seen = []
+        for _ in exercise.hints:
+            hint(id)
+            out = capsys.readouterr().out
+            seen.append(out.split()[1])
+            assert re.match(r"Hint \d of \d\. (If |The |A |From )", out) and max(map(len, out.splitlines())) <= 80
+        assert sorted(seen) == [str(number) for number in range(1, len(exercise.hints) + 1)]
+
+
+@pytest.mark.parametrize("prediction, measured, says", [
+    ("", 3, "nothing yet"), ((), (2000, 16000), "nothing yet"), (None, 94.1, "nothing yet"),
+    (0, 0, "You predicted 0; measured: 0. That is what was measured, within 2 %."), (0.0, 94.1, "You predicted 0; measured: 94.1. Your prediction is off by -94.1."),
+    (20, 94.1, "You predicted 20; measured: 94.1. Your prediction is too small by a factor of 4.7."),
+    (94, torch.tensor(94.1), "That is what was measured, within 2 %."), (0.5, -0.5, "off by +1"), (1.2, 1.0, "off by +0.2"),
+    ((16000, 2000), (2000, 16000), "That is what was measured"), ((1000, 16000), (2000, 16000), "too small by a factor of 2"),
+    ("x_1", "x_1", "That is what was measured."), ("'X1'", "x_1", "That is what was measured."), ("x_2", "x_1", "Left out: x_1. Not measured: x_2. Why?"),
+    ("swapped, half speed", ["half speed"], "measured: half speed. Not measured: swapped. Why?"), ("one", [], "measured: none. Not measured: one."),
+    ("none", [], "That is what was measured."),
+])
+def test_gap(prediction, measured, says, capsys):
+    gap(prediction, measured)
+    assert says in " ".join(capsys.readouterr().out.split())
+
+
+def test_solution(capsys):
+    solution("fvsbn_conditionals")
+    out = capsys.readouterr().out
+    assert out.startswith("def fvsbn_conditionals(x, W, c):") and "torch.tril" in out and "SOLUTION" not in out
+    assert "Row `i` of `W`" in " ".join(out.split())
+
+
+def test_check_without_ipython():
+    code = """
+import sys
+sys.modules["IPython"] = None
+from course_lib.grading import check, hint
+def fvsbn_sample(u, W, c):
+    raise NotImplementedError
+check("fvsbn_sample")
+hint("fvsbn_sample")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("fvsbn_sample: not attempted yet (0 of 5 points)\nHint 1 of 3.")
+
+
+def test_gap_stores_first_prediction(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress_file, "enabled", lambda: True)
+    gap("", 94.1, "work")
+    assert "nothing yet" in capsys.readouterr().out and not progress_file.read()
+    gap(20, 94.1, "work")
+    assert "Before" not in capsys.readouterr().out
+    gap(90, 94.1, "work")
+    out = capsys.readouterr().out
+    assert "You predicted 90" in out and "Before you had measured you predicted 20." in out
+    assert progress_file.read()["predictions"] == {"work": {"predicted": "20", "measured": "94.1"}}
+    gap(20, 94.1)
+    assert "Before" not in capsys.readouterr().out

@@ -1,0 +1,221 @@
+"""progress: what check stores and shows, and that nothing of it is lost."""
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from filelock import FileLock
+
+from course_lib.exercises import chapters, of_chapter
+from course_lib.grading import EXERCISES, check, next_exercise, progress, progress_file
+from course_lib.grading.verdict import STATES, Report
+from tests.conftest import ROOT
+
+NAME = "fvsbn_conditionals"
+right = EXERCISES[NAME].solve
+
+
+def reported(name, state, earned, misconception=None):
+    return Report(name, state, earned, EXERCISES[name].possible, misconception)
+
+
+def said(capsys, call, *args):
+    capsys.readouterr()
+    call(*args)
+    return capsys.readouterr().out
+
+
+def solve(*names):
+    for name in names:
+        progress_file.record(reported(name, "right", EXERCISES[name].possible))
+
+
+def test_check_stores_record(folder, capsys):
+    def fvsbn_conditionals(x, W, c):
+        raise NotImplementedError
+
+    check(fvsbn_conditionals)
+    assert progress_file.read() == {}                                         # nothing was tried
+
+    def fvsbn_conditionals(x, W, c):                                 # noqa: F811
+        return right(x, W, c).detach()
+
+    check(fvsbn_conditionals)
+    line = progress_file.read()["exercises"][NAME]
+    assert set(line) == {"state", "misconception", "earned", "best", "possible", "tries", "version", "solved_before", "date"}
+    assert (line["state"], line["tries"]) == ("wrong_gradient", 1) and 0 < line["best"] == line["earned"] < 6
+
+    def fvsbn_conditionals(x, W, c):                                 # noqa: F811
+        return right(x, W, c)
+
+    check(fvsbn_conditionals)
+    assert "■ fvsbn_conditionals          6 of  6, 2 tries\n" in said(capsys, progress, 3)
+
+    def fvsbn_conditionals(x, W, c):                                 # noqa: F811
+        return 0
+
+    check(fvsbn_conditionals)
+    line = progress_file.read()["exercises"][NAME]
+    assert (line["earned"], line["best"], line["tries"]) == (0, 6, 3)
+    assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, "03")
+
+
+def test_progress_overview(folder, capsys):
+    solve(NAME)
+    progress_file.record(reported("fvsbn_sample", "wrong_value", 2))
+    progress_file.record(reported("train_fvsbn", "error", 0))
+    out = said(capsys, progress)
+    rows = out.splitlines()
+    chapter = of_chapter("fvsbn")
+    assert len(rows) == len(chapters()) + 2 + 1 + 3 and max(map(len, rows)) <= progress_file.WIDTH
+    assert rows[2].startswith("03 fvsbn ") and "■◩" in rows[2]
+    assert f" 1 of {len(chapter):2}    8 of {sum(one.possible for one in chapter):3} points" in rows[2]
+    assert f"1 of {len(EXERCISES)}    8 of {sum(one.possible for one in EXERCISES.values())} points" in rows[-6]
+    assert rows[0].count("·") == len(of_chapter("chain-rule")) and rows[-5] == progress_file.LEGEND
+    assert rows[-4:] == ["", "■ fvsbn_conditionals          6 of  6, 1 try", "◩ fvsbn_sample                2 of  5, 1 try; wrong value",
+                         "□ train_fvsbn                 0 of  5, 1 try; stopped with an error"]
+
+
+def test_progress_in_notebook(folder, monkeypatch):
+    given = []
+    monkeypatch.setattr(progress_file, "in_notebook", lambda: True)
+    import IPython.display
+    monkeypatch.setattr(IPython.display, "display", given.append)
+    solve(NAME)
+    progress_file.record(reported("fvsbn_sample", "wrong_value", 2))
+    progress()
+    html = given[-1]._repr_html_()
+    assert repr(given[-1]).startswith("01 chain rule ") and html.startswith("<pre>01 chain rule ")
+    assert [re.sub("<.*?>", "|", row) for row in html.split("<tr>")[2:]] == [
+        f"|03||{NAME}||■ solved||6 of 6||1||right||\n", "|03||fvsbn_sample||◩ some points||2 of 5||1||wrong value||\n|\n|"]
+    progress(3)
+    assert given[-1]._repr_html_().count("<tr>") == 1 + len(of_chapter("fvsbn"))
+
+
+def test_progress_with_nothing_begun(folder, capsys):
+    assert said(capsys, progress).splitlines()[-1] == progress_file.LEGEND
+
+
+def test_progress_of_chapter(folder, capsys):
+    longest = max(EXERCISES, key=len)
+    for _ in range(12):
+        progress_file.record(reported(longest, max(STATES, key=lambda one: len(STATES[one]) * (one not in progress_file.NO_TRY)), 0))
+    shown = "".join(said(capsys, progress, number) for number in range(1, len(chapters()) + 1))
+    assert all(f"· {name} " in shown for name in EXERCISES if name != longest) and f"□ {longest} " in shown
+    assert max(map(len, shown.splitlines())) <= progress_file.WIDTH
+
+
+@pytest.mark.parametrize("chapter", [0, 21, -1, "x", "attention", "\N{SUPERSCRIPT TWO}"])
+def test_progress_refuses_unknown_chapter(folder, chapter):
+    with pytest.raises(ValueError, match=r"chapter is .*; it is 1 to 20, or None for all"):
+        progress(chapter)
+
+
+def test_record_of_changed_exercise(folder, capsys, monkeypatch):
+    solve(NAME)
+    monkeypatch.setattr(type(EXERCISES[NAME]), "version", property(lambda self: "another"))
+    assert "◇ fvsbn_conditionals          0 of  6, 1 try; right\n" in said(capsys, progress, 3)
+    assert "You had solved it; its checks have changed since." in said(capsys, next_exercise)
+    progress_file.record(reported(NAME, "wrong_value", 2))
+    assert "◇ fvsbn_conditionals          2 of  6, 2 tries; wrong value\n" in said(capsys, progress, 3)
+    solve(NAME)
+    assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, 3)
+
+
+def test_record_keeps_unknown_keys(folder, capsys):
+    """Another check of the same exercise takes nothing away that it does not know; a line without a date, and without that it was
+    solved before, is read."""
+    old = {"state": "wrong_value", "earned": 2, "best": 4, "possible": 6, "tries": 3, "version": EXERCISES[NAME].version, "new": [1]}
+    other = {"predictions": {"work": {"predicted": "20"}}, "of_later": {"a": 1}}
+    (folder / progress_file.FILE).write_text(json.dumps({"exercises": {NAME: old, "no_such_exercise": {"best": 3}}, **other}))
+    assert "◩ fvsbn_conditionals          4 of  6, 3 tries; wrong value\n" in said(capsys, progress, 3)
+    assert said(capsys, next_exercise).startswith(f"{NAME}: ")
+    progress_file.record(reported(NAME, "wrong_value", 1))
+    found = progress_file.read()
+    assert found["exercises"][NAME] | {"date": ""} == {**old, "earned": 1, "tries": 4, "solved_before": False,
+                                                       "misconception": None, "date": ""}
+    assert found["exercises"]["no_such_exercise"] == {"best": 3} and {name: found[name] for name in other} == other
+
+
+@pytest.mark.parametrize("line", [None, 3, "right", [], {}, {"tries": "many"}, {"misconception": [], "version": 1, "best": None},
+                                  {"best": True, "possible": {}, "date": 5, "state": []}])
+def test_invalid_record_counts_as_none(folder, line, capsys):
+    (folder / progress_file.FILE).write_text(json.dumps({"exercises": {NAME: line, "no_such_exercise": 1}}))
+    progress()
+    assert "· fvsbn_conditionals          0 of  6\n" in said(capsys, progress, 3)
+    next_exercise()
+    solve(NAME)
+    assert progress_file.read()["exercises"][NAME]["tries"] == 1 and progress_file.read()["exercises"]["no_such_exercise"] == 1
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"exercises": []}'])
+def test_unreadable_file_is_left_alone(folder, text, capsys):
+    (folder / progress_file.FILE).write_text(text)
+
+    def fvsbn_conditionals(x, W, c):
+        return right(x, W, c)
+
+    out = said(capsys, check, fvsbn_conditionals)
+    assert "fvsbn_conditionals: right (6 of 6 points)" in out
+    assert "This is not in your progress: " in out and progress_file.FILE in out
+    assert (folder / progress_file.FILE).read_text() == text
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="everything can be written to")
+def test_unwritable_folder(folder, capsys):
+    folder.chmod(0o500)
+    assert "This is not in your progress: " in said(capsys, check, right)
+
+
+def test_lock_has_time_limit(folder, monkeypatch, capsys):
+    monkeypatch.setattr(progress_file, "WAIT", 0.1)
+
+    def fvsbn_conditionals(x, W, c):
+        return right(x, W, c)
+
+    with FileLock(f"{progress_file.FILE}.lock"):
+        out = said(capsys, check, fvsbn_conditionals)
+    assert "fvsbn_conditionals: right (6 of 6 points)" in out and "This is not in your progress: " in out
+    assert progress_file.read() == {}
+
+
+def add(folder, times):
+    progress_file.keeps = lambda: True
+    for _ in range(times):
+        progress_file.update("exercises", NAME, lambda old: (old or 0) + 1, folder)
+
+
+def test_concurrent_updates(tmp_path):
+    several = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+    processes = [several.Process(target=add, args=(tmp_path, 40)) for _ in range(3)]
+    [one.start() for one in processes]
+    [one.join() for one in processes]
+    assert progress_file.read(tmp_path) == {"exercises": {NAME: 120}}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("environment, kept_there", [({}, True), ({"COURSE_PROGRESS": "off"}, False),
+                                                     ({"PYTEST_VERSION": "9"}, False), ({"PYTEST_CURRENT_TEST": "a"}, False)])
+def test_enabled_outside_tests(tmp_path, environment, kept_there):
+    code = ("from course_lib.grading import check, progress\n"
+            "def bernoulli_chain_loglik(*args):\n    return 0\n"
+            "check('bernoulli_chain_loglik')\nprogress(1)\n")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "COURSE_"))}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False,
+                          env={**clean, "PYTHONPATH": str(ROOT), **environment})
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / progress_file.FILE).exists() == kept_there
+    assert ("□ bernoulli_chain_loglik" in done.stdout) == kept_there
+
+
+def test_documented_calls_work(folder, capsys):
+    text = (ROOT / "book" / "what-is-judged.md").read_text("utf-8")
+    code = text.partition("## What is kept")[2].partition("```python")[2].partition("```")[0]
+    exec(code, {})
+    out = capsys.readouterr().out
+    assert out.count(progress_file.LEGEND) == 2 and "Chapter 01, difficulty" in out
