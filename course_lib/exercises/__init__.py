@@ -18,7 +18,7 @@ else:
     import tomli as tomllib
 
 if TYPE_CHECKING:                        # the book reads the table without torch
-    from course_lib.grading.exercise.exercise import Exercise
+    from course_lib.grading.exercise import Exercise
 
 
 @cache

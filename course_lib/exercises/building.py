@@ -11,10 +11,10 @@ import torch
 from torch import Tensor
 
 from course_lib.contract import ContractError, check_all
-from course_lib.grading.exercise.checks import Fault, Stop
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.judge.proxy import Proxy
-from course_lib.grading.sandbox.inside.outcome import Outcome
+from course_lib.grading.checks import Fault, Stop
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.protocol.calls import Outcome
+from course_lib.grading.proxy import Proxy
 
 TOO_GOOD = 0.02                 # by which drawn data may flatter a model
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from course_lib.grading.exercise.checks import Compare, Fault, Record
-from course_lib.grading.sandbox.inside.outcome import is_number, same
+from course_lib.grading.checks import Compare, Fault, Record
+from course_lib.grading.protocol.calls import is_number, same
 
 
 @dataclass

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from course_lib.grading.sandbox.inside.outcome import plain
+from course_lib.grading.protocol.calls import plain
 
 
 class Remembered:

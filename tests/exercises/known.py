@@ -13,9 +13,9 @@ from pathlib import Path
 import torch
 
 from course_lib.grading import EXERCISES
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.judge.report import Report
-from course_lib.grading.judge.verdict import in_this_process, judge
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.notebook import local_call
+from course_lib.grading.verdict import Report, grade
 from tests.exercises.answers import BLIND, CALLED, RIGHT, WRONG
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +70,7 @@ class Answer:
         torch.manual_seed(seed)             # for answers that sample on their own
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")
-            return judge(self.exercise, in_this_process(self.exercise, self.fn), seed, explain)
+            return grade(self.exercise, local_call(self.exercise, self.fn), seed, explain)
 
     def expects(self, report: Report) -> bool:
         """Whether the report is what an answer of this kind has to get."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading import EXERCISES
-from course_lib.grading.exercise.checks import Compare, Slopes
+from course_lib.grading.checks import ClassGradient, Compare
 
 # Arguments that are square by their contract: weights (D, D), tables of binary variables.
 SQUARE = {("conditional_table", 0), ("dropped_parent_cost", 0), ("find_color_leaks", 0), ("fvsbn_conditionals", 1), ("fvsbn_sample", 1),
@@ -57,11 +57,11 @@ def test_draws_hide_nothing(id, check):
     assert not convenient(cases, square, counts)
 
 
-@pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if any(isinstance(one, Slopes) for one in exercise.checks)])
+@pytest.mark.parametrize("id", [id for id, exercise in EXERCISES.items() if any(isinstance(one, ClassGradient) for one in exercise.checks)])
 def test_the_largest_gradient_that_is_asked_for_is_one(id):
     exercise = EXERCISES[id]
     for check in exercise.checks:
-        if isinstance(check, Slopes):
+        if isinstance(check, ClassGradient):
             for args in check.cases(exercise.generator(3, check.name)):
                 found = exercise.expected(*args)
                 assert max(float(one.abs().max()) for one in found.values()) == pytest.approx(1, abs=1e-4)

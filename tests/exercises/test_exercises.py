@@ -10,7 +10,7 @@ import torch
 
 from course_lib.exercises import chapters, get, of_chapter
 from course_lib.grading import EXERCISES, evaluate
-from course_lib.grading.notebooks import build, form
+from course_lib.grading.assignments import build, form
 from tests.conftest import ROOT
 from tests.exercises.known import ANSWERS, SOLUTIONS
 

@@ -6,8 +6,8 @@ import torch
 
 from course_lib.exercises.findings import Findings, Words
 from course_lib.grading import EXERCISES
-from course_lib.grading.exercise.checks import Record
-from course_lib.grading.sandbox.inside.outcome import Outcome
+from course_lib.grading.checks import Record
+from course_lib.grading.protocol.calls import Outcome
 
 LIST = Findings("values", 5, None, holder="One layer", noun="such pair", tip="Look again.")
 

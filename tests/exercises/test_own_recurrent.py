@@ -10,8 +10,8 @@ import torch
 from course_lib.exercises.recurrent._agreement_text import LETTERS, agreement
 from course_lib.exercises.recurrent.own_recurrent import GAP, chosen, with_cell
 from course_lib.grading import EXERCISES, evaluate
-from course_lib.grading.judge.proxy import Proxy
-from course_lib.grading.sandbox.inside.models import Ask
+from course_lib.grading.protocol.models import ModelServer
+from course_lib.grading.proxy import Proxy
 from course_lib.recurrent import RecurrentLM
 
 
@@ -86,7 +86,7 @@ def test_the_state_is_read_a_letter_at_a_time_so_reading_ahead_gains_nothing():
             pass
 
     _, train, cost = agreement(torch.Generator().manual_seed(0))
-    ask = Ask(Ahead)
+    ask = ModelServer(Ahead)
     assert cost(Proxy(ask, ask("make", {"symbols": len(LETTERS), "hidden": 8, "bos_id": 0}))) > 2
     assert evaluate("OwnRecurrent", Ahead, 0).earned == 0
 

@@ -14,7 +14,7 @@ from torch import nn
 from course_lib.exercises.decoding import generate_beam
 from course_lib.exercises.made import mended_made
 from course_lib.grading import EXERCISES, evaluate
-from course_lib.grading.notebooks import form
+from course_lib.grading.assignments import form
 from tests.conftest import ROOT
 from tests.exercises.answers import WRONG
 from tests.exercises.known import SOLUTIONS, solution

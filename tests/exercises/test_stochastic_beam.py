@@ -11,7 +11,7 @@ import torch
 from course_lib.decoding import stochastic
 from course_lib.exercises.decoding import stochastic_beam as bank
 from course_lib.exercises.decoding._shared import random_table
-from course_lib.grading.exercise.steps import replaced
+from course_lib.grading.exercise import replace_steps
 
 BOS, EOS, LENGTH, K = 0, 2, 3, 3
 
@@ -35,7 +35,7 @@ def sequences(table):
 
 
 def beam(table, noise, misconception=None):
-    with replaced(dict([bank.exercise.replacements[misconception]] if misconception else [])):
+    with replace_steps(dict([bank.exercise.replacements[misconception]] if misconception else [])):
         return [(tokens[1:], *rest) for tokens, *rest in bank.beam_of(lambda x: table[tuple(x)], noise, BOS, EOS, K, LENGTH)]
 
 

@@ -6,7 +6,7 @@ import math
 import torch
 
 from course_lib.exercises.draws import integer, normal, uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "additive_attention", chapter="12", place=1, title="One look back",

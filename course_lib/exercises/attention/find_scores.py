@@ -9,7 +9,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.findings import Words, counted
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_scores", chapter="12", place=3, title="Which score is it?",

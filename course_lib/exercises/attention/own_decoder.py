@@ -10,10 +10,10 @@ from course_lib.conditional import Categorical
 from course_lib.contract import ContractError, check_all
 from course_lib.exercises.building import judged, reaches
 from course_lib.exercises.draws import integer, normal, uneven
-from course_lib.grading.exercise.checks import Fault, Stop
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.judge.proxy import Proxy
-from course_lib.grading.sandbox.inside.outcome import Outcome
+from course_lib.grading.checks import Fault, Stop
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.protocol.calls import Outcome
+from course_lib.grading.proxy import Proxy
 from course_lib.recurrent.scores import AdditiveScore
 
 exercise = Exercise(

@@ -5,7 +5,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.telling import telling
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "best_span", chapter="18", place=6, title="From two scores a token to an answer",

@@ -11,7 +11,7 @@ from course_lib.exercises.bert._shared import HIDDEN, RATE, REPLACED, text
 from course_lib.exercises.draws import integer
 from course_lib.exercises.findings import Words
 from course_lib.exercises.remembered import Remembered
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_masker_fault", chapter="18", place=5, title="Find what the masker gets wrong",

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from course_lib.exercises.bert._few_labels import CLASSES, CLS, MASK, NEW, PAD, WIDTH, Classifier, V, drawn
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "fine_tune_bert", chapter="18", place=8, title="Fine-tune to a score",

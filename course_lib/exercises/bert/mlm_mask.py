@@ -6,8 +6,8 @@ from torch import Tensor
 
 from course_lib.exercises.bert._shared import HIDDEN, RATE, REPLACED, text
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "mlm_mask", chapter="18", place=4, title="Hide fifteen in a hundred",

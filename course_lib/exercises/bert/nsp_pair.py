@@ -6,8 +6,8 @@ import random
 import torch
 
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "nsp_pair", chapter="18", place=3, title="Next sentence, or not",

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from course_lib.exercises.building import judged
 from course_lib.exercises.draws import integer, normal, uniform
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 from course_lib.transformer.bert import BERT, BERTConfig, PretrainingBatch
 
 exercise = Exercise(

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.remembered import Remembered
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_improper", chapter="05", place=4, title="Find the functions that are no densities",

@@ -6,7 +6,7 @@ import math
 import torch
 
 from course_lib.exercises.draws import integer, normal, uneven, uniform
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "mog_loglik", chapter="05", place=3, title="The log-density of a mixture of Gaussians",

@@ -13,7 +13,7 @@ from course_lib.conditional import MixtureOfGaussians
 from course_lib.density.nade import NADE
 from course_lib.exercises.building import keeps_the_contract, reaches
 from course_lib.exercises.draws import integer, normal, uneven, uniform
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "OwnDensity", chapter="05", place=6, title="A density of your own, in the units of the data",

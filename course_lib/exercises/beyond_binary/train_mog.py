@@ -6,8 +6,8 @@ from torch import Tensor
 
 from course_lib.exercises.beyond_binary.mog_loglik import mog_loglik_reference
 from course_lib.exercises.draws import uniform
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 GAP = 0.02                      # nats to the source
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import torch
 
 from course_lib.exercises.draws import bits, uneven, uniform
-from course_lib.grading.exercise.checks import Fault, shape_fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault, shape_fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "bernoulli_chain_loglik", chapter="01", place=1, title="A log-likelihood, factor by factor",

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.exercises.draws import integer, joint
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "conditional_table", chapter="01", place=2, title="One conditional from the joint table",

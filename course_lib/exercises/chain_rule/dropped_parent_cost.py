@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 
 from course_lib.exercises.draws import joint
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "dropped_parent_cost", chapter="01", place=3, title="Predict, then measure: the price of a parent",

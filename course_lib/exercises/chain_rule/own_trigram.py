@@ -11,7 +11,7 @@ from course_lib.conditional import Categorical
 from course_lib.counting.ngram import NGram
 from course_lib.exercises.building import keeps_the_contract, reaches
 from course_lib.exercises.draws import integer, normal
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "OwnTrigram", chapter="01", place=5, title="A trigram of your own, in bits a character",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import torch
 
-from course_lib.grading.exercise.checks import Compare, Fault, Record
+from course_lib.grading.checks import Compare, Fault, Record
 
 FINITE = ("What you filter out has a large negative logit in your result. It differs from a kept logit only by its size: "
           "-inf is asked for.")

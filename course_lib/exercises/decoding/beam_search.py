@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from course_lib.exercises.decoding._shared import random_rows, steps
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Told, plainly
-from course_lib.grading.exercise.checks import Fault, Record
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.exercise.steps import replaced
+from course_lib.grading.checks import Fault, Record
+from course_lib.grading.exercise import Exercise, replace_steps
 
 exercise = Exercise(
     "beam_search", chapter="17", place=1, title="Beam search",
@@ -164,12 +163,12 @@ WIDE = [("not_pruned", "exhaustive"), ("refilled", "exhaustive"), ("refilled", "
 
 
 def candidates_with(misconception, *args):
-    with replaced(dict([exercise.replacements[misconception]] if misconception else [])):
+    with replace_steps(dict([exercise.replacements[misconception]] if misconception else [])):
         return candidates(*search(*args))
 
 
 def choice_with(misconception, *args):
-    with replaced(dict([exercise.replacements[misconception]])):
+    with replace_steps(dict([exercise.replacements[misconception]])):
         return choice(*args)[0]
 
 

@@ -6,7 +6,7 @@ import math
 from course_lib.exercises.decoding._shared import random_rows
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.telling import telling
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 END = "</s>"
 MOST = 1_000                    # paths after which a search that prunes nothing is given up

@@ -10,8 +10,8 @@ import torch
 from course_lib.exercises.decoding._shared import random_table, steps
 from course_lib.exercises.draws import uniform
 from course_lib.exercises.findings import Told, plainly
-from course_lib.grading.exercise.checks import Fault, Record
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault, Record
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "greedy_trap", chapter="17", place=4, title="Find the trap, and the way out",

@@ -11,10 +11,10 @@ from course_lib.exercises.decoding._shared import random_rows, steps
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Told, plainly
 from course_lib.exercises.telling import telling
-from course_lib.grading.exercise.checks import Fault, Record
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.exercise.steps import replaced as steps_replaced
-from course_lib.grading.sandbox.inside.outcome import Outcome, same
+from course_lib.grading.checks import Fault, Record
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.exercise import replace_steps as steps_replaced
+from course_lib.grading.protocol.calls import Outcome, same
 
 NEAR = 2e-3                     # scores that compete for a place differ by more than this
 

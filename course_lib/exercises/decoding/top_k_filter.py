@@ -8,8 +8,8 @@ from torch import Tensor
 
 from course_lib.exercises.decoding._shared import FINITE, Filtered
 from course_lib.exercises.draws import integer, normal
-from course_lib.grading.exercise.checks import Fault, Record
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault, Record
+from course_lib.grading.exercise import Exercise
 
 TIES = "Of logits that tie with the k-th largest you drop some. Keep all that tie."
 

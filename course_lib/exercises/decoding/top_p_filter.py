@@ -5,7 +5,7 @@ import torch
 
 from course_lib.exercises.decoding._shared import FINITE, Filtered
 from course_lib.exercises.draws import integer, normal
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "top_p_filter", chapter="17", place=3, title="Top-p",

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.exercises.draws import integer, normal
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "layer_mixture", chapter="11", place=4, title="The mixture of layers",

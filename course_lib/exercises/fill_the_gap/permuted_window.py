@@ -4,7 +4,7 @@ from __future__ import annotations
 import torch
 
 from course_lib.exercises.draws import integer, normal
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "permuted_window", chapter="11", place=1, title="Weights of a window, permuted",

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "words_read", chapter="11", place=2, title="Predict, then measure: what a gap reads",

@@ -7,7 +7,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.hidden import conditionals_of, gate
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_leaks", chapter="03", place=3, title="Find the leak",

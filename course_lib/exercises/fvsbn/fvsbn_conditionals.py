@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from course_lib.exercises.draws import bits, integer, uneven
 from course_lib.exercises.fvsbn._shared import weights
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "fvsbn_conditionals", chapter="03", place=1, title="Every conditional in one product",

@@ -5,9 +5,9 @@ import torch
 
 from course_lib.exercises.draws import uneven, uniform
 from course_lib.exercises.fvsbn._shared import logits, weights
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.sandbox.inside.outcome import same
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.protocol.calls import same
 
 exercise = Exercise(
     "fvsbn_sample", chapter="03", place=2, title="A draw, one variable at a time",

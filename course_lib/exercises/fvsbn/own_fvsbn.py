@@ -8,7 +8,7 @@ from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import drawn_from, keeps_the_contract, reaches
 from course_lib.exercises.draws import bits, integer, uneven
 from course_lib.exercises.fvsbn._shared import every_state, weights
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "OwnFVSBN", chapter="03", place=5, title="An FVSBN of your own",

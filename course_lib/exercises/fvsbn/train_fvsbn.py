@@ -10,8 +10,8 @@ from torch import Tensor
 from course_lib.exercises.draws import normal, uniform
 from course_lib.exercises.fvsbn._shared import logits
 from course_lib.exercises.fvsbn.fvsbn_sample import fvsbn_sample_reference
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "train_fvsbn", chapter="03", place=4, title="Train to a score",

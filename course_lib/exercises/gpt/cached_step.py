@@ -6,7 +6,7 @@ import math
 import torch
 
 from course_lib.exercises.draws import normal, uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "cached_step", chapter="16", place=2, title="One step with a cache",

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.findings import Findings
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_broken_caches", chapter="16", place=5, title="Find the broken caches",

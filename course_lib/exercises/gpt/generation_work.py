@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.exercises.draws import uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "generation_work", chapter="16", place=4, title="Predict, then count: the work of a generation",

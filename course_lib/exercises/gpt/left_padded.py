@@ -4,7 +4,7 @@ from __future__ import annotations
 import torch
 
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "left_padded", chapter="16", place=3, title="Prompts of unequal length",

@@ -11,9 +11,8 @@ from torch import Tensor
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import judged, keeps_the_contract
 from course_lib.exercises.draws import integer, normal, uniform
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.exercise.steps import replaced
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise, replace_steps
 from course_lib.hub import load
 from course_lib.transformer.gpt import GPT, GPTConfig
 
@@ -245,7 +244,7 @@ def told_apart(case: tuple) -> list[bool]:
     model.load_state_dict(weights)
     right, texts = model.generate(*rest), []
     for other in (window_short, begun_anew):
-        with replaced({OwnGPT.windowed: other}):
+        with replace_steps({OwnGPT.windowed: other}):
             texts.append(model.generate(*rest))
     return [not torch.equal(text, right) for text in texts]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 import torch
 
 from course_lib.exercises.draws import normal, uneven, uniform
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "regression_step", chapter="02", place=2, title="A regression to repair",

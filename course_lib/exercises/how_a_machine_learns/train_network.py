@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.draws import normal, uniform
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "train_network", chapter="02", place=5, title="A network to a score",

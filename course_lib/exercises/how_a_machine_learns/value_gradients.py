@@ -6,7 +6,7 @@ import math
 import torch
 
 from course_lib.exercises.draws import integer, uniform
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "value_gradients", chapter="02", place=4, title="Write Value",

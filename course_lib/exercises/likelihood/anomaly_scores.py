@@ -7,8 +7,8 @@ import torch
 from torch import Tensor
 
 from course_lib.data import load_data
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 from course_lib.pixels import auc, sign_noise
 
 exercise = Exercise(

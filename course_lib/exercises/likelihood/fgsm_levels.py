@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.exercises.draws import integer, normal
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "fgsm_levels", chapter="09", place=1, title="One step of FGSM",

@@ -7,7 +7,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.telling import telling
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "greedy_repair", chapter="09", place=3, title="Mend a repair",

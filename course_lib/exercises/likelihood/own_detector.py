@@ -9,8 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from course_lib.exercises.likelihood.anomaly_scores import digits
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 from course_lib.pixels import auc, sign_noise
 
 exercise = Exercise(

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.exercises.draws import bits, integer, normal, uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "ensemble_loglik", chapter="06", place=3, title="Several orders, one likelihood",

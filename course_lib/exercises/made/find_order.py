@@ -8,7 +8,7 @@ from course_lib.exercises.fvsbn.find_leaks import largest_moves
 from course_lib.exercises.hidden import conditionals_of, gate
 from course_lib.exercises.made._shared import permutation
 from course_lib.exercises.nade._shared import every_state
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_order", chapter="06", place=4, title="Find the order, or show that there is none",

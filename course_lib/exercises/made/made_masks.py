@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from course_lib.exercises.draws import uneven
 from course_lib.exercises.made._shared import degrees, permutation
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "made_masks", chapter="06", place=1, title="The masks of MADE",

@@ -6,7 +6,7 @@ import torch
 from course_lib.exercises.draws import integer, uneven
 from course_lib.exercises.made._shared import degrees, permutation
 from course_lib.exercises.made.made_masks import made_masks_reference
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "made_parents", chapter="06", place=2, title="Predict, then check: who reads whom",

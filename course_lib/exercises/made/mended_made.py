@@ -12,9 +12,9 @@ from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import drawn_from, judged, keeps_the_contract, reaches
 from course_lib.exercises.draws import bits, integer, normal, uneven
 from course_lib.exercises.fvsbn._shared import every_state
-from course_lib.grading.exercise.checks import Fault, shape_fault
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.judge.proxy import Proxy
+from course_lib.grading.checks import Fault, shape_fault
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.proxy import Proxy
 
 exercise = Exercise(
     "MendedMADE", chapter="06", place=6, title="Three faults in a MADE",

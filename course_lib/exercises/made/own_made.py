@@ -11,8 +11,8 @@ from course_lib.exercises.draws import bits, integer, normal, uneven, uniform
 from course_lib.exercises.made._shared import permutation
 from course_lib.exercises.nade.train_nade import D, N
 from course_lib.exercises.nade.train_nade import source as hidden_xors
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.sandbox.inside.models import filled
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.protocol.models import load_parameters
 
 exercise = Exercise(
     "OwnMADE", chapter="06", place=5, title="A MADE of your own, in any order",
@@ -194,7 +194,7 @@ def draws(generator):
     """Uniform numbers of which none is so near its probability that rounding decides."""
     cases = []
     for _, made, parameters, _ in likelihoods(generator):
-        right = filled(OwnMADE(**made), parameters)
+        right = load_parameters(OwnMADE(**made), parameters)
         while True:
             u = uniform(generator, 6, made["n"])
             if (u - right.conditionals(right.draw(u)).probs).abs().min() > 1e-4:

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 from course_lib.exercises.draws import normal, uniform
 from course_lib.exercises.nade._shared import every_state, log_prob, logits, weights
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_impostors", chapter="04", place=3, title="Find the impostors",

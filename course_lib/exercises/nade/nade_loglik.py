@@ -5,7 +5,7 @@ import torch
 
 from course_lib.exercises.draws import bits, integer, uneven
 from course_lib.exercises.nade._shared import logits, weights
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "nade_loglik", chapter="04", place=1, title="A log-likelihood by the running sum",

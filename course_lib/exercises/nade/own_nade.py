@@ -10,7 +10,7 @@ from course_lib.exercises.draws import bits, integer, uneven
 from course_lib.exercises.nade._shared import weights
 from course_lib.exercises.nade.train_nade import D, N
 from course_lib.exercises.nade.train_nade import source as hidden_xors
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "OwnNADE", chapter="04", place=5, title="A NADE of your own, in both views",

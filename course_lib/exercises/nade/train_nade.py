@@ -8,8 +8,8 @@ from torch import Tensor
 
 from course_lib.exercises.draws import uniform
 from course_lib.exercises.nade._shared import every_state, log_prob, logits
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "train_nade", chapter="04", place=4, title="Train to a score that FVSBN cannot reach",

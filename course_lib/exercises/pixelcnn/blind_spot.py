@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "blind_spot", chapter="08", place=4, title="Predict, then measure: the blind spot",

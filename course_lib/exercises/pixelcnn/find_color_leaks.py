@@ -5,7 +5,7 @@ import torch
 
 from course_lib.exercises.draws import integer
 from course_lib.exercises.pixelcnn.pixelcnn_rgb_mask import pixelcnn_rgb_mask_reference
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_color_leaks", chapter="08", place=3, title="Find the leaks in a colour mask",

@@ -9,8 +9,8 @@ from torch.func import functional_call
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import drawn_from, keeps_the_contract, reaches
 from course_lib.exercises.draws import bits, integer, normal, uneven, uniform
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.sandbox.inside.models import filled
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.protocol.models import load_parameters
 from course_lib.pixels.masks import MaskedConv2d
 
 exercise = Exercise(
@@ -180,7 +180,7 @@ def completions(generator):
     for depth in (1, 2):
         made, parameters = model(generator, depth)
         n = made["height"] * made["width"]
-        right, start = filled(OwnPixelCNN(**made), parameters), integer(generator, n // 3, n // 2)
+        right, start = load_parameters(OwnPixelCNN(**made), parameters), integer(generator, n // 3, n // 2)
         while True:
             x, u = bits(generator, 30, n), uniform(generator, 30, n)
             if (u - right.conditionals(right.complete(x, start, u)).probs).abs().min() > 1e-4:

@@ -7,7 +7,7 @@ from torch import Tensor
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Findings
 from course_lib.exercises.positions.positional_encoding import positional_encoding_reference
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_position_fault", chapter="14", place=4, title="Find the broken pairs",

@@ -7,8 +7,8 @@ from torch import Tensor, nn
 from course_lib.exercises.building import judged
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.self_attention.own_multi_head_attention import parameters
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 from course_lib.transformer.attention import attention
 
 exercise = Exercise(

@@ -4,7 +4,7 @@ from __future__ import annotations
 import torch
 
 from course_lib.exercises.draws import uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "positional_encoding", chapter="14", place=1, title="The table of sines and cosines",

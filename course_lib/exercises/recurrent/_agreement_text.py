@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.data.toy_agreement import texts
-from course_lib.grading.judge.proxy import Proxy, tensor, wrong
+from course_lib.grading.proxy import Proxy, check_tensor, model_error
 
 LETTERS = "\n .abcdefghijklmnopqrstuvwxyz"                           # symbol 0 ends a text and stands before every other
 UNITS, TEXTS = 64, 800                                               # of the training
@@ -26,8 +26,8 @@ def agreement(generator):
         for k in range(WARM + SCORED):                               # one character at a time: reading ahead gains nothing
             result = model.ask("read", rows[:, k:k + 1], state)
             if not isinstance(result, list | tuple) or len(result) != 2:
-                raise wrong("read gives no pair of logits and a state")
-            logits, state = tensor(result[0], (ROWS, 1, len(LETTERS)), "read").detach(), result[1]
+                raise model_error("read gives no pair of logits and a state")
+            logits, state = check_tensor(result[0], (ROWS, 1, len(LETTERS)), "read").detach(), result[1]
             total += float(F.cross_entropy(logits[:, 0].double(), rows[:, k + 1])) if k >= WARM else 0.0
         return total / SCORED
 

@@ -5,7 +5,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.findings import Findings
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_forgetful", chapter="07", place=4, title="Find the cells that forgot their gate",

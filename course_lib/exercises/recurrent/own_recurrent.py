@@ -13,13 +13,12 @@ from course_lib.conditional import Categorical
 from course_lib.exercises.building import keeps_the_contract, reaches
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.recurrent._agreement_text import agreement
-from course_lib.grading.exercise.checks import Fault, shape_fault
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.exercise.facts import fact
-from course_lib.grading.exercise.steps import replaced
-from course_lib.grading.judge.proxy import Proxy
-from course_lib.grading.sandbox.inside.models import Ask
-from course_lib.grading.sandbox.inside.outcome import plain, same
+from course_lib.grading.checks import Fault, shape_fault
+from course_lib.grading.exercise import Exercise, replace_steps
+from course_lib.grading.facts import describe_difference
+from course_lib.grading.protocol.calls import plain, same
+from course_lib.grading.protocol.models import ModelServer
+from course_lib.grading.proxy import Proxy
 
 exercise = Exercise(
     "OwnRecurrent", chapter="07", place=6, title="A language model with a cell of your own",
@@ -245,10 +244,10 @@ def has(kind: str, misconception: str) -> bool:
 def twin(kind: str, misconception: str | None = None) -> Callable:
     """The reference with this cell and misconception, asked as a function."""
     by = dict([exercise.replacements[misconception]]) if misconception else {}
-    ask = Ask(OwnRecurrent if OwnRecurrent.new_cell in by else with_cell(kind))
+    ask = ModelServer(OwnRecurrent if OwnRecurrent.new_cell in by else with_cell(kind))
 
     def answer(*args):
-        with replaced(by):
+        with replace_steps(by):
             return ask(*args)
 
     return answer
@@ -312,7 +311,7 @@ def fault_of(got: Any, right: Any, case: tuple, parts: Sequence[str], who: str) 
     for part, value, wanted in zip(parts, got if len(parts) > 1 else [got], right if len(parts) > 1 else [right], strict=True):
         if not same(value, wanted, 1e-4, 1e-5):
             sizes = ", ".join(str(tuple(arg.shape)) for arg in case[1:] if isinstance(arg, Tensor))
-            return Fault(f"{who} on {sizes}: {part} are not the library's. {fact(value, wanted, 1e-4, 1e-5)}")
+            return Fault(f"{who} on {sizes}: {part} are not the library's. {describe_difference(value, wanted, 1e-4, 1e-5)}")
     return None
 
 

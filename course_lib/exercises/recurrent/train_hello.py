@@ -6,8 +6,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "train_hello", chapter="07", place=5, title="Teach a net to say hello",

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from course_lib.exercises.draws import normal, uneven
 from course_lib.exercises.self_attention._shared import KERNEL
-from course_lib.grading.exercise.checks import Fault, Gradient, Record
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.sandbox.inside.outcome import Outcome, same
+from course_lib.grading.checks import Fault, Gradient, Record
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.protocol.calls import Outcome, same
 
 
 def mixed_mask(generator: torch.Generator, *shape: int) -> Tensor:

@@ -7,7 +7,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.self_attention._shared import KERNEL
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "cross_attention", chapter="13", place=3, title="Cross-attention",

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from course_lib.exercises.draws import normal, uneven
 from course_lib.exercises.findings import Findings, counted, plainly
-from course_lib.grading.exercise.checks import Fault, Record
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault, Record
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_peeking", chapter="13", place=6, title="Find who peeks",

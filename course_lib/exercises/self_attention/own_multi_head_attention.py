@@ -10,8 +10,8 @@ from torch import Tensor, nn
 from course_lib.exercises.building import judged
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.self_attention._shared import KERNEL
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "OwnMultiHeadAttention", chapter="13", place=7, title="Multi-head attention of your own",

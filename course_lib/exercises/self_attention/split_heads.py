@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.exercises.draws import normal, uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "split_heads", chapter="13", place=4, title="Into heads",

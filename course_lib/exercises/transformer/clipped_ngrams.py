@@ -7,7 +7,7 @@ import torch
 
 from course_lib.exercises.draws import integer
 from course_lib.exercises.telling import telling
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "clipped_ngrams", chapter="15", place=6, title="The counts of BLEU",

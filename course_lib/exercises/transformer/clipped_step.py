@@ -6,7 +6,7 @@ import math
 import torch
 
 from course_lib.exercises.draws import integer, normal, uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "clipped_step", chapter="15", place=8, title="One clipped gradient out of several batches",

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from course_lib.exercises.draws import normal, uneven
 from course_lib.exercises.findings import Words, counted
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_placements", chapter="15", place=7, title="Which arrangement is it?",

@@ -4,7 +4,7 @@ from __future__ import annotations
 import torch
 
 from course_lib.exercises.draws import integer, normal, uneven, uniform
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "layer_norm", chapter="15", place=1, title="Layer norm",

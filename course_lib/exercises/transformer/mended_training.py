@@ -7,8 +7,8 @@ from torch import Tensor, nn
 
 from course_lib.exercises.building import judged
 from course_lib.exercises.draws import integer, normal
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "MendedTraining", chapter="15", place=10, title="A training run that stalls",

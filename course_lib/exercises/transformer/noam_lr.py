@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "noam_lr", chapter="15", place=4, title="Warm up, then fall",

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 
 from course_lib.exercises.building import judged
 from course_lib.exercises.draws import normal, uneven, uniform
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 from course_lib.transformer.attention import MultiHeadAttention
 from course_lib.transformer.blocks import DecoderBlock
 

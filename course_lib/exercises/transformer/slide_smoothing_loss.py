@@ -5,7 +5,7 @@ import torch
 
 from course_lib.exercises.draws import integer, normal
 from course_lib.exercises.transformer.label_smoothing_loss import smoothing_cases
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "slide_smoothing_loss", chapter="15", place=3, title="Smoothing as on the slide, by torch",

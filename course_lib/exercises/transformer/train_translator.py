@@ -11,8 +11,8 @@ from torch import Tensor
 from course_lib.data.toy_translation import BOS, EOS, PAD, draw_pairs, to_ids, vocabularies
 from course_lib.decoding import greedy
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 exercise = Exercise(

@@ -7,7 +7,7 @@ from collections import Counter
 
 from course_lib.exercises.draws import integer
 from course_lib.exercises.telling import telling
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "answer_scores", chapter="20", place=5, title="Scores of answers, as SQuAD counts",

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from course_lib.exercises.draws import integer
 from course_lib.exercises.telling import telling
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "few_shot_prompt", chapter="20", place=6, title="Examples that fit and do not tell",

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 
 from course_lib.exercises.building import judged
 from course_lib.exercises.draws import integer, normal
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.judge.proxy import tensor, wrong
-from course_lib.grading.sandbox.inside.outcome import same
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.protocol.calls import same
+from course_lib.grading.proxy import check_tensor, model_error
 
 KINDS, EACH, WIDTH = 3, 5, 16                               # who, what, where; words of each; numbers of a vector
 V = KINDS * EACH + KINDS + 1                                # and the three orders, and the sign that asks
@@ -192,7 +192,7 @@ def held_by(run, what: str, number: int, body: dict[str, Tensor]) -> dict[str, T
     found = run(what, number, None)
     wanted = {"prompt", *(f"reader.{name}" for name in body)}
     if not isinstance(found, dict) or found.keys() != wanted or not all(one is None or isinstance(one, Tensor) for one in found.values()):
-        raise wrong("its parameters are not those of its reader and its prompt")
+        raise model_error("its parameters are not those of its reader and its prompt")
     return found
 
 
@@ -225,7 +225,7 @@ def score(run, generator):
     number = run("make", {"body": body, "num": 2}, None)
 
     def logits(x):
-        return tensor(run("forward", number, None, x), (len(x), V), "forward")
+        return check_tensor(run("forward", number, None, x), (len(x), V), "forward")
 
     nats = [F.cross_entropy(logits(train[0]), train[1]).item()]
     run("fit", number, None, *train, STEPS)

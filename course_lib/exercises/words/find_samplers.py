@@ -5,7 +5,7 @@ import torch
 
 from course_lib.exercises.draws import integer
 from course_lib.exercises.findings import Findings
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "find_samplers", chapter="10", place=5, title="Find the faulty samplers",

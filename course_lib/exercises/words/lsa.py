@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from course_lib.exercises.draws import integer, normal, uniform
-from course_lib.grading.exercise.checks import Compare, Fault, Record, shape_fault
-from course_lib.grading.exercise.exercise import Exercise
-from course_lib.grading.exercise.facts import fact
-from course_lib.grading.sandbox.inside.outcome import Outcome, same
+from course_lib.grading.checks import Compare, Fault, Record, shape_fault
+from course_lib.grading.exercise import Exercise
+from course_lib.grading.facts import describe_difference
+from course_lib.grading.protocol.calls import Outcome, same
 
 exercise = Exercise(
     "lsa", chapter="10", place=2, title="Latent semantic analysis",
@@ -121,7 +121,7 @@ class UpToSigns(Compare):
 
     def value_fault(self, record: Record) -> Fault | None:
         got = self.turned(record.outcome.value, record.expected)
-        return None if same(got, record.expected, self.rtol, self.atol) else Fault(fact(got, record.expected, self.rtol, self.atol))
+        return None if same(got, record.expected, self.rtol, self.atol) else Fault(describe_difference(got, record.expected, self.rtol, self.atol))
 
     def alike(self, record: Record, outcome: Outcome) -> bool:
         if outcome.kind != "value":

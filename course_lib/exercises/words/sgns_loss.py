@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from course_lib.exercises.draws import normal, uneven
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "sgns_loss", chapter="10", place=3, title="The loss of skip-gram",

@@ -6,7 +6,7 @@ import math
 import torch
 
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "tfidf", chapter="10", place=1, title="TF-IDF",

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from course_lib.data.toy_company import analogies, draw_sentences
 from course_lib.exercises.draws import integer
-from course_lib.grading.exercise.checks import Fault
-from course_lib.grading.exercise.exercise import Exercise
+from course_lib.grading.checks import Fault
+from course_lib.grading.exercise import Exercise
 from course_lib.tokenizers import Vocabulary
 from course_lib.words import Corpus, NoiseSampler, window_pairs
 

@@ -6,7 +6,7 @@ import importlib.abc
 import sys
 
 NAMED = ("autoregressive", "conditional")                        # what an answer may want
-FILES = ("__init__", "autoregressive", "checked", "conditional")      # those, and what they import
+FILES = ("__init__", "autoregressive", "conditional", "validation")      # those, and what they import
 FOLDERS = ("grading.protocol", "grading.sandbox.inside")         # of the grader
 ALLOWED = {"course_lib", "course_lib.grading", "course_lib.grading.sandbox", *(f"course_lib.{name}" for name in FILES[1:])}
 

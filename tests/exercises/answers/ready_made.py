@@ -130,7 +130,7 @@ def _(said, truths):
 
 
 def by_torchs_step() -> Callable:
-    from course_lib.grading.sandbox.inside.models import Ask
+    from course_lib.grading.protocol.models import ModelServer
     from tests.exercises.answers.recurrent import Reader
 
     class ByTorchsStep(Reader):
@@ -138,7 +138,7 @@ def by_torchs_step() -> Callable:
             W_x, W_h, b = (torch.cat([one.chunk(4)[k] for k in (0, 1, 3, 2)]) for one in (self.W_x, self.W_h, self.b))
             return torch.lstm_cell(x, (h, c), W_x, W_h, b, torch.zeros_like(b))
 
-    return Ask(ByTorchsStep)
+    return ModelServer(ByTorchsStep)
 
 
 ready_made("OwnRecurrent: torch's step of an LSTM")(by_torchs_step())
