@@ -153,14 +153,13 @@ class Exercise:
     def solve(self, *args: Any, bugs: Sequence[str] = ()) -> Any:
         """What the reference answers; with `bugs`, what somebody with these misconceptions would."""
         args = [fresh(arg) if isinstance(arg, torch.Generator | random.Random) else arg for arg in args]
-        options = {} if self.replacements and self.model is None else {"bugs": frozenset(bugs)}
-        if not (bugs and self.replacements):
-            return self.function(*args, **options)
+        if not bugs:
+            return self.function(*args)
         replacements = dict([self.replacements[name] for name in bugs])
         if len(replacements) < len(bugs):
             raise ValueError(f"bugs is {list(bugs)}: two of them replace the same step")
         with replace_steps(replacements):
-            return self.function(*args, **options)
+            return self.function(*args)
 
     def expected(self, *args: Any) -> Any:
         """What the reference answers, as plain data."""
@@ -180,45 +179,44 @@ class Exercise:
         """Decorate a function that the reference calls, or a method of its class, that a misconception may replace."""
         return Step(function)
 
-    def misconception(self, step: Callable, sentence: str):
-        """Decorate what somebody with a misconception does in the place of `step`: the misconception has the name of this
-        function. sentence: sets it right. Within the function, `step.original` is the right step."""
+    def misconception(self, step: Callable, sentence: str, name: str = ""):
+        """Decorate what somebody with a misconception does in the place of `step`.
+
+        sentence: sets it right. name: of the misconception; that of the decorated function if it is not given. Within the
+        function, `step.original` is the right step."""
         while not isinstance(step, Step):                # a method of a model is wrapped where its arguments are checked
             step = step.__wrapped__
 
         def declare(function):
-            self.replacements[function.__name__] = step, function
-            self.misconceptions[function.__name__] = sentence
+            self.replacements[name or function.__name__] = step, function
+            self.misconceptions[name or function.__name__] = sentence
             return function
 
         return declare
 
-    def reference(self, **misconceptions: str):
-        """Decorate the function that answers. An exercise without steps names its misconceptions here and decorates
-        `f(*args, bugs=frozenset())`, right when `bugs` is empty, else wrong in the ways that it names."""
+    def reference(self):
+        """Decorate the function that answers, which is a step or calls steps."""
         def declare(function):
             self.function = function
-            self.misconceptions |= misconceptions
             return function
 
         return declare
 
-    def class_reference(self, **misconceptions: str):
+    def class_reference(self):
         """Decorate the class that answers, whose methods are steps or call them. The exercise's function is the class behind a
-        `ModelServer`, so cases are (what, config, weights, x, ...). An exercise without steps names its misconceptions
-        here and decorates `factory(bugs)`, which returns the class, wrong in the ways that `bugs` names."""
-        def declare(answer):
+        `ModelServer`, so cases are (what, config, weights, x, ...)."""
+        def declare(cls):
             servers: dict[frozenset, ModelServer] = {}
 
-            def function(what, config, weights, *x, bugs=frozenset()):
-                if bugs not in servers:                  # each has models and states of its own
-                    servers[bugs] = ModelServer(answer if isinstance(answer, type) else answer(bugs))
-                return servers[bugs](what, config, weights, *x)
+            def function(what, config, weights, *x):
+                replacements = frozenset(_replacements.get().items())
+                if replacements not in servers:          # each set of misconceptions has models and states of its own
+                    servers[replacements] = ModelServer(cls)
+                return servers[replacements](what, config, weights, *x)
 
-            function.__module__ = answer.__module__
-            self.function, self.model = function, answer if isinstance(answer, type) else answer(frozenset())
-            self.misconceptions |= misconceptions
-            return answer
+            function.__module__ = cls.__module__
+            self.function, self.model = function, cls
+            return cls
 
         return declare
 
@@ -272,7 +270,7 @@ class Exercise:
 def parameter_names(function: Callable) -> tuple[str, ...]:
     """The names of the positional parameters of a function."""
     return tuple([parameter.name for parameter in inspect.signature(function).parameters.values()
-                  if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD) and parameter.name != "bugs"])
+                  if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)])
 
 
 @functools.cache

@@ -19,7 +19,7 @@ def mixed():
     exercise = Exercise("mixed", "00", "Made up", "x (3, 4), W (4, 4), c (4,)", [], 1, 1)
 
     @exercise.reference()
-    def reference(x, W, c, double=False, power=1.5, bugs=frozenset()):
+    def reference(x, W, c, double=False, power=1.5):
         return (x.exp() @ W + c) * (2 if double else 1) * power ** 2
 
     def cases(generator):
@@ -47,7 +47,7 @@ def test_ignored_argument_is_named(change, says):
 
 def test_ignored_argument_of_first_wrong_part():
     exercise = Exercise("two", "00", "Made up", "q (n,), k (6, n), scale", [], 1, 1)
-    exercise.reference()(lambda q, k, scale, bugs=frozenset(): (q.exp().sum(), (k @ q * scale).tanh()))
+    exercise.reference()(lambda q, k, scale: (q.exp().sum(), (k @ q * scale).tanh()))
     exercise.compare("values", lambda generator: [
         (torch.randn(n, generator=generator), torch.randn(6, n, generator=generator), scale) for n, scale in ((4, 0.7), (7, 1.2))])
     report = grade(exercise, Local(lambda q, k, s: (q.exp().sum(), (k @ q).tanh() + k.sum(1))).call, 0)
@@ -59,7 +59,7 @@ def test_closed_unit_is_not_ignored_argument():
     exercise = Exercise("closed", "00", "Made up", "x (3,)", [], 1, 1)
 
     @exercise.reference()
-    def reference(x, bugs=frozenset()):
+    def reference(x):
         return x.exp() + 0.3 * x
 
     x = torch.tensor([-2.0, -1.0, 3.0])

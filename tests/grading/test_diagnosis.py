@@ -112,13 +112,17 @@ def made(cases=None, **twins):
     """x.exp() + y, with the twins as functions of (x, y, result)."""
     exercise = Exercise("made", "00", "Made up", "x, y (4,)", [], 1, 1)
 
-    @exercise.reference(**{name: sentence for name, (sentence, _) in twins.items()})
-    def reference(x, y, bugs=frozenset()):
+    @exercise.reference()
+    def reference(x, y):
         result = x.exp() + y
-        for name, (_, change) in twins.items():
-            if name in bugs:
-                result = change(x, y, result)
+        for step in steps:
+            result = step(x, y, result)
         return result
+
+    steps = []                                           # one for each twin, so that two can act together
+    for name, (sentence, change) in twins.items():
+        steps.append(exercise.step(lambda x, y, result: result))
+        exercise.misconception(steps[-1], sentence, name)(change)
 
     def drawn(generator):
         return [(torch.randn(4, generator=generator), torch.randn(4, generator=generator)) for _ in range(2)]

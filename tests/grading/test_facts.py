@@ -91,11 +91,27 @@ def made(*names):
     sentences = {name: f"This is the fault {name}." for name in names}
     exercise = Exercise("made", "00", "Made up", "x, y (4,)", [], 1, 1)
 
-    @exercise.reference(**sentences)
-    def reference(x, y, bugs=frozenset()):
-        x = x if "no_abs" in bugs else x.relu() if "relu" in bugs else x.abs()
-        y = -y if "minus" in bugs else y
-        return x + y + (1 if "plus_one" in bugs else 0)
+    @exercise.step
+    def magnitude(x):
+        return x.abs()
+
+    @exercise.step
+    def second(y):
+        return y
+
+    @exercise.step
+    def total(x, y):
+        return x + y
+
+    @exercise.reference()
+    def reference(x, y):
+        return total(magnitude(x), second(y))
+
+    changes = {"no_abs": (magnitude, lambda x: x), "relu": (magnitude, lambda x: x.relu()), "minus": (second, lambda y: -y),
+               "minus_again": (second, lambda y: 0 - y), "plus_one": (total, lambda x, y: x + y + 1)}
+    for name, sentence in sentences.items():
+        step, change = changes[name]
+        exercise.misconception(step, sentence, name)(change)
 
     def positive(generator):
         return [(torch.rand(4, generator=generator), torch.randn(4, generator=generator)) for _ in range(2)]
@@ -130,11 +146,7 @@ def test_pair_is_described_without_name():
 
 
 def test_equal_misconceptions_are_not_named():
-    exercise = made("minus", "plus_one")
-    exercise.misconceptions["minus_again"] = "The same under another name."
-    solve = exercise.function
-    exercise.function = lambda *args, bugs=frozenset(): solve(
-        *args, bugs={"minus" if bug == "minus_again" else bug for bug in bugs})
+    exercise = made("minus", "minus_again", "plus_one")
     report = run(exercise, "minus")
     assert report.misconception is None and report.state == "wrong_value"
 

@@ -24,7 +24,7 @@ exercise = Exercise("one", "01", "", "", [], 1, 1)
 
 
 @exercise.reference()
-def one_reference(bugs=frozenset()):
+def one_reference():
     return two()
 
 
