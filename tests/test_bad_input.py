@@ -58,7 +58,7 @@ def test_conditionals_checks_x_too(model, x, message):
         BINARY[model]().conditionals(x)
 
 
-def test_a_width_that_could_be_an_image_is_named_as_one():
+def test_x_image_width():
     message = "x has 81 variables; this model has 64 (an 8 x 8 image, flattened)"
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         FVSBN(64).log_prob(zeros(2, 81))
@@ -80,7 +80,7 @@ def test_a_width_that_could_be_an_image_is_named_as_one():
     (MixtureOfGaussians(2), NAN, "x holds nan at [1, 0]; a continuous variable takes finite numbers"),
     (MixtureOfGaussians(2), -INF, "x holds -inf at [1, 0]; a continuous variable takes finite numbers"),
 ])
-def test_values_out_of_a_familys_support(family, value, message):
+def test_x_out_of_support(family, value, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         Linear(2, family).log_prob(with_one(value, 1, 0, n=2))
 
@@ -123,13 +123,13 @@ def test_sample(model, args, kwargs, message):
 
 
 @pytest.mark.parametrize("model", BINARY)
-def test_what_is_not_known_may_be_anything(model):
+def test_sample_unknown_values(model):
     BINARY[model]().sample(3, with_one(NAN), ~YES)
 
 
 @pytest.mark.parametrize("length", [None, 0, -2])
 @pytest.mark.parametrize("make", [AnyLength, lambda: Mixture([AnyLength(), AnyLength()])], ids=["alone", "mixture"])
-def test_a_sequence_needs_a_length(make, length):
+def test_sample_length(make, length):
     with pytest.raises(ValueError, match=f"^length is {length}; AnyLength has no fixed number of variables, "
                                          "expected a positive length$"):
         make().sample(2, length=length)
@@ -141,7 +141,7 @@ def test_a_sequence_needs_a_length(make, length):
 @pytest.mark.parametrize("call", ["log_prob", "sample", "start", "predict"])
 @pytest.mark.parametrize("model, name", [("FVSBN", "FVSBN"), ("table", "Tabular"), ("mixture", "FVSBN"),
                                          ("factors", "Factorized"), ("base class", "Linear")])
-def test_a_context_where_none_is_taken(model, name, call):
+def test_context_not_taken(model, name, call):
     model, context = BINARY[model](), zeros(3, 2)
     if isinstance(model, Mixture) and call in ("start", "predict"):
         return
@@ -150,7 +150,7 @@ def test_a_context_where_none_is_taken(model, name, call):
          "start": lambda: model.start(3, context), "predict": lambda: model.predict(model.start(3, context))}[call]()
 
 
-def test_a_context_of_another_shape():
+def test_context_shape():
     with pytest.raises(ValueError, match=re.escape("context has shape (2, 3); expected (3, 3)")):
         Linear(4, context=3).log_prob(zeros(3, 4), zeros(2, 3))
 
@@ -228,7 +228,7 @@ def test_constructors(make, message):
         make()
 
 
-def test_a_model_without_conditionals():
+def test_missing_conditionals():
     from course_lib.autoregressive import AutoregressiveModel
 
     class Empty(AutoregressiveModel):
@@ -238,7 +238,7 @@ def test_a_model_without_conditionals():
         Empty(2).log_prob(zeros(1, 2))
 
 
-def test_an_error_changes_nothing():
+def test_error_changes_nothing():
     """Training goes on after a bad batch, in the mode it was in."""
     model = FVSBN(4).train()
     for call in (lambda: model.log_prob(with_one(NAN)), lambda: model.sample(0), lambda: model.sample(2, length=9)):

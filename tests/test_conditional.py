@@ -53,7 +53,7 @@ def same(a, b, tolerance=1e-12):
     (MixtureOfGaussians(3), (3, 3), 9, None, 2, "MixtureOfGaussians(3)"),
     (DiscretizedLogisticMixture(2, 16), (3, 2), 6, 16, 2, "DiscretizedLogisticMixture(2, levels=16)"),
 ])
-def test_a_family_names_its_numbers(family, shape, number, num_values, num_uniforms, shown):
+def test_family_sizes(family, shape, number, num_values, num_uniforms, shown):
     assert family.parameter_shape == shape and family.num_parameters == number
     assert family.num_values == num_values and family.num_uniforms == num_uniforms
     assert repr(family) == shown
@@ -77,7 +77,7 @@ def test_batch_shapes_and_dtypes(family, dtype):
 # --- values and gradients --------------------------------------------------------------------------------------------
 
 
-def test_bernoulli_is_binary_cross_entropy():
+def test_bernoulli_equals_torch():
     raw, x = 4 * normal(200), values(Bernoulli(), 200)
     same(value_and_gradient(lambda a: Bernoulli()(a).log_prob(x), raw),
          value_and_gradient(lambda a: -F.binary_cross_entropy_with_logits(a, x, reduction="none"), raw))
@@ -86,21 +86,21 @@ def test_bernoulli_is_binary_cross_entropy():
     np.testing.assert_allclose(gradient, x.numpy() - expit(raw.numpy()), atol=1e-12)
 
 
-def test_categorical_is_cross_entropy():
+def test_categorical_equals_torch():
     raw, x = 3 * normal(200, 5), values(Categorical(5), 200)
     same(value_and_gradient(lambda a: Categorical(5)(a).log_prob(x), raw),
          value_and_gradient(lambda a: -F.cross_entropy(a, x, reduction="none"), raw))
 
 
 @pytest.mark.parametrize("min_sigma", [1e-3, 0.5])
-def test_mixture_of_gaussians_is_scipys(min_sigma):
+def test_mixture_of_gaussians_equals_scipy(min_sigma):
     family = MixtureOfGaussians(3, min_sigma)
     raw, x = normal(200, 3, 3), values(family, 200)
     np.testing.assert_allclose(family(raw).log_prob(x).numpy(), gaussians_by_scipy(raw.numpy(), x.numpy(), min_sigma),
                                rtol=1e-9)
 
 
-def test_mixture_of_gaussians_has_the_gradient_of_the_formula():
+def test_mixture_of_gaussians_gradient():
     family = MixtureOfGaussians(3)
     raw, x = normal(50, 3, 3), values(family, 50)
 
@@ -114,7 +114,7 @@ def test_mixture_of_gaussians_has_the_gradient_of_the_formula():
 
 
 @pytest.mark.parametrize("levels", [2, 3, 16, 256])
-def test_discretized_logistic_is_scipys(levels):
+def test_discretized_logistic_equals_scipy(levels):
     family = DiscretizedLogisticMixture(3, levels)
     raw = normal(40, 3, 3)
     raw[:, 2] -= 1.5
@@ -122,7 +122,7 @@ def test_discretized_logistic_is_scipys(levels):
     np.testing.assert_allclose(ours, logistics_by_scipy(raw.numpy(), levels), rtol=1e-6, atol=1e-9)
 
 
-def test_discretized_logistic_has_the_gradient_of_the_formula():
+def test_discretized_logistic_gradient():
     family = DiscretizedLogisticMixture(2, 8)
     raw, x = normal(60, 3, 2), torch.arange(60) % 8
 
@@ -195,7 +195,7 @@ def test_gradients_are_finite_at_extremes(family, dtype, size):
         assert torch.isfinite(value).all() and torch.isfinite(gradient).all(), (v, raw)
 
 
-def test_the_floor_of_sigma_bounds_the_likelihood():
+def test_min_sigma_bounds_likelihood():
     """A component on a repeated value: the log-density is at most -log(sqrt(2 pi) min_sigma)."""
     for floor in (1e-3, 0.1):
         family = MixtureOfGaussians(2, min_sigma=floor)
@@ -216,7 +216,7 @@ def grid(count):
 
 
 @pytest.mark.parametrize("family", [Bernoulli(), Categorical(5), Categorical(2)], ids=repr)
-def test_a_grid_of_uniforms_gives_the_probabilities(family):
+def test_draw_grid_probabilities(family):
     for seed in range(5):
         raw = 2 * normal(*family.parameter_shape, seed=seed)
         distribution = family(raw.expand(20000, *family.parameter_shape))
@@ -229,7 +229,7 @@ def test_a_grid_of_uniforms_gives_the_probabilities(family):
 
 
 @pytest.mark.parametrize("levels", [2, 7, 16])
-def test_a_grid_of_uniforms_gives_the_levels(levels):
+def test_draw_grid_levels(levels):
     family = DiscretizedLogisticMixture(3, levels)
     raw = normal(3, 3, seed=levels)
     side = 300
@@ -241,7 +241,7 @@ def test_a_grid_of_uniforms_gives_the_levels(levels):
     assert drawn.min() >= 0 and drawn.max() < levels
 
 
-def test_one_logistic_is_inverted_exactly():
+def test_icdf_logistic():
     """The drawn level's CDF interval holds the uniform: F(x - 1) <= u <= F(x)."""
     levels = 12
     loc, scale = normal(400, seed=1), normal(400, seed=2).exp()
@@ -255,7 +255,7 @@ def test_one_logistic_is_inverted_exactly():
     assert len(x.unique()) == levels
 
 
-def test_gaussians_are_drawn_by_their_inverse_cdf():
+def test_draw_gaussians_inverse_cdf():
     family = MixtureOfGaussians(3)
     raw = normal(3, 3, seed=4)
     weight = F.softmax(raw[0], -1)
@@ -273,7 +273,7 @@ def test_gaussians_are_drawn_by_their_inverse_cdf():
 @pytest.mark.parametrize("u", [0.0, 2.0 ** -53, 0.25, 0.5, 0.75, 1 - 2.0 ** -24, LAST])
 @pytest.mark.parametrize("p", [(0, 0.3, 0.7, 0), (0, 0, 1, 0), (1, 0, 0, 0), (0, 0, 0, 1), (0.25, 0, 0.75, 0),
                                (0.5, 0, 0, 0.5), (0, 1e-8, 0, 1)])
-def test_a_value_of_probability_zero_is_never_drawn(p, u):
+def test_draw_never_impossible(p, u):
     p = torch.tensor(p, dtype=torch.float64)
     for dtype in (torch.float32, torch.float64):
         distribution = Categorical(4)(p.log().to(dtype))
@@ -284,7 +284,7 @@ def test_a_value_of_probability_zero_is_never_drawn(p, u):
 
 
 @pytest.mark.parametrize("u", [0.0, 2.0 ** -53, 0.5, LAST])
-def test_certain_bernoullis(u):
+def test_draw_certain_bernoulli(u):
     for a, x in [(math.inf, 1), (-math.inf, 0), (800.0, 1), (-800.0, 0)]:
         for dtype in (torch.float32, torch.float64):
             drawn = Bernoulli().draw(Bernoulli()(torch.tensor(a, dtype=dtype)), torch.tensor([u], dtype=torch.float64))
@@ -293,7 +293,7 @@ def test_certain_bernoullis(u):
 
 @pytest.mark.parametrize("u", [0.0, LAST])
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
-def test_draws_are_finite_and_in_the_support_at_the_ends(family, u):
+def test_draw_ends_of_uniforms(family, u):
     raw = 3 * normal(50, *family.parameter_shape)
     drawn = family.draw(family(raw), torch.full((50, family.num_uniforms), u, dtype=torch.float64))
     assert torch.isfinite(drawn.double()).all()
@@ -301,7 +301,7 @@ def test_draws_are_finite_and_in_the_support_at_the_ends(family, u):
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
-def test_parameters_that_are_nan_are_not_drawn_from(family):
+def test_draw_refuses_nan(family):
     raw = torch.full((2, *family.parameter_shape), math.nan)
     with pytest.raises(ValueError, match="the model's probabilities are NaN: its parameters have diverged"):
         family.draw(family(raw), torch.rand(2, family.num_uniforms, dtype=torch.float64))
@@ -312,7 +312,7 @@ def test_parameters_that_are_nan_are_not_drawn_from(family):
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 @pytest.mark.parametrize("touched", [False, True])
-def test_at_is_a_part_of_the_distribution(family, touched):
+def test_at_indexing(family, touched):
     raw, x = normal(6, 4, *family.parameter_shape), values(family, 6, 4)
     whole = family(raw)
     if touched:                                                      # probabilities are cached beside the logits
@@ -329,7 +329,7 @@ def test_at_is_a_part_of_the_distribution(family, touched):
 
 
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int32, torch.long, torch.float16, torch.float64])
-def test_values_of_any_dtype_are_cast(dtype):
+def test_check_casts_dtypes(dtype):
     x = torch.tensor([[0, 1, 1]]).to(dtype)
     assert Bernoulli().check(x).dtype == torch.get_default_dtype()
     assert Bernoulli().check(x, dtype=torch.float64).tolist() == [[0.0, 1.0, 1.0]]
@@ -338,7 +338,7 @@ def test_values_of_any_dtype_are_cast(dtype):
     assert MixtureOfGaussians(1).check(x, dtype=torch.float32).dtype == torch.float32
 
 
-def test_bytes_reach_255():
+def test_check_bytes():
     x = torch.arange(256, dtype=torch.uint8)[None]
     assert torch.equal(Categorical(256).check(x)[0], torch.arange(256))
     with pytest.raises(ValueError, match=r"x holds 255 at \[0, 255\]; a categorical variable with 255 values"):
@@ -347,7 +347,7 @@ def test_bytes_reach_255():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
-def test_a_gpu_gives_the_same(family):
+def test_families_on_gpu(family):
     raw, x = normal(20, *family.parameter_shape), values(family, 20)
     u = torch.rand(20, family.num_uniforms, dtype=torch.float64)
     torch.testing.assert_close(family(raw.cuda()).log_prob(x.cuda()).cpu(), family(raw).log_prob(x))

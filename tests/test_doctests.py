@@ -52,12 +52,12 @@ def failures(module: ModuleType) -> tuple[int, list[str]]:
 
 
 @pytest.mark.parametrize("name", modules())
-def test_the_examples_of_a_module_run(name):
+def test_examples_run(name):
     _, said = failures(importlib.import_module(name))
     assert not said, "\n".join(said)
 
 
-def test_every_class_that_the_library_offers_has_an_example():
+def test_classes_have_examples():
     classes = offered()
     assert {"course_lib.density.nade.NADE", "course_lib.hub.Card", "course_lib.transformer.gpt.GPT"} <= set(classes)
     assert not without_example(classes)

@@ -29,7 +29,7 @@ def in_a_new_python(code: str) -> dict:
 # --- the names --------------------------------------------------------------------------------------------------------
 
 
-def test_the_import_brings_none_of_the_large_packages():
+def test_import_is_light():
     brought = in_a_new_python("import json, sys; before = set(sys.modules); import course_lib; dir(course_lib); "
                               "print(json.dumps(sorted(set(sys.modules) - before)))")
     own = [name for name in brought if name.startswith("course_lib")]
@@ -38,7 +38,7 @@ def test_the_import_brings_none_of_the_large_packages():
     assert not large & {name.partition(".")[0] for name in brought}
 
 
-def test_what_a_newcomer_looks_for_is_listed_and_there():
+def test_names_listed():
     wanted = {"FVSBN", "NADE", "MADE", "Mixture", "Tabular", "NGram", "GPT", "BERT", "Transformer", "Autoencoder",
               "AutoregressiveModel", "Bernoulli", "Categorical", "MixtureOfGaussians", "DiscretizedLogisticMixture",
               "check_all", "fit", "evaluate", "load", "save", "load_data", "greedy", "beam_search", "sample",
@@ -50,7 +50,7 @@ def test_what_a_newcomer_looks_for_is_listed_and_there():
     assert {"__version__", "__all__"} <= set(dir(course_lib))
 
 
-def test_every_room_is_there_by_its_name():
+def test_packages_by_name():
     found = in_a_new_python("import json, course_lib; rooms = [n for n in dir(course_lib) if n in course_lib._SUBMODULES]; "
                             "print(json.dumps([getattr(course_lib, n).__name__ for n in rooms]))")
     folder = ROOT / "course_lib"
@@ -59,19 +59,19 @@ def test_every_room_is_there_by_its_name():
     assert found == [f"course_lib.{name}" for name in sorted(there - {"__init__", "files"})]
 
 
-def test_every_model_and_family_of_the_hub_is_at_the_door_or_a_part_of_one_that_is():
+def test_hub_classes_listed():
     parts = {"SequenceClassifier", "TokenClassifier", "QuestionAnswering", "MultipleChoice", "GPTClassifier"}
     assert set(hub.MODULES) - parts <= set(course_lib.__all__)
 
 
-def test_attention_is_the_function_and_its_module_keeps_its_place():
+def test_attention_function_and_module():
     found = in_a_new_python("import json, types; from course_lib import attention; from course_lib import transformer; "
                             "print(json.dumps([callable(attention), isinstance(transformer.attention, types.ModuleType), "
                             "transformer.attention.attention is attention]))")
     assert found == [True, True, True]
 
 
-def test_an_unknown_name_raises_the_errors_of_python():
+def test_unknown_name():
     for module in ("course_lib", "course_lib.transformer", "course_lib.density", "course_lib.contract"):
         with pytest.raises(AttributeError, match=f"module '{module}' has no attribute 'nothing'"):
             _ = sys.modules[module].nothing
@@ -85,7 +85,7 @@ MODELS = [name for name in hub.MODULES if not isinstance(zoo.make(name), Conditi
 
 
 @pytest.mark.parametrize("name", hub.MODULES)
-def test_config_is_what_builds_it_again(name):
+def test_config_rebuilds(name):
     thing = zoo.make(name)
     if is_dataclass(thing.config):                                   # GPT, BERT, Transformer: the configuration itself
         again = type(thing)(thing.config)
@@ -101,7 +101,7 @@ def test_config_is_what_builds_it_again(name):
         assert next(sizes) == next(sizes)
 
 
-def test_a_printed_model_says_what_it_is():
+def test_repr():
     assert str(NADE(784, 500)) == "NADE(n=784, hidden=500, conditional=Bernoulli())"
     assert str(FVSBN(3, [2, 0, 1])) == "FVSBN(n=3, order=[2, 0, 1])"
     assert str(FVSBN(20, range(19, -1, -1))) == "FVSBN(n=20, order=[19, 18, 17, 16, 15, 14, ... 20 entries])"
@@ -116,7 +116,7 @@ def test_a_printed_model_says_what_it_is():
         assert told in str(zoo.make(name)), name
 
 
-def test_a_model_of_ones_own_without_a_config_says_its_variables():
+def test_repr_own_model():
     class Coin(AutoregressiveModel):
         pass
 
@@ -126,7 +126,7 @@ def test_a_model_of_ones_own_without_a_config_says_its_variables():
 
 @pytest.mark.parametrize("name", MODELS)
 @torch.no_grad()
-def test_a_model_can_be_called(name):
+def test_models_callable(name):
     model, batch = zoo.make(name), zoo.inputs(name)
     out = model(*batch)
     if name in ("GPT", "RotaryGPT", "RecurrentLM", "AttentiveLM"):                # the logits of the next token

@@ -19,7 +19,7 @@ def saved(tmp_path):
     return tmp_path
 
 
-def test_an_unknown_name_is_told_the_nearest(monkeypatch, saved):
+def test_unknown_name(monkeypatch, saved):
     hub.save(make(), saved, "fvsbn-mnist", CARD)
     monkeypatch.setattr(hub, "WEIGHTS", saved)
     assert hub.available(saved) == ["fvsbn-mnist", "tied"]
@@ -35,7 +35,7 @@ def test_an_unknown_name_is_told_the_nearest(monkeypatch, saved):
 
 
 @pytest.mark.parametrize("how", ["truncated", "flipped", "missing", "longer"])
-def test_damaged_weights_are_named_with_what_was_got_and_needed(saved, how):
+def test_damaged_weights(saved, how):
     file = saved / "tied.safetensors"
     content = bytearray(file.read_bytes())
     if how == "truncated":
@@ -53,7 +53,7 @@ def test_damaged_weights_are_named_with_what_was_got_and_needed(saved, how):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "course_lib model 1"}'])
-def test_a_damaged_description_is_named(saved, content):
+def test_damaged_description(saved, content):
     (saved / "tied.json").write_text(content)
     with pytest.raises(hub.HubError, match="tied.json (is damaged|does not describe a model)"):
         hub.load(saved)
@@ -66,7 +66,7 @@ def edit(folder, **changes):
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))
 
 
-def test_a_description_cannot_name_code_to_run(saved, monkeypatch):
+def test_description_runs_no_code(saved, monkeypatch):
     seen = []
     monkeypatch.setattr(importlib, "import_module", lambda name: seen.append(name))
     for name in ("os.system", "os", "course_lib.hub", "nn.Linear", "__import__", "subprocess.Popen"):
@@ -79,7 +79,7 @@ def test_a_description_cannot_name_code_to_run(saved, monkeypatch):
     assert seen == []
 
 
-def test_weights_of_another_model_are_refused_with_names(saved):
+def test_weights_of_other_model(saved):
     edit(saved, **{"class": "FVSBN", "config": {"n": 5}})
     with pytest.raises(hub.HubError, match="does not fit FVSBN: missing are bias, .*weight.*unexpected are counts, "):
         hub.load(saved)
@@ -94,7 +94,7 @@ def test_weights_of_another_model_are_refused_with_names(saved):
         hub.card(saved)
 
 
-def test_what_cannot_be_saved(tmp_path):
+def test_save_refused(tmp_path):
     class Stranger(nn.Linear):
         config = property(lambda self: {"in_features": 2, "out_features": 2})
 
@@ -128,7 +128,7 @@ def test_what_cannot_be_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_name_is_registered_for_one_class_only():
+def test_register_once():
     assert hub.register(Tied) is Tied
     for name in ("FVSBN", "Bernoulli", "Tied"):
         with pytest.raises(ValueError, match=f"a class {name} is registered already"):
@@ -136,7 +136,7 @@ def test_a_name_is_registered_for_one_class_only():
 
 
 @pytest.mark.parametrize("nth", range(1, 4))
-def test_a_kill_while_saving_leaves_the_old_weights_or_a_clear_error(saved, monkeypatch, nth):
+def test_save_interrupted(saved, monkeypatch, nth):
     calls, real = [], os.replace
 
     def dying(*args):

@@ -75,5 +75,5 @@ def said(tmp_path_factory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_argument_is_named(said, call):
+def test_argument_named(said, call):
     assert said[call].startswith(CALLS[call])

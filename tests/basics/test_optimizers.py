@@ -11,12 +11,12 @@ ONE = [torch.zeros(1)]
 
 
 @pytest.mark.parametrize("name", check.RULES)
-def test_every_step_is_torchs(name):
+def test_steps_equal_torch(name):
     check.steps_are_torchs(name)(optimizers)
 
 
 @pytest.mark.parametrize("rule", [SGD, Momentum, Adam, AdamW])
-def test_numbers_and_tensors_take_the_same_steps(rule):
+def test_values_and_tensors_same_steps(rule):
     number, tensor = Value(2.0), torch.nn.Parameter(torch.tensor(2.0, dtype=torch.float64))
     ours, theirs = rule([number], lr=0.1), rule([tensor], lr=0.1)
     for _ in range(30):
@@ -27,7 +27,7 @@ def test_numbers_and_tensors_take_the_same_steps(rule):
     check.close(number.data, tensor.item(), rule.__name__)
 
 
-def test_what_has_no_gradient_stays():
+def test_skips_parameters_without_gradient():
     used, unused = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(2))
     optimizer = AdamW([used, unused], lr=0.1, weight_decay=0.5)
     used.sum().backward()
@@ -44,12 +44,12 @@ def test_what_has_no_gradient_stays():
     (lambda: Adam(ONE, eps=0), "eps is 0; expected a positive number"),
     (lambda: AdamW(ONE, weight_decay=-1), "weight_decay is -1; expected 0 or more"),
 ])
-def test_bad_input_is_named(wrong, sentence):
+def test_bad_input(wrong, sentence):
     with pytest.raises(ValueError, match=sentence):
         wrong()
 
 
-def test_a_rule_must_be_written():
+def test_abstract_rule():
     parameter = torch.nn.Parameter(torch.ones(1))
     parameter.sum().backward()
     with pytest.raises(NotImplementedError, match="Optimizer has to say how p, g and state make the new p"):

@@ -13,18 +13,18 @@ from tests.support.random import normal
                                    check.descent_reaches_the_solution_at_the_rate_of_theory,
                                    check.logistic_is_scikit_learns, check.logistic_gradient_is_autograds],
                          ids=lambda f: f.__name__)
-def test_it_is_right(right):
+def test_regression(right):
     right(regression)
 
 
-def test_columns_that_are_combinations_are_refused():
+def test_rank_deficient_columns():
     X = normal(10, 3)
     X = torch.cat([X, X[:, :1] - X[:, 1:2]], dim=1)
     with pytest.raises(ValueError, match="X has 4 columns and rank 3"):
         normal_equation(X, normal(10))
 
 
-def test_classes_that_a_line_separates_need_a_penalty():
+def test_separable_classes_need_penalty():
     x, y = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]]).double(), torch.tensor([0, 0, 1, 1])
     with pytest.raises(RuntimeError, match="after 500 steps .* give a penalty if a line separates"):
         LogisticRegression(1).double().fit(x, y, max_steps=500)
@@ -41,6 +41,6 @@ def test_classes_that_a_line_separates_need_a_penalty():
     (lambda: gradient_descent(lambda b: b, torch.zeros(1), 0, 3), "lr is 0; expected a positive number"),
     (lambda: gradient_descent(lambda b: b, torch.zeros(1), 0.1, -1), "steps is -1; expected 0 or more"),
 ])
-def test_bad_input_is_named(wrong, sentence):
+def test_bad_input(wrong, sentence):
     with pytest.raises(ValueError, match=sentence):
         wrong()

@@ -26,11 +26,11 @@ def fork(tmp_path):
     return tmp_path
 
 
-def test_every_place_of_this_repository_agrees(capsys):
+def test_repository_agrees(capsys):
     assert address.main([]) == 0, capsys.readouterr().err
 
 
-def test_the_address_is_written_everywhere(fork, capsys):
+def test_address_written(fork, capsys):
     before = {path.name: path.read_text("utf-8") for path in (fork / "_config.yml", fork / "book/03-fvsbn.ipynb")}
     assert address.main(["https://github.com/someone/course.git", "--branch", "autumn"], fork) == 0
     assert "6 other files" in capsys.readouterr().out
@@ -51,7 +51,7 @@ def test_the_address_is_written_everywhere(fork, capsys):
     assert address.main([], fork) == 0
 
 
-def test_names_stand_where_an_index_and_a_citation_look_for_them(fork):
+def test_authors_written(fork):
     config = fork / "_config.yml"
     config.write_text(re.sub(r'(?m)^author: ""', 'author: "Ada Lovelace, José Núñez"', config.read_text("utf-8")), "utf-8")
     before = (fork / "pyproject.toml").read_text("utf-8")
@@ -65,7 +65,7 @@ def test_names_stand_where_an_index_and_a_citation_look_for_them(fork):
     assert (fork / "pyproject.toml").read_text("utf-8") == before
 
 
-def test_a_place_with_another_address_is_named(fork, capsys):
+def test_other_address_named(fork, capsys):
     address.main([HOME], fork)
     chapter = fork / "exercises/03-fvsbn.ipynb"
     chapter.write_text(chapter.read_text("utf-8").replace(HOME, "https://git.example/former/course"), "utf-8")
@@ -77,7 +77,7 @@ def test_a_place_with_another_address_is_named(fork, capsys):
 
 @pytest.mark.parametrize("url", ["someone/course", "git@github.com:someone/course.git",
                                  "https://me:secret@github.com/someone/course", "https://github.com/a/b\" && x"])
-def test_what_is_no_address_changes_nothing(fork, url, capsys):
+def test_bad_address(fork, url, capsys):
     config = (fork / "_config.yml").read_text("utf-8")
     with pytest.raises(SystemExit) as end:
         address.main([url], fork)
@@ -85,7 +85,7 @@ def test_what_is_no_address_changes_nothing(fork, url, capsys):
     assert (fork / "_config.yml").read_text("utf-8") == config
 
 
-def test_the_book_sees_a_cell_with_another_address(fork):
+def test_cells_with_other_address(fork):
     address.main([HOME], fork)
     assert course_book.elsewhere(fork, HOME, "main") == []
     notebooks = sorted(path.relative_to(fork).as_posix() for path in fork.glob("*/*.ipynb"))

@@ -18,7 +18,7 @@ INTRO = "book/intro.html"
 
 @pytest.mark.parametrize("query, first", [
     ("n-gram", ["01"]), ("attention", ["12", "13"]), ("masking", ["06", "08", "13", "18"]), ("kv cache", ["16"])])
-def test_the_search_finds_chapters_before_other_pages(visit, query, first):
+def test_search_chapters_first(visit, query, first):
     with visit(f"search.html?q={query.replace(' ', '+')}") as page:
         page.wait_for_selector("#search-results li", timeout=10_000)
         page.wait_for_function("() => Search.output && !document.querySelector('#search-results .dots:not(:empty)')")
@@ -30,7 +30,7 @@ def test_the_search_finds_chapters_before_other_pages(visit, query, first):
         assert page.faults == []
 
 
-def test_the_search_says_when_it_finds_nothing(visit):
+def test_search_without_results(visit):
     with visit("search.html?q=qwertyuiopasdf") as page:
         page.wait_for_function("document.querySelector('#search-results').innerText.includes('did not match')")
 
@@ -44,7 +44,7 @@ def test_search_by_keyboard(visit):
         page.wait_for_selector("#search-results li", timeout=10_000)
 
 
-def test_dark_mode_is_switched_and_kept(visit):
+def test_dark_mode_kept(visit):
     theme = "document.documentElement.dataset.theme"
     with visit(PAGES[0]) as page:
         button = page.locator(".theme-switch-button:visible").first
@@ -57,7 +57,7 @@ def test_dark_mode_is_switched_and_kept(visit):
         assert page.evaluate(theme) == "dark"
 
 
-def test_every_icon_is_drawn(visit):
+def test_icons(visit):
     with visit(NOTEBOOKS[0]) as page:
         page.wait_for_function("document.querySelector('svg.svg-inline--fa')")
         missing = page.evaluate("[...document.querySelectorAll('svg.svg-inline--fa')].filter(e => !e.querySelector('path')"
@@ -65,7 +65,7 @@ def test_every_icon_is_drawn(visit):
         assert missing == [] and page.locator("i[class*='fa-']:visible").count() == 0
 
 
-def test_print_shows_the_text_alone(visit):
+def test_print_text_only(visit):
     with visit(NOTEBOOKS[0]) as page:
         assert page.locator(CHROME[0]).is_visible()
         page.emulate_media(media="print")
@@ -73,7 +73,7 @@ def test_print_shows_the_text_alone(visit):
         assert page.locator("article p").first.is_visible() and page.locator("h1:visible").count() == 1
 
 
-def test_the_first_stop_of_the_keyboard_skips_to_the_text_and_focus_is_seen(visit):
+def test_keyboard_skip_link_and_focus(visit):
     looks = ("(() => { const e = document.activeElement, s = getComputedStyle(e);"
              " return [e.outerHTML.slice(0, 120), s.outlineStyle, parseFloat(s.outlineWidth)]; })()")
     with visit(NOTEBOOKS[0]) as page:
@@ -88,7 +88,7 @@ def test_the_first_stop_of_the_keyboard_skips_to_the_text_and_focus_is_seen(visi
 
 
 @pytest.mark.parametrize("folder", ["book", "exercises", "solutions"])
-def test_the_widest_line_that_a_notebook_may_have_is_read_whole(visit, folder):
+def test_widest_line_visible(visit, folder):
     with visit(f"{folder}/04-nade.html", width=1280) as page:
         cut = page.evaluate("""(width) => {
             for (const fold of document.querySelectorAll('.bd-article details')) fold.open = true;
@@ -101,7 +101,7 @@ def test_the_widest_line_that_a_notebook_may_have_is_read_whole(visit, folder):
 
 
 @pytest.mark.parametrize("path, lists", [("book/slide-map.html", len(slide_map.LISTS)), ("book/teaching-plan.html", 13)])
-def test_long_lists_are_folded_on_a_phone_and_open_where_there_is_room(visit, path, lists):
+def test_long_lists_folded_on_phone(visit, path, lists):
     for width, opened in ((390, 0), (1280, lists)):
         with visit(path, width=width) as page:
             assert page.locator("details.course-slides").count() == lists
@@ -109,7 +109,7 @@ def test_long_lists_are_folded_on_a_phone_and_open_where_there_is_room(visit, pa
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_figures_of_the_start_page_answer_the_keyboard_without_a_network(visit, width):
+def test_start_page_figures_by_keyboard(visit, width):
     """NADE draws the pixels that are not set, then again; one head of cross-attention is off and a word is wrong."""
     with visit(INTRO, width=width) as page:
         assert page.locator(".afm-view:not(.afm-note)").count() == 2
@@ -130,7 +130,7 @@ def test_the_figures_of_the_start_page_answer_the_keyboard_without_a_network(vis
 
 
 @pytest.mark.parametrize("scheme, ground", [("light", "rgb(255, 255, 255)"), ("dark", "rgb(20, 24, 30)")])
-def test_drawings_follow_the_theme(visit, scheme, ground):
+def test_drawings_theme(visit, scheme, ground):
     """A corner of the picture has the ground of its theme, as the browser paints it."""
     import io
 

@@ -34,7 +34,7 @@ def test_public_address(given, public):
     assert course_book.public_address(given) == public
 
 
-def test_environment_comes_before_configuration_before_remote(monkeypatch, tmp_path):
+def test_address_precedence(monkeypatch, tmp_path):
     git = ["git", "-C", str(tmp_path)]
     subprocess.run([*git, "init", "-q"], check=True)
     monkeypatch.delenv("BOOK_REPOSITORY_URL", raising=False)
@@ -53,19 +53,19 @@ def test_environment_comes_before_configuration_before_remote(monkeypatch, tmp_p
     ("already ``literal`` and :class:`Role`", "already ``literal`` and :class:`Role`"),
     ("costs 5$ or 6$", "costs 5$ or 6$"),
 ])
-def test_docstrings_become_rst(plain, rst):
+def test_docstring_to_rst(plain, rst):
     lines = [plain]
     course_book.docstring_to_rst(None, "function", "f", None, None, lines)
     assert lines == [rst]
 
 
-def test_displayed_maths_becomes_a_block():
+def test_docstring_displayed_math():
     lines = ["Two lines:", "", "  $$a = b,", "    c = `d`$$", "", "and $x$."]
     course_book.docstring_to_rst(None, "class", "C", None, None, lines)
     assert [line for line in lines if line.strip()] == ["Two lines:", ".. math:: a = b, c = `d`", "and :math:`x`."]
 
 
-def test_indented_blocks_are_set_apart():
+def test_docstring_indented_blocks():
     assert course_book.separated(["Returns:", "    the sum", "of all"]) == ["Returns:", "", "    the sum", "", "of all"]
     assert course_book.separated(["- one", "  more", "- two"]) == ["- one", "  more", "", "- two"]
     assert course_book.separated(["a", "b", "", "c"]) == ["a", "b", "", "c"]
@@ -77,7 +77,7 @@ def as_rst(docstring: str) -> str:
     return "\n".join(lines)
 
 
-def test_aligned_arguments_become_a_list():
+def test_docstring_aligned_arguments():
     from docutils.core import publish_doctree
 
     text = as_rst("One line.\n\nn, m     sizes, with `code` and\n         $maths$ below\n`x`      the rest\n**more   all  others\n\nThe end.")
@@ -88,19 +88,19 @@ def test_aligned_arguments_become_a_list():
     assert not list(tree.findall(nodes.block_quote))
 
 
-def test_a_list_that_is_indented_is_no_quotation():
+def test_docstring_indented_list():
     assert as_rst("Two ways:\n\n  greedy  the likeliest\n  sample  a draw") == \
         "Two ways:\n\n``greedy``\n    the likeliest\n``sample``\n    a draw"
 
 
-def test_indented_code_stands_as_it_is():
+def test_docstring_indented_code():
     assert as_rst("Like so:\n\n    f(x)  # `x`\n\nDone.") == "Like so:\n\n::\n\n    f(x)  # `x`\n\nDone."
 
 
 @pytest.mark.parametrize("docname, before, after", [
     ("book/03-fvsbn", "FVSBN: pixels", "3 FVSBN: pixels"), ("exercises/16-gpt", "Exercises: GPT", "Exercises 16: GPT"),
     ("solutions/16-gpt", "Solutions: GPT", "Solutions 16: GPT"), ("book/intro", "A book", "A book")])
-def test_the_title_gets_the_number_and_keeps_its_anchor(docname, before, after):
+def test_title_number(docname, before, after):
     from types import SimpleNamespace
 
     tree = nodes.document(None, None)
@@ -148,7 +148,7 @@ def launch_links(site: Path) -> list[str]:
 
 
 @pytest.mark.thorough
-def test_without_address_no_launch_buttons_and_no_warning(small_book):
+def test_build_without_address(small_book):
     made, site = build(small_book, "plain")
     assert made.returncode == 0, made.stdout + made.stderr
     assert launch_links(site) == []
@@ -158,7 +158,7 @@ def test_without_address_no_launch_buttons_and_no_warning(small_book):
 
 
 @pytest.mark.thorough
-def test_with_address_buttons_lead_to_this_notebook(small_book):
+def test_build_with_address(small_book):
     made, site = build(small_book, "public", BOOK_REPOSITORY_URL="git@github.com:org/course.git")
     assert made.returncode == 0, made.stdout + made.stderr
     links = launch_links(site)
@@ -171,7 +171,7 @@ def test_with_address_buttons_lead_to_this_notebook(small_book):
 
 
 @pytest.mark.thorough
-def test_a_setup_cell_with_another_address_leaves_colab_out(small_book, tmp_path):
+def test_build_other_setup_address(small_book, tmp_path):
     folder = tmp_path / "fork"
     shutil.copytree(small_book, folder, ignore=shutil.ignore_patterns("_build", "plain", "public", "one", "two"))
     chapter = folder / "book/01-toy.ipynb"
@@ -186,7 +186,7 @@ def test_a_setup_cell_with_another_address_leaves_colab_out(small_book, tmp_path
 
 
 @pytest.mark.thorough
-def test_two_builds_are_the_same(small_book):
+def test_build_repeatable(small_book):
     sites = [build(small_book, name, SOURCE_DATE_EPOCH="1767225600", TZ=zone)[1]
              for name, zone in (("one", "UTC"), ("two", "Asia/Tokyo"))]
     first, second = ({file.relative_to(site): file.read_bytes() for file in site.rglob("*") if file.is_file()}
@@ -203,7 +203,7 @@ def test_two_builds_are_the_same(small_book):
     ("{func}`course_lib.missing`", "course_lib.missing"),
     ("```{explorable} 01-toy.ipynb NadePixels\n```", "01-toy.ipynb stores 0 figures of the class NadePixels; expected 1"),
 ])
-def test_broken_reference_fails_the_build(small_book, tmp_path, text, warning):
+def test_build_broken_reference(small_book, tmp_path, text, warning):
     folder = tmp_path / "broken"
     shutil.copytree(small_book, folder, ignore=shutil.ignore_patterns("_build", "plain", "public", "one", "two"))
     (folder / "book/intro.md").write_text(f"# A book\n\n{text}\n")

@@ -27,7 +27,7 @@ def prints(code: str, names: dict) -> str:
 
 
 @pytest.mark.parametrize("page", ["book/intro.md", "README.md"])
-def test_code_prints_what_the_page_says(page):
+def test_page_code_output(page):
     shown, names = [(code, text) for code, text in blocks((ROOT / page).read_text("utf-8")) if code], {}
     assert shown and all(text for _, text in shown)
     for code, text in shown:
@@ -37,7 +37,7 @@ def test_code_prints_what_the_page_says(page):
 @pytest.mark.parametrize("chapter, says", [
     ({"drawing": "pixelrnn"}, "names the drawing 'pixelrnn', and there is no course_lib/show/architectures/pixelrnn.svg"),
     ({"notebook": "99-bare.ipynb"}, "99-bare.ipynb stores no figure with a text alternative")])
-def test_a_card_without_a_picture_is_refused(tmp_path, chapter, says):
+def test_card_without_picture(tmp_path, chapter, says):
     (tmp_path / "book").mkdir()
     (tmp_path / "book/99-bare.ipynb").write_text('{"cells": []}')
     directive = SimpleNamespace(env=SimpleNamespace(srcdir=tmp_path), error=ValueError)
@@ -45,14 +45,14 @@ def test_a_card_without_a_picture_is_refused(tmp_path, chapter, says):
         course_front.Chapters.picture(directive, chapter)
 
 
-def test_an_embedded_figure_has_the_state_that_its_chapter_stores():
+def test_embedded_figure_state():
     notebook = json.loads((ROOT / "book/04-nade.ipynb").read_text("utf-8"))
     (state,) = course_front.stored(notebook, "NadePixels").values()
     assert state["state"]["_anywidget_id"].endswith(".NadePixels")
     assert course_front.stored(notebook, "Pixels") == {} == course_front.stored({"metadata": {}}, "NadePixels")
 
 
-def test_a_script_element_is_not_ended_by_what_it_holds():
+def test_script_element_escaped():
     what = {"esm": "x = '</script>'; y = '<!--'"}
     text = course_front.in_script(what)
     assert "</script>" not in text and "<!--" not in text and json.loads(text) == what

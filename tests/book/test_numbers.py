@@ -62,7 +62,7 @@ def run_nbval(*paths):
 
 
 @pytest.mark.thorough
-def test_notebooks_are_compared_and_measured(tmp_path):
+def test_nbval_compares_and_measures(tmp_path):
     """The whole chain: a close decimal passes, a wrong integer fails, cells stay in order, no network, the cost."""
     cells = [(f"x = {i} if {i} == 0 else x + 1\nprint(x, x + 0.12345)", f"{i} {i + 0.12346:.5f}\n") for i in range(8)]
     notebook(tmp_path / "good.ipynb", *cells, ("import os\nprint('COURSE_DATA' in os.environ)", "False\n"))

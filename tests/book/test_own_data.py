@@ -33,7 +33,7 @@ def printed(code: str, names: dict) -> str:
     return out.getvalue()
 
 
-def test_the_page_runs_and_prints_what_it_says(tmp_path, monkeypatch):
+def test_page_code_output(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     torch.manual_seed(0)
     names: dict = {"__name__": "__main__"}

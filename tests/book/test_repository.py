@@ -18,7 +18,6 @@ import yaml
 import course_lib
 from book._tools import environment, make_book, setup_cell
 from tests.conftest import ROOT
-from tests.support import browser
 
 REPOSITORY = {"url": "https://git.example/org/course", "branch": "main"}
 
@@ -41,20 +40,20 @@ def test_style_and_spelling(tool):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_no_large_file_and_no_environment_is_tracked():
+def test_tracked_files():
     for name in tracked():
         assert (ROOT / name).stat().st_size <= 6_000_000, name
         assert not re.match(r"(\.venv|_build|build|node_modules|.*\.egg-info)", name), name
 
 
-def test_lock_file_names_versions_and_no_host():
+def test_lock_file():
     lock = json.loads((ROOT / "book/_assets/vendor/package-lock.json").read_text("utf-8"))
     entry = lock["packages"]["node_modules/mathjax"]
     assert entry["version"].startswith("3.") and entry["integrity"].startswith("sha512-")
     assert "resolved" not in (ROOT / "book/_assets/vendor/package-lock.json").read_text("utf-8")
 
 
-def test_one_version_everywhere():
+def test_version():
     citation, changes = ((ROOT / name).read_text("utf-8") for name in ("CITATION.cff", "CHANGELOG.md"))
     assert re.search(r"(?m)^version: (.*)$", citation)[1] == course_lib.__version__
     assert re.search(r"(?m)^## (\d.*)$", changes)[1] == course_lib.__version__        # the latest release
@@ -62,7 +61,7 @@ def test_one_version_everywhere():
 
 @pytest.mark.parametrize("name", [".github/dependabot.yml", ".github/ISSUE_TEMPLATE/error.yml", ".github/workflows/publish.yml",
                                   ".github/workflows/test.yml", ".pre-commit-config.yaml"])
-def test_what_the_host_reads_is_yaml_and_names_what_exists(name):
+def test_host_files(name):
     text = (ROOT / name).read_text("utf-8")
     assert isinstance(yaml.safe_load(text), dict)
     for verb in re.findall(r"\bmake ([a-z-]+)", text):
@@ -71,7 +70,7 @@ def test_what_the_host_reads_is_yaml_and_names_what_exists(name):
         assert (ROOT / folder).is_dir(), folder
 
 
-def test_requirements_are_exact_and_the_book_needs_no_torch():
+def test_requirements_exact():
     text = (ROOT / "requirements.txt").read_text("utf-8")
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines)
@@ -81,7 +80,7 @@ def test_requirements_are_exact_and_the_book_needs_no_torch():
     assert "torch==" in pins["course"] and "torch==" not in pins["book"]
 
 
-def test_wheel_holds_the_library_and_its_data(tmp_path):
+def test_wheel_contents(tmp_path):
     """The wheel, not the editable install: js, css, weights and tables are in it, tests and tools are not."""
     source = tmp_path / "source"
     for name in tracked():
@@ -99,19 +98,19 @@ def test_wheel_holds_the_library_and_its_data(tmp_path):
     assert any(name.endswith(".js") for name in held) and any(name.endswith(".css") for name in held)
 
 
-def test_make_says_what_to_do_without_python():
+def test_make_without_python():
     done = run("make", "book", "PYTHON=no-such-python")
     assert done.returncode != 0 and "install Python 3.11 or newer" in done.stderr
 
 
-def test_old_python_is_refused_with_a_sentence(monkeypatch, capsys, tmp_path):
+def test_install_old_python(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(environment.sys, "version_info", (3, 9, 1))
     with pytest.raises(SystemExit):
         environment.install(str(tmp_path / "venv"), {"book": "a==1"})
     assert "need Python 3.11 or newer" in capsys.readouterr().err
 
 
-def test_python_without_venv_is_told_the_package(monkeypatch, capsys, tmp_path):
+def test_install_without_venv(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(environment.subprocess, "call", lambda *command, **options: 1)
     with pytest.raises(SystemExit):
         environment.install(str(tmp_path / "venv"), {"book": "a==1"})
@@ -119,7 +118,7 @@ def test_python_without_venv_is_told_the_package(monkeypatch, capsys, tmp_path):
     assert not (tmp_path / "venv").exists()
 
 
-def test_a_section_is_installed_once_and_again_when_its_pins_change(monkeypatch, tmp_path, capsys):
+def test_install_changed_pins(monkeypatch, tmp_path, capsys):
     installed = []
 
     class Pip:
@@ -143,7 +142,7 @@ def test_a_section_is_installed_once_and_again_when_its_pins_change(monkeypatch,
     assert installed[3:] == ["a==3\n"] * 2
 
 
-def test_a_failed_build_is_not_forgotten(monkeypatch, tmp_path, capsys):
+def test_build_failure_rebuilds(monkeypatch, tmp_path, capsys):
     """Sphinx keeps what it read without its warnings: a second try must not call the fault mended."""
     monkeypatch.setattr(make_book, "ROOT", tmp_path)
     monkeypatch.setattr(make_book, "BUILD", tmp_path / "_build")
@@ -154,7 +153,7 @@ def test_a_failed_build_is_not_forgotten(monkeypatch, tmp_path, capsys):
     assert "run make book again" in capsys.readouterr().err
 
 
-def test_serve_says_what_to_do(monkeypatch, tmp_path, capsys):
+def test_serve_errors(monkeypatch, tmp_path, capsys):
     import socket
 
     monkeypatch.setattr(make_book, "SITE", tmp_path)
@@ -165,19 +164,6 @@ def test_serve_says_what_to_do(monkeypatch, tmp_path, capsys):
         taken.listen()
         port = taken.getsockname()[1]
         assert make_book.serve(port) == 1 and f"PORT={port + 1}" in capsys.readouterr().err
-
-
-class Playwright:
-    """Stands in for Playwright whose own Chromium was never downloaded."""
-    class chromium:
-        executable_path = "/nowhere/chromium"
-
-
-def test_no_browser_is_a_failure_with_one_sentence(monkeypatch):
-    monkeypatch.setattr(browser.shutil, "which", lambda name: None)
-    monkeypatch.delenv("CHROMIUM", raising=False)
-    with pytest.raises(browser.NoBrowser, match="no Chromium: the tests of the built pages need one"):
-        browser.find(Playwright)
 
 
 def execute(source, monkeypatch, installed: bool, on_colab: bool) -> list[str]:
@@ -196,23 +182,23 @@ def execute(source, monkeypatch, installed: bool, on_colab: bool) -> list[str]:
     return asked
 
 
-def test_setup_cell_does_nothing_where_the_library_is(monkeypatch, capsys):
+def test_setup_cell_installed(monkeypatch, capsys):
     for on_colab in (False, True):
         assert execute(setup_cell.text(REPOSITORY), monkeypatch, installed=True, on_colab=on_colab) == []
     assert re.search(r"course_lib \d+\.\d+\.\d+ on (cpu|cuda)", capsys.readouterr().out)
 
 
-def test_setup_cell_installs_on_colab(monkeypatch):
+def test_setup_cell_colab(monkeypatch):
     asked = execute(setup_cell.text(REPOSITORY), monkeypatch, installed=False, on_colab=True)
     assert asked == ['install --quiet "course-lib @ git+https://git.example/org/course@main"']
 
 
-def test_setup_cell_elsewhere_says_what_to_do(monkeypatch):
+def test_setup_cell_elsewhere(monkeypatch):
     with pytest.raises(ModuleNotFoundError, match="pip install -e"):
         execute(setup_cell.text(REPOSITORY), monkeypatch, installed=False, on_colab=False)
 
 
-def test_setup_cell_without_an_address_says_what_to_upload_and_installs_it(monkeypatch, tmp_path):
+def test_setup_cell_without_address(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="no address yet: run `pip wheel --no-deps .` .* upload course_lib-"):
         execute(setup_cell.text({"url": ""}), monkeypatch, installed=False, on_colab=True)

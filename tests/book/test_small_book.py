@@ -67,7 +67,7 @@ def site(tmp_path_factory) -> Path:
     return site
 
 
-def test_a_site_with_an_address_has_a_map_canonical_addresses_cards_and_a_page_for_what_is_missing(site):
+def test_site_with_address(site):
     places = [url.text for url in ElementTree.parse(site / "sitemap.xml").iter("{http://www.sitemaps.org/schemas/sitemap/0.9}loc")]
     assert places == [ADDRESS + path for path in (FIRST, SECOND, "book/intro.html")]
     tree = Page(site / FIRST).tree
@@ -80,7 +80,7 @@ def test_a_site_with_an_address_has_a_map_canonical_addresses_cards_and_a_page_f
     assert Site(site).problems() == []
 
 
-def test_a_site_without_an_address_has_none_of_it(tmp_path):
+def test_site_without_address(tmp_path):
     config = types.SimpleNamespace(html_baseurl="")
     course_site.site_address(None, config)
     app = types.SimpleNamespace(config=config, outdir=str(tmp_path), builder=types.SimpleNamespace(format="html"))
@@ -88,12 +88,12 @@ def test_a_site_without_an_address_has_none_of_it(tmp_path):
     assert config.html_baseurl == "" and list(tmp_path.iterdir()) == []
 
 
-def test_the_book_is_printed_whole(site, browser, tmp_path):
+def test_print_pdf(site, browser, tmp_path):
     assert print_book.printed(site, tmp_path / "book.pdf", browser) == []     # the long formula is made smaller, not cut off
     assert (tmp_path / "book.pdf").read_bytes().startswith(b"%PDF") and [path.name for path in tmp_path.iterdir()] == ["book.pdf"]
 
 
-def test_what_is_printed_has_its_titles_and_links_and_no_navigation(site, browser, tmp_path):
+def test_print_html(site, browser, tmp_path):
     text = print_book.joined(site, tmp_path)
     tree = lxml_html.document_fromstring(text)
     ids = tree.xpath("//@id")
@@ -108,7 +108,7 @@ def test_what_is_printed_has_its_titles_and_links_and_no_navigation(site, browse
     page.close()
 
 
-def test_the_zip_is_read_from_a_folder(site, browser, tmp_path):
+def test_zip_from_folder(site, browser, tmp_path):
     first, second = tmp_path / "book.zip", tmp_path / "again" / "book.zip"
     second.parent.mkdir()
     make_book.packed(site, first)

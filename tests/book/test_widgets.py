@@ -58,30 +58,30 @@ def hosted(browser, tmp_path):
         yield page
 
 
-def test_views_of_one_model_agree_and_models_are_apart(hosted):
+def test_views_share_model(hosted):
     hosted.locator("#at-0 button").click()
     assert [hosted.locator(f"#at-{i} button").inner_text() for i in range(3)] == ["a 1", "a 1", "b 0"]
 
 
-def test_one_module_one_start_per_model_one_style(hosted):
+def test_module_initialized_once(hosted):
     assert hosted.evaluate("counts") == {"modules": 1, "initialised": 2}
     assert hosted.locator("#afm-t\\.Counter").count() == 1
 
 
-def test_binary_state_arrives(hosted):
+def test_binary_state(hosted):
     assert "2.5" in hosted.locator("#at-0").inner_text()
 
 
-def test_links_to_notebooks_become_links_to_pages(hosted):
+def test_notebook_links(hosted):
     links = hosted.eval_on_selector_all("#at-0 a", "all => all.map(a => a.getAttribute('href'))")
     assert links == ["03-fvsbn.html#a-leak", "https://example.org/x.ipynb"]
 
 
-def test_other_views_say_what_they_need(hosted):
+def test_other_views_need_kernel(hosted):
     for i in (3, 4):
         assert "needs a running kernel" in hosted.locator(f"#at-{i}").inner_text()
 
 
-def test_a_figure_that_fails_says_so_and_stops_no_other(hosted):
+def test_failing_figure(hosted):
     assert "could not be drawn" in hosted.locator("#at-5").inner_text()
     assert [fault for fault in hosted.faults if "no" in fault] and hosted.locator("#at-2 button").is_visible()

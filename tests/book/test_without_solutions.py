@@ -16,25 +16,25 @@ def copy(tmp_path_factory):
     return to
 
 
-def test_the_contents_lose_the_solutions_and_nothing_else(copy):
+def test_contents_without_solutions(copy):
     before, after = (re.findall(r"file: (\S+)", (root / "_toc.yml").read_text("utf-8")) for root in (ROOT, copy))
     assert after == [page for page in before if not page.startswith("solutions/")] and len(after) < len(before)
     assert "sections: []" not in (copy / "_toc.yml").read_text("utf-8")
 
 
-def test_no_page_leads_to_a_solution(copy):
+def test_no_link_to_solution(copy):
     assert not (copy / "solutions").exists() and not (copy / "course_lib/exercises/solutions.json").exists()
     for path in [*copy.glob("book/**/*.md"), *copy.glob("book/*.ipynb"), *copy.glob("exercises/*.ipynb")]:
         assert not re.search(r"\]\([^)]*solutions/", path.read_text("utf-8")), path.name
 
 
-def test_no_line_of_a_solution_is_in_an_exercise(copy):
+def test_no_solution_line_leaks(copy):
     path = next(copy.glob("exercises/13-*.ipynb"))
     [solution] = [page for name, page in build.read_sources(ROOT / "solutions").items() if name.name == path.name]
     assert release.find_leaks([solution], [(path.name, path.read_text("utf-8"))]) == []
 
 
-def test_an_exercise_keeps_all_other_cells(copy):
+def test_exercise_cells_kept(copy):
     for path in sorted((ROOT / "exercises").glob("*.ipynb")):
         before, after = (json.loads((root / "exercises" / path.name).read_text("utf-8"))["cells"] for root in (ROOT, copy))
         links = [cell for cell in before if without_solutions.role(cell) == "solution-link"]

@@ -37,7 +37,7 @@ def test_contract_holds(name):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("name", CONDITIONED)
-def test_contract_holds_given_a_context(name, dtype):
+def test_contract_holds_with_context(name, dtype):
     line = str(check_all(CONDITIONED[name]().to(dtype), context=CONTEXT.to(dtype)))
     assert line.startswith("causal, normalised (")
     assert str(check_samples(CONDITIONED[name]().to(dtype), context=CONTEXT[0].to(dtype))) in line
@@ -51,23 +51,23 @@ def test_contract_holds_for_sequences(name, length):
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", MODELS)
-def test_contract_holds_on_a_gpu(name):
+def test_contract_holds_on_gpu(name):
     assert "samples fit" in str(check_all(MODELS[name]().cuda()))
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", CONDITIONED)
-def test_contract_holds_given_a_context_on_a_gpu(name):
+def test_contract_holds_with_context_on_gpu(name):
     assert "samples fit" in str(check_all(CONDITIONED[name]().cuda(), context=CONTEXT))
 
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", SEQUENCES)
-def test_contract_holds_for_sequences_on_a_gpu(name):
+def test_contract_holds_for_sequences_on_gpu(name):
     assert "samples fit" in str(check_all(SEQUENCES[name]().cuda(), length=4))
 
 
-def test_the_line_and_the_numbers_behind_it():
+def test_result_line_and_values():
     result = check_all(FVSBN(9))
     assert str(result).startswith("causal, normalised (sum of p over 512 states = 1.000000), "
                                   "both views agree within 1e-12, samples fit (chi-square ")
@@ -78,7 +78,7 @@ def test_the_line_and_the_numbers_behind_it():
     assert f"chi-square {result.values['chi_square']:.0f} on {result.values['freedom']})" in str(result)
 
 
-def test_the_reactions_are_the_parents():
+def test_check_causal_reactions():
     order = [3, 1, 4, 0, 2]
     found = check_causal(FVSBN(5, order)).values["reacts"]
     for k, i in enumerate(order):
@@ -87,7 +87,7 @@ def test_the_reactions_are_the_parents():
     assert found.nonzero().tolist() == [[1, 0], [2, 1], [3, 0]]
 
 
-def test_a_large_model_is_checked_as_far_as_it_can_be():
+def test_check_all_large_model():
     line = str(check_all(FVSBN(17)))
     assert line == ("causal, sum not taken (2^17 states; at most 65536 are enumerated), both views agree within 1e-12, "
                     "samples not tested (2^17 states; at most 65536 are enumerated)")
@@ -95,12 +95,12 @@ def test_a_large_model_is_checked_as_far_as_it_can_be():
         check_normalized(FVSBN(17))
 
 
-def test_a_vocabulary_is_read_from_its_table():
+def test_check_all_vocabulary():
     line = str(check_all(Linear(2, Categorical(70))))
     assert "normalised (sum of p over 4900 states = 1.000000)" in line and "samples fit" in line
 
 
-def test_a_model_of_the_readers_own():
+def test_check_all_duck_type():
     """It need not inherit anything: the methods are enough."""
     class Own(torch.nn.Module):
         n, order = 3, None
@@ -122,7 +122,7 @@ def test_a_model_of_the_readers_own():
 
 
 @pytest.mark.parametrize("name", ["FVSBN in an order", "table", "mixture of orders", "Gaussians, two variables"])
-def test_the_model_is_left_alone(name):
+def test_check_all_leaves_model(name):
     model = MODELS[name]()
     model.randomize(rng(3))
     first = next(model.children(), model)
@@ -143,7 +143,7 @@ def test_the_model_is_left_alone(name):
     assert all(p.grad is None and p.requires_grad for p in model.parameters())
 
 
-def test_a_check_is_repeatable_and_its_seed_matters():
+def test_check_samples_seed():
     lines = [str(check_samples(FVSBN(4), seed=seed)) for seed in (0, 0, 1)]
     assert lines[0] == lines[1] != lines[2]
 
@@ -170,13 +170,13 @@ class Edited(FVSBN):
      "factor 3 reads x_0, which is drawn later: its distribution changes when x_0 does"),
     (Edited(4, drop=[(3, 1)]), "factor 3 never reads x_1, which is one of its parents: information is lost"),
 ])
-def test_the_sentence_names_factor_and_input(model, sentence):
+def test_error_factor_and_input(model, sentence):
     with pytest.raises(ContractError) as error:
         check_all(model)
     assert str(error.value) == sentence
 
 
-def test_the_sentence_for_a_parent_that_was_dropped():
+def test_error_dropped_parent():
     class Dropped(FVSBN):
         def parents(self, i):
             return [j for j in super().parents(i) if (i, j) != (2, 0)]
@@ -187,7 +187,7 @@ def test_the_sentence_for_a_parent_that_was_dropped():
                                "x_0 does"
 
 
-def test_the_sentence_for_a_continuous_variable():
+def test_error_continuous_variable():
     model = Linear(3, MixtureOfGaussians(2))
     model.earlier[1, 2] = True
     with pytest.raises(ContractError) as error:
@@ -195,7 +195,7 @@ def test_the_sentence_for_a_continuous_variable():
     assert str(error.value) == "factor 1 reads x_2, which is drawn later: its Jacobian changes when x_2 does"
 
 
-def test_the_sentence_for_a_sum():
+def test_error_sum():
     class Double(FVSBN):
         def log_prob(self, x, context=None):
             return super().log_prob(x, context) + math.log(2)
@@ -213,12 +213,12 @@ def test_the_sentence_for_a_sum():
         check_views_agree(Double(4))
 
 
-def test_the_sentence_of_a_component():
+def test_error_component():
     with pytest.raises(ContractError, match="^component 1: factor 0 reads x_0, which is the variable that"):
         check_all(Mixture([FVSBN(3), Edited(3, add=[(0, 0)])]))
 
 
-def test_nan_in_the_parameters_as_they_are():
+def test_check_normalized_nan():
     model = FVSBN(3)
     with torch.no_grad():
         model.bias[1] = float("nan")
@@ -248,21 +248,21 @@ def leaky(size, i=2, j=3, when=None, family=None):
 
 @pytest.mark.parametrize("family", [None, Categorical(3), MixtureOfGaussians(2), DiscretizedLogisticMixture(2, 4)],
                          ids=str)
-def test_a_leak_of_a_thousandth_is_found(family):
+def test_check_causal_small_leak(family):
     for seed in range(20):
         with pytest.raises(ContractError, match="factor 2 reads x_3, which is drawn later"):
             check_causal(leaky(1e-3, family=family), seed=seed)
 
 
 @pytest.mark.thorough
-def test_a_leak_of_a_thousandth_is_found_whatever_the_seed():
+def test_check_causal_small_leak_seeds():
     for seed in range(200):
         for model in (leaky(1e-3), Edited(5, add=[(seed % 5, seed % 5)]), leaky(1e-3, when=(0, 1))):
             with pytest.raises(ContractError, match="reads x_"):
                 check_causal(model, seed=seed)
 
 
-def test_a_leak_in_half_of_the_states_is_found():
+def test_check_causal_conditional_leak():
     for seed in range(30):
         with pytest.raises(ContractError, match="factor 2 reads x_3, which is drawn later"):
             check_causal(leaky(1e-3, when=(0, 1)), seed=seed)
@@ -276,7 +276,7 @@ def test_no_false_alarm(name):
         check_all(MODELS[name](), seed=seed)
 
 
-def test_a_narrow_density_is_integrated_or_the_line_says_that_it_was_not():
+def test_check_normalized_narrow_density():
     narrow = Linear(1, MixtureOfGaussians(2))
     with torch.no_grad():
         narrow.bias.copy_(torch.tensor([[0.0, 0.0, -3.0, 3.0, -4.0, -4.0]]))     # two spikes of width 0.02
@@ -288,7 +288,7 @@ def test_a_narrow_density_is_integrated_or_the_line_says_that_it_was_not():
     assert "sum not taken (the density is too narrow for the grid" in str(check_all(follows))
 
 
-def test_samplers_that_share_their_uniforms_are_found():
+def test_check_samples_shared_uniforms():
     """Each percentile is uniform then; only pairs of them show it."""
     class Shared(Linear):
         def draw_all(self, u, given, known, context):
@@ -301,7 +301,7 @@ def test_samplers_that_share_their_uniforms_are_found():
 
 
 @pytest.mark.parametrize("weights", [(0.52, 0.48), (0.5, 0.5)])
-def test_a_continuous_mixture_with_a_wrong_sampler_is_found(weights):
+def test_check_samples_continuous_mixture(weights):
     class Uneven(Mixture):
         def sample(self, num, *args, **kwargs):
             return super().sample(num, *args, **kwargs) * (1 if weights[0] == 0.5 else 1.1)
@@ -314,7 +314,7 @@ def test_a_continuous_mixture_with_a_wrong_sampler_is_found(weights):
             check_samples(model)
 
 
-def test_what_a_mixture_is_not_asked():
+def test_checks_refuse_mixture():
     for check in (check_causal, check_views_agree):
         with pytest.raises(TypeError, match="Mixture has no conditionals; this check is for its components"):
             check(Mixture([FVSBN(2)]))

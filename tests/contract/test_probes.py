@@ -13,13 +13,13 @@ from tests.contract.models import Linear
 from tests.support.random import drawn, rng
 
 
-def test_states_are_enumerated_last_variable_fastest():
+def test_enumerate_states_order():
     states, log_p = probes.enumerate_states(drawn(Linear(2, Categorical(3))), 2, None)
     assert states.tolist() == [[a, b] for a in range(3) for b in range(3)]
     assert log_p.exp().sum().item() == pytest.approx(1)
 
 
-def test_the_copy_is_a_float64_one_in_eval_mode():
+def test_copy_of_float64_eval():
     model = FVSBN(3).train()
     net = probes.copy_of(model, rng())
     assert net.bias.dtype == torch.float64 and not net.training and model.training

@@ -21,7 +21,7 @@ WHATEVER_THE_SEED = {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("trap", sorted(WHATEVER_THE_SEED))
-def test_the_contract_catches_it_whatever_the_seed(trap):
+def test_faults_caught_any_seed(trap):
     [mutant] = [each for table in tables().values() for each in table if each.trap == trap]
     missed = []
     for seed in range(SEEDS):

@@ -12,13 +12,13 @@ from course_lib.contract.statistics import cell_masses, chi_square, p_value, uni
 from tests.support.random import rng
 
 
-def test_p_value_is_scipys():
+def test_p_value_equals_scipy():
     for statistic, freedom in [(0.0, 1), (3.84, 1), (40.0, 15), (600.0, 511), (100.0, 1)]:
         assert p_value(statistic, freedom) == pytest.approx(stats.chi2.sf(statistic, freedom), rel=1e-9)
     assert p_value(math.inf, 3) == 0
 
 
-def test_chi_square_is_pearsons():
+def test_chi_square_equals_scipy():
     numbers = np.random.default_rng(0)
     expected = numbers.uniform(20, 60, 30)
     counts = numbers.poisson(expected).astype(float)
@@ -28,7 +28,7 @@ def test_chi_square_is_pearsons():
     assert ours == (pytest.approx(theirs.statistic), 29)
 
 
-def test_rare_cells_are_pooled_and_the_impossible_is_infinite():
+def test_chi_square_rare_cells():
     expected = torch.tensor([100.0] + [1.0] * 40 + [0.5], dtype=torch.float64)
     statistic, freedom = chi_square(expected.clone(), expected)
     assert statistic == pytest.approx(0, abs=1e-9) and 3 <= freedom <= 8
@@ -42,7 +42,7 @@ def test_rare_cells_are_pooled_and_the_impossible_is_infinite():
 
 
 @pytest.mark.parametrize("least", [2.0, 5.0])
-def test_every_pool_expects_enough(least):
+def test_chi_square_pools(least):
     """Statistic of one extra count in every cell: sum of c^2 / E over pools, each with E >= least, c its cells."""
     generator = rng()
     for _ in range(50):
@@ -54,7 +54,7 @@ def test_every_pool_expects_enough(least):
 
 
 @pytest.mark.thorough
-def test_p_values_are_uniform_where_cells_are_rare():
+def test_p_value_uniform():
     """Ten thousand multinomial draws: p below 0.01 about 1 % of the time, below 1e-4 at most three times."""
     numbers = np.random.default_rng(1)
     p = numbers.dirichlet(np.full(64, 0.3))
@@ -65,7 +65,7 @@ def test_p_values_are_uniform_where_cells_are_rare():
     assert (values < 1e-4).sum() <= 3
 
 
-def test_uniform_tests_are_the_margins_and_what_pairs_have_in_common():
+def test_uniform_tests_margins_and_pairs():
     u = torch.rand(500, 3, generator=rng(), dtype=torch.float64)
     (margins, free_m), (common, free_c) = uniform_tests(u, bins=4)
     cells = (u * 4).long().numpy()
@@ -83,7 +83,7 @@ def test_uniform_tests_are_the_margins_and_what_pairs_have_in_common():
     assert p_value(*uniform_tests(u[:, [0, 0]])[1]) < 1e-6
 
 
-def test_cell_masses_are_the_trapezoid_rule():
+def test_cell_masses_equals_numpy():
     numbers = np.random.default_rng(0)
     x, y = np.sort(numbers.normal(size=60)), np.sort(numbers.normal(size=40))
     p = np.exp(-(x[:, None] ** 2 + y[None, :] ** 2))

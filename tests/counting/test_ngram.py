@@ -11,46 +11,11 @@ import torch
 from course_lib.contract import check_all
 from course_lib.counting import NGram
 from course_lib.counting.counts import distinct
-from course_lib.tokenizers import CharTokenizer
 from tests.support.text import SCHEMES, some_text
 
-# --- by hand ----------------------------------------------------------------------------------------------------------
 
-
-def test_counts_of_abracadabra():
-    tokenizer = CharTokenizer.fit("abracadabra")
-    ids = {c: tokenizer.vocabulary.id(c) for c in "abcdr"}
-    x = tokenizer.encode("abracadabra")
-    unigram = NGram(n=1, vocab_size=5).fit_counts(x)
-    p = unigram.predict(unigram.start(1)).probs[0]
-    for c, count in Counter("abracadabra").items():
-        assert p[ids[c]].item() == pytest.approx(count / 11)
-    bigram = NGram(n=2, vocab_size=5).fit_counts(x)
-    p = bigram.predict(bigram.start(1, torch.tensor([[ids["a"]]]))).probs[0]
-    assert p[ids["b"]].item() == pytest.approx(2 / 4)                # a is followed by b, c, d, b
-    assert p[ids["c"]].item() == pytest.approx(1 / 4)
-    assert p[ids["a"]].item() == 0
-    add = NGram(n=2, vocab_size=5, smoothing="add", alpha=1.0).fit_counts(x)
-    p = add.predict(add.start(1, torch.tensor([[ids["a"]]]))).probs[0]
-    assert p[ids["b"]].item() == pytest.approx(3 / 9)
-    trigram = NGram(n=3, vocab_size=5).fit_counts(x)
-    p = trigram.predict(trigram.start(1, tokenizer.encode("xxxab"[3:])[None])).probs[0]
-    assert p[ids["r"]].item() == pytest.approx(1)                    # ab is followed by r, twice
-
-
-def test_an_unseen_history_gives_what_its_end_gives():
-    """Maximum likelihood is undefined after a history that never occurred; the longest end that did occur decides."""
-    model = NGram(n=3, vocab_size=3).fit_counts([0, 1, 0, 1, 0, 1, 0])            # never 2, never 1 1
-    p = model.predict(model.start(1, torch.tensor([[1, 1]]))).probs[0]
-    assert p.tolist() == pytest.approx([1, 0, 0])                    # after 1 came 0
-    p = model.predict(model.start(1, torch.tensor([[2, 2]]))).probs[0]
-    assert p.tolist() == pytest.approx([3 / 5, 2 / 5, 0])            # nothing fits: the unigram of counted symbols
-
-
-def test_sequences_do_not_run_into_each_other():
+def test_fit_counts_by_sequence():
     apart = NGram(n=2, vocab_size=4, bos_id=3).fit_counts([[0, 1], [2, 0]])
-    assert apart.log_prob(torch.tensor([[0, 1]])).exp().item() == pytest.approx(1 / 2 * 1)
-    assert apart.log_prob(torch.tensor([[1, 2]])).exp().item() == 0  # 1 to 2 only crosses the border
     rows = NGram(n=2, vocab_size=4, bos_id=3).fit_counts(torch.tensor([[0, 1], [2, 0]]))
     assert torch.equal(rows.packed, apart.packed)
 
@@ -114,7 +79,7 @@ class Dictionary:
 @pytest.mark.parametrize("bos_id", [None, 2])
 @pytest.mark.parametrize("order", [0, 1, 2, 3])
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_every_scheme_is_its_formula(scheme, order, bos_id):
+def test_smoothing_equals_dictionaries(scheme, order, bos_id):
     vocabulary = 5
     lengths = (90, 7, 33, *[3] * 12)                                 # many starts, some of them alike
     sequences = [some_text(vocabulary, length, seed, without=bos_id) for seed, length in enumerate(lengths)]
@@ -138,7 +103,7 @@ def test_every_scheme_is_its_formula(scheme, order, bos_id):
     assert torch.allclose(model.log_prob(x, prompt), factors.sum(1), rtol=1e-12)
 
 
-def test_words_too_many_for_one_integer():
+def test_fit_counts_large_vocabulary():
     """Windows of five symbols out of three million do not fit an integer of 63 bits when read as one number."""
     vocabulary, order = 3_000_000, 4
     rng = random.Random(1)
@@ -161,7 +126,7 @@ def test_words_too_many_for_one_integer():
 
 
 @pytest.mark.parametrize("buckets", [1, 4])
-def test_em_never_lowers_the_held_out_likelihood(buckets):
+def test_fit_weights_likelihood(buckets):
     text = some_text(6, 3000, seed=5)
     model = NGram(n=4, vocab_size=6, smoothing="interpolated", buckets=buckets).double().fit_counts(text[:1000])
     curve = model.fit_weights(text[1000:2000], steps=40)
@@ -172,7 +137,7 @@ def test_em_never_lowers_the_held_out_likelihood(buckets):
     assert own >= curve[-1] and model.fit_weights(text[1000:2000], steps=1) == pytest.approx([own], abs=1e-12)
 
 
-def test_em_finds_the_best_weights():
+def test_fit_weights_optimum():
     text = some_text(4, 900, seed=6)
     model = NGram(n=2, vocab_size=4, smoothing="interpolated").double().fit_counts(text[:60])
     model.fit_weights(text[300:], steps=400)
@@ -187,17 +152,10 @@ def test_em_finds_the_best_weights():
     assert 0.05 < fitted[1] < 0.999                                  # an inner optimum, not a boundary
 
 
-def test_weights_fitted_on_the_counted_text_trust_the_longest_history():
-    text = some_text(4, 300, seed=7)
-    model = NGram(n=4, vocab_size=4, smoothing="interpolated").fit_counts(text)
-    model.fit_weights(text, steps=200)
-    assert model.smoothing.weights[3, 0] > 0.95
-
-
 # --- input and use ----------------------------------------------------------------------------------------------------
 
 
-def test_bos_is_never_predicted_nor_drawn():
+def test_bos_never_predicted():
     for scheme, options in SCHEMES.items():
         model = NGram(n=2, vocab_size=4, bos_id=0, smoothing=scheme, **options).fit_counts([[1, 2, 3, 1], [2, 1]])
         assert (model.conditionals(torch.tensor([[1, 0, 3]])).probs[..., 0] == 0).all()
@@ -205,16 +163,8 @@ def test_bos_is_never_predicted_nor_drawn():
         assert (model.sample(50, length=20, generator=torch.Generator().manual_seed(0)) != 0).all()
 
 
-def test_samples_are_the_same_whatever_their_number_and_follow_a_prompt():
-    model = NGram(n=3, vocab_size=5, smoothing="add").fit_counts(some_text())
-    prompt = torch.tensor([[3, 1, 0]])
-    three = model.sample(3, length=8, context=prompt.expand(3, -1), generator=torch.Generator().manual_seed(4))
-    one = model.sample(1, length=8, context=prompt, generator=torch.Generator().manual_seed(4))
-    assert three.shape == (3, 8) and torch.equal(three[:1], one)
-
-
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_dtype_follows_the_model(dtype):
+def test_dtype(dtype):
     model = NGram(n=3, vocab_size=5, smoothing="kneser-ney").to(dtype).fit_counts(some_text())
     x, prompt = torch.tensor([some_text(5, 20, 9)]), torch.tensor([[0, 1]])
     assert model.log_prob(x, prompt).dtype == dtype
@@ -226,14 +176,14 @@ def test_dtype_follows_the_model(dtype):
     assert torch.equal(late.log_prob(x, prompt), double.log_prob(x, prompt))
 
 
-def test_rows_of_a_batch_do_not_meet():
+def test_log_prob_by_row():
     model = NGram(n=3, vocab_size=5, bos_id=4, smoothing="kneser-ney").fit_counts([some_text(4, 80)])
     x = torch.tensor([some_text(4, 9, seed) for seed in range(6)])
     assert torch.equal(model.log_prob(x), torch.cat([model.log_prob(row[None]) for row in x]))
 
 
 @pytest.mark.gpu
-def test_on_a_gpu():
+def test_ngram_on_gpu():
     model = NGram(n=3, vocab_size=5, bos_id=4, smoothing="interpolated", buckets=3).fit_counts([some_text(4, 80)])
     x = torch.tensor([some_text(4, 9, seed) for seed in range(6)])
     expected = model.log_prob(x)

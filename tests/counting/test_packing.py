@@ -13,7 +13,7 @@ from tests.support.text import SCHEMES, some_text
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_the_state_dict_and_the_config_are_the_model(scheme):
+def test_state_dict_and_config(scheme):
     from safetensors.torch import load, save
 
     model = NGram(n=4, vocab_size=5, bos_id=4, smoothing=scheme, **SCHEMES[scheme]).fit_counts([some_text(4, 200)])
@@ -31,7 +31,7 @@ def test_the_state_dict_and_the_config_are_the_model(scheme):
         full.log_prob(x)
 
 
-def test_packing_is_exact_and_small():
+def test_pack_exact_and_small():
     generator = torch.Generator().manual_seed(0)
     for vocabulary, m in ((2, 1), (3, 4), (300, 2), (70_000, 3)):
         rows = torch.randint(vocabulary, (500, m), generator=generator)
@@ -44,7 +44,7 @@ def test_packing_is_exact_and_small():
     assert len(model.packed) < 0.6 * windows * (4 + 1)               # four symbols of a byte, and a byte for the count
 
 
-def test_counts_of_another_model_are_refused():
+def test_load_other_counts():
     model = NGram(n=3, vocab_size=5).fit_counts(some_text())
     with pytest.raises(ValueError, match="over a vocabulary of 3"):
         NGram(n=3, vocab_size=3).load_state_dict(model.state_dict())
@@ -53,7 +53,7 @@ def test_counts_of_another_model_are_refused():
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-30], lambda b: b[40:], lambda b: torch.cat([b[:60], 255 - b[60:90], b[90:]])])
-def test_damaged_counts_are_refused(damage):
+def test_load_damaged_counts(damage):
     model = NGram(n=3, vocab_size=5).fit_counts(some_text())
     with pytest.raises(ValueError, match="the file is damaged"):
         NGram(n=3, vocab_size=5).load_state_dict({**model.state_dict(), "packed": damage(model.packed)})

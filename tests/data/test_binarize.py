@@ -11,7 +11,7 @@ def generator(seed: int = 0) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
-def test_threshold_is_half_of_the_full_level():
+def test_threshold():
     assert binarize(torch.tensor([0, 127, 128, 255], dtype=torch.uint8), "threshold").tolist() == [0, 0, 1, 1]
     assert binarize(torch.tensor([0.0, 0.499, 0.5, 1.0]), "threshold").tolist() == [0, 0, 1, 1]
     grey, binary = load_data("digits", grey=True), load_data("digits")
@@ -21,7 +21,7 @@ def test_threshold_is_half_of_the_full_level():
         assert torch.equal(ours, getattr(binary, part))
 
 
-def test_dynamic_draws_with_the_grey_level_as_probability():
+def test_dynamic_probabilities():
     grey = torch.tensor([0, 16, 51, 128, 240, 255], dtype=torch.uint8)
     draws = binarize(grey.expand(100_000, 6), "dynamic", generator()).double().mean(0)
     assert draws[0] == 0 and draws[5] == 1                           # certain, not nearly so
@@ -29,7 +29,7 @@ def test_dynamic_draws_with_the_grey_level_as_probability():
     assert ((draws - p).abs() < 4.5 * (p * (1 - p) / 100_000).sqrt() + 1e-9).all()
 
 
-def test_dynamic_is_drawn_anew_and_from_the_generator_alone():
+def test_dynamic_generator():
     grey = torch.full((64, 64), 0.5)
     torch.manual_seed(1)
     state = torch.get_rng_state()

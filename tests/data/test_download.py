@@ -28,7 +28,7 @@ def closed_address() -> str:
         return f"http://127.0.0.1:{listener.getsockname()[1]}/a.bin"
 
 
-def test_first_load_downloads_and_the_second_reads_the_cache(server, cache, row):
+def test_fetch_caches(server, cache, row):
     file = row("toy/a.bin", BODY, server.serve("a.bin", BODY))
     path = fetch("toy", file)
     assert path == cache / "toy" / "a.bin"
@@ -38,14 +38,14 @@ def test_first_load_downloads_and_the_second_reads_the_cache(server, cache, row)
     assert everything_in(cache) == ["toy", "toy/a.bin"]
 
 
-def test_the_bytes_are_asked_for_as_they_are(server, cache, row):
+def test_fetch_identity_encoding(server, cache, row):
     """Compressed on the way, the length that the server states would not be the file's, nor a .gz file's hash."""
     fetch("toy", row("toy/a.bin", BODY, server.serve("a.bin", BODY)))
     assert server.encodings == ["identity"]
 
 
 @pytest.mark.parametrize("how", ["cut", "short", "stall"])
-def test_a_part_is_not_kept_and_the_message_counts_it(server, cache, row, monkeypatch, how):
+def test_fetch_partial(server, cache, row, monkeypatch, how):
     if how == "stall":
         monkeypatch.setattr(download, "TIMEOUT", SHORT)
     file = row("toy/a.bin", BODY, server.serve("1", BODY, how), server.serve("2", BODY[: len(BODY) // 2], how))
@@ -59,14 +59,14 @@ def test_a_part_is_not_kept_and_the_message_counts_it(server, cache, row, monkey
     assert everything_in(cache) == []
 
 
-def test_figures_are_exact_where_rounding_would_hide_the_gap(server, cache, row):
+def test_fetch_partial_exact_figures(server, cache, row):
     file = row("toy/a.bin", BODY, server.serve("a.bin", BODY[:-6]))
     with pytest.raises(DataError, match=r"toy: 1,048,570 of 1,048,576 bytes arrived from 1 of 1 addresses\. Nothing"):
         fetch("toy", file)
     assert everything_in(cache) == []
 
 
-def test_altered_content_is_refused_with_both_hashes(server, cache, row):
+def test_fetch_altered(server, cache, row):
     file, other = row("toy/a.bin", BODY, server.serve("a.bin", OTHER)), row("toy/a.bin", OTHER)
     with pytest.raises(DataError) as error:
         fetch("toy", file)
@@ -76,7 +76,7 @@ def test_altered_content_is_refused_with_both_hashes(server, cache, row):
     assert everything_in(cache) == []
 
 
-def test_missing_file_reports_the_status(server, cache, row):
+def test_fetch_status(server, cache, row):
     with pytest.raises(DataError) as error:
         fetch("toy", row("toy/a.bin", BODY, server.url("gone"), server.serve("broken", b"", 500)))
     lines = str(error.value).splitlines()
@@ -86,7 +86,7 @@ def test_missing_file_reports_the_status(server, cache, row):
 
 
 @pytest.mark.parametrize("how", ["cut", "short", "stall", "silent", 404, "altered", "closed"])
-def test_the_second_address_is_used_when_the_first_fails(server, cache, row, monkeypatch, how):
+def test_fetch_second_address(server, cache, row, monkeypatch, how):
     if how in ("stall", "silent"):
         monkeypatch.setattr(download, "TIMEOUT", SHORT)
     first = closed_address() if how == "closed" else server.serve("1", OTHER, "whole" if how == "altered" else how)
@@ -95,7 +95,7 @@ def test_the_second_address_is_used_when_the_first_fails(server, cache, row, mon
     assert everything_in(cache) == ["toy", "toy/a.bin"]
 
 
-def test_offline_says_so_and_what_to_do_in_one_sentence(cache, row):
+def test_fetch_offline(cache, row):
     with pytest.raises(DataError) as error:
         fetch("toy", row("toy/a.bin", BODY, closed_address(), closed_address()))
     assert str(error.value) == (
@@ -104,13 +104,13 @@ def test_offline_says_so_and_what_to_do_in_one_sentence(cache, row):
     assert everything_in(cache) == []
 
 
-def test_a_machine_whose_names_do_not_resolve_is_offline(cache, row, no_network):
+def test_fetch_unresolved_name(cache, row, no_network):
     with pytest.raises(DataError, match="seems to be offline"):
         fetch("toy", row("toy/a.bin", BODY, "http://data.invalid/a.bin"))
     assert no_network
 
 
-def test_an_address_that_never_answers_is_given_up(server, cache, row, monkeypatch):
+def test_fetch_timeout(server, cache, row, monkeypatch):
     monkeypatch.setattr(download, "TIMEOUT", SHORT)
     started = time.monotonic()
     with pytest.raises(DataError, match="could be reached"):
@@ -119,7 +119,7 @@ def test_an_address_that_never_answers_is_given_up(server, cache, row, monkeypat
     assert everything_in(cache) == []
 
 
-def test_a_partial_file_in_the_cache_is_not_read(server, cache, row):
+def test_fetch_damaged_cache(server, cache, row):
     file = row("toy/a.bin", BODY, server.serve("a.bin", BODY))
     (cache / "toy").mkdir(parents=True)
     (cache / "toy" / "a.bin").write_bytes(BODY[:1000])
@@ -129,7 +129,7 @@ def test_a_partial_file_in_the_cache_is_not_read(server, cache, row):
     assert server.asked == ["a.bin", "a.bin"]
 
 
-def test_a_file_is_replaced_by_one_rename(server, cache, row):
+def test_fetch_atomic_replace(server, cache, row):
     """Whoever is reading the old file goes on reading the old file, not a mixture."""
     (cache / "toy").mkdir(parents=True)
     (cache / "toy" / "a.bin").write_bytes(OTHER)
@@ -138,7 +138,7 @@ def test_a_file_is_replaced_by_one_rename(server, cache, row):
         assert reader.read() == OTHER
 
 
-def test_an_interrupted_download_leaves_nothing(server, cache, row, monkeypatch):
+def test_fetch_interrupted(server, cache, row, monkeypatch):
     def interrupted(*args):
         raise KeyboardInterrupt
 
@@ -148,7 +148,7 @@ def test_an_interrupted_download_leaves_nothing(server, cache, row, monkeypatch)
     assert everything_in(cache) == []
 
 
-def test_what_killed_downloads_left_is_swept_and_running_ones_are_not(server, cache, row):
+def test_fetch_sweeps_stale_parts(server, cache, row):
     for name, age in ((".part-old", 2 * download.STALE), (".part-new", 0)):
         (cache / name).mkdir(parents=True)
         (cache / name / "a.bin").write_bytes(BODY[:1000])
@@ -158,7 +158,7 @@ def test_what_killed_downloads_left_is_swept_and_running_ones_are_not(server, ca
     assert everything_in(cache) == [".part-new", ".part-new/a.bin", "toy", "toy/a.bin"]
 
 
-def test_course_data_comes_first(server, cache, folder, row):
+def test_fetch_course_data_first(server, cache, folder, row):
     file = row("toy/a.bin", BODY, server.serve("a.bin", BODY))
     cached = fetch("toy", file)                                      # COURSE_DATA lacks it: cache and download serve
     assert cached == cache / "toy" / "a.bin"
@@ -169,7 +169,7 @@ def test_course_data_comes_first(server, cache, folder, row):
 
 
 @pytest.mark.parametrize("damaged", [OTHER, BODY[:1000], b""])
-def test_a_damaged_file_in_course_data_is_an_error_and_is_left_alone(server, cache, folder, row, damaged):
+def test_fetch_damaged_course_data(server, cache, folder, row, damaged):
     file = row("toy/a.bin", BODY, server.serve("a.bin", BODY))
     fetch("toy", file)                                               # a good copy in the cache must not hide it
     (folder / "toy").mkdir()
@@ -183,24 +183,24 @@ def test_a_damaged_file_in_course_data_is_an_error_and_is_left_alone(server, cac
     assert server.asked == ["a.bin"]
 
 
-def test_course_data_that_is_no_folder_is_an_error(cache, row, monkeypatch):
+def test_fetch_course_data_no_folder(cache, row, monkeypatch):
     monkeypatch.setenv("COURSE_DATA", str(cache / "nowhere"))
     with pytest.raises(ValueError, match=r"COURSE_DATA is '.*nowhere', which is not a folder"):
         fetch("toy", row("toy/a.bin", BODY))
 
 
-def test_a_file_without_an_address_asks_for_course_data(cache, row):
+def test_fetch_without_address(cache, row):
     with pytest.raises(DataError, match=r"toy: toy/a\.bin has no public address; put it in the folder"):
         fetch("toy", row("toy/a.bin", BODY))
 
 
-def test_a_cache_that_cannot_be_written_is_named(server, cache, row):
+def test_fetch_unwritable_cache(server, cache, row):
     cache.write_text("a file where the folder should be")
     with pytest.raises(DataError, match="cannot be written.*name another cache in COURSE_CACHE"):
         fetch("toy", row("toy/a.bin", BODY, server.serve("a.bin", BODY)))
 
 
-def test_md5_is_checked_where_only_that_is_known(server, cache):
+def test_fetch_md5(server, cache):
     file = File("toy/a.bin", None, "md5:" + hashlib.md5(BODY).hexdigest(), (server.serve("a.bin", BODY),))
     assert fetch("toy", file).read_bytes() == BODY
     server.serve("a.bin", OTHER)

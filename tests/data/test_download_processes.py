@@ -25,7 +25,7 @@ def start(file, **environment):
         env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def test_two_processes_at_once(server, cache, row):
+def test_fetch_two_processes(server, cache, row):
     file = row("toy/a.bin", BODY, server.serve("a.bin", BODY, "paired"))     # each waits for the other half-way
     for process in [start(file), start(file)]:
         out, err = process.communicate(timeout=120)
@@ -35,7 +35,7 @@ def test_two_processes_at_once(server, cache, row):
     assert sorted(path.name for path in cache.rglob("*")) == ["a.bin", "toy"]
 
 
-def test_a_killed_download_is_never_read(server, cache, row):
+def test_fetch_killed(server, cache, row):
     file = row("toy/a.bin", BODY, server.serve("a.bin", BODY, "stall"))
     process = start(file)
     deadline = time.monotonic() + 120
@@ -49,7 +49,7 @@ def test_a_killed_download_is_never_read(server, cache, row):
     assert fetch("toy", file).read_bytes() == BODY
 
 
-def test_a_progress_bar_names_the_set_and_the_file(server, cache, row):
+def test_fetch_progress_bar(server, cache, row):
     process = start(row("toy/a.bin", BODY, server.serve("a.bin", BODY)), TQDM_DISABLE="")
     err = process.communicate(timeout=120)[1]
     assert "toy: a.bin" in err and "0.00B" in err

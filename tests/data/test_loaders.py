@@ -39,7 +39,7 @@ def spread(mass):
 
 @pytest.mark.parametrize("grey", [False, True])
 @pytest.mark.parametrize("split", ["shuffled", "writers"])
-def test_digits_are_the_bundled_images_each_in_one_part(split, grey):
+def test_digits(split, grey):
     splits, source = load_data("digits", split=split, grey=grey), load_digits()
     check_images(splits, (1000, 350, 447), 64, 16 if grey else 1)
     images = source.data if grey else source.data >= 8
@@ -51,43 +51,10 @@ def test_digits_are_the_bundled_images_each_in_one_part(split, grey):
     assert splits.info["image_shape"] == (8, 8) and (splits.info["split"], splits.info["grey"]) == (split, grey)
 
 
-def test_digits_are_shuffled_and_black_and_white_unless_asked_otherwise():
+def test_digits_defaults():
     given, asked = load_data("digits"), load_data("digits", split="shuffled", grey=False)
     assert given.info == asked.info and all(torch.equal(getattr(given, part), getattr(asked, part)) for part in PARTS)
     assert not torch.equal(given.train, load_data("digits", split="writers").train)
-
-
-def test_grey_levels_are_split_as_black_and_white():
-    for split in ("shuffled", "writers"):
-        grey, binary = load_data("digits", split=split, grey=True), load_data("digits", split=split)
-        assert all(torch.equal(getattr(grey, part) >= 8, getattr(binary, part).bool()) for part in PARTS)
-
-
-def test_neighbours_in_the_file_are_alike_and_after_the_shuffle_no_longer():
-    """What the protocol says of the file's order: an image and the next one of the same digit, in differing pixels."""
-    def apart(split):
-        splits = load_data("digits", split=split)
-        x, y = torch.cat([getattr(splits, part) for part in PARTS]), torch.cat([splits.labels[part] for part in PARTS])
-        return np.mean([(digit[1:] != digit[:-1]).sum(1).double().mean() for digit in (x[y == c] for c in range(10))])
-
-    assert apart("writers") < 9 < 11 < apart("shuffled")
-
-
-def pixels_apart(splits) -> dict[str, float]:
-    """Nats an image of independent pixels, with add-one counts from train."""
-    p = (splits.train.double().sum(0) + 1) / (len(splits.train) + 2)
-    parts = {part: getattr(splits, part).double() for part in PARTS}
-    return {part: -(x * p.log() + (1 - x) * (1 - p).log()).sum(1).mean().item() for part, x in parts.items()}
-
-
-def test_independent_pixels_on_digits():
-    """The figure that every model must beat, and what the writers' order does to the same 64 numbers."""
-    protocol = load_data("digits").info["protocol"]
-    shuffled, writers = (pixels_apart(load_data("digits", split=split)) for split in ("shuffled", "writers"))
-    assert f"independent pixels give {shuffled['test']:.2f} nats on test" in protocol
-    assert f"There independent pixels give {writers['valid']:.2f} nats on valid and {writers['test']:.2f} on test" in protocol
-    # A table of 64 numbers cannot over-fit 1,000 images: what it loses elsewhere is the split's doing.
-    assert max(abs(shuffled[part] - shuffled["train"]) for part in PARTS) < 0.5 < 1 < writers["valid"] - writers["train"]
 
 
 @pytest.mark.data
@@ -108,22 +75,8 @@ def test_binarized_mnist(course_data):
 
 
 @pytest.mark.data
-def test_binarized_mnist_was_drawn_from_mnist_and_its_test_rows_are_sorted_by_digit(course_data):
-    binary, grey = load_data("binarized_mnist"), load_data("mnist")
-    with np.load(course_data / "binarized_mnist" / "source_index.npz") as source:
-        index, label = torch.from_numpy(source["test_index"]).long(), torch.from_numpy(source["test_label"]).long()
-    assert (label.diff() >= 0).all() and len(label.unique()) == 10
-    assert torch.equal(grey.labels["test"][index], label)
-    levels = grey.test[index]
-    assert not binary.test[levels == 0].any() and binary.test[levels == 255].all()
-    # Drawn, not thresholded: middle levels give ones in proportion.
-    middle = (levels > 100) & (levels < 155)
-    assert abs(binary.test[middle].float().mean() - levels[middle].float().mean() / 255) < 0.01
-
-
-@pytest.mark.data
 @pytest.mark.parametrize("name, separator", [("binarized_mnist", " "), ("nltcs", ","), ("plants", ",")])
-def test_public_text_regenerated_from_the_arrays_has_the_hash_of_the_table(course_data, tmp_path, name, separator):
+def test_binary_text_hashes(course_data, tmp_path, name, separator):
     splits = load_data(name)
     for part, file in zip(PARTS, REGISTRY[name].files, strict=True):
         x = getattr(splits, part).numpy()
@@ -147,7 +100,7 @@ def test_fashion_mnist_test_files(course_data):
 
 
 @pytest.mark.data
-def test_caltech_silhouettes_on_a_split_of_ones_own(course_data):
+def test_caltech_silhouettes_own_split(course_data):
     splits = load_data("caltech101_silhouettes")
     check_images(splits, (4100, 2264, 2307), 784, 1)
     assert splits.info["comparable_with_papers"] is False and splits.info["split"] == "own"
@@ -169,7 +122,7 @@ def test_caltech_silhouettes_on_a_split_of_ones_own(course_data):
 
 
 @pytest.mark.data
-def test_small_colour_images_are_those_of_the_files(course_data):
+def test_cifar10_small(course_data):
     splits = load_data("cifar10_small")
     check_images(splits, (3000, 500, 500), 3072, 255, labels=False)
     assert splits.info["comparable_with_papers"] is False
@@ -215,7 +168,7 @@ def test_names(course_data):
 @pytest.mark.parametrize("name, rows, columns, gaussian", [
     ("red_wine", 1599, 11, -13.18), ("white_wine", 4898, 11, -13.20), ("parkinsons", 5875, 15, -10.85),
     ("ionosphere", 351, 32, -41.24), ("boston_housing", 506, 10, None)])
-def test_a_single_gaussian_on_the_tables_gives_the_published_figure(course_data, name, rows, columns, gaussian):
+def test_tables_single_gaussian(course_data, name, rows, columns, gaussian):
     """Uria, Murray and Larochelle 2013, table 1, within a standard error: the columns and the scaling are theirs."""
     scores = []
     for fold in range(10):
@@ -231,7 +184,7 @@ def test_a_single_gaussian_on_the_tables_gives_the_published_figure(course_data,
 
 
 @pytest.mark.data
-def test_multi30k_is_lines_side_by_side(course_data):
+def test_multi30k(course_data):
     splits = load_data("multi30k")
     assert [len(getattr(splits, part)) for part in PARTS] == [29000, 1014, 1000]
     german, english = splits.train[0]

@@ -21,10 +21,9 @@ from tests.support.png import png
 NAMES = ["digits", "mnist", "binarized_mnist", "fashion_mnist", "caltech101_silhouettes", "cifar10_small",
          "nltcs", "plants", "tiny_shakespeare", "names", "red_wine", "white_wine", "parkinsons", "ionosphere", "boston_housing",
          "multi30k", "sst2", "cola"]
-TABLES = NAMES[-8:-3]
 
 
-def test_every_set_has_a_loader_and_a_full_row():
+def test_entries_complete():
     assert available() == NAMES
     assert all(callable(getattr(loaders, entry.loader)) for entry in REGISTRY.values())
     paths = [file.path for entry in REGISTRY.values() for file in (*entry.files, *entry.packed)]
@@ -39,7 +38,7 @@ def test_every_set_has_a_loader_and_a_full_row():
 
 @pytest.mark.parametrize("hash", [
     "", "sha256:", f"sha256:{'g' * 64}", f"sha256:{'A' * 64}", f"md5:{'0' * 31}", "0" * 64, f"sha256:{'0' * 64}\n"])
-def test_a_file_without_a_known_hash_cannot_be_entered(hash):
+def test_file_unknown_hash(hash):
     with pytest.raises(ValueError, match="A file that cannot be verified is not loaded"):
         File("toy/a.bin", 1, hash, ("http://127.0.0.1/a.bin",))
 
@@ -47,7 +46,7 @@ def test_a_file_without_a_known_hash_cannot_be_entered(hash):
 @pytest.mark.parametrize("wrong, near", [
     ("binarised_mnist", "binarized_mnist"), ("MNIST", "mnist"), ("shakespeare", "tiny_shakespeare"), ("nlcts", "nltcs")
 ])
-def test_an_unknown_name_gets_the_nearest(wrong, near):
+def test_load_data_unknown_name(wrong, near):
     for call in (load_data, describe):
         with pytest.raises(ValueError, match=f"name is '{wrong}'; the nearest data set is '{near}'. There are: digits"):
             call(wrong)
@@ -63,13 +62,13 @@ def test_an_unknown_name_gets_the_nearest(wrong, near):
     (lambda: load_data("red_wine", fold=10), "fold is 10; for red_wine it must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9"),
     (lambda: load_data("ionosphere", standardize="no"), "standardize is 'no'; for ionosphere it must be one of True, False"),
 ])
-def test_an_unknown_option_is_named(call, message):
+def test_load_data_unknown_option(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_describe_says_what_where_whose_and_how(name):
+def test_describe(name):
     text, entry = describe(name), REGISTRY[name]
     for fact in (entry.title, entry.shape, entry.protocol, entry.licence, entry.citation, entry.key):
         assert fact in text
@@ -77,17 +76,7 @@ def test_describe_says_what_where_whose_and_how(name):
         assert file.path in text and file.hash in text and all(url in text for url in file.urls)
 
 
-def test_the_three_binarizations_are_told_apart():
-    for name in ("mnist", "binarized_mnist"):
-        assert "three benchmarks" in REGISTRY[name].protocol
-
-
-def test_densities_of_tables_say_their_units():
-    for name in TABLES:
-        assert "the Jacobian of the scaling is not included" in REGISTRY[name].protocol
-
-
-def test_fixed_orders_are_those_of_every_machine():
+def test_permutation_fixed():
     """The splits of digits, names and silhouettes hang on these numbers: a change in numpy must not move a row."""
     for count, digest in ((1797, "d1db653f"), (8671, "f7dbf25a"), (29494, "4b1f9c9f"), (1599, "174efb39")):
         order = _permutation(count)
@@ -111,7 +100,7 @@ def rows(count: int, columns: int, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("name, columns, separator, ending", [
     ("nltcs", 16, ",", "data"), ("plants", 69, ",", "data"), ("binarized_mnist", 784, " ", "amat")])
-def test_sets_of_text_are_read_from_their_public_form(server, cache, row, replaced, name, columns, separator, ending):
+def test_load_data_binary_text(server, cache, row, replaced, name, columns, separator, ending):
     parts = {part: rows(count, columns, count) for part, count in (("train", 9), ("valid", 4), ("test", 5))}
     files = []
     for part, array in parts.items():
@@ -129,7 +118,7 @@ def test_sets_of_text_are_read_from_their_public_form(server, cache, row, replac
         load_data(name)
 
 
-def test_the_official_silhouettes_are_upright_with_the_object_as_one(server, cache, tmp_path, replaced):
+def test_load_data_silhouettes_official(server, cache, tmp_path, replaced):
     """The file stores each image by columns, 0 for the object, and counts classes from 1."""
     sizes = {"train": 6, "val": 3, "test": 4}
     upright = {part: rows(count, 784, count).reshape(-1, 28, 28) for part, count in sizes.items()}
@@ -148,7 +137,7 @@ def test_the_official_silhouettes_are_upright_with_the_object_as_one(server, cac
     assert server.asked == [name]
 
 
-def test_small_colour_images_are_planes_and_are_made_smaller_by_means(server, cache, row, replaced):
+def test_load_data_cifar10_small(server, cache, row, replaced):
     """From the public files; the planes one after another, and a smaller pixel the mean of a square, rounded."""
     g = np.random.default_rng(2)
     drawn = [g.integers(0, 256, (5, 32, 32, 3)).astype(np.uint8) for _ in range(4)]
@@ -170,7 +159,7 @@ def test_small_colour_images_are_planes_and_are_made_smaller_by_means(server, ca
         load_data("cifar10_small", side=4)
 
 
-def test_names_are_distinct_and_none_is_in_two_parts(server, cache, row, replaced):
+def test_load_data_names(server, cache, row, replaced):
     lines = [f"{a}{b}" for a in "abcdefghij" for b in "klmnopqrst"]
     text = "\n".join(lines + lines[:40]).encode()
     replaced("names", files=(row("names/names.txt", text, server.serve("names", text)),))
@@ -180,7 +169,7 @@ def test_names_are_distinct_and_none_is_in_two_parts(server, cache, row, replace
     assert splits.train != sorted(splits.train)                      # a random cut, not an alphabetical one
 
 
-def test_text_is_cut_in_order(server, cache, row, replaced):
+def test_load_data_text(server, cache, row, replaced):
     text = "".join(chr(97 + i % 26) for i in range(207))
     replaced("tiny_shakespeare", files=(row("t/input.txt", text.encode(), server.serve("t", text.encode())),))
     splits = load_data("tiny_shakespeare")
@@ -192,8 +181,7 @@ def test_text_is_cut_in_order(server, cache, row, replaced):
     ("red_wine", range(11), 12, ";", True), ("parkinsons", (*range(3, 6), *range(7, 10), *range(12, 16), *range(17, 22)),
                                              22, ",", True),
     ("ionosphere", range(2, 34), 34, ",", False), ("boston_housing", (0, 1, 2, 4, 5, 6, 7, 10, 12, 13), 14, None, False)])
-def test_tables_are_cut_in_ten_folds_and_standardized_by_their_training_rows(server, cache, row, replaced, name, kept, width,
-                                                                            separator, header):
+def test_load_data_tables(server, cache, row, replaced, name, kept, width, separator, header):
     """In ten folds each row tests once and validates once; the test fold is an outlier that train must not see."""
     replaced(name, arguments=REGISTRY[name].arguments | {"rows": 43})
     values = np.random.default_rng(1).normal(3, 2, (43, width)).round(3)
@@ -222,7 +210,7 @@ def test_tables_are_cut_in_ten_folds_and_standardized_by_their_training_rows(ser
 
 # The command line.
 
-def test_list_show_fetch(capsys):
+def test_command_line(capsys):
     assert main(["list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == NAMES
     assert main(["show", "nltcs"]) == 0
@@ -231,7 +219,7 @@ def test_list_show_fetch(capsys):
     assert capsys.readouterr().out == "digits: train (1000, 64) uint8, valid (350, 64) uint8, test (447, 64) uint8\n"
 
 
-def test_failures_are_one_sentence_and_a_status(capsys, folder):
+def test_command_line_errors(capsys, folder):
     assert main(["show", "digit"]) == 1
     out, err = capsys.readouterr()
     assert out == "" and err.startswith("name is 'digit'; the nearest data set is 'digits'.")
@@ -242,14 +230,14 @@ def test_failures_are_one_sentence_and_a_status(capsys, folder):
 
 
 @pytest.mark.thorough
-def test_runs_as_a_module():
+def test_command_line_module():
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-m", "course_lib.data", "list"]
     done = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
     assert done.stdout.startswith("digits ")
 
 
-def test_tensors_are_the_readers_own():
+def test_load_data_fresh_tensors():
     """Two loads share no memory: what one reader writes, another does not see."""
     first = load_data("digits")
     first.train.zero_()

@@ -4,12 +4,12 @@ from __future__ import annotations
 from course_lib.data.small_library import PASSAGES, content_words
 
 
-def test_answers_stand_in_their_passage():
+def test_answers_in_passage():
     for passage in PASSAGES:
         assert f" {passage.answer}" in f" {passage.text}"
 
 
-def test_a_paraphrase_shares_no_content_word_with_its_passage():
+def test_paraphrases_share_no_word():
     for passage in PASSAGES:
         words = set(content_words(passage.text))
         assert not words & set(content_words(passage.paraphrase))

@@ -23,7 +23,7 @@ def log_prob(words: list[str]) -> float:
     return free - math.log(4) * sum(word in toy.ADJECTIVES for word in first)
 
 
-def test_verb_pronoun_and_thing_follow_from_the_word_that_is_named():
+def test_texts_agreement():
     plural = {many for many, _ in toy.BEINGS.values()}
     pronouns = {**{many: "they" for many in plural}, **{one: p for one, (_, p) in toy.BEINGS.items()}}
     seen = Counter()
@@ -44,12 +44,12 @@ def test_verb_pronoun_and_thing_follow_from_the_word_that_is_named():
     assert len(seen) == 4, "subject and neighbour, one and many, in all combinations"
 
 
-def test_the_entropy_is_the_mean_of_minus_log_p():
+def test_entropy():
     nats = torch.tensor([-log_prob(list(text.words)) for text in generated(3000, 1)], dtype=torch.float64)
     assert abs(nats.mean().item() - toy.entropy()) < 4 * nats.std().item() / len(nats) ** 0.5
 
 
-def test_ids_are_the_words_after_the_start_symbol():
+def test_to_ids():
     texts, words = generated(50, 2), toy.vocabulary()
     tokens, real = toy.to_ids(texts)
     assert (tokens[:, 0] == words.id(toy.BOS)).all() and words.id(toy.BOS) == 0
@@ -59,7 +59,7 @@ def test_ids_are_the_words_after_the_start_symbol():
     assert {word for text in generated(600) for word in text.words} | {toy.BOS} == {words.symbol(i) for i in range(len(words))}
 
 
-def test_repeatable_and_bad_input_is_named():
+def test_repeatable_and_bad_input():
     assert generated(5, 3) == generated(5, 3) != generated(5, 4)
     with pytest.raises(ValueError, match="num is 0"):
         toy.texts(0)

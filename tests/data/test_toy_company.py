@@ -7,12 +7,12 @@ import torch
 from course_lib.data.toy_company import COUNTRIES, FILLERS, OF_MEN, OF_WOMEN, ROLES, SENSES, analogies, draw_sentences
 
 
-def test_the_same_generator_draws_the_same_sentences():
+def test_draw_sentences_repeatable():
     one, two = (draw_sentences(20, torch.Generator().manual_seed(3)) for _ in range(2))
     assert one == two and {len(sentence) for sentence in one} == {7}
 
 
-def test_sentences_keep_company():
+def test_draw_sentences_company():
     men, women = ({pair[k] for pair in ROLES} for k in (0, 1))
     for sentence in draw_sentences(2000, torch.Generator().manual_seed(0)):
         content = set(sentence) - set(FILLERS)
@@ -23,7 +23,7 @@ def test_sentences_keep_company():
             assert not (content & set(first) and content & set(second))
 
 
-def test_questions_are_in_both_directions_and_all_different():
+def test_analogies():
     asked = analogies()
     assert {kind: len(set(questions)) for kind, questions in asked.items()} == {"roles": 60, "capitals": 60}
     assert ("queen", "king", "actress", "actor") in asked["roles"] and ("france", "paris", "italy", "rome") in asked["capitals"]

@@ -7,7 +7,7 @@ from course_lib.data import toy_news
 from tests.support.random import rng
 
 
-def test_what_is_asked_stands_in_the_sentence_or_follows_from_it():
+def test_draw_news_fields():
     for news in toy_news.draw_news(200, rng(0)):
         text = " ".join(news.words)
         who, did, what = toy_news.TOPICS[news.fields["topic"]]
@@ -16,12 +16,12 @@ def test_what_is_asked_stands_in_the_sentence_or_follows_from_it():
         assert text.endswith(f" the {news.fields['what']} .")
 
 
-def test_every_topic_has_words_of_its_own():
+def test_topics_disjoint():
     words = [word for parts in toy_news.TOPICS.values() for part in parts for word in part]
     assert len(words) == len(set(words))
 
 
-def test_instructions_are_orders():
+def test_instructions():
     assert [len(toy_news.instructions(size)) for size in (1, 2, 3, 4)] == [4, 12, 24, 24]
     news = toy_news.draw_news(1, rng(1))[0]
     one = toy_news.instruct(news, ("time", "topic"))
@@ -31,7 +31,7 @@ def test_instructions_are_orders():
     assert " ".join(slide.prompt).startswith("<s> what topic is this about ?")
 
 
-def test_the_vocabulary_has_every_word_once():
+def test_vocabulary():
     words = toy_news.vocabulary()
     for news in toy_news.draw_news(100, rng(2)):
         for fields in toy_news.instructions(4):

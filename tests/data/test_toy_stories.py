@@ -7,7 +7,7 @@ from course_lib.data.toy_stories import ADJECTIVES, STRANGE, SUBJECTS, stories
 from tests.support.random import rng
 
 
-def test_sentences_tags_and_spans_fit():
+def test_tags_and_spans():
     for story in stories(200, rng()):
         for i, sentence in enumerate(story.sentences):
             assert len(sentence.words) == len(sentence.tags) and sentence.tags.count("VERB") == 1
@@ -18,21 +18,21 @@ def test_sentences_tags_and_spans_fit():
             assert (phrase["who"] in (("he",), ("she",))) == (i > 0)
 
 
-def test_the_pronoun_is_the_persons():
+def test_pronouns():
     women = {w for s in SUBJECTS.values() for w in s[0].split(" / ")[1].split()}
     for story in stories(200, rng(1)):
         a, b = story.sentences[0].spans["who"]
         assert {s.words[0] for s in story.sentences[1:]} == {"she" if story.sentences[0].words[b] in women else "he"}
 
 
-def test_words_are_of_the_subject_but_for_a_share():
+def test_words_of_subject():
     found = [s.words[s.spans["what"][1]] in SUBJECTS[story.subject][2].split()
              for story in stories(1500, rng(2)) for s in story.sentences]
     want = 1 - STRANGE * 3 / 4
     assert abs(sum(found) / len(found) - want) < 4 * (want * (1 - want) / len(found)) ** 0.5
 
 
-def test_repeatable_and_bad_input_is_named():
+def test_repeatable_and_bad_input():
     assert stories(5, rng(3)) == stories(5, rng(3)) != stories(5, rng(4))
     with pytest.raises(ValueError, match="num is 0"):
         stories(0)

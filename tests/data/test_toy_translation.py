@@ -14,7 +14,7 @@ from course_lib.data import toy_translation as toy
      ((0,), (2,), (1,), (3, 4), (5,), (6,), (8,), (7,))),
     ("the girl paints the white garden", "la ragazza dipinge il giardino bianco", ((0,), (1,), (2,), (3,), (5,), (4,))),
 ])
-def test_by_hand(english, italian, alignment):
+def test_translate(english, italian, alignment):
     pair = toy.translate(english)
     assert (" ".join(pair.source), " ".join(pair.target), pair.alignment) == (english, italian, alignment)
 
@@ -22,12 +22,12 @@ def test_by_hand(english, italian, alignment):
 @pytest.mark.parametrize("sentence", ["", "the", "dog sees the cat", "I sees the cat", "the dog see the cat",
                                       "the dog does not sees the cat", "I do not", "I love hiking now", "I love the red",
                                       "they does not see music"])
-def test_other_sentences_are_refused(sentence):
+def test_translate_refuses(sentence):
     with pytest.raises(ValueError, match="sentence is"):
         toy.translate(sentence)
 
 
-def test_what_is_drawn_follows_the_grammar():
+def test_draw_pairs_grammar():
     pairs = toy.draw_pairs(400, torch.Generator().manual_seed(3))
     assert pairs == toy.draw_pairs(400, torch.Generator().manual_seed(3)) != toy.draw_pairs(400, torch.Generator().manual_seed(4))
     feminine = {noun for article, noun in toy.NOUNS.values() if article == "la"}
@@ -50,7 +50,7 @@ def test_what_is_drawn_follows_the_grammar():
         assert len(used) >= len(vocabulary) - 4                      # all but the special symbols and a rare word
 
 
-def test_ids_and_back():
+def test_to_ids_round_trip():
     pairs = toy.draw_pairs(20, torch.Generator().manual_seed(0))
     source, target = toy.to_ids(pairs)
     assert source.shape == (20, max(len(p.source) for p in pairs)) and target.shape == (20, max(len(p.target) for p in pairs) + 1)
@@ -61,7 +61,7 @@ def test_ids_and_back():
     assert [english.symbol(i) for i in source[0].tolist() if i] == list(pairs[0].source)
 
 
-def test_the_score_of_an_attention():
+def test_alignment_score():
     pairs = [toy.translate("the small dog sees the house"), toy.translate("I love hiking")]
     perfect = [torch.zeros(9, 10) for _ in pairs]                    # larger than the sentences, as in a batch
     for w, pair in zip(perfect, pairs):

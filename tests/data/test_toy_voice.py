@@ -11,7 +11,7 @@ from course_lib.data import toy_translation, toy_voice
     ("the ball was kicked by Kayla", "Kayla kicked the ball", ((4, 5), (2, 3), (0,), (1,))),
     ("the old red boat was washed by Mei", "Mei washed the old red boat", ((6, 7), (4, 5), (0,), (1,), (2,), (3,))),
 ])
-def test_by_hand(passive, active, alignment):
+def test_to_active(passive, active, alignment):
     pair = toy_voice.to_active(passive)
     assert (" ".join(pair.source), " ".join(pair.target), pair.alignment) == (passive, active, alignment)
 
@@ -20,12 +20,12 @@ def test_by_hand(passive, active, alignment):
     "", "the ball was kicked", "the ball was kicked by", "Kayla kicked the ball", "a ball was kicked by Kayla",
     "the ball is kicked by Kayla", "the ball was kicked with Kayla", "the ball was Kayla by kicked",
     "the ball red was kicked by Kayla", "the blue ball was kicked by Kayla"])
-def test_other_sentences_are_refused(sentence):
+def test_to_active_refuses(sentence):
     with pytest.raises(ValueError, match="sentence is"):
         toy_voice.to_active(sentence)
 
 
-def test_what_is_drawn():
+def test_draw_voices():
     def draw(seed, **options):
         return toy_voice.draw_voices(300, torch.Generator().manual_seed(seed), **options)
 
@@ -43,7 +43,7 @@ def test_what_is_drawn():
         draw(0, least=3, most=2)
 
 
-def test_ids_and_back():
+def test_to_ids_round_trip():
     pairs, words = toy_voice.draw_voices(20, torch.Generator().manual_seed(0)), toy_voice.vocabulary()
     source, target = toy_translation.to_ids(pairs, (words, words))
     assert source.max() < len(words) and (source == words.id("by")).sum() == 20

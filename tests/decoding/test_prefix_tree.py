@@ -12,11 +12,11 @@ from course_lib.decoding import beam_search, exhaustive, greedy
 from course_lib.decoding.prefix_tree import PrefixTree, yes_or_ok
 
 
-def test_it_keeps_the_contract():
+def test_contract():
     assert "causal" in str(check_all(yes_or_ok(), length=3))
 
 
-def test_the_caption_of_the_slide_holds():
+def test_yes_or_ok():
     """Greedy search writes yes yes; the likeliest sequence is ok ok, and a beam of two finds it."""
     tree = yes_or_ok()
     options = {"length": 3, "eos_id": tree.eos_id}
@@ -28,7 +28,7 @@ def test_the_caption_of_the_slide_holds():
     assert torch.equal(beam_search(tree, beams=2, length_penalty=0, **options).tokens, best.tokens)
 
 
-def test_a_row_is_read_by_its_own_beginning():
+def test_log_prob_is_product_of_entries():
     """Against a product of table entries, over all sequences of three symbols; the order of symbols matters."""
     table = {"a": [0.1, 0.2, 0.7], "": [0.5, 0.3, 0.2], "b": [0.25, 0.35, 0.4], "a b": [0.6, 0.3, 0.1],
              "b a": [0.15, 0.05, 0.8]}
@@ -45,7 +45,7 @@ def test_a_row_is_read_by_its_own_beginning():
     assert total == pytest.approx(1)
 
 
-def test_what_has_ended_stays_ended():
+def test_after_end():
     tree = yes_or_ok()
     p = tree.conditionals(torch.tensor([[2, 0, 1, 1], [0, 0, 2, 0]])).probs
     assert p[0, 1:].tolist() == [[0, 0, 1]] * 3 and p[1, 3].tolist() == [0, 0, 1]
@@ -61,12 +61,12 @@ def test_what_has_ended_stays_ended():
     ({"": [0.5, 0.5], ".": [0.5, 0.5]}, "table holds '.', and nothing leads there"),
     ({"": [0.5, 0.5], "c": [0.5, 0.5]}, "table holds the symbol 'c'; the symbols are a, ."),
 ])
-def test_bad_tables_are_named(table, message):
+def test_bad_tables(table, message):
     with pytest.raises(ValueError, match=message):
         PrefixTree(["a", "."], table)
 
 
-def test_the_picture_shows_every_sequence_with_its_probability():
+def test_tree_picture():
     tree = yes_or_ok()
     at = show.trees.place(tree)
     leaves = [b for b in at if tree.eos_id in b]

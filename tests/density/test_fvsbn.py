@@ -4,7 +4,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-import torch.nn.functional as F
 from sklearn.linear_model import LogisticRegression
 
 from course_lib.autoregressive import AutoregressiveModel, uniforms
@@ -22,14 +21,14 @@ def bits(num, n, seed=0):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_log_prob_is_the_equation(order):
+def test_log_prob_equals_loops(order):
     model, x = drawn(FVSBN(5, ORDERS[order])), bits(40, 5)
     want = fvsbn_by_loops(x.numpy(), model.weight.detach().numpy(), model.bias.detach().numpy(), model.order.tolist())
     np.testing.assert_allclose(model.log_prob(x).detach().numpy(), want, rtol=1e-12)
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_gradient_is_the_equations(order):
+def test_gradient_equals_equation(order):
     """d log p / d alpha_j^i = (x_i - p_i) x_j for the j drawn before i, d / d alpha_0^i = x_i - p_i, else zero."""
     model, x = drawn(FVSBN(5, ORDERS[order])), bits(40, 5).double()
     model.log_prob(x).sum().backward()
@@ -42,21 +41,7 @@ def test_the_gradient_is_the_equations(order):
             torch.testing.assert_close(model.weight.grad[i, j], want)
 
 
-def test_the_gradient_is_that_of_the_loops():
-    model, x = drawn(FVSBN(4, [2, 0, 3, 1])), bits(30, 4).double()
-    weight, bias = (p.detach().clone().requires_grad_() for p in (model.weight, model.bias))
-    total = 0
-    for row in x:
-        for k, i in enumerate([2, 0, 3, 1]):
-            a = bias[i] + sum((weight[i, j] * row[j] for j in [2, 0, 3, 1][:k]), torch.tensor(0.0).double())
-            total = total - F.binary_cross_entropy_with_logits(a, row[i])
-    total.backward()
-    model.log_prob(x).sum().backward()
-    torch.testing.assert_close(model.weight.grad, weight.grad)
-    torch.testing.assert_close(model.bias.grad, bias.grad)
-
-
-def test_it_is_one_logistic_regression_per_variable():
+def test_log_prob_equals_sklearn():
     """scikit-learn fits each variable on those before it; the model with these weights has the sum of their scores."""
     x = bits(300, 5, seed=3)
     x[:, 3] = x[:, 1] ^ (torch.rand(300, generator=rng()) < 0.2)
@@ -77,23 +62,14 @@ def test_it_is_one_logistic_regression_per_variable():
     assert model.weight.grad.abs().max() < 1e-4 and model.bias.grad.abs().max() < 1e-4
 
 
-def test_the_slides_four_variables():
-    """p(0, 1, 1, 0) factor by factor."""
-    model, x = drawn(FVSBN(4)), torch.tensor([[0, 1, 1, 0]])
-    a, b = model.weight.detach(), model.bias.detach()
-    want = (1 - torch.sigmoid(b[0])) * torch.sigmoid(b[1]) * torch.sigmoid(b[2] + a[2, 1]) \
-        * (1 - torch.sigmoid(b[3] + a[3, 1] + a[3, 2]))
-    torch.testing.assert_close(model.log_prob(x).exp()[0], want)
-
-
-def test_parameters_are_counted_and_start_as_fair_coins():
+def test_parameters_and_start():
     model = FVSBN(7)
     assert int(model.earlier.sum()) + 7 == 7 * 8 // 2
     torch.testing.assert_close(model.log_prob(bits(5, 7)), torch.full((5,), -7 * 0.6931472))
     assert isinstance(model.weight, torch.nn.Parameter) and "earlier" in dict(model.named_buffers())
 
 
-def test_masked_weights_are_left_alone():
+def test_masked_weights():
     """The mask is part of the product: scoring and training do not write zeros into the weights."""
     model = drawn(FVSBN(4))
     before = model.weight.detach().clone()
@@ -116,7 +92,7 @@ def plain(model, num, seed, given=None, known=None):
 
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 21])
-def test_blocks_draw_what_the_loop_draws(n, ordered, monkeypatch):
+def test_block_sampler_equals_loop(n, ordered, monkeypatch):
     """n below, equal to and above the block, and a multiple of it; with holes too."""
     monkeypatch.setattr(module, "BLOCK", 8)
     order = torch.randperm(n, generator=rng(n)) if ordered else None
@@ -131,7 +107,7 @@ def test_blocks_draw_what_the_loop_draws(n, ordered, monkeypatch):
 
 
 @pytest.mark.parametrize("n", [111, 112, 113, 224, 300])
-def test_blocks_of_the_real_size(n):
+def test_block_sampler_real_size(n):
     assert module.BLOCK == 112
     model = drawn(FVSBN(n, torch.randperm(n, generator=rng())), seed=n)
     given, known = bits(16, n, 2), torch.rand(16, n, generator=rng(3)) < 0.3
@@ -139,7 +115,7 @@ def test_blocks_of_the_real_size(n):
     assert torch.equal(model.sample(16, given, known, generator=rng(1)), plain(model, 16, 1, given, known))
 
 
-def test_a_chain_that_needs_every_round(monkeypatch):
+def test_block_sampler_chain(monkeypatch):
     """x_i copies x_{i-1}: each round settles one variable, the slowest case."""
     monkeypatch.setattr(module, "BLOCK", 10)
     model = FVSBN(25).double()
@@ -151,24 +127,13 @@ def test_a_chain_that_needs_every_round(monkeypatch):
     assert torch.equal(x, x[:, :1].expand(-1, 25)) and 60 < x[:, 0].sum() < 140
 
 
-def test_it_is_float32_too():
+def test_block_sampler_float32():
     model = drawn(FVSBN(40)).float()
     differs = (model.sample(200, generator=rng()) != plain(model, 200, 0)).any(dim=1)
     assert differs.sum() <= 1                                        # a uniform within rounding of its threshold
 
 
-def test_update_adds_one_column():
-    model, x = drawn(FVSBN(5, CYCLE)), bits(3, 5).double()
-    state = model.start(3)
-    for k, i in enumerate(CYCLE):
-        later = CYCLE[k:]
-        masked = torch.zeros(3, 5).double()
-        masked[:, CYCLE[:k]] = x[:, CYCLE[:k]]
-        torch.testing.assert_close(state.logits[:, later], F.linear(masked, model.weight, model.bias)[:, later])
-        state = model.update(state, x[:, i])
-
-
-def test_weights_that_are_nan_are_not_sampled_from():
+def test_sample_refuses_nan():
     model = FVSBN(3)
     with torch.no_grad():
         model.weight[2, 0] = float("nan")

@@ -12,13 +12,13 @@ from scipy.special import expit
 
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
-from course_lib.contract import ContractError, check_all, check_causal
+from course_lib.contract import check_all, check_causal
 from course_lib.density import FVSBN, MADE, Mixture
 from course_lib.density._made_sampling import SortedWeights
-from course_lib.density.made import MaskedLinear, draw_degrees, made_masks
+from course_lib.density.made import draw_degrees, made_masks
 from course_lib.density.tabular import all_states
-from course_lib.training import fit
 from tests.contract.models import CYCLE
+from tests.density import checks as check
 from tests.support.random import drawn, rng, rows
 
 FAMILIES = {"binary": Bernoulli(), "softmax": Categorical(4), "levels": DiscretizedLogisticMixture(2, 6),
@@ -30,19 +30,7 @@ SHAPES = [(), (1,), (12,), (60,), (30, 20), (9, 40, 12)]
 # --- masks -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_slides_ordering_by_hand():
-    """x2, x3, x1: x2 depends on nothing, x3 on x2, x1 on both. Degrees of the inputs 3, 1, 2; four units 1, 2, 2, 1."""
-    position, degrees = torch.tensor([3, 1, 2]), torch.tensor([1, 2, 2, 1])
-    first, second, last = made_masks(position, degrees, torch.tensor([2, 1]))
-    assert first.int().tolist() == [[0, 1, 0], [0, 1, 1], [0, 1, 1], [0, 1, 0]]
-    assert second.int().tolist() == [[1, 1, 1, 1], [1, 0, 0, 1]]
-    assert last.int().tolist() == [[1, 1], [0, 0], [0, 1]]           # x1 reads both units, x2 none, x3 that of degree 1
-    model = MADE(3, (30, 30), order=[1, 2, 0])
-    assert model.degrees[0].tolist() == [3, 1, 2]
-    assert [model.parents(i) for i in range(3)] == [[1, 2], [], [1]]
-
-
-def test_masks_are_the_inequalities():
+def test_made_masks_inequalities():
     """Entry by entry; and what can be reached through them is what comes before, never more."""
     for seed in range(5):
         degrees = draw_degrees(6, (7, 5), rng(seed))
@@ -59,7 +47,7 @@ def test_masks_are_the_inequalities():
 
 
 @pytest.mark.parametrize("n, hidden", [(2, (5,)), (6, (400,)), (6, (400, 400)), (784, (50, 50)), (1, (3,))])
-def test_degrees_run_from_1_to_n_minus_1(n, hidden):
+def test_draw_degrees_range(n, hidden):
     seen = torch.cat(draw_degrees(n, hidden, rng()))
     assert seen.min() >= 1 and seen.max() <= max(n - 1, 1)
     if n == 6:
@@ -67,20 +55,14 @@ def test_degrees_run_from_1_to_n_minus_1(n, hidden):
         assert set(seen.tolist()) == {1, 2, 3, 4, 5} and (abs(counts[1:] - 4000) < 300).all()
 
 
-def test_no_unit_is_connected_to_nothing():
+def test_masks_connect_every_unit():
     for seed in range(30):
         model = MADE(12, (3, 3, 3), seed=seed)
         assert all((layer.mask != 0).any(dim=1).all() for layer in model.layers[:-1])
+    check.every_unit_matters(MADE(5, (200, 200)))
 
 
-def test_no_unit_is_dead_weight():
-    """Each unit reaches an output: a unit of degree n would reach none."""
-    model = MADE(5, (200, 200))
-    for layer in model.layers[1:]:
-        assert (layer.mask != 0).any(dim=0).all()
-
-
-def test_every_parameter_of_a_variable_has_its_mask():
+def test_masks_several_parameters():
     """Several numbers a variable: side by side at the input and at the output."""
     one, many = MADE(4, (9,), order=[2, 0, 3, 1]), MADE(4, (9,), Categorical(3), [2, 0, 3, 1])
     assert torch.equal(many.layers[0].mask, one.layers[0].mask.repeat_interleave(3, dim=1))
@@ -89,7 +71,7 @@ def test_every_parameter_of_a_variable_has_its_mask():
 
 @pytest.mark.parametrize("hidden", SHAPES)
 @pytest.mark.parametrize("order", [None, NINE])
-def test_parents_are_the_paths_through_the_masks(hidden, order):
+def test_parents_equal_paths(hidden, order):
     for seed in range(4):
         model = MADE(9, hidden, order=order, seed=seed)
         reach = torch.eye(9)
@@ -99,18 +81,7 @@ def test_parents_are_the_paths_through_the_masks(hidden, order):
             assert sorted(model.parents(i)) == reach[i].nonzero().flatten().tolist()
 
 
-def test_masked_weights_are_left_alone_and_get_no_gradient():
-    model = drawn(MADE(5, (8, 8), order=CYCLE))
-    before = copy.deepcopy(model.state_dict())
-    model.log_prob(rows(Bernoulli(), 20, 5)).sum().backward()
-    model.sample(3, generator=rng())
-    assert all(torch.equal(model.state_dict()[name], t) for name, t in before.items())
-    for layer in model.layers:
-        hidden = layer.mask == 0
-        assert (layer.weight.grad[hidden] == 0).all() and (layer.weight[hidden] != 0).all()
-
-
-def test_masks_are_buffers():
+def test_masks_in_state_dict():
     model = MADE(5, (8,), order=CYCLE, seed=3)
     names = {name for name, _ in model.named_buffers()}
     assert names == {"order", "degrees_1", "layers.0.mask", "layers.1.mask"} <= set(model.state_dict())
@@ -146,14 +117,14 @@ def by_numpy(model, x):
 
 @pytest.mark.parametrize("order", [None, CYCLE])
 @pytest.mark.parametrize("hidden", [(), (7,), (9, 6)])
-def test_log_prob_is_the_equation(hidden, order):
+def test_log_prob_equals_loops(hidden, order):
     model, x = drawn(MADE(5, hidden, order=order, seed=2)), rows(Bernoulli(), 20, 5)
     p = expit(by_numpy(model, x.numpy()))
     want = np.where(x.numpy() == 1, np.log(p), np.log(1 - p)).sum(1)
     np.testing.assert_allclose(model.log_prob(x).detach().numpy(), want, rtol=1e-12)
 
 
-def test_the_gradient_is_that_of_differences():
+def test_gradient_equals_differences():
     model, x = drawn(MADE(4, (6,), order=[2, 0, 3, 1])), rows(Bernoulli(), 10, 4)
     model.log_prob(x).sum().backward()
     for p in model.parameters():
@@ -169,7 +140,7 @@ def test_the_gradient_is_that_of_differences():
             assert grad[j].item() == pytest.approx((totals[0] - totals[1]) / 2e-6, abs=1e-6)
 
 
-def test_without_hidden_layers_it_is_an_fvsbn():
+def test_without_hidden_layers_equals_fvsbn():
     made, fvsbn, x = drawn(MADE(5, (), order=CYCLE)), FVSBN(5, CYCLE).double(), all_states(5)
     with torch.no_grad():
         fvsbn.weight.copy_(made.layers[0].weight)
@@ -179,24 +150,10 @@ def test_without_hidden_layers_it_is_an_fvsbn():
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_the_families(name):
+def test_families_causal(name):
     """Column i reads what came before it and nothing else, whatever the numbers a variable takes."""
     line = str(check_causal(MADE(4, (40, 30), FAMILIES[name], [2, 0, 3, 1])))
     assert line == "causal"
-
-
-def test_a_leak_is_caught():
-    model = MADE(5, (30,))
-    model.layers[-1].mask.copy_(model.degrees[0][:, None] >= model.degrees[1])           # not strict at the output
-    with pytest.raises(ContractError, match="factor 0 reads x_0, which is the variable that it predicts"):
-        check_all(model)
-
-
-def test_lost_information_is_caught():
-    model = MADE(5, (30, 30))
-    model.layers[1].mask.copy_(model.degrees[2][:, None] > model.degrees[1])             # strict between hidden layers
-    with pytest.raises(ContractError, match="information is lost"):
-        check_all(model)
 
 
 # --- sampling: each unit once, when its degree is reached ------------------------------------------------------------
@@ -222,7 +179,7 @@ def as_loop(model):
 @pytest.mark.parametrize("order", [None, NINE])
 @pytest.mark.parametrize("hidden", SHAPES)
 @pytest.mark.parametrize("name", FAMILIES)
-def test_sample_draws_what_full_passes_draw(name, hidden, order):
+def test_sample_equals_full_passes(name, hidden, order):
     family = FAMILIES[name]
     model = drawn(MADE(9, hidden, family, order, seed=1))
     given = model.check_input(rows(family, 60, 9, seed=1))
@@ -234,7 +191,7 @@ def test_sample_draws_what_full_passes_draw(name, hidden, order):
 
 
 @pytest.mark.parametrize("hidden", SHAPES)
-def test_each_unit_is_computed_once_when_its_degree_is_reached(hidden, monkeypatch):
+def test_sample_computes_units_once(hidden, monkeypatch):
     """The multiplications of a whole sample are those that the masks leave of one forward pass, at any depth."""
     model = drawn(MADE(9, hidden, order=NINE, seed=1))
     multiplied, rows = [], []
@@ -257,26 +214,14 @@ def test_each_unit_is_computed_once_when_its_degree_is_reached(hidden, monkeypat
         sum(multiplied) <= sum(layer.mask.numel() for layer in model.layers)
 
 
-def test_variables_that_read_the_same_units_are_drawn_together():
+def test_sample_steps_by_degree():
     model = MADE(9, (3,), seed=0)
     with torch.no_grad():
         model.set_degrees([torch.tensor([7, 3, 3])])
     assert SortedWeights(model).steps() == [0, 3, 7, 9]                   # a step up at the degrees 3 and 7, and the end
 
 
-def test_the_hidden_units_along_the_path_are_those_of_the_full_pass():
-    model, x = drawn(MADE(6, (20, 20), order=[3, 0, 5, 1, 4, 2])), rows(Bernoulli(), 4, 6).double()
-    state = model.start(4)
-    for i in model.order.tolist():
-        state = model.update(state, x[:, i])
-    h = x
-    for layer, degrees, incremental in zip(model.layers, model.degrees[1:], state.layers[1:]):
-        h = torch.relu(layer(h))
-        torch.testing.assert_close(incremental, h[:, degrees.argsort(stable=True)])
-    torch.testing.assert_close(state.layers[0], x[:, model.order])
-
-
-def test_weights_that_are_nan_are_not_sampled_from():
+def test_sample_refuses_nan():
     model = MADE(3, (9,))
     with torch.no_grad():
         model.layers[-1].bias[1] = math.nan
@@ -287,7 +232,7 @@ def test_weights_that_are_nan_are_not_sampled_from():
 # --- one set of weights, many masks ----------------------------------------------------------------------------------
 
 
-def test_remasked_shares_the_weights_and_nothing_else():
+def test_remasked_shares_weights():
     made = MADE(6, (40, 30), order=[3, 0, 5, 1, 4, 2]).double()
     other = made.remasked(5)
     assert all(p is q for p, q in zip(made.parameters(), other.parameters())) and len(list(other.parameters())) == 6
@@ -307,7 +252,7 @@ def test_remasked_shares_the_weights_and_nothing_else():
         made.remasked(5, order=[0, 1])
 
 
-def test_remasked_keeps_dtype_mode_and_families():
+def test_remasked_dtype_mode_family():
     other = MADE(3, (9,), Categorical(4)).double().eval().remasked(1)
     assert not other.training and other.layers[0].weight.dtype == torch.float64
     assert other.conditional.num_values == 4 and str(check_all(other)).startswith("causal")
@@ -317,7 +262,7 @@ def masks_of(made, number):
     return Mixture([made.remasked(seed) for seed in range(number)])
 
 
-def test_a_mixture_of_masks_has_one_set_of_weights():
+def test_mixture_of_masks_shares_weights():
     made = MADE(5, (24,))
     mixture = masks_of(made, 4)
     assert sum(p.numel() for p in mixture.parameters()) == sum(p.numel() for p in made.parameters())
@@ -328,50 +273,11 @@ def test_a_mixture_of_masks_has_one_set_of_weights():
     assert len(list(mixture.double().parameters())) == 4
 
 
-def test_training_draws_one_mask_a_batch():
-    """Each step's gradient is that of one component; all of them move the same weights."""
-    torch.manual_seed(0)
-    mixture, x = masks_of(MADE(4, (20,)).double(), 3), rows(Bernoulli(), 16, 4)
-    single = []
-    for m in mixture.models:
-        single.append(torch.autograd.grad(-m.log_prob(x).mean(), list(m.parameters())))
-    seen = set()
-    for _ in range(40):
-        got = torch.autograd.grad(mixture.loss(x), list(mixture.parameters()))
-        matches = [k for k, want in enumerate(single) if all(torch.allclose(a, b) for a, b in zip(got, want))]
-        assert len(matches) == 1
-        seen.add(matches[0])
-    assert seen == {0, 1, 2}
-
-
-@pytest.mark.thorough
-def test_masks_trained_together_learn_and_stay_above_the_entropy():
-    torch.manual_seed(0)
-    x = all_states(3)[[0, 3, 5, 6]].repeat(50, 1)                    # x_3 = x_1 xor x_2: 2 ln 2 nats
-    mixture = masks_of(MADE(3, (40, 40)), 4)
-    history = fit(mixture, x, x[:50], epochs=40, batch_size=20, lr=0.01, progress=False)
-    assert 2 * math.log(2) - 1e-4 <= history.valid[-1] < 2 * math.log(2) + 0.1
-    for model in mixture.models:
-        assert 2 * math.log(2) - 1e-4 <= -model.log_prob(x).mean() < 2 * math.log(2) + 0.2
-
-
-def test_averaged_logits_of_orders_are_no_likelihood():
-    """Their product over variables sums to more or less than one; the mixture's sum is one."""
-    mixture, x = drawn(masks_of(MADE(4, (30,)), 3)), all_states(4)
-    with torch.no_grad():
-        for p in mixture.parameters():
-            p.mul_(3)
-    logits = torch.stack([m.conditionals(x).logits for m in mixture.models]).mean(0)
-    averaged = Bernoulli()(logits).log_prob(x.double()).sum(1).exp().sum().item()
-    assert abs(averaged - 1) > 0.01
-    assert mixture.log_prob(x).exp().sum().item() == pytest.approx(1, abs=1e-12)
-
-
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_it_starts_from_the_columns_of_the_data(name):
+def test_initialize_from_columns(name):
     family = FAMILIES[name]
     x = rows(family, 500, 4, seed=1)
     x = 30 + 5 * x if family.num_values is None else x.clamp(max=1)
@@ -382,11 +288,11 @@ def test_it_starts_from_the_columns_of_the_data(name):
     torch.testing.assert_close(model.layers[-1].bias.detach(), want.to(torch.float64), rtol=1e-6, atol=1e-6)
 
 
-def test_a_number_is_one_hidden_layer():
+def test_hidden_number():
     assert MADE(4, 7).config["hidden"] == [7] and len(MADE(4, 7).layers) == 2
 
 
-def test_seeds_give_masks_and_nothing_else():
+def test_seed_of_masks():
     """The degrees hang on the seed alone; the weights on torch's generator."""
     torch.manual_seed(1)
     first = MADE(6, (20,), seed=4)
@@ -395,15 +301,6 @@ def test_seeds_give_masks_and_nothing_else():
     assert torch.equal(first.degrees[1], second.degrees[1])
     assert not torch.equal(first.layers[0].weight, second.layers[0].weight)
     assert not torch.equal(first.degrees[1], MADE(6, (20,), seed=5).degrees[1])
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_the_config_builds_the_same_model(name):
-    model = drawn(MADE(4, (9, 8), FAMILIES[name], [2, 0, 3, 1], seed=7))
-    twin = MADE(**model.config).double()
-    twin.load_state_dict(model.state_dict())
-    x = rows(FAMILIES[name], 6, 4)
-    torch.testing.assert_close(twin.log_prob(x), model.log_prob(x), rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("call, message", [
@@ -415,17 +312,9 @@ def test_the_config_builds_the_same_model(name):
     (lambda: MADE(3, (4,)).log_prob(torch.zeros(2, 3), torch.zeros(2, 1)), "context was given; MADE models x alone"),
     (lambda: MADE(3, (4,)).start(2, torch.zeros(2, 1)), "context was given; MADE models x alone"),
 ])
-def test_bad_input_is_named(call, message):
+def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_a_masked_layer_alone():
-    layer = MaskedLinear(3, 2).double()
-    layer.mask.copy_(torch.tensor([[1, 0, 1], [0, 0, 0]]))
-    x = torch.tensor([[1.0, 1e9, 2.0]]).double()
-    want = layer.bias + torch.stack([layer.weight[0, 0] + 2 * layer.weight[0, 2], torch.tensor(0.0).double()])
-    torch.testing.assert_close(layer(x)[0], want)
 
 
 @pytest.mark.gpu

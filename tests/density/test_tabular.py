@@ -41,7 +41,7 @@ def divergence(p, model):
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
-def test_a_joint_is_kept_exactly_in_every_order(order):
+def test_from_joint_every_order(order):
     p = joint(4)
     model = Tabular.from_joint(p, order=order)
     torch.testing.assert_close(model.log_prob(all_states(4)).exp().reshape(2, 2, 2, 2), p, rtol=1e-12, atol=1e-15)
@@ -49,19 +49,8 @@ def test_a_joint_is_kept_exactly_in_every_order(order):
     assert sum(f.logits.numel() for f in model.factors) == 2 ** 4 - 1
 
 
-def test_a_factor_is_the_conditional():
-    p = joint(3)
-    model = Tabular.from_joint(p, order=[1, 2, 0])
-    x = all_states(3)
-    probs = model.conditionals(x).probs
-    torch.testing.assert_close(probs[:, 1], (p.sum((0, 2))[1]).expand(8))
-    for row, (_, b, c) in enumerate(x.tolist()):
-        torch.testing.assert_close(probs[row, 2], p[:, b, 1].sum() / p[:, b].sum())
-        torch.testing.assert_close(probs[row, 0], p[1, b, c] / p[:, b, c].sum())
-
-
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 0, 3, 1], [3, 2, 1, 0]])
-def test_impossible_states_stay_impossible(order):
+def test_from_joint_impossible_states(order):
     p = joint(4)
     p[0, 1], p[1, 0, 1, 1] = 0, 0
     p = p / p.sum()
@@ -73,7 +62,7 @@ def test_impossible_states_stay_impossible(order):
     assert (p[tuple(x.T)] > 0).all()
 
 
-def test_the_first_parent_is_the_highest_bit():
+def test_cpt_row_bits():
     cpt = CPT(3)
     parents = torch.tensor([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
     assert cpt.row(parents).tolist() == [4, 2, 1, 7, 0]
@@ -81,7 +70,7 @@ def test_the_first_parent_is_the_highest_bit():
     torch.testing.assert_close(torch.sigmoid(cpt(parents.float())), torch.linspace(0.1, 0.8, 8)[[4, 2, 1, 7, 0]])
 
 
-def test_parents_are_read_in_the_listed_order():
+def test_parents_listed_order():
     a = Tabular(3, parents=[[], [0], [1, 0]])
     b = Tabular(3, parents=[[], [0], [0, 1]])
     logits = torch.tensor([0.1, 0.2, 0.3, 0.4])
@@ -102,7 +91,7 @@ def test_all_states():
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 3], [2, 0, 3, 1]])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_dropped_parent_costs_the_conditional_mutual_information(order, seed):
+def test_dropped_parent_mutual_information(order, seed):
     p = joint(4, seed)
     for k, i in enumerate(order):
         for j in order[:k]:
@@ -113,45 +102,11 @@ def test_a_dropped_parent_costs_the_conditional_mutual_information(order, seed):
             assert model.log_prob(all_states(4)).exp().sum().item() == pytest.approx(1)
 
 
-def test_several_dropped_parents_add_up():
-    p = joint(4, 5)
-    chain = Tabular.from_joint(p, [[], [0], [1], [2]])
-    want = information(p, 2, 0, [1]) + entropy(p, {3, 2}) - entropy(p, {2}) - (entropy(p, {0, 1, 2, 3})
-                                                                                - entropy(p, {0, 1, 2}))
-    assert divergence(p, chain) == pytest.approx(want, abs=1e-12)
-    independent = Tabular.from_joint(p, [[], [], [], []])
-    want = sum(entropy(p, {i}) for i in range(4)) - entropy(p, {0, 1, 2, 3})
-    assert divergence(p, independent) == pytest.approx(want, abs=1e-12)
-
-
-def test_it_is_the_closest_model_of_its_kind():
-    """No other setting of the tables has a smaller divergence."""
-    p = joint(4, 6)
-    model = Tabular.from_joint(p, [[], [0], [1], [0]])
-    best = divergence(p, model)
-    (p.flatten() * model.log_prob(all_states(4))).sum().backward()
-    assert all(f.logits.grad.abs().max() < 1e-12 for f in model.factors)
-    for seed in range(5):
-        with torch.no_grad():
-            other = Tabular.from_joint(p, [[], [0], [1], [0]])
-            for f in other.factors:
-                f.logits.add_(0.1 * torch.randn(f.logits.shape, generator=rng(seed), dtype=torch.float64))
-        assert divergence(p, other) > best
-
-
-def test_a_true_independence_costs_nothing():
-    a, b, c = (torch.tensor(v, dtype=torch.float64) for v in ([0.3, 0.7], [[0.2, 0.8], [0.9, 0.1]],
-                                                                [[0.5, 0.5], [0.25, 0.75]]))
-    p = a[:, None, None] * b[:, :, None] * c[None]                   # a chain: x_2 does not depend on x_0 given x_1
-    assert divergence(p, Tabular.from_joint(p, [[], [0], [1]])) == pytest.approx(0, abs=1e-12)
-    assert divergence(p, Tabular.from_joint(p, [[], [0], [0]])) > 0.01
-
-
 # --- counting --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("order", [None, [2, 0, 3, 1]])
-def test_counting_is_maximum_likelihood(order):
+def test_fit_counts_maximum_likelihood(order):
     x = (torch.rand(500, 4, generator=rng(1)) < torch.tensor([0.2, 0.5, 0.7, 0.4])).long()
     x[:, 3] = x[:, 0] ^ x[:, 3]
     model = Tabular(4, order=order).double()
@@ -162,7 +117,7 @@ def test_counting_is_maximum_likelihood(order):
     assert all(f.logits.grad.abs().max() < 1e-9 for f in model.factors)
 
 
-def test_smoothing_adds_to_both_counts():
+def test_fit_counts_smoothing():
     x = torch.tensor([[1, 1]] * 3 + [[1, 0]])
     for alpha in (0.5, 1.0, 2.0):
         model = Tabular(2).double().fit_counts(x, alpha=alpha)
@@ -172,7 +127,7 @@ def test_smoothing_adds_to_both_counts():
     assert Tabular(2).double().fit_counts(x).factors[1].logits[0] == 0
 
 
-def test_weights_count_rows():
+def test_fit_counts_weights():
     x, w = torch.tensor([[0, 1], [1, 1], [1, 0]]), torch.tensor([2.0, 1.0, 3.0])
     repeated = Tabular(2).double().fit_counts(x.repeat_interleave(w.long(), 0))
     for dtype in (torch.float32, torch.float64):
@@ -180,7 +135,7 @@ def test_weights_count_rows():
         torch.testing.assert_close(dict(weighted.named_parameters()), dict(repeated.named_parameters()))
 
 
-def test_certainties_are_kept_in_float32():
+def test_fit_counts_certainties():
     model = Tabular(2).fit_counts(torch.tensor([[1, 0]]))
     assert model.factors[0].logits.dtype == torch.float32
     assert model.log_prob(torch.tensor([[1, 0]])).item() == pytest.approx(0, abs=1e-40)
@@ -190,7 +145,7 @@ def test_certainties_are_kept_in_float32():
 # --- other factors ---------------------------------------------------------------------------------------------------
 
 
-def test_each_kind_of_factor_is_its_equation():
+def test_factors_equal_numpy():
     model = drawn(Factorized([CPT(0), Logistic(1), CPT(2), Neural(3, 5)], order=[3, 2, 1, 0][::-1]))
     t, f, c, h = ({k: v.detach().numpy() for k, v in m.named_parameters()} for m in model.factors)
     x = all_states(4).numpy().astype(float)
@@ -205,25 +160,17 @@ def test_each_kind_of_factor_is_its_equation():
     np.testing.assert_allclose(model.log_prob(all_states(4)).detach().numpy(), want, rtol=1e-12)
 
 
-def test_parameters_are_counted_as_the_docstrings_say():
-    count = lambda module: sum(p.numel() for p in module.parameters())  # noqa: E731
-    assert [count(CPT(m)) for m in (0, 1, 5)] == [1, 2, 32]
-    assert [count(Logistic(m)) for m in (0, 1, 5)] == [1, 2, 6]
-    assert [count(Neural(m, 4)) for m in (0, 1, 5)] == [9, 13, 29]
-    assert count(Tabular(6)) == 2 ** 6 - 1
-
-
-def test_logistic_and_network_start_as_fair_coins():
+def test_factors_start():
     model = Factorized([Logistic(0), Logistic(1), Neural(2, 3, generator=rng())])
     torch.testing.assert_close(model.log_prob(all_states(3)), torch.full((8,), -3 * math.log(2)))
 
 
-def test_a_network_is_drawn_from_its_generator():
+def test_neural_generator():
     a, b = Neural(3, 4, rng(1)), Neural(3, 4, rng(1))
     assert torch.equal(a.A, b.A) and torch.equal(a.b, b.b) and not torch.equal(a.A, Neural(3, 4, rng(2)).A)
 
 
-def test_parents_are_declared():
+def test_parents_declared():
     model = Tabular(4, parents=[[], [0], [1], [1, 0]])
     assert [model.parents(i) for i in range(4)] == [[], [0], [1], [1, 0]]
     assert [Tabular(3, order=[2, 0, 1]).parents(i) for i in range(3)] == [[2], [0, 2], []]

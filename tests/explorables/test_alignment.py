@@ -19,7 +19,7 @@ def drawn():
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_steps_are_the_librarys_parallel_view(drawn, sentence):
+def test_result_parallel_view(drawn, sentence):
     """All factors in one pass, teacher-forced with what was written: the same probabilities and the same weights."""
     drawn.sentence = sentence
     source = torch.tensor([drawn.ids])
@@ -32,7 +32,7 @@ def test_steps_are_the_librarys_parallel_view(drawn, sentence):
     torch.testing.assert_close(drawn.result[1].weights.sum(dim=1), torch.ones(len(drawn.result[1].ids)).double())
 
 
-def test_what_is_said_of_the_trainings_is_what_their_cards_have(drawn):
+def test_measured_by_length(drawn):
     """Of 400 new sentences, by length: three trainings of each network; attention wins in all, most on long sentences."""
     one, attention = drawn.seeds
     assert max(seed["test"] for seed in one) < min(seed["test"] for seed in attention)
@@ -42,7 +42,7 @@ def test_what_is_said_of_the_trainings_is_what_their_cards_have(drawn):
     assert all(sum(seed["by length"]) == seed["test"] for seed in (*one, *attention))
 
 
-def test_a_network_that_never_ends_is_stopped(drawn):
+def test_written_stops_without_eos(drawn):
     model = drawn._models[0]
     kept = model.head.bias.detach().clone()
     with torch.no_grad():
@@ -55,7 +55,7 @@ def test_a_network_that_never_ends_is_stopped(drawn):
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_the_networks_in_the_page_are_those_in_torch(modules):
+def test_javascript_equals_torch(modules):
     w, sources = Alignment(), []
     pairs = [translate(START), *draw_pairs(6, torch.Generator().manual_seed(5))]
     for pair in pairs:

@@ -69,7 +69,7 @@ def made(name: str):
 
 
 @all_figures
-def test_what_is_stored_is_small_and_has_words(name):
+def test_stored_state(name):
     w = made(name)
     bundle = w._repr_mimebundle_()
     text = (bundle[0] if isinstance(bundle, tuple) else bundle)["text/plain"]
@@ -82,7 +82,7 @@ def test_what_is_stored_is_small_and_has_words(name):
 @pytest.mark.parametrize("name, make, message", [
     pytest.param(name, make, message, id=f"{name}-{k}")
     for name, figure in FIGURES.items() for k, (make, message) in enumerate(figure.bad)])
-def test_bad_input_is_named(name, make, message):
+def test_bad_input(name, make, message):
     with pytest.raises(ValueError, match=message):
         if callable(make):
             make()
@@ -92,7 +92,7 @@ def test_bad_input_is_named(name, make, message):
             getattr(explorables, name)(**make)
 
 
-def test_every_figure_of_the_book_is_tested():
+def test_figures_of_book_tested():
     stored = {model["state"].get("_anywidget_id", "").rpartition(".")[2] for path in ROOT.glob("book/*.ipynb")
               for model in json.loads(path.read_text("utf-8"))["metadata"].get("widgets", {}).get(
                   STATE, {"state": {}})["state"].values()}
@@ -103,7 +103,7 @@ def test_every_figure_of_the_book_is_tested():
 
 
 @all_figures
-def test_a_figure_in_a_browser(stage, name):
+def test_figure_in_browser(stage, name):
     """One page load: as the book shows it; readable; on one screen; operated; and changed from Python."""
     figure = FIGURES[name]
     readable(stage, figure, name)

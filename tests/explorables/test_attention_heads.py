@@ -31,7 +31,7 @@ def rounded(model: GPT) -> GPT:
 
 
 @pytest.mark.parametrize("off", [[], [[0, 1]], [[0, 0], [2, 2]], [[1, h] for h in range(3)]])
-def test_it_is_the_model_layer_by_layer(off):
+def test_run_layer_by_layer(off):
     """The stack written out, with the output of each head set to zero by hand."""
     model, words = rounded(small()), [1, 4, 2, 2, 3]
     found = run(model, words, off)
@@ -51,28 +51,7 @@ def test_it_is_the_model_layer_by_layer(off):
     assert found.entropy[2, 1].tolist() == pytest.approx(by_hand, abs=1e-12)
 
 
-def test_moved_is_half_the_sum_of_differences():
-    p, q = torch.tensor([[0.5, 0.5, 0], [0.2, 0.3, 0.5]]), torch.tensor([[0.1, 0.5, 0.4], [0.2, 0.3, 0.5]])
-    assert moved(p, q).tolist() == pytest.approx([0.4, 0])
-
-
-def test_the_shipped_model_knows_the_words_that_follow_and_some_heads_can_be_missed():
-    """Each of the three words that follow from others has its probability, and a head without which it is lost."""
-    w = AttentionHeads()
-    words = EXAMPLES[0].split()
-
-    def p(off, place, word):
-        return run(w._model, w.text_ids, off).p[place, w.words.index(word)].item()
-
-    she, ball = words.index("she"), len(words) - 1                   # the place before each: the start symbol comes first
-    assert p([], she, "she") > 0.98 and p([], ball, "ball") > 0.98
-    heads = [[layer, head] for layer in range(2) for head in range(4)]
-    left = {tuple(pair): (p([pair], she, "she"), p([pair], ball, "ball")) for pair in heads}
-    assert min(a for a, _ in left.values()) < 0.7 and min(b for _, b in left.values()) < 0.5
-    assert any(min(pair) > 0.98 for pair in left.values()), "one head or more is not missed"
-
-
-def test_what_is_shown_is_what_is_set():
+def test_result_of_state():
     w = AttentionHeads()
     w.read("the boys")
     w.off, w.shown = [[0, 3], [1, 0]], [1, 2]
@@ -93,7 +72,7 @@ def test_what_is_shown_is_what_is_set():
     assert w.text().endswith("All heads are on.")
 
 
-def test_weights_travel_as_half_precision_and_are_computed_with_so():
+def test_weights_half_precision():
     model = small()
     with torch.no_grad():
         model.norm.gamma += 1e-5                                     # below what half precision holds
@@ -108,7 +87,7 @@ def test_weights_travel_as_half_precision_and_are_computed_with_so():
 
 
 @pytest.mark.parametrize("model", [None, small()], ids=["gpt-agreement", "three layers of three heads"])
-def test_the_model_in_the_page_is_the_model_in_torch(modules, model):
+def test_javascript_equals_torch(modules, model):
     """All layers, heads and logits, with heads switched off, for many texts."""
     w, generator, cases = AttentionHeads(model, model and LETTERS), torch.Generator().manual_seed(4), []
     c = w._model.config
@@ -132,7 +111,7 @@ def test_the_model_in_the_page_is_the_model_in_torch(modules, model):
         close(js["moved"], moved(want.p, run(w._model, case["words"]).p))
 
 
-def test_half_precision_is_read_as_numpy_reads_it(modules):
+def test_javascript_unpack_half(modules):
     model = small()
     bits = torch.tensor([0, 1, 1023, 1024, 0x3555, -32768, -31745, 31743], dtype=torch.int16)      # zeros, subnormals, largest
     model.tokens.weight.data.flatten()[:8] = bits.view(torch.float16).float()

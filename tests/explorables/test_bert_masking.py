@@ -46,7 +46,7 @@ def by_the_library(tokens, words, rate, shares, numbers, monkeypatch):
     return [[names[i] for i in line] for line in read.tolist()], chosen
 
 
-def test_the_numbers_of_a_seed_are_those_of_the_formula():
+def test_uniforms_formula():
     """Whole numbers of any size and no library; the first of seed 1 written down, so that they stay for ever."""
     def mix(x):
         for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35)):
@@ -61,7 +61,7 @@ def test_the_numbers_of_a_seed_are_those_of_the_formula():
 
 
 @pytest.mark.parametrize("sentence", [*SENTENCES, OWN])
-def test_the_rule_is_that_of_mask_tokens_number_by_number(sentence, monkeypatch):
+def test_fates_equal_mask_tokens(sentence, monkeypatch):
     w, seen = MaskingForBert(sentence), set()
     words = candidates(w.words, VOCABULARY)
     for rate, shares in RULES:
@@ -79,7 +79,7 @@ def test_the_rule_is_that_of_mask_tokens_number_by_number(sentence, monkeypatch)
     assert seen == {0, HIDDEN, RANDOM, KEPT}
 
 
-def test_special_tokens_are_never_chosen_not_even_by_hand():
+def test_fate_special_tokens():
     w = MaskingForBert(OWN, rate=100)
     w.hand = [1] * len(w.tokens)
     assert w.tokens[0] == "[CLS]" and w.tokens[-1] == "[SEP]"
@@ -89,7 +89,7 @@ def test_special_tokens_are_never_chosen_not_even_by_hand():
     assert candidates(w.words, VOCABULARY)[-1] == "zebra" and candidates(w.words, VOCABULARY).count("zebra") == 1
 
 
-def test_the_hand_chooses_and_the_numbers_decide_the_fate():
+def test_fate_chosen_by_hand():
     w = MaskingForBert(hand=[-1, -1, -1, 1, 0, -1, -1, -1, -1])
     u, f, _ = w.numbers.tolist()
     assert u[3] >= 0.15 and 0.8 <= f[3] < 0.9 and u[4] < 0.15
@@ -104,7 +104,7 @@ def test_the_hand_chooses_and_the_numbers_decide_the_fate():
     assert w.hand == [BY_DRAW] * 9, "another sentence starts anew"
 
 
-def test_counts_are_those_of_the_draws_one_by_one():
+def test_counts_literal_loop():
     w, T = MaskingForBert(SENTENCES[1], seed=3, draws=100, rate=30, shares=[50, 30, 20]), 15
     assert len(w.tokens) == T and int(w.ordinary.sum()) == 12, "a [SEP] inside"
     numbers, tally, empty = uniforms(3, 100 * 3 * T).tolist(), {0: 0, HIDDEN: 0, RANDOM: 0, KEPT: 0}, 0
@@ -123,7 +123,7 @@ def test_counts_are_those_of_the_draws_one_by_one():
     assert w.counts[0].count == int((w.fate > 0).sum()), "the shown draw is the first that is counted"
 
 
-def test_standard_errors_are_the_spread_over_seeds():
+def test_counts_standard_errors():
     """300 seeds, 100 draws each: deviations in units of the standard error have mean 0 and spread 1."""
     ordinary = MaskingForBert().ordinary
     z = torch.tensor([[(row.count / row.of - row.expected) / row.error
@@ -131,13 +131,13 @@ def test_standard_errors_are_the_spread_over_seeds():
     assert (z.mean(0).abs() < 4 / math.sqrt(300)).all() and ((z.std(0) - 1).abs() < 0.17).all(), (z.mean(0), z.std(0))
 
 
-def test_nothing_chosen_has_no_shares():
+def test_counts_nothing_chosen():
     w = MaskingForBert("the", rate=1, draws=1, seed=1)
     assert [row.of for row in w.counts] == [1, 0, 0, 0, 1] and math.isnan(w.counts[1].error)
     assert "To be predicted: nothing." in w.text() and "chosen: random            0 of 0, -;" in w.text()
 
 
-def test_shares_always_sum_to_one_and_the_last_gives_way_first():
+def test_reshare_sums_to_one():
     for a in range(0, 101, 5):
         for b in range(0, 101 - a, 5):
             for i in range(3):
@@ -157,7 +157,7 @@ def same_counts(js, rows) -> None:
         assert [math.nan if v is None else v for v in got[2:]] == pytest.approx([row.expected, row.error], abs=1e-12, nan_ok=True)
 
 
-def test_every_function_of_the_page_agrees_with_the_package(modules):
+def test_javascript_equals_package(modules):
     cases = []
     for k, (rate, shares) in enumerate(RULES):
         for n, sentence in enumerate([*SENTENCES, OWN]):
@@ -256,7 +256,7 @@ FIGURE = Figure(MaskingForBert, agrees, bad=BAD, change={"seed": 2, "step": 4},
 ])
 
 
-def test_no_column_is_hidden_at_the_widths_of_a_book_on_a_desk(show):
+def test_columns_fit_at_book_widths(show):
     """Tokens and counts stand whole in their boxes, with the longest counts that the figure makes."""
     page = show(MaskingForBert(rate=100, shares=[34, 33, 33], step=4, draws=10_000))
     boxes = """() => [...document.querySelectorAll(".cl-scroll, fieldset")].map(e => [e.scrollWidth, e.clientWidth])"""

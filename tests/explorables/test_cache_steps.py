@@ -83,7 +83,7 @@ def really_run(size: Size, prompt: int, passes: int, cached: bool):
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("cached", [True, False], ids=["cached", "not cached"])
-def test_every_pass_takes_what_torch_counts(size, cached):
+def test_work_equals_torch_flops(size, cached):
     for prompt in (1, 4):
         stored = 0
         for number, counted in enumerate(really_run(size, prompt, 5, cached), 1):
@@ -92,7 +92,7 @@ def test_every_pass_takes_what_torch_counts(size, cached):
             assert (expected.attention, expected.weights, expected.exponentials, stored) == counted, (prompt, number)
 
 
-def test_running_sums_are_those_of_the_real_run():
+def test_totals_equal_torch_flops():
     size, prompt = SIZES[0], 2
     for cached in (True, False):
         real = list(really_run(size, prompt, 6, cached))
@@ -102,14 +102,14 @@ def test_running_sums_are_those_of_the_real_run():
         assert expected.multiplications == expected.attention + expected.weights
 
 
-def test_totals_fit_the_whole_numbers_of_a_browser():
+def test_totals_safe_integers():
     most = {name: high for name, (_, high) in BOUNDS.items()}
     size = Size(*(most[name] for name in Size._fields))
     for cached in (True, False):
         assert totals(size, most["prompt"], most["tokens"], cached).multiplications < 2 ** 53
 
 
-def test_cells_say_what_is_computed_kept_and_read():
+def test_cells_of_passes():
     first = [cells(2, o, True) for o in range(NUM)]
     assert first[0] == [["now", *[""] * 8]] * 2, "the prompt is read whole"
     assert first[SCORES][0] == ["done", "done", "read", "now", *[""] * 5]
@@ -124,7 +124,7 @@ def test_cells_say_what_is_computed_kept_and_read():
     assert [row[LOGITS] for row in cells(2, 3 * NUM - 1, False)] == ["", "", "", "now"], "logits of the last alone"
 
 
-def test_presets_are_the_models_they_name():
+def test_presets_of_models():
     from course_lib import hub
     settings = hub.load("gpt-tiny-shakespeare").config
     assert PRESETS[1]["label"] == "gpt-tiny-shakespeare"
@@ -136,10 +136,8 @@ def test_presets_are_the_models_they_name():
     assert tuple(PRESETS[2][name] for name in Size._fields) == named
 
 
-def test_what_it_shows():
+def test_state_clipped():
     w = CacheSteps(prompt=2, at=2 * NUM + SCORES, tokens=100)
-    assert w.now[True] == Work(attention=2 * 4 * 8) and w.now[False] == Work(attention=2 * 16 * 8)
-    assert w.so_far[True] == running(w.size, 2, w.at, True)
     assert [t for t, _, _ in w.bill] == halvings(100) == [3, 6, 12, 25, 50, 100] and halvings(3) == [1, 3]
     assert w.bill[-1][1:] == (totals(w.size, 2, 100, True), totals(w.size, 2, 100, False))
     w.prompt = 4
@@ -154,7 +152,7 @@ def test_what_it_shows():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_every_function_of_the_page_agrees_with_the_package(modules):
+def test_javascript_equals_package(modules):
     """All operations of all passes, and sizes from the smallest to the largest, to the last digit."""
     draw = random.Random(0)
     names = (*Size._fields, "tokens")
@@ -249,7 +247,7 @@ FIGURE = Figure(CacheSteps, agrees, bad=BAD, change={"at": 20}, rich={"at": 3 * 
 ])
 
 
-def test_half_of_a_change_from_python_is_not_drawn(stage):
+def test_partial_change_not_drawn(stage):
     """With a longer prompt there may be no such place any more: Python moves `at` next."""
     page = stage.draw(CacheSteps(at=53))
     page.evaluate("model.set('prompt', 4)")

@@ -3,12 +3,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from fractions import Fraction
 
 import pytest
 import torch
 
-from course_lib.explorables import ChainRule, chain_rule
+from course_lib.explorables import ChainRule
 from course_lib.explorables.chain_rule import (
     ORDERS,
     conditionals_in_order,
@@ -37,17 +36,8 @@ def enumerated(joint, i, fixed) -> float:
     return float(sum(joint[x] for x in rows if x[i] == 1) / whole)
 
 
-def test_the_product_of_the_conditionals_is_written_out():
-    """p(0, 1, 1) in the order x3, x1, x2, by exact fractions."""
-    c = torch.tensor([0.25, 0.5, 0.75, 0.125, 0.25, 0.375, 0.625], dtype=torch.float64)
-    joint = joint_from_conditionals(c, (2, 0, 1))
-    # x3 = 1, then x1 = 0 given x3 = 1, then x2 = 1 given (x3, x1) = (1, 0): slot 3 + 2 * 1 + 0
-    expected = Fraction(1, 4) * Fraction(1, 4) * Fraction(3, 8)
-    assert joint[0, 1, 1].item() == float(expected)
-
-
 @pytest.mark.parametrize("order", ORDERS)
-def test_conditionals_agree_with_enumeration_and_give_the_joint_back(order):
+def test_conditionals_enumeration(order):
     joint = joint_from_conditionals(random_conditionals(3), (1, 2, 0))
     c = conditionals_in_order(joint, order)
     table = {x: joint[x].item() for x in STATES}
@@ -60,7 +50,7 @@ def test_conditionals_agree_with_enumeration_and_give_the_joint_back(order):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("dropped", SUBSETS, ids=str)
-def test_projection_keeps_the_conditionals_of_the_joint(order, dropped):
+def test_project_enumeration(order, dropped):
     c = random_conditionals(7)
     joint, q = joint_from_conditionals(c, order), project(c, order, dropped)
     table, slots = {x: joint[x].item() for x in STATES}, iter(q.tolist())
@@ -75,7 +65,7 @@ def test_projection_keeps_the_conditionals_of_the_joint(order, dropped):
     assert costs(c, order, dropped).sum().item() == pytest.approx(cost, abs=1e-12)
 
 
-def test_what_never_happens_has_no_conditional():
+def test_conditionals_impossible_prefix():
     """x1 is always 1: the rows given x1 = 0 are 1/2, and no number is NaN."""
     joint = joint_from_conditionals(torch.tensor([1, 0.3, 0.7, 0, 1, 0.2, 0.9], dtype=torch.float64))
     c = conditionals_in_order(joint)
@@ -86,14 +76,7 @@ def test_what_never_happens_has_no_conditional():
         assert torch.isfinite(kl(joint, joint_from_conditionals(q, order)))
 
 
-def test_exclusive_or_costs_log_2_for_either_arrow_of_x3_and_nothing_for_the_other():
-    w = ChainRule(joint=chain_rule._presets()[2]["joint"])
-    for dropped, cost in (([0, 1], 0.0), ([0, 2], math.log(2)), ([1, 2], math.log(2))):
-        w.dropped = [dropped]
-        assert w.cost == pytest.approx(cost, abs=1e-12)
-
-
-def test_samples_are_drawn_by_the_inverse_cdf_of_the_library():
+def test_sample_library_inverse_cdf():
     from course_lib.conditional import Bernoulli
 
     family, u = Bernoulli(), torch.tensor(uniforms(5, 3000), dtype=torch.float64).reshape(-1, 3)
@@ -104,14 +87,14 @@ def test_samples_are_drawn_by_the_inverse_cdf_of_the_library():
     assert torch.equal(drawn.long(), x)
 
 
-def test_uniforms_are_the_published_xorshift():
+def test_uniforms_published_xorshift():
     """Marsaglia's first numbers from his seed 2463534242, by the triple 13, 17, 5."""
     seed = 2463534242 * pow(2654435769, -1, 2**32) % 2**32
     assert [round(u * 2**32) for u in uniforms(seed, 3)] == [723471715, 2497366906, 2064144800]
     assert uniforms(0, 5) == uniforms(0, 5) and 0 < min(uniforms(0, 999)) and max(uniforms(0, 999)) < 1
 
 
-def test_the_default_joint_is_counted_from_the_digits():
+def test_default_joint_digits():
     from sklearn.datasets import load_digits
 
     images = load_digits().images
@@ -119,7 +102,7 @@ def test_the_default_joint_is_counted_from_the_digits():
     assert ChainRule().joint[1, 0, 1].item() == pytest.approx(expected, abs=1e-15)
 
 
-def test_state_from_the_page_keeps_the_joint_and_python_reads_it():
+def test_state_keeps_joint():
     w = ChainRule()
     before, order = w.joint, [2, 0, 1]
     w.set_state({"order": order, "conditionals": conditionals_in_order(before, order).tolist()})
@@ -132,7 +115,7 @@ def test_state_from_the_page_keeps_the_joint_and_python_reads_it():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_every_function_of_the_page_agrees_with_torch(modules):
+def test_javascript_equals_torch(modules):
     generator, cases = torch.Generator().manual_seed(2), []
     for i in range(240):                                             # some conditionals 0 or 1
         c = torch.rand(7, generator=generator, dtype=torch.float64)

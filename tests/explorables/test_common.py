@@ -19,14 +19,14 @@ ONCE = ["document.createElement", "addEventListener", "aria-live", "model.set(",
 
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda f: f.__name__)
-def test_a_page_holds_one_module_with_what_it_needs(figure):
+def test_script_one_module(figure):
     text, common = str(figure._esm), (STATIC / "common.js").read_text("utf-8")
     assert issubclass(figure, Explorable) and text.startswith(common)
     assert not re.search(r"^import\b|\bimport\(", text, re.MULTILINE) and text.count("export default") == 1
     assert str(figure._css).startswith(CSS.read_text("utf-8"))
 
 
-def test_scripts_and_sheets_are_joined_in_order():
+def test_script_and_style_order():
     joined = script("decoding_search", "decoding_tree")
     assert joined.index("function h(") < joined.index("const follow =") < joined.index("function render")
     assert joined.count('from "./') == 0 and style() == CSS.read_text("utf-8")
@@ -34,7 +34,7 @@ def test_scripts_and_sheets_are_joined_in_order():
 
 
 @pytest.mark.parametrize("path", OTHERS, ids=lambda p: p.name)
-def test_no_script_carries_its_own_copy(path):
+def test_script_without_copies(path):
     """Making nodes, writing to the model, speaking, keys in a grid, random numbers: in common.js alone."""
     text = path.read_text("utf-8")
     allowed = {"made_masks.js": {"ArrowLeft"},                       # a spin button's arrows change its value
@@ -45,7 +45,7 @@ def test_no_script_carries_its_own_copy(path):
     assert [name for name in re.findall(r"\w+", imported[1]) if not re.search(rf"\b{name}\b", body)] == []
 
 
-def test_keys_lead_through_a_grid_that_is_one_stop(modules):
+def test_one_stop_grid(modules):
     page = modules
     page.evaluate("""async () => {
       const { button, h, oneStop } = await import("./common.js");
@@ -75,7 +75,7 @@ def test_keys_lead_through_a_grid_that_is_one_stop(modules):
     assert page.evaluate(now) == "01", "with a modifier a key is the browser's"
 
 
-def test_a_list_is_gone_through_by_all_arrows(modules):
+def test_one_stop_list(modules):
     page = modules
     page.evaluate("""async () => {
       const { button, oneStop } = await import("./common.js"), list = [0, 1, 2].map(i => button(`${i}`, () => {}));
@@ -88,7 +88,7 @@ def test_a_list_is_gone_through_by_all_arrows(modules):
         assert page.evaluate("document.activeElement.textContent") == there, key
 
 
-def test_a_figure_hears_its_model_and_not_itself_even_after_a_refusal(modules):
+def test_tie_model_changes(modules):
     got = modules.evaluate("""async () => {
       const { h, tie } = await import("./common.js"), state = { a: 1, b: 1, alt: "a figure" }, heard = {}, out = [];
       let refuse = false;
@@ -124,7 +124,7 @@ def test_a_figure_hears_its_model_and_not_itself_even_after_a_refusal(modules):
     assert got[1:] == ["cl-x", "group", "a figure"]
 
 
-def test_a_dropdown_shows_what_cannot_be_chosen_and_random_numbers_are_those_of_python(modules):
+def test_dropdown_and_xorshift(modules):
     got = modules.evaluate("""async () => {
       const { dropdown, numbered, showChoice, xorshift } = await import("./common.js"), out = [];
       const node = dropdown(numbered(["one", "two"]), value => out.push(value), "other");
@@ -143,7 +143,7 @@ def test_a_dropdown_shows_what_cannot_be_chosen_and_random_numbers_are_those_of_
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("book/*.ipynb")), ids=lambda p: p.stem)
-def test_the_figures_that_a_chapter_stores_are_those_of_the_package(path):
+def test_stored_figures_current(path):
     """An old script in a notebook is an old figure on its page: run the chapter again."""
     state = json.loads(path.read_text("utf-8"))["metadata"].get("widgets", {}).get(STATE, {"state": {}})["state"]
     for stored in (model["state"] for model in state.values() if "_anywidget_id" in model["state"]):
@@ -152,7 +152,7 @@ def test_the_figures_that_a_chapter_stores_are_those_of_the_package(path):
 
 
 @pytest.mark.parametrize("path", sorted((STATIC / "weights").glob("*.safetensors")), ids=lambda p: p.stem)
-def test_weights_have_a_card_that_says_how_they_were_made_and_may_be_used(path):
+def test_weights_card(path):
     card = hub.card(path.with_suffix(""))
     assert "python -m benchmarks." in card.notes and card.licence
     assert card.data not in REGISTRY or card.licence == REGISTRY[card.data].licence

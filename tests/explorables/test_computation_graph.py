@@ -24,7 +24,7 @@ def by_torch(graph, inputs, passes=1):
 
 @pytest.mark.parametrize("name", GRAPHS)
 @pytest.mark.parametrize("passes", [1, 2, 3])
-def test_complete_passes_are_those_of_torch(name, passes):
+def test_steps_equal_torch(name, passes):
     graph, generator = GRAPHS[name], torch.Generator().manual_seed(passes)
     for _ in range(20):
         inputs = (20 * torch.rand(3, generator=generator, dtype=torch.float64) - 10).tolist()
@@ -33,7 +33,7 @@ def test_complete_passes_are_those_of_torch(name, passes):
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_every_step_changes_one_thing(name):
+def test_step_changes_one_number(name):
     graph = GRAPHS[name]
     assert steps(graph, graph.start, 0).gradients == [None] * 6
     for k in range(graph.length):
@@ -41,7 +41,7 @@ def test_every_step_changes_one_thing(name):
         assert sum(a != b for part in range(2) for a, b in zip(one[part], two[part])) == 1
 
 
-def test_the_slides_example_and_a_value_that_is_used_twice():
+def test_steps_shared_value():
     loss = ComputationGraph(step=9).result
     assert loss.values == [3, 2, 6, 7, 1, 1] and loss.gradients == [-4, -6, -2, 2, 2, 1]
     seen = [steps(GRAPHS["twice"], (2.0, -3.0, 10.0), k).gradients[0] for k in range(11)]
@@ -51,7 +51,7 @@ def test_the_slides_example_and_a_value_that_is_used_twice():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_every_step_of_the_page_is_the_librarys_and_the_ends_are_torchs(modules):
+def test_javascript_equals_torch(modules):
     generator, cases = torch.Generator().manual_seed(0), []
     for name, graph in GRAPHS.items():
         for passes in (1, 2, 3):

@@ -84,7 +84,7 @@ def words_of(known: list[str], tokens) -> list[str]:
 
 @pytest.mark.parametrize("objective", [i for i, name in enumerate(NAMES) if name not in ("XLNet", "Pegasus")],
                          ids=lambda i: NAMES[i])
-def test_what_is_drawn_is_what_the_package_draws_from_the_same_numbers(objective, monkeypatch):
+def test_task_equals_library(objective, monkeypatch):
     name, paper, _ = OBJECTIVES[objective]
     seen = set()
     for text in [*TEXTS, *OWN]:
@@ -99,7 +99,7 @@ def test_what_is_drawn_is_what_the_package_draws_from_the_same_numbers(objective
     assert len(seen) > 12, "the draws differ"
 
 
-def test_xlnet_tells_each_word_from_those_that_its_masks_let_it_read():
+def test_task_xlnet_masks():
     words = cut(TEXTS[0])
     for seed in range(20):
         found = task(NAMES.index("XLNet"), words, seed)
@@ -110,7 +110,7 @@ def test_xlnet_tells_each_word_from_those_that_its_masks_let_it_read():
         assert found.reads == words and found.tells == [words[i] for i in order] and found.at == list(range(len(words)))
 
 
-def test_pegasus_takes_the_sentence_that_the_package_takes():
+def test_task_pegasus_sentence():
     for text in [*TEXTS, "a b . c d e . b c f ."]:
         ids = {token: i for i, token in enumerate(dict.fromkeys(cut(text)))}
         parts = [part.tolist() for part in split_sentences(torch.tensor([ids[t] for t in cut(text)]), ids[END])]
@@ -121,7 +121,7 @@ def test_pegasus_takes_the_sentence_that_the_package_takes():
     assert task(NAMES.index("Pegasus"), cut("one sentence ."), 0) == (["one", "sentence", "."], [], [], [])
 
 
-def test_the_same_words_are_chosen_by_all_that_choose_words_and_only_berts_stay():
+def test_tasks_same_words_chosen():
     differ = 0
     for seed in range(20):
         for reading in (1, 2):
@@ -138,7 +138,7 @@ def test_the_same_words_are_chosen_by_all_that_choose_words_and_only_berts_stay(
     assert differ == 20
 
 
-def test_losses_for_a_hundred_tokens_are_those_expected():
+def test_losses_expected():
     """Drawn shares within four standard errors; the others exactly."""
     w, T = Corruptions(TEXTS[1]), len(cut(TEXTS[1]))
     for share in SHARES:
@@ -157,7 +157,7 @@ def test_losses_for_a_hundred_tokens_are_those_expected():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_every_task_of_the_browser_is_that_of_python(modules):
+def test_javascript_equals_python(modules):
     cases = [{"words": cut(text), "seed": seed, "share": share, "reading": reading, "i": i}
              for text, seed, share, reading in itertools.product([*TEXTS, *OWN], (0, 5, 9999), SHARES, (1, 2, 100))
              for i in range(len(NAMES))]

@@ -73,7 +73,7 @@ class Watched(PrefixTree):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_beams_are_those_of_the_library(name):
+def test_beam_search_equals_library(name):
     tree = TREES[name]
     for width, exponent in product(range(1, 6), (0.0, 0.3, 1.0)):
         steps, watched = follow(tree, Setting("beam search", width=width, exponent=exponent)), Watched(tree.symbols, {
@@ -92,7 +92,7 @@ def test_beams_are_those_of_the_library(name):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_greedy_search_is_that_of_the_library(name):
+def test_greedy_equals_library(name):
     tree, want = TREES[name], greedy(TREES[name], depth(TREES[name]), eos_id=TREES[name].eos_id)
     steps = follow(tree, Setting())
     found = steps[-1].done[0]
@@ -103,7 +103,7 @@ def test_greedy_search_is_that_of_the_library(name):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_draws_are_those_of_the_library(name, monkeypatch):
+def test_sampling_equals_library(name, monkeypatch):
     """The library's sampler, handed the stated uniforms, comes to the same sequence with the same two probabilities."""
     tree, n = TREES[name], depth(TREES[name])
     for setting in SAMPLING[list(TREES).index(name) % 4::4]:
@@ -119,7 +119,7 @@ def test_draws_are_those_of_the_library(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", TREES)
-def test_every_sequence_has_its_probability_in_the_model_and_under_the_setting(name):
+def test_sequences_probabilities(name):
     tree, n = TREES[name], depth(TREES[name])
     for setting in (Setting(), Setting("beam search", exponent=0.7), *SAMPLING[5::13]):
         got = sequences(tree, setting)
@@ -138,7 +138,7 @@ def test_every_sequence_has_its_probability_in_the_model_and_under_the_setting(n
             assert close(sorted((b.score for b in got), reverse=True), best.score[0])
 
 
-def test_every_continuation_has_one_fate():
+def test_follow_one_fate():
     for name, tree in TREES.items():
         for setting in (Setting(), Setting("beam search", width=3, exponent=0.5), SAMPLING[21], SAMPLING[38]):
             going = [()]
@@ -149,14 +149,14 @@ def test_every_continuation_has_one_fate():
                 going = [b.tokens for b in step.kept]
 
 
-def test_ties_go_in_the_order_of_the_symbols():
+def test_beam_search_ties():
     """After yes, ok and the end have the same probability: of three beams only the former stays."""
     second = follow(yes_or_ok(), Setting("beam search", width=3))[1]
     assert [write(yes_or_ok(), b.tokens) for b in second.kept] == ["ok ok", "yes yes", "yes ok"]
     assert [write(yes_or_ok(), b.tokens) for b in second.dropped] == ["yes </s>", "ok yes", "ok </s>"]
 
 
-def test_no_setting_of_the_sliders_stands_on_the_edge_of_top_p():
+def test_sliders_off_top_p_edges():
     """Where the mass of the likeliest symbols is p itself, rounding would decide."""
     for offer in offers():
         p = offer.tree.p.clone()
@@ -167,22 +167,7 @@ def test_no_setting_of_the_sliders_stands_on_the_edge_of_top_p():
     assert int(keep_top_p(yes_or_ok().p[:1].log(), 0.85).sum()) == 2
 
 
-def test_the_trees_show_what_they_are_for():
-    w = DecodingTree()
-    assert (write(w.model, w.found.tokens), write(w.model, w.best.tokens)) == ("yes yes </s>", "ok ok </s>")
-    w.tree, w.strategy = 1, "beam search"
-    found = []
-    for w.width, w.exponent in ((1, 0.0), (2, 0.0), (3, 0.0), (3, 0.2), (3, 0.4), (3, 0.6)):
-        found.append(write(w.model, w.found.tokens).removesuffix("</s>").strip())
-    assert found == ["it is raining now", "raining", "", "raining", "it is cold", "it is raining now"]
-    w.tree, w.exponent = 2, 0.0
-    ranks = []
-    for w.width in (1, 2, 3):
-        ranks.append(sum(b.score > w.found.score for b in sequences(w.model, w.setting)))
-    assert ranks[0] > ranks[1] > ranks[2] == 0, "the beam has to be three wide"
-
-
-def test_the_characters_are_those_of_the_trained_model():
+def test_characters_of_trained_model():
     """Two beginnings asked of the model itself; the mass that was kept is the smallest of all."""
     tree, least = next_characters()
     gpt = hub.load("gpt-tiny-shakespeare").eval()
@@ -222,7 +207,7 @@ def same(js: list, hypotheses) -> bool:
             and near([b["score"] for b in js], [b.score for b in hypotheses]))
 
 
-def test_every_function_of_the_page_agrees_with_the_package(modules):
+def test_javascript_equals_package(modules):
     """Each step, each sequence, each branch, on the trees and on random ones."""
     cases = []
     for i, (name, tree) in enumerate(TREES.items()):
@@ -347,7 +332,7 @@ FIGURE = Figure(DecodingTree, agrees, bad=BAD, change={"step": 1}, rich={"strate
 ])
 
 
-def test_fates_differ_by_more_than_color(show):
+def test_fates_without_color(show):
     """Frames and lines: kept thick, dropped dashed with a cross, cut dotted and struck out, finished double."""
     page = show(DecodingTree(strategy="sampling", top_p=0.65, step=9, seed=1))
     look = page.evaluate("""() => Object.fromEntries([...document.querySelectorAll("[data-node]")].map(e => {

@@ -25,7 +25,7 @@ def small(kind=PixelCNN, seed=0):
 
 
 @pytest.mark.parametrize("name", WEIGHTS.values())
-def test_probabilities_and_effects_are_those_of_whole_passes(name):
+def test_trace_equals_whole_passes(name):
     """Each effect anew, one flip at a time: the literal loop."""
     model = hub.load(STATIC / "weights" / name).double()
     got = trace(model, SEEDS[0])
@@ -45,7 +45,7 @@ def test_probabilities_and_effects_are_those_of_whole_passes(name):
 
 
 @pytest.mark.parametrize("kind", [PixelCNN, GatedPixelCNN], ids=lambda k: k.__name__)
-def test_what_is_drawn_is_what_the_library_draws_from_the_same_uniforms(kind, monkeypatch):
+def test_trace_draws_library_sample(kind, monkeypatch):
     for seed in range(3):
         model = small(kind, seed)
         monkeypatch.setattr("course_lib.autoregressive.uniforms", lambda num, n, *rest: torch.tensor(
@@ -58,7 +58,7 @@ def shipped() -> DrawnDigit:
     return DrawnDigit()
 
 
-def test_the_page_holds_these_numbers(shipped):
+def test_page_data(shipped):
     w = shipped
     for each, drawings in zip(w.traces, w._traces, strict=True):
         for sent, t in zip(each["drawings"], drawings, strict=True):
@@ -67,22 +67,6 @@ def test_the_page_holds_these_numbers(shipped):
                 got = torch.from_numpy(np.frombuffer(base64.b64decode(sent[key]), "<f4").copy()).double()
                 torch.testing.assert_close(got, want, rtol=0, atol=1e-5, equal_nan=True)
             assert sent["x"] == "".join(map(str, t.x.tolist()))
-
-
-def test_plain_pixelcnn_has_pixels_that_it_does_not_read_and_the_gated_one_has_none_nearby(shipped):
-    plain, gated = (drawings[0].effect for drawings in shipped._traces)
-    assert plain[36, 31].isnan() and not plain[36, 27].isnan() and not gated[36, 31].isnan()
-
-
-@pytest.mark.thorough
-def test_the_four_neighbours_move_a_pixel_more_than_three_times_as_far_as_the_others(shipped):
-    """What chapter 8 says, over all six drawings."""
-    near, far = [], []
-    for t in (t for drawings in shipped._traces for t in drawings):
-        for i, j in (~t.effect.isnan()).nonzero().tolist():
-            close = abs(i // 8 - j // 8) <= 1 and abs(i % 8 - j % 8) <= 1
-            (near if close else far).append(abs(t.effect[i, j].item()))
-    assert sum(near) / len(near) > 3 * sum(far) / len(far)
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def by_torch(surface, optimizer, rate, start, steps, sigma=0.0, seed=1):
 
 
 @pytest.mark.parametrize("surface, optimizer", [*itertools.product(SURFACES, OPTIMIZERS)])
-def test_every_path_is_that_of_torch(surface, optimizer):
+def test_path_equals_torch(surface, optimizer):
     for rate, sigma in ((0.01, 0.0), (0.19, NOISE), (2.0, NOISE)):
         args = surface, optimizer, rate, [-2.2, 1.4], 60, sigma, 3
         mine, torchs = path(*args), by_torch(*args)
@@ -41,40 +41,21 @@ def test_every_path_is_that_of_torch(surface, optimizer):
         torch.testing.assert_close(mine, torchs, rtol=1e-9, atol=1e-9)
 
 
-def test_the_noise_is_normal_and_its_own_for_each_seed():
+def test_noise_normal_and_seeded():
     z = torch.tensor(noise(1, 20_000), dtype=torch.float64).flatten()
     assert abs(z.mean()) < 0.02 and abs(z.std() - 1) < 0.02 and abs((z.abs() < 1).double().mean() - 0.6827) < 0.01
     assert noise(1, 5) == noise(1, 50)[:5] != noise(2, 5)
 
 
-def test_what_diverges_ends_and_says_so():
+def test_path_divergence():
     assert len(path("valley", "SGD", 0.25, [-2.2, 1.4], 100)) < 100
     assert "SGD at rate 0.25: diverged." in LossSurface(rates=[0.25, 0.1, 0.1, 0.1], steps=100, noisy=False).text()
-
-
-def test_it_opens_where_the_four_go_four_ways():
-    """On the valley SGD has gone the least of the way along it, at a rate at which it just converges."""
-    w = LossSurface()
-    ends = torch.stack([points[-1] for points in w.paths])
-    assert ends[:, 0].argmin() == 0 and (ends.abs() < 3).all()
-    assert len(path("valley", "SGD", 0.19, w.start, 100)) == 101
-
-
-def test_what_chapter_2_says_of_it():
-    """Momentum runs past the goal, SGD leaves the picture at the next rate, nobody leaves x = 0 on the saddle."""
-    w = LossSurface()
-    assert w.paths[1][:, 0].max() > 1.5 and (w.paths[0][1:, 1] - 0.5)[:6].sign().diff().abs().min() == 2
-    w.rates = [0.25, 0.19, 0.19, 0.19]
-    assert w.paths[0].abs().max() > 3
-    for name in OPTIMIZERS:
-        assert (path("saddle", name, 0.19, [0.0, 1.5], 100)[:, 0] == 0).all()
-        assert (path("saddle", name, 0.19, [0.0, 1.5], 100, NOISE)[-1, 0] != 0)
 
 
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_the_paths_of_the_page_are_those_of_torch(modules):
+def test_javascript_equals_torch(modules):
     cases = [[surface, name, rate, [-2.2, 1.4] if seed % 2 else [0.4, -1.3], 100, NOISE * (seed % 3 > 0), seed]
              for seed, (surface, name, rate) in enumerate(itertools.product(SURFACES, OPTIMIZERS, RATES[::2]))]
     got = modules.evaluate("""async cases => {
@@ -87,7 +68,7 @@ def test_the_paths_of_the_page_are_those_of_torch(modules):
         torch.testing.assert_close(torch.tensor(points, dtype=torch.float64), want, msg=str(case), rtol=1e-7, atol=1e-5)
 
 
-def test_contours_lie_at_their_level(modules):
+def test_contours_at_level(modules):
     """Ends of segments, on cut edges of the mesh, are within the mesh's error of the level."""
     for surface, level in (("bowl", 1.2), ("valley", 5), ("saddle", 1.3)):
         text = modules.evaluate("""async ([surface, level]) => {

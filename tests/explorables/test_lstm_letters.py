@@ -5,11 +5,9 @@ import pytest
 import torch
 
 from benchmarks.explorables import READ, correlation, features
-from course_lib import hub
 from course_lib.data import load_data
 from course_lib.explorables import LstmLetters
-from course_lib.explorables.base import STATIC
-from course_lib.explorables.lstm_letters import BEFORE, HELD, WEIGHTS, lstm_of, run
+from course_lib.explorables.lstm_letters import HELD, lstm_of, run
 from tests.explorables.figure import Figure, choose, click, close, data, fill, keys, pressed, refused, texts
 
 
@@ -27,7 +25,7 @@ def by_torch(model, ids):
         return h[0], c[0, 0], torch.nn.functional.linear(h[0], model.head.weight, model.head.bias)
 
 
-def test_memory_and_logits_are_those_of_torch():
+def test_result_equals_torch():
     w = LstmLetters()
     h, c, logits = by_torch(w._model, w.ids)
     torch.testing.assert_close(w.result.h, h, rtol=0, atol=1e-9)
@@ -37,7 +35,7 @@ def test_memory_and_logits_are_those_of_torch():
         torch.testing.assert_close(w.result.logits, w._model(torch.tensor([w.ids]))[0], rtol=0, atol=1e-9)
 
 
-def test_a_gate_that_is_held_is_held_and_no_other():
+def test_run_held_gate():
     w = LstmLetters(cell=22)
     free = run(w._model, w.ids)
     for number, gate in enumerate("ifo"):
@@ -51,7 +49,7 @@ def test_a_gate_that_is_held_is_held_and_no_other():
 
 @pytest.mark.thorough
 @pytest.mark.data
-def test_cell_23_follows_the_place_in_the_line_as_the_card_says():
+def test_card_correlation_of_cell():
     """The correlation on the test text, the choice on the validation text, the forget gate where a line begins."""
     w, text = LstmLetters(), load_data("tiny_shakespeare")
     memory = run(w._model, w._tokenizer.encode(text.test[:READ]).tolist())
@@ -67,24 +65,10 @@ def test_cell_23_follows_the_place_in_the_line_as_the_card_says():
     assert forget[end | first].mean() < 0.5 < 0.8 < forget[~(end | first)].mean()
 
 
-@pytest.mark.thorough
-def test_what_chapter_7_says_of_it():
-    """The memory begins anew at each line; with f at 1 it falls from line to line. Three features are no cell's."""
-    w = LstmLetters(typed="KING:\nWhat news, my lord, from home?\nWe wait for them.\nThey come with all their men.\n")
-    ends = [k for k, letter in enumerate(BEFORE + w.typed) if letter == "\n"][3:]
-    c = w.result.c[:, 22]
-    assert all(c[a + 3:b].min() < c[a] - 1 and c[b + 1] > c[a + 3:b].min() + 1 for a, b in zip(ends, ends[1:-1]))
-    w.held = "f=1"
-    c = w.result.c[ends, 22]
-    assert (c.diff() < -3).all()
-    found = [each for each in hub.card(STATIC / "weights" / WEIGHTS).results.values() if isinstance(each, dict)]
-    assert len(found) == 6 and sum(abs(each["correlation"]) < each["last letter alone"] for each in found) == 3
-
-
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_the_model_in_the_page_is_the_model_in_torch(modules):
+def test_javascript_equals_torch(modules):
     w = LstmLetters()
     texts_ = [w.typed, "", "KING:\nto be\n\nor not", "zzzQ3&$-j" * 10, "A" * 160]
     cases = [{"typed": text, "cell": 7 * k % 48, "held": held} for text in texts_ for k, held in enumerate(HELD)]

@@ -14,7 +14,7 @@ from tests.explorables.figure import Figure, choose, click, keys, marks, texts
 
 
 @pytest.mark.parametrize("order, hidden", [([1, 2, 0], (4, 4)), ([2, 0, 3, 1], (5,)), ([3, 1, 4, 0, 2], (6, 3))])
-def test_the_masks_are_those_of_the_model(order, hidden):
+def test_masks_equal_made(order, hidden):
     for seed in range(5):
         model = MADE(len(order), hidden, order=order, seed=seed)
         w = MadeMasks(order=order, degrees=[m.tolist() for m in model.degrees[1:]], output=0)
@@ -32,7 +32,7 @@ def is_dead(masks, layer: int, unit: int) -> bool:
     return True
 
 
-def test_dead_units_are_those_without_a_path():
+def test_dead_units_enumeration():
     """Degrees from 1 to n, n included, so that some are dead; every unit is looked at."""
     for seed in range(12):
         generator = torch.Generator().manual_seed(seed)
@@ -46,7 +46,7 @@ def test_dead_units_are_those_without_a_path():
             assert lit[0].tolist() == reach(w.masks)[i].tolist()
 
 
-def test_a_unit_of_degree_n_and_a_unit_without_input_are_dead():
+def test_dead_units_named():
     w = MadeMasks(order=[1, 2, 0], degrees=[[2, 3], [1, 2]])
     assert w.dead == [[1], [0]]
     assert "Layer 1 has dead units: 2." in w.text() and "Layer 2 has dead units: 1." in w.text()
@@ -54,7 +54,7 @@ def test_a_unit_of_degree_n_and_a_unit_without_input_are_dead():
 
 @pytest.mark.parametrize("order, degrees", [([1, 2, 0], [[1, 2, 2, 1], [1, 2, 1, 2]]), ([2, 0, 3, 1], [[1, 2, 3, 3]]),
                                             ([0, 1, 2], [[1, 1]])])
-def test_with_a_leak_the_contract_says_what_the_figure_says(order, degrees):
+def test_leak_verdict_of_contract(order, degrees):
     """A MADE with these masks, asked by the library's own contract."""
     w = MadeMasks(order=order, degrees=degrees, leak=True)
     model = MADE(len(order), [len(row) for row in degrees], order=order)
@@ -67,7 +67,7 @@ def test_with_a_leak_the_contract_says_what_the_figure_says(order, degrees):
     assert w.verdict in w.text() and "contract" not in MadeMasks(order=order, degrees=degrees).text()
 
 
-def test_degrees_are_drawn_as_made_draws_them():
+def test_draw_degrees_of_made():
     seen = set()
     for seed in range(200):
         first, second = draw(seed, 5, [4, 6])
@@ -76,13 +76,7 @@ def test_degrees_are_drawn_as_made_draws_them():
     assert seen == {1, 2, 3, 4} and draw(7, 4, [5]) == draw(7, 4, [5]) != draw(8, 4, [5])
 
 
-def test_an_order_and_its_inverse_have_other_masks():
-    order = [1, 2, 3, 0]
-    inverse = torch.tensor(order).argsort().tolist()
-    assert not torch.equal(masks_of(order, [[1, 2, 3]])[0], masks_of(inverse, [[1, 2, 3]])[0])
-
-
-def test_the_page_may_change_everything_at_once():
+def test_state_set_at_once():
     w = MadeMasks()
     w.set_state({"order": [4, 3, 2, 1, 0], "degrees": [[1, 4, 2]], "output": 4, "seed": 3})
     assert w.reads.shape == (5, 5) and len(w.masks) == 2
@@ -93,7 +87,7 @@ def test_the_page_may_change_everything_at_once():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_every_function_of_the_page_agrees_with_the_library(modules):
+def test_javascript_equals_made(modules):
     generator, cases = torch.Generator().manual_seed(4), []
     for k in range(120):
         n = 3 + k % 3
@@ -165,7 +159,7 @@ FIGURE = Figure(MadeMasks, agrees, bad=BAD, change={"degrees": [[1, 1]]},
 ])
 
 
-def test_the_planted_fault_shows_its_path_and_what_the_contract_says(stage):
+def test_planted_fault_shown(stage):
     w = MadeMasks(output=-1)
     page = stage.draw(w)
     for leak in (True, False):

@@ -12,7 +12,7 @@ from course_lib.data import load_data
 from course_lib.density import FVSBN, NADE
 from course_lib.explorables import NadePixels
 from course_lib.explorables.draws import uniforms
-from course_lib.explorables.nade_pixels import OPEN, halves, pack, run
+from course_lib.explorables.nade_pixels import OPEN, pack, run
 from tests.explorables.figure import Figure, choose, click, close, data, keys, texts
 
 SPIRAL = [4, 8, 0, 5, 2, 7, 1, 3, 6]                                 # not its own inverse
@@ -24,7 +24,7 @@ def small(order=SPIRAL, seed=0):
     return model
 
 
-def test_a_finished_image_has_the_probabilities_and_the_likelihood_of_one_full_pass():
+def test_result_equals_full_pass():
     w = NadePixels(steps=64, seed=3)
     model, shown = hub.load("nade-digits").double(), w.result
     x = shown.x[None]
@@ -34,7 +34,7 @@ def test_a_finished_image_has_the_probabilities_and_the_likelihood_of_one_full_p
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_what_is_drawn_is_what_the_library_draws_from_the_same_uniforms(seed, monkeypatch):
+def test_run_draws_library_sample(seed, monkeypatch):
     """The k-th variable drawn uses the k-th uniform, in an order that is not its own inverse, with pixels given."""
     model, given = small(seed=seed).double(), [OPEN] * 9
     given[4], given[1] = 1, 0
@@ -45,7 +45,7 @@ def test_what_is_drawn_is_what_the_library_draws_from_the_same_uniforms(seed, mo
     assert run(model, given, 9, seed).x.tolist() == drawn.long().tolist()
 
 
-def test_a_step_draws_one_pixel_of_the_order_and_the_run_passes_over_given_ones():
+def test_run_steps_in_order():
     model, given = small(), [OPEN] * 9
     given[8] = 1                                                     # the second of the order
     for steps, known in ((0, 0), (1, 2), (2, 2), (3, 3), (9, 9)):
@@ -56,7 +56,7 @@ def test_a_step_draws_one_pixel_of_the_order_and_the_run_passes_over_given_ones(
         assert predicted == set(SPIRAL[:known + 1]), "the next pixel's probability is known, those after it are not"
 
 
-def test_whether_the_given_come_first_is_said():
+def test_exact_given_prefix():
     w = NadePixels(small())
     assert w.exact
     for given, exact in (({4}, True), ({4, 8}, True), ({8}, False), ({4, 0}, False), (set(range(9)), True)):
@@ -65,11 +65,7 @@ def test_whether_the_given_come_first_is_said():
         assert ("no draw from p(open | given)" in w.text()) is not exact
 
 
-def test_an_eight_takes_an_n():
-    assert halves(torch.zeros(1, 4), torch.tensor([8]))[0]["label"] == "the upper half of an 8"
-
-
-def test_the_starts_are_halves_of_test_digits_and_say_which():
+def test_starts_halves_of_digits():
     starts, data = NadePixels().starts, load_data("digits")
     digits, classes = data.test, data.labels["test"][[2, 9]].tolist()
     assert 8 not in classes, "an eight takes an n before it"
@@ -83,7 +79,7 @@ def test_the_starts_are_halves_of_test_digits_and_say_which():
 
 
 @pytest.mark.parametrize("model", [None, small(seed=1)], ids=["nade-digits", "nine pixels in another order"])
-def test_the_function_of_the_page_agrees_with_torch(modules, model):
+def test_javascript_equals_torch(modules, model):
     model = model or hub.load("nade-digits")
     n, generator, cases = model.n, torch.Generator().manual_seed(4), []
     for seed in range(15):
@@ -157,7 +153,7 @@ FIGURE = Figure(NadePixels, agrees, bad=BAD, change={"steps": 5}, rich={"given":
 ])
 
 
-def test_tab_leads_to_the_pixel_that_is_drawn_first(stage):
+def test_tab_to_first_pixel(stage):
     page = stage.draw(NadePixels(small()))
     keys("Tab", at="select >> nth=0")(page)
     assert page.evaluate("+document.activeElement.dataset.pixel") == SPIRAL[0]

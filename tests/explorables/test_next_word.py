@@ -18,7 +18,7 @@ from tests.explorables.conftest import state_of
 from tests.explorables.figure import Figure, choose, click, fill, keys
 
 
-def test_the_distributions_are_those_of_the_chapters_model():
+def test_log_p_equals_model():
     """Every symbol is there, the start symbol alone has no probability, and float32 costs less than 1e-5."""
     w, (model, words) = NextWord(), prose_model()
     assert len(w.symbols) == 1230 and w.contexts == list(CONTEXTS)
@@ -29,23 +29,9 @@ def test_the_distributions_are_those_of_the_chapters_model():
         assert w.log_p(i).exp().sum().item() == pytest.approx(1, abs=1e-5)
 
 
-def test_the_point_is_there_untouched():
-    """One k: most of a flat beginning is cut, and signs come along after a sure one. One p: both sizes adapt."""
-    w = NextWord()
-    assert w.setting == Setting("top-k", 1, 5) and w.shown == (0, 1)
-    flat, sure = w.after(0), w.after(1)
-    assert flat.mass < 0.2 and sure.mass > 0.8
-    first = w.log_p(1).argmax()
-    assert w.log_p(1)[first].exp() > 0.8 and {w.symbols[v] for v in sure.kept.nonzero()[:, 0].tolist()} >= {".", ","}
-    w.cut = "top-p"
-    sizes = [int(w.after(i).kept.sum()) for i in w.shown]
-    assert sizes[0] > 50 and sizes[1] == 1
-    assert [w.after(i).mass >= 0.6 for i in w.shown] == [True, True]
-
-
 @pytest.mark.parametrize("cut", ["none", "top-k", "top-p", "both"])
 @pytest.mark.parametrize("tau, k, p", [(1, 5, 0.6), (0.5, 20, 0.9), (2, 1, 0.3), (0, 7, 0.5), (1.3, 1230, 1.0)])
-def test_a_setting_is_the_librarys(cut, tau, k, p):
+def test_after_equals_library(cut, tau, k, p):
     log_p = NextWord().log_p(2)
     options = {"top_k": k if cut in ("top-k", "both") else None, "top_p": p if cut in ("top-p", "both") else None}
     got, want = after(log_p, Setting(cut, tau, k, p)), reshape(log_p, tau, **options)
@@ -56,15 +42,7 @@ def test_a_setting_is_the_librarys(cut, tau, k, p):
     assert late.mass == pytest.approx(log_p.softmax(0)[late.kept].sum().item())
 
 
-def test_a_late_temperature_leaves_the_kept_set_and_an_early_one_does_not():
-    log_p, sizes = NextWord().log_p(2), {}
-    for late in (False, True):
-        sizes[late] = [int(after(log_p, Setting("top-p", tau, late=late)).kept.sum()) for tau in (0.5, 1, 2)]
-    assert len(set(sizes[True])) == 1 and sizes[False] == sorted(set(sizes[False]))
-    assert sizes[False][1] == sizes[True][0]
-
-
-def test_what_is_kept_comes_first_in_the_order_of_the_page():
+def test_ranked_kept_first():
     w = NextWord()
     for i in range(len(CONTEXTS)):
         order, log_p = torch.tensor(ranked(w.log_p(i))), w.log_p(i)
@@ -74,7 +52,7 @@ def test_what_is_kept_comes_first_in_the_order_of_the_page():
             assert kept[order[:n]].all() and not kept[order[n:]].any()
 
 
-def test_any_model_of_symbols_will_do():
+def test_own_model():
     words = CharTokenizer.fit("to be or not to be")
     model = NGram(n=2, vocab_size=len(words.vocabulary), smoothing="add")
     model.fit_counts(words.encode("to be or not to be"))
@@ -84,7 +62,7 @@ def test_any_model_of_symbols_will_do():
     assert sample(model, 1, words.encode("b")[None], top_p=0.3).tokens.item() in w.after(1).kept.nonzero()
 
 
-def test_a_vocabulary_that_does_not_fit_is_refused():
+def test_own_vocabulary_too_large():
     words = CharTokenizer.fit("".join(map(chr, range(0x4E00, 0x4E00 + 2001))))
     model = NGram(n=2, vocab_size=len(words.vocabulary), smoothing="add")
     with pytest.raises(ValueError, match="words has 2001 symbols; at most 2000 fit into the figure"):
@@ -99,7 +77,7 @@ SETTINGS = [Setting(cut, tau, k, p, late) for (cut, late), (tau, k, p) in produc
     ((1, 5, 0.6), (0.5, 20, 0.9), (2, 300, 0.3), (0, 7, 0.5), (0.05, 40, 0.99), (1.35, 1, 1.0)))]
 
 
-def test_every_function_of_the_page_agrees_with_the_library(modules):
+def test_javascript_equals_library(modules):
     """All beginnings under many settings, and rows with ties: what is kept, each ln p, the mass, the order, the draws."""
     w = NextWord()
     ties = torch.tensor([0.3, 0.1, 0.1, 0.3, 0.1, 0.0, 0.1]).double().log()
@@ -202,7 +180,7 @@ FIGURE = Figure(NextWord, agrees, bad=BAD, change={"cut": "top-p"}, rich={"cut":
 ])
 
 
-def test_the_groups_hold_every_place_once(modules):
+def test_groups_partition(modules):
     for num, want in ((1229, [(7, 8), (8, 30), (30, 100), (100, 300), (300, 1229)]), (65, [(30, 65)]), (3, [(2, 3)]),
                       (8, [(7, 8)]), (30, [(8, 30)])):
         got = modules.evaluate("async num => (await import('./next_word.js')).places(num)", num)

@@ -15,7 +15,7 @@ from tests.explorables.figure import Figure, choose, click, fill, keys, pressed
 
 @pytest.mark.parametrize("kind", [PixelCNN, GatedPixelCNN], ids=lambda k: k.__name__)
 @pytest.mark.parametrize("mask", ["A", "B"])
-def test_the_sets_are_what_weights_react_to(kind, mask, monkeypatch):
+def test_field_equals_flips(kind, mask, monkeypatch):
     """On a 3 x 4 x 4 world: every factor's probabilities move for exactly the values in its set, by flipping them."""
     monkeypatch.setattr("course_lib.explorables.receptive_field.SIDE", 4)
     name = "pixelcnn" if kind is PixelCNN else "gated"
@@ -33,7 +33,7 @@ def test_the_sets_are_what_weights_react_to(kind, mask, monkeypatch):
     assert torch.equal(found, want), (found ^ want).nonzero()[:5].tolist()
 
 
-def test_the_blind_spot_is_what_the_chapter_says():
+def test_kinds_blind_spot():
     """Two columns to the right in the row above, and a wedge from there; the gated network reads it."""
     w = ReceptiveField()
     rows = w.text().splitlines()[1:1 + SIDE]
@@ -43,7 +43,7 @@ def test_the_blind_spot_is_what_the_chapter_says():
     assert "never" not in w.kinds and "There is no blind spot." in w.text()
 
 
-def test_what_is_not_read_yet_is_told_from_what_never_will_be():
+def test_kinds_not_yet_read():
     w = ReceptiveField(depth=2)
     assert w.kinds.count("never") == 15 and w.kinds.count("not yet") > 0
     assert "would be read with more layers" in w.summary
@@ -52,7 +52,7 @@ def test_what_is_not_read_yet_is_told_from_what_never_will_be():
 
 
 @pytest.mark.thorough
-def test_mask_b_in_the_first_layer_is_a_leak_and_colours_read_each_other_in_order():
+def test_kinds_leak_and_colors():
     assert "A leak" in ReceptiveField(mask="B").summary and "A leak" not in ReceptiveField().summary
     area, here = SIDE * SIDE, ReceptiveField().pixel
     own_pixel = ["self", "later", "later"], ["reads", "self", "later"], ["reads", "reads", "self"]
@@ -63,7 +63,7 @@ def test_mask_b_in_the_first_layer_is_a_leak_and_colours_read_each_other_in_orde
     assert set(ReceptiveField(mask="B").kinds) <= set(MARKS)
 
 
-def test_the_networks_are_those_of_the_library_under_mask_a():
+def test_network_of_library():
     for name, kind in (("pixelcnn", PixelCNN), ("gated", GatedPixelCNN)):
         model = network(name, 5, 3, 2, 1, "A")
         assert type(model) is kind and model.config["depth"] == 2 and model.config["first"] == 5
@@ -72,7 +72,7 @@ def test_the_networks_are_those_of_the_library_under_mask_a():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_the_function_of_the_page_agrees_with_the_librarys_networks(modules):
+def test_javascript_equals_networks(modules):
     """Every pixel and color, all kinds, kernels, masks, several depths: the whole matrix of who depends on whom."""
     for kind, first, kernel, depth, colors, mask in itertools.chain(
             itertools.product(("pixelcnn", "gated"), (3, 5, 7), (3, 5), (1, 3, DEEPEST), (1,), "AB"),

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import pytest
 import torch
@@ -13,25 +12,7 @@ from course_lib.transformer.positions import frequencies, offset_distance, offse
 from tests.explorables.figure import Figure, choose, click, close, data, fill, keys, texts
 
 
-def test_the_numbers_are_written_out():
-    """Width 4, base 100: the pairs turn by 1 and by 1/10 a word."""
-    w = Sinusoids(width=4, base=100, position=1, offset=2)
-    assert w.words == "King and Queen are walking on the road".split()
-    assert w.table[3].tolist() == pytest.approx([math.sin(3), math.cos(3), math.sin(0.3), math.cos(0.3)], abs=1e-12)
-    assert w.products.tolist() == pytest.approx([math.cos(j - 1) + math.cos((j - 1) / 10) for j in range(8)], abs=1e-12)
-    assert w.distance == pytest.approx((w.table[3] - w.table[1]).norm().item(), abs=1e-12)
-
-
-def test_distance_and_product_stay_when_the_word_moves():
-    w = Sinusoids(width=16, base=1000, offset=3)
-    seen = []
-    for k in range(5):
-        w.position = k
-        seen.append([w.distance, w.products[k + 3].item()])
-    torch.testing.assert_close(torch.tensor(seen), torch.tensor(seen[:1]).expand(5, 2))
-
-
-def test_a_narrower_width_takes_the_clock_along():
+def test_pair_clipped_to_width():
     w = Sinusoids(width=16, pair=7)
     w.width = 6
     assert w.pair == 2
@@ -39,7 +20,7 @@ def test_a_narrower_width_takes_the_clock_along():
     assert (w.width, w.pair, w.position, w.offset) == (4, 1, 7, -7)
 
 
-def test_any_sentence_will_do():
+def test_own_sentence():
     w = Sinusoids("I am")
     assert (w.words, w.offset) == (["I", "am"], 1)
     assert Sinusoids(["a", "b", "c"], position=2).offset == 0
@@ -49,7 +30,7 @@ def test_any_sentence_will_do():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_every_function_of_the_page_agrees_with_torch(modules):
+def test_javascript_equals_torch(modules):
     cases = [{"k": k, "o": o, "width": width, "base": base}
              for width, base, k, o in itertools.product(WIDTHS, BASES, (0, 1, 5, 15), (-4, 0, 3, 11))]
     got = modules.evaluate("""async cases => {
@@ -125,7 +106,7 @@ FIGURE = Figure(Sinusoids, agrees, bad=BAD, change={"offset": 3, "pair": 3},
 ])
 
 
-def test_half_of_a_change_from_python_is_not_drawn(stage):
+def test_partial_change_not_drawn(stage):
     """A narrower width may lack the clock that is looked at: Python moves `pair` next."""
     page = stage.draw(Sinusoids(pair=3))
     page.evaluate("model.set('width', 4)")

@@ -14,7 +14,7 @@ from tests.explorables.figure import Figure, click, close, data, fill, keys
 TEXTS = (START, "", "moon", "The sea! the SEA?", "bread " * 30, "'(' - a a, of; queen", "the evening on a boat in the sea")
 
 
-def test_the_weights_of_the_start_are_counted_by_hand():
+def test_weighed_by_hand():
     w = weighed(START, DOCUMENTS)
     df = {word: sum(word in doc.split() for doc in DOCUMENTS) for word in ("the", "bread", "and", "sea")}
     assert w.words == [*df, "moon"] and w.counts.tolist() == [4, 2, 2, 1, 1] and w.df.tolist() == [*df.values(), 0]
@@ -24,14 +24,14 @@ def test_the_weights_of_the_start_are_counted_by_hand():
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_cosines_are_scikit_learns(text):
+def test_cosines_equal_sklearn(text):
     """Its rows are ours, scaled; so their inner products are our cosines."""
     learner = TfidfVectorizer(token_pattern=r"[^\s]+", smooth_idf=True).fit(DOCUMENTS)
     want = (learner.transform(DOCUMENTS) @ learner.transform([" ".join(words_of(text))]).T).toarray()[:, 0]
     torch.testing.assert_close(weighed(text, DOCUMENTS).cosines, torch.tensor(want))
 
 
-def test_without_the_added_one_a_word_of_every_document_weighs_nothing():
+def test_weighed_added_zero():
     assert weighed("the the the", DOCUMENTS, added=0).weights.tolist() == [0]
     assert weighed("the the the", DOCUMENTS).weights.tolist() == [1]
 
@@ -39,7 +39,7 @@ def test_without_the_added_one_a_word_of_every_document_weighs_nothing():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_the_page_computes_what_the_package_computes(modules):
+def test_javascript_equals_package(modules):
     got = modules.evaluate("""async ([texts, documents]) => {
       const { weighed } = await import("./typed_document.js");
       const plain = v => Number.isNaN(v) ? null : v;

@@ -23,13 +23,13 @@ def cosine(x, y) -> float:
     return sum(a * b for a, b in zip(x, y)) / math.sqrt(sum(a * a for a in x) * sum(b * b for b in y))
 
 
-def test_rounding_moves_no_cosine_by_more_than_a_hundredth(stored):
+def test_rounded_cosines(stored):
     exact = torch.nn.functional.normalize(stored(CHOSEN).double(), dim=1)
     assert (rounded().unit() @ rounded().unit().T - exact @ exact.T).abs().max() < 0.01
     assert len(CHOSEN) == len(set(CHOSEN)) == 391
 
 
-def test_neighbours_are_the_librarys_on_the_rounded_vectors():
+def test_neighbors_equal_library():
     for word in ("bad", "monday", "bat"):
         drawn = WordMap(view="neighbours", trail=[word]).result
         want = rounded().neighbours(word, NUM)
@@ -40,7 +40,7 @@ def test_neighbours_are_the_librarys_on_the_rounded_vectors():
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
-def test_an_analogy_is_the_librarys_and_a_parallelogram(question):
+def test_analogy_equals_library(question):
     drawn = WordMap(view="analogy", question=list(question)).result
     want = rounded().analogy(*question, NUM)
     assert [CHOSEN[i] for i in drawn.listed] == [name for name, _ in want]
@@ -53,7 +53,7 @@ def test_an_analogy_is_the_librarys_and_a_parallelogram(question):
     assert (c - b).norm().item() == pytest.approx((u_c - u_b).norm().item()), "the plane keeps their distances"
 
 
-def test_senses_are_cosines_with_the_mean_of_either_side():
+def test_senses_cosines_with_means():
     for word, sides in SENSES.items():
         drawn = WordMap(view="senses", sense=word).result
         for axis, side in enumerate(sides):
@@ -63,19 +63,7 @@ def test_senses_are_cosines_with_the_mean_of_either_side():
         assert not {CHOSEN[i] for i in drawn.listed} & {each for side in sides for each in side}
 
 
-def test_two_senses_stand_out_and_bat_has_one():
-    """What the chapter says: the place of a word by the smaller of its two cosines."""
-    def place(word):
-        smaller, own = WordMap(view="senses", sense=word).result.points.amin(dim=1), CHOSEN.index(word)
-        company = {CHOSEN.index(each) for side in SENSES[word] for each in side}
-        return 1 + sum(bool(smaller[i] > smaller[own]) for i in range(len(CHOSEN)) if i not in company)
-
-    found = {word: place(word) for word in SENSES}
-    assert max(found[word] for word in ("nail", "bank", "light", "may", "star", "paris")) <= 4
-    assert min(found[word] for word in ("bat", "spring")) > 30
-
-
-def test_the_map_is_the_plane_of_principal_components():
+def test_plane_equals_pca():
     pca = PCA(n_components=2).fit(rounded().unit().numpy())
     places, kept = plane()
     assert kept == pytest.approx(pca.explained_variance_ratio_.sum()) and round(1 / kept) == 6, "a sixth, the chapter says"
@@ -87,7 +75,7 @@ def test_the_map_is_the_plane_of_principal_components():
 # --- in the browser ----------------------------------------------------------------------------------------------------
 
 
-def test_all_numbers_of_all_views_are_those_of_torch(modules):
+def test_javascript_equals_torch(modules):
     w = WordMap()
     cases = [("neighbours", [word]) for word in ("nail", "capulet")]
     cases += [("analogy", list(q)) for q in QUESTIONS[::3]] + [("senses", [word]) for word in SENSES]
@@ -141,7 +129,7 @@ FIGURE = Figure(WordMap, agrees, bad=BAD, change={"sense": "light"},
 ])
 
 
-def test_a_click_on_the_map_walks(stage):
+def test_click_on_map(stage):
     page = stage.draw(WordMap(view="neighbours", trail=["bad", "movie"]))
     box = page.locator(".cl-wm-dot.cl-wm-near").first.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

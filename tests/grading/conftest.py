@@ -5,7 +5,7 @@ import pytest
 
 from course_lib.grading import progress_file
 from course_lib.grading.sandbox.sandbox import Worker
-from tests.support.once import compared_with_once
+from tests.support.reference_cache import compared_with_once
 
 
 @pytest.fixture(scope="module")

@@ -30,12 +30,12 @@ from tests.support.random import drawn, normal, rng, rows
 # --- p-values --------------------------------------------------------------------------------------------------------
 
 
-def test_a_p_value_is_its_definition():
+def test_rank_p_values_equal_count():
     check.is_the_rank(rank_p_values)
 
 
 @pytest.mark.thorough
-def test_p_values_of_new_draws_are_uniform_and_ties_make_them_larger():
+def test_rank_p_values_uniform():
     g = rng(0)
     p = torch.cat([rank_p_values(torch.randn(1, generator=g), torch.randn(19, generator=g)) for _ in range(2000)])
     assert set((p * 20).round().int().tolist()) == set(range(1, 21))
@@ -48,7 +48,7 @@ def test_p_values_of_new_draws_are_uniform_and_ties_make_them_larger():
     assert kstest((broken - torch.rand(2000, generator=g) / 20).numpy(), "uniform").pvalue > 0.001  # spread over its step
 
 
-def test_a_random_rank_covers_all_places_among_the_tied():
+def test_rank_p_values_ties():
     p = rank_p_values(torch.zeros(3000), torch.tensor([0.0, 0.0, -1.0, 1.0]), generator=rng(0))
     assert torch.allclose(p.unique(), torch.tensor([2, 3, 4]).double() / 5)                        # -1 is always below
     assert min((p == v).double().mean() for v in p.unique()) > 0.3
@@ -61,7 +61,7 @@ def test_a_random_rank_covers_all_places_among_the_tied():
     (torch.tensor([0.0, float("nan")]), torch.zeros(3), r"scores holds NaN at \[1\]; expected numbers"),
     (torch.zeros(2), torch.tensor([float("nan")]), r"calibration holds NaN at \[0\]"),
 ])
-def test_scores_that_cannot_be_ranked(scores, calibration, message):
+def test_rank_p_values_bad_input(scores, calibration, message):
     with pytest.raises(ValueError, match=message):
         rank_p_values(scores, calibration)
 
@@ -69,7 +69,7 @@ def test_scores_that_cannot_be_ranked(scores, calibration, message):
 # --- rates -----------------------------------------------------------------------------------------------------------
 
 
-def test_roc_and_auc_are_scikit_learns_with_ties():
+def test_roc_equals_sklearn():
     check.is_the_area(auc)
     for seed in range(5):
         clean, other = torch.randint(6, (30,), generator=rng(seed)), torch.randint(8, (20,), generator=rng(seed + 9))
@@ -80,7 +80,7 @@ def test_roc_and_auc_are_scikit_learns_with_ties():
 
 
 @pytest.mark.thorough
-def test_an_interval_of_the_auc():
+def test_auc_interval():
     clean, other = normal(60), normal(50, seed=1) + 1
     low, high = auc_interval(clean, other, repeats=400)
     assert low < auc(clean, other) < high and 0.08 < high - low < 0.25
@@ -91,7 +91,7 @@ def test_an_interval_of_the_auc():
     assert auc_interval(torch.zeros(5), torch.ones(5)) == (1.0, 1.0)
 
 
-def test_wilson_is_scipys():
+def test_wilson_equals_scipy():
     for count, of in ((0, 7), (3, 7), (7, 7), (447, 447), (352, 447), (1, 1)):
         want = binomtest(count, of).proportion_ci(method="wilson")
         assert wilson(count, of) == pytest.approx((want.low, want.high), abs=1e-6)
@@ -118,7 +118,7 @@ def test_other_scores():
     (lambda: compressed_bits(torch.full((1, 4), 256)), r"expected \(B, n\), whole levels in 0\.\.255"),
     (lambda: compressed_bits(torch.zeros(1, 4)), "dtype torch.float32"),
 ])
-def test_bad_input_of_the_rates(call, message):
+def test_rates_bad_input(call, message):
     with pytest.raises(ValueError, match=message):
         call()
 
@@ -132,24 +132,18 @@ MODELS = [GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5)), PixelCNN((
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: f"{type(m).__name__} {m.conditional}")
 @pytest.mark.parametrize("eps", [0, 1, 9])
-def test_repair_is_greedy_decoding_in_a_box(model, eps):
+def test_purify_equals_full_passes(model, eps):
     """By full passes, a variable after another, in the model's order."""
     check.is_greedy(purify, drawn(model), eps)
 
 
-def test_without_a_bound_it_is_greedy_decoding_of_the_model_and_never_reads_the_image():
-    model = drawn(MODELS[0])
-    free = purify(model, rows(model.conditional, 20, 9), 9)
-    assert (free == free[0]).all()
-
-
-def test_of_equals_the_nearest_stays():
+def test_purify_ties():
     even = Tabular(4, [[], [], [], []])                              # every factor 1/2
     x = torch.tensor(list(itertools.product((0, 1), repeat=4)))
     assert torch.equal(purify(even, x, 1), x)
 
 
-def test_repair_leaves_what_it_was_given():
+def test_purify_changes_nothing():
     model, x = drawn(GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5), dropout=0.5)).train(), rows(Categorical(5), 6, 9)
     before = x.clone()
     a, b = purify(model, x, 1), purify(model, x, 1)
@@ -157,7 +151,7 @@ def test_repair_leaves_what_it_was_given():
     assert torch.equal(purify(model, x.to(torch.uint8), 1), a)
 
 
-def test_bad_input_of_the_repair():
+def test_purify_bad_input():
     with pytest.raises(TypeError, match="NADE has continuous variables, MixtureOfGaussians.*; expected levels"):
         purify(NADE(4, 3, MixtureOfGaussians(2)), torch.zeros(1, 4), 1)
     model = GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5))

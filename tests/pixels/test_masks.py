@@ -12,37 +12,30 @@ from tests.pixels import checks as check
 from tests.support.random import normal
 
 
-def test_the_mask_is_its_definition():
+def test_kernel_mask_equals_loop():
     check.is_the_mask(kernel_mask)
 
 
 @pytest.mark.parametrize("kind", ["A", "B"])
 @pytest.mark.parametrize("k, groups, above", [(1, 1, True), (3, 1, True), (3, 3, True), (5, 3, False), (7, 1, True)])
-def test_a_masked_layer_is_torchs_convolution_in_value_and_gradient(k, kind, groups, above):
+def test_masked_convolution_equals_torch(k, kind, groups, above):
     check.is_torchs_convolution(MaskedConv2d(6, 9, k, kind, groups, above))
 
 
-def test_copies_are_blocks_that_each_hold_all_groups():
+def test_masked_convolution_copies():
     layer = MaskedConv2d(6, 12, 3, "A", groups=3, copies=2)
     assert torch.equal(layer.mask[:6], layer.mask[6:])
     assert torch.equal(layer.mask[:6], kernel_mask(3, "A", 6, 6, 3)[:, :, :2])
 
 
-def test_a_causal_layer_reads_its_row_whole_and_none_below():
+def test_causal_convolution_equals_torch():
     layer, x = CausalConv2d(2, 3, 5).double(), normal(1, 2, 6, 7)
     weight = torch.zeros(3, 2, 5, 5, dtype=torch.float64)
     weight[:, :, :3] = layer.weight.detach()
     torch.testing.assert_close(layer(x), F.conv2d(x, weight, layer.bias, padding=2))
 
 
-def test_the_weight_is_never_written_to():
-    layer = MaskedConv2d(1, 2, 3, "A")
-    before = layer.weight.clone()
-    layer(torch.zeros(1, 1, 4, 4))
-    assert torch.equal(layer.weight, before) and (before[:, :, 1, 1] != 0).all()     # hidden, and there
-
-
-def test_widening_is_one_step_of_the_mask():
+def test_widened_one_step():
     seen = torch.zeros(1, 1, 5, 5, dtype=torch.bool)
     seen[0, 0, 1, 2] = True                                          # who reads this pixel?
     readers = widened(seen, kernel_mask(3, "A")[:, :, :2])[0, 0].nonzero().tolist()
@@ -50,7 +43,7 @@ def test_widening_is_one_step_of_the_mask():
 
 
 @pytest.mark.parametrize("H, W", [(1, 1), (1, 4), (4, 1), (3, 5), (5, 3)])
-def test_skewing_moves_diagonals_into_columns_and_back(H, W):
+def test_skew_round_trip(H, W):
     x = normal(2, 3, H, W)
     s = skew(x)
     assert s.shape == (2, 3, H, H + W - 1)
@@ -66,6 +59,6 @@ def test_skewing_moves_diagonals_into_columns_and_back(H, W):
     (lambda: kernel_mask(3, "A", 4, 3, 3), "outputs is 4, which 3 groups do not divide; expected a multiple of 3"),
     (lambda: MaskedConv2d(3, 3, 0, "A"), "k is 0; a kernel needs a centre"),
 ])
-def test_bad_input_is_named(make, message):
+def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()

@@ -8,12 +8,10 @@ import torch
 
 from course_lib.conditional import Bernoulli, Categorical, DiscretizedLogisticMixture, MixtureOfGaussians
 from course_lib.contract import check_all, check_causal, check_normalized, check_views_agree
-from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, ImageModel, PixelCNN, RowLSTM, pixelcnn
+from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, ImageModel, PixelCNN, RowLSTM
 from course_lib.pixels.pixelrnn import lstm
 from course_lib.training import fit
-from tests.mutation import plant
 from tests.pixels import checks as check
-from tests.pixels.mutants import NARROW, colours, grey, normalized
 from tests.support.random import drawn, normal, rng, rows
 
 CONVOLUTIONS, RECURRENT = [PixelCNN, GatedPixelCNN], [RowLSTM, DiagonalBiLSTM]
@@ -30,13 +28,13 @@ LOGISTIC = DiscretizedLogisticMixture(2, 4)
     pytest.param(PixelCNN((1, 2), 4, 1, 3, conditional=Categorical(3)), id="softmax"),
     pytest.param(GatedPixelCNN((3, 1, 1), 6, 1, 3, conditional=LOGISTIC, colors="chain"), id="chain"),
 ])
-def test_the_whole_contract(model):
+def test_contract(model):
     assert str(check_all(model)).startswith("causal, normalised (sum of p over ")
 
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("depth, first", [(1, 3), (2, 5)])
-def test_nothing_leaks_and_nothing_is_missing_at_8_by_8(kind, depth, first):
+def test_contract_8_by_8(kind, depth, first):
     """`parents` are computed from the masks alone; the reactions are those of the network."""
     model = kind((8, 8), 8, depth, first)
     check_causal(model)
@@ -45,7 +43,7 @@ def test_nothing_leaks_and_nothing_is_missing_at_8_by_8(kind, depth, first):
 
 @pytest.mark.parametrize("colors", ["masks", "chain"])
 @pytest.mark.parametrize("kind", MODELS)
-def test_colours_in_a_world_of_3_by_2_by_2(kind, colors):
+def test_contract_colors(kind, colors):
     family = Bernoulli() if colors == "masks" else DiscretizedLogisticMixture(2, 2)
     model = kind((3, 2, 2), 6, 2, 3, conditional=family, colors=colors)
     check_causal(model)
@@ -55,7 +53,7 @@ def test_colours_in_a_world_of_3_by_2_by_2(kind, colors):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_class_moves_every_factor_and_the_views_agree(kind):
+def test_contract_classes(kind):
     model, classes = kind((2, 3), 4, 2, 3, classes=3), torch.tensor([[2], [0], [1]])
     check_causal(model, context=classes)
     check_normalized(model, context=classes)
@@ -69,16 +67,8 @@ def test_a_class_moves_every_factor_and_the_views_agree(kind):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_continuous_pixels(kind):
+def test_contract_continuous(kind):
     check_causal(kind((2, 3), 4, 1, 3, conditional=MixtureOfGaussians(2)))
-
-
-def test_the_channels_of_one_pixel_may_be_normalized_within_a_colour():
-    """What leaks is the mean over pixels, or over the groups of colours; see the mutants."""
-    of_pixel = "nn.functional.layer_norm(z.movedim(1, -1), z.shape[1:2]).movedim(-1, 1)"
-    check_causal(grey(plant(pixelcnn, NARROW, normalized(of_pixel))))
-    of_colour = "nn.functional.layer_norm(z.unflatten(1, (3, -1)).movedim(2, -1), (z.shape[1] // 3,))"
-    check_causal(colours(plant(pixelcnn, NARROW, normalized(f"{of_colour}.movedim(-1, 2).flatten(1, 2)"))))
 
 
 # --- receptive fields ------------------------------------------------------------------------------------------------
@@ -88,18 +78,13 @@ def unseen(model):
     return model.n * (model.n - 1) // 2 - int(model.receptive_field.sum())
 
 
-def test_pixelcnn_has_a_blind_spot_at_any_depth_and_the_gated_one_loses_it():
+def test_receptive_field_blind_spot():
     plain, gated = ([unseen(kind((8, 8), 4, depth, 3)) for depth in (1, 6, 10, 14)] for kind in CONVOLUTIONS)
     assert plain[0] > plain[1] == plain[2] == plain[3] > 300         # depth does not help beyond some point
     assert gated[0] > gated[1] > gated[2] == gated[3] == 0
 
 
-def test_the_gated_network_reads_all_on_a_large_grid_when_its_field_has_grown():
-    left = [unseen(GatedPixelCNN((17, 17), 4, depth, 5, k=5)) for depth in (4, 7, 8, 9)]
-    assert left[0] > left[1] > 0 and left[2:] == [0, 0]
-
-
-def test_the_field_of_pixelcnn_by_paths():
+def test_receptive_field_by_paths():
     """One pixel's field by a walk along the kernel's entries, inside the image."""
     model, W = PixelCNN((6, 7), 4, 2, 3), 7
     taps = {"A": [(-1, -1), (-1, 0), (-1, 1), (0, -1)]}
@@ -111,14 +96,14 @@ def test_the_field_of_pixelcnn_by_paths():
         assert model.parents(row * W + column) == sorted(r * W + c for r, c in places)
 
 
-def test_row_lstm_sees_a_triangle():
+def test_receptive_field_row_lstm():
     model = RowLSTM((8, 15), 4, 1, 1 + 2)
     seen = model.receptive_field[7 * 15 + 7].view(8, 15)             # the middle of the last row
     right = [int(row.nonzero().max()) for row in seen[:7]]           # each row above lets it see one pixel further
     assert right == [14, 13, 12, 11, 10, 9, 8] and unseen(model) > 0
 
 
-def test_the_diagonal_bilstm_as_usually_written_misses_the_last_pixel_of_the_row_above():
+def test_receptive_field_diagonal_bilstm():
     check.reads_all_before(DiagonalBiLSTM((8, 8), 4, 1, 3))
     usual = DiagonalBiLSTM((8, 8), 4, 1, 3, mirrored="A")
     check_causal(usual)                                              # and its network misses them, no more and no less
@@ -137,19 +122,19 @@ def test_the_diagonal_bilstm_as_usually_written_misses_the_last_pixel_of_the_row
     GatedPixelCNN((3, 2, 3), 5, 2, 3, conditional=LOGISTIC, colors="chain"), GatedPixelCNN((1, 1), 2, 1, 3),
     PixelCNN((4, 3), 4, 1, 3, k=5), GatedPixelCNN((4, 3), 4, 2, 3, k=5, dropout=0.5),
 ], ids=lambda m: f"{type(m).__name__} {m.shape} {m.colors}")
-def test_remembered_maps_draw_what_full_passes_draw(model):
+def test_sample_equals_full_passes(model):
     check.draws_what_full_passes_draw(model)
 
 
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
-def test_drawing_never_runs_a_whole_image(kind, monkeypatch):
+def test_sample_without_full_pass(kind, monkeypatch):
     model = drawn(kind((5, 4), 4, 2, 3))
     monkeypatch.setattr(kind, "conditionals", lambda *args: pytest.fail("a full pass"))
     assert model.sample(3, generator=rng()).shape == (3, 20)
 
 
 @pytest.mark.parametrize("kind", CONVOLUTIONS)
-def test_a_state_can_be_continued_in_two_ways(kind):
+def test_state_branches(kind):
     """`update` leaves the state that it is given as it was, as a search over several continuations needs."""
     model = drawn(kind((3, 3), 4, 2, 3))
     state = model.start(2)
@@ -164,7 +149,7 @@ def test_a_state_can_be_continued_in_two_ways(kind):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_a_value_that_does_not_fit_the_state_is_named(kind):
+def test_update_bad_input(kind):
     """An argument of another length than the batch, and a value that is none of the family's, as for x."""
     model = kind((2, 2), 4, 1, 3)
     state = model.start(2)
@@ -184,13 +169,13 @@ def test_a_value_that_does_not_fit_the_state_is_named(kind):
 
 
 @pytest.mark.parametrize("kind", MODELS)
-def test_sampling_does_not_look_at_what_it_drew(kind, monkeypatch):
+def test_sample_without_checks(kind, monkeypatch):
     model = drawn(kind((2, 2), 4, 1, 3))
-    monkeypatch.setattr(type(model.conditional), "check", checks_of_a_start(type(model.conditional).check))
+    monkeypatch.setattr(type(model.conditional), "check", fail_on_step_checks(type(model.conditional).check))
     assert model.sample(3, generator=rng()).shape == (3, 4)
 
 
-def checks_of_a_start(check):
+def fail_on_step_checks(check):
     """`check` of a family, which fails where it is asked about a variable's value."""
     def call(self, x, name="x", dtype=None):
         assert name != "x_i", "each drawn value is read once more"
@@ -202,7 +187,7 @@ def checks_of_a_start(check):
 # --- the parts -------------------------------------------------------------------------------------------------------
 
 
-def test_the_lstm_step_is_torchs_in_value_and_gradient():
+def test_lstm_step_equals_torch():
     cell = torch.nn.LSTMCell(3, 4).double()
     x, h, c = normal(5, 3, grad=True), normal(5, 4, seed=1), normal(5, 4, seed=2, grad=True)
     want = cell(x, (h, c))
@@ -214,11 +199,11 @@ def test_the_lstm_step_is_torchs_in_value_and_gradient():
         torch.testing.assert_close(a, b)
 
 
-def test_the_chain_of_colours_is_pixelcnn_plus_plus():
+def test_chain_equals_pixelcnn_plus_plus():
     check.is_pixelcnn_plus_plus(PixelCNN((3, 2, 2), 4, 1, 3, conditional=DiscretizedLogisticMixture(3, 8), colors="chain"))
 
 
-def test_256_levels_by_a_softmax_and_by_logistics():
+def test_256_levels():
     x = rows(Categorical(256), 2, 12)
     for family in (Categorical(256), DiscretizedLogisticMixture(5, 256)):
         model = PixelCNN((3, 2, 2), 6, 1, 3, conditional=family)
@@ -226,7 +211,7 @@ def test_256_levels_by_a_softmax_and_by_logistics():
     assert PixelCNN((3, 2, 2), 4, 1, 3, conditional=family, colors="chain").outputs == 10 * 5     # PixelCNN++: 10 a component
 
 
-def test_bfloat16_and_channels_last_train():
+def test_fit_bfloat16_channels_last():
     x = rows(Bernoulli(), 40, 64)
     for kind in CONVOLUTIONS:
         torch.manual_seed(0)
@@ -236,7 +221,7 @@ def test_bfloat16_and_channels_last_train():
 
 
 @pytest.mark.parametrize("family", [Bernoulli(), Categorical(4), LOGISTIC], ids=str)
-def test_it_starts_from_the_colours_of_the_data(family):
+def test_initialize_from_colors(family):
     x = (rows(family, 500, 12) * (torch.arange(12) < 4)).long()      # red at random, green and blue always 0
     for colors in ("masks", "chain") if family is LOGISTIC else ("masks",):
         torch.manual_seed(0)
@@ -246,7 +231,7 @@ def test_it_starts_from_the_colours_of_the_data(family):
         assert model.log_prob(x).mean() > before + 1
 
 
-def test_dropout_is_for_training():
+def test_dropout():
     for kind in MODELS:
         model, x = drawn(kind((3, 3), 4, 2, 3, dropout=0.5)), rows(Bernoulli(), 4, 9)
         assert not torch.equal(model.log_prob(x), model.log_prob(x))
@@ -274,12 +259,12 @@ def test_dropout_is_for_training():
     (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0])), r"context has shape \(1,\)"),
     (lambda: PixelCNN((4, 4), 4, 1, 3).sample(2, context=torch.tensor([0, 1])), "context was given; PixelCNN models x alone"),
 ])
-def test_bad_input_is_named(make, message):
+def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):
         make()
 
 
-def test_a_model_of_ones_own_says_what_it_lacks():
+def test_own_model_missing_methods():
     for name, call in (("raw", lambda m: m.log_prob(torch.zeros(1, 4))), ("seen", lambda m: m.parents(0))):
         model = ImageModel((2, 2))
         model.head = torch.nn.ModuleList([torch.nn.Linear(1, 1)])

@@ -7,9 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from course_lib import hub
 from course_lib.contract import check_all
-from course_lib.decoding import beam_search, exhaustive, greedy
 from course_lib.recurrent import AttentiveLM, Carried, RecurrentLM, Seq2Seq, nats_of_text, streams
 from course_lib.recurrent import truncated as truncated_module
 from course_lib.transformer import left_pad
@@ -28,44 +26,38 @@ def made(name="one-hot RNN", **more):
 
 @pytest.mark.parametrize("start", [{"bos_id": 0}, {"learned_start": True}], ids=["bos", "h_0"])
 @pytest.mark.parametrize("name", MODELS)
-def test_the_contract(name, start):
+def test_contract(name, start):
     assert "causal, normalised" in str(check_all(RecurrentLM(3, 4, **{**MODELS[name], **start}), length=4))
 
 
-def test_the_contract_after_prompts():
+def test_contract_with_prompts():
     prompts = torch.tensor([[1, 2], [0, 0]])
     check_all(RecurrentLM(3, 4, "gru"), length=3, context=prompts)
     check_all(RecurrentLM(3, 4, "lstm"), length=3, context=left_pad([[1, 2, 0], [2]]))
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_text_may_be_read_in_pieces(name):
+def test_read_in_pieces(name):
     check.reads_in_pieces(made(name))
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_prompts_of_unequal_lengths(name):
+def test_prompts_unequal_lengths(name):
     check.treats_prompts_alike(made(name))
 
 
-def test_the_loss():
+def test_loss():
     check.predicts_the_next_token(made())
     check.ignores_padding_in_the_loss(made("LSTM of two layers"))
 
 
-def test_the_learned_start():
+def test_learned_start():
     check.starts_from_h0(made(learned_start=True))
     model = drawn(made(learned_start=True))
     same(model.log_prob(torch.tensor([[3]])), model.head(model.layers.first[-1, 0]).log_softmax(-1)[3:4])
 
 
-def test_one_hot_vectors_are_columns_of_the_weights():
-    model = drawn(made())
-    a = model.layers.cells[0].ahead(model.embedded(torch.tensor([[3]])))[0, 0]
-    same(a, model.layers.cells[0].W_x[:, 3] + model.layers.cells[0].b)
-
-
-def test_the_state_has_a_fixed_size():
+def test_state_size():
     model = made("LSTM of two layers", bos_id=0).eval()
     state = model.start(2)
     sizes = []
@@ -75,21 +67,11 @@ def test_the_state_has_a_fixed_size():
     assert set(sizes) == {2 * 2 * 2 * 6}
 
 
-def test_sampling_is_the_parallel_pass():
-    model = drawn(made("GRU", bos_id=0)).eval()
-    x = model.sample(3, length=12, generator=rng())
-    state, nats = model.start(3), 0.0
-    for k in range(12):
-        nats = nats - model.predict(state).log_prob(x[:, k])
-        state = model.update(state, x[:, k])
-    same(nats, -model.log_prob(x))
-
-
 @pytest.mark.parametrize("make, context", [
     (lambda: RecurrentLM(5, 4, "gru", bos_id=0), None), (lambda: AttentiveLM(5, 4, "gru", bos_id=0), None),
     (lambda: Seq2Seq(6, 5, 4, pad_id=0, bos_id=1, eos_id=2), torch.tensor([[3, 4, 2], [4, 2, 0]])),
 ], ids=["recurrent", "attentive", "seq2seq"])
-def test_a_token_that_cannot_follow_is_refused(make, context):
+def test_update_bad_input(make, context):
     model = make().eval()
     state = model.start(2, context)
     with pytest.raises(ValueError, match=r"x_i holds 9 at \[1\]; a categorical variable with 5 values takes 0\.\.4"):
@@ -102,14 +84,7 @@ def test_a_token_that_cannot_follow_is_refused(make, context):
     assert model.predict(model.update(state, torch.tensor([3, 4]))).batch_shape == (2,)
 
 
-def test_decoding_works_as_for_every_model():
-    model = drawn(RecurrentLM(3, 4, "rnn", bos_id=0)).eval()
-    best = exhaustive(model, length=4)
-    assert beam_search(model, length=4, beams=81).tokens[0].tolist() == best.tokens[0].tolist()
-    assert greedy(model, length=4).tokens.shape == (1, 4)
-
-
-def test_hello():
+def test_log_prob_by_hand():
     """The slide's four letters: probabilities by hand, from W_hh, W_xh, W_hy and h_0."""
     model = drawn(RecurrentLM(4, 3, "rnn", learned_start=True)).eval()
     cell, word = model.layers.cells[0], [0, 1, 2, 2, 3]
@@ -121,36 +96,10 @@ def test_hello():
     same(-model.log_prob(torch.tensor([word])), nats[None])
 
 
-@pytest.mark.thorough
-def test_it_learns_what_a_markov_chain_cannot():
-    """The letter after the third is the first: a chain of order one is at chance, ln 4."""
-    torch.manual_seed(0)
-    first, rest = torch.randint(4, (400, 1), generator=rng()), torch.randint(4, (400, 2), generator=rng(1))
-    rows = torch.cat([first, rest, first], dim=1)
-    model = RecurrentLM(4, 24, "gru")
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
-    for _ in range(60):
-        logits = model(rows[:, :3])[:, -1]
-        loss = nn.functional.cross_entropy(logits, rows[:, 3])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    assert loss < 0.1
-
-
-def test_it_is_stored_and_read(tmp_path):
-    model = made("LSTM of two layers", forget_bias=1.0)
-    hub.save(model, tmp_path, "mine", hub.Card("a test", "none", "CC0 1.0", "this test"))
-    again = hub.load(tmp_path / "mine")
-    assert again.config == model.config
-    x = torch.randint(5, (2, 4), generator=rng())
-    assert torch.equal(again(x), model.eval()(x))
-
-
 # --- streams ---------------------------------------------------------------------------------------------------------
 
 
-def test_streams_read_the_whole_text_once():
+def test_streams_cover_text():
     text = torch.arange(100)
     batches = [rows for (rows,) in streams(text, 3, 8)]
     assert [tuple(rows.shape) for rows in batches] == [(3, 9)] * 4
@@ -159,19 +108,19 @@ def test_streams_read_the_whole_text_once():
         assert torch.equal(said, torch.arange(32) + 32 * row + 1)
 
 
-def test_the_memory_is_carried():
+def test_carried_memory():
     check.carries_the_memory(truncated_module)
 
 
-def test_validation_leaves_the_training_alone():
+def test_carried_validation():
     check.leaves_the_training_alone(truncated_module)
 
 
-def test_a_run_goes_on_after_a_kill(tmp_path):
+def test_carried_resume(tmp_path):
     check.goes_on_after_a_kill(truncated_module, tmp_path)
 
 
-def test_a_text_is_scored_given_all_before_it():
+def test_nats_of_text():
     model = drawn(made("GRU"))
     text, before = torch.randint(5, (23,), generator=rng()), torch.tensor([1, 2, 3])
     nats = nats_of_text(model, text, before, piece=4)

@@ -16,19 +16,19 @@ from tests.support.types import untyped
 @pytest.mark.parametrize("lengths", [None, check.LENGTHS], ids=["whole", "packed"])
 @pytest.mark.parametrize("layers, bidirectional", [(1, False), (3, False), (2, True)])
 @pytest.mark.parametrize("cell", CELLS)
-def test_layers_are_torchs(cell, layers, bidirectional, lengths):
+def test_layers_equal_torch(cell, layers, bidirectional, lengths):
     check.is_torchs(cell, Recurrent, lengths, layers, bidirectional)
 
 
-def test_padding_is_never_read():
+def test_padding():
     check.never_reads_the_padding(Recurrent)
 
 
-def test_dropout_is_between_layers():
+def test_dropout_between_layers():
     check.drops_between_layers_only(Recurrent)
 
 
-def test_a_state_of_the_longest_rows_alone():
+def test_equal_lengths():
     """All rows of the same length, packed: the same as without lengths."""
     model, x = redrawn(Recurrent("lstm", 5, 7, 2)), normal(3, 6, 5)
     a, last = model(x)
@@ -38,7 +38,7 @@ def test_a_state_of_the_longest_rows_alone():
 
 
 @pytest.mark.parametrize("cell", CELLS)
-def test_kernels_equal_one_step_after_another(cell):
+def test_run_kernel_equals_run_steps(cell):
     cell = redrawn(CELLS[cell](3, 4))
     x, state = normal(2, 6, 3, grad=True), tuple(normal(2, 4, seed=1 + k, grad=True) for k in range(cell.parts))
     results = []
@@ -50,7 +50,7 @@ def test_kernels_equal_one_step_after_another(cell):
         same(a, b, 1e-12)
 
 
-def test_a_cell_of_ones_own_runs_step_by_step():
+def test_run_own_cell():
     class Sum(RNNCell):
         def step(self, a, state):
             return (state[0] + a,)
@@ -60,14 +60,14 @@ def test_a_cell_of_ones_own_runs_step_by_step():
     same(h, cell.ahead(x).sum(dim=1))
 
 
-def test_reverse_is_its_own_inverse():
+def test_reverse():
     x = normal(5, 6, 2)
     assert torch.equal(reverse(x)[:, 0], x[:, -1])
     assert torch.equal(reverse(x, check.LENGTHS)[0, :2], x[0, :2].flip(0))
     assert torch.equal(reverse(reverse(x, check.LENGTHS), check.LENGTHS), x)
 
 
-def test_a_learned_start_is_read_and_learns():
+def test_learned_start():
     model = Recurrent("lstm", 3, 4, learned_start=True)
     x = torch.randn(2, 5, 3)
     same(model(x)[0], Recurrent.forward(model, x, model.start(2))[0])
@@ -76,7 +76,7 @@ def test_a_learned_start_is_read_and_learns():
     assert Recurrent("lstm", 3, 4).first is None
 
 
-def test_biases_may_be_absent_in_torch():
+def test_from_torch_without_bias():
     theirs = nn.GRU(3, 4, bias=False, batch_first=True)
     x = torch.randn(2, 5, 3)
     same(Recurrent.from_torch(theirs)(x)[0], theirs(x)[0], 1e-6)

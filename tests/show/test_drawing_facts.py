@@ -61,7 +61,7 @@ def shapes(name: str) -> set[tuple[int, ...]]:
 # --- basics ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_perceptron_has_the_numbers_and_shapes_of_the_model():
+def test_mlp_drawing():
     model = MLP(mlp.WIDTHS)
     n, hidden, _ = mlp.WIDTHS
     assert signs("mlp", "unit") == [*(f"x{i + 1}" for i in range(n)), *(f"h{i + 1}" for i in range(hidden)), "z", "p"]
@@ -74,7 +74,7 @@ def test_the_perceptron_has_the_numbers_and_shapes_of_the_model():
 # --- density ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_dropped_arrows_are_those_of_the_tables():
+def test_dropped_arrows_drawing():
     said = re.findall(r"(\d+) numbers", texts("dropped_arrows"))
     tables = [Tabular(4, parents) for parents in dropped_arrows.GRAPHS.values()]
     assert said == [str(sum(p.numel() for p in table.parameters())) for table in tables]
@@ -83,7 +83,7 @@ def test_the_dropped_arrows_are_those_of_the_tables():
     assert svg.count('cd-line cd-flow') == kept == 12 and svg.count('cd-cross') == 4 * 6 - kept
 
 
-def test_fvsbn_has_a_weight_for_each_parameter_that_the_mask_leaves():
+def test_fvsbn_drawing():
     model = FVSBN(4)
     drawn = signs("fvsbn", "weight")
     assert len(set(drawn)) == len(drawn) == model.bias.numel() + int(model.earlier.sum())
@@ -93,7 +93,7 @@ def test_fvsbn_has_a_weight_for_each_parameter_that_the_mask_leaves():
     assert f"= {len(drawn)} numbers" in texts("fvsbn")
 
 
-def test_nade_shares_a_column_among_the_factors_that_read_it_and_no_other_weight():
+def test_nade_drawing():
     model = NADE(nade.N, nade.H)
     readers = Counter(f"w{j + 1}" for i in range(model.n) for j in model.parents(i))
     readers["c"] = model.n                                           # every layer reads the bias
@@ -105,7 +105,7 @@ def test_nade_shares_a_column_among_the_factors_that_read_it_and_no_other_weight
     assert "W (2, 4)" in texts("nade") and "V (4, 2)" in texts("nade") and "(B, 2)" in texts("nade")
 
 
-def test_the_rnn_ties_its_three_matrices_over_the_steps_and_predicts_the_next_letter():
+def test_rnn_drawing():
     drawn = Counter(signs("rnn", "weight", tied=True))
     assert drawn == {"Wxh": rnn.T, "Whh": rnn.T, "Why": rnn.T} and signs("rnn", "weight", tied=False) == []
     boxes = signs("rnn", "tensor")
@@ -115,13 +115,13 @@ def test_the_rnn_ties_its_three_matrices_over_the_steps_and_predicts_the_next_le
     assert model.head.weight.shape == (4, 3) and "(B, 4)" in texts("rnn") and "(B, 3)" in texts("rnn")
 
 
-def test_the_lstm_has_three_products_and_one_sum():
+def test_lstm_drawing():
     assert signs("lstm", "operation") == ["×"] * 3 and len(signs("lstm", "plus")) == 1
     assert {"ft", "it", "ot", "gt"} <= set(signs("lstm", "tensor")) and LSTMCell.gates == 4
     assert "(B, 64)" in texts("lstm") and "(B, 256)" in texts("lstm")
 
 
-def test_made_is_the_network_of_the_chapter_with_its_masks():
+def test_made_drawing():
     model = MADE(3, (4, 4), order=[1, 2, 0], seed=2)
     assert [degrees.tolist() for degrees in (*model.degrees, model.degrees[0])] == made.DEGREES
     masks = [layer.mask.bool() for layer in model.layers]
@@ -149,7 +149,7 @@ def test_made_is_the_network_of_the_chapter_with_its_masks():
 # --- transformers ----------------------------------------------------------------------------------------------------
 
 
-def test_pixelcnn_has_the_masked_layers_of_the_class():
+def test_pixelcnn_drawing():
     model = PixelCNN((8, 8), 4, depth=1, first=3)
     kinds = [m.kind for m in model.modules() if isinstance(m, MaskedConv2d) and m.kernel_size != (1, 1)]
     drawn = [label for label in signs("pixelcnn", "layer")]
@@ -159,14 +159,14 @@ def test_pixelcnn_has_the_masked_layers_of_the_class():
     assert "2 ×" in drawn[-1] and len(model.head) == 2 and len(signs("pixelcnn", "mask")) == 2
 
 
-def test_the_gated_layer_has_the_convolutions_of_the_class():
+def test_gated_pixelcnn_drawing():
     layer = GatedPixelCNN((8, 8), 4, depth=2).layers[1]
     convolutions = [m for m in layer.modules() if isinstance(m, CausalConv2d)]
     assert len(signs("gated_pixelcnn", "layer")) == len(convolutions) == 4
     assert len(signs("gated_pixelcnn", "operation")) == len(signs("gated_pixelcnn", "plus")) == 2
 
 
-def test_the_scores_and_weights_of_one_word_are_those_of_the_chapter():
+def test_query_key_value_drawing():
     vocabulary, i = ["the", "cat", "chases", "dog"], query_key_value.ASKS - 1
     table = torch.randn(4, 8, generator=torch.Generator().manual_seed(6), dtype=torch.float64)
     X = table[[vocabulary.index(word) for word in query_key_value.WORDS]]
@@ -184,7 +184,7 @@ def test_the_scores_and_weights_of_one_word_are_those_of_the_chapter():
     assert shapes("query_key_value") == set(map(tuple, wanted))
 
 
-def test_the_shapes_of_a_block_are_those_of_its_layers():
+def test_transformer_block_drawing():
     t = transformer_block
     block = TransformerBlock(t.D, t.HEADS, t.D_FF, norm="pre")
     met = []
@@ -202,7 +202,7 @@ def test_the_shapes_of_a_block_are_those_of_its_layers():
         assert torch.allclose(block(x), u + block.feed_forward(block.residual2.norm(u)), atol=1e-6)
 
 
-def test_a_decoder_block_has_its_shapes_masks_and_equations():
+def test_decoder_block_drawing():
     d = decoder_block
     assert (d.T, d.S) == (len(encoder_decoder.TARGET), len(encoder_decoder.SOURCE))
     block = DecoderBlock(d.D, d.HEADS, d.D_FF)
@@ -221,7 +221,7 @@ def test_a_decoder_block_has_its_shapes_masks_and_equations():
     assert torch.equal(near, torch.ones(d.T, d.T).tril().bool())     # the mask that is drawn
 
 
-def test_the_encoder_decoder_translates_the_sentence_of_the_chapter():
+def test_encoder_decoder_drawing():
     e = encoder_decoder
     pair, (english, italian) = translate("I love hiking"), vocabularies()
     assert (pair.source, (*pair.target, "</s>")) == (e.SOURCE, e.TARGET)
@@ -235,7 +235,7 @@ def test_the_encoder_decoder_translates_the_sentence_of_the_chapter():
     assert " ".join(("<s>", *e.TARGET[:-1])) in said and " ".join(e.TARGET) in said
 
 
-def test_gpt_has_the_sizes_of_the_model_that_ships():
+def test_gpt_drawing():
     s = hub.load("gpt-tiny-shakespeare").config
     assert (s.vocab_size, s.d_model, s.layers, s.window) == (gpt.V, gpt.D, gpt.LAYERS, gpt.WINDOW)
     model = GPT(GPTConfig(s.vocab_size, s.window, 1, s.heads, s.d_model))
@@ -248,7 +248,7 @@ def test_gpt_has_the_sizes_of_the_model_that_ships():
     assert f"L = {gpt.LAYERS} ×" in texts("gpt")
 
 
-def test_bert_reads_what_the_chapter_reads():
+def test_bert_drawing():
     words = {word for subject in SUBJECTS.values() for part in subject for word in part.replace("/", "").split()}
     words |= {*ADJECTIVES, "he", "she", "who", "what", "where"}
     assert len(words) + 5 == bert.V and {"baker", "kneads", "warms", "he"} <= words            # and five special signs

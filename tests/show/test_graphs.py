@@ -18,7 +18,7 @@ def parts(result):
     return [text.get_text() for text in ax.texts if text.get_text()], len(arrows), boxes
 
 
-def test_the_slides_example():
+def test_graph_values_and_gradients():
     x, y, beta = Value(2.0, "x"), Value(7.0, "y"), Value(3.0, "beta")
     L = (y - beta * x) ** 2
     before, arrows, boxes = parts(L)
@@ -30,7 +30,7 @@ def test_the_slides_example():
                      "** 2": ["1", "1"]}
 
 
-def test_an_arrow_for_each_use_and_a_bare_number_for_a_constant():
+def test_graph_arrows():
     a = Value(3.0, "a")
     y = a * a + 2
     y.label = "y"
@@ -39,7 +39,7 @@ def test_an_arrow_for_each_use_and_a_bare_number_for_a_constant():
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_no_two_boxes_overlap_and_arrows_go_to_the_right(seed):
+def test_graph_layout(seed):
     nodes, _ = random_graph(Value, seed)
     at = show.graphs.place(nodes[-1])
     places = list(at.values())
@@ -47,7 +47,7 @@ def test_no_two_boxes_overlap_and_arrows_go_to_the_right(seed):
     assert all(at[id(parent)][0] < at[id(value)][0] for value in ordered(nodes[-1]) for parent in value.parents)
 
 
-def test_what_nobody_can_read_is_not_drawn():
+def test_graph_too_large():
     x = Value(1.0)
     for _ in range(50):
         x = x.tanh()

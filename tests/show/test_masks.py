@@ -11,7 +11,7 @@ from course_lib.show import ACCENT
 
 
 @pytest.mark.parametrize("hidden, seed", [((4, 4), 2), ((5,), 0), ((), 0)])
-def test_a_network_has_a_line_for_each_connection_and_colours_the_paths_of_one_output(hidden, seed):
+def test_network_lines(hidden, seed):
     model = MADE(3, hidden, order=[1, 2, 0], seed=seed)
     plain = show.masks.network(model).axes[0]
     assert len(plain.lines) == sum(int(layer.mask.sum()) for layer in model.layers)
@@ -27,7 +27,7 @@ def test_a_network_has_a_line_for_each_connection_and_colours_the_paths_of_one_o
     assert "$p(x_1 | x_2, x_3)$" in written and "$p(x_2)$" in written and "$p(x_3 | x_2)$" in written
 
 
-def test_dead_units_are_dashed_and_no_others():
+def test_network_dead_units():
     model = MADE(3, (3, 3), order=[1, 2, 0])
     model.set_degrees([torch.tensor([1, 3, 2]), torch.tensor([2, 2, 1])])
     assert [row.tolist() for row in show.masks.idle([layer.mask.bool() for layer in model.layers])] == \
@@ -38,7 +38,7 @@ def test_dead_units_are_dashed_and_no_others():
     assert show.masks.idle([layer.mask.bool() for layer in model.layers])[1].tolist() == [False, True, False]
 
 
-def test_matrices_are_the_masks():
+def test_matrices():
     model = MADE(3, (4, 5), order=[1, 2, 0])
     axes = show.masks.matrices(model).axes
     for ax, layer in zip(axes, model.layers, strict=True):
@@ -47,7 +47,7 @@ def test_matrices_are_the_masks():
     assert [t.get_text() for t in axes[2].get_yticklabels()] == ["$x_1$: 3", "$x_2$: 1", "$x_3$: 2"]
 
 
-def test_readers_are_listed_in_the_order_asked_for():
+def test_readers_order():
     reads = torch.tensor([[0, 1, 1], [0, 0, 0], [0, 1, 0]]).bool()               # x2, x3, x1
     plain, sorted_ = show.masks.readers({"a": reads, "b": reads}, [range(3), [1, 2, 0]]).axes
     assert torch.as_tensor(plain.images[0].get_array().data).tolist() == reads.int().tolist()

@@ -27,35 +27,35 @@ class Example:
         return 3
 
 
-def test_whole_source_is_what_the_file_holds():
+def test_source_whole():
     code = show.source(Example).code
     assert code.startswith("class Example:") and code.endswith("return 3")
     compile(code, "example", "exec")
 
 
-def test_members_keep_head_comment_and_decorator_and_mark_what_is_left_out():
+def test_source_members():
     members = ("    ...\n\n    # a comment that belongs to second\n"
                "    @property\n    def second(self):\n        return 2")
     assert show.source(Example, "second").code == "class Example:\n" + members
 
 
-def test_neighbouring_members_have_nothing_between_them():
+def test_source_adjacent_members():
     assert show.source(Example, "first", "second").code.count("...") == 1      # only `limit` is left out
 
 
-def test_an_unknown_member_is_named_with_those_that_exist():
+def test_source_unknown_member():
     with pytest.raises(ValueError, match="members holds 'fourth'; Example defines first, second, third"):
         show.source(Example, "fourth")
 
 
-def test_a_source_is_markdown_for_a_notebook_and_short_in_text():
+def test_source_mime_bundle():
     shown = show.source(FVSBN, "conditionals")
     assert shown._repr_markdown_() == f"```python\n{shown.code}\n```"
     assert repr(shown) == "source of FVSBN"
     assert "F.linear(x, self.weight * self.earlier, self.bias)" in shown.code
 
 
-def test_no_line_that_a_chapter_prints_is_wider_than_92_columns():
+def test_source_width_in_chapters():
     shown = 0
     for path in sorted((ROOT / "book").glob("[0-9]*.ipynb")):
         for cell in json.loads(path.read_text("utf-8"))["cells"]:
@@ -68,7 +68,7 @@ def test_no_line_that_a_chapter_prints_is_wider_than_92_columns():
     assert shown > 50
 
 
-def test_images_draw_each_row_with_its_values_and_label():
+def test_images_rows():
     top, bottom = torch.eye(4).flatten().repeat(3, 1), torch.zeros(2, 16)
     figure = show.images({"three": top, "two": bottom})
     drawn = [ax for ax in figure.axes if ax.images]
@@ -78,7 +78,7 @@ def test_images_draw_each_row_with_its_values_and_label():
     assert drawn[0].images[0].get_clim() == (0.0, 1.0)
 
 
-def test_images_that_are_not_square_need_their_height():
+def test_images_height():
     figure = show.images({"wide": torch.zeros(1, 12)}, height=3)
     assert figure.axes[0].images[0].get_array().shape == (3, 4)
 
@@ -101,7 +101,7 @@ class Exampled:
         return 2 * x
 
 
-def test_examples_are_left_out_and_the_quotes_stand_where_they_would_without_one():
+def test_source_without_examples():
     assert show.source(Exampled).code == '''class Exampled:
     """A class with an example.
 

@@ -30,7 +30,7 @@ class Cells(HTMLParser):
         self.open = False
 
 
-def test_html_and_text_hold_the_same_cells_and_markup_is_text():
+def test_table_html_and_text():
     made = show.table(["model", "nats"], [["a <b> & c", 18.48], ["table", 12345], ["none", None]], caption="what & why")
     reader = Cells()
     reader.feed(made._repr_html_())
@@ -39,10 +39,10 @@ def test_html_and_text_hold_the_same_cells_and_markup_is_text():
     assert "<caption>what &amp; why</caption>" in made._repr_html_() and 'scope="col"' in made._repr_html_()
 
 
-def test_a_column_with_text_stands_on_the_left():
+def test_table_text_column():
     assert repr(show.table(["a"], [["1 ± 0"], [10]])) == "a\n1 ± 0\n10"
 
 
-def test_a_row_of_another_length_is_named():
+def test_table_bad_row():
     with pytest.raises(ValueError, match=r"rows\[1\] has 1 cells; this table has 2 columns"):
         show.table(["a", "b"], [[1, 2], [3]])

@@ -7,7 +7,7 @@ import torch
 from course_lib.grading import evaluate
 from tests.exercises.answers.beyond_binary import adam
 from tests.exercises.known import ANSWERS
-from tests.support.once import compared_with_once
+from tests.support.reference_cache import compared_with_once
 
 pytestmark = pytest.mark.thorough
 

@@ -11,7 +11,7 @@ from course_lib.tokenizers.batching import tokens_at_the_left
 from course_lib.transformer import join_segments
 
 
-def test_padding_and_back():
+def test_padding_round_trip():
     rows = [torch.tensor([5, 6, 7]), torch.tensor([8]), torch.tensor([], dtype=torch.long)]
     right, mask = pad(rows, 0)
     assert right.tolist() == [[5, 6, 7], [8, 0, 0], [0, 0, 0]] and mask.sum(1).tolist() == [3, 1, 0]
@@ -33,7 +33,7 @@ def test_segments():
     assert tokens.tolist() == [1, 7, 8, 2] and types.tolist() == [0, 0, 0, 0]
 
 
-def test_tokens_at_the_left():
+def test_left_aligned():
     tokens, mask = torch.tensor([[1, 2, 3], [4, -7, 9]]), torch.tensor([[True, True, True], [True, False, False]])
     found, kept = tokens_at_the_left((tokens, mask), 5)
     assert found[mask].tolist() == [1, 2, 3, 4] and kept is mask and 0 <= found.min() <= found.max() < 5
@@ -50,6 +50,6 @@ def test_tokens_at_the_left():
     ((torch.tensor([[1, 2, 3]]), torch.tensor([[True, False, True]])),
      "the mask of text has padding before a token; expected the tokens at the left of each row"),
 ])
-def test_tokens_not_at_the_left(batch, message):
+def test_not_left_aligned(batch, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         tokens_at_the_left(batch, 5, "text")

@@ -7,7 +7,6 @@ import pytest
 
 from course_lib.tokenizers import BytePairTokenizer
 from course_lib.tokenizers.byte_pairs import byte_symbols, pattern
-from course_lib.tokenizers.merging import merged
 from tests.tokenizers.texts import odd_texts
 
 
@@ -22,7 +21,7 @@ def published(published_files):
 
 
 @pytest.mark.data
-def test_gpt2s_own_merges(published):
+def test_gpt2_merges(published):
     assert len(published.vocabulary) == 50257 and published.vocabulary.eos_id == 50256
     assert published.encode("Hello world").tolist() == [15496, 995]
     assert published.split("The curious kitten") == ["The", "Ġcurious", "Ġkitten"]
@@ -31,7 +30,7 @@ def test_gpt2s_own_merges(published):
 
 
 @pytest.mark.data
-def test_the_same_ids_as_hugging_faces_tokenizers(published, published_files, prose):
+def test_same_ids_as_hugging_face(published, published_files, prose):
     peers = pytest.importorskip("tokenizers")
     theirs = peers.ByteLevelBPETokenizer(str(published_files / "gpt2_encoder.json"),
                                          str(published_files / "gpt2_vocab.bpe"))
@@ -39,7 +38,7 @@ def test_the_same_ids_as_hugging_faces_tokenizers(published, published_files, pr
         assert published.encode(text).tolist() == theirs.encode(text).ids, repr(text)
 
 
-def test_what_the_library_in_rust_has_learned_is_read(prose, tmp_path):
+def test_reads_files_of_tokenizers(prose, tmp_path):
     peers = pytest.importorskip("tokenizers")
     theirs = peers.ByteLevelBPETokenizer()
     theirs.train_from_iterator([prose], vocab_size=600, min_frequency=1, show_progress=False)
@@ -50,7 +49,7 @@ def test_what_the_library_in_rust_has_learned_is_read(prose, tmp_path):
         assert ours.encode(text).tolist() == theirs.encode(text).ids, repr(text)
 
 
-def test_nothing_is_lost_by_byte_pairs(byte_pairs, prose):
+def test_round_trip(byte_pairs, prose):
     assert len(byte_pairs.vocabulary) == 400 and len(byte_symbols()) == len(set(byte_symbols())) == 256
     for text in [*odd_texts(), prose]:
         assert byte_pairs.decode(byte_pairs.encode(text)) == text
@@ -59,18 +58,7 @@ def test_nothing_is_lost_by_byte_pairs(byte_pairs, prose):
     assert byte_pairs.decode([byte_pairs.vocabulary.id("Ã")]) == "\ufffd"                # half a character
 
 
-def test_a_merge_is_made_by_rank_not_from_the_left(byte_pairs):
-    first, later = byte_pairs.merges[0], byte_pairs.merges[5]
-    rank = byte_pairs.rank
-    assert rank[first] < rank[later]
-    for word in ("where", "weather", "lighthouse", "aaaa"):
-        symbols = list(word)
-        for pair in byte_pairs.merges:
-            symbols = merged(symbols, pair)
-        assert byte_pairs.split(word) == symbols
-
-
-def test_it_goes_through_json_and_back(byte_pairs):
+def test_json_round_trip(byte_pairs):
     again = BytePairTokenizer.from_config(json.loads(json.dumps(byte_pairs.config)))
     text = "The keeper's lamp, at 9 o'clock."
     assert again.encode(text, eos=True).tolist() == byte_pairs.encode(text, eos=True).tolist()
@@ -79,12 +67,12 @@ def test_it_goes_through_json_and_back(byte_pairs):
 
 @pytest.mark.parametrize("size, end, says", [(200, {}, "size is 200; 256 symbols"),
                                              (256, {"eos": "<e>"}, "size is 256; 257 symbols")])
-def test_a_vocabulary_that_is_too_small(size, end, says, prose):
+def test_vocabulary_too_small(size, end, says, prose):
     with pytest.raises(ValueError, match=says):
         BytePairTokenizer.fit(prose, size, **end)
 
 
-def test_files_that_do_not_hold_together(tmp_path, byte_pairs):
+def test_inconsistent_files(tmp_path, byte_pairs):
     ids = {symbol: i for i, symbol in enumerate(byte_pairs.vocabulary.symbols)}
     vocabulary, list_of_merges = tmp_path / "vocab.json", tmp_path / "merges.txt"
     vocabulary.write_text(json.dumps(ids), "utf-8")

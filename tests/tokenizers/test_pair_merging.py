@@ -33,13 +33,13 @@ def naive(words, num, join=str.__add__, score=None):
 
 
 @pytest.mark.parametrize("score", [None, by_association], ids=["by count", "by association"])
-def test_merges_are_those_of_the_definition(prose, score):
+def test_merges(prose, score):
     words = Counter(tuple(word) for word in prose[:2500].split())
     more = {} if score is None else {"score": score}
     assert merges(words, 40, **more) == naive(words, 40, score=score)
 
 
-def test_the_textbook_example():
+def test_textbook_example():
     """Sennrich, Haddow and Birch: low, lower, newest, widest; es, est, est</w>, lo, low."""
     words = {("l", "o", "w", "_"): 5, ("l", "o", "w", "e", "r", "_"): 2, ("n", "e", "w", "e", "s", "t", "_"): 6,
              ("w", "i", "d", "e", "s", "t", "_"): 3}

@@ -13,7 +13,7 @@ TEXTS = ["", "a", " two  spaces ", "don't, she'll; o'clock\n\ttabs", "caf\u00e9 
 
 @pytest.mark.parametrize("kind", [CharTokenizer, WordTokenizer])
 @pytest.mark.parametrize("text", [*TEXTS, load_prose("test")])
-def test_there_and_back(kind, text):
+def test_round_trip(kind, text):
     tokenizer = kind.fit(text or "x", unk="<unk>", bos="<s>", eos="</s>")
     ids = tokenizer.encode(text)
     assert ids.dtype == torch.long and ids.dim() == 1
@@ -24,12 +24,12 @@ def test_there_and_back(kind, text):
     assert torch.equal(again.encode(text), ids) and again.config == tokenizer.config
 
 
-def test_words_take_the_space_before_them():
+def test_words_take_space_before():
     assert WordTokenizer.fit("x").split(" don't stop, please") == [" don't", " stop", ",", " please"]
     assert WordTokenizer.fit("x").split("well-kept") == ["well", "-", "kept"]
 
 
-def test_start_and_end_symbols_stand_where_they_belong():
+def test_start_and_end_symbols():
     tokenizer = CharTokenizer.fit("ba", bos="<", eos=">")
     assert tokenizer.vocabulary.symbols == ["<", ">", "a", "b"]
     assert tokenizer.encode("ab", bos=True, eos=True).tolist() == [0, 2, 3, 1]

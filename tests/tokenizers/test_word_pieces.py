@@ -20,7 +20,7 @@ def published(published_files):
 
 
 @pytest.mark.data
-def test_berts_own_vocabulary(published):
+def test_bert_vocabulary(published):
     v = published.vocabulary
     assert len(v) == 30522 and (v.pad_id, v.unk_id, v.bos_id, v.eos_id, v.mask_id) == (0, 100, 101, 102, 103)
     assert published.encode("Hello, world!", bos=True, eos=True).tolist() == [101, 7592, 1010, 2088, 999, 102]
@@ -28,14 +28,14 @@ def test_berts_own_vocabulary(published):
 
 
 @pytest.mark.data
-def test_the_same_ids_as_hugging_faces_tokenizers(published, published_files, prose):
+def test_same_ids_as_hugging_face(published, published_files, prose):
     peers = pytest.importorskip("tokenizers")
     theirs = peers.BertWordPieceTokenizer(str(published_files / "bert-base-uncased-vocab.txt"))
     for text in [*odd_texts(), *prose.split("\n\n")]:
         assert published.encode(text).tolist() == theirs.encode(text, add_special_tokens=False).ids, repr(text)
 
 
-def test_word_pieces_are_the_longest_that_fit(word_pieces, prose):
+def test_longest_piece_first(word_pieces, prose):
     v = word_pieces.vocabulary
     assert len(v) == 200
     for word in set(prose.lower().split()):
@@ -50,26 +50,26 @@ def test_word_pieces_are_the_longest_that_fit(word_pieces, prose):
     assert word_pieces.split("ωορδ") == ["[UNK]"] and word_pieces.split("x" * 101) == ["[UNK]"]
 
 
-def test_word_pieces_lower_and_take_accents_off_only_if_asked(prose):
+def test_lowercase_and_accents(prose):
     kept = WordPieceTokenizer.fit(prose[:2000] + " Café", 150, lower=False)
     assert kept.join(kept.split("Café")) == "Café"
     lowered = WordPieceTokenizer.fit(prose[:2000], 150)
     assert lowered.join(lowered.split("CAFÉ, là.")) == "cafe , la ."
 
 
-def test_it_goes_through_json_and_back(word_pieces):
+def test_json_round_trip(word_pieces):
     again = WordPieceTokenizer.from_config(json.loads(json.dumps(word_pieces.config)))
     text = "The keeper's lamp, at 9 o'clock."
     assert again.encode(text, eos=True).tolist() == word_pieces.encode(text, eos=True).tolist()
     assert again.decode(again.encode(text, eos=True)) == word_pieces.decode(word_pieces.encode(text))
 
 
-def test_a_vocabulary_that_is_too_small(prose):
+def test_vocabulary_too_small(prose):
     with pytest.raises(ValueError, match="size is 10"):
         WordPieceTokenizer.fit(prose, 10)
 
 
-def test_a_file_without_the_special_symbols(tmp_path):
+def test_file_without_special_symbols(tmp_path):
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\na\n", "utf-8")
     with pytest.raises(ValueError, match=r"\[CLS\]"):
         WordPieceTokenizer.from_file(tmp_path / "vocab.txt")

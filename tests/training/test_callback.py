@@ -1,9 +1,6 @@
 """A callback is told what the bar shows: enough for a CSV, and for the event files of other loggers."""
 from __future__ import annotations
 
-import csv
-import math
-
 import pytest
 import torch
 
@@ -22,7 +19,7 @@ def reports(**settings) -> list[Report]:
     return told, history
 
 
-def test_every_step_is_told_once_and_the_epochs_at_their_last_step():
+def test_callback_reports_every_step():
     told, history = reports(schedule="linear")
     assert [report.step for report in told] == list(range(1, 13)) and {report.steps for report in told} == {12}
     assert [report.epoch for report in told] == [1] * 4 + [2] * 4 + [3] * 4
@@ -38,51 +35,13 @@ def test_every_step_is_told_once_and_the_epochs_at_their_last_step():
     assert told[0].loss == pytest.approx(-FVSBN(6).log_prob(first).mean().item())
 
 
-def test_without_validation_data_valid_stays_none():
+def test_callback_without_validation():
     told = []
     fit(FVSBN(6), TRAIN, epochs=1, batch_size=37, callback=told.append, progress=False)
     assert [(report.step, report.valid) for report in told] == [(1, None)] and told[0].train == told[0].loss
 
 
-def test_a_csv(tmp_path):
-    path = tmp_path / "log.csv"
-    with open(path, "w", newline="") as file:
-        log = csv.DictWriter(file, Report._fields)
-        log.writeheader()
-        history = fit(FVSBN(6), TRAIN, VALID, epochs=2, batch_size=10, progress=False,
-                      callback=lambda report: log.writerow(report._asdict()))
-    with open(path, newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert [int(row["step"]) for row in rows] == list(range(1, 9))
-    assert [float(row["valid"]) for row in rows if row["valid"]] == history.valid
-    assert all(math.isfinite(float(row["loss"])) for row in rows)
-
-
-class Writer:
-    """What a SummaryWriter has: add_scalar(tag, value, step)."""
-
-    def __init__(self):
-        self.scalars: dict[str, list[tuple[int, float]]] = {}
-
-    def add_scalar(self, tag: str, value: float, step: int) -> None:
-        self.scalars.setdefault(tag, []).append((step, float(value)))
-
-
-def test_a_log_in_the_shape_of_tensorboard():
-    writer = Writer()
-
-    def log(report: Report) -> None:
-        for tag in ("loss", "lr", "train", "valid"):
-            if getattr(report, tag) is not None:
-                writer.add_scalar(tag, getattr(report, tag), report.step)
-
-    history = fit(FVSBN(6), TRAIN, VALID, epochs=2, batch_size=10, callback=log, progress=False)
-    assert [step for step, _ in writer.scalars["loss"]] == list(range(1, 9))
-    assert writer.scalars["train"] == list(zip(history.steps, history.train))
-    assert writer.scalars["valid"] == list(zip(history.steps, history.valid))
-
-
-def test_a_run_that_goes_on_tells_the_steps_that_it_takes(tmp_path):
+def test_callback_after_resume(tmp_path):
     path, told = tmp_path / "run.ckpt", []
     killed(path, 12, checkpoint_every=1)                             # epoch 3 has 3 steps behind it
     seed_all()
@@ -91,7 +50,7 @@ def test_a_run_that_goes_on_tells_the_steps_that_it_takes(tmp_path):
     assert (told[0].epoch, told[0].train) == (3, history.train[2])
 
 
-def test_the_checkpoint_of_an_epoch_is_there_when_a_callback_fails(tmp_path):
+def test_callback_error_keeps_checkpoint(tmp_path):
     def failing(report):
         if report.epoch == 2 and report.train is not None:
             raise RuntimeError("no room on the logger's disk")
@@ -106,7 +65,7 @@ def test_the_checkpoint_of_an_epoch_is_there_when_a_callback_fails(tmp_path):
     assert torch.equal(again.weight, whole.weight)
 
 
-def test_a_callback_changes_nothing_and_meets_the_model_in_training_mode():
+def test_callback_changes_nothing():
     plain, watched, modes = Noisy(), Noisy(), []
     seed_all()
     fit(plain, *SPLIT, **SETTINGS)

@@ -22,7 +22,7 @@ def whole():
     return run(Noisy())
 
 
-def test_the_states_of_all_global_generators_come_back():
+def test_random_states_restored():
     states = checkpoint.random_states(torch.device("cpu"))
     drawn = torch.rand(3).tolist(), np.random.rand(3).tolist(), np.random.randn(), random.random(), random.gauss(0, 1)
     checkpoint.set_random_states(states, torch.device("cpu"))
@@ -33,7 +33,7 @@ def test_the_states_of_all_global_generators_come_back():
 @pytest.mark.parametrize("failing, nth, kept", [
     ("replace", 1, 0), ("replace", 2, 2), ("replace", 3, 2), ("replace", 4, 4), ("replace", 5, 4),
     ("fsync", 1, 0), ("fsync", 3, 2), ("fsync", 5, 4)])
-def test_death_while_a_checkpoint_is_written(whole, tmp_path, monkeypatch, failing, nth, kept):
+def test_write_interrupted(whole, tmp_path, monkeypatch, failing, nth, kept):
     path, calls, real = tmp_path / "run.ckpt", [], getattr(os, failing)
 
     def dying(*args):
@@ -51,7 +51,7 @@ def test_death_while_a_checkpoint_is_written(whole, tmp_path, monkeypatch, faili
     assert_same(run(Noisy(), path, checkpoint_every=2), whole)
 
 
-def test_a_half_written_file_is_never_read(whole, tmp_path):
+def test_partial_file_ignored(whole, tmp_path):
     path = tmp_path / "run.ckpt"
     killed(path, 9)
     part = path.with_name("run.ckpt.part")
@@ -60,7 +60,7 @@ def test_a_half_written_file_is_never_read(whole, tmp_path):
     assert not part.exists()
 
 
-def test_a_full_disk_leaves_the_last_checkpoint_and_no_rest(tmp_path, monkeypatch):
+def test_write_full_disk(tmp_path, monkeypatch):
     path = tmp_path / "run.ckpt"
     killed(path, 9)
     before = path.read_bytes()
@@ -92,7 +92,7 @@ def spoil(path, how):
 
 
 @pytest.mark.parametrize("how", ["truncated", "flipped", "empty", "header", "other"])
-def test_a_damaged_checkpoint_falls_back_on_the_one_before_it(whole, tmp_path, how):
+def test_damaged_falls_back(whole, tmp_path, how):
     path = tmp_path / "run.ckpt"
     killed(path, 14)
     spoil(path, how)
@@ -102,7 +102,7 @@ def test_a_damaged_checkpoint_falls_back_on_the_one_before_it(whole, tmp_path, h
 
 
 @pytest.mark.parametrize("how", ["truncated", "flipped", "empty", "header", "other"])
-def test_a_damaged_checkpoint_alone_is_a_clear_error(tmp_path, how):
+def test_damaged_alone(tmp_path, how):
     path = tmp_path / "run.ckpt"
     killed(path, 6)
     assert not path.with_name("run.ckpt.previous").exists()
@@ -111,7 +111,7 @@ def test_a_damaged_checkpoint_alone_is_a_clear_error(tmp_path, how):
         run(Noisy(), path)
 
 
-def test_another_safetensors_file_is_no_checkpoint(tmp_path):
+def test_other_file_refused(tmp_path):
     save_file({"a": torch.ones(2)}, tmp_path / "run.ckpt")
     with pytest.raises(CheckpointError, match="has format None; expected 'course_lib checkpoint 1'"):
         run(Noisy(), tmp_path / "run.ckpt")
@@ -123,7 +123,7 @@ def test_another_safetensors_file_is_no_checkpoint(tmp_path):
 @pytest.mark.parametrize("name, value", [
     ("lr", 0.1), ("batch_size", 11), ("seed", 1), ("weight_decay", 0.2), ("clip", None), ("patience", 3),
     ("accumulate", 2), ("bf16", True), ("schedule", "linear"), ("warmup", 2), ("epochs", 13), ("betas", (0.9, 0.99))])
-def test_another_configuration_is_refused_by_name(tmp_path, name, value):
+def test_other_configuration_refused(tmp_path, name, value):
     path = tmp_path / "run.ckpt"
     killed(path, 6)
     before = path.read_bytes()
@@ -134,7 +134,7 @@ def test_another_configuration_is_refused_by_name(tmp_path, name, value):
     assert path.read_bytes() == before
 
 
-def test_other_data_and_other_models_are_refused_by_name(tmp_path):
+def test_other_data_or_model_refused(tmp_path):
     path = tmp_path / "run.ckpt"
     killed(path, 6)
     train, valid = SPLIT
@@ -161,14 +161,14 @@ def test_other_data_and_other_models_are_refused_by_name(tmp_path):
         fit(Renamed(), *SPLIT, checkpoint=path, **SETTINGS)
 
 
-def test_a_setting_that_is_no_longer_given_is_missed(tmp_path):
+def test_missing_setting_refused(tmp_path):
     path = tmp_path / "run.ckpt"
     killed(path, 6, lengths=torch.arange(37))
     with pytest.raises(CheckpointError, match="belongs to another run: by_length was True, now None"):
         run(Noisy(), path)
 
 
-def test_models_are_told_apart_by_what_built_them_and_not_by_how_they_print(tmp_path, monkeypatch):
+def test_models_compared_by_config(tmp_path, monkeypatch):
     data = torch.randint(2, (12, 4), generator=torch.Generator().manual_seed(0))
     settings = {"epochs": 1, "progress": False}
     for name, other in (("FVSBN", FVSBN(4, [3, 2, 1, 0])), ("MADE", MADE(4, (5, 3), Categorical(6), zoo.ORDER, seed=7)),

@@ -36,7 +36,7 @@ class Breaks(Logits):
 
 @pytest.mark.parametrize("how, sentence", [("loss", "the training loss is nan at epoch 2, step 5"),
                                            ("gradient", "the gradient of bias is not finite at epoch 2, step 5")])
-def test_a_loss_or_gradient_that_is_not_finite_stops_the_run_and_keeps_the_checkpoint(data, tmp_path, how, sentence):
+def test_fit_not_finite(data, tmp_path, how, sentence):
     model, path = Breaks(5, how), tmp_path / "run.ckpt"
     with pytest.raises(FloatingPointError, match=sentence) as caught:
         fit(model, data, epochs=3, batch_size=10, lr=0.1, checkpoint=path)
@@ -48,7 +48,7 @@ def test_a_loss_or_gradient_that_is_not_finite_stops_the_run_and_keeps_the_check
     assert torch.equal(mended.weight, whole.weight)
 
 
-def test_a_validation_loss_that_is_not_finite_is_named(data):
+def test_fit_validation_not_finite(data):
     class Infinite(Logits):
         def log_prob(self, x):
             return super().log_prob(x) if self.training else torch.full((len(x),), -math.inf)
@@ -82,13 +82,13 @@ X = torch.zeros(8, 6)
     ({"warmup": 10 ** 6}, ValueError, "warmup is 1000000 steps; this run has"),
     ({"warmup": 2, "schedule": constant(9)}, ValueError, "warmup is 2 and schedule is a function"),
 ])
-def test_bad_arguments_are_named(arguments, error, sentence):
+def test_fit_bad_arguments(arguments, error, sentence):
     arguments = {"train": X, "epochs": 1} | arguments
     with pytest.raises(error, match=sentence):
         fit(Logits(), arguments.pop("train"), **arguments)
 
 
-def test_models_that_cannot_be_trained_are_named(data):
+def test_fit_bad_models(data):
     class NoParameters(nn.Module):
         def log_prob(self, x):
             return x[:, 0]

@@ -8,9 +8,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.training import constant, cosine, epoch_order, evaluate, fit, linear
+from course_lib.training import constant, cosine, epoch_order, evaluate, fit, linear, loop
 from course_lib.training.batches import epoch_batches
 from tests.support.training import SMALL, Climber, Logits
+from tests.training import checks as check
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def by_hand(model, data, *, epochs, batch_size, lr, weight_decay=0.0, clip=None,
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_the_trajectory_is_that_of_a_loop_written_by_hand(data, dtype):
+def test_fit_equals_hand_written_loop(data, dtype):
     ours, theirs = Logits(dtype=dtype), Logits(dtype=dtype)
     history = fit(ours, data, epochs=4, batch_size=5, lr=0.05, weight_decay=0.1, clip=0.7, schedule="cosine", warmup=3,
                   seed=9)
@@ -57,7 +58,7 @@ def test_the_trajectory_is_that_of_a_loop_written_by_hand(data, dtype):
     assert history.steps == [5, 10, 15, 20]
 
 
-def test_the_short_last_batch_weighs_as_many_as_it_has_rows():
+def test_fit_short_last_batch():
     x = torch.zeros(11, 6)
     x[7] = 1                                                         # one row unlike the others
     seed = next(s for s in range(99) if epoch_order(11, s, 1)[-1] == 7)
@@ -67,7 +68,7 @@ def test_the_short_last_batch_weighs_as_many_as_it_has_rows():
     assert abs(history.train[0] - plain[0]) > 0.01                   # the mean of means would be seen
 
 
-def test_a_model_with_a_loss_is_asked_for_it_and_the_others_for_log_prob(data):
+def test_fit_uses_loss_of_model(data):
     class WithLoss(Logits):
         def loss(self, batch):
             assert batch.dtype == torch.uint8
@@ -79,7 +80,7 @@ def test_a_model_with_a_loss_is_asked_for_it_and_the_others_for_log_prob(data):
     assert history.valid[0] < plain.train[0]                         # validated in nats
 
 
-def test_context_travels_with_its_rows(data):
+def test_fit_with_context(data):
     context = torch.randn(23, 6, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     model, reference = Logits(), Logits()
     history = fit(model, (data, context), (data[:5], context[:5]), epochs=1, batch_size=7, lr=0.1)
@@ -97,7 +98,7 @@ def test_context_travels_with_its_rows(data):
 
 
 @pytest.mark.parametrize("accumulate", [2, 3, 50])
-def test_accumulation_changes_memory_and_nothing_else(data, accumulate):
+def test_fit_accumulation(data, accumulate):
     whole, pieces = Logits(), Logits()
     one = fit(whole, data, epochs=3, batch_size=10, lr=0.05)
     many = fit(pieces, data, epochs=3, batch_size=10, lr=0.05, accumulate=accumulate)
@@ -105,7 +106,7 @@ def test_accumulation_changes_memory_and_nothing_else(data, accumulate):
     torch.testing.assert_close(pieces.weight, whole.weight, rtol=0, atol=1e-12)
 
 
-def test_a_loss_weighted_by_tokens_has_the_mean_over_all_tokens(data):
+def test_fit_token_weighted_loss(data):
     class Masked(Logits):
         def loss(self, batch):
             x, mask = batch
@@ -132,37 +133,15 @@ def test_a_loss_weighted_by_tokens_has_the_mean_over_all_tokens(data):
 # --- clipping, decay, schedules ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("limit, touched", [(0.05, True), (1e3, False)])
-def test_clipping_is_by_the_global_norm_and_leaves_smaller_gradients_alone(data, limit, touched):
-    model, reference = Logits(), Logits()
-    fit(model, data, epochs=1, batch_size=23, lr=1e-6, clip=limit)   # one step; its gradient stays in .grad
-    (-reference.log_prob(data[epoch_order(23, 0, 1)]).mean()).backward()
-    raw = reference.bias.grad.clone()
-    torch.nn.utils.clip_grad_norm_(reference.parameters(), limit)
-    assert torch.equal(model.weight.grad, reference.weight.grad) and torch.equal(model.bias.grad, reference.bias.grad)
-    assert torch.equal(model.bias.grad, raw) != touched
-    if touched:
-        norm = torch.cat([p.grad.flatten() for p in model.parameters()]).norm()
-        assert norm.item() == pytest.approx(limit, rel=1e-4)
+def test_clip_global_norm():
+    check.clips_by_the_global_norm(loop)
 
 
-def test_weight_decay_spares_biases_and_gains():
-    class Still(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.matrix, self.bias = nn.Parameter(torch.ones(2, 2).double()), nn.Parameter(torch.ones(2).double())
-            self.gain = nn.Parameter(torch.ones(()).double())
-
-        def loss(self, batch):
-            return 0 * (self.matrix.sum() + self.bias.sum() + self.gain)
-
-    model = Still()
-    fit(model, torch.zeros(4, 1), epochs=3, batch_size=4, lr=0.1, weight_decay=0.5)
-    torch.testing.assert_close(model.matrix.data, torch.full((2, 2), 0.95 ** 3).double())
-    assert (model.bias == 1).all() and model.gain == 1
+def test_weight_decay_of_matrices():
+    check.decays_matrices_alone(loop)
 
 
-def test_schedules_start_at_step_one_peak_where_the_warm_up_ends_and_never_waste_a_step():
+def test_schedules():
     assert [constant(6, 3)(s) for s in range(1, 7)] == [1 / 3, 2 / 3, 1, 1, 1, 1]
     assert [linear(6, 2)(s) for s in range(1, 7)] == pytest.approx([0.5, 1, 0.8, 0.6, 0.4, 0.2])
     assert [linear(4)(s) for s in range(1, 5)] == pytest.approx([1, 0.75, 0.5, 0.25])
@@ -174,7 +153,7 @@ def test_schedules_start_at_step_one_peak_where_the_warm_up_ends_and_never_waste
             assert max(factors) == factors[max(warmup, 1) - 1] == 1 and min(factors) > 0
 
 
-def test_cosine_without_warm_up_is_torch_s():
+def test_cosine_equals_torch():
     p = nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([p], lr=1.0)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=17)
@@ -184,14 +163,14 @@ def test_cosine_without_warm_up_is_torch_s():
         schedule.step()
 
 
-def test_whole_numbers_are_numbers(data):
+def test_fit_integer_settings(data):
     one, two = Logits(), Logits()
     fit(one, data, epochs=2, lr=1, betas=(0, 0.5), weight_decay=0, clip=1, schedule=lambda step: 1)
     fit(two, data, epochs=2, lr=1.0, betas=(0.0, 0.5), clip=1.0)
     assert torch.equal(one.weight, two.weight)
 
 
-def test_the_schedule_reaches_the_optimizer_and_the_history(data):
+def test_fit_schedule(data):
     steps = []
 
     def halve(step):
@@ -207,7 +186,7 @@ def test_the_schedule_reaches_the_optimizer_and_the_history(data):
         [0.1 * 4 / 6, 0.1 / 6])
 
 
-def test_rows_of_like_length_share_a_batch_and_every_row_comes_once():
+def test_epoch_batches_by_length():
     lengths = torch.randint(1, 40, (1003,), generator=torch.Generator().manual_seed(0))
     batches = epoch_batches(1003, 4, 0, 1, lengths)
     assert torch.equal(torch.cat(batches).sort().values, torch.arange(1003))
@@ -221,7 +200,7 @@ def test_rows_of_like_length_share_a_batch_and_every_row_comes_once():
     assert not torch.equal(batches[0], epoch_batches(1003, 4, 0, 2, lengths)[0])
 
 
-def test_fit_takes_the_batches_by_length(data):
+def test_fit_batches_by_length(data):
     seen = []
 
     class Noting(Logits):

@@ -20,7 +20,7 @@ def data():
 # --- early stopping ---------------------------------------------------------------------------------------------------
 
 
-def test_early_stopping_restores_the_best_weights_and_says_so(data):
+def test_early_stopping(data):
     model = Climber()
     history = fit(model, data, data, epochs=50, batch_size=23, lr=0.1, patience=3)
     assert history.best_epoch == 5 or history.best_epoch == 6        # w = 0.5 or 0.6, both 0.05 away
@@ -30,14 +30,14 @@ def test_early_stopping_restores_the_best_weights_and_says_so(data):
     assert "stopped early, best weights restored" in str(history)
 
 
-def test_without_patience_the_last_weights_stay(data):
+def test_fit_without_patience(data):
     model = Climber()
     history = fit(model, data, data, epochs=9, batch_size=23, lr=0.1)
     assert model.w.item() == pytest.approx(0.9, rel=1e-5)
     assert history.epochs == 9 and history.best_epoch in (5, 6) and not history.restored and not history.stopped
 
 
-def test_patience_that_does_not_run_out_still_restores_the_best(data):
+def test_early_stopping_restores_at_end(data):
     model = Climber()
     history = fit(model, data, data, epochs=7, batch_size=23, lr=0.1, patience=3)
     assert history.epochs == 7 and not history.stopped and history.restored
@@ -47,14 +47,14 @@ def test_patience_that_does_not_run_out_still_restores_the_best(data):
 # --- randomness -------------------------------------------------------------------------------------------------------
 
 
-def test_the_order_is_a_permutation_of_its_own_for_every_epoch_and_seed():
+def test_epoch_order():
     orders = {(seed, epoch): tuple(epoch_order(50, seed, epoch).tolist())
               for seed in (-1, 0, 1, 2) for epoch in (1, 2, 3)}
     assert len(set(orders.values())) == len(orders)
     assert all(sorted(order) == list(range(50)) for order in orders.values())
 
 
-def test_two_runs_are_equal_whatever_the_global_generator_and_leave_it_alone(data):
+def test_fit_repeatable(data):
     results = []
     for start in (1, 2):
         torch.manual_seed(start)
@@ -71,7 +71,7 @@ def test_two_runs_are_equal_whatever_the_global_generator_and_leave_it_alone(dat
 # --- precision, devices, modes ----------------------------------------------------------------------------------------
 
 
-def test_bf16_computes_the_loss_in_bfloat16_and_keeps_weights_and_validation_in_float32(data):
+def test_fit_bfloat16(data):
     model, reference = Recorder(), Recorder()
     history = fit(model, data, data, epochs=2, batch_size=23, lr=0.01, bf16=True)
     exact = fit(reference, data, data, epochs=2, batch_size=23, lr=0.01)
@@ -82,7 +82,7 @@ def test_bf16_computes_the_loss_in_bfloat16_and_keeps_weights_and_validation_in_
         fit(Logits(), data, epochs=1, bf16=True)
 
 
-def test_training_mode_is_on_in_training_off_in_validation_and_restored(data):
+def test_fit_training_mode(data):
     model = Recorder()
     model.eval()
     model.drop.train()
@@ -92,7 +92,7 @@ def test_training_mode_is_on_in_training_off_in_validation_and_restored(data):
     assert not model.training and model.drop.training
 
 
-def test_frozen_parameters_stay_and_stale_gradients_do_not_count(data):
+def test_fit_frozen_parameters(data):
     model, reference = Logits(), Logits()
     for m in (model, reference):
         m.weight.requires_grad_(False)
@@ -104,7 +104,7 @@ def test_frozen_parameters_stay_and_stale_gradients_do_not_count(data):
 
 
 @pytest.mark.gpu
-def test_the_same_run_on_a_gpu(data):
+def test_fit_on_gpu(data):
     cpu, gpu = Logits(), Logits()
     one = fit(cpu, data, data, epochs=3, batch_size=10, lr=0.05, clip=1.0)
     two = fit(gpu, data, data, epochs=3, batch_size=10, lr=0.05, clip=1.0, device="cuda")
@@ -117,7 +117,7 @@ def test_the_same_run_on_a_gpu(data):
 
 
 @pytest.mark.parametrize("batch_size", [1, 7, 23, 100])
-def test_evaluate_gives_mean_and_standard_error(data, batch_size):
+def test_evaluate_mean_and_error(data, batch_size):
     model = Logits()
     nll = [-v for v in model.log_prob(data).tolist()]
     mean = math.fsum(nll) / 23
@@ -125,7 +125,7 @@ def test_evaluate_gives_mean_and_standard_error(data, batch_size):
     assert evaluate(model, data, batch_size) == pytest.approx((mean, error), rel=1e-12)
 
 
-def test_evaluate_accumulates_in_double_precision():
+def test_evaluate_double_precision():
     class Shifted(nn.Module):
         def log_prob(self, x):
             return -(20000 + x[:, 0])
@@ -138,7 +138,7 @@ def test_evaluate_accumulates_in_double_precision():
     assert math.isnan(evaluate(Shifted(), values[:1, None])[1])
 
 
-def test_history_goes_through_json_and_draws_its_curve(data):
+def test_history_json_and_plot(data):
     history = fit(Logits(), data, data[:9], epochs=3, batch_size=10, lr=0.1)
     again = History(**json.loads(json.dumps(history.to_dict())))
     assert again == history and history.epochs == 3 and all(s > 0 for s in history.seconds)
@@ -149,7 +149,7 @@ def test_history_goes_through_json_and_draws_its_curve(data):
     assert fit(Logits(), data, epochs=1).to_dict()["valid"] == []
 
 
-def test_the_bar_is_shown_unless_it_is_unwanted(data, monkeypatch):
+def test_fit_progress_bar(data, monkeypatch):
     made = []
 
     class Bar(loop.tqdm):

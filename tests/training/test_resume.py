@@ -24,14 +24,14 @@ def whole():
     return run(Noisy())
 
 
-def test_the_run_under_test_exercises_what_a_checkpoint_must_hold(whole):
+def test_run_stops_early(whole):
     history = whole[0]
     assert history["stopped"] and history["restored"] and 1 < history["best_epoch"] < len(history["train"]) < 12
 
 
 @pytest.mark.parametrize("every", [None, 1, 3])
 @pytest.mark.parametrize("call", [2, 5, 11, 18, 24])
-def test_a_run_that_dies_and_is_resumed_equals_one_that_lived(whole, tmp_path, every, call):
+def test_resume_bit_for_bit(whole, tmp_path, every, call):
     path = tmp_path / "run.ckpt"
     killed(path, call, checkpoint_every=every)
     resumed = Noisy()
@@ -42,7 +42,7 @@ def test_a_run_that_dies_and_is_resumed_equals_one_that_lived(whole, tmp_path, e
     assert_same(run(resumed, path, checkpoint_every=every), whole)
 
 
-def test_a_checkpoint_in_mid_epoch_saves_the_steps_that_were_made(tmp_path):
+def test_resume_mid_epoch(tmp_path):
     path = tmp_path / "run.ckpt"
     killed(path, 12, checkpoint_every=1)                             # epoch 3 has 2 steps behind it, and a third
     steps = []
@@ -57,14 +57,14 @@ def test_a_checkpoint_in_mid_epoch_saves_the_steps_that_were_made(tmp_path):
     assert steps[0] == 12
 
 
-def test_killed_many_times_over(whole, tmp_path):
+def test_resume_repeatedly(whole, tmp_path):
     path = tmp_path / "run.ckpt"
     for call in range(2, 26):
         killed(path, call, checkpoint_every=1)
     assert_same(run(Noisy(), path, checkpoint_every=1), whole)
 
 
-def test_a_finished_run_is_given_back_as_it_ended(whole, tmp_path):
+def test_resume_finished_run(whole, tmp_path):
     path = tmp_path / "run.ckpt"
     assert_same(run(Noisy(), path), whole)
     written = path.read_bytes()
@@ -73,12 +73,12 @@ def test_a_finished_run_is_given_back_as_it_ended(whole, tmp_path):
     assert path.read_bytes() == written
 
 
-def test_a_run_without_a_checkpoint_is_not_changed_by_one(whole, tmp_path):
+def test_checkpoint_changes_nothing(whole, tmp_path):
     assert_same(run(Noisy(), tmp_path / "a" / "run.ckpt", checkpoint_every=2), whole)
     assert sorted(p.name for p in (tmp_path / "a").iterdir()) == ["run.ckpt", "run.ckpt.previous"]
 
 
-def test_more_epochs_continue_a_run_whose_schedule_is_the_same(tmp_path):
+def test_resume_more_epochs(tmp_path):
     settings = {"schedule": "constant", "patience": None}
     once = run(Noisy(), None, epochs=6, **settings)
     run(Noisy(), tmp_path / "run.ckpt", epochs=2, **settings)
@@ -106,7 +106,7 @@ def in_another_process(what):
 
 
 @pytest.mark.thorough
-def test_kill_minus_nine_in_mid_epoch(whole, tmp_path):
+def test_resume_after_sigkill(whole, tmp_path):
     path = tmp_path / "run.ckpt"
     code, _, error = in_another_process(f"here.run(here.Noisy(die_in_call=15), {str(path)!r}, checkpoint_every=3)")
     assert code == -signal.SIGKILL, error
@@ -155,7 +155,7 @@ def die_at_any_moment(path, deaths):
 
 
 @pytest.mark.thorough
-def test_kill_minus_nine_at_any_moment(whole, tmp_path):
+def test_resume_after_sigkill_any_moment(whole, tmp_path):
     path = tmp_path / "run.ckpt"
     code, out, error = in_another_process(f"print(here.die_at_any_moment(here.Path({str(path)!r}), 3))")
     assert (code, out) == (0, "True\n"), error

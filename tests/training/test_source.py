@@ -25,7 +25,7 @@ def weights(model):
 # --- a DataLoader -----------------------------------------------------------------------------------------------------
 
 
-def test_a_loader_with_the_order_of_fit_trains_as_tensors_do():
+def test_loader_equals_tensors():
     class Order:                                                     # a sampler of batches that knows fit's order
         epoch = 0
 
@@ -47,7 +47,7 @@ def test_a_loader_with_the_order_of_fit_trains_as_tensors_do():
     assert [report.step for report in told] == list(range(1, 16))
 
 
-def test_pairs_reach_a_loss_as_tuples_and_a_single_tensor_as_itself():
+def test_loader_batch_types():
     seen = []
 
     class Watching(FVSBN):
@@ -62,13 +62,13 @@ def test_pairs_reach_a_loss_as_tuples_and_a_single_tensor_as_itself():
     assert isinstance(seen[0], tuple) and torch.equal(seen[0][1], DATA + 1)
 
 
-def test_evaluate_says_the_same_of_a_loader():
+def test_evaluate_loader():
     model = FVSBN(6)
     model.randomize(torch.Generator().manual_seed(0))
     assert evaluate(model, loader(batch_size=9)) == pytest.approx(evaluate(model, DATA), rel=1e-12)
 
 
-def test_accumulation_cuts_the_batches_of_a_loader():
+def test_loader_accumulation():
     one, two = FVSBN(6).double(), FVSBN(6).double()
     for model, pieces in ((one, 1), (two, 3)):                       # Adam would magnify a rounded zero
         fit(model, loader(shuffle=False), epochs=2, accumulate=pieces, optimizer=torch.optim.SGD(model.parameters(), 0.5),
@@ -77,7 +77,7 @@ def test_accumulation_cuts_the_batches_of_a_loader():
 
 
 @pytest.mark.parametrize("own", [None, 4])
-def test_a_killed_run_on_a_loader_goes_on_from_epoch_to_epoch(tmp_path, own):
+def test_loader_resume(tmp_path, own):
     """Its order is drawn by torch's global generator, or by its own: the state of both is in the checkpoint."""
     class Mortal(Noisy):
         limit = None
@@ -128,12 +128,12 @@ class Liar(Endless):
     (DataLoader([{"x": row} for row in DATA], 10), {}, TypeError, "train gives batches of type dict; expected tensors"),
 ])
 @pytest.mark.filterwarnings("ignore:Length of IterableDataset")
-def test_loaders_that_cannot_be_used_are_refused_in_words(train, settings, error, sentence):
+def test_loader_refused(train, settings, error, sentence):
     with pytest.raises(error, match=sentence):
         fit(FVSBN(6), train, epochs=1, **settings, **QUIET)
 
 
-def test_validation_and_evaluation_need_a_batch():
+def test_loader_empty():
     empty = DataLoader(TensorDataset(DATA[:0]), 10)
     with pytest.raises(ValueError, match="valid is a DataLoader that gave no batch"):
         fit(FVSBN(6), DATA, empty, epochs=1, **QUIET)
@@ -144,7 +144,7 @@ def test_validation_and_evaluation_need_a_batch():
 # --- an optimizer of one's own ----------------------------------------------------------------------------------------
 
 
-def test_the_optimizer_given_is_the_one_that_steps():
+def test_optimizer_equals_hand_written_loop():
     ours, theirs = FVSBN(6), FVSBN(6)
     fit(ours, DATA, epochs=3, batch_size=10, optimizer=torch.optim.SGD(ours.parameters(), lr=0.5, momentum=0.9), **QUIET)
     optimizer = torch.optim.SGD(theirs.parameters(), lr=0.5, momentum=0.9)
@@ -156,7 +156,7 @@ def test_the_optimizer_given_is_the_one_that_steps():
     assert torch.equal(weights(ours), weights(theirs))
 
 
-def test_a_schedule_multiplies_the_rate_of_each_group_and_gives_it_back():
+def test_optimizer_schedule_by_group():
     model = FVSBN(6)
     optimizer = torch.optim.SGD([{"params": [model.weight], "lr": 0.4}, {"params": [model.bias], "lr": 0.1}])
     rates = []
@@ -166,7 +166,7 @@ def test_a_schedule_multiplies_the_rate_of_each_group_and_gives_it_back():
     assert [group["lr"] for group in optimizer.param_groups] == [0.4, 0.1] and history.lr == [pytest.approx(0.4 / 5)]
 
 
-def test_without_a_schedule_the_rates_belong_to_whoever_sets_them():
+def test_optimizer_own_scheduler():
     model = FVSBN(6)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.4)
     halving = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
@@ -174,7 +174,7 @@ def test_without_a_schedule_the_rates_belong_to_whoever_sets_them():
     assert history.lr == pytest.approx([0.4, 0.2, 0.1])
 
 
-def test_a_killed_run_with_an_optimizer_of_ones_own_goes_on(tmp_path):
+def test_optimizer_resume(tmp_path):
     def run(path=None, epochs=6, momentum=0.9, **more):
         seed_all()
         model = Noisy()
@@ -191,7 +191,7 @@ def test_a_killed_run_with_an_optimizer_of_ones_own_goes_on(tmp_path):
     assert torch.equal(run(tmp_path / "run.ckpt"), whole)
 
 
-def test_optimizers_that_cannot_be_used_are_refused_in_words(tmp_path):
+def test_optimizer_refused(tmp_path):
     model, other = FVSBN(6), FVSBN(6)
     with pytest.raises(ValueError, match="optimizer holds parameters that FVSBN does not have"):
         fit(model, DATA, epochs=1, optimizer=torch.optim.SGD(other.parameters(), lr=0.1), **QUIET)

@@ -21,14 +21,14 @@ TOKENS = torch.randint(7, (2, 6), generator=rng())
 
 
 @pytest.mark.parametrize("changes", [{}, {"tied": False}, {"activation": "gelu"}, {"bos_id": None, "d_ff": None}])
-def test_there_and_back(tmp_path, changes):
+def test_round_trip(tmp_path, changes):
     model, _, _ = saved(small(**changes).float(), tmp_path)
     again = GPT.from_pretrained(tmp_path)
     assert again.config == model.config and not again.training
     assert torch.equal(again(TOKENS), model(TOKENS))
 
 
-def test_names_and_shapes_are_gpt2s(tmp_path):
+def test_names_and_shapes(tmp_path):
     _, tensors, config = saved(small().float(), tmp_path)
     block = {"ln_1.weight": (12,), "ln_1.bias": (12,), "attn.c_attn.weight": (12, 36), "attn.c_attn.bias": (36,),
              "attn.c_proj.weight": (12, 12), "attn.c_proj.bias": (12,), "ln_2.weight": (12,), "ln_2.bias": (12,),
@@ -41,7 +41,7 @@ def test_names_and_shapes_are_gpt2s(tmp_path):
     assert config["model_type"] == "gpt2" and config["activation_function"] == "gelu_new" and config["n_inner"] == 20
 
 
-def test_public_files_differ_and_are_read(tmp_path):
+def test_public_files(tmp_path):
     """No prefix, buffers with masks, the tied output layer written out."""
     model, tensors, config = saved(small().float(), tmp_path)
     tensors = {name.removeprefix("transformer."): t for name, t in tensors.items()}
@@ -51,14 +51,14 @@ def test_public_files_differ_and_are_read(tmp_path):
     assert torch.equal(GPT.from_pretrained(str(tmp_path))(TOKENS), model(TOKENS))
 
 
-def test_older_files_are_read(tmp_path):
+def test_pickled_files(tmp_path):
     model, tensors, _ = saved(small().float(), tmp_path)
     torch.save(tensors, tmp_path / "pytorch_model.bin")
     (tmp_path / "model.safetensors").unlink()
     assert torch.equal(GPT.from_pretrained(tmp_path)(TOKENS), model(TOKENS))
 
 
-def test_half_precision_is_read_into_single(tmp_path):
+def test_half_precision(tmp_path):
     model, tensors, config = saved(small().float(), tmp_path)
     store(tmp_path, {name: t.half() for name, t in tensors.items()}, config)
     again = GPT.from_pretrained(tmp_path)
@@ -66,7 +66,7 @@ def test_half_precision_is_read_into_single(tmp_path):
     same(again.tokens.weight, model.tokens.weight.half().float(), 0)
 
 
-def test_several_dropouts_are_told_and_play_no_part_in_the_outputs(tmp_path):
+def test_several_dropouts(tmp_path):
     model, tensors, config = saved(small(dropout=0.1).float(), tmp_path)
     store(tmp_path, tensors, config | {"attn_pdrop": 0.5})
     with pytest.warns(UserWarning, match="resid_pdrop 0.1, embd_pdrop 0.1, attn_pdrop 0.5; .* trains on with 0.1"):
@@ -74,7 +74,7 @@ def test_several_dropouts_are_told_and_play_no_part_in_the_outputs(tmp_path):
     assert again.config.dropout == 0.1 and torch.equal(again(TOKENS), model.eval()(TOKENS))
 
 
-def test_a_bos_outside_the_vocabulary_is_told_and_left_out(tmp_path):
+def test_bos_outside_vocabulary(tmp_path):
     model, tensors, config = saved(small(bos_id=None).float(), tmp_path)
     store(tmp_path, tensors, config | {"bos_token_id": 50256})
     with pytest.warns(UserWarning, match=r"bos_token_id is 50256, and the vocabulary has 0\.\.6"):
@@ -82,7 +82,7 @@ def test_a_bos_outside_the_vocabulary_is_told_and_left_out(tmp_path):
     assert again.config.bos_id is None and torch.equal(again(TOKENS), model(TOKENS))
 
 
-def test_a_config_without_a_type_is_read_if_its_tensors_fit(tmp_path):
+def test_config_without_type(tmp_path):
     model, tensors, config = saved(small().float(), tmp_path)
     del config["model_type"]
     store(tmp_path, tensors, config)
@@ -106,7 +106,7 @@ def split(folder, suffix: str = "safetensors") -> dict[str, str]:
 
 
 @pytest.mark.parametrize("suffix", ["safetensors", "bin"])
-def test_several_files_are_read(tmp_path, suffix):
+def test_sharded_files(tmp_path, suffix):
     model, _, _ = saved(small().float(), tmp_path)
     where = split(tmp_path, suffix)
     assert torch.equal(GPT.from_pretrained(tmp_path)(TOKENS), model(TOKENS))
@@ -122,7 +122,7 @@ def test_several_files_are_read(tmp_path, suffix):
     ('{"weight_map": {"a": "/etc/secret.safetensors"}}', "expected names of .safetensors files beside it"),
     ('{"weight_map": {"a": "model.bin"}}', "expected names of .safetensors files beside it"),
 ])
-def test_an_index_that_names_no_files_is_refused(tmp_path, index, message):
+def test_index_refused(tmp_path, index, message):
     saved(small().float(), tmp_path)
     (tmp_path / "model.safetensors").unlink()
     (tmp_path / "model.safetensors.index.json").write_text(index)
@@ -162,7 +162,7 @@ def as_bin(folder):
 
 @pytest.mark.parametrize("form", [lambda folder: None, as_bin, split, functools.partial(split, suffix="bin")],
                          ids=["safetensors", "bin", "several safetensors", "several bin"])
-def test_whatever_the_hub_has_is_downloaded_once(hub, form):
+def test_download_once(hub, form):
     model, _, _ = saved(small().float(), hub.folder)
     form(hub.folder)
     for _ in range(2):
@@ -171,7 +171,7 @@ def test_whatever_the_hub_has_is_downloaded_once(hub, form):
     assert sorted(got) == sorted(path.name for path in hub.folder.iterdir())          # each once, and nothing twice
 
 
-def test_a_download_that_fails_leaves_nothing_and_the_next_goes_on(hub, tmp_path):
+def test_download_failure(hub, tmp_path):
     model, _, _ = saved(small().float(), hub.folder)
     gone = sorted(set(split(hub.folder).values()))[1]
     kept = (hub.folder / gone).read_bytes()
@@ -204,7 +204,7 @@ H0 = "transformer.h.0.attn.c_attn.weight"
     (lambda t, c: c.update(activation_function="swish"), "activation_function is 'swish'; known are"),
     (lambda t, c: c.pop("n_embd"), "config.json lacks 'n_embd'"),
 ])
-def test_another_configuration_is_named(tmp_path, change, message):
+def test_configuration_refused(tmp_path, change, message):
     _, tensors, config = saved(small().float(), tmp_path)
     change(tensors, config)
     store(tmp_path, tensors, config)
@@ -212,7 +212,7 @@ def test_another_configuration_is_named(tmp_path, change, message):
         GPT.from_pretrained(tmp_path)
 
 
-def test_damaged_and_missing_files(tmp_path):
+def test_files_damaged_or_missing(tmp_path):
     saved(small().float(), tmp_path)
     (tmp_path / "model.safetensors").write_bytes(b"x" * 100)
     with pytest.raises(HubError, match="is damaged"):
@@ -224,7 +224,7 @@ def test_damaged_and_missing_files(tmp_path):
         GPT.from_pretrained(tmp_path / "nothing" / "here")
 
 
-def test_without_a_network_a_hub_id_says_what_to_do(tmp_path, monkeypatch, no_network):
+def test_download_without_network(tmp_path, monkeypatch, no_network):
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
     monkeypatch.setattr(hub_files, "_hugging_face", lambda: None)
     with pytest.raises(HubError, match="could not be had .* give a folder with config.json"):

@@ -32,7 +32,7 @@ def without(model: GPT, layer: int, heads: set[int]) -> GPT:
 
 
 @pytest.mark.parametrize("layer, heads", [(0, {0}), (0, {1, 2}), (1, {2}), (1, {0, 1, 2})])
-def test_a_head_that_is_off_is_a_column_of_zeros_in_the_output_matrix(layer, heads):
+def test_switched_off_equals_zero_columns(layer, heads):
     model, tokens = gpt(), torch.randint(9, (2, 7), generator=torch.Generator().manual_seed(2))
     before, expected = model(tokens), without(model, layer, heads)
     with switched_off(model, [(layer, h) for h in heads]):
@@ -43,7 +43,7 @@ def test_a_head_that_is_off_is_a_column_of_zeros_in_the_output_matrix(layer, hea
     assert torch.equal(model(tokens), before)
 
 
-def test_heads_of_several_layers_and_gradients_pass_the_others():
+def test_switched_off_gradients():
     model, tokens = gpt(), torch.randint(9, (2, 7), generator=torch.Generator().manual_seed(3))
     with switched_off(model, [(0, 1), (1, 0), (0, 1)]):
         model(tokens).square().sum().backward()
@@ -52,7 +52,7 @@ def test_heads_of_several_layers_and_gradients_pass_the_others():
         assert slope[head] == 0 and (slope[[h for h in range(3) if h != head]] > 0).all()
 
 
-def test_of_a_bert_too_and_it_is_undone_after_an_error():
+def test_switched_off_undone_after_error():
     torch.manual_seed(0)
     model = BERT(BERTConfig(vocab_size=9, window=7, layers=1, heads=2, d_model=8)).eval()
     tokens = torch.randint(9, (1, 7))
@@ -64,7 +64,7 @@ def test_of_a_bert_too_and_it_is_undone_after_an_error():
 
 
 @pytest.mark.parametrize("pair", [(2, 0), (-1, 0), (0, 3), (0, -1)])
-def test_a_head_that_there_is_not_is_named_and_nothing_stays_behind(pair):
+def test_switched_off_refuses_heads(pair):
     model = gpt()
     sentence = rf"heads holds \({pair[0]}, {pair[1]}\); this model has layers 0 to 1, each with heads 0 to 2"
     with pytest.raises(ValueError, match=sentence):
@@ -73,7 +73,7 @@ def test_a_head_that_there_is_not_is_named_and_nothing_stays_behind(pair):
     assert not any(block.attention.out._forward_pre_hooks for block in model.blocks)
 
 
-def test_of_one_layer_of_any_model():
+def test_silenced_layer():
     """A layer alone, self-attention and cross-attention: the same as zeros in the columns of W^O."""
     torch.manual_seed(0)
     layer, x, memory = MultiHeadAttention(12, 3).double(), torch.randn(2, 5, 12).double(), torch.randn(2, 4, 12).double()

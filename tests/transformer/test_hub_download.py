@@ -76,7 +76,7 @@ def weights(server) -> list[str]:
     return [path.name for path in (server.cache).rglob("*.safetensors")]
 
 
-def test_a_model_by_name_is_had_once_with_the_token_and_lies_in_its_cache(hub, tmp_path):
+def test_download_once_with_token(hub, tmp_path):
     model, _, _ = saved(small().float(), hub.folder / "main")
     for _ in range(2):
         assert torch.equal(GPT.from_pretrained("someone/small")(TOKENS), model(TOKENS))
@@ -87,7 +87,7 @@ def test_a_model_by_name_is_had_once_with_the_token_and_lies_in_its_cache(hub, t
     assert not (tmp_path / "ours").exists()
 
 
-def test_a_revision_is_had_by_its_name(hub):
+def test_download_revision(hub):
     now, _, _ = saved(small().float(), hub.folder / "main")
     torch.manual_seed(5)
     before, _, _ = saved(GPT(now.config), hub.folder / "older")
@@ -98,7 +98,7 @@ def test_a_revision_is_had_by_its_name(hub):
         GPT.from_pretrained("someone/small@never")
 
 
-def test_what_fails_leaves_nothing_that_is_read(hub, monkeypatch):
+def test_download_failure(hub, monkeypatch):
     model, _, _ = saved(small().float(), hub.folder / "main")
     with pytest.raises(HubError, match="'someone/other' is not a folder, and config.json of someone/other could not be had"):
         GPT.from_pretrained("someone/other")
@@ -112,6 +112,6 @@ def test_what_fails_leaves_nothing_that_is_read(hub, monkeypatch):
     assert torch.equal(GPT.from_pretrained("someone/small")(TOKENS), model(TOKENS))
 
 
-def test_without_the_package_there_is_another_way(monkeypatch):
+def test_without_huggingface_hub(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     assert hub_files._hugging_face() is None

@@ -37,7 +37,7 @@ def pair(tmp_path, **options):
 @pytest.mark.parametrize("changes", [{}, {"tie_word_embeddings": False},
                                      {"activation_function": "relu", "n_inner": None},
                                      {"layer_norm_epsilon": 0.1, "activation_function": "gelu"}])
-def test_the_same_logits_and_the_way_back(tmp_path, changes):
+def test_logits_and_round_trip(tmp_path, changes):
     model, ours = pair(tmp_path, **changes)
     want = model(TOKENS).logits
     same(ours(TOKENS), want, 1e-5)
@@ -48,24 +48,14 @@ def test_the_same_logits_and_the_way_back(tmp_path, changes):
     same(again.eval()(TOKENS).logits, want, 1e-5)
 
 
-def test_several_files_of_theirs_are_read(tmp_path):
+def test_sharded_files(tmp_path):
     model = theirs()
     model.save_pretrained(tmp_path, max_shard_size="2KB")
     assert len(list(tmp_path.glob("model-*.safetensors"))) > 2
     same(GPT.from_pretrained(tmp_path)(TOKENS), model(TOKENS).logits, 1e-5)
 
 
-@pytest.mark.parametrize("changes, said", [
-    ({"bos_token_id": 50256, "eos_token_id": 50256}, "the vocabulary has 0"),     # what their defaults write
-    ({"attn_pdrop": 0.0}, "resid_pdrop 0.1, embd_pdrop 0.1, attn_pdrop 0.0"),
-])
-def test_what_their_files_hold_and_a_gpt_here_has_not_is_told(tmp_path, changes, said):
-    with pytest.warns(UserWarning, match=said):
-        model, ours = pair(tmp_path, **changes)
-    same(ours(TOKENS), model(TOKENS).logits, 1e-5)
-
-
-def test_the_same_logits_with_padding(tmp_path):
+def test_logits_with_padding(tmp_path):
     """On the right, and on the left, where positions count the real tokens."""
     model, ours = pair(tmp_path)
     for mask in (MASK, MASK.flip(1)):
@@ -74,7 +64,7 @@ def test_the_same_logits_with_padding(tmp_path):
         same(ours(TOKENS, mask)[mask], want[mask], 1e-5)
 
 
-def test_the_same_loss_and_gradients(tmp_path):
+def test_loss_and_gradients(tmp_path):
     model, ours = pair(tmp_path)
     for mask in (None, MASK):
         labels = TOKENS if mask is None else TOKENS.masked_fill(~mask, -100)
@@ -89,7 +79,7 @@ def test_the_same_loss_and_gradients(tmp_path):
             same(a, pretrained._transpose_linear(names[name], b), 1e-5)
 
 
-def test_the_same_attention_weights(tmp_path):
+def test_attention_weights(tmp_path):
     model, ours = pair(tmp_path)
     model.set_attn_implementation("eager")
     for a, b in zip(ours.attention_weights(TOKENS), model(TOKENS, output_attentions=True).attentions):
@@ -128,14 +118,14 @@ def pair_that_ends(request, tmp_path_factory):
     return model, ours, lengths.index(max(lengths))
 
 
-def test_greedy_is_their_generate(pair_that_ends):
+def test_greedy_equals_generate(pair_that_ends):
     model, ours, end = pair_that_ends
     want, _ = generated(model, PROMPTS, end, max_new_tokens=10, num_beams=1)
     assert ours_generated(greedy(ours, 10, left_pad(PROMPTS), eos_id=end)) == want
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.6, 1.0])
-def test_beam_search_is_their_generate(pair_that_ends, exponent):
+def test_beam_search_equals_generate(pair_that_ends, exponent):
     """Widths 1 to 5, several best, prompts of unequal lengths; hypotheses that end early and late."""
     model, ours, end = pair_that_ends
     for beams in range(2, 6):
@@ -146,7 +136,7 @@ def test_beam_search_is_their_generate(pair_that_ends, exponent):
         same(got.score.flatten().float(), scores, 1e-5)
 
 
-def test_kept_sets_are_their_filters():
+def test_filters_equal_warpers():
     """Ties and edges included: scores on a coarse grid, limits that hit sums of probabilities exactly."""
     from transformers import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
     coarse = torch.randint(-2, 3, (500, 8), generator=rng()).float()

@@ -64,7 +64,7 @@ def same_gradients(ours, want_from, got, want, names):
     assert read == len([name for name in mine if not name.startswith(("bert.mlm", "bert.nsp"))])
 
 
-def test_choices(tmp_path, chooser):
+def test_multiple_choice(tmp_path, chooser):
     chooser.save_pretrained(tmp_path / "theirs")
     ours, want = MultipleChoice.from_pretrained(tmp_path / "theirs"), chosen(chooser)
     got = ours(*CHOICES)
@@ -81,7 +81,7 @@ def test_choices(tmp_path, chooser):
         SequenceClassifier.from_pretrained(tmp_path / "theirs")
 
 
-def test_a_classifier_on_gpt2(tmp_path, classifier):
+def test_gpt_classifier(tmp_path, classifier):
     """Theirs tells padding by its number; ours by that too, or by a mask."""
     classifier.save_pretrained(tmp_path / "theirs")
     ours, padded = GPTClassifier.from_pretrained(tmp_path / "theirs"), TOKENS.masked_fill(~MASK, 1)
@@ -103,7 +103,7 @@ def test_a_classifier_on_gpt2(tmp_path, classifier):
     same(GPTClassifier.from_pretrained(tmp_path / "ours")(padded), got, 0)
 
 
-def test_files_of_something_else_are_refused(tmp_path, classifier):
+def test_other_files_refused(tmp_path, classifier):
     classifier.save_pretrained(tmp_path)
     with pytest.raises(HubError, match="unexpected are score.weight"):
         GPT.from_pretrained(tmp_path)

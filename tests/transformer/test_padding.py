@@ -25,25 +25,25 @@ def test_padding(proof, module):
     proof(module)
 
 
-def test_bert_has_its_first_token_first():
+def test_bert_refuses_left_padding():
     tokens, mask = padded("left")
     with pytest.raises(ValueError, match=r"mask is False at the first place of a row; \[CLS\] stands there"):
         small_bert(tokens, mask=mask)
 
 
-def test_the_contract_of_the_encoder_decoder_after_sources_of_unequal_length():
+def test_encoder_decoder_contract():
     model = encoder_decoder(target=3, d_model=8, heads=2, d_ff=8, encoder_layers=1, decoder_layers=1)
     check_all(model, length=3, context=padded())
 
 
-def test_a_batch_of_another_size_and_exhaustive_search_of_several_rows_are_refused():
+def test_decoding_refuses_batches():
     with pytest.raises(ValueError, match="batch is 2; .* 3, as in context"):
         greedy(small_gpt(), 5, context=left_pad(ROWS), batch=2)
     with pytest.raises(ValueError, match="context has 3 rows"):
         exhaustive(small_gpt(), 3, context=left_pad(ROWS))
 
 
-def test_training_on_pairs_with_masks():
+def test_fit_pairs_with_masks():
     sources, targets = padded(fill=-1), pad([[5, 2], [7, 8, 2], [3, 4, 2]], -1)
     model = encoder_decoder().float()
     before = float(model.loss((sources, targets))[0].detach())
@@ -55,7 +55,7 @@ def test_training_on_pairs_with_masks():
 # --- what was written before, and what is no mask --------------------------------------------------------------------
 
 
-def test_the_parts_of_a_batch():
+def test_tokens_and_mask():
     tokens, mask = padded(fill=-5)
     same_tokens, none = tokens_and_mask(tokens, 7)
     assert same_tokens is tokens and none is None and tokens_and_mask((tokens, None), 7)[1] is None
@@ -81,6 +81,6 @@ FULL = torch.ones(3, 7, dtype=torch.bool)
     (lambda: tokens_and_mask((FULL,), 7, name="source"), TypeError, "source is a tuple of Tensor; expected a tensor"),
     (lambda: check_prompt(small_gpt(), padded(), 3, 1), ValueError, "context is a pair; GPT takes prompts of one"),
 ])
-def test_other_ways_are_told_what_to_write(call, error, says):
+def test_bad_input(call, error, says):
     with pytest.raises(error, match=says):
         call()

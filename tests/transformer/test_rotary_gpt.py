@@ -24,23 +24,23 @@ def test_contract():
     assert "causal, normalised (sum of p over 27 states = 1.000000), both views agree" in line
 
 
-def test_queries_and_keys_are_turned():
+def test_rotary_attention_equals_loops():
     check.turns_queries_and_keys(rotary_attention)
 
 
-def test_the_cache_keeps_the_last_positions():
+def test_rolling_cache():
     check.keeps_the_last(rotary_attention)
 
 
-def test_rolling_is_sliding_window_attention():
+def test_rolling_equals_sliding_window():
     check.rolls_as_a_sliding_window(rotary_gpt)
 
 
-def test_by_default_the_window_is_read_anew():
+def test_default_rereads_window():
     check.reads_anew_unless_told(rotary_gpt)
 
 
-def test_a_hook_waits_for_calls_and_changes_nothing():
+def test_step_with_hook():
     """The step that leaves calls out, and the one that makes them."""
     model, called = small(rotary_gpt, rolling=True), []
     short = greedy(model, 12)
@@ -49,7 +49,7 @@ def test_a_hook_waits_for_calls_and_changes_nothing():
     handle.remove()
 
 
-def test_beams_roll():
+def test_beam_search_rolling():
     """One beam is greedy search; of several the best has the probability of its own steps."""
     model = small(rotary_gpt, rolling=True)
     assert torch.equal(beam_search(model, 12, beams=1).tokens[:, 0], greedy(model, 12).tokens)
@@ -60,7 +60,7 @@ def test_beams_roll():
     assert log_p[:-1].gather(1, text[1:, None]).sum().item() == pytest.approx(found.log_prob.item(), abs=1e-6)
 
 
-def test_positions_are_relative():
+def test_padding_either_side():
     """Padding on either side, of any width, gives a row what it gets alone."""
     model = small(rotary_gpt)
     alone = model(torch.tensor([[5, 1, 2]]))[0]
@@ -69,7 +69,7 @@ def test_positions_are_relative():
         torch.testing.assert_close(model(torch.tensor([tokens]), mask)[mask], alone)
 
 
-def test_is_stored_and_loaded(tmp_path):
+def test_hub_round_trip(tmp_path):
     model, tokens = small(rotary_gpt, rolling=True), torch.tensor([[1, 2]])
     hub.save(model, tmp_path, "one", hub.Card(*["words"] * 4))
     again = hub.load(tmp_path / "one")
@@ -86,6 +86,6 @@ def test_is_stored_and_loaded(tmp_path):
     (lambda: RotaryGPT.from_pretrained("gpt2"), "gpt2 cannot be read as a RotaryGPT"),
     (lambda: small(rotary_gpt).save_pretrained("x"), "a RotaryGPT has no place in GPT-2's format"),
 ])
-def test_bad_input_is_named(make, message):
+def test_bad_input(make, message):
     with untyped(), pytest.raises(ValueError, match=message):
         make()

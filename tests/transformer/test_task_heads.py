@@ -15,19 +15,19 @@ def gpt() -> GPT:
     return GPT({"vocab_size": 11, "window": 8, "layers": 1, "heads": 1, "d_model": 4})
 
 
-def test_each_head_reads_what_its_task_is_about():
+def test_heads_by_hand():
     check.reads_what_its_task_is_about(module)
 
 
-def test_the_best_span_is_in_order_in_the_passage_and_not_too_long():
+def test_span_enumeration():
     check.finds_the_best_span(module)
 
 
-def test_each_of_several_texts_gets_a_number():
+def test_multiple_choice_loop():
     check.gives_each_choice_a_number(module)
 
 
-def test_a_text_is_classified_by_its_last_token():
+def test_gpt_classifier_last_token():
     check.reads_the_last_token(module)
 
 
@@ -37,6 +37,6 @@ def test_a_text_is_classified_by_its_last_token():
     (lambda: GPTClassifier(gpt(), 0), "classes is 0; expected at least 1"),
     (lambda: GPTClassifier(gpt(), 2, pad_id=11), r"pad_id is 11; this vocabulary has 0\.\.10"),
 ])
-def test_bad_input_is_named(make, message):
+def test_bad_input(make, message):
     with untyped(), pytest.raises(ValueError, match=message):
         make()

@@ -26,7 +26,7 @@ def test_matthews():
     check.is_the_correlation(matthews)
 
 
-def test_answers_as_squad_counts_them():
+def test_answer_metrics():
     check.normalizes_as_squad(normalized)
     check.shares_words(answer_f1)
     assert exact_match("The Broncos.", ["Denver", "broncos"]) == 1.0 and exact_match("Denver Broncos", ["Broncos"]) == 0.0
@@ -36,7 +36,7 @@ def test_accuracy():
     assert accuracy(torch.tensor([1, 0, 1]), torch.tensor([1, 1, 1])) == pytest.approx(2 / 3)
 
 
-def test_a_reader_of_spans():
+def test_span_reader():
     check.knows_the_places(reader)
     check.takes_spans_of_a_sentence(reader)
     check.learns_what_is_asked_for(reader)

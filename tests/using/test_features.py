@@ -36,7 +36,7 @@ def test_pooled():
     check.pools_real_tokens(pooled)
 
 
-def test_features_of_a_text_begin_with_cls():
+def test_feature_extraction_of_text():
     bert = small().eval()
     texts = ["slow lower", "lowest"]
     found = feature_extraction(bert, TOKENIZER, texts)
@@ -45,7 +45,7 @@ def test_features_of_a_text_begin_with_cls():
         same(rows, bert(torch.tensor([pieces])).tokens[0].detach(), 1e-6)
 
 
-def test_features_are_those_of_transformers_pipeline(tmp_path):
+def test_feature_extraction_equals_transformers(tmp_path):
     transformers = pytest.importorskip("transformers")
     (tmp_path / "vocab.txt").write_text("\n".join(TOKENIZER.vocabulary.symbols) + "\n", "utf-8")
     small().save_pretrained(tmp_path)
@@ -62,7 +62,7 @@ def test_features_are_those_of_transformers_pipeline(tmp_path):
         same(mine, torch.tensor(theirs[0]), 1e-5)
 
 
-def test_layers_of_a_gpt_are_those_of_transformers(tmp_path):
+def test_hidden_states_gpt_equals_transformers(tmp_path):
     transformers = pytest.importorskip("transformers")
     model = check.gpt().float()
     model.save_pretrained(tmp_path)
@@ -72,7 +72,7 @@ def test_layers_of_a_gpt_are_those_of_transformers(tmp_path):
         same(mine, theirs.detach(), 1e-4)
 
 
-def test_a_probe_is_logistic_regression():
+def test_linear_probe_equals_sklearn():
     check.is_logistic_regression(LinearProbe)
 
 
@@ -80,17 +80,17 @@ def test_control_labels():
     check.one_label_a_kind(control_labels)
 
 
-def test_a_probe_beside_its_control():
+def test_probe_control():
     check.tells_task_and_control(probe)
 
 
-def test_kinds_that_were_not_seen_are_no_control():
+def test_probe_unseen_kinds():
     vectors, labels = check.labelled(40, 2)
     found = probe((vectors[:30], labels[:30]), (vectors[30:], labels[30:]), (torch.arange(30), torch.arange(30, 40)))
     assert math.isnan(found.control) and math.isnan(found.selectivity)
 
 
-def test_a_twin_has_other_weights_and_leaves_chance_alone():
+def test_untrained_twin():
     for model in (check.bert(), check.gpt()):
         torch.manual_seed(3)
         before = torch.get_rng_state()
@@ -102,7 +102,7 @@ def test_a_twin_has_other_weights_and_leaves_chance_alone():
         assert any(not torch.equal(a, b) for a, b in zip(twin.parameters(), untrained_twin(model, seed=2).parameters()))
 
 
-def test_frozen_vectors_get_no_gradient():
+def test_linear_probe_frozen_vectors():
     vectors = torch.randn(6, 2, requires_grad=True)
     LinearProbe(vectors, torch.tensor([0, 1, 0, 1, 0, 1]))
     assert vectors.grad is None

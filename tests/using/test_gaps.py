@@ -8,11 +8,11 @@ from course_lib.using import gap_scores
 from tests.using import checks as check
 
 
-def test_scores_are_those_of_each_text_alone():
+def test_gap_scores_by_text():
     check.gaps_are_those_of_each_text_alone(gap_scores)
 
 
-def test_weights_and_mode_stay():
+def test_gap_scores_change_nothing():
     bert = check.small_bert()
     before = [p.clone() for p in bert.parameters()]
     gap_scores(bert, check.pieces(), check.GAPS, ["t"])
@@ -23,6 +23,6 @@ def test_weights_and_mode_stay():
     (["the cat"], ["a"], "a text with 0 gaps"), (["[MASK] [MASK]"], ["a"], "a text with 2 gaps"),
     ([], ["a"], "0 texts"), (check.GAPS, [], "names 0"), (check.GAPS, ["a a"], "'a a', 2 pieces"),
     (["[MASK] " + "the cat sat " * 20], ["a"], "expected at most 24")])
-def test_bad_input_is_named(texts, names, message):
+def test_bad_input(texts, names, message):
     with pytest.raises(ValueError, match=message):
         gap_scores(check.small_bert(), check.pieces(), texts, names)

@@ -18,17 +18,17 @@ from tests.support.random import rng
 from tests.using import checks as check
 
 
-def test_a_prompt_says_what_is_in_it():
+def test_write_prompt():
     text = write_prompt("who won ?", [("a b", "a"), ("c d", "c")], "Answer.", ["one source", "another"])
     assert text == "Answer.\n[1] one source\n[2] another\na b answer: a\nc d answer: c\nwho won ? answer:"
     assert write_prompt("who ?") == "who ? answer:"
 
 
-def test_options_are_scored_by_their_log_probability():
+def test_option_scores_equal_log_prob():
     check.scores_are_log_probabilities(option_scores)
 
 
-def test_scoring_changes_nothing():
+def test_option_scores_change_nothing():
     model = check.gpt()
     model.train()
     before = [p.clone() for p in model.parameters()]
@@ -37,11 +37,11 @@ def test_scoring_changes_nothing():
     assert model.training and all(torch.equal(p, q) for p, q in zip(model.parameters(), before))
 
 
-def test_answers_alone_count():
+def test_answer_loss():
     check.answers_alone_count(AnswerLoss)
 
 
-def test_padding_on_either_side_changes_nothing():
+def test_answer_loss_padding():
     model, answer = check.gpt(), torch.tensor([[False, True, True]])
     row = torch.tensor([[1, 5, 6]])
     alone, _ = AnswerLoss(model).loss((row, torch.ones_like(row).bool(), answer))
@@ -54,24 +54,24 @@ def test_padding_on_either_side_changes_nothing():
         torch.testing.assert_close(loss, alone)
 
 
-def test_prompts_have_maps_of_their_own():
+def test_draw_prompts():
     check.draws_fresh_maps(draw_prompts)
 
 
-def test_nobody_beats_the_best_possible():
+def test_best_possible():
     """An oracle that remembers what it saw, and else guesses one symbol: as good as the formula says."""
     prompts = draw_prompts(20_000, 4, 6, rng(0))
     right = torch.where(seen_before(prompts), True, prompts[:, 1::2] == 4)
     assert (right.double().mean(dim=0) - best_possible(4, 6)).abs().max() < 0.015
 
 
-def test_what_was_seen():
+def test_seen_before():
     prompts = torch.tensor([[0, 5, 1, 6, 0, 5, 2, 7], [1, 6, 1, 6, 1, 6, 1, 6]])
     assert seen_before(prompts).tolist() == [[False, False, True, False], [False, True, True, True]]
     assert answers(prompts)[0].tolist() == [False, True] * 4
 
 
-def test_right_by_examples_reads_what_stands_before():
+def test_right_by_examples():
     model, prompts = check.gpt(), draw_prompts(6, 4, 4, rng(1))
     got = right_by_examples(model, prompts)
     for b in range(6):

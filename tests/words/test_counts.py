@@ -12,7 +12,7 @@ from tests.words import checks as check
 V = Vocabulary(check.WORDS)
 
 
-def test_a_bag_is_scikit_learns_counts():
+def test_count_words_equals_sklearn():
     docs = check.documents()
     vectorizer = CountVectorizer(vocabulary=check.WORDS, token_pattern=r"\S+", ngram_range=(1, 1))
     wanted = vectorizer.transform([" ".join(doc) for doc in docs]).toarray()
@@ -23,15 +23,15 @@ def test_a_bag_is_scikit_learns_counts():
     assert count_words([ngrams(doc, 2) for doc in docs], Vocabulary(pairs)).tolist() == wanted.tolist()
 
 
-def test_words_outside_the_vocabulary_do_not_count():
+def test_count_words_unknown():
     assert count_words([["a", "z", "a"]], V)[0].tolist() == [2, 0, 0, 0, 0, 0, 0]
 
 
-def test_tf_idf_is_the_slides():
+def test_weigh_equals_loop():
     check.is_the_slides(weigh)
 
 
-def test_scikit_learns_rows_are_these_scaled():
+def test_weigh_equals_sklearn():
     counts = count_words(check.documents()[:-1], V).double()
     theirs = torch.from_numpy(TfidfTransformer().fit_transform(counts.numpy()).toarray())
     ours = weigh(counts)
@@ -41,29 +41,29 @@ def test_scikit_learns_rows_are_these_scaled():
     torch.testing.assert_close(inverse_document_frequency(counts), torch.from_numpy(unscaled.idf_))
 
 
-def test_new_documents_are_weighed_by_the_old_ones():
+def test_weigh_new_documents():
     old, new = count_words(check.documents(), V), count_words([["a", "b", "unknown", "b"]], V)
     idf = inverse_document_frequency(old)
     got = weigh(new, torch.tensor([4.0]), idf)
     torch.testing.assert_close(got[0, :2], torch.stack([idf[0] / 4, 2 * idf[1] / 4]))
 
 
-def test_windows_are_a_double_loop():
+def test_window_pairs_equals_loop():
     check.are_the_windows(window_pairs)
 
 
-def test_a_table_is_a_double_loop():
+def test_cooccurrences_equals_loop():
     check.is_the_table(cooccurrences)
 
 
-def test_each_centre_may_have_its_own_window():
+def test_window_pairs_own_window():
     text = Corpus.of([list("abcd")], V)
     centre, context, apart = window_pairs(text, 3, torch.tensor([3, 1, 1, 2]))
     got = sorted(zip(centre.tolist(), context.tolist(), apart.tolist()))
     assert got == [(0, 1, 1), (0, 2, 2), (0, 3, 3), (1, 0, 1), (1, 2, 1), (2, 1, 1), (2, 3, 1), (3, 1, 2), (3, 2, 1)]
 
 
-def test_a_text_of_single_words_has_no_pairs():
+def test_window_pairs_single_words():
     text = Corpus.of([["a"], ["b"]], V)
     assert [len(part) for part in window_pairs(text, 2)] == [0, 0, 0]
     assert cooccurrences(text, 2).to_dense().sum() == 0

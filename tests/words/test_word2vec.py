@@ -13,20 +13,20 @@ from tests.support.random import rng
 from tests.words import checks as check
 
 
-def test_the_loss_is_a_loop_in_value_and_gradient():
+def test_negative_sampling_loss_equals_loop():
     check.is_the_loss(negative_sampling_loss)
 
 
-def test_negatives_follow_the_noise_and_are_never_the_target():
+def test_noise_sampler_distribution():
     check.draws_the_noise(NoiseSampler)
 
 
-def test_where_one_other_word_is_left_it_is_drawn():
+def test_noise_sampler_two_words():
     drawn = NoiseSampler(torch.tensor([10**9, 1, 0])).draw(torch.tensor([0, 1]), 4, rng())
     assert drawn.tolist() == [[1] * 4, [0] * 4]
 
 
-def test_the_model_is_the_loss_of_its_vectors():
+def test_skip_gram_loss():
     torch.manual_seed(0)
     model = SkipGram(5, 3)
     torch.nn.init.normal_(model.context.weight)
@@ -36,11 +36,11 @@ def test_the_model_is_the_loss_of_its_vectors():
     torch.testing.assert_close(model(centre, context), torch.stack([v[0] @ u[1], v[4] @ u[1]]))
 
 
-def test_cbow_scores_the_mean():
+def test_cbow_mean():
     check.is_the_average(CBOW)
 
 
-def test_words_around_are_a_loop():
+def test_words_around_equals_loop():
     text, sentences = check.corpus(seed=4)
     reach = torch.randint(1, 4, text.tokens.shape, generator=rng(1))
     around, there = words_around(text, 3, reach)
@@ -54,7 +54,7 @@ def test_words_around_are_a_loop():
     assert place == len(text.tokens)
 
 
-def test_an_epoch_of_skip_gram_has_each_pair_as_often_as_its_window_allows():
+def test_skip_gram_batches():
     text, sentences = check.corpus(3000, seed=1)
     got = Counter()
     for centre, context in SkipGram(7, 2).batches(text, 3, 500, rng(0)):
@@ -66,7 +66,7 @@ def test_an_epoch_of_skip_gram_has_each_pair_as_often_as_its_window_allows():
         assert abs(got[pair] - count) < 6 * count**0.5, pair
 
 
-def test_subsampling_is_its_formula():
+def test_subsampling_formula():
     counts = torch.tensor([900, 90, 9, 1])
     kept = kept_in_subsampling(counts, 0.01)
     share = counts / 1000
@@ -76,7 +76,7 @@ def test_subsampling_is_its_formula():
 
 
 @pytest.mark.parametrize("kind", [SkipGram, CBOW])
-def test_what_stands_together_is_told_from_what_does_not(kind):
+def test_train_separates_topics(kind):
     g = rng(0)
     words = [[f"{topic}{i}" for i in range(5)] for topic in "xyz"]
     sentences = [[words[t][i] for i in torch.randint(5, (5,), generator=g).tolist()] for t in (0, 1, 2) * 80]
@@ -91,7 +91,7 @@ def test_what_stands_together_is_told_from_what_does_not(kind):
         assert (cosines.argmax(dim=1) // 5 == torch.arange(15) // 5).all()
 
 
-def test_a_run_repeats_itself():
+def test_train_repeatable():
     text, _ = check.corpus(40)
     runs = []
     for _ in range(2):

@@ -21,11 +21,11 @@ ASKED = [(noises, check.masks_tokens_in_place), (noises, check.deletes_without_a
 
 
 @pytest.mark.parametrize("module, asks", ASKED, ids=lambda part: getattr(part, "__name__", "").rpartition(".")[2])
-def test_it_is_right(module, asks):
+def test_denoising(module, asks):
     asks(module)
 
 
-def test_a_generator_gives_the_same_noise_again():
+def test_noise_repeatable():
     for noise in (lambda g: noises.token_masking(check.TEXT, 0, generator=g),
                   lambda g: noises.token_deletion(check.TEXT, generator=g),
                   lambda g: noises.text_infilling(check.TEXT, 0, generator=g),
@@ -68,6 +68,6 @@ def small_bert(V):
     (lambda: library.T5Config(9, 9, 0, 0, 1, buckets=6), "buckets is 6"),
     (lambda: library.T5Config(9, 8, 0, 0, 1, tied="none"), "one vocabulary"),
 ])
-def test_bad_input_is_named(call, said):
+def test_bad_input(call, said):
     with pytest.raises(ValueError, match=said):
         call()

@@ -62,7 +62,7 @@ CASES = [("bart", {}), ("bart", {"scale_embedding": True, "activation_function":
 
 
 @pytest.mark.parametrize("kind, changes", CASES)
-def test_the_same_logits_and_the_way_back(tmp_path, kind, changes):
+def test_logits_and_round_trip(tmp_path, kind, changes):
     model, ours = both(tmp_path, kind, **changes)
     (source, real), (target, told) = texts(kind, 9, 1), texts(kind, 7, 2)
     want = model(input_ids=source, attention_mask=real.long(), labels=target)
@@ -75,7 +75,7 @@ def test_the_same_logits_and_the_way_back(tmp_path, kind, changes):
 
 
 @pytest.mark.parametrize("kind, changes", CASES)
-def test_the_same_loss_and_gradients(tmp_path, kind, changes):
+def test_loss_and_gradients(tmp_path, kind, changes):
     model, ours = (each.double() for each in both(tmp_path, kind, **changes))      # gradients of 10 lose 1e-5 in float32
     (source, real), (target, told) = texts(kind, 9, 3), texts(kind, 7, 4)
     labels, start = target.masked_fill(~told, -100), torch.full((3, 1), model.config.decoder_start_token_id)
@@ -99,7 +99,7 @@ def test_the_same_loss_and_gradients(tmp_path, kind, changes):
 
 @pytest.mark.parametrize("kind", ["bart", "t5"])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_same_tokens_are_generated(tmp_path, kind, seed):
+def test_generated_tokens(tmp_path, kind, seed):
     model, ours = both(tmp_path, kind, seed=seed)
     source, real = texts(kind, 9, 5)
     common = dict(input_ids=source, attention_mask=real.long(), max_new_tokens=8, do_sample=False)
@@ -114,7 +114,7 @@ def test_the_same_tokens_are_generated(tmp_path, kind, seed):
         assert torch.equal(tokens[:length], row[:length])
 
 
-def test_an_output_layer_of_its_own(tmp_path):
+def test_t5_own_output_layer(tmp_path):
     """Version 1.1: not tied, whatever config.json says of it."""
     model = theirs("t5", feed_forward_proj="gated-gelu", tie_word_embeddings=False)
     model.save_pretrained(tmp_path)
@@ -130,7 +130,7 @@ def test_an_output_layer_of_its_own(tmp_path):
     same(T5.from_pretrained(tmp_path / "back").head.weight, ours.head.weight, 0)
 
 
-def test_other_configurations_are_refused(tmp_path):
+def test_configurations_refused(tmp_path):
     for kind, key, value, said in (("bart", "decoder_ffn_dim", 24, "ffn_dim"), ("bart", "activation_function", "tanh", "tanh"),
                                    ("bart", "model_type", "mbart", "mbart"), ("t5", "feed_forward_proj", "silu", "silu"),
                                    ("t5", "d_kv", 6, "shape"), ("bart", "d_model", 15, "shape"),
@@ -144,7 +144,7 @@ def test_other_configurations_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("kind, sign", [("c2p", 1), ("p2c", -1)])
-def test_disentangled_attention_is_debertas(kind, sign):
+def test_disentangled_attention_equals_deberta(kind, sign):
     """Against the class of the paper's authors, weight for weight. Their third term turns the distance; see `deberta`."""
     from transformers.models.deberta import modeling_deberta as module
     D, H, span, T = 12, 3, 4, 9

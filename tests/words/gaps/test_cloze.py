@@ -21,19 +21,19 @@ def is_fleschs_formula(formula):
     assert formula("Considerable difficulties remain unresolved.") < 0 < formula(text)
 
 
-def test_every_fifth_word_goes():
+def test_delete_every():
     deletes_by_the_rule(delete_every)
     assert str(delete_every(WORDS[:5])) == "one two three four ____"
 
 
-def test_the_share_that_is_restored():
+def test_restored_share():
     gaps = delete_every(WORDS)
     assert restored(["Five", "ten"], gaps) == 1 and restored(["fifth", "ten"], gaps) == 0.5
     with pytest.raises(ValueError, match="guesses has 1 words; expected 2, one a gap"):
         restored(["five"], gaps)
 
 
-def test_the_formula():
+def test_flesch_formula():
     is_fleschs_formula(flesch)
 
 
@@ -43,7 +43,7 @@ def test_syllables(word, count):
     assert syllables(word) == count
 
 
-def test_what_has_no_gaps():
+def test_bad_input():
     with pytest.raises(ValueError, match="every is 1 and first 0; expected at least 2"):
         delete_every(WORDS, 1)
     with pytest.raises(ValueError, match=r"a place in 0\.\.1"):

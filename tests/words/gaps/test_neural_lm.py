@@ -8,32 +8,25 @@ import pytest
 import torch
 
 from course_lib.contract import check_all
-from course_lib.counting import NGram
-from course_lib.training import evaluate, fit
 from course_lib.words import NeuralLM
 from tests.words.gaps import checks as check
 
 
-def test_it_is_the_papers_equation():
+def test_scores_equal_loop():
     check.is_the_paper(NeuralLM)
 
 
 @pytest.mark.parametrize("direct", [False, True])
 @pytest.mark.parametrize("n", [2, 3])
-def test_the_contract(n, direct):
+def test_contract(n, direct):
     check_all(NeuralLM(n, 3, 2, 3, direct=direct, bos_id=0), length=4)
 
 
-def test_the_contract_after_a_prompt():
+def test_contract_with_prompt():
     check_all(NeuralLM(3, 3, 2, 3), length=3, context=torch.tensor([[2, 1]]))
 
 
-def test_the_parameters_grow_with_the_window_and_not_with_its_power():
-    count = [sum(p.numel() for p in NeuralLM(n, 50, 10, 20).parameters()) for n in (2, 3, 4, 5)]
-    assert {b - a for a, b in zip(count, count[1:])} == {10 * 20}
-
-
-def test_its_loss_is_minus_its_log_prob():
+def test_loss_equals_log_prob():
     model, rows = NeuralLM(3, 5, 2, 4, bos_id=0).double(), check.TEXT
     mean, words = model.loss(rows)
     assert words == rows.numel()
@@ -45,17 +38,6 @@ def test_its_loss_is_minus_its_log_prob():
     assert words == 7 and math.isclose(float(mean.detach()) * 7, want)
 
 
-@pytest.mark.thorough
-def test_a_bigram_of_vectors_learns_the_counts():
-    """With vectors as wide as the vocabulary it can be any bigram: trained on a text it comes to the counts' likelihood."""
-    torch.manual_seed(0)
-    text = torch.tensor([[1, 2, 3, 1, 2, 1, 3, 2, 1, 2, 3, 1]])
-    model = NeuralLM(2, 4, 4, 8, direct=True, bos_id=0)
-    fit(model, text, epochs=150, lr=0.1, progress=False)
-    counts = NGram(n=2, vocab_size=4, bos_id=0).fit_counts(text.tolist())
-    assert evaluate(model, text)[0] == pytest.approx(evaluate(counts, text)[0], abs=0.02)
-
-
 @pytest.mark.parametrize("arguments, message", [
     ((1, 5, 2, 3), "n is 1; expected at least 2"),
     ((3, 1, 2, 3), "vocab_size is 1; expected at least 2"),
@@ -63,12 +45,12 @@ def test_a_bigram_of_vectors_learns_the_counts():
     ((3, 5, 2, 0), "hidden is 0; expected at least 1"),
     ((3, 5, 2, 3, False, 5), "bos_id is 5; this vocabulary has 5 words, 0..4"),
 ])
-def test_what_cannot_be_built(arguments, message):
+def test_bad_sizes(arguments, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         NeuralLM(*arguments)
 
 
-def test_what_cannot_be_scored():
+def test_bad_input():
     model = NeuralLM(3, 5, 2, 3, bos_id=0)
     with pytest.raises(ValueError, match="empty; expected at least one symbol"):
         model.log_prob(torch.zeros(2, 0, dtype=torch.long))

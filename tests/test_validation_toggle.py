@@ -28,7 +28,7 @@ BITS = (torch.rand(40, 4, generator=torch.Generator().manual_seed(0)) < 0.5).flo
 # --- the context ------------------------------------------------------------------------------------------------------
 
 
-def test_inside_nothing_is_looked_at_and_outside_all_is_as_it_was():
+def test_unchecked_values():
     wrong = torch.full((2, 4), 7.0)
     with unchecked():
         FVSBN(4).log_prob(wrong)
@@ -40,7 +40,7 @@ def test_inside_nothing_is_looked_at_and_outside_all_is_as_it_was():
 
 @pytest.mark.parametrize("family, wrong", [(Bernoulli(), 2.0), (Categorical(3), 3), (MixtureOfGaussians(2), torch.nan),
                                            (DiscretizedLogisticMixture(2, 4), -1)], ids=str)
-def test_what_a_family_makes_of_a_value_is_the_same(family, wrong):
+def test_unchecked_family_check(family, wrong):
     right, wrong = torch.ones(2), torch.tensor([1, wrong])
     with unchecked():
         inside = family.check(right)
@@ -50,7 +50,7 @@ def test_what_a_family_makes_of_a_value_is_the_same(family, wrong):
         family.check(wrong)
 
 
-def test_it_is_off_inside_alone():
+def test_unchecked_scope():
     check.is_off_inside_alone(validation)
 
 
@@ -70,7 +70,7 @@ class WithLoss(Looks):
         return -self.log_prob(batch).mean()
 
 
-def test_fit_looks_at_its_data_once_and_its_callback_is_outside():
+def test_fit_checks_data_once():
     model, told = Looks(4), []
     fit(model, BITS, BITS[:10], epochs=2, batch_size=20, progress=False,
         callback=lambda _: told.append(values_checked()))
@@ -81,14 +81,14 @@ def test_fit_looks_at_its_data_once_and_its_callback_is_outside():
     (WithLoss(4), BITS, "a loss of which nothing is known"),
     (Looks(4), DataLoader(BITS, batch_size=20), "a loader, whose batches come one by one"),
 ], ids=["loss", "loader"])
-def test_what_cannot_be_looked_at_before_is_looked_at_in_training(model, data, where):
+def test_fit_checks_while_training(model, data, where):
     options = {} if isinstance(data, DataLoader) else {"batch_size": 20}
     fit(model, data, epochs=1, progress=False, **options)
     assert set(model.seen) == {True}, where
 
 
 @pytest.mark.parametrize("place", ["train", "valid"])
-def test_a_wrong_value_stops_fit_before_the_first_step(place):
+def test_fit_refuses_bad_value(place):
     model, wrong, told = FVSBN(4), BITS.clone(), []
     wrong[39, 2] = 5
     with pytest.raises(ValueError, match=r"x holds 5 at \[39, 2\]"):
@@ -126,7 +126,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loss_that_comes_with_its_check_is_trusted_after_it(name, monkeypatch):
+def test_fit_loss_with_check(name, monkeypatch):
     make, data = MODELS[name]
     model, seen = make(), []
     plain = type(model).loss
@@ -144,7 +144,7 @@ def test_a_loss_that_comes_with_its_check_is_trusted_after_it(name, monkeypatch)
     assert len(seen) == 2                                            # no step was begun
 
 
-def test_a_loss_of_ones_own_does_not_inherit_the_check_of_another():
+def test_fit_own_loss():
     class Own(GPT):
         def loss(self, batch):
             assert values_checked()
@@ -154,11 +154,11 @@ def test_a_loss_of_ones_own_does_not_inherit_the_check_of_another():
     assert issubclass(Own, GPT) and values_checked()
 
 
-def test_every_row_is_looked_at():
+def test_fit_checks_every_row():
     training.looks_at_every_row_of_what_it_knows(importlib.import_module("course_lib.training.batches"))
 
 
-def test_a_model_without_log_prob_or_check_trains_as_before():
+def test_fit_model_without_check():
     fit(Autoencoder(4, (3,)), BITS, epochs=1, progress=False)
     with pytest.raises(ValueError, match="x holds 5"):
         fit(Autoencoder(4, (3,)), BITS * 5, epochs=1, progress=False)
@@ -175,7 +175,7 @@ def graphs(backend: str, *names: str) -> dict[str, dict]:
 
 
 @pytest.mark.thorough
-def test_models_are_one_graph_with_the_same_values_and_gradients():
+def test_compile_one_graph():
     found = graphs("eager")
     assert len(found) == 8
     for name, said in found.items():
@@ -185,6 +185,6 @@ def test_models_are_one_graph_with_the_same_values_and_gradients():
 
 @pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no compiler")
-def test_a_model_is_one_kernel():
+def test_compile_one_kernel():
     said, = graphs("inductor", "MADE").values()
     assert max(said["value"], said["gradient"]) < 1e-12 < said["moves"]
