@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from book._tools.environment import install_once  # noqa: E402
-from course_lib.exercises import get  # noqa: E402
+from course_lib.exercises import chapter_slug, get  # noqa: E402
 from course_lib.grading.assignments import build, export, form, regions  # noqa: E402
 from course_lib.grading.assignments.form import exercise, role  # noqa: E402
 
@@ -176,7 +176,7 @@ def environment(name: str) -> Path:
 
 def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--chapter", help="one chapter only, such as 03")
+    parser.add_argument("--chapter", help="one chapter only, by slug or number")
     parser.add_argument("--grader", choices=sorted(GRADERS), help="one of the two only")
     parser.add_argument("--solutions", type=Path, default=ROOT / "solutions", metavar="DIR")
     parser.add_argument("--environment", type=Path, metavar="DIR",
@@ -187,7 +187,7 @@ def main(arguments=None) -> int:
             for name in graders}
     different = 0
     for path, page in build.read_sources(options.solutions.resolve()).items():
-        if options.chapter not in (None, form.chapter(path)):
+        if options.chapter and chapter_slug(options.chapter) != form.chapter(path):
             continue
         kinds = {kind: answers(page, kind) for kind in SUBMISSIONS}
         with tempfile.TemporaryDirectory() as work:

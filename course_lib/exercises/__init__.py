@@ -42,11 +42,24 @@ def _files(slug: str) -> list[str]:
     return [file.name for path in __path__ for file in iter_modules([f"{path}/{folder}"]) if file.name[0] != "_"]
 
 
+def chapter_slug(name: str | int) -> str:
+    """The slug of a chapter. name: the slug, or the chapter's number in this edition, 3 or "03". Raises ValueError for another."""
+    text = str(name).strip()
+    number = f"{int(text):02}" if text.isdecimal() else ""
+    for slug, row in chapters().items():
+        if text == slug or number == row["number"]:
+            return slug
+    raise ValueError(f"there is no chapter {text!r}; expected a number from 1 to {len(chapters())}, or one of {', '.join(chapters())}")
+
+
 @cache
 def of_chapter(name: str) -> tuple[Exercise, ...]:
-    """The exercises of a chapter, in their order; none for a chapter that is not there. name: its slug, or "03", its number."""
-    slug = next((slug for slug, row in chapters().items() if name in (slug, row["number"])), None)
-    modules = [import_module(f"{__name__}.{slug.replace('-', '_')}.{file}") for file in _files(slug)] if slug else []
+    """The exercises of a chapter, in their order; none for a chapter that is not there. name: its slug or its number."""
+    try:
+        slug = chapter_slug(name)
+    except ValueError:
+        return ()
+    modules = [import_module(f"{__name__}.{slug.replace('-', '_')}.{file}") for file in _files(slug)]
     return tuple(sorted((module.exercise for module in modules), key=lambda one: (one.place, one.id)))
 
 

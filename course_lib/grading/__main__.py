@@ -89,8 +89,8 @@ def parser() -> argparse.ArgumentParser:
     grade.add_argument("paths", nargs="+", metavar="PATH", help="a notebook, a script (.py), or a folder, a zip or a tar "
                                                                 "file of them")
     what = grade.add_mutually_exclusive_group()
-    what.add_argument("--chapter", metavar="NN,NN", type=lambda text: text.split(","),
-                      help="what is asked for: all exercises of these chapters. A missing one is a 0")
+    what.add_argument("--chapter", metavar="NAME,NAME", type=lambda text: text.split(","),
+                      help="what is asked for: all exercises of these chapters, by slug (self-attention) or number (13). A missing one is a 0")
     what.add_argument("--exercises", metavar="ID,ID", type=lambda text: text.split(","), help="what is asked for, by name")
     grade.add_argument("--roster", metavar="FILE", help="the students, one a line or CSV, also as Moodle and Canvas write it; a "
                                                         "student without a submission gets a 0")
@@ -143,7 +143,7 @@ def run_grade(args) -> int:
     try:
         if args.require_isolation and not (args.chapter or args.exercises):
             raise ValueError("--require-isolation is for marks, and marks do not depend on the name of a file: name the "
-                             "exercises with --chapter NN or --exercises ID,ID")
+                             "exercises with --chapter NAME or --exercises ID,ID")
         workers = [Worker(args.require_isolation) for _ in range(0 if args.dask else args.jobs)]    # before torch is imported here: they import it
         gc.disable()                                     # what is imported stays: a search for garbage in it costs time
         from course_lib.grading.classroom.roster import Roster, read_roster
@@ -163,11 +163,11 @@ def run_grade(args) -> int:
 
 
 def run_list(args) -> int:
-    from course_lib.exercises import EXERCISES
+    from course_lib.exercises import EXERCISES, chapters
 
-    width = max(len(name) for name in EXERCISES)
+    width, longest = max(map(len, EXERCISES)), max(map(len, chapters()))
     for exercise in EXERCISES.values():
-        print(f"{exercise.chapter}  {exercise.id.ljust(width)}  difficulty {exercise.difficulty}, {exercise.minutes:3d} min, "
+        print(f"{exercise.chapter.ljust(longest)}  {exercise.id.ljust(width)}  difficulty {exercise.difficulty}, {exercise.minutes:3d} min, "
               f"{exercise.possible} points  {exercise.title}")
     return 0
 

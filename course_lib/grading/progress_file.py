@@ -18,7 +18,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from course_lib.exercises import EXERCISES, chapters, get, of_chapter
+from course_lib.exercises import EXERCISES, chapter_slug, chapters, get, of_chapter
 from course_lib.files import write_atomically
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.verdict import STATES, Report
@@ -139,7 +139,7 @@ def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None
     """Show how far you are: a row of signs for each chapter, then each exercise that you have tried with its points, its tries
     and what the last check said; or, for one chapter, all of its exercises. A notebook gets the latter as a table.
 
-    chapter: "13" or 13; None for all. folder: where `my-course.json` is, that of the notebook unless you say otherwise.
+    chapter: its slug, such as "gpt", or its number; None for all. folder: where `my-course.json` is, that of the notebook unless you say otherwise.
     Raises ValueError for a chapter that there is not, and for a file that cannot be read.
     """
     records = all_records(folder)
@@ -149,10 +149,7 @@ def progress(chapter: str | int | None = None, folder: Path | str = ".") -> None
         rows = escape("\n".join(overview(records)))
         display("\n".join(text), lambda: f"<pre>{rows}</pre>" + (html_table(tried, records) if tried else ""))
         return
-    number = f"{int(chapter):02d}" if str(chapter).isdecimal() else str(chapter)
-    chosen = [exercise for exercise in EXERCISES.values() if exercise.chapter == number]
-    if not chosen:
-        raise ValueError(f"chapter is {chapter!r}; it is 1 to {len(chapters())}, or None for all")
+    chosen = of_chapter(chapter_slug(chapter))
     display("\n".join([*(describe(exercise, records[exercise.id]) for exercise in chosen), LEGEND]), lambda: html_table(chosen, records))
 
 
@@ -229,9 +226,8 @@ def in_notebook() -> bool:
 
 @cache
 def prerequisites(chapter: str) -> frozenset[str]:
-    """The chapters that a chapter needs, directly or through others, by their numbers."""
-    rows = {row["number"]: row for row in chapters().values()}
-    needs = [chapters()[slug]["number"] for slug in rows[chapter]["needs"]]
+    """The slugs of the chapters that a chapter needs, directly or through others."""
+    needs = chapters()[chapter]["needs"]
     return frozenset(needs).union(*map(prerequisites, needs))
 
 
@@ -266,11 +262,12 @@ def choose_next(records: dict[str, Record]) -> tuple[Exercise, str] | None:
         record = records[begun[-1].id]
         return begun[-1], ("You had solved it; its checks have changed since." if record["solved_before"] else
                            f"You have begun it and have {record['best']} of its {begun[-1].possible} points.")
-    here = tried[-1].chapter if tried else "01"
-    best = min(candidates, key=lambda exercise: (exercise.chapter < here, exercise.chapter, exercise.difficulty))
+    place = {slug: number for number, slug in enumerate(chapters())}
+    here = place[tried[-1].chapter] if tried else 0
+    best = min(candidates, key=lambda exercise: (place[exercise.chapter] < here, place[exercise.chapter], exercise.difficulty))
     solved = {exercise.chapter for exercise in exercises if status(exercise, records[exercise.id]) in ("solved", "changed")}
     known = solved.union(*map(prerequisites, solved))
-    for chapter in sorted(prerequisites(best.chapter) - known):
+    for chapter in sorted(prerequisites(best.chapter) - known, key=place.get):
         if own := [exercise for exercise in candidates if exercise.chapter == chapter]:
             return (min(own, key=lambda exercise: exercise.difficulty),
                     f"Chapter {best.chapter} needs chapter {chapter}, in which you have solved nothing yet.")

@@ -5,7 +5,7 @@ import argparse
 import json
 from pathlib import Path
 
-from course_lib.exercises import EXERCISES, of_chapter
+from course_lib.exercises import chapters, of_chapter
 from course_lib.grading.assignments import build
 
 SETUP = "# Set-up\nimport importlib.util"
@@ -47,11 +47,10 @@ def notebook(chapter: str) -> dict:
 def write(folder: Path) -> dict[str, Path]:
     """A folder of solution notebooks, one for each chapter that has exercises; their paths by chapter."""
     folder.mkdir(parents=True, exist_ok=True)
-    found = {}
-    for chapter in sorted({each.chapter for each in EXERCISES.values()}):
-        found[chapter] = folder / f"{chapter}-made-up.ipynb"
-        found[chapter].write_text(json.dumps(notebook(chapter)), "utf-8")
-    return found
+    paths = {slug: folder / f"{row['number']}-made-up.ipynb" for slug, row in chapters().items()}
+    for slug, path in paths.items():
+        path.write_text(json.dumps(notebook(slug)), "utf-8")
+    return paths
 
 
 def course(folder: Path) -> argparse.Namespace:

@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "additive_attention", chapter="12", place=1, title="One look back",
+    "additive_attention", chapter="attention", place=1, title="One look back",
     contract="query (B, H) is the decoder's last state, keys (B, S, K) are the encoder's. mask, boolean (B, S), is True for real "
              "tokens. Scores v . tanh(W query + U key) with W (A, H), U (A, K), v (A,); a softmax over the real tokens; the "
              "weighted sum of the keys. Return (B, K); a row without any real token gives zeros.",

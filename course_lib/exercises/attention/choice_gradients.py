@@ -8,7 +8,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "choice_gradients", chapter="12", place=2, title="The gradient of a choice",
+    "choice_gradients", chapter="attention", place=2, title="The gradient of a choice",
     contract="scores (S,) give the probabilities of S slots by a softmax, losses (S,) the loss of each, slots (N,), int64, N at least "
              "2, the slots that were drawn. Return (N, S): for each draw (loss of its slot - b) times the gradient of log P(its "
              "slot) by the scores, where b is the mean loss of the other draws.",

@@ -12,7 +12,7 @@ from course_lib.exercises.findings import Words, counted
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_scores", chapter="12", place=3, title="Which score is it?",
+    "find_scores", chapter="attention", place=3, title="Which score is it?",
     contract="functions is a list; each takes queries (T, H) and keys (S, H) and returns scores (T, S). Each was meant to be one of "
              '"dot", q . k; "scaled", q . k / sqrt(H); "bilinear", q . W k; "additive", v . tanh(Wa q + Ua k), with the given W, '
              'Wa, Ua (H, H) and v (H,). Return a list with one of these names for each, and "none" for a function that differs from '

@@ -17,7 +17,7 @@ from course_lib.grading.proxy import Proxy
 from course_lib.recurrent.scores import AdditiveScore
 
 exercise = Exercise(
-    "OwnDecoder", chapter="12", place=4, title="A decoder with attention of your own",
+    "OwnDecoder", chapter="attention", place=4, title="A decoder with attention of your own",
     contract="A class OwnDecoder(AutoregressiveModel), made with symbols V, hidden H and bos_id, whose family is "
              "Categorical(symbols). Its parameters have the names and shapes that the notebook lists: tables source and target, "
              "nn.GRU layers encoder (both directions) and decoder, a layer bridge, W (H, H), U (H, 2H) and v (H,) of the "

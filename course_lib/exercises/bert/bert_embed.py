@@ -7,7 +7,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "bert_embed", chapter="18", place=2, title="Three embeddings",
+    "bert_embed", chapter="bert", place=2, title="Three embeddings",
     contract="tok, seg (B, T) long; E_tok (V, D), E_seg (2, D), E_pos (n_max, D) with n_max >= T. Return (B, T, D): at each "
              "place the sum of the embeddings of its token, its segment and its position, positions from 0.",
     points=["bert"], difficulty=2, minutes=10)

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "bert_segments", chapter="18", place=1, title="Segments and positions",
+    "bert_segments", chapter="bert", place=1, title="Segments and positions",
     contract="A pair of a_len and b_len tokens is read as [CLS] A [SEP] B [SEP]. Return (segment_ids, position_ids), each "
              "of shape (a_len + b_len + 3,) and dtype long; the first [SEP] belongs to A, positions begin at 0.",
     points=["bert"], difficulty=1, minutes=10)

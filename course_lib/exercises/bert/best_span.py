@@ -8,7 +8,7 @@ from course_lib.exercises.telling import telling
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "best_span", chapter="18", place=6, title="From two scores a token to an answer",
+    "best_span", chapter="bert", place=6, title="From two scores a token to an answer",
     contract="start and end (B, S) have a score for each token: that an answer begins, or ends, there. passage (B, S), boolean, is True "
              "for the tokens of the passage; longest is the largest number of tokens of an answer. Return spans (B, 2), long: in each "
              "row the i and j, both in the passage and i <= j, of at most longest tokens, the one at j included, for which "

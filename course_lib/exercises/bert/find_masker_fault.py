@@ -14,7 +14,7 @@ from course_lib.exercises.remembered import Remembered
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_masker_fault", chapter="18", place=5, title="Find what the masker gets wrong",
+    "find_masker_fault", chapter="bert", place=5, title="Find what the masker gets wrong",
     contract="masker(tokens, seed) gives (inputs, labels) for tokens (B, T); every seed gives another draw. special is the "
              "list of tokens that may never be chosen. Return the part of BERT's rule that it breaks, one word: \"special\" "
              "(a special token has a label), \"labels\" (a label is not the original token), \"rate\" (not 15 % of the "

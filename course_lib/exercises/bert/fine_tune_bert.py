@@ -12,7 +12,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "fine_tune_bert", chapter="18", place=8, title="Fine-tune to a score",
+    "fine_tune_bert", chapter="bert", place=8, title="Fine-tune to a score",
     contract="body holds the weights of Encoder, as the notebook gives it, pre-trained on stories; train and valid are pairs: "
              "sentences (N, T), whole numbers with padding 0, and their classes (N,), 0 to 3. Put a new linear layer, small at the "
              "start, on the vector of [CLS], the first, and train both for at most `steps` updates on train; 0 asks for the start. "

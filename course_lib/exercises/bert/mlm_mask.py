@@ -10,7 +10,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "mlm_mask", chapter="18", place=4, title="Hide fifteen in a hundred",
+    "mlm_mask", chapter="bert", place=4, title="Hide fifteen in a hundred",
     contract="tokens (B, T) long; special (B, T) bool, True where a token may never be chosen; g a torch.Generator, from "
              "which everything is drawn. Choose each other token with probability 0.15. Of those chosen, 80 % become "
              "mask_id, 10 % a random token below vocab_size, 10 % stay. Return (inputs, labels), both (B, T) long and "

@@ -10,7 +10,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "nsp_pair", chapter="18", place=3, title="Next sentence, or not",
+    "nsp_pair", chapter="bert", place=3, title="Next sentence, or not",
     contract="docs is a list of documents, each a list of sentences; rng a random.Random. A is docs[d][i]. With is_next, B "
              "is the sentence after it (there is one) and the label 0; otherwise B is drawn by rng from the sentences of "
              "the other documents, each of which may come, and the label is 1. Return (A, B, label); docs stays as it is.",

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "categorical_nade_loglik", chapter="05", place=2, title="The likelihood of softmax NADE",
+    "categorical_nade_loglik", chapter="beyond-binary", place=2, title="The likelihood of softmax NADE",
     contract="x (D,) holds levels 0..K-1, long; W (D, K, H), V (D, K, H), b (D, K), c (H,). With a_1 = c: "
              "p(x_i | x_<i) = softmax(b_i + V_i sigmoid(a_i)) at x_i, then a_{i+1} = a_i + W[i, x_i]. Return ln p(x), "
              "one number.",

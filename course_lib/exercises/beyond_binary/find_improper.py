@@ -11,7 +11,7 @@ from course_lib.exercises.remembered import Remembered
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_improper", chapter="05", place=4, title="Find the functions that are no densities",
+    "find_improper", chapter="beyond-binary", place=4, title="Find the functions that are no densities",
     contract="log_densities is a list of functions. Each takes x (N,) and returns (N,), the logarithm of what is said to be "
              "a density on the line. All of its mass lies between low and high, in parts of deviation 0.02 or more. Return "
              "the sorted list of the positions, counted from 0, of those whose area is not 1. The faulty ones are off by "

@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer, normal, uneven, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "mog_loglik", chapter="05", place=3, title="The log-density of a mixture of Gaussians",
+    "mog_loglik", chapter="beyond-binary", place=3, title="The log-density of a mixture of Gaussians",
     contract="x (B,); logits, mu, log_sigma (B, K), one mixture for each row. With pi = softmax(logits) and "
              "sigma = exp(log_sigma), return ln sum_j pi_j N(x; mu_j, sigma_j^2), shape (B,). It must be finite far from "
              "every mean.",

@@ -16,7 +16,7 @@ from course_lib.exercises.draws import integer, normal, uneven, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "OwnDensity", chapter="05", place=6, title="A density of your own, in the units of the data",
+    "OwnDensity", chapter="beyond-binary", place=6, title="A density of your own, in the units of the data",
     contract="A class OwnDensity(AutoregressiveModel) of two real variables: p(x_1) is a mixture of k Gaussians, p(x_2 | x_1) "
              "another whose raw numbers come from a hidden layer that reads x_1. Parameters first (3, k), W (hidden,), "
              "c (hidden,), V (3, k, hidden) and b (3, k) describe the standardised values z = (x - shift) / scale. conditionals(x) "

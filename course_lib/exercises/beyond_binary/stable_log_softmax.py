@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "stable_log_softmax", chapter="05", place=1, title="A log-softmax that survives",
+    "stable_log_softmax", chapter="beyond-binary", place=1, title="A log-softmax that survives",
     contract="a (..., K) holds scores of any size. Return ln softmax(a) along the last axis, same shape. It must be finite "
              "for every finite a, and right to 2e-4, the rounding at scores near 1000. Build it from exp, log, sum and max.",
     points=["softmax"], difficulty=2, minutes=15,

@@ -12,7 +12,7 @@ from course_lib.grading.exercise import Exercise
 GAP = 0.02                      # nats to the source
 
 exercise = Exercise(
-    "train_mog", chapter="05", place=5, title="Train a mixture to a score",
+    "train_mog", chapter="beyond-binary", place=5, title="Train a mixture to a score",
     contract="x (N,) was drawn from an unknown mixture of K Gaussians; its values spread over some 30 units, and not around 0. "
              "Write the loss and the training loop. Return (logits, mu, log_sigma), each (K,), with the meaning of mog_loglik, of "
              "the mixture that came out. To reach: 0.02 nats to the source, KL(p || q), by quadrature. Your function has 20 "

@@ -8,7 +8,7 @@ from course_lib.grading.checks import Fault, shape_fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "bernoulli_chain_loglik", chapter="01", place=1, title="A log-likelihood, factor by factor",
+    "bernoulli_chain_loglik", chapter="chain-rule", place=1, title="A log-likelihood, factor by factor",
     contract="x (B, D) holds 0 and 1, p (B, D) the probabilities p[b, i] = P(x_i = 1 given x_<i). "
              "p may be very small, and exactly 0 or 1 where x says the same. Return log p(x) in nats, shape (B,).",
     points=["chain-rule"], difficulty=1, minutes=10)

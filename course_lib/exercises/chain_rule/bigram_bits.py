@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "bigram_bits", chapter="01", place=4, title="Bits per symbol of a bigram",
+    "bigram_bits", chapter="chain-rule", place=4, title="Bits per symbol of a bigram",
     contract="train and test are tensors of symbols 0..V-1. Estimate p(next | previous) from the pairs of train, with "
              "alpha added to every count. Return the mean over the pairs of test of -log2 p(next | previous), one "
              "number.",

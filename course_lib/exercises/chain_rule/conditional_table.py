@@ -5,7 +5,7 @@ from course_lib.exercises.draws import integer, joint
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "conditional_table", chapter="01", place=2, title="One conditional from the joint table",
+    "conditional_table", chapter="chain-rule", place=2, title="One conditional from the joint table",
     contract="joint, shape (2,) * n, holds p(x_1, ..., x_n), axis k for the variable k (from 0). Return the table of "
              "P(x_i = 1 given x_<i), shape (2,) * i: one entry for each state of the variables before i.",
     points=["cpt-table", "chain-rule"], difficulty=2, minutes=15)

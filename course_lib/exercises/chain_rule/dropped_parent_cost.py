@@ -7,7 +7,7 @@ from course_lib.exercises.draws import joint
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "dropped_parent_cost", chapter="01", place=3, title="Predict, then measure: the price of a parent",
+    "dropped_parent_cost", chapter="chain-rule", place=3, title="Predict, then measure: the price of a parent",
     contract="joint, shape (2,) * n, as before; child and parent are variables, parent < child. Return the number of "
              "nats that the expected log-likelihood loses when the table of child may no longer read parent, but "
              "still reads the other variables before child.",

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "cut_spans", chapter="19", place=1, title="Cut spans out",
+    "cut_spans", chapter="corrupt-restore", place=1, title="Cut spans out",
     contract="tokens (T,) long; spans is a list of pairs (start, end), in order, with a token between any two of them: tokens start to "
              "end - 1 go. The sentinels are first, first + 1, and so on, which no token is. Return (read, target), both long: read is "
              "the text with one sentinel for each span; target holds each sentinel, then what it stands for, and ends with the next "

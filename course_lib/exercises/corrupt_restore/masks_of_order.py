@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "masks_of_order", chapter="19", place=4, title="The masks of an order",
+    "masks_of_order", chapter="corrupt-restore", place=4, title="The masks of an order",
     contract="order is a list, a permutation of 0..n - 1: the word at place order[0] is told first, that at order[1] next. Return "
              "(content, query), two bool tensors (n, n), entry [i, j] True where the word at place i may read the word at place j. A "
              "content reads every word told before it, and itself; a query reads every word told before it.",

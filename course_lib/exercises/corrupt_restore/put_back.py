@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "put_back", chapter="19", place=2, title="Put the spans back",
+    "put_back", chapter="corrupt-restore", place=2, title="Put the spans back",
     contract="read (S,) long is a text with sentinels, target (L,) long what a model wrote: it starts with a sentinel, has none twice, "
              "and each is followed by the tokens that it stands for. Sentinels are the tokens from first on. Return the text, long: each "
              "sentinel of read replaced by what target says of it. A model may write the sentinels in another order; one that it left "

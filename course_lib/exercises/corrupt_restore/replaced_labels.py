@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "replaced_labels", chapter="19", place=3, title="Mend the labels of replaced words",
+    "replaced_labels", chapter="corrupt-restore", place=3, title="Mend the labels of replaced words",
     contract="tokens (B, T) long is a text; chosen (B, T) bool says where the generator was asked, drawn (B, T) long what it drew at every "
              "place, real (B, T) bool where there is a token and no padding; chosen is False at padding. Return (read, labels, asked): "
              "read (B, T) long, the text with the drawn words at the chosen places; labels (B, T), 1.0 where a word is not the one that "

@@ -10,7 +10,7 @@ from course_lib.grading.checks import Fault, Record
 from course_lib.grading.exercise import Exercise, replace_steps
 
 exercise = Exercise(
-    "beam_search", chapter="17", place=1, title="Beam search",
+    "beam_search", chapter="decoding", place=1, title="Beam search",
     contract="step_fn takes a list of token ids, bos first, and returns the log-probabilities (V,) of the next token. At "
              "each step keep the `beam` best extensions of all live hypotheses by log p. One that ends in eos takes its "
              "slot and leaves with its score; the others live on. At max_len generated tokens the unfinished compete "

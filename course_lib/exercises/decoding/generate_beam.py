@@ -13,7 +13,7 @@ MOST = 1_000                    # paths after which a search that prunes nothing
 WORDS = ["the", "cat", "sat", "on", "a", "red", "mat"]
 
 exercise = Exercise(
-    "generate_beam", chapter="17", place=5, title="Repair generateBeam",
+    "generate_beam", chapter="decoding", place=5, title="Repair generateBeam",
     contract="next_probs takes a path, a list of words, and returns a dict: the probabilities, above 0, of words that may come "
              "next. history is the list of words that the path begins with. At each step keep the k most probable of all "
              "extensions of all live paths. One that ends in '</s>' leaves, and is remembered if it is "

@@ -14,7 +14,7 @@ from course_lib.grading.checks import Fault, Record
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "greedy_trap", chapter="17", place=4, title="Find the trap, and the way out",
+    "greedy_trap", chapter="decoding", place=4, title="Find the trap, and the way out",
     contract="step_fn as in beam_search; all sequences have `length` tokens and there is no end token. Return (best, "
              "width): the list of tokens, without bos, of highest probability over all sequences, and the smallest beam "
              "width from which on, that width and every larger one, beam search returns it. Width 1 is greedy search. step_fn "

@@ -22,7 +22,7 @@ Row = Callable[[list[int]], list[float]]
 Beam = list[tuple[list[int], float, float]]
 
 exercise = Exercise(
-    "stochastic_beam", chapter="17", place=6, title="A beam that draws",
+    "stochastic_beam", chapter="decoding", place=6, title="A beam that draws",
     contract="step_fn takes a list of token ids, bos first, and returns the log-probabilities (V,) of the next token; noise_fn "
              "takes the same list and returns the Gumbel numbers (V,) of these tokens, the same ones however often it is asked. "
              "The root has the score 0. The scores of all children of a beginning with the score G are (17.11), with g from "

@@ -14,7 +14,7 @@ from course_lib.grading.exercise import Exercise
 TIES = "Of logits that tie with the k-th largest you drop some. Keep all that tie."
 
 exercise = Exercise(
-    "top_k_filter", chapter="17", place=2, title="Top-k",
+    "top_k_filter", chapter="decoding", place=2, title="Top-k",
     contract="logits (..., V). Return logits of the same shape in which the k largest of each row keep their value and "
              "place and the others are -inf. Whatever ties with the k-th largest is kept. k may exceed V.",
     points=["top-k"], difficulty=2, minutes=10)

@@ -8,7 +8,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "top_p_filter", chapter="17", place=3, title="Top-p",
+    "top_p_filter", chapter="decoding", place=3, title="Top-p",
     contract="logits (..., V), 0 < p <= 1. In each row keep the smallest set of most likely tokens whose probabilities "
              "sum to p or more, at least one; they keep value and place, the others are -inf.",
     points=["top-p"], difficulty=3, minutes=15)

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "gap_states", chapter="11", place=3, title="Mend what the gap reads",
+    "gap_states", chapter="fill-the-gap", place=3, title="Mend what the gap reads",
     contract="ahead (B, T, H) holds the states of a forward network, ahead[:, i] after it has read words 0..i; back (B, T, H) those of "
              "a backward network, back[:, i] after it has read words T - 1 down to i. start and end (H,) are their states before they "
              "have read anything. Return (B, T, 2H): at each place the state of the forward network before the word, then that of the "

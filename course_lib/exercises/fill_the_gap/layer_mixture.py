@@ -5,7 +5,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "layer_mixture", chapter="11", place=4, title="The mixture of layers",
+    "layer_mixture", chapter="fill-the-gap", place=4, title="The mixture of layers",
     contract="states (L, B, T, E) are the layers of a language model, w (L,) and gamma (a number) are learned. Return (B, T, E): gamma "
              "times the sum of the layers, each with its weight of softmax(w).",
     points=["elmo"], difficulty=1, minutes=10)

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "permuted_window", chapter="11", place=1, title="Weights of a window, permuted",
+    "permuted_window", chapter="fill-the-gap", place=1, title="Weights of a window, permuted",
     contract="W (H, P * D) reads a window: the vectors of P places, D numbers each, side by side. order is a list, a permutation of "
              "0..P - 1: place k of a new window holds the vector that was at place order[k]. Return the matrix (H, P * D) that "
              "gives for every new window what W gives for the old one. W stays as it is.",

@@ -5,7 +5,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "words_read", chapter="11", place=2, title="Predict, then measure: what a gap reads",
+    "words_read", chapter="fill-the-gap", place=2, title="Predict, then measure: what a gap reads",
     contract="A text of length words goes through convolutions upon each other; kernels and dilations are lists with a number for each "
              "layer, the first for the layer that reads the words. A layer of the odd kernel 2k + 1 and the dilation d takes for "
              "place i what the layer below has at i - kd, ..., i - d, i, i + d, ..., i + kd; every layer finds zeros outside the "

@@ -10,7 +10,7 @@ from course_lib.exercises.hidden import conditionals_of, gate
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_leaks", chapter="03", place=3, title="Find the leak",
+    "find_leaks", chapter="fvsbn", place=3, title="Find the leak",
     contract="conditionals is a function: for x (B, n) of 0 and 1 it returns (B, n), the probabilities that a model "
              "gives to x_i = 1. Return a sorted list of the pairs (i, j), counted from 0, with j >= i, for which "
              "factor i depends on x_j: in some state, flipping x_j moves its probability by more than 0.001. For a sound "

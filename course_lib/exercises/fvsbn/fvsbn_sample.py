@@ -10,7 +10,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.protocol.calls import same
 
 exercise = Exercise(
-    "fvsbn_sample", chapter="03", place=2, title="A draw, one variable at a time",
+    "fvsbn_sample", chapter="fvsbn", place=2, title="A draw, one variable at a time",
     contract="u (B, D) holds uniform numbers in [0, 1); W and c as in fvsbn_conditionals. Draw x_1, x_2, ... in this "
              "order: x_i = 1 where u[:, i] < p(x_i = 1 given the x_<i just drawn), else 0. Return x, floats (B, D).",
     points=["fvsbn"], difficulty=2, minutes=20)

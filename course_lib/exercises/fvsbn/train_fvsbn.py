@@ -14,7 +14,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "train_fvsbn", chapter="03", place=4, title="Train to a score",
+    "train_fvsbn", chapter="fvsbn", place=4, title="Train to a score",
     contract="train (N, D) holds 0 and 1, drawn from an unknown FVSBN. Write the loss and the training loop. Return (W, c), "
              "the weights (D, D) and biases (D,) that came out. Of W only the entries j < i are used. To reach: an expected "
              "log-likelihood within 0.1 nats of the source's own. Your function has 20 seconds on one core.",

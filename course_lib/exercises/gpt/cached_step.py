@@ -9,7 +9,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "cached_step", chapter="16", place=2, title="One step with a cache",
+    "cached_step", chapter="gpt", place=2, title="One step with a cache",
     contract="x_t (B, D) is the new token; cache is a pair (K, V), each (B, t, D), of the tokens before, where t may be "
              "0; Wq, Wk, Wv are (D, D), applied as x_t @ W. Return (out, (K, V)): out (B, D) is the new token's attention, "
              "one head, scores divided by sqrt(D), to all tokens up to and including itself, and the new pair has "

@@ -11,7 +11,7 @@ from course_lib.exercises.findings import Findings
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_broken_caches", chapter="16", place=5, title="Find the broken caches",
+    "find_broken_caches", chapter="gpt", place=5, title="Find the broken caches",
     contract="full is a function: for a list of T tokens it returns logits (T, V), position t having read tokens 0 to t. "
              "Each of candidates claims to compute the same with a cache: candidate(tokens, P) reads the first P tokens "
              "in one pass, P >= 1, then the others one by one, and returns logits (T - P + 1, V), those after P, "

@@ -5,7 +5,7 @@ from course_lib.exercises.draws import uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "generation_work", chapter="16", place=4, title="Predict, then count: the work of a generation",
+    "generation_work", chapter="gpt", place=4, title="Predict, then count: the work of a generation",
     contract="One attention layer of width D reads a prompt of P tokens in one pass, then t more tokens one at a time. A "
              "query takes D multiplications with each key for its scores, and D with each value. A pass over s tokens "
              "multiplies all s x s pairs: what the causal mask hides is computed, then thrown away. With a cache "

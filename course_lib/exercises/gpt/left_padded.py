@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "left_padded", chapter="16", place=3, title="Prompts of unequal length",
+    "left_padded", chapter="gpt", place=3, title="Prompts of unequal length",
     contract="prompts is a list of B lists of token numbers, none empty; pad is a number, which may also stand in a prompt as a real "
              "token. With P the length of the longest, return (tokens, positions, mask): tokens (B, P), long, each prompt at the right "
              "end of its row with pad before it; positions (B, P), long, 0 for the first token of the prompt and counting on, 0 at "

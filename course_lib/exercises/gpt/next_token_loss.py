@@ -7,7 +7,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "next_token_loss", chapter="16", place=1, title="The loss out of the logits",
+    "next_token_loss", chapter="gpt", place=1, title="The loss out of the logits",
     contract="logits (B, T, V) are what a causal model gave for tokens (B, T), having read all of them: position t "
              "concerns the token after it. Row b has lengths[b] real tokens, two or more; what follows is padding: it may hold "
              "any number, and counts for nothing. Return the mean of minus ln p over all real tokens that are predicted: a "

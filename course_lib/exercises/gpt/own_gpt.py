@@ -17,7 +17,7 @@ from course_lib.hub import load
 from course_lib.transformer.gpt import GPT, GPTConfig
 
 exercise = Exercise(
-    "OwnGPT", chapter="16", place=6, title="A GPT of your own",
+    "OwnGPT", chapter="gpt", place=6, title="A GPT of your own",
     contract="A class OwnGPT(AutoregressiveModel), made with vocab_size, window, layers, heads, d_model, d_ff and bos_id, whose "
              "family is Categorical(vocab_size). Its parameters have the names and shapes of the library's GPT (the notebook lists "
              "them); the output layer is the table of tokens. forward(tokens) (B, T) gives logits (B, T, V) of what follows each "

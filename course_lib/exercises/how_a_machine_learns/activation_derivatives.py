@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "activation_derivatives", chapter="02", place=1, title="Three slopes",
+    "activation_derivatives", chapter="how-a-machine-learns", place=1, title="Three slopes",
     contract="z (B,). Return (3, B): the derivatives at z of the sigmoid, of tanh and of ReLU, in this order. At 0, "
              "where ReLU has no derivative, take 0. All must be finite for every finite z.",
     points=["activations"], difficulty=1, minutes=15)

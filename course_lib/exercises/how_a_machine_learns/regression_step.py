@@ -7,7 +7,7 @@ from course_lib.exercises.draws import normal, uneven, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "regression_step", chapter="02", place=2, title="A regression to repair",
+    "regression_step", chapter="how-a-machine-learns", place=2, title="A regression to repair",
     contract="x (B, D); y (B,); beta (D, 1); rate, a number. The model is yhat = x beta, linear, the loss the mean "
              "over the rows of (y - yhat)^2. Return (loss, new): the loss at beta, a tensor of shape (), and beta "
              "after one step of gradient descent, (D, 1). The caller's beta is left as it was.",

@@ -12,7 +12,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "train_network", chapter="02", place=5, title="A network to a score",
+    "train_network", chapter="how-a-machine-learns", place=5, title="A network to a score",
     contract="x (B, 2) and y (B,), 0 or 1: two interleaved half moons, turned and noisy. Write a network with one "
              "hidden layer and its training loop: p(Y = 1 | x) = sigmoid(alpha0 + tanh(x A^T + b) alpha). Return (A, "
              "b, alpha, alpha0) of shapes (H, 2), (H,), (H,) and (), H of your choice. To reach: 95 % right on 1,000 "

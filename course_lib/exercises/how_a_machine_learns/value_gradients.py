@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "value_gradients", chapter="02", place=4, title="Write Value",
+    "value_gradients", chapter="how-a-machine-learns", place=4, title="Write Value",
     contract="inputs (n,) are numbers; program (m, 3), whole numbers, has a row (operation, i, j) for each value that "
              "is computed: operation 0 is value i plus value j, 1 their product, 2 tanh of value i, 3 ReLU of value i "
              "(j is ignored by 2 and 3). Values are counted from 0: first the n inputs, then the rows. Return (1 + "

@@ -12,7 +12,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.pixels import auc, sign_noise
 
 exercise = Exercise(
-    "anomaly_scores", chapter="09", place=4, title="A detector with a score to beat",
+    "anomaly_scores", chapter="likelihood", place=4, title="A detector with a score to beat",
     contract="train (N, 64) int64 holds clean 8 x 8 digits, levels 0..16; x (M, 64) others, about half of them changed: every "
              "pixel that is not 0 was moved by 3 levels up or down, by a coin each, and clipped to the range. Return (M,) "
              "scores, floats, high for changed images. The score of an image depends on it and on train, and not on the other "

@@ -8,7 +8,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "fgsm_levels", chapter="09", place=1, title="One step of FGSM",
+    "fgsm_levels", chapter="likelihood", place=1, title="One step of FGSM",
     contract="x (B, n) int64, images of whole levels 0..levels - 1; y (B,) int64, their classes. A linear classifier has the "
              "logits (x / (levels - 1)) W^T + b, with W (C, n) and b (C,). Return x + eps sign(g), clipped to 0..levels - 1, "
              "as int64 (B, n): g is the gradient of each image's cross-entropy with respect to x, and eps a whole number of "

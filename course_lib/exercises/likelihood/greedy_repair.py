@@ -10,7 +10,7 @@ from course_lib.exercises.telling import telling
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "greedy_repair", chapter="09", place=3, title="Mend a repair",
+    "greedy_repair", chapter="likelihood", place=3, title="Mend a repair",
     contract="next_log_probs takes a list of values and returns (K,), the log-probabilities of the value that follows them. x is "
              "a list of whole numbers in 0..K - 1. Return a new list of the same length: entry i is the most probable of the "
              "values within eps of x[i] and within 0..K - 1, given the entries before it in the new list. Of equally probable "

@@ -14,7 +14,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.pixels import auc, sign_noise
 
 exercise = Exercise(
-    "OwnDetector", chapter="09", place=5, title="A detector of your own",
+    "OwnDetector", chapter="likelihood", place=5, title="A detector of your own",
     contract="A class OwnDetector(nn.Module), made with levels. fit(train), (N, 64) int64 of clean 8 x 8 digits, levels 0..levels - 1, "
              "learns a density and the score. log_prob(x): (B,), the log-likelihood of each image in nats; noise gets less than digits, "
              "with an AUC of 0.95. score(x): (B,), high for strange images, fixed by fit, and of each image alone. "

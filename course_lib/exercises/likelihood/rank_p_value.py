@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "rank_p_value", chapter="09", place=2, title="A p-value by rank",
+    "rank_p_value", chapter="likelihood", place=2, title="A p-value by rank",
     contract="scores (B,) are log-likelihoods of images in question, calibration (N,) those of N clean images that were set "
              "aside. Return (B,): for each score the share (1 + number of calibration scores that are at most as large) / "
              "(N + 1). Small means suspicious.",

@@ -10,7 +10,7 @@ from course_lib.exercises.draws import bits, integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "ensemble_loglik", chapter="06", place=3, title="Several orders, one likelihood",
+    "ensemble_loglik", chapter="made", place=3, title="Several orders, one likelihood",
     contract="logits (K, B, D): the logits of all D factors of B rows under each of K orders; x (B, D) holds 0 and 1. Each "
              "order k is a model p_k. Return the log-likelihood of each row under p(x) = (1/K) sum_k p_k(x), shape (B,), "
              "in nats. It must stay finite for thousands of variables and for large logits.",

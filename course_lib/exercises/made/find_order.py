@@ -11,7 +11,7 @@ from course_lib.exercises.nade._shared import every_state
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_order", chapter="06", place=4, title="Find the order, or show that there is none",
+    "find_order", chapter="made", place=4, title="Find the order, or show that there is none",
     contract="conditionals is a function: for x (B, n) of 0 and 1 it returns (B, n), the probabilities that a model gives to "
              "x_i = 1; n is at most 7. A factor reads x_j if in some state flipping x_j moves its probability by more than 0.001. If the "
              "model is autoregressive in some order, exactly one order fits: return it as "

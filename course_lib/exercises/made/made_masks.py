@@ -6,7 +6,7 @@ from course_lib.exercises.made._shared import degrees, permutation
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "made_masks", chapter="06", place=1, title="The masks of MADE",
+    "made_masks", chapter="made", place=1, title="The masks of MADE",
     contract="order (D,) is a permutation of 1..D: order[i] is the position of x_i, 1 if it is drawn first. hidden is a "
              "list of tensors (H,), the degrees of each hidden layer, in 1..D-1. Return a list of float masks (out, in), "
              "one for each layer of connections: 1 where m_out >= m_in, and into the output where order_out > m_in.",

@@ -9,7 +9,7 @@ from course_lib.exercises.made.made_masks import made_masks_reference
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "made_parents", chapter="06", place=2, title="Predict, then check: who reads whom",
+    "made_parents", chapter="made", place=2, title="Predict, then check: who reads whom",
     contract="masks is a list of masks (out, in) of 0 and 1, from the input on; the first has D columns, the last D rows. "
              "Return a list of D lists: for each output, the inputs from which a path of connections leads to it, sorted, "
              "counted from 0. The masks need not be MADE's.",

@@ -17,7 +17,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.proxy import Proxy
 
 exercise = Exercise(
-    "MendedMADE", chapter="06", place=6, title="Three faults in a MADE",
+    "MendedMADE", chapter="made", place=6, title="Three faults in a MADE",
     contract="The class as it stands above the cell, MendedMADE(n, hidden) with the layers one and two, has three faults. Mend "
              "them, keep its parameters and the degrees of its units: its entropy, log_prob, check_all, and a training to within "
              "0.12 nats of the source judge it.",

@@ -15,7 +15,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.protocol.models import load_parameters
 
 exercise = Exercise(
-    "OwnMADE", chapter="06", place=5, title="A MADE of your own, in any order",
+    "OwnMADE", chapter="made", place=5, title="A MADE of your own, in any order",
     contract="A class OwnMADE(AutoregressiveModel) of n binary variables: order[k] is the variable drawn k-th, from 0; degrees is a "
              "list of lists, those of each hidden layer. Parameters weights.0, weights.1, ... (out, in) and biases.0, biases.1, ... "
              "(out,), ReLU in between. conditionals(x) gives every factor; the masks take part in every product. draw(u) gives "

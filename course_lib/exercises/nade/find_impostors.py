@@ -12,7 +12,7 @@ from course_lib.exercises.nade._shared import every_state, log_prob, logits, wei
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_impostors", chapter="04", place=3, title="Find the impostors",
+    "find_impostors", chapter="nade", place=3, title="Find the impostors",
     contract="log_probs is a list of functions: each takes x (B, n) of 0 and 1 and returns (B,), what it calls the "
              "log-probability of each row, in nats. Return a sorted list of the numbers, counted from 0, of those that are "
              "no probability distribution over the 2^n states: the sum of an impostor is off by 0.01 at least.",

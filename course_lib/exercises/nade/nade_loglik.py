@@ -8,7 +8,7 @@ from course_lib.exercises.nade._shared import logits, weights
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "nade_loglik", chapter="04", place=1, title="A log-likelihood by the running sum",
+    "nade_loglik", chapter="nade", place=1, title="A log-likelihood by the running sum",
     contract="x (D,) holds 0 and 1; W (H, D); V (D, H); b (D,); c (H,). a_1 = c; p_i = sigmoid(b_i + V_i . sigmoid(a_i)); "
              "a_{i+1} = a_i + W[:, i] x_i. Return log p(x) in nats, one number.",
     points=["nade"], difficulty=2, minutes=20)

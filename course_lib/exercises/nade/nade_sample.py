@@ -10,7 +10,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.protocol.calls import same
 
 exercise = Exercise(
-    "nade_sample", chapter="04", place=2, title="A draw by the running sum",
+    "nade_sample", chapter="nade", place=2, title="A draw by the running sum",
     contract="u (B, D) holds uniform numbers in [0, 1); W, V, b, c as in nade_loglik. Draw x_1, x_2, ... in this order, the "
              "batch at once: x_i = 1 where u[:, i] < p_i, with p_i from the x_<i just drawn, else 0. Return x, floats "
              "(B, D).",

@@ -13,7 +13,7 @@ from course_lib.exercises.nade.train_nade import source as hidden_xors
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "OwnNADE", chapter="04", place=5, title="A NADE of your own, in both views",
+    "OwnNADE", chapter="nade", place=5, title="A NADE of your own, in both views",
     contract="A class OwnNADE(AutoregressiveModel) of n binary variables with hidden units, with the parameters W (hidden, n), "
              "V (n, hidden), b (n,) and c (hidden,), W and V at random. conditionals(x) gives every factor. start, predict and "
              "update do the same one variable at a time; a state is a pair (k, a), k the number of known variables and a "

@@ -12,7 +12,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "train_nade", chapter="04", place=4, title="Train to a score that FVSBN cannot reach",
+    "train_nade", chapter="nade", place=4, title="Train to a score that FVSBN cannot reach",
     contract="train (N, D) holds 0 and 1, drawn from an unknown source in which exclusive ors hide. Write the loss and the "
              "training loop of a NADE. Return (W, V, b, c), the parameters that came out: W (H, D), V (D, H), b (D,), c (H,), "
              "with H up to you, at most 1000. To reach: an expected log-likelihood within 0.15 nats of the source's own. Your "

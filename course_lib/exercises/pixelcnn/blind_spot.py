@@ -5,7 +5,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "blind_spot", chapter="08", place=4, title="Predict, then measure: the blind spot",
+    "blind_spot", chapter="pixelcnn", place=4, title="Predict, then measure: the blind spot",
     contract="A network on images of height x width pixels has one layer of 3 x 3 under mask A and after it depth layers of "
              "3 x 3 under mask B, depth 0 or more. Return the sorted list of the pixels (r, c), counted from 0, that come "
              "before the pixel (row, column) in raster order and that its prediction does not depend on.",

@@ -8,7 +8,7 @@ from course_lib.exercises.pixelcnn.pixelcnn_rgb_mask import pixelcnn_rgb_mask_re
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_color_leaks", chapter="08", place=3, title="Find the leaks in a colour mask",
+    "find_color_leaks", chapter="pixelcnn", place=3, title="Find the leaks in a colour mask",
     contract="mask (c_out, c_in, k, k) of zeros and ones was written by somebody else, for colours in blocks R, G, B; kind is "
              "\"A\" or \"B\", the layer that it is for. Return a sorted list of the entries (output, input, row, column), "
              "counted from 0, that are 1 and must be 0. What is 0 and could be 1 is no leak. For a sound mask the list is "

@@ -14,7 +14,7 @@ from course_lib.grading.protocol.models import load_parameters
 from course_lib.pixels.masks import MaskedConv2d
 
 exercise = Exercise(
-    "OwnPixelCNN", chapter="08", place=5, title="A PixelCNN of your own, and a picture drawn on",
+    "OwnPixelCNN", chapter="pixelcnn", place=5, title="A PixelCNN of your own, and a picture drawn on",
     contract="A class OwnPixelCNN(AutoregressiveModel), made by (height, width, k, channels, depth), of black and white images: x (B, "
              "height * width) row by row. Layers: first, an nn.Conv2d from 1 to channels with a kernel of k x k, under mask A; "
              "layers.0 to layers.(depth - 1), each an nn.Conv2d of 3 x 3 under mask B, which reads the ReLU of h and is added to h; "

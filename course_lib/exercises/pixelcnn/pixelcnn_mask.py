@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "pixelcnn_mask", chapter="08", place=1, title="The mask of a kernel",
+    "pixelcnn_mask", chapter="pixelcnn", place=1, title="The mask of a kernel",
     contract="k is the width of a kernel, an odd number; kind is \"A\" or \"B\". Return the mask (k, k), floats: 1 at the "
              "entries before the centre in raster order, row by row from the top left, and at the centre for kind \"B\"; 0 "
              "elsewhere.",

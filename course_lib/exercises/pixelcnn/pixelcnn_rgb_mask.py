@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "pixelcnn_rgb_mask", chapter="08", place=2, title="The mask with colours",
+    "pixelcnn_rgb_mask", chapter="pixelcnn", place=2, title="The mask with colours",
     contract="c_out and c_in are numbers of channels, multiples of 3: thirds for R, G, B in this order, one block behind the "
              "other. k is the width of the kernel, an odd number; kind is \"A\" or \"B\". Return the mask (c_out, c_in, k, k), "
              "floats: 1 at the entries before the centre in raster order, whatever the colours; at the centre an output "

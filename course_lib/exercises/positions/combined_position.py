@@ -7,7 +7,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "combined_position", chapter="14", place=3, title="Word and position in one hidden layer",
+    "combined_position", chapter="positions", place=3, title="Word and position in one hidden layer",
     contract="x (B, T, d) holds embeddings; W_x (d, h), W_e (n_max, h) with n_max >= T, W (h, d). With e_k the one-hot "
              "vector of position k, counted from 0, return W' ReLU(W_x' x_k + W_e' e_k) for every word, shape "
              "(B, T, d). The prime is the transpose.",

@@ -10,7 +10,7 @@ from course_lib.exercises.positions.positional_encoding import positional_encodi
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_position_fault", chapter="14", place=4, title="Find the broken pairs",
+    "find_position_fault", chapter="positions", place=4, title="Find the broken pairs",
     contract="encode is a function: for positions (N,), integers from 0 to n - 1, it returns a table (N, d), d even. "
              "Columns 2i and 2i + 1 are pair i. A pair is sound if the inner product of its two numbers at k with its "
              "two numbers at k + o depends on the offset o only, for all positions below n and every offset, 0 included; "

@@ -12,7 +12,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.transformer.attention import attention
 
 exercise = Exercise(
-    "OwnRotaryAttention", chapter="14", place=5, title="Rotary attention of your own",
+    "OwnRotaryAttention", chapter="positions", place=5, title="Rotary attention of your own",
     contract="A class OwnRotaryAttention(nn.Module), made with d_model and heads, K = d_model / heads even. Its parameters are "
              "those of the linear layers qkv, from d_model to 3 d_model (W^Q of all heads, then W^K, then W^V), and out. "
              "forward(x, positions=None, mask=None): self-attention of x (B, T, D); positions (T,) are whole numbers, 0 to T - 1 "

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "positional_encoding", chapter="14", place=1, title="The table of sines and cosines",
+    "positional_encoding", chapter="positions", place=1, title="The table of sines and cosines",
     contract="T positions, counted from 0, and a width d. Return the table (T, d): sin(k / 10000^(2i/d)) in column 2i "
              "of row k, and the cosine of the same angle in column 2i + 1. An odd d ends with a sine.",
     points=["sinusoidal"], difficulty=2, minutes=10)

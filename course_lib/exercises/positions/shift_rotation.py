@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "shift_rotation", chapter="14", place=2, title="An offset as a matrix",
+    "shift_rotation", chapter="positions", place=2, title="An offset as a matrix",
     contract="o is an offset, of either sign; d an even width; n the base. Return the matrix R (d, d) with "
              "p(k + o) = R p(k) for every position k, where p(k) is row k of the sinusoidal table of width d and base "
              "n, sines in the even and cosines in the odd places.",

@@ -8,7 +8,7 @@ from course_lib.exercises.findings import Findings
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_forgetful", chapter="07", place=4, title="Find the cells that forgot their gate",
+    "find_forgetful", chapter="recurrent", place=4, title="Find the cells that forgot their gate",
     contract="cells is a list of functions. Each claims to be a step of an LSTM: cell(x, h, c) with x (B, I), h (B, H) and c "
              "(B, H) returns (h', c'), where c' = f * c + i * g, each of f, i, g a function of x and h. In some the forget gate f is "
              "constant, or does not react to x, or not to h, in all of its H units. Return their numbers, counted from 0, as a "

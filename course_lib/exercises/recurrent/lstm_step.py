@@ -7,7 +7,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "lstm_step", chapter="07", place=2, title="A step of an LSTM",
+    "lstm_step", chapter="recurrent", place=2, title="A step of an LSTM",
     contract="x (B, I); h and c (B, H); W (4H, I); U (4H, H); b (4H,), the rows of the input gate i, the forget gate f, the "
              "candidate g and the output gate o one below the other, as in torch.nn.LSTM. With c' = f * c + i * g "
              "and h' = o * tanh(c'), return torch.stack([h', c']), (2, B, H).",

@@ -21,7 +21,7 @@ from course_lib.grading.protocol.models import ModelServer
 from course_lib.grading.proxy import Proxy
 
 exercise = Exercise(
-    "OwnRecurrent", chapter="07", place=6, title="A language model with a cell of your own",
+    "OwnRecurrent", chapter="recurrent", place=6, title="A language model with a cell of your own",
     contract="A class OwnRecurrent(AutoregressiveModel), made with symbols V, hidden H and bos_id, whose family is "
              "Categorical(symbols). Its cell is an LSTM or a GRU, as you choose, with the equations of the chapter and the names of "
              "the library: W_x (G, V), W_h (G, H) and b (G,), G = 4H rows of i, f, o, g for the LSTM, G = 3H rows of r, z, n for the "

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "rnn_forward", chapter="07", place=1, title="All states of an RNN",
+    "rnn_forward", chapter="recurrent", place=1, title="All states of an RNN",
     contract="x (B, T, I); h0 (B, H); Wx (H, I); Wh (H, H); b (H,). h_t = tanh(Wx x_t + Wh h_{t-1} + b), with h0 before the "
              "first step. Return all states h_1 to h_T, (B, T, H).",
     points=["rnn-cell"], difficulty=2, minutes=15, forbid=("torch.rnn_tanh", "torch.rnn_tanh_cell"))

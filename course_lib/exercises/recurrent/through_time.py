@@ -7,7 +7,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "through_time", chapter="07", place=3, title="The gradient through time, by hand",
+    "through_time", chapter="recurrent", place=3, title="The gradient through time, by hand",
     contract="h (T, H): the states h_1 to h_T of h_t = tanh(Wh h_{t-1} + what is read); Wh (H, H); g (T, H): g[t] is the "
              "derivative of the loss by that state as far as the loss reads it directly, as by its own prediction. Return (T, H): "
              "the whole derivative of the loss by each state, which counts what the later states pass back.",

@@ -10,7 +10,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "train_hello", chapter="07", place=5, title="Teach a net to say hello",
+    "train_hello", chapter="recurrent", place=5, title="Teach a net to say hello",
     contract="word (T,) holds numbers 0 to 3, the letters of a word in which one letter stands twice and is followed by another "
              "one each time, such as hello. Train an RNN without biases: o_t = Why h_t, h_t = tanh(Whh h_{t-1} + Wxh x_t), x_t one-hot. "
              "o_0 = Why h0 predicts the first letter, o_t the one after letter t. Return (Wxh, Whh, Why, h0): (H, 4), (H, H), (4, H), "

@@ -28,7 +28,7 @@ NO_AXIS = ("Your softmax is given no axis, or the wrong one of those in front. W
            "second, by the number of axes: the weights of a query must sum to one over the keys, dim=-1.")
 
 exercise = Exercise(
-    "attention", chapter="13", place=1, title="Attention",
+    "attention", chapter="self-attention", place=1, title="Attention",
     contract="q (..., n, d), k (..., m, d), v (..., m, e); mask, boolean (..., n, m) or None, is True where a query "
              "may attend; it broadcasts over the axes in front. Return softmax(q k' / sqrt(d)) v over the keys that are "
              "allowed, (..., n, e), for scores of any size. A query that may attend nowhere gets zeros.",

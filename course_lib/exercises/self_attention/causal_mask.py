@@ -7,7 +7,7 @@ from course_lib.exercises.draws import uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "causal_mask", chapter="13", place=2, title="The causal mask",
+    "causal_mask", chapter="self-attention", place=2, title="The causal mask",
     contract="The n queries are the last n of m positions; m is n if it is None. Return booleans (n, m), True where a "
              "query may attend: to its own position and to all before it.",
     points=["causal-mask"], difficulty=2, minutes=10)

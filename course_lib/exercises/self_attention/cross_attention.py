@@ -10,7 +10,7 @@ from course_lib.exercises.self_attention._shared import KERNEL
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "cross_attention", chapter="13", place=3, title="Cross-attention",
+    "cross_attention", chapter="self-attention", place=3, title="Cross-attention",
     contract="dec (B, n, D) asks, enc (B, m, D) is asked; projections are y = x @ W with Wq, Wk, Wv (D, D). src_mask, "
              "boolean (B, m), is True for real tokens of enc; no query attends to the others. One head, scale "
              "1 / sqrt(D). Return (B, n, D).",

@@ -13,7 +13,7 @@ from course_lib.grading.checks import Fault, Record
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_peeking", chapter="13", place=6, title="Find who peeks",
+    "find_peeking", chapter="self-attention", place=6, title="Find who peeks",
     contract="layer is a function: for x (B, T, d) it returns (B, T, e), each sequence of the batch by itself; no "
              "gradient comes through. Return a sorted list of the pairs (i, j), counted from 0, with j > i, for "
              "which position i of the result depends on position j of x, for some x. For a causal layer the list is "

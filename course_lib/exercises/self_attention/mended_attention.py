@@ -13,7 +13,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.transformer.attention import attention_weights
 
 exercise = Exercise(
-    "MendedAttention", chapter="13", place=8, title="Three faults in an attention layer",
+    "MendedAttention", chapter="self-attention", place=8, title="Three faults in an attention layer",
     contract="The class as it stands above the cell, MendedAttention(d) with the linear layers Q, K and V, has three faults. Mend "
              "them. weights(x, mask) returns (B, T, T), row i how query i shares its attention: rows sum to 1, and are 0 where "
              "mask (T, T) is False. forward(x, mask) returns (B, T, d). A query may always attend somewhere.",

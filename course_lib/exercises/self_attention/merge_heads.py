@@ -5,7 +5,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "merge_heads", chapter="13", place=5, title="Heads side by side",
+    "merge_heads", chapter="self-attention", place=5, title="Heads side by side",
     contract="x (B, h, T, d). Return (B, T, h * d): the heads side by side at every position, head 0 first.",
     points=["multi-head"], difficulty=2, minutes=5)
 

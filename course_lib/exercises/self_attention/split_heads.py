@@ -5,7 +5,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "split_heads", chapter="13", place=4, title="Into heads",
+    "split_heads", chapter="self-attention", place=4, title="Into heads",
     contract="x (B, T, h * d). Return (B, h, T, d): head j owns the features j * d to (j + 1) * d - 1 of every "
              "position.",
     points=["multi-head"], difficulty=2, minutes=5)

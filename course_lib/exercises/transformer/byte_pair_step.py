@@ -10,7 +10,7 @@ from course_lib.exercises.telling import telling
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "byte_pair_step", chapter="15", place=5, title="One merge of byte pairs",
+    "byte_pair_step", chapter="transformer", place=5, title="One merge of byte pairs",
     contract="words is a list of [pieces, count]: the symbols of a word, a list of strings, and how often the text has the word. "
              "Return [pair, merged]. pair is a list of two strings, the pair of neighbouring symbols within a word that the text "
              "has most often (a word that occurs 5 times gives each of its pairs 5 times); of equally frequent pairs the one that "

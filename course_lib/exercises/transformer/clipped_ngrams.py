@@ -10,7 +10,7 @@ from course_lib.exercises.telling import telling
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "clipped_ngrams", chapter="15", place=6, title="The counts of BLEU",
+    "clipped_ngrams", chapter="transformer", place=6, title="The counts of BLEU",
     contract="hypothesis is a list of words, references a list of such lists, n at least 1. Return (matches, total), two whole "
              "numbers: total is the number of n-grams in the hypothesis, with repetitions; matches adds up, for each different "
              "n-gram of the hypothesis, the smaller of its count there and its largest count in any one reference. A hypothesis "

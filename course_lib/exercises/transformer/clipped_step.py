@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "clipped_step", chapter="15", place=8, title="One clipped gradient out of several batches",
+    "clipped_step", chapter="transformer", place=8, title="One clipped gradient out of several batches",
     contract="grads is a list with an entry for each of m batches; an entry is a list with the gradient of each parameter: that of "
              "the mean loss over the tokens of this batch. counts has the number of tokens of each batch. Return (clipped, norm): "
              "the gradients of the mean loss over all tokens, a list with one tensor a parameter, multiplied by c / norm where norm "

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "label_smoothing_loss", chapter="15", place=2, title="Cross-entropy with smoothed targets",
+    "label_smoothing_loss", chapter="transformer", place=2, title="Cross-entropy with smoothed targets",
     contract="logits (N, K), target (N,) with integers, eps, and pad, an integer. The smoothed target gives "
              "(1 - eps) to the target, and eps / K to each of the K classes, the target included. Return the "
              "mean cross-entropy in nats over the rows whose target is not pad: a tensor of shape ().",

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal, uneven, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "layer_norm", chapter="15", place=1, title="Layer norm",
+    "layer_norm", chapter="transformer", place=1, title="Layer norm",
     contract="x (..., d) of any number of axes, gamma (d,), beta (d,), eps. Return gamma * (x - mean) / "
              "sqrt(variance + eps) + beta, mean and population variance being those of the last axis. Same shape as x.",
     points=["layer-norm"], difficulty=2, minutes=10, forbid=("F.layer_norm",))

@@ -11,7 +11,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "MendedTraining", chapter="15", place=10, title="A training run that stalls",
+    "MendedTraining", chapter="transformer", place=10, title="A training run that stalls",
     contract="The class as it stands above the cell, MendedTraining(d, hidden, classes, warmup, peak), has three faults; each "
              "makes the loss stall. Mend them. rate(step), step from 1, rises in a straight line to peak at step = warmup, and falls "
              "with one over the square root of the step from there. batch(x, y) returns 64 rows of x (N, d) with their labels y (N,); step(x, y) takes one step of "

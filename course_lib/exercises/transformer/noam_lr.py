@@ -5,7 +5,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "noam_lr", chapter="15", place=4, title="Warm up, then fall",
+    "noam_lr", chapter="transformer", place=4, title="Warm up, then fall",
     contract="step, counted from 1, d_model, and warmup, the number of warm-up steps. Return the learning rate "
              "d_model^-0.5 min(step^-0.5, step warmup^-1.5), a number.",
     points=["noam"], difficulty=1, minutes=5)

@@ -8,7 +8,7 @@ from course_lib.exercises.transformer.label_smoothing_loss import smoothing_case
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "slide_smoothing_loss", chapter="15", place=3, title="Smoothing as on the slide, by torch",
+    "slide_smoothing_loss", chapter="transformer", place=3, title="Smoothing as on the slide, by torch",
     contract="logits (N, K), target (N,) with integers, eps, and pad, an integer. The smoothed target gives 1 - eps to the "
              "target and eps / (K - 1) to each of the other K - 1 classes. Return the mean cross-entropy in nats over the rows "
              "whose target is not pad: a tensor of shape ().",

@@ -16,7 +16,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 exercise = Exercise(
-    "train_translator", chapter="15", place=11, title="Train a translator",
+    "train_translator", chapter="transformer", place=11, title="Train a translator",
     contract="source (N, S) and target (N, T) are sentences of the chapter's small language as whole numbers, 0 after the end of a "
              "row; a target ends with 2. words is the pair of the sizes of the two vocabularies. Train Translator(*words), as the "
              "notebook gives it; its decoder reads 1 before the first word. Return its state_dict(). The library's Transformer with "

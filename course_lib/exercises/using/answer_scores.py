@@ -10,7 +10,7 @@ from course_lib.exercises.telling import telling
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "answer_scores", chapter="20", place=5, title="Scores of answers, as SQuAD counts",
+    "answer_scores", chapter="using", place=5, title="Scores of answers, as SQuAD counts",
     contract="said is a list of strings, truths a list of lists of strings, at least one, with all right answers to each question. Texts are "
              "compared normalized: in lower case, then every character of string.punctuation deleted, then the words a, an and the left "
              "out, then split at white space. Return two floats, means over the questions in per cent: exact match, 1 if the words are those "

@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "bm25", chapter="20", place=2, title="BM25",
+    "bm25", chapter="using", place=2, title="BM25",
     contract="docs is a list of documents, each a list of words; question is a list of words; k1 and b are numbers. Return a list, a "
              "float for each document: the sum over the words t of the question, a repeated one as often as it stands there, of "
              "idf(t) n (k1 + 1) / (n + k1 (1 - b + b L / M)), with n the count of t in the document, L the document's length, M the "

@@ -6,7 +6,7 @@ from course_lib.exercises.telling import telling
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "few_shot_prompt", chapter="20", place=6, title="Examples that fit and do not tell",
+    "few_shot_prompt", chapter="using", place=6, title="Examples that fit and do not tell",
     contract="examples is a list of pairs (asked, answer), question a list of words, and so are asked and answer; k, room and window are "
              "integers. An example is written asked, then the word 'answer:', then answer, then the word '|'; the question is written at "
              "the end, with 'answer:' behind it. An example that asks what the question asks, in whatever case, is left out. Of the others "

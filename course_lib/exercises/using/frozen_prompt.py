@@ -20,7 +20,7 @@ V = KINDS * EACH + KINDS + 1                                # and the three orde
 ASKS, PRETRAINING, STEPS, SHARE, NEW = V - 1, 250, 100, 0.9, 300
 
 exercise = Exercise(
-    "FrozenPrompt", chapter="20", place=7, title="Tune the prompt alone",
+    "FrozenPrompt", chapter="using", place=7, title="Tune the prompt alone",
     contract="A class FrozenPrompt(nn.Module), made with body, the weights of Reader as the notebook gives it, and num. It has reader, "
              "a Reader with these weights, which stays as it is, and the parameter prompt (num, D), small at the start. forward(x), "
              "x (B, T) tokens: the logits (B, V) that the reader gives when the vectors of prompt stand before those of the tokens of "

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "planted_passages", chapter="20", place=4, title="Catch the planted passage",
+    "planted_passages", chapter="using", place=4, title="Catch the planted passage",
     contract="question is a list of words, passages a list of lists of words, share a number from 0 to 1. Return a list of booleans, one "
              "a passage: True if the longest run of consecutive words of the question that stands in the passage in the same order "
              "and without a gap has at least share * len(question) words. A run may begin anywhere in both.",

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "probe_and_control", chapter="20", place=3, title="A probe and its control",
+    "probe_and_control", chapter="using", place=3, title="A probe and its control",
     contract="train (N, D) and test (M, D) are vectors, train_labels (N,) and test_labels (M,) their classes 0..K - 1, train_words (N,) "
              "and test_words (M,) the number of each vector's word, and random_label (V,) gives every word a random class. The "
              "probe is the class of the nearest mean: the class whose training vectors have the mean that is nearest (Euclidean). "

@@ -9,7 +9,7 @@ from course_lib.grading.exercise import Exercise
 SIGNS = ("[CLS]", "[SEP]", "[PAD]")
 
 exercise = Exercise(
-    "word_feature", chapter="20", place=1, title="A vector for each word",
+    "word_feature", chapter="using", place=1, title="A vector for each word",
     contract="states (L + 1, T, D) are the layers of a model that has read one text, layer 0 the embeddings; pieces is the list of its T "
              "word pieces. A piece that begins with ## goes on with the word before it, and never stands first in one; [CLS], [SEP] and "
              "[PAD] belong to no word; [UNK] is a word. There is at least one word. chosen is a list of layers, in Python's way of counting: 0 is states[0] and "

@@ -8,7 +8,7 @@ from course_lib.exercises.findings import Findings
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_samplers", chapter="10", place=5, title="Find the faulty samplers",
+    "find_samplers", chapter="words", place=5, title="Find the faulty samplers",
     contract="samplers is a list of functions. Each claims to draw negatives: sampler(target, k) with target (B,) returns (B, k) "
              "words, drawn with probability proportional to counts ** 0.75 among all words but the target of their row. counts "
              "(V,) has a word that never occurs. Some draw the target too, or use another power, or draw the word that never "

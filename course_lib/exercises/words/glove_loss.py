@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "glove_loss", chapter="10", place=6, title="The loss of GloVe",
+    "glove_loss", chapter="words", place=6, title="The loss of GloVe",
     contract="counts (V, V), floats from 0 on, says how often word j stood near word i; w (V, D) and w_tilde (V, D) are vectors, b (V,) "
              "and b_tilde (V,) biases, maximum > 0 is x_max. Return the sum over all pairs with counts above 0 of f(counts_ij) "
              "(w_i . w_tilde_j + b_i + b_tilde_j - ln counts_ij)^2, f(x) = min(1, (x / maximum)^0.75): a tensor of shape (). "

@@ -14,7 +14,7 @@ from course_lib.grading.facts import describe_difference
 from course_lib.grading.protocol.calls import Outcome, same
 
 exercise = Exercise(
-    "lsa", chapter="10", place=2, title="Latent semantic analysis",
+    "lsa", chapter="words", place=2, title="Latent semantic analysis",
     contract="weights (N, V) holds documents by words, its singular values all different; k is at most min(N, V); queries (B, V) are "
              "further documents. Return three tensors: documents (N, k), words (V, k) and placed (B, k). With U diag(s) V^T the k "
              "largest singular values of weights and their vectors, document d is the row u_d diag(s), word w the row v_w diag(s), "

@@ -7,7 +7,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "noise_distribution", chapter="10", place=4, title="From counts to noise",
+    "noise_distribution", chapter="words", place=4, title="From counts to noise",
     contract="counts (V,) says how often each word occurs: whole numbers, integers or floats, some of them 0 perhaps. Return (V,) "
              "probabilities, floats, proportional to counts to the power 0.75.",
     points=["word2vec"], difficulty=1, minutes=10)

@@ -8,7 +8,7 @@ from course_lib.exercises.draws import normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "sgns_loss", chapter="10", place=3, title="The loss of skip-gram",
+    "sgns_loss", chapter="words", place=3, title="The loss of skip-gram",
     contract="center (B, D) are vectors v of centre words, context (B, D) vectors u_o of words that stood near them, negatives "
              "(B, K, D) vectors u_k of drawn words. Return -log sigmoid(u_o . v) - sum over k of log sigmoid(-u_k . v), the mean "
              "over the batch: a tensor of shape (). Products may be hundreds; the result stays finite.",

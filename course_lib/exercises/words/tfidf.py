@@ -9,7 +9,7 @@ from course_lib.exercises.draws import integer
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "tfidf", chapter="10", place=1, title="TF-IDF",
+    "tfidf", chapter="words", place=1, title="TF-IDF",
     contract="docs is a list of documents, each a list of words. Return a list of dicts, one a document: each word that the "
              "document holds -> tf * idf, where tf is its count in the document divided by the document's length, and idf = "
              "ln((N + 1) / (df + 1)) + 1 with N documents, df of them with the word. An empty document has an empty dict.",

@@ -15,7 +15,7 @@ from course_lib.tokenizers import Vocabulary
 from course_lib.words import Corpus, NoiseSampler, window_pairs
 
 exercise = Exercise(
-    "train_vectors", chapter="10", place=7, title="Vectors that answer",
+    "train_vectors", chapter="words", place=7, title="Vectors that answer",
     contract="sentences is a list of 5,000 sentences of the chapter's small world, each a list of whole numbers in 0..num_words - 1: "
              "the words, under numbers that are drawn anew. Return a tensor (num_words, D) of vectors, D at most 24, floats. To "
              "reach: 85 % of 120 questions a : b = c : ? on roles and capitals, answered by the word of the largest cosine with "

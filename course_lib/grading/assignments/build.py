@@ -14,6 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from course_lib.exercises import EXERCISES, get
+from course_lib.exercises import chapters as chapter_table
 from course_lib.grading.assignments import form, regions
 from course_lib.grading.assignments.form import FormError, exercise, role
 from course_lib.grading.exercise import Exercise
@@ -88,16 +89,16 @@ def read_sources(solutions: Path) -> dict[Path, dict]:
     chapters: dict[str, Path] = {}
     for path in sorted(solutions.glob("*.ipynb")):
         try:
+            nb = form.read(path)
             if (twin := chapters.setdefault(form.chapter(path), path)) != path:
                 raise FormError(f"{path} and {twin} are both of chapter {form.chapter(path)}; it has one notebook")
-            nb = form.read(path)
             faults += form.find_faults(nb, path)
             pages[path] = nb
         except FormError as problem:
             faults.append(str(problem))
-    missing = sorted({each.chapter for each in EXERCISES.values()} - set(chapters))
-    faults += [f"{solutions} has no notebook for the exercises of chapter {each}: {each}-name.ipynb is needed"
-               for each in missing]
+    missing = [slug for slug in dict.fromkeys(each.chapter for each in EXERCISES.values()) if slug not in chapters]
+    faults += [f"{solutions} has no notebook for the exercises of chapter {slug}: {chapter_table()[slug]['number']}-{slug}.ipynb is needed"
+               for slug in missing]
     if faults:
         raise FormError("\n".join(faults))
     return {path: solution_page(nb, path) for path, nb in pages.items()}

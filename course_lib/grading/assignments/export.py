@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from course_lib.exercises import get
 from course_lib.grading.assignments import build, form, regions, release
-from course_lib.grading.assignments.form import FormError, chapter, exercise, role
+from course_lib.grading.assignments.form import FormError, chapter, exercise, role, select_chapters
 from course_lib.grading.exercise import Exercise
 
 
@@ -22,8 +22,8 @@ def add_arguments(parser) -> None:
     parser.add_argument("to", type=Path, metavar="DIR", help="the folder to write")
     parser.add_argument("--solutions", type=Path, default=Path("solutions"), metavar="DIR",
                         help="the notebooks with the answers (default: solutions)")
-    parser.add_argument("--chapter", metavar="NN,NN", type=lambda text: [number.strip().zfill(2) for number in text.split(",")],
-                        help="the chapters to export; all of them if not given. Gradescope's autograder needs to know: it "
+    parser.add_argument("--chapter", metavar="NAME,NAME", type=lambda text: text.split(","),
+                        help="the chapters to export, by slug or number; all of them if not given. Gradescope's autograder needs to know: it "
                              "asks for all exercises of these")
     parser.add_argument("--seed", type=int, default=0, metavar="N",
                         help="draws the inputs of nbgrader's and otter's checks (default: 0)")
@@ -35,7 +35,7 @@ def run(args) -> int:
     target = TARGETS[args.target]
     try:
         if args.target == "gradescope" and not args.chapter:
-            raise FormError("an autograder is for one assignment: say with --chapter NN which chapters it asks for")
+            raise FormError("an autograder is for one assignment: say with --chapter NAME which chapters it asks for")
         files = target.write(select_chapters(build.read_sources(args.solutions), args.chapter), args.seed)
         there = [name for name in files if (args.to / name).exists()]
         if there and not args.force:
@@ -51,15 +51,6 @@ def run(args) -> int:
         return 1
     print(f"wrote {len(files)} files to {args.to}; {target.next_step.format(to=args.to)}")
     return 0
-
-
-def select_chapters(pages: dict[Path, dict], chapters: list[str] | None) -> dict[Path, dict]:
-    """The notebooks of these chapters; all of them if None. Raises FormError for a chapter that has none."""
-    there = {chapter(path): path for path in pages}
-    missing = [number for number in chapters or () if number not in there]
-    if missing:
-        raise FormError(f"there is no notebook of chapter {', '.join(missing)}; there are {', '.join(sorted(there))}")
-    return {path: page for path, page in pages.items() if not chapters or chapter(path) in chapters}
 
 
 # nbgrader
@@ -220,7 +211,7 @@ cp "$work/reports/submission/results.json" "$root/results/results.json"
 def gradescope_files(pages: dict[Path, dict], seed: int) -> dict[str, str | bytes]:
     """A Gradescope autograder for the chapters of these pages: a folder to zip and upload, with the package as it is now, so that marks do
     not change when the course does. The seed is drawn anew for each submission."""
-    chapters = ",".join(sorted(map(chapter, pages)))
+    chapters = ",".join(map(chapter, pages))
     files: dict[str, str | bytes] = {"setup.sh": GRADESCOPE_SETUP, "run_autograder": GRADESCOPE_RUN.replace("CHAPTERS", chapters)}
     files["requirements.txt"] = "".join(
         line + "\n" for line in release.requirements(None).splitlines()

@@ -9,9 +9,11 @@ import copy
 import hashlib
 import json
 import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from course_lib.exercises import of_chapter
+from course_lib.exercises import chapter_slug, of_chapter
 from course_lib.grading.assignments import regions
 
 KINDS = {"task": "markdown", "answer": "code", "check": "code", "why": "markdown"}       # each once an exercise
@@ -120,11 +122,26 @@ def exercise(cell: dict) -> str | None:
 
 
 def chapter(path: Path) -> str:
-    """"03" for 03-fvsbn.ipynb. Raises FormError for another name."""
+    """"fvsbn" for 03-fvsbn.ipynb. Raises FormError for another name."""
     match = NAME.fullmatch(path.name)
-    if not match:
-        raise FormError(f"{path}: a notebook of exercises is called NN-name.ipynb, NN the chapter")
-    return match[1]
+    try:
+        return chapter_slug(match[1] if match else "")
+    except ValueError:
+        raise FormError(f"{path}: a notebook of exercises is called NN-name.ipynb, NN the number of its chapter") from None
+
+
+def select_chapters(pages: dict[Path, dict], chapters: Sequence[str] | None) -> dict[Path, dict]:
+    """The notebooks of these chapters, by their slugs or numbers; all if none is named. Raises FormError for one that there is not."""
+    there = {chapter(path): path for path in pages}
+    try:
+        wanted = [chapter_slug(name) for name in chapters or there]
+    except ValueError as problem:
+        raise FormError(str(problem)) from None
+    if missing := [slug for slug in wanted if slug not in there]:
+        raise FormError(f"there is no notebook of chapter {', '.join(missing)}; there are {', '.join(there)}")
+    if chapters:
+        print(f"chapter {', '.join(slug for slug in there if slug in wanted)}", file=sys.stderr)
+    return {there[slug]: pages[there[slug]] for slug in there if slug in wanted}
 
 
 def cell_place(path: Path, number: int) -> str:

@@ -8,10 +8,11 @@ import keyword
 import re
 import sys
 import tokenize
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
+from course_lib.exercises import chapters
 from course_lib.grading.assignments import build, form, regions
 from course_lib.grading.assignments.form import FormError, exercise, role
 
@@ -42,7 +43,7 @@ TEACHER = """\
 
 Each answer is folded, with the reason below it. To grade a folder of submissions:
 
-    python -m course_lib.grading grade FOLDER --chapter NN --csv marks.csv --require-isolation
+    python -m course_lib.grading grade FOLDER --chapter NAME --csv marks.csv --require-isolation
 """
 NO_ADDRESS = "# course_lib itself has no public address yet: your teacher says where to get it. What it needs:\n"
 
@@ -54,8 +55,8 @@ def add_arguments(parser) -> None:
                         help="the notebooks with the answers (default: solutions)")
     parser.add_argument("--exercises", type=Path, default=Path("exercises"), metavar="DIR",
                         help="where the outputs of the exercises are stored (default: exercises)")
-    parser.add_argument("--chapter", type=lambda text: text.split(","), metavar="NN,NN",
-                        help="only the notebooks of these chapters, for a release week by week (default: all)")
+    parser.add_argument("--chapter", type=lambda text: text.split(","), metavar="NAME,NAME",
+                        help="only the notebooks of these chapters, by slug or number, for a release week by week (default: all)")
     parser.add_argument("--force", action="store_true", help="write over files that are there")
 
 
@@ -66,7 +67,7 @@ def run(args) -> int:
             raise FormError(f"There is no folder {args.solutions} here: release hands out the notebooks of a clone of the "
                             "course. Run it in one, or name its folder by --solutions.")
         pages = build.read_sources(args.solutions)
-        student, teacher = make_bundles(select_chapters(pages, args.chapter), args.exercises)
+        student, teacher = make_bundles(form.select_chapters(pages, args.chapter), args.exercises)
         leaks = find_leaks(pages.values(), student.items())
         there = [folder for folder in (args.to / "student", args.to / "solutions")
                  if folder.exists() and any(folder.iterdir())]
@@ -111,18 +112,6 @@ def make_bundles(pages: dict[Path, dict], exercises: Path) -> tuple[dict[str, st
         bundle["README.md"] = text.format(notebooks=lists[folder])
         bundle["requirements.txt"] = requirements(requirement)
     return student, teacher
-
-
-def select_chapters(pages: dict[Path, dict], chapters: Sequence[str] | None) -> dict[Path, dict]:
-    """The notebooks of these chapters ("13", or "3" for "03"), all if none is named. Raises FormError for one that
-    there is not."""
-    if not chapters:
-        return pages
-    wanted = {number.strip().zfill(2) for number in chapters}
-    if missing := sorted(wanted - {form.chapter(path) for path in pages}):
-        raise FormError(f"there is no notebook of chapter {', '.join(missing)}; those with exercises are "
-                        f"{', '.join(sorted(form.chapter(path) for path in pages))}")
-    return {path: page for path, page in pages.items() if form.chapter(path) in wanted}
 
 
 def strip_links(nb: dict, stem: str) -> dict:
@@ -185,10 +174,11 @@ def secrets(pages: Iterable[dict]) -> Iterator[tuple[str, str]]:
     pages = list(pages)
     given = {normalize_line(line) for page in pages for cell in page["cells"] if role(cell) == "task"
              for block in re.findall(r"```python\n(.*?)```", cell["source"], re.S) for line in block.splitlines()}
-    stubs = [(page["metadata"].get("course", {}).get("chapter", ""), cell, {normalize_line(line) for line in regions.stub(cell["source"]).splitlines()})
+    place = {slug: number for number, slug in enumerate(chapters())}
+    stubs = [(place.get(page["metadata"].get("course", {}).get("chapter"), -1), cell, {normalize_line(line) for line in regions.stub(cell["source"]).splitlines()})
              for page in pages for cell in page["cells"] if role(cell) == "answer"]
     for page in pages:
-        chapter = page["metadata"].get("course", {}).get("chapter", "")
+        chapter = place.get(page["metadata"].get("course", {}).get("chapter"), -1)
         later = set().union(given, *(lines for other, _, lines in stubs if other > chapter))
         for cell in page["cells"]:
             hidden: list[str] = []

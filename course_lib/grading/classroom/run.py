@@ -26,6 +26,8 @@ def grade_class(args, workers: list, roster: Roster) -> int:
     """Grade what the command line names; returns the exit status."""
     torch.set_num_threads(1)
     requested = selection.select_requested(args)
+    if args.chapter:
+        print(f"Graded as {selection.list_chapters({exercise.chapter for exercise in requested})}.", file=sys.stderr)
     collected = collect(args.paths, roster)
     for path in collected.skipped:
         print(f"Passed over, no notebook: {path}", file=sys.stderr)

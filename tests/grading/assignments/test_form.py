@@ -38,7 +38,7 @@ FAULTS = {
     f"has 2 cells with the role why for fvsbn_conditionals: cells 8, {4 + 6 * len(of_chapter('03'))}": lambda nb: nb["cells"].append(
         sample_course.of(nb, "why")),
     "out of order": lambda nb: nb["cells"].insert(3, nb["cells"].pop(5)),
-    "cell 4 belongs to the exercise 'bigram_bits'; chapter 03 has": lambda nb: sample_course.of(
+    "cell 4 belongs to the exercise 'bigram_bits'; chapter fvsbn has": lambda nb: sample_course.of(
         nb, "task")["metadata"]["course"].update(exercise="bigram_bits"),
     "cell 4 has the role 'tusk'; the roles are": lambda nb: sample_course.of(nb, "task")["metadata"]["course"].update(
         role="tusk"),
@@ -85,12 +85,12 @@ def test_read_sources_reports_all_faults(course, capsys):
 def test_read_sources_names_missing_chapter(course, capsys):
     one(course, "01", "solutions").unlink()
     assert build.run(course) == 1
-    assert "no notebook for the exercises of chapter 01: 01-name.ipynb is needed" in capsys.readouterr().err
+    assert "no notebook for the exercises of chapter chain-rule: 01-chain-rule.ipynb is needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name, text, said", [
     ("three.ipynb", None, "is called NN-name.ipynb"),
-    ("03-other.ipynb", None, "are both of chapter 03"),
+    ("03-other.ipynb", None, "are both of chapter fvsbn"),
     ("98-new.ipynb", "{", "cannot be read as a notebook"),
     ("98-new.ipynb", '{"nbformat": 4, "metadata": {}, "cells": [{"source": ""}]}', "a cell has no type"),
     ("98-new.ipynb", '{"nbformat": 3, "worksheets": []}', "it is not of format 4"),

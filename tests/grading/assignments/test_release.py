@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from course_lib.exercises import EXERCISES, of_chapter
+from course_lib.exercises import chapters, of_chapter
 from course_lib.grading.assignments import build, form, release
 from tests.conftest import ROOT
 from tests.grading import sample_course
@@ -33,12 +33,12 @@ def everything(folder):
 def test_release_writes_two_bundles(course, capsys):
     assert release.run(course) == 0
     student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
-    notebooks = [f"{chapter}-made-up.ipynb" for chapter in sorted({each.chapter for each in EXERCISES.values()})]
+    notebooks = [f"{row['number']}-made-up.ipynb" for row in chapters().values()]
     assert sorted(student) == ["README.md", *(f"exercises/{name}" for name in notebooks), "requirements.txt"]
     assert sorted(teacher) == ["README.md", "requirements.txt", *(f"solutions/{name}" for name in notebooks)]
     assert "raise NotImplementedError" in student["exercises/03-made-up.ipynb"]
     assert "total_find_leaks" in teacher["solutions/03-made-up.ipynb"]
-    assert "exercises/03-made-up.ipynb`: chapter 03" in student["README.md"]
+    assert "exercises/03-made-up.ipynb`: chapter fvsbn" in student["README.md"]
     assert "holds the references" in capsys.readouterr().out
 
 
@@ -179,14 +179,14 @@ def test_course_leaks_nothing():
 
 
 def test_release_one_chapter(course, capsys):
-    course.chapter = ["3", "13"]
+    course.chapter = ["3", "self-attention"]
     assert release.run(course) == 0
     student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
     assert sorted(student) == ["README.md", "exercises/03-made-up.ipynb", "exercises/13-made-up.ipynb", "requirements.txt"]
     assert sorted(name for name in teacher if "/" in name) == ["solutions/03-made-up.ipynb", "solutions/13-made-up.ipynb"]
     assert "13-made-up" in student["README.md"] and "04-made-up" not in student["README.md"]
     course.chapter, course.to = ["99"], course.to / "other"
-    assert release.run(course) == 1 and "there is no notebook of chapter 99" in capsys.readouterr().err and not course.to.exists()
+    assert release.run(course) == 1 and "there is no chapter '99'" in capsys.readouterr().err and not course.to.exists()
 
 
 def test_release_one_chapter_compares_all_solutions(course, capsys):

@@ -58,9 +58,9 @@ def test_short_names_show_folders():
 
 
 @pytest.mark.parametrize("stem, chapter", [
-    ("13-self-attention", "13"), ("13_Self_Attention (2)", "13"), ("leemo_7001_90001_13-self-attention-1", "13"),
-    ("01-chain-rule", "01"), ("14_mueller", None), ("14", None), ("113-self-attention", None), ("hw", None), ("", None),
-    ("13-self", None), ("18 bert final", "18")])
+    *((stem, "self-attention") for stem in ("13-self-attention", "13_Self_Attention (2)", "leemo_7001_90001_13-self-attention-1")),
+    ("01-chain-rule", "chain-rule"), ("14_mueller", None), ("14", None), ("113-self-attention", None), ("hw", None), ("", None),
+    ("13-self", None), ("18 bert final", "bert")])
 def test_chapter_in_name(stem, chapter):
     assert chapter_in_name(stem) == chapter
     assert chapter_in_name(stem, whole=True) == (chapter if stem in ("13-self-attention", "01-chain-rule") else None)
@@ -68,14 +68,14 @@ def test_chapter_in_name(stem, chapter):
 
 def test_chapter_names_match_notebooks():
     for path in sorted((ROOT / "exercises").glob("*.ipynb")):
-        assert selection.NAMES[path.name[:2]] == tuple(re.split(r"\W", path.stem)) and chapter_in_name(path.stem, whole=True)
+        assert selection.NAMES[path.stem[3:]] == tuple(re.split(r"\W", path.stem)) and chapter_in_name(path.stem, whole=True)
     assert len(selection.NAMES) == len(list((ROOT / "exercises").glob("*.ipynb")))
 
 
 def test_select_requested():
     assert [one.id for one in select_chapters(["3", "03", "1"])] == [one.id for one in select_chapters(["03"]) + select_chapters(["01"])]
     assert [one.id for one in select_ids(["find_leaks", " find_leaks", "attention"])] == ["find_leaks", "attention"]
-    with pytest.raises(ValueError, match="chapter 99 has no exercises"):
+    with pytest.raises(ValueError, match="there is no chapter '99'"):
         select_chapters(["99"])
     with pytest.raises(KeyError, match="did you mean find_leaks"):
         select_ids(["find_leak"])
