@@ -73,7 +73,7 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
             tokens = gather(candidates, chosen)
             rows = (torch.arange(B, device=device)[:, None] * k
                     + row.gather(1, chosen)).flatten()
-            state = model.select(state, rows)                        # the state before is free now
+            state = model.select(state, rows)  # frees the state before
             state = model.update(state, tokens[..., t].flatten())
     return finish(model, done, eos_id, num_return)
 

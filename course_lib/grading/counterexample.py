@@ -183,7 +183,7 @@ def format_tensor(name: str, value: Tensor, place: tuple[int, ...] | None, digit
     if part.ndim == 1:
         part, marks = part[None], marks[None]
     side = SIDE if value.ndim > 1 or value.is_floating_point() else ROW
-    rows, columns = (window(size, at, side) for size, at in zip(part.shape, (0, *place)[-2:], strict=True))
+    rows, columns = (visible_range(size, at, side) for size, at in zip(part.shape, (0, *place)[-2:], strict=True))
     notes = [f"at [{', '.join(map(str, lead))}]"] * bool(lead)
     notes += [f"{what} {span.start} to {span.stop - 1}" for what, span, size in
              zip(("rows", "columns" if value.ndim > 1 else "entries"), (rows, columns), part.shape, strict=True)
@@ -196,7 +196,7 @@ def format_tensor(name: str, value: Tensor, place: tuple[int, ...] | None, digit
     return [cut(head + (f"; {', '.join(notes)}" if notes else "")), *map(cut, lines)]
 
 
-def window(size: int, at: int, side: int) -> range:
+def visible_range(size: int, at: int, side: int) -> range:
     """At most `side` positions of an axis, `at` among them."""
     start = max(0, min(at - side // 2, size - side))
     return range(start, min(size, start + side))

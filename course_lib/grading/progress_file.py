@@ -60,10 +60,10 @@ def read(folder: Path | str = ".") -> dict[str, Any]:
 
 def save(section: str, name: str, value: Any, folder: Path | str = ".") -> None:
     """Store `value` under section and name, if anything is stored. The file is the old one or the new one, never a part."""
-    update(section, name, lambda _: value, folder)
+    update_file(section, name, lambda _: value, folder)
 
 
-def update(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> None:
+def update_file(section: str, name: str, new: Callable[[Any], Any], folder: Path | str = ".") -> None:
     """Store new(old) in the place of `old`, None if nothing was stored there. If two notebooks do so at once, one waits for the other.
 
     Raises ValueError for a file that cannot be read, OSError for one that cannot be written.
@@ -99,7 +99,7 @@ def record(report: Report) -> Record | None:
                         "date": datetime.datetime.now().isoformat(timespec="microseconds")})
         return records[0]
 
-    update(SECTION, exercise.id, add_try)
+    update_file(SECTION, exercise.id, add_try)
     return records[0]
 
 

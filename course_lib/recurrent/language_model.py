@@ -164,12 +164,13 @@ class RecurrentLM(AutoregressiveModel):
         x_i = check_next(self, x_i, len(state.logits))
         first, *others = self.layers.cells
         if self.tokens is None:
-            a = first.W_x.T[x_i] + first.b                           # (B, G): a one-hot vector selects a column
+            a = first.W_x.T[x_i] + first.b  # (B, G): a one-hot vector selects a column
         else:
             a = first.ahead(F.dropout(self.tokens(x_i), self.dropout, self.training))
         memory = [first.step(a, state.memory[0])]
         for cell, past in zip(others, state.memory[1:]):
-            memory.append(cell.step(cell.ahead(F.dropout(memory[-1][0], self.layers.dropout, self.training)), past))
+            h = F.dropout(memory[-1][0], self.layers.dropout, self.training)
+            memory.append(cell.step(cell.ahead(h), past))
         return State(tuple(memory), self.scores(memory[-1][0]))
 
     # --- input -------------------------------------------------------------------------------------------------------

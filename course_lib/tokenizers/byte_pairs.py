@@ -42,7 +42,7 @@ def _pattern(letter: str, number: str, other: str, spaces: str) -> re.Pattern[st
     return re.compile(rf"'(?:[stmd]|re|ve|ll)| ?{letter}+| ?{number}+| ?{other}+|[{spaces}]+(?![^{spaces}])|[{spaces}]+")
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The words of a text, spaces included; no symbol reaches from one into the next."""
     return (ascii_pattern() if text.isascii() else pattern()).findall(text)
 
@@ -88,7 +88,7 @@ class BytePairTokenizer(Tokenizer):
         least = 256 + (eos is not None)
         if size < least:
             raise ValueError(f"size is {size}; {least} symbols are there before the first merge")
-        counts = {tuple(cls._as_symbols(word)): count for word, count in Counter(words(text)).items()}
+        counts = {tuple(cls._as_symbols(word)): count for word, count in Counter(split_words(text)).items()}
         learned = merges(counts, size - least)
         symbols = sorted(byte_symbols()) + ["".join(pair) for pair in learned] + ([eos] if eos else [])
         return cls(Vocabulary(symbols, eos=eos), learned)
@@ -116,7 +116,7 @@ class BytePairTokenizer(Tokenizer):
         return cls(Vocabulary(**options), [tuple(pair) for pair in config["merges"]])
 
     def split(self, text: str) -> list[str]:
-        return [piece for word in words(text) for piece in self._pieces_of(word)]
+        return [piece for word in split_words(text) for piece in self._pieces_of(word)]
 
     def join(self, pieces: Iterable[str]) -> str:
         """The text; bytes that are no UTF-8, as half a character is, show as U+FFFD."""

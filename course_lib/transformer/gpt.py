@@ -111,9 +111,9 @@ class GPT(AutoregressiveModel):
         mask that does not fit.
         """
         tokens, mask = self._read((tokens, mask))
-        return self.logits(self._hidden(self._check_tokens(tokens), mask))
+        return self.logits(self.run_blocks(self._check_tokens(tokens), mask))
 
-    def _hidden(self, tokens: Integer[Tensor, "B T"],
+    def run_blocks(self, tokens: Integer[Tensor, "B T"],
                 mask: Bool[Tensor, "B S"] | None = None,
                 caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
         """The last block's output, normalized. With caches, T tokens after the cached
@@ -128,7 +128,7 @@ class GPT(AutoregressiveModel):
         """The vector of each position before the output layer, normalized: (B, T, D) from tokens (B, T). Mask and errors are
         those of `forward`."""
         tokens, mask = self._read((tokens, mask))
-        return self._hidden(self._check_tokens(tokens), mask)
+        return self.run_blocks(self._check_tokens(tokens), mask)
 
     def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
@@ -181,7 +181,7 @@ class GPT(AutoregressiveModel):
         tokens = torch.cat([prompt, x[:, :-1]], dim=1)               # shifted: what stands before each token of x
         if mask is not None:
             mask = F.pad(mask, (0, n - 1), value=True)
-        return self.conditional(self.logits(self._hidden(tokens, mask)[:, P - 1:]))       # (B, n, V)
+        return self.conditional(self.logits(self.run_blocks(tokens, mask)[:, P - 1:]))       # (B, n, V)
 
     # --- one token at a time -----------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class GPT(AutoregressiveModel):
     def start(self, batch: int, context: Padded | None = None) -> State:
         tokens, mask = self._prompt(batch, context)
         caches = tuple(KVCache(min(self.window, tokens.shape[1] + 64)) for _ in self.blocks)
-        hidden = self._hidden(tokens, mask, caches)                  # (B, P, D)
+        hidden = self.run_blocks(tokens, mask, caches)                  # (B, P, D)
         return State(tokens, mask, caches, self.logits(hidden[:, -1]))
 
     def predict(self, state: State) -> Distribution:
@@ -204,11 +204,11 @@ class GPT(AutoregressiveModel):
             tokens = tokens[:, -self.window:]
             mask = None if mask is None else mask[:, -self.window:]
             return State(tokens, mask, None,
-                         self.logits(self._hidden(tokens, mask)[:, -1]))
+                         self.logits(self.run_blocks(tokens, mask)[:, -1]))
         caches, known = state.caches, state.tokens.shape[1]
         if caches[0].length != known:  # another update went on from this state
             caches = tuple(cache.select(length=known) for cache in caches)
-        hidden = self._hidden(tokens[:, -1:], mask, caches)      # (B, 1, D)
+        hidden = self.run_blocks(tokens[:, -1:], mask, caches)      # (B, 1, D)
         return State(tokens, mask, caches, self.logits(hidden[:, 0]))
 
     def select(self, state: State, rows: Tensor) -> State:

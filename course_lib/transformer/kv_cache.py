@@ -31,7 +31,7 @@ class KVCache:
         start, T = self.length, kv.shape[3]
         self.length += T
         if self.kv is None or self.shared or self.length > self.room:
-            if self.shared:                                          # beams copy at every step: no room ahead
+            if self.shared:  # beams copy at every step: no room ahead
                 self.room = self.length
             else:
                 self.room = max(self.room, 2 * self.length if start else T)

@@ -99,7 +99,7 @@ class RotaryGPT(GPT):
         if caches[0].length != known or caches[0].full:              # new room: this state can still be gone on from
             caches = tuple(cache.select(length=known) for cache in caches)
         near = None if mask is None else mask[:, -self.window:]      # (B, S): where the keys that are seen have a token
-        hidden = self._hidden(tokens[:, -1:], near, caches)          # (B, 1, D)
+        hidden = self.run_blocks(tokens[:, -1:], near, caches)          # (B, 1, D)
         return State(tokens, mask, caches, self.logits(hidden[:, -1]))
 
     # --- files -------------------------------------------------------------------------------------------------------

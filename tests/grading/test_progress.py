@@ -187,7 +187,7 @@ def test_lock_has_time_limit(folder, monkeypatch, capsys):
 def add(folder, times):
     progress_file.enabled = lambda: True
     for _ in range(times):
-        progress_file.update("exercises", NAME, lambda old: (old or 0) + 1, folder)
+        progress_file.update_file("exercises", NAME, lambda old: (old or 0) + 1, folder)
 
 
 def test_concurrent_updates(tmp_path):
