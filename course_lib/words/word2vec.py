@@ -146,7 +146,8 @@ class CBOW(SkipGram):
         there = around >= 0                                          # (B, C)
         share = there / there.sum(dim=1, keepdim=True).clamp(min=1)
         v = self.centre.weight                                       # (V, D)
-        return F.embedding_bag(around.clamp(min=0), v, mode="sum", per_sample_weights=share.to(v))
+        return F.embedding_bag(around.clamp(min=0), v, mode="sum",
+                               per_sample_weights=share.to(v))
 
     def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
                 ) -> Iterator[tuple[Tensor, Tensor]]:
