@@ -81,7 +81,7 @@ class Exercise:
     >>> from course_lib.grading import EXERCISES
     >>> exercise = EXERCISES["conditional_table"]
     >>> exercise.chapter, exercise.possible, len(exercise.hints) > 1
-    ('01', 5, True)
+    ('chain-rule', 5, True)
     """
 
     id: str

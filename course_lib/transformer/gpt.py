@@ -18,6 +18,7 @@ from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.tokenizers.batching import Padded, tokens_and_mask
 from course_lib.transformer import pretrained
+from course_lib.transformer._fast_decode import decode_step
 from course_lib.transformer.blocks import LayerNorm, TransformerBlock
 from course_lib.transformer.dropout import drop
 from course_lib.transformer.kv_cache import KVCache
@@ -208,8 +209,8 @@ class GPT(AutoregressiveModel):
         caches, known = state.caches, state.tokens.shape[1]
         if caches[0].length != known:  # another update went on from this state
             caches = tuple(cache.select(length=known) for cache in caches)
-        hidden = self.run_blocks(tokens[:, -1:], mask, caches)      # (B, 1, D)
-        return State(tokens, mask, caches, self.logits(hidden[:, 0]))
+        hidden = decode_step(self, tokens, mask, caches)         # (B, D)
+        return State(tokens, mask, caches, self.logits(hidden))
 
     def select(self, state: State, rows: Tensor) -> State:
         known = state.tokens.shape[1]

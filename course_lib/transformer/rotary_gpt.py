@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float, Integer
 from torch import Tensor
 
 from course_lib.tokenizers.batching import Padded
+from course_lib.transformer._fast_decode import decode_step
 from course_lib.transformer.dropout import drop
 from course_lib.transformer.gpt import GPT, GPTConfig, State
 from course_lib.transformer.pretrained import HubError
@@ -99,8 +100,8 @@ class RotaryGPT(GPT):
         if caches[0].length != known or caches[0].full:              # new room: this state can still be gone on from
             caches = tuple(cache.select(length=known) for cache in caches)
         near = None if mask is None else mask[:, -self.window:]      # (B, S): where the keys that are seen have a token
-        hidden = self.run_blocks(tokens[:, -1:], near, caches)          # (B, 1, D)
-        return State(tokens, mask, caches, self.logits(hidden[:, -1]))
+        hidden = decode_step(self, tokens, near, caches)             # (B, D)
+        return State(tokens, mask, caches, self.logits(hidden))
 
     # --- files -------------------------------------------------------------------------------------------------------
 

@@ -386,10 +386,14 @@ def next_logits(model, tokens):
 
 
 def generates_as_without_cache(module):
-    """Step by step, far past the window, from prompts of every length: the logits of the plain forward pass."""
+    """Step by step, far past the window, from prompts of every length: the logits of the plain forward pass.
+
+    In eval mode a step does not call the blocks; in training, without dropout, it does.
+    """
     model = small(module)
     text = torch.randint(7, (16,), generator=rng(4)).tolist()
-    for P in (1, 3, 9, 10):
+    for P, training in ((1, False), (3, False), (9, False), (10, False), (1, True), (9, True)):
+        model.train(training)
         state = model.start(2, torch.tensor([text[:P]] * 2))
         for t in range(P, 15):
             same(model.predict(state).logits[0], next_logits(model, text[:t]))

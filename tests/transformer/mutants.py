@@ -4,6 +4,7 @@ from __future__ import annotations
 from course_lib.decoding import sampling as sampling_module
 from course_lib.decoding import steps as decoding_module
 from course_lib.tokenizers import batching as batching_module
+from course_lib.transformer import _fast_decode as fast_module
 from course_lib.transformer import _fused_attention as fused_module
 from course_lib.transformer import attention as attention_module
 from course_lib.transformer import bert as bert_module
@@ -111,6 +112,11 @@ MUTANTS = [
     *faults(A, "MultiHeadAttention", check.drops_in_training_alone,
         ("dropout goes on in eval mode", "self.dropout if self.training else 0.0", "self.dropout"),
         ("dropout on attention weights forgotten", "self.dropout if self.training else 0.0", "0.0")),
+    *faults(fast_module, None, check.generates_as_without_cache,
+        ("every cached step at position 0", "mask, caches[0].length)", "mask, 0)"),
+        ("a step without the second norm", "layer_norm(block.residual2.norm, x))", "x)"),
+        ("a step without its second residual connection", "x = x + feed_forward_step", "x = feed_forward_step"),
+        seen_from=gpt_module),
     *faults(cache_module, None, check.selects_without_writing,
         ("a selected cache writes into the one that it was selected from", "selected.kv, selected.shared = self.kv, True",
          "selected.kv, selected.shared = self.kv, False"),
@@ -313,9 +319,9 @@ MUTANTS = [
     *faults(RA, None, rotary_checks.rolls_as_a_sliding_window,
         ("the prompt's keys are lost", "rolling.kv, rolling.length, cache.kv = cache.kv,",
          "rolling.kv, rolling.length, cache.kv = 0 * cache.kv,"), seen_from=RG),
-    *faults(RA, None, rotary_checks.rolls_as_a_sliding_window,
-        ("a step turns by the room, not by the place", "0 if cache is None else cache.length)",
-         "0 if cache is None else cache.length - getattr(cache, 'first', 0))"), seen_from=RG),
+    *faults(fast_module, None, rotary_checks.rolls_as_a_sliding_window,
+        ("a step turns by the room, not by the place", "attention.rotate(qkv, cache.length)",
+         "attention.rotate(qkv, cache.length - getattr(cache, 'first', 0))"), seen_from=RG),
 
     # the encoder-decoder
     *faults(T, None, transformer_checks.keeps_the_contract_past_the_end,
