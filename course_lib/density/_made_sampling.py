@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import torch
 from jaxtyping import Float, Shaped
-from torch import Tensor
+from torch import Tensor, nn
 
-from course_lib.autoregressive import AutoregressiveModel
 from course_lib.density._fast_sampling import Sampler
 
 
@@ -18,7 +17,7 @@ class SortedWeights:
     computed when the m-th is known, and never again: a whole sample costs the multiplications of one forward pass.
     """
 
-    def __init__(self, model: AutoregressiveModel):
+    def __init__(self, model: nn.Module):
         self.model, order = model, model.order
         self.E, self.P = model.conditional.num_inputs, model.conditional.num_parameters
         self.counts = [[self.E * m for m in range(model.n + 1)]]     # counts[l][m]: units of layer l with degree <= m

@@ -80,8 +80,8 @@ MUTANTS: list[Mutant] = [
             ("a column too many: the pixel to the right", "mask[:, :, k // 2, :k // 2] = 1", "mask[:, :, k // 2] = 1")),
     *faults(masks, masked, check.is_torchs_convolution,
             ("the mask is not in the product", "return self.weight * self.mask", "return self.weight"),
-            ("padded below where above is meant: every row is read one too far", "F.pad(x, (0, 0, rows - 1, 0))",
-             "F.pad(x, (0, 0, 0, rows - 1))")),
+            ("padded below where above is meant: every row is read one too far", "return y[:, :, :x.shape[2]]",
+             "return y[:, :, -x.shape[2]:]")),
 
     # PixelCNN
     *faults(pixelcnn, grey, check_causal,

@@ -47,7 +47,7 @@ MUTANTS: list[Mutant] = [
     *faults(word2vec, "CBOW", check.is_the_average,
             ("the mean over the places, filled or not", "there.sum(dim=1, keepdim=True).clamp(min=1)",
              "there.shape[1]"),
-            ("what fills up is word 0", "* there[..., None]      #", "     #")),
+            ("what fills up is word 0", "share = there / there.sum", "share = (around >= -1) / there.sum")),
     *faults(glove, "GloVe", check.is_gloves_loss,
             ("frequent pairs weigh without end", "(counts / maximum).clamp(max=1) ** power", "(counts / maximum) ** power"),
             ("the error is not weighed", "(weight(counts, maximum, power) * error**2).sum()", "(error**2).sum()"),
