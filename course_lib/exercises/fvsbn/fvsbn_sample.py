@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import torch
 
+from course_lib.exercises.bits import bit_step
 from course_lib.exercises.draws import uneven, uniform
 from course_lib.exercises.fvsbn._shared import logits, weights
 from course_lib.grading.checks import Fault
@@ -22,9 +23,7 @@ def probability(x, W, c, i):
     return torch.sigmoid(x[:, :i] @ W[i, :i] + c[i])
 
 
-@exercise.step
-def sampled(u, p):
-    return (u < p).to(u.dtype)
+sampled = bit_step(exercise)
 
 
 @exercise.reference()
@@ -34,26 +33,6 @@ def fvsbn_sample_reference(u, W, c):
     for i in range(u.shape[1]):
         x[:, i] = sampled(u[:, i], probability(x, W, c, i))
     return x
-
-
-@exercise.misconception(
-    sampled,
-    "Your samples do not depend on u: each variable takes its most probable value. That gives one image, not samples.")
-def rounded(u, p):
-    return (p > 0.5).to(u.dtype)
-
-
-@exercise.misconception(sampled, "You set x_i to 1 where u is above p. That happens with probability 1 - p.")
-def greater(u, p):
-    return (u > p).to(u.dtype)
-
-
-@exercise.misconception(
-    sampled,
-    "Called twice with the same u, your function returns two different samples: the randomness is not that of u. x_i is 1 where "
-    "u[:, i] is below p, and bernoulli() is not needed.")
-def own_randomness(u, p):
-    return (torch.rand_like(p) < p).to(u.dtype)
 
 
 @exercise.misconception(

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import drawn_from, keeps_the_contract, reaches
 from course_lib.exercises.draws import bits, integer, normal, uneven, uniform
+from course_lib.exercises.fitting import fit_distinct
 from course_lib.exercises.made._shared import permutation
 from course_lib.exercises.nade.train_nade import D, N
 from course_lib.exercises.nade.train_nade import source as hidden_xors
@@ -77,7 +78,7 @@ class OwnMADE(AutoregressiveModel):
 
     @exercise.step
     def fit(self, x):
-        train(self, x)
+        fit_distinct(self, x, lr=0.02, steps=120)
 
 
 def sampled(model, u, order):
@@ -85,16 +86,6 @@ def sampled(model, u, order):
     for i in order:
         x[:, i] = (u[:, i] < model.conditionals(x).probs[:, i]).to(x.dtype)
     return x
-
-
-def train(model, x, steps=120, maximize=False):
-    states, times = x.unique(dim=0, return_counts=True)                        # at most 2^n rows, each with a weight
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.02, maximize=maximize)
-    for _ in range(steps):
-        loss = -(times * model.log_prob(states)).sum() / len(x)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
 
 
 @exercise.misconception(
@@ -162,7 +153,7 @@ def alike(self, widths):
 
 @exercise.misconception(OwnMADE.fit, "Your fit increases the loss: minimize minus the log-likelihood.")
 def uphill(self, x):
-    train(self, x, steps=20, maximize=True)
+    fit_distinct(self, x, lr=0.02, steps=20, maximize=True)
 
 
 def layer(generator, n: int, width: int) -> list[int]:

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import drawn_from, keeps_the_contract, reaches
 from course_lib.exercises.draws import bits, integer, uneven
+from course_lib.exercises.fitting import fit_distinct
 from course_lib.exercises.nade._shared import weights
 from course_lib.exercises.nade.train_nade import D, N
 from course_lib.exercises.nade.train_nade import source as hidden_xors
@@ -79,17 +80,7 @@ class OwnNADE(AutoregressiveModel):
 
     @exercise.step
     def fit(self, x):
-        trained(self, x)
-
-
-def trained(model, x, steps=200, maximize=False):
-    states, times = x.unique(dim=0, return_counts=True)                        # at most 2^n rows, each with a weight
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1, maximize=maximize)
-    for _ in range(steps):
-        loss = -(times * model.log_prob(states)).sum() / len(x)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        fit_distinct(self, x, lr=0.1, steps=200)
 
 
 @exercise.misconception(
@@ -159,9 +150,9 @@ def untrained(self, x):
     pass
 
 
-@exercise.misconception(OwnNADE.fit, "Your fit climbs the loss: minimise minus the log-likelihood.")
+@exercise.misconception(OwnNADE.fit, "Your fit increases the loss: minimize minus the log-likelihood.")
 def uphill(self, x):
-    trained(self, x, steps=20, maximize=True)
+    fit_distinct(self, x, lr=0.1, steps=20, maximize=True)
 
 
 @exercise.misconception(

@@ -9,6 +9,7 @@ from torch.func import functional_call
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.exercises.building import drawn_from, keeps_the_contract, reaches
 from course_lib.exercises.draws import bits, integer, normal, uneven, uniform
+from course_lib.exercises.fitting import fit_distinct
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.protocol.models import load_parameters
 from course_lib.pixels.masks import MaskedConv2d
@@ -75,17 +76,7 @@ class OwnPixelCNN(AutoregressiveModel):
 
     @exercise.step
     def fit(self, x):
-        trained(self, x)
-
-
-def trained(model, x, steps=150, maximize=False):
-    states, times = x.unique(dim=0, return_counts=True)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01, maximize=maximize)
-    for _ in range(steps):
-        loss = -(times * model.log_prob(states)).sum() / len(x)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        fit_distinct(self, x, lr=0.01, steps=150)
 
 
 @exercise.misconception(
@@ -150,7 +141,7 @@ def untrained(self, x):
 
 @exercise.misconception(OwnPixelCNN.fit, "Your fit increases the loss: minimize minus the log-likelihood.")
 def uphill(self, x):
-    trained(self, x, steps=20, maximize=True)
+    fit_distinct(self, x, lr=0.01, steps=20, maximize=True)
 
 
 def model(generator, depth: int) -> tuple[dict, dict[str, Tensor]]:
