@@ -42,6 +42,14 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(pytest.mark.skip(reason="needs the real data: COURSE_DATA names no folder"))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item):
+    """Every test starts from the same state of torch's global generator, in whatever order the workers take the tests."""
+    import torch
+
+    torch.manual_seed(0)
+
+
 @pytest.fixture(autouse=True)
 def network_is_off(request):
     """A test that reached out fails, even if the code under test swallowed the error."""

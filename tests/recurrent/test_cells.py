@@ -38,9 +38,9 @@ def test_forget_bias():
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_initialization(cell):
-    one = CELLS[cell](3, 16)
-    assert all((part == 0).all() and part.shape == (2, 16) for part in one.zeros(2))
-    assert all((p.abs() <= 0.25).all() and p.std() > 0.1 for p in one.parameters())
+    one = CELLS[cell](3, 64)
+    assert all((part == 0).all() and part.shape == (2, 64) for part in one.zeros(2))
+    assert all(0.8 * 64 ** -0.5 < p.abs().max() <= 64 ** -0.5 for p in one.parameters())
     for a, b in zip(one(torch.ones(2, 3)), one(torch.ones(2, 3), one.zeros(2))):
         assert torch.equal(a, b)
 
