@@ -3,7 +3,7 @@
 PYTHON ?= python3
 PORT ?= 8000
 WORKERS ?= 2
-NB ?= $(wildcard book/*.ipynb)
+NB ?= $(wildcard book/*.ipynb book/deeper/*.ipynb)
 BRANCH ?= main
 
 # Packages are installed without their bytecode; Python writes what it imports, also where the environment says it should not.
@@ -47,9 +47,10 @@ test:   ## the library, the notebooks, the exercises and the built book: at most
 
 test-all: venv book   ## the rest: browsers, all attacks, more seeds, stored weights, full sizes: at most thirty minutes more
 	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m thorough tests
+	@$(PYTEST) $(NBVAL) book/deeper/*.ipynb
 
 test-notebooks: venv
-	@$(PYTEST) $(NBVAL) $(NOTEBOOKS)
+	@$(PYTEST) $(NBVAL) $(NOTEBOOKS) book/deeper/*.ipynb
 
 notebooks: venv   ## run the notebooks and store their outputs [NB=book/03-fvsbn.ipynb]
 	@$(VENV) book/_tools/nb.py run $(NB)

@@ -237,15 +237,15 @@ def tags_beside_line_breaks(app, doctree) -> None:
 
 # --- chapters and their exercises have numbers -----------------------------------------------------------------------
 
-PAGE = re.compile(r"(book|exercises|solutions)/(\d\d)-")
+PAGE = re.compile(r"(book|book/deeper|exercises|solutions)/(\d\d)-([a-z-]+)$")
 LIST = "course_lib/exercises/chapters.toml"
 MINE = {"exercises": "Exercises", "solutions": "Solutions"}
 
 
-def number(docname: str) -> tuple[str, int] | None:
-    """The folder and the number of a chapter, of its exercises or of their solutions, as the file's name has it."""
+def number(docname: str) -> tuple[str, int, str] | None:
+    """The folder, the number and the slug of a chapter, of its deeper page, exercises or solutions, as the file's name has them."""
     match = PAGE.match(docname)
-    return (match[1], int(match[2])) if match else None
+    return (match[1], int(match[2]), match[3]) if match else None
 
 
 def numbered(app, doctree) -> None:
@@ -254,7 +254,7 @@ def numbered(app, doctree) -> None:
     title = next(iter(doctree.findall(nodes.title)), None)
     if not place or title is None:
         return
-    folder, num = place
+    folder, num, _ = place
     if folder == "book":
         title.insert(0, nodes.Text(f"{num} "))
     elif isinstance(title[0], nodes.Text) and title[0].startswith(f"{MINE[folder]}:"):
@@ -262,21 +262,20 @@ def numbered(app, doctree) -> None:
 
 
 def times(app, doctree) -> None:
-    """Under a chapter's title stands how long it takes to read, and how long its exercises take. What it needs, and the
-    time to work it through, the chapter says itself."""
+    """Show under a chapter's title how long the chapter and its exercises take."""
     place = number(app.env.docname)
     title = next(iter(doctree.findall(nodes.title)), None)
-    chapter = chapters_of(app.srcdir).get(f"{place[1]:02}", {}) if place and place[0] == "book" else {}
-    if title is None or "notebook" not in chapter:
+    chapter = chapters_of(app.srcdir).get(place[2], {}) if place and place[0] == "book" else {}
+    if title is None or not chapter:
         return
-    from book._tools import reading
+    from book._tools import reading_time
 
     page, practice = (Path(app.srcdir) / folder / chapter["notebook"] for folder in ("book", "exercises"))
     for file in (page, practice, Path(app.srcdir) / LIST):
         app.env.note_dependency(str(file))
     line = nodes.paragraph(classes=["course-times"])
-    tasks = reading.tasks(practice)
-    line += nodes.Text(f"Reading {reading.amount(page).minutes} min"
+    tasks = reading_time.tasks(practice)
+    line += nodes.Text(f"{reading_time.amount(page).minutes} min"
                        + f", {len(tasks)} exercises {sum(task.minutes for task in tasks)} min" * bool(tasks) + ".")
     title.parent.insert(title.parent.index(title) + 1, line)
 
@@ -292,8 +291,8 @@ def onward(app, pagename, templatename, context, doctree) -> None:
     at = other.index(pagename)
     for key, name in (("prev", other[at - 1] if at else None), ("next", other[at + 1] if at + 1 < len(other) else None)):
         context[key] = name and {"link": app.builder.get_relative_uri(pagename, name), "title": title_of(app, name)}
-    practice = order[here + 1:here + 2]
-    if practice and number(practice[0]) == ("exercises", place[1]):
+    practice = [name for name in order[here + 1:here + 3] if (number(name) or ("",))[0] == "exercises"]
+    if practice and number(practice[0])[1] == place[1]:
         link = app.builder.get_relative_uri(pagename, practice[0])
         context["body"] += (f'<nav class="course-practice" aria-label="Exercises of this chapter">'
                             f'<a href="{link}">{title_of(app, practice[0])}</a></nav>\n')
@@ -313,7 +312,7 @@ def title_of(app, docname: str) -> str:
 
 
 def chapters_of(folder) -> dict[str, dict]:
-    """The list of chapters, by their numbers; empty in a book without one."""
+    """The table of chapters, by their slugs; empty in a book without one."""
     file = Path(folder) / LIST
     if not file.exists():
         return {}
@@ -353,7 +352,7 @@ def search_ranking(app, pagename, templatename, context, doctree) -> None:
     listed, counts = chapters_of(app.srcdir), {}
     for docname in sorted(app.env.found_docs):
         if (place := number(docname)) and place[0] == "book":
-            chapter = listed.get(f"{place[1]:02}", {})
+            chapter = listed.get(place[2], {})
             subject = f"{chapter.get('title', '')}: {chapter.get('builds', '')}"
             counts[docname] = words(app.env.get_doctree(docname), app.builder.indexer.lang, subject)
     app.add_js_file(None, body=f"const courseWords = {json.dumps(counts, separators=(',', ':'))};")

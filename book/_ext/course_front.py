@@ -1,6 +1,6 @@
 """What the start page is made of: the chapters as cards, and an interactive figure out of a chapter.
 
-    ```{chapters}                               every finished chapter of the table of chapters, then the names of those to come
+    ```{chapters}                               every chapter of the table
     ```
     ```{explorable} 04-nade.ipynb NadePixels    the figure of that class, with the state that the chapter stores
     ```
@@ -66,31 +66,28 @@ def host(app, pagename, templatename, context, doctree) -> None:
 
 
 class Chapters(SphinxDirective):
-    """The chapters as cards, each with a picture; after them what is to come."""
+    """The chapters as cards, each with a picture."""
 
     def run(self) -> list[nodes.Node]:
         from course_book import LIST, chapters_of
 
-        self.env.note_dependency(str(Path(self.env.srcdir) / LIST))
-        listed = sorted(chapters_of(self.env.srcdir).items())
-        done = [(int(number), c) for number, c in listed if "notebook" in c]
-        coming = [f"{int(number)} {c['title']}" for number, c in listed if "notebook" not in c]
-        cards = nodes.bullet_list(classes=["course-cards"])
-        cards += [self.card(number, c) for number, c in done]
-        hours = round(sum(c["minutes"] for _, c in done) / 60)
-        said = f"{len(done)} chapters, about {hours} hours of reading, running and answering in all."
-        out: list[nodes.Node] = [nodes.paragraph(text=said), cards]
-        if coming:
-            out.append(nodes.paragraph("", "", nodes.strong(text="To come: "), nodes.Text(", ".join(coming) + ".")))
-        return out
+        from book._tools import reading_time
 
-    def card(self, number: int, chapter: dict) -> nodes.list_item:
+        book = Path(self.env.srcdir) / "book"
+        self.env.note_dependency(str(Path(self.env.srcdir) / LIST))
+        minutes = {slug: reading_time.amount(book / row["notebook"]).minutes for slug, row in chapters_of(self.env.srcdir).items()}
+        cards = nodes.bullet_list(classes=["course-cards"])
+        cards += [self.card(row, minutes[slug]) for slug, row in chapters_of(self.env.srcdir).items()]
+        total = f"{len(minutes)} chapters, about {round(sum(minutes.values()) / 60)} hours of reading, running and answering in all."
+        return [nodes.paragraph(text=total), cards]
+
+    def card(self, chapter: dict, minutes: int) -> nodes.list_item:
         target = f"/book/{chapter['notebook'].removesuffix('.ipynb')}"
-        title = addnodes.pending_xref("", nodes.inline(text=f"{number} {chapter['title']}"), refdomain="std", reftype="doc",
+        title = addnodes.pending_xref("", nodes.inline(text=f"{int(chapter['number'])} {chapter['title']}"), refdomain="std", reftype="doc",
                                       reftarget=target, refdoc=self.env.docname, refexplicit=True, refwarn=True)
         return nodes.list_item("", self.picture(chapter), nodes.paragraph("", "", title, classes=["course-card-title"]),
                                nodes.paragraph(text=chapter["builds"]),
-                               nodes.paragraph(text=f"{chapter['minutes']} min", classes=["course-card-time"]))
+                               nodes.paragraph(text=f"{minutes} min", classes=["course-card-time"]))
 
     def picture(self, chapter: dict) -> nodes.image:
         """The drawing that the list names, or the chapter's first stored figure."""

@@ -1,8 +1,9 @@
 """What a site needs where it has an address (`html: baseurl` in _config.yml, or BOOK_SITE_URL): canonical addresses, social
-cards, sitemap.xml, 404.html. A description stands in every page that has a paragraph.
+cards, sitemap.xml, 404.html. A description stands in every page that has a paragraph. Pages that moved redirect.
 """
 from __future__ import annotations
 
+import csv
 import html
 import os
 import re
@@ -85,8 +86,46 @@ def whole(app, exception) -> None:
     (out / "404.html").write_text(page, "utf-8", newline="\n")
 
 
+REDIRECT = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="robots" content="noindex">
+<meta http-equiv="refresh" content="0; url={to}">
+<link rel="canonical" href="{to}">
+<title>This page has moved</title>
+</head>
+<body>
+<main><p>This page has moved: <a href="{to}">{to}</a></p></main>
+</body>
+</html>
+"""
+
+
+def redirects(folder: Path) -> dict[str, str]:
+    """Old and new addresses of pages that moved: each old chapter, its exercises and solutions lead to the first chapter that took a cell of it."""
+    table = folder / "book" / "moved.tsv"
+    if not table.is_file():
+        return {}
+    first: dict[str, str] = {}
+    with table.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if not row["new notebook"].startswith("deeper/"):
+                first.setdefault(row["old notebook"], row["new notebook"])
+    return {f"{part}/{old}.html": f"{new}.html" for part in ("book", "exercises", "solutions") for old, new in first.items()
+            if old != new and (folder / part / f"{new}.ipynb").is_file()}
+
+
+def moved(app, exception) -> None:
+    """Write a page that redirects at each old address."""
+    if exception is None and app.builder.format == "html":
+        for old, new in redirects(Path(app.srcdir)).items():
+            (Path(app.outdir) / old).write_text(REDIRECT.format(to=new), "utf-8", newline="\n")
+
+
 def setup(app):
     app.connect("config-inited", site_address, priority=10)
     app.connect("html-page-context", head)
     app.connect("build-finished", whole)
+    app.connect("build-finished", moved)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

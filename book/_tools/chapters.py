@@ -16,24 +16,19 @@ COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.or
 
 
 def chapters(path: Path = LIST) -> dict[str, dict]:
-    """The rows of the table by their numbers, "01" first: a finished chapter's with its notebook, and the chapters that it needs
-    and that help it by their numbers."""
-    table, found = numbered(path.read_text("utf-8")), {}
-    for slug, row in table.items():
-        number = row["number"]
-        others = {key: [table[other]["number"] for other in row[key]] for key in ("needs", "helps") if key in row}
-        found[number] = row | others | ({"notebook": f"{number}-{slug}.ipynb"} if "builds" in row else {})
-    return found
+    """The rows of the table by their slugs, each with its number and the name of its notebook."""
+    return {slug: row | {"slug": slug, "notebook": f"{row['number']}-{slug}.ipynb"}
+            for slug, row in numbered(path.read_text("utf-8")).items()}
 
 
 def for_readme(listed: dict[str, dict], home: dict) -> str:
-    """The finished chapters, with launch badges if the repository has an address on GitHub."""
+    """The chapters, with launch badges if the repository has an address on GitHub."""
     url, branch = home.get("url") or "", home.get("branch") or "main"
     place = url.removeprefix("https://github.com/").strip("/") if url.startswith("https://github.com/") else ""
     out = ["| chapter | what you build | open |", "|---|---|---|"] if place else \
         ["| chapter | what you build |", "|---|---|"]
-    for number, c in finished(listed):
-        line = f"| {number} [{c['title']}](book/{c['notebook']}) | {c['builds']} |"
+    for c in listed.values():
+        line = f"| {int(c['number'])} [{c['title']}](book/{c['notebook']}) | {c['builds']} |"
         if place:
             line += (f" [![Open in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
                      f"({COLAB}/{place}/blob/{branch}/book/{c['notebook']})"
@@ -41,10 +36,6 @@ def for_readme(listed: dict[str, dict], home: dict) -> str:
                      f"({BINDER}/{place}/{branch}?urlpath=lab/tree/book/{c['notebook']}) |")
         out.append(line)
     return "\n".join(out)
-
-
-def finished(listed: dict[str, dict]) -> list[tuple[int, dict]]:
-    return [(int(number), c) for number, c in sorted(listed.items()) if "notebook" in c]
 
 
 def between(text: str, name: str, block: str) -> str:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from book._tools.chapters import ROOT, chapters, finished
+from book._tools.chapters import ROOT, chapters
 from book._tools.slide_map import slug
 
 PAGE = ROOT / "book" / "formulas.md"
@@ -42,14 +42,15 @@ def formulas(path: Path) -> list[Formula]:
 def page() -> str:
     """The page as Markdown."""
     out = [INTRO]
-    for number, chapter in finished(chapters()):
-        file, former = chapter["notebook"], None
-        out += ["", f"## {number} {chapter['title']}"]
-        for one in formulas(ROOT / "book" / file):
-            if one.section != former:
-                former = one.section
-                out += ["", f"[{former or chapter['title']}]({file}{'#' + slug(former) if former else ''})"]
-            out += ["", f"$${one.tex}$$"]
+    for chapter in chapters().values():
+        out += ["", f"## {int(chapter['number'])} {chapter['title']}"]
+        for file in (chapter["notebook"], f"deeper/{chapter['notebook']}"):
+            former = None
+            for formula in formulas(ROOT / "book" / file) if (ROOT / "book" / file).is_file() else []:
+                if formula.section != former:
+                    former = formula.section
+                    out += ["", f"[{former or chapter['title']}]({file}{'#' + slug(former) if former else ''})"]
+                out += ["", f"$${formula.tex}$$"]
     return "\n".join(out) + "\n"
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-GENERATORS = ("chapters", "formulas", "slide_map", "teaching_plan", "forbidden", "results_page", "records",
+GENERATORS = ("reading_time", "chapters", "formulas", "slide_map", "teaching_plan", "forbidden", "results_page", "records",
               "front_page", "what_loads")
 
 

@@ -28,7 +28,7 @@ SITE = BUILD / "html"
 NAME = "from-the-chain-rule-to-bert"
 # Sphinx keeps what it read, and copies no asset where no page changed: a change of these starts afresh.
 SHARED = ["_config.yml", "_toc.yml", "requirements.txt", "book/_ext/*.py", "book/_assets/*.*", "book/references.bib",
-          "book/_tools/reading.py", "build/static/vendor/mathjax/complete.txt"]
+          "book/_tools/reading_time.py", "build/static/vendor/mathjax/complete.txt"]
 
 
 def clean_if_stale() -> None:

@@ -58,6 +58,7 @@ def normalize(nb, stem: str, repository: dict | None = None):
     nb.metadata = nbformat.from_dict({k: v for k, v in nb.metadata.items() if k in NOTEBOOK_METADATA})
     nb.metadata["kernelspec"] = nbformat.from_dict(KERNELSPEC)
     nb.metadata["language_info"] = nbformat.from_dict({"name": "python"})
+    stem = re.sub(r"^\d\d-", "", stem)                        # ids do not depend on the number of a chapter
     seen: dict[str, int] = {}
     count = 0
     for cell in nb.cells:

@@ -3,10 +3,10 @@
 slides.tsv has one row a slide: deck, title, the teaching points it is about. Slides with nothing to teach are not listed;
 words in brackets distinguish slides of one title. Two decks with the same slides share a list.
 
-slide-map.tsv has one row a teaching point: id, chapter, decks, what is taught; then, once its chapter exists, the section (an
-anchor), the library's symbols and the practice ("demo: #section ...; exercise: id ...; question: words of it"). Several
-entries are separated by spaces; the words are those of one question of the chapter. Every point is practised by an exercise
-or a question.
+slide-map.tsv has one row a teaching point: id, chapter (its slug), decks, what is taught; then the section (an anchor of the chapter
+or of its deeper page; `slug#anchor` of another chapter), the library's symbols and the practice ("demo: #section ...; exercise: id
+...; question: words of it"). Several entries are separated by spaces; the words are those of one question of the chapter. Every point
+is practiced by an exercise or a question. A row without a section is open: its chapter does not teach it yet.
 """
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from book._tools import reading
+from book._tools import reading_time
 from book._tools.chapters import ROOT, chapters
 
 TABLE, SLIDES, PAGE = ROOT / "book" / "slide-map.tsv", ROOT / "book" / "slides.tsv", ROOT / "book" / "slide-map.md"
@@ -30,11 +30,11 @@ DECKS = {
 }
 LISTS = {"A25 A24": "Autoregressive models", "N": "Generative models for NLP", "S": "Sequence processing architectures",
          "T": "Transformer language models"}
-CHAPTERS = {number: c["title"] for number, c in chapters().items()}
+CHAPTERS = {slug: c["title"] for slug, c in chapters().items()}
 FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
-ADDED = {"01": {"part-one-pixels", "part-two-text"}, "04": {"prove-it"},                           # by the course
-         "03": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}
-PRACTICE = re.compile(r"(?!;)(demo:( #[a-z0-9-]+)+)?((^|; )exercise:( [A-Za-z0-9_]+)+)?((^|; )question: [^;\t]+)?")
+ADDED = {"nade": {"prove-it"}, "counting-text": {"part-two-text"}, "chain-rule": {"part-one-pixels"},              # by the course
+         "fvsbn": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}
+PRACTICE = re.compile(r"(?!;)(demo:( [a-z-]*#[a-z0-9-]+)+)?((^|; )exercise:( [A-Za-z0-9_]+)+)?((^|; )question: [^;\t]+)?")
 QUESTION = re.compile(r"<details><summary>(\d+)\. (.*?)</summary>", re.S)
 INTRO = """\
 # From slides to sections
@@ -73,8 +73,8 @@ class Point:
 
     @property
     def demonstrations(self) -> list[str]:
-        """Anchors of the sections in which the chapter shows it."""
-        return re.findall(r"#([a-z0-9-]+)", self.practice)
+        """The sections that show it: "#anchor" of its chapter, or "slug#anchor"."""
+        return re.findall(r"[a-z-]*#[a-z0-9-]+", self.practice)
 
     @property
     def exercises(self) -> list[str]:
@@ -98,9 +98,9 @@ def points() -> list[Point]:
 
 # --- what the notebooks have -----------------------------------------------------------------------------------------
 
-def notebook(chapter: str) -> Path | None:
-    """The chapter's notebook, if it exists."""
-    return next(iter(sorted((ROOT / "book").glob(f"{chapter}-*.ipynb"))), None)
+def notebook(chapter: str) -> Path:
+    """The chapter's notebook."""
+    return ROOT / "book" / chapters()[chapter]["notebook"]
 
 
 def slug(heading: str) -> str:
@@ -116,7 +116,7 @@ def link(heading: str) -> str:
 
 
 def prose(path: Path) -> str:
-    return "\n".join(cell["source"] for cell in reading.cells(path) if cell["cell_type"] == "markdown")
+    return "\n".join(cell["source"] for cell in reading_time.cells(path) if cell["cell_type"] == "markdown")
 
 
 def headings(path: Path) -> list[tuple[str, str]]:
@@ -129,10 +129,24 @@ def titles(path: Path) -> dict[str, str]:
     return {slug(heading): heading for _, heading in headings(path)}
 
 
+def place(reference: str, chapter: str) -> tuple[str, str] | None:
+    """The address below book/ and the heading of "anchor", "#anchor" or "slug#anchor"; None if there is no such section."""
+    other, _, anchor = reference.rpartition("#")
+    path = notebook(other or chapter)
+    for page in (path, path.parent / "deeper" / path.name):
+        if page.is_file() and anchor in titles(page):
+            return f"{page.relative_to(ROOT / 'book').as_posix()}#{anchor}", titles(page)[anchor]
+    return None
+
+
 def exercises(chapter: str) -> dict[str, str]:
     """The exercises of a chapter and their titles, in order."""
-    return {task.id: task.title for path in sorted((ROOT / "exercises").glob(f"{chapter}-*.ipynb"))
-            for task in reading.tasks(path)}
+    return {task.id: task.title for task in reading_time.tasks(ROOT / "exercises" / chapters()[chapter]["notebook"])}
+
+
+def all_exercises() -> dict[str, tuple[str, str]]:
+    """The chapter and the title of each exercise."""
+    return {id: (chapter, title) for chapter in CHAPTERS for id, title in exercises(chapter).items()}
 
 
 def asked(point: Point, path: Path) -> list[int]:
@@ -157,8 +171,8 @@ def page(rows: list[Point], shown: list[Slide]) -> str:
     out += ["", "## Each point: library, demonstrations, exercises", "", "By chapter."]
     for chapter, title in CHAPTERS.items():
         own = [p for p in rows if p.chapter == chapter]
-        out += ["", f'<details class="course-points"><summary>{int(chapter)} {title}: {len(own)} '
-                f'point{"s" * (len(own) != 1)}</summary>', "", *details(own, notebook(chapter)), "", "</details>"]
+        out += ["", f'<details class="course-points"><summary>{title}: {len(own)} '
+                f'point{"s" * (len(own) != 1)}</summary>', "", *details(own), "", "</details>"]
     return "\n".join(out) + "\n"
 
 
@@ -166,33 +180,31 @@ def where(points: list[Point]) -> str:
     """The sections and the exercises of some points, each once, by chapter."""
     parts = []
     for chapter in dict.fromkeys(p.chapter for p in points):
-        links = dict.fromkeys(section_link(p) for p in points if p.chapter == chapter and p.section)
-        parts.append(f"Chapter {int(chapter)}: {', '.join(links)}" if links else f"*to come:* {int(chapter)} {CHAPTERS[chapter]}")
-    practice = dict.fromkeys(exercise_link(p, id) for p in points for id in p.exercises)
-    return "; ".join(parts) + (f"\\\n  *Practise* {', '.join(practice)}" if practice else "")
+        links = dict.fromkeys(section_link(p, p.section) for p in points if p.chapter == chapter and p.section)
+        parts.append(f"Chapter {CHAPTERS[chapter]}: {', '.join(links) or '*open*'}")
+    practice = dict.fromkeys(exercise_link(id) for p in points for id in p.exercises)
+    return "; ".join(parts) + (f"\\\n  *Practice* {', '.join(practice)}" if practice else "")
 
 
-def section_link(p: Point) -> str:
-    path = notebook(p.chapter)
-    return f"[{titles(path).get(p.section, p.section)}]({path.name}#{p.section})"
+def section_link(p: Point, reference: str) -> str:
+    address, title = place(reference, p.chapter) or (reference, reference)
+    return f"[{title}]({address})"
 
 
-def exercise_link(p: Point, id: str) -> str:
-    title = exercises(p.chapter).get(id, id)
-    return f"[{title}](../exercises/{notebook(p.chapter).name}#{slug(title)})"
+def exercise_link(id: str) -> str:
+    chapter, title = all_exercises().get(id, (next(iter(CHAPTERS)), id))
+    return f"[{title}](../exercises/{chapters()[chapter]['notebook']}#{slug(title)})"
 
 
-def details(own: list[Point], path: Path | None) -> list[str]:
-    """The table of a chapter's points; their list where the chapter does not exist yet."""
-    if path is None:
-        return [f"- **{p.id}** ({p.decks}): {escaped(p.teaches)}" for p in own]
+def details(own: list[Point]) -> list[str]:
+    """The table of a chapter's points."""
     out = ["| point | decks | section | library | practice |", "|---|---|---|---|---|"]
     for p in own:
         symbols = " ".join(f"`{s}`" for s in p.symbols.split())
-        practice = [f"[{titles(path).get(a, a)}]({path.name}#{a})" for a in p.demonstrations]
-        practice += [f"exercise {exercise_link(p, id)}" for id in p.exercises]
-        practice += [f"[question {number}]({path.name}#check-yourself)" for number in asked(p, path)]
-        out.append(f"| **{p.id}** {escaped(p.teaches)} | {p.decks} | {section_link(p) if p.section else 'to come'} | {symbols} | "
+        practice = [section_link(p, reference) for reference in p.demonstrations]
+        practice += [f"exercise {exercise_link(id)}" for id in p.exercises]
+        practice += [f"[question {number}]({notebook(p.chapter).name}#check-yourself)" for number in asked(p, notebook(p.chapter))]
+        out.append(f"| **{p.id}** {escaped(p.teaches)} | {p.decks} | {section_link(p, p.section) if p.section else '*open*'} | {symbols} | "
                    f"{', '.join(practice)} |")
     return out
 
@@ -214,13 +226,13 @@ def problems() -> list[str]:
 
 def slide_problems(shown: list[Slide], rows: list[Point]) -> list[str]:
     """What the slides and the teaching points say differently of each other."""
-    decks = {p.id: set(p.decks.split()) for p in rows}
+    decks = {p.id: set(p.decks.split()) for p in rows if p.section}
     found = [f"slides.tsv has two rows {title!r} of the deck {deck!r}; distinguish them by words in brackets"
              for (deck, title), times in Counter((s.deck, s.title) for s in shown).items() if times > 1]
     for s in shown:
         if s.deck not in LISTS:
             found.append(f"slides.tsv: {s.title!r} is of the deck {s.deck!r}; expected one of {', '.join(map(repr, LISTS))}")
-        if unknown := set(s.points) - set(decks):
+        if unknown := set(s.points) - {p.id for p in rows}:
             found.append(f"slides.tsv: {s.title!r} names {', '.join(sorted(unknown))}, not a teaching point")
     for id, own in decks.items():
         if own != (there := {deck for s in shown if id in s.points for deck in s.deck.split()}):
@@ -231,41 +243,41 @@ def slide_problems(shown: list[Slide], rows: list[Point]) -> list[str]:
 def point_problems(rows: list[Point]) -> list[str]:
     """Everything in the rows that points nowhere, and every section and exercise that no row claims."""
     found = []
+    claimed = {id for p in rows for id in p.exercises}
+    sections = {place(reference, p.chapter) for p in rows for reference in (p.section, *p.demonstrations)}
     for chapter in CHAPTERS:
-        own, path = [p for p in rows if p.chapter == chapter], notebook(chapter)
-        if path is None:
-            found += [f"{p.id}: chapter {chapter} does not exist, and a section of it is named" for p in own if p.section]
-            continue
-        found += [f"{path.name}: the anchor of {text!r} is #{slug(text)}, and Markdown links to #{link(text)}; change the punctuation"
-                  for _, text in headings(path) if slug(text) != link(text)]
-        for p in own:
-            found += [f"{p.id}: {fault}" for fault in faults(p, path)]
-        unclaimed = set(exercises(chapter)) - {id for p in own for id in p.exercises}
-        found += [f"exercises/{path.name}: no row claims the exercise {id}" for id in sorted(unclaimed)]
-        claimed = FRAME | ADDED.get(chapter, set()) | {anchor for p in own for anchor in (p.section, *p.demonstrations)}
-        groups: list[list[str]] = []
-        for level, text in headings(path):                       # a section with those below it
-            groups = [*groups, [slug(text)]] if level == "##" else [*groups[:-1], [*groups[-1], slug(text)]]
-        found += [f"{path.name}: no row claims the section #{group[0]}" for group in groups if not claimed & set(group)]
-    return found
+        path = notebook(chapter)
+        for page in (path, path.parent / "deeper" / path.name):
+            if not page.is_file():
+                continue
+            name = page.relative_to(ROOT / "book").as_posix()
+            found += [f"{name}: the anchor of {text!r} is #{slug(text)}, and Markdown links to #{link(text)}; change the punctuation"
+                      for _, text in headings(page) if slug(text) != link(text)]
+            groups: list[list[str]] = []
+            for level, text in headings(page):                       # a section with those below it
+                groups = [*groups, [slug(text)]] if level == "##" else [*groups[:-1], [*(groups[-1] if groups else ()), slug(text)]]
+            found += [f"{name}: no row claims the section #{group[0]}" for group in groups
+                      if not any((f"{name}#{anchor}", titles(page)[anchor]) in sections for anchor in group)
+                      and not (FRAME | ADDED.get(chapter, set())) & set(group)]
+        found += [f"exercises/{path.name}: no row claims the exercise {id}" for id in exercises(chapter) if id not in claimed]
+    return found + [f"{p.id}: {fault}" for p in rows if p.section for fault in faults(p)]
 
 
-def faults(p: Point, path: Path) -> list[str]:
-    """What is wrong with the row of a chapter that exists."""
+def faults(p: Point) -> list[str]:
+    """What is wrong with a row that is not open."""
     from course_lib.grading import EXERCISES
 
-    there, numbers = exercises(p.chapter), asked(p, path)
-    found = [f"{path.name} has no section #{anchor}" for anchor in (p.section, *p.demonstrations) if anchor not in titles(path)]
+    path, numbers = notebook(p.chapter), asked(p, notebook(p.chapter))
+    found = [f"{path.name} has no section {reference}" for reference in (p.section, *p.demonstrations) if not place(reference, p.chapter)]
     found += [f"course_lib has no {name}" for name in p.symbols.split() if not has_symbol(name)]
     if not p.practice or not PRACTICE.fullmatch(p.practice):
         found.append(f"practice is {p.practice!r}; expected 'demo: #section ...; exercise: id ...; question: words', or some of the three")
     if p.question and len(numbers) != 1:
         found.append(f"{len(numbers)} questions of {path.name} have the words that it names; expected 1")
     if not p.exercises and not numbers:
-        found.append(f"neither an exercise nor a question of {path.name} practises it")
-    found += [f"exercises/{path.name} has no exercise {id}" for id in p.exercises if id not in there]
-    found += [f"the exercise {id} does not name this point" for id in p.exercises if id in there and p.id not in EXERCISES[id].points]
-    return found
+        found.append(f"neither an exercise nor a question of {path.name} practices it")
+    found += [f"there is no exercise {id}" for id in p.exercises if id not in all_exercises()]
+    return found + [f"the exercise {id} does not name this point" for id in p.exercises if id in EXERCISES and p.id not in EXERCISES[id].points]
 
 
 def has_symbol(name: str) -> bool:

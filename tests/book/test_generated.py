@@ -12,7 +12,7 @@ def test_generated_files_current(name, capsys):
 
 
 def test_launch_badges():
-    one = {"03": {"title": "FVSBN", "notebook": "03-fvsbn.ipynb", "builds": "images", "minutes": 50}}
+    one = {"fvsbn": {"title": "FVSBN", "number": "03", "notebook": "03-fvsbn.ipynb", "builds": "images"}}
     assert "badge" not in chapters.for_readme(one, {"url": ""})
     text = chapters.for_readme(one, {"url": "https://github.com/someone/course", "branch": "dev"})
     assert "https://colab.research.google.com/github/someone/course/blob/dev/book/03-fvsbn.ipynb" in text

@@ -6,13 +6,14 @@ import copy
 import nbformat
 import pytest
 
-from book._tools import chapters, nb_form, setup_cell
+from book._tools import chapters, nb_form, number, setup_cell
 from book._tools import nb as tool
 from tests.book.test_site import written_pages
 from tests.conftest import ROOT
 
-NOTEBOOKS = sorted(path for folder in ("book", "exercises", "solutions") for path in (ROOT / folder).glob("*.ipynb"))
+NOTEBOOKS = sorted(path for folder in ("book", "book/deeper", "exercises", "solutions") for path in (ROOT / folder).glob("*.ipynb"))
 CHAPTERS = [path for path in NOTEBOOKS if path.parent.name == "book"]
+DEEPER = [path for path in NOTEBOOKS if path.parent.name == "deeper"]
 REPOSITORY = {"url": "https://git.example/org/course", "branch": "main"}
 
 
@@ -21,7 +22,7 @@ def read(path):
 
 
 def name(path):
-    return path.name
+    return path.relative_to(ROOT).as_posix()
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
@@ -37,7 +38,7 @@ def test_notebook_faults(path):
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("path", CHAPTERS, ids=name)
+@pytest.mark.parametrize("path", CHAPTERS + DEEPER, ids=name)
 def test_chapter_definitions(path):
     doubles = nb_form.definitions(read(path)) & nb_form.public_symbols(ROOT / "course_lib")
     assert not doubles, f"import {', '.join(sorted(doubles))} from course_lib instead"
@@ -50,9 +51,14 @@ def test_notebook_size(path):
 
 
 def test_chapters_listed():
-    listed = {c["notebook"] for _, c in chapters.finished(chapters.chapters())}
-    assert listed == {path.name for path in CHAPTERS}
-    assert {f"book/{path.stem}" for path in CHAPTERS} <= set(written_pages())
+    listed = {row["notebook"] for row in chapters.chapters().values()}
+    assert listed == {path.name for path in CHAPTERS} >= {path.name for path in DEEPER}
+    assert {f"book/{path.stem}" for path in CHAPTERS} | {f"book/deeper/{path.stem}" for path in DEEPER} <= set(written_pages())
+
+
+def test_chapter_numbers_current(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["number.py", "--check"])
+    assert number.main() == 0, capsys.readouterr().err
 
 
 # The normal form.
