@@ -14,7 +14,7 @@ from course_lib.grading.exercise import Exercise
 from course_lib.transformer.bert import BERT, BERTConfig, PretrainingBatch
 
 exercise = Exercise(
-    "OwnBERT", chapter="bert", place=7, title="A BERT of your own",
+    "OwnBERT", chapter="bert", place=6, title="A BERT of your own",
     contract="A class OwnBERT(nn.Module), made with vocab_size, window, layers, heads, d_model and d_ff. Its parameters have the "
              "names and shapes of the library's BERT without pooler and nsp (the notebook lists them). forward(tokens, types, mask), "
              "each (B, T), mask True for real tokens: the sum of the three embeddings and its norm, then the blocks, with the norm "

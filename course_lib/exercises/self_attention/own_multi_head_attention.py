@@ -14,7 +14,7 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "OwnMultiHeadAttention", chapter="self-attention", place=7, title="Multi-head attention of your own",
+    "OwnMultiHeadAttention", chapter="self-attention", place=6, title="Multi-head attention of your own",
     contract="A class OwnMultiHeadAttention(nn.Module), made with d_model and heads, which divides d_model. Its parameters are "
              "those of two linear layers: qkv, from d_model to 3 d_model, W^Q, W^K and W^V of all heads one below the other, "
              "and out, W^O. forward(x, memory=None, mask=None): queries from x (B, T, D), keys and values from memory "

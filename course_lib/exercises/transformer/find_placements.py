@@ -13,7 +13,7 @@ from course_lib.exercises.findings import Words, counted
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "find_placements", chapter="transformer", place=7, title="Which arrangement is it?",
+    "find_placements", chapter="transformer", place=2, title="Which arrangement is it?",
     contract="blocks is a list of functions (T, d) -> (T, d), f is a layer, also (T, d) -> (T, d). Each block was meant "
              'to be one of "post", LN(x + f(x)); "pre", x + f(LN(x)); "inner", x + LN(f(x)), with LN without gamma and '
              'beta and eps = 1e-5. Return a list with one of these names for each block, and "none" for a block that '

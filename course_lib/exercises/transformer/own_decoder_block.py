@@ -14,7 +14,7 @@ from course_lib.transformer.attention import MultiHeadAttention
 from course_lib.transformer.blocks import DecoderBlock
 
 exercise = Exercise(
-    "OwnDecoderBlock", chapter="transformer", place=9, title="A decoder block of your own",
+    "OwnDecoderBlock", chapter="transformer", place=3, title="A decoder block of your own",
     contract="A class OwnDecoderBlock(nn.Module), made with d_model, heads, d_ff and norm, \"post\" or \"pre\". Its parameters are "
              "those of attention and cross_attention, two Heads(d_model, heads) as the notebook gives them; of the linear layers "
              "widen, from d_model to d_ff, and narrow, back; and of three layer norms nn.LayerNorm(d_model): norm1, norm2, norm3. "

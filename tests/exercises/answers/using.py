@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_lib.exercises.using.frozen_prompt import Reader
+from course_lib.exercises.prompting_and_retrieval.frozen_prompt import Reader
 from tests.exercises.answers.register import right, wrong
 
 
