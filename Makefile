@@ -52,7 +52,7 @@ test-all: venv book   ## the rest: browsers, all attacks, more seeds, stored wei
 test-notebooks: venv
 	@$(PYTEST) $(NBVAL) $(NOTEBOOKS) book/deeper/*.ipynb
 
-notebooks: venv   ## run the notebooks and store their outputs [NB=book/03-fvsbn.ipynb]
+notebooks: venv   ## run the notebooks and store their outputs [NB=book/04-fvsbn.ipynb]
 	@$(VENV) book/_tools/nb.py run $(NB)
 
 exercises: venv   ## build exercises/ from solutions/, run both, store their outputs

@@ -34,7 +34,7 @@ from benchmarks import store
 from tests.exercises.answers import RIGHT, WRONG
 
 NAME = "class-graded"
-ASKED = ("causal_mask", "split_heads", "merge_heads")                # of chapter 13
+ASKED = ("causal_mask", "split_heads", "merge_heads")                # of chapter self-attention
 KINDS = {"right": 600, "wrong": 290, "missing": 60, "broken": 49, "endless": 1}             # of a thousand answers
 CUT = 0.01                                                           # the share of files that are cut in half
 IMPORTS = "import math\n\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn"

@@ -1,4 +1,4 @@
-"""What chapter 20 measures of the stored bert-english: its layers as features of texts, and which of them to train.
+"""What chapter embeddings-and-probes measures of the stored bert-english: its layers as features of texts, and which of them to train.
 
     python -m benchmarks.contextual layers     every layer for classifiers and for similarity; six minutes
     python -m benchmarks.contextual tuning     the head, the top layer or all layers, with few labels; ten minutes

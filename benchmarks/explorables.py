@@ -1,9 +1,9 @@
 """The small networks that figures carry in their page: how they were made.
 
-    python -m benchmarks.explorables digits        two networks of chapter 8, on the digits: seconds
-    python -m benchmarks.explorables letters       the LSTM of chapter 7, on tiny Shakespeare: minutes
+    python -m benchmarks.explorables digits        two networks of chapter pixelcnn, on the digits: seconds
+    python -m benchmarks.explorables letters       the LSTM of chapter recurrent, on tiny Shakespeare: minutes
     python -m benchmarks.explorables cells         what its cells follow, measured and written on its card
-    python -m benchmarks.explorables alignment     two encoder-decoders of chapter 12, three seeds each: minutes
+    python -m benchmarks.explorables alignment     two encoder-decoders of chapter attention, three seeds each: minutes
 
 The files lie with the figures, not with the weights that the hub names: no figure of a table comes from them.
 """

@@ -1,4 +1,4 @@
-"""What chapter 20 measures of few labelled questions: frozen features, gaps without a label, and layers in the head.
+"""What chapter embeddings-and-probes measures of few labelled questions: frozen features, gaps without a label, and layers in the head.
 
     python -m benchmarks.few_labels few       TREC's six kinds from 0, 5, 10 and 20 questions of each; two minutes
     python -m benchmarks.few_labels heads     one, two or three layers above the frozen network; half a minute

@@ -1,4 +1,4 @@
-"""What chapter 20 measures of language-model fine-tuning: bert-english reads the task's own texts on, then learns the task.
+"""What chapter fine-tuning measures of language-model fine-tuning: bert-english reads the task's own texts on, then learns the task.
 
     python -m benchmarks.reading_on adaptation    TREC with that step and without it, by numbers of labels; eight minutes
     python -m benchmarks.reading_on forgetting    what each way forgets of masked words: the same networks, kept from `adaptation`

@@ -1,4 +1,4 @@
-"""What chapter 18 measures of the stored bert-english on reviews: is a sentence of SST-2 positive or negative?
+"""What chapter fine-tuning measures of the stored bert-english on reviews: is a sentence of SST-2 positive or negative?
 
     python -m benchmarks.reviews reviews     words counted, vectors of words, BERT frozen and fine-tuned; a quarter hour
 

@@ -1,4 +1,4 @@
-"""What chapter 20 measures beside its cells: on XQuAD retrieval, and answers with and without a passage; probes by layer.
+"""What chapter prompting-and-retrieval measures beside its cells: on XQuAD retrieval, and answers with and without a passage; probes by layer.
 
     python -m benchmarks.using retrieval    every index, on all 1,190 questions; two minutes
     python -m benchmarks.using probing      layers of small BERTs and of their untrained twins; three minutes

@@ -1,4 +1,4 @@
-"""The word vectors that ship with the course, and what chapter 10 measures on real text.
+"""The word vectors that ship with the course, and what chapter word-vectors measures on real text.
 
     python -m benchmarks.word_vectors vectors      makes, chooses, stores and measures the vectors: ten minutes
     python -m benchmarks.word_vectors documents    averages of them against TF-IDF, by the number of labels: two minutes
@@ -47,7 +47,7 @@ from course_lib.words.word2vec import train
 NAME, KEPT, WIDTH, MIN_COUNT = "english-words", 10_000, 100, 5
 SKIP_GRAM = {"epochs": 10, "window": 5, "negatives": 5, "batch_size": 16384, "lr": 0.005, "threshold": 0.0005}
 LABELS, DRAWS, PENALTIES = (50, 100, 300, 1000, None), 10, (0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-SMALL = {"sentences": 8000, "width": 24, "window": 3}               # chapter 10's small world
+SMALL = {"sentences": 8000, "width": 24, "window": 3}               # chapter word-vectors's small world
 GLOVE = {"maximum": (100.0, 50.0, 10.0), "lr": (0.3, 0.2, 0.1, 0.05, 0.02), "updates": (25, 50, 100, 200, 400, 600)}
 SCALES = {"counts": 1 / 20, "frequencies": 20}                       # of the penalties: rows not of length 1
 NOTE = "Texts, licences and what was left out stand on the card of the vectors."

@@ -1,4 +1,4 @@
-"""A small GPT on two sentences at a time from a grammar: the model whose heads chapter 13 shows, and two of its kind."""
+"""A small GPT on two sentences at a time from a grammar, whose heads chapter inside-a-transformer shows, and two of its kind."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ RUNS: dict[str, Run] = {run.name: run for run in (
         Row("GPT, 2 layers of 4 heads, width 32, three seeds", word_gpt, by_texts_and_seeds, SIZE, SETTINGS,
             measure=heads_of_seeds),
     ), prepare=as_tokens, draw=draw, unit="nats a text",
-        note="The model whose heads chapter 13 shows was trained so; here it is trained three times anew, by the seed alone, "
+        note="The model whose heads chapter Inside a transformer shows was trained so; here it is trained three times anew, by the seed alone, "
              "and single heads may differ from those that ship. ± is over the seeds. The record holds what each head looks at "
              "and what is told without it."),
 )}

@@ -53,7 +53,7 @@ def gpt(**size: int | float) -> GPT:
 
 
 def vectors_of(rows: Int[Tensor, "N T"], vocabulary: int, width: int) -> Float[Tensor, "V D"]:
-    """Chapter 10's vectors, of pieces: singular vectors of the positive mutual information within three places.
+    """Vectors of word pieces as in chapter word-vectors: singular vectors of the positive mutual information within three places.
 
     They have mean 0 and the deviation of the weights that they replace.
     """

@@ -108,7 +108,7 @@ def by_hand(train: list[Tagged]) -> Callable[[list[Tagged]], Described]:
 
 
 def by_word_vectors(train: list[Tagged]) -> Callable[[list[Tagged]], Described]:
-    """Chapter 10's stored vectors of the word and of both neighbours, side by side; zeros for a word without one."""
+    """The stored vectors (chapter word-vectors) of the word and of both neighbours, side by side; zeros for a word without one."""
     vectors = hub.load("english-words")
     table = F.pad(F.normalize(vectors.table, dim=1), (0, 0, 0, 1))
     unknown = len(vectors)
@@ -192,7 +192,7 @@ def fresh_elmo(seed: int = 0) -> BiLM:
 
 
 def by_elmo(trained: bool) -> Callable[[list[Tagged]], Described]:
-    """The stored language models of chapter 11, or such as are not trained; an edge before the sentence and after it, as there."""
+    """The stored language models of chapter fill-the-gap, or such as are not trained; an edge before the sentence and after it, as there."""
     model = hub.load(elmo.WEIGHTS) if trained else fresh_elmo()
     return by_states(model, pieces_of_elmo(), pieces_of_elmo().vocabulary.eos_id)
 
@@ -415,7 +415,7 @@ RUNS: dict[str, Run] = {run.name: run for run in (
     Run("elmo-ewt", "ud_english_ewt", tuple(probe(name, labels, label) for labels in SIZES for name, label in (
         ("ELMo, untrained", "frozen, untrained"), ("ELMo", "frozen, trained"), ("hand features and ELMo", None))),
         draw=tagging.draw, prepare=parts_of, unit="% of tags right", best=max,
-        note=NOTE + "Logistic regression on all layers of the two language models of chapter 11, the mean over the pieces of a "
+        note=NOTE + "Logistic regression on all layers of the two language models of chapter Fill the gap, the mean over the pieces of a "
              "word; the last rows have the hand features of bert-ewt beside them, where the simple rules are too."),
     Run("bert-ewt-tuned", "ud_english_ewt", tuple(tuned(start, labels) for labels in SIZES for start in STARTS),
         draw=tagging.draw, prepare=parts_of, unit="% of tags right", best=max,

@@ -1,4 +1,4 @@
-"""A PixelCNN of small pictures of clothes, asked about pictures of digits: chapter 09's likely strangers."""
+"""A PixelCNN of small pictures of clothes, asked about pictures of digits (chapter likelihood)."""
 
 from __future__ import annotations
 

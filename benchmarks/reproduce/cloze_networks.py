@@ -1,4 +1,4 @@
-"""The networks of chapter 11 that fill the gaps of real texts: from a window, and from two recurrent networks that meet."""
+"""The networks of chapter fill-the-gap that fill the gaps of real texts: from a window, and from two recurrent networks that meet."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOISE = 200                                                          # pieces th
 
 
 class Sampled:
-    r"""A masked word by a network of chapter 11, whose softmax is trained on a sample: the piece itself and `NOISE` others.
+    r"""A masked word by a network of chapter fill-the-gap, whose softmax is trained on a sample: the piece itself and `NOISE` others.
 
     These are drawn by how often each is read, q, the same ones for a whole batch, the piece itself among them where it falls.
     Each score has $\log q$ taken off, the first too: so what is learnt are the scores of the whole softmax, by which gaps are filled.

@@ -1,4 +1,4 @@
-"""Small colour images: what it is worth to see the other colours. The record of chapter 08's colours."""
+"""Small color images: what conditioning on the other colors contributes (chapter pixelcnn)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of NADE, RNADE, MADE and mixtures of masks: the models of chapters 04 to 06."""
+"""Runs of NADE, RNADE, MADE and mixtures of masks: the models of chapters nade to made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs on the grey digits of chapter 09: a density, a classifier, and the classifier under attack, with and without repair."""
+"""Runs on the grey digits of chapter likelihood: a density, a classifier, and the classifier under attack, with and without repair."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ RUNS: dict[str, Run] = {run.name: run for run in (
             weights=DENSITY),
     ), options=GREY, unit="nats, 17 levels",
         note="17 levels of grey, not on one scale with the digits of two levels. The epoch is chosen on 150 of the training "
-             "images; the validation images calibrate p-values in chapter 9, so nothing is chosen on them."),
+             "images; the validation images calibrate p-values in chapter Likelihood as a detector, so nothing is chosen on them."),
     Run("attacks-digits", "digits", (
         Row("classifier", grey_classifier, by_classes, {"dropout": 0.25},
             {"epochs": 30, "batch_size": 50, "lr": 3e-3, "schedule": "cosine", "weight_decay": 0.01},

@@ -1,4 +1,4 @@
-"""A run on the tags of UD English EWT: chapter 11's language models trained on with a task, where bert_tags has them frozen."""
+"""A run on the tags of UD English EWT: the language models of chapter fill-the-gap, trained further with a task, where bert_tags has them frozen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The English sentences that the language models of chapter 11 read: raw text of the sources of chapter 10, each sentence once."""
+"""The English sentences that the language models of chapter fill-the-gap read: raw text of the sources of chapter documents, each sentence once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs of the FVSBN, of tables and of n-grams: the models of chapters 01 to 03."""
+"""Runs of the FVSBN, of tables and of n-grams: the models of chapters chain-rule, fvsbn and counting-text."""
 
 from __future__ import annotations
 

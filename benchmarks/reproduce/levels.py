@@ -1,4 +1,4 @@
-"""Runs of chapter 05: a softmax, discretised logistics and a density on 17 levels of grey, and on all 256 of a photograph."""
+"""Runs of chapter gray-levels: a softmax, discretised logistics and a density on 17 levels of grey, and on all 256 of a photograph."""
 
 from __future__ import annotations
 

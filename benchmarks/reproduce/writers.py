@@ -1,4 +1,4 @@
-"""A run of chapter 09: p-values by rank where the images that stand aside are of other writers."""
+"""A run of chapter likelihood: p-values by rank where the images that stand aside are of other writers."""
 
 from __future__ import annotations
 

@@ -239,7 +239,7 @@ def tags_beside_line_breaks(app, doctree) -> None:
 
 PAGE = re.compile(r"(book|book/deeper|exercises|solutions)/(\d\d)-([a-z-]+)$")
 LIST = "course_lib/exercises/chapters.toml"
-MINE = {"exercises": "Exercises", "solutions": "Solutions"}
+MINE = {"book/deeper": "Going deeper", "exercises": "Exercises", "solutions": "Solutions"}
 
 
 def number(docname: str) -> tuple[str, int, str] | None:
@@ -281,9 +281,13 @@ def times(app, doctree) -> None:
 
 
 def onward(app, pagename, templatename, context, doctree) -> None:
-    """A chapter leads to its exercises, and past them to the next chapter; back to the chapter before."""
+    """A chapter leads to its exercises, and past them to the next chapter; back to the chapter before. Exercises lead back to their chapter."""
     place = number(pagename)
-    if not place or place[0] != "book" or "body" not in context:
+    if not place or place[0] not in ("book", "exercises") or "body" not in context:
+        return
+    if place[0] == "exercises":
+        chapter = pagename.replace("exercises", "book", 1)
+        context["prev"] = {"link": app.builder.get_relative_uri(pagename, chapter), "title": title_of(app, chapter)}
         return
     order = list(reading_order(app.env))
     here = order.index(pagename)

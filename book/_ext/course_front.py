@@ -2,7 +2,7 @@
 
     ```{chapters}                               every chapter of the table
     ```
-    ```{explorable} 04-nade.ipynb NadePixels    the figure of that class, with the state that the chapter stores
+    ```{explorable} 05-nade.ipynb NadePixels    the figure of that class, with the state that the chapter stores
     ```
 
 Neither needs torch, a kernel or a network: both read files of the book.

@@ -1,6 +1,6 @@
 """Run the notebooks and keep them in one normal form, so that a second run gives the same bytes.
 
-    python book/_tools/nb.py run book/03-fvsbn.ipynb ...    run in place, store the outputs, put in normal form
+    python book/_tools/nb.py run book/04-fvsbn.ipynb ...    run in place, store the outputs, put in normal form
     python book/_tools/nb.py norm book/*.ipynb              normal form only: after an edit, before a commit
     python book/_tools/nb.py check book/*.ipynb             say what is wrong with a notebook's form, and fail
 

@@ -119,8 +119,7 @@ def public_symbols(package: Path) -> set[str]:
     return names
 
 
-def size_of_widgets(nb) -> int:
-    """Bytes of widget state, without the widgets' own code."""
+def sizes_of_widgets(nb) -> list[int]:
+    """Bytes of the state of each widget, without the widget's own code."""
     state = nb.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
-    data = [{k: v for k, v in model["state"].items() if k not in ("_esm", "_css")} for model in state.values()]
-    return len(json.dumps(data))
+    return [len(json.dumps({k: v for k, v in model["state"].items() if k not in ("_esm", "_css")})) for model in state.values()]

@@ -3,8 +3,8 @@
     python book/_tools/number.py            after a change of the order in chapters.toml, a new chapter or a new equation
     python book/_tools/number.py --check    list what is stale, and fail
 
-A chapter is known by its slug; its number is its place in course_lib/exercises/chapters.toml. Equation 2 of chapter 5 has
-`\\tag{5.2}`, and `\\tag{D5.2}` on the deeper page of that chapter. A new equation gets any tag that no other one has, `\\tag{5.x}`,
+A chapter is known by its slug; its number is its place in course_lib/exercises/chapters.toml. Equation 2 of the fifth chapter
+has `\\tag{5.2}`, and `\\tag{D5.2}` on the deeper page of that chapter. A new equation gets any tag that no other one has, `\\tag{5.x}`,
 and is referred to by it, "(5.x)". The title of a chapter in the text of a link to it, `chapter [FVSBN](04-fvsbn.ipynb)`, is that
 of the table.
 """

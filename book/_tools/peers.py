@@ -1,7 +1,7 @@
 """The same submissions graded by nbgrader, by otter-grader and here: the points must be the same.
 
     python book/_tools/peers.py                    every chapter, both graders; each gets its own environment, once
-    python book/_tools/peers.py --chapter 03 --grader otter
+    python book/_tools/peers.py --chapter fvsbn --grader otter
 
 Six submissions for each chapter: full, partial, stub, broken, noisy, and one with edited checks.
 Exits with 1 where two graders disagree.

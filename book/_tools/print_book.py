@@ -86,7 +86,7 @@ FIT = """() => {
 
 
 def key(name: str) -> str:
-    """The name of a page within the one: book/04-nade -> book-04-nade."""
+    """The name of a page within the one: book/05-nade -> book-04-nade."""
     return name.replace("/", "-")
 
 

@@ -8,29 +8,21 @@ from typing import Any
 from book._tools.results_page import read
 from course_lib.records import FILE
 
-SHOWN = {                                                           # by chapter
-    "03": "independent-caltech-silhouettes",
-    "04": "nade-binarized-mnist nade-caltech-silhouettes",
-    "05": "rnade-red-wine levels-digits levels-patches",
-    "06": "made-digits made-binarized-mnist-8000",
-    "07": "lstm-tiny-shakespeare gru-tiny-shakespeare speed-rnn-step speed-lstm-step speed-gru-step speed-recurrent-"
-          "reading speed-recurrent-drawing copying as-many",
-    "08": "fvsbn-binarized-mnist pixelcnn-binarized-mnist gated-pixelcnn-binarized-mnist pixels-digits pixels-"
-          "digits-seconds colours-cifar10 speed-pixels-scoring",
-    "09": "attacks-digits writers-digits clothes-and-digits",
-    "10": "word-vectors word-documents word-topics word-settings",
-    "11": "cloze-english multitask-ewt elmo-english elmo-ewt elmo-ewt-tuned speed-text-convolution",
-    "12": "looking-back-tiny-shakespeare seq2seq-multi30k",
-    "13": "gpt-agreement-seeds",
-    "15": "residual-depth translation-multi30k-800 translation-multi30k habits-small habits-multi30k passive-to-"
-          "active",
-    "16": "gpt-tiny-shakespeare gpt-tiny-shakespeare-long gpt-tiny-shakespeare-seeds ngram-tiny-shakespeare speed-"
-          "gpt-cache",
-    "18": "bert-english bert-english-twin bert-english-chance bert-ewt bert-ewt-tuned twins-stories using-reviews",
-    "19": "objectives-stories masks-stories noises-stories conditional-stories deberta-terms",
-    "20": "using-layers using-probing using-retrieval using-tuning using-adaptation using-forgetting using-few "
-          "using-heads using-answers",
-}
+SHOWN = (                                                           # in the order of the chapters
+    "independent-caltech-silhouettes nade-binarized-mnist nade-caltech-silhouettes rnade-red-wine levels-digits "
+    "levels-patches made-digits made-binarized-mnist-8000 lstm-tiny-shakespeare gru-tiny-shakespeare speed-rnn-step "
+    "speed-lstm-step speed-gru-step speed-recurrent-reading speed-recurrent-drawing copying as-many "
+    "fvsbn-binarized-mnist pixelcnn-binarized-mnist gated-pixelcnn-binarized-mnist pixels-digits "
+    "pixels-digits-seconds colours-cifar10 speed-pixels-scoring attacks-digits writers-digits clothes-and-digits "
+    "word-vectors word-documents word-topics word-settings cloze-english multitask-ewt elmo-english elmo-ewt "
+    "elmo-ewt-tuned speed-text-convolution looking-back-tiny-shakespeare seq2seq-multi30k gpt-agreement-seeds "
+    "residual-depth translation-multi30k-800 translation-multi30k habits-small habits-multi30k passive-to-active "
+    "gpt-tiny-shakespeare gpt-tiny-shakespeare-long gpt-tiny-shakespeare-seeds ngram-tiny-shakespeare "
+    "speed-gpt-cache bert-english bert-english-twin bert-english-chance bert-ewt bert-ewt-tuned twins-stories "
+    "using-reviews objectives-stories masks-stories noises-stories conditional-stories deberta-terms using-layers "
+    "using-probing using-retrieval using-tuning using-adaptation using-forgetting using-few using-heads "
+    "using-answers"
+).split()
 CURVES = ("pixels-digits-seconds", "looking-back-tiny-shakespeare", "residual-depth",
           "bert-english", "bert-english-chance")                     # whose curves a chapter reads
 CHOSEN = ("habits-small", "habits-multi30k", "lstm-tiny-shakespeare", "gru-tiny-shakespeare")  # whose settings a chapter reads
@@ -41,7 +33,7 @@ def copy(records: list[dict], papers: dict[str, Any]) -> str:
     """The text of the copy: of each record that is shown, the figures and what papers say of the same data, where read."""
     by_name = {record["name"]: record for record in records}
     shown = {}
-    for name in " ".join(SHOWN.values()).split():
+    for name in SHOWN:
         record = by_name[name]
         if record["kind"] == "speed":
             rows = [{"model": each["name"], "seconds": each["seconds"]} for each in record["contenders"]]

@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from book._tools.chapters import README, ROOT, between
+from book._tools.chapters import README, ROOT, between, chapters
 from book._tools.picture import Mark, chart, description
 
 RESULTS, PAPERS = ROOT / "benchmarks" / "results", ROOT / "benchmarks" / "papers.toml"
@@ -41,11 +41,11 @@ WAITING = """\
 Runs that are written and tested on small data, and take more hours than anybody had for them so far. Each is one command, which
 goes on where it was if it is stopped; `--device cuda` takes it to a GPU."""
 WORDS = """\
-What the stored vectors of 10,000 English words are worth, and the topics of addresses (chapter 10).
+What the stored vectors of 10,000 English words are worth, and the topics of addresses (chapters Documents and Word vectors).
 Lists of words are measured over the words that are among them; intervals are at 95 %."""
 USING = """\
-What a trained model's layers hold, which passages are found, and what a passage in front of a reader is worth (chapter 20); what
-a stored BERT is worth on reviews (chapter 18)."""
+What a trained model's layers hold, which passages are found, and what a passage in front of a reader is worth (chapters Embeddings and probes, Prompting and retrieval); what
+a stored BERT is worth on reviews (chapter Fine-tuning)."""
 SPEED = """\
 CPU time in one process on one thread; the contenders take turns, and each figure is the median over the rounds. The ratio
 below a table is the median of the ratios of single rounds, and need not be the quotient of two medians. Ratios
@@ -219,7 +219,7 @@ def speed(record: dict) -> list[str]:
 
 
 def words(record: dict) -> list[str]:
-    """The table of one record of chapters 10 and 20: a figure a row, or one for each list of words with how much of it is known."""
+    """The table of a record of word vectors or of uses of a model: a figure a row, or one for each list of words with how much of it is known."""
     lists = [] if "mean" in record["rows"][0]["test"] else list(record["rows"][0]["test"])
     lines = [(row["model"], *(listed(row["test"][name]) for name in lists)) if lists else (row["model"], measured(row))
              for row in record["rows"]]
@@ -278,8 +278,10 @@ def problems(records: list[dict] | None = None, papers: dict[str, Any] | None = 
         if stated and (entry.get("read") == "quoted") != bool(entry.get("by")):
             found.append(f"{name}: expected `by` if it is quoted, and only then")
     for entry in papers["printed"]:
-        notebook = json.loads((ROOT / "book" / f"{entry['chapter']}.ipynb").read_text("utf-8"))
-        text = " ".join(" ".join("".join(part) for cell in notebook["cells"] for part in (
+        name = chapters()[entry["chapter"]]["notebook"]
+        cells = [cell for path in (ROOT / "book" / name, ROOT / "book" / "deeper" / name) if path.is_file()
+                 for cell in json.loads(path.read_text("utf-8"))["cells"]]
+        text = " ".join(" ".join("".join(part) for cell in cells for part in (
             cell["source"], " ", *(line for output in cell.get("outputs", ()) for line in output.get("text", ())))).split())
         found += [f"{entry['chapter']} does not print {number!r} ({entry['of']}): correct papers.toml or the chapter"
                   for number in entry["figures"] if not re.search(rf"(?<![\d.]){re.escape(number)}(?![\d]|\.\d)", text)]

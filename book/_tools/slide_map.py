@@ -33,7 +33,8 @@ LISTS = {"A25 A24": "Autoregressive models", "N": "Generative models for NLP", "
 CHAPTERS = {slug: c["title"] for slug, c in chapters().items()}
 FRAME = {"where-it-breaks", "exercises", "at-full-size", "check-yourself", "summary", "sources"}               # of every chapter
 ADDED = {"nade": {"prove-it"}, "counting-text": {"part-two-text"}, "chain-rule": {"part-one-pixels"},              # by the course
-         "fvsbn": {"half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}
+         "self-attention": {"one-story-since-nade"},
+         "fvsbn": {"as-the-length-of-a-file", "half-a-page-of-tools", "the-data-digits-of-64-pixels", "prove-it"}}
 PRACTICE = re.compile(r"(?!;)(demo:( [a-z-]*#[a-z0-9-]+)+)?((^|; )exercise:( [A-Za-z0-9_]+)+)?((^|; )question: [^;\t]+)?")
 QUESTION = re.compile(r"<details><summary>(\d+)\. (.*?)</summary>", re.S)
 INTRO = """\

@@ -93,7 +93,7 @@ def get(exercise_id: str) -> Exercise:
     from difflib import get_close_matches
 
     if own := of_chapter(str(exercise_id)):
-        raise KeyError(f"there is no exercise {exercise_id!r}; those of chapter {exercise_id} are {', '.join(one.id for one in own)}")
+        raise KeyError(f"there is no exercise {exercise_id!r}; those of chapter {own[0].chapter} are {', '.join(one.id for one in own)}")
     near = get_close_matches(str(exercise_id), EXERCISES, n=3, cutoff=0.4)
     raise KeyError(f"there is no exercise {exercise_id!r}" + (f"; did you mean {' or '.join(near)}?" if near else
                                                              f"; the exercises are {', '.join(EXERCISES)}"))

@@ -1,6 +1,6 @@
 r"""Two small translators side by side, one vector against attention: which words each step of the decoder looks at.
 
-Both are the `Seq2Seq` of chapter 12 with 10 hidden units and token vectors of width 8, trained alike on the toy
+Both are the `Seq2Seq` of chapter attention with 10 hidden units and token vectors of width 8, trained alike on the toy
 language; they run in the page, from weights in half precision. `written` steps through the library's model in float64
 and is the reference for every number.
 """

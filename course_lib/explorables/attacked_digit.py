@@ -1,7 +1,7 @@
 r"""Digits under attack: what the classifier reads, what the density makes of each pixel, and the repair.
 
 Nothing is computed in the page. `everything` attacks, scores and repairs with the library's own functions and the two
-networks of chapter 9; the page holds its numbers as float32. Pixels are counted from 0 here, row by row; rows and
+networks of chapter likelihood; the page holds its numbers as float32. Pixels are counted from 0 here, row by row; rows and
 columns from 1 on the page.
 """
 

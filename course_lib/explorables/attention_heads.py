@@ -102,7 +102,7 @@ class AttentionHeads(Explorable):
     def __init__(self, model=None, words: Sequence[str] | None = None, examples: Sequence[str] = (), **traits):
         if (model is None) != (words is None):
             raise ValueError("model and words belong together; pass both or neither")
-        first = [0, 3] if model is None else [0, 0]          # ours has its finder of the subject there: chapter 13
+        first = [0, 3] if model is None else [0, 0]          # ours has its finder of the subject there: chapter inside-a-transformer
         if model is None:
             from course_lib import hub
             vocabulary = toy_agreement.vocabulary()

@@ -1,4 +1,4 @@
-"""One text, every objective of chapter 19 beside the others: what the model reads, what it must tell, where a loss is taken.
+"""One text, every objective of chapter denoising beside the others: what the model reads, what it must tell, where a loss is taken.
 
 Uniform numbers decide everything that is drawn. The functions below are the reference for what `corruptions.js` shows;
 their rules are those of `course_lib.transformer.corruption` and `course_lib.transformer.denoising`, number by number.

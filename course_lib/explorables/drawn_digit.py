@@ -139,7 +139,7 @@ class DrawnDigit(Explorable):
 def _check(model: object) -> ImageModel:
     if not isinstance(model, ImageModel) or not isinstance(model.conditional, Bernoulli):
         what = f"{type(model).__name__} with {getattr(model, 'conditional', None)}"
-        raise ValueError(f"a model is a {what}; the figure needs networks of chapter 8 with Bernoulli()")
+        raise ValueError(f"a model is a {what}; the figure needs networks of chapter PixelCNN with Bernoulli()")
     channels, height, width = model.shape
     if channels != 1 or height != width or model.classes is not None:
         raise ValueError(f"a model has shape {list(model.shape)} and {model.classes or 'no'} classes; expected a "

@@ -83,7 +83,7 @@ def spelt(symbol: str) -> str:
 
 @lru_cache(maxsize=1)
 def prose_model() -> tuple[NGram, WordTokenizer]:
-    """The n-gram of chapter 17, which looks two words back, and its words: the course's own prose, in lower case."""
+    """The n-gram of chapter decoding, which looks two words back, and its words: the course's own prose, in lower case."""
     sentences = re.findall(r"\S[^.?!]*[.?!]", load_prose("train").lower())
     words = WordTokenizer.fit("\n".join(sentences), unk="<unk>", bos="<s>", eos="</s>")
     model = NGram(n=3, vocab_size=len(words.vocabulary), bos_id=words.vocabulary.bos_id, smoothing="kneser-ney")

@@ -34,7 +34,7 @@ function render({ model, el }) {
 
   function panel(s) {
     const href = existing[s.id] ?? existing[s.chapter];
-    const link = href ? [h("p", {}, h("a", { href, "data-chapter": s.chapter }, `Read chapter ${+s.chapter}`))] : [];
+    const link = href ? [h("p", {}, h("a", { href, "data-chapter": s.chapter }, "Read the chapter"))] : [];
     return h("div", { className: "cl-panel", hidden: true },
       h("p", { className: "cl-idea" }, h("strong", {}, `${s.year}, ${s.who}. `), s.idea),
       h("p", {}, h("cite", {}, s.title), `. ${s.source}.`), ...(s.note ? [h("p", {}, s.note)] : []), ...link);

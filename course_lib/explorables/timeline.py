@@ -32,103 +32,103 @@ def _system(id: str, year: int, label: str, kind: str, chapter: str, who: str, t
 
 
 SYSTEMS = [
-    _system("markov", 1913, "Markov", "lm", "01", "Andrei A. Markov",
+    _system("markov", 1913, "Markov", "lm", "counting-text", "Andrei A. Markov",
         "An example of statistical investigation of the text Eugene Onegin concerning the connection of samples in "
         "chains",
         "Bulletin of the Imperial Academy of Sciences of St. Petersburg 7 (1913), 153-162; English in Science in "
         "Context 19 (2006), 591-600",
         "In 20,000 letters of a poem, whether the next is a vowel depends on whether this one is: the first chain "
         "fitted to text."),
-    _system("shannon", 1948, "Shannon", "lm", "01", "Claude E. Shannon", "A mathematical theory of communication",
+    _system("shannon", 1948, "Shannon", "lm", "counting-text", "Claude E. Shannon", "A mathematical theory of communication",
         "Bell System Technical Journal 27 (1948), 379-423 and 623-656",
         "Text drawn from letter and word counts of growing order looks more and more like English, and entropy says "
         "how predictable it is."),
-    _system("osgood", 1957, "Osgood", "vectors", "10", "Charles E. Osgood, George J. Suci and Percy H. Tannenbaum",
+    _system("osgood", 1957, "Osgood", "vectors", "word-vectors", "Charles E. Osgood, George J. Suci and Percy H. Tannenbaum",
         "The measurement of meaning", "University of Illinois Press (1957)",
         "People rate a word on scales such as good to bad or strong to weak; the ratings are a point in a space of "
         "meanings."),
-    _system("switzer", 1965, "Switzer", "vectors", "10", "Paul Switzer", "Vector images in document retrieval",
+    _system("switzer", 1965, "Switzer", "vectors", "documents", "Paul Switzer", "Vector images in document retrieval",
         "Statistical Association Methods for Mechanized Documentation, National Bureau of Standards Misc. Publ. 269 "
         "(1965)",
         "Documents, terms and queries become vectors in one space, and what is near a query is retrieved.",
         "The symposium was held in 1964; its proceedings are of 1965."),
-    _system("jelinek", 1976, "Jelinek (IBM)", "lm", "01", "Frederick Jelinek, IBM",
+    _system("jelinek", 1976, "Jelinek (IBM)", "lm", "counting-text", "Frederick Jelinek, IBM",
         "Continuous speech recognition by statistical methods", "Proceedings of the IEEE 64 (1976), 532-556",
         "A statistical model of word sequences tells a recogniser which of two sentences that sound alike is "
         "likelier.",
         "The slide puts it at 1980, the year of Jelinek and Mercer's paper on smoothing by interpolation."),
-    _system("lsa", 1990, "LSA", "vectors", "10",
+    _system("lsa", 1990, "LSA", "vectors", "documents",
         "Scott Deerwester, Susan T. Dumais, George W. Furnas, Thomas K. Landauer and Richard Harshman",
         "Indexing by latent semantic analysis",
         "Journal of the American Society for Information Science 41 (1990), 391-407",
         "A truncated singular value decomposition of the term by document table brings words together that occur in "
         "similar documents.",
         'The slide has "Deerwater"; the name is Deerwester.'),
-    _system("brown", 1992, "Word classes", "lm", "01",
+    _system("brown", 1992, "Word classes", "lm", "counting-text",
         "Peter F. Brown, Vincent J. Della Pietra, Peter V. deSouza, Jenifer C. Lai and Robert L. Mercer",
         "Class-based n-gram models of natural language", "Computational Linguistics 18 (1992), 467-480",
         "Words share classes, a class predicts the next class and a class its word: far fewer numbers to estimate "
         "than for pairs of words."),
-    _system("bengio", 2003, "Neural LM", "both", "11",
+    _system("bengio", 2003, "Neural LM", "both", "fill-the-gap",
         "Yoshua Bengio, Réjean Ducharme, Pascal Vincent and Christian Jauvin", "A neural probabilistic language model",
         "Journal of Machine Learning Research 3 (2003), 1137-1155",
         "A network predicts the next word from learned vectors of the last few, so that what it learns about one "
         "word serves its neighbours."),
-    _system("lda", 2003, "LDA", "vectors", "10", "David M. Blei, Andrew Y. Ng and Michael I. Jordan",
+    _system("lda", 2003, "LDA", "vectors", "documents", "David M. Blei, Andrew Y. Ng and Michael I. Jordan",
         "Latent Dirichlet allocation", "Journal of Machine Learning Research 3 (2003), 993-1022",
         "Each document mixes a few topics and each topic is a distribution over words, both inferred from the text."),
-    _system("collobert", 2008, "Collobert & Weston", "both", "11", "Ronan Collobert and Jason Weston",
+    _system("collobert", 2008, "Collobert & Weston", "both", "fill-the-gap", "Ronan Collobert and Jason Weston",
         "A unified architecture for natural language processing: deep neural networks with multitask learning",
         "International Conference on Machine Learning (2008), 160-167",
         "One network with one table of word vectors learns tagging, chunking, names, roles and a language model "
         "together.",
         "The slide puts it near 2010."),
-    _system("rnnlm", 2010, "RNN LM", "both", "07",
+    _system("rnnlm", 2010, "RNN LM", "both", "recurrent",
         "Tomáš Mikolov, Martin Karafiát, Lukáš Burget, Jan Černocký and Sanjeev Khudanpur",
         "Recurrent neural network based language model", "Interspeech (2010), 1045-1048",
         "A hidden state carried from word to word takes the place of the fixed window of an n-gram.",
-        "Not on the slide; added because chapter 7 builds on it."),
-    _system("word2vec", 2013, "word2vec", "vectors", "10", "Tomas Mikolov, Kai Chen, Greg Corrado and Jeffrey Dean",
+        "Not on the slide; added because chapter Recurrent networks builds on it."),
+    _system("word2vec", 2013, "word2vec", "vectors", "word-vectors", "Tomas Mikolov, Kai Chen, Greg Corrado and Jeffrey Dean",
         "Efficient estimation of word representations in vector space", "arXiv:1301.3781 (2013)",
         "A model with no hidden layer predicts a word from its neighbours, or them from it, and is kept only for "
         "its vectors."),
-    _system("transformer", 2017, "Transformer", "both", "13",
+    _system("transformer", 2017, "Transformer", "both", "transformer",
         "Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser and "
         "Illia Polosukhin",
         "Attention is all you need", "Advances in Neural Information Processing Systems 30 (2017)",
         "Attention alone, without recurrence, relates all positions at once; built to translate, it came to carry "
         "all that follow.",
         "The slide names it in what GPT and BERT stand for, without a place on the axis."),
-    _system("elmo", 2018, "ELMo", "both", "11",
+    _system("elmo", 2018, "ELMo", "both", "fill-the-gap",
         "Matthew E. Peters, Mark Neumann, Mohit Iyyer, Matt Gardner, Christopher Clark, Kenton Lee and Luke "
         "Zettlemoyer",
         "Deep contextualized word representations", "NAACL (2018), 2227-2237",
         "Two language models, one for each direction, give each word a vector that depends on its sentence."),
-    _system("gpt", 2018, "GPT", "both", "16", "Alec Radford, Karthik Narasimhan, Tim Salimans and Ilya Sutskever",
+    _system("gpt", 2018, "GPT", "both", "gpt", "Alec Radford, Karthik Narasimhan, Tim Salimans and Ilya Sutskever",
         "Improving language understanding by generative pre-training", "OpenAI technical report (2018)",
         "A transformer trained to predict the next token is fine-tuned, nearly unchanged, for other tasks."),
-    _system("bert", 2018, "BERT", "both", "18", "Jacob Devlin, Ming-Wei Chang, Kenton Lee and Kristina Toutanova",
+    _system("bert", 2018, "BERT", "both", "bert", "Jacob Devlin, Ming-Wei Chang, Kenton Lee and Kristina Toutanova",
         "BERT: pre-training of deep bidirectional transformers for language understanding",
         "arXiv:1810.04805 (2018); NAACL (2019), 4171-4186",
         "A transformer that sees both sides fills in hidden tokens, and its vectors serve tasks of understanding."),
-    _system("roberta", 2019, "RoBERTa", "both", "19", "Yinhan Liu, Myle Ott, Naman Goyal and others",
+    _system("roberta", 2019, "RoBERTa", "both", "denoising", "Yinhan Liu, Myle Ott, Naman Goyal and others",
         "RoBERTa: a robustly optimized BERT pretraining approach", "arXiv:1907.11692 (2019)",
         "BERT gets better with more text, longer training, fresh masks at each pass and no sentence-pair task."),
-    _system("xlnet", 2019, "XLNet", "both", "19",
+    _system("xlnet", 2019, "XLNet", "both", "denoising",
         "Zhilin Yang, Zihang Dai, Yiming Yang, Jaime Carbonell, Ruslan Salakhutdinov and Quoc V. Le",
         "XLNet: generalized autoregressive pretraining for language understanding",
         "Advances in Neural Information Processing Systems 32 (2019)",
         "The chain rule holds in every order, so a model trained over random orders sees both sides and keeps exact "
         "factors."),
-    _system("gpt3", 2020, "GPT-3", "both", "20", "Tom B. Brown, Benjamin Mann, Nick Ryder and others",
+    _system("gpt3", 2020, "GPT-3", "both", "prompting-and-retrieval", "Tom B. Brown, Benjamin Mann, Nick Ryder and others",
         "Language models are few-shot learners", "Advances in Neural Information Processing Systems 33 (2020)",
         "A much larger next-token model does new tasks from a few examples in its prompt, with no further training."),
-    _system("gpt35", 2022, "GPT-3.5", "both", "20", "OpenAI; Long Ouyang and others for the method",
+    _system("gpt35", 2022, "GPT-3.5", "both", "prompting-and-retrieval", "OpenAI; Long Ouyang and others for the method",
         "Training language models to follow instructions with human feedback",
         "Advances in Neural Information Processing Systems 35 (2022)",
         "A large next-token model is tuned on instructions and on people's preferences between its answers.",
         "There is no paper on GPT-3.5 itself; the one cited describes the sister model InstructGPT."),
-    _system("gpt4", 2023, "GPT-4", "both", "16", "OpenAI", "GPT-4 technical report", "arXiv:2303.08774 (2023)",
+    _system("gpt4", 2023, "GPT-4", "both", "gpt", "OpenAI", "GPT-4 technical report", "arXiv:2303.08774 (2023)",
         "A transformer trained to predict the next token takes text and images; the report gives results, not the "
         "model's size or data."),
 ]
@@ -137,8 +137,8 @@ SYSTEMS = [
 class Timeline(Explorable):
     """Each system a point on the axis; on focus or pointing: who, when, the idea, the source and its chapter.
 
-    existing: what can be linked, from a chapter ("03") or a system's id ("shannon") to a relative address, such as
-    {"01": "01-chain-rule.ipynb", "shannon": "01-chain-rule.ipynb#shannon"}. A system has a link only if it is named
+    existing: what can be linked, from a chapter ("gpt") or a system's id ("shannon") to a relative address, such as
+    {"gpt": "21-gpt.ipynb", "shannon": "09-counting-text.ipynb#shannon-reads-further-back"}. A system has a link only if it is named
     here; its id goes before its chapter. Addresses end in .ipynb, as JupyterLab needs them; the book's page changes
     the ending to .html. Raises ValueError for a key that is neither.
 
@@ -174,10 +174,10 @@ class Timeline(Explorable):
 
     @traitlets.validate("existing")
     def _valid_existing(self, proposal):
-        known = {s["id"] for s in SYSTEMS} | {f"{chapter:02d}" for chapter in range(1, 21)}
+        known = {s[field] for s in SYSTEMS for field in ("id", "chapter")}
         for key, address in proposal["value"].items():
             if key not in known:
-                raise ValueError(f"existing has the key {key!r}; expected a chapter, '01' to '20', or a system's id")
+                raise ValueError(f"existing has the key {key!r}; expected a system's id or the slug of its chapter")
             if not isinstance(address, str) or ":" in address.split("/")[0]:
                 raise ValueError(f"existing[{key!r}] is {address!r}; expected a relative address, as 'a.ipynb'")
         return proposal["value"]

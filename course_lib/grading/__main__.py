@@ -23,7 +23,7 @@ what counts:
 
 exercises:
   --chapter or --exercises. Without them a notebook is graded as the chapter in its metadata, else in its name
-  (13-self-attention), else by what it defines; a note says which. --require-isolation needs one of the two.
+  (17-self-attention), else by what it defines; a note says which. --require-isolation needs one of the two.
 
 several machines:
   --shard I/N in each of N jobs, all with the same --seed and each with its own --out. Then concatenate the logs and run

@@ -20,7 +20,7 @@ HOME = "https://git.example/someone/course"
 def fork(tmp_path):
     """The files that know the address, of two chapters."""
     for name in ("_config.yml", "README.md", "CITATION.cff", "pyproject.toml", "course_lib/exercises/chapters.toml",
-                 "book/03-fvsbn.ipynb", "exercises/03-fvsbn.ipynb", "solutions/04-nade.ipynb"):
+                 "book/04-fvsbn.ipynb", "exercises/04-fvsbn.ipynb", "solutions/05-nade.ipynb"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     return tmp_path
@@ -31,7 +31,7 @@ def test_repository_agrees(capsys):
 
 
 def test_address_written(fork, capsys):
-    before = {path.name: path.read_text("utf-8") for path in (fork / "_config.yml", fork / "book/03-fvsbn.ipynb")}
+    before = {path.name: path.read_text("utf-8") for path in (fork / "_config.yml", fork / "book/04-fvsbn.ipynb")}
     assert address.main(["https://github.com/someone/course.git", "--branch", "autumn"], fork) == 0
     assert "6 other files" in capsys.readouterr().out
     assert setup_cell.repository(fork) == {"url": "https://github.com/someone/course", "path_to_book": "", "branch": "autumn"}
@@ -39,15 +39,15 @@ def test_address_written(fork, capsys):
         cells = json.loads(path.read_text("utf-8"))["cells"]
         asked = ["".join(cell["source"]) for cell in cells if "setup" in cell["metadata"].get("tags", [])]
         assert len(asked) == 1 and "course-lib @ git+https://github.com/someone/course@autumn" in asked[0], path
-    assert "github/someone/course/blob/autumn/book/03-fvsbn.ipynb" in (fork / "README.md").read_text("utf-8")
-    config, chapter = ((fork / name).read_text("utf-8").splitlines() for name in ("_config.yml", "book/03-fvsbn.ipynb"))
+    assert "github/someone/course/blob/autumn/book/04-fvsbn.ipynb" in (fork / "README.md").read_text("utf-8")
+    config, chapter = ((fork / name).read_text("utf-8").splitlines() for name in ("_config.yml", "book/04-fvsbn.ipynb"))
     said = yaml.safe_load((fork / "CITATION.cff").read_text("utf-8"))
     assert said["repository-code"] == "https://github.com/someone/course" and said["authors"] == [{"name": "From the chain rule to BERT"}]
     project = tomllib.loads((fork / "pyproject.toml").read_text("utf-8"))["project"]
     assert project["urls"] == {"Repository": "https://github.com/someone/course"} and "authors" not in project
     assert sum(a != b for a, b in zip(config, before["_config.yml"].splitlines(), strict=True)) == 2
     outputs = [cell.get("outputs") for cell in json.loads("\n".join(chapter))["cells"]]
-    assert outputs == [cell.get("outputs") for cell in json.loads(before["03-fvsbn.ipynb"])["cells"]]
+    assert outputs == [cell.get("outputs") for cell in json.loads(before["04-fvsbn.ipynb"])["cells"]]
     assert address.main([], fork) == 0
 
 
@@ -67,12 +67,12 @@ def test_authors_written(fork):
 
 def test_other_address_named(fork, capsys):
     address.main([HOME], fork)
-    chapter = fork / "exercises/03-fvsbn.ipynb"
+    chapter = fork / "exercises/04-fvsbn.ipynb"
     chapter.write_text(chapter.read_text("utf-8").replace(HOME, "https://git.example/former/course"), "utf-8")
     assert address.main([], fork) == 1
     said = capsys.readouterr()
     assert f"The address is {HOME}, branch main." in said.out
-    assert said.err == f"Something else stands in exercises/03-fvsbn.ipynb: run make address URL={HOME}\n"
+    assert said.err == f"Something else stands in exercises/04-fvsbn.ipynb: run make address URL={HOME}\n"
 
 
 @pytest.mark.parametrize("url", ["someone/course", "git@github.com:someone/course.git",

@@ -17,7 +17,7 @@ INTRO = "book/intro.html"
 
 
 @pytest.mark.parametrize("query, first", [
-    ("n-gram", ["01"]), ("attention", ["12", "13"]), ("masking", ["06", "08", "13", "18"]), ("kv cache", ["16"])])
+    ("n-gram", ["09"]), ("attention", ["16", "17"]), ("masking", ["08", "11", "17", "24"]), ("kv cache", ["21"])])
 def test_search_chapters_first(visit, query, first):
     with visit(f"search.html?q={query.replace(' ', '+')}") as page:
         page.wait_for_selector("#search-results li", timeout=10_000)
@@ -89,7 +89,7 @@ def test_keyboard_skip_link_and_focus(visit):
 
 @pytest.mark.parametrize("folder", ["book", "exercises", "solutions"])
 def test_widest_line_visible(visit, folder):
-    with visit(f"{folder}/04-nade.html", width=1280) as page:
+    with visit(f"{folder}/05-nade.html", width=1280) as page:
         cut = page.evaluate("""(width) => {
             for (const fold of document.querySelectorAll('.bd-article details')) fold.open = true;
             return [...document.querySelectorAll('.cell_input pre')].filter(box => {

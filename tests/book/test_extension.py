@@ -98,8 +98,8 @@ def test_docstring_indented_code():
 
 
 @pytest.mark.parametrize("docname, before, after", [
-    ("book/03-fvsbn", "FVSBN: pixels", "3 FVSBN: pixels"), ("exercises/16-gpt", "Exercises: GPT", "Exercises 16: GPT"),
-    ("solutions/16-gpt", "Solutions: GPT", "Solutions 16: GPT"), ("book/intro", "A book", "A book")])
+    ("book/04-fvsbn", "FVSBN: pixels", "4 FVSBN: pixels"), ("exercises/21-gpt", "Exercises: GPT", "Exercises 21: GPT"),
+    ("solutions/21-gpt", "Solutions: GPT", "Solutions 21: GPT"), ("book/intro", "A book", "A book")])
 def test_title_number(docname, before, after):
     from types import SimpleNamespace
 

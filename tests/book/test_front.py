@@ -46,7 +46,7 @@ def test_card_without_picture(tmp_path, chapter, says):
 
 
 def test_embedded_figure_state():
-    notebook = json.loads((ROOT / "book/04-nade.ipynb").read_text("utf-8"))
+    notebook = json.loads((ROOT / "book/05-nade.ipynb").read_text("utf-8"))
     (state,) = course_front.stored(notebook, "NadePixels").values()
     assert state["state"]["_anywidget_id"].endswith(".NadePixels")
     assert course_front.stored(notebook, "Pixels") == {} == course_front.stored({"metadata": {}}, "NadePixels")

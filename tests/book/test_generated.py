@@ -12,11 +12,11 @@ def test_generated_files_current(name, capsys):
 
 
 def test_launch_badges():
-    one = {"fvsbn": {"title": "FVSBN", "number": "03", "notebook": "03-fvsbn.ipynb", "builds": "images"}}
+    one = {"fvsbn": {"title": "FVSBN", "number": "03", "notebook": "04-fvsbn.ipynb", "builds": "images"}}
     assert "badge" not in chapters.for_readme(one, {"url": ""})
     text = chapters.for_readme(one, {"url": "https://github.com/someone/course", "branch": "dev"})
-    assert "https://colab.research.google.com/github/someone/course/blob/dev/book/03-fvsbn.ipynb" in text
-    assert "https://mybinder.org/v2/gh/someone/course/dev?urlpath=lab/tree/book/03-fvsbn.ipynb" in text
+    assert "https://colab.research.google.com/github/someone/course/blob/dev/book/04-fvsbn.ipynb" in text
+    assert "https://mybinder.org/v2/gh/someone/course/dev?urlpath=lab/tree/book/04-fvsbn.ipynb" in text
 
 
 @pytest.mark.parametrize("text", ["", "<!-- x:end --><!-- x:begin -->", 2 * "<!-- x:begin --><!-- x:end -->"])

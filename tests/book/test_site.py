@@ -7,13 +7,12 @@ from html import unescape
 import pytest
 import yaml
 
-from book._ext import course_book
+from book._ext import course_book, course_site
 from book._tools import chapters, setup_cell
 from book._tools.site_check import Site, weight
 from tests.conftest import ROOT
 
-LISTED = {number: c for number, c in chapters.chapters().items() if "notebook" in c}
-CHAPTERS = [c["notebook"].replace(".ipynb", ".html") for _, c in sorted(LISTED.items())]
+CHAPTERS = [row["notebook"].replace(".ipynb", ".html") for row in chapters.chapters().values()]
 
 
 def written_pages() -> list[str]:
@@ -117,3 +116,11 @@ def test_notebook_download_and_launch(pages, site):
             assert len(launched) == 2 and all(notebook.name in link for link in launched)
         else:
             assert launched == []
+
+
+def test_moved_chapters_redirect(site):
+    moved = course_site.redirects(ROOT)
+    assert len(moved) > 3 * 15
+    for old, new in moved.items():
+        page = site / old
+        assert f'url={new}"' in page.read_text("utf-8") and (page.parent / new).is_file()

@@ -25,7 +25,7 @@ export default () => ({
     button.onclick = () => { model.set("n", model.get("n") + 1); model.save_changes(); };
     model.on("change:n", draw);
     draw();
-    link.href = "03-fvsbn.ipynb#a-leak"; link.textContent = "chapter 3";
+    link.href = "04-fvsbn.ipynb#a-leak"; link.textContent = "chapter 3";
     const other = link.cloneNode(true); other.href = "https://example.org/x.ipynb";
     el.append(button, link, other, String(new Float32Array(model.get("data").buffer)[1]));
   },
@@ -74,7 +74,7 @@ def test_binary_state(hosted):
 
 def test_notebook_links(hosted):
     links = hosted.eval_on_selector_all("#at-0 a", "all => all.map(a => a.getAttribute('href'))")
-    assert links == ["03-fvsbn.html#a-leak", "https://example.org/x.ipynb"]
+    assert links == ["04-fvsbn.html#a-leak", "https://example.org/x.ipynb"]
 
 
 def test_other_views_need_kernel(hosted):

@@ -46,9 +46,10 @@ def test_an_exercise_is_complete(id):
 
 
 @pytest.mark.parametrize("chapter", sorted({exercise.chapter for exercise in EXERCISES.values()}))
-def test_a_chapter_has_three_exercises_and_one_that_is_more_than_filling_in(chapter):
-    assert len(of_chapter(chapter)) >= 3
-    assert any(exercise.kind != "write" for exercise in of_chapter(chapter))
+def test_chapter_has_exercises(chapter):
+    """At least two; of more than two, one is more than writing a function."""
+    assert len(of_chapter(chapter)) >= 2
+    assert len(of_chapter(chapter)) == 2 or any(exercise.kind != "write" for exercise in of_chapter(chapter))
 
 
 def test_the_same_seed_gives_the_same_report_and_another_one_other_inputs():

@@ -4,7 +4,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from course_lib.exercises.using import frozen_prompt as bank
+from course_lib.exercises.prompting_and_retrieval import frozen_prompt as bank
 
 
 def share(logits: torch.Tensor, y: torch.Tensor) -> float:

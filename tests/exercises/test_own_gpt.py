@@ -16,7 +16,7 @@ transformers = pytest.importorskip("transformers")
 
 
 def cell(role: str) -> str:
-    cells = json.loads((ROOT / "solutions" / "16-gpt.ipynb").read_text("utf-8"))["cells"]
+    cells = json.loads((ROOT / "solutions" / "21-gpt.ipynb").read_text("utf-8"))["cells"]
     return next("".join(each["source"]) for each in cells
                 if each["metadata"].get("course") == {"exercise": "OwnGPT", "role": role})
 

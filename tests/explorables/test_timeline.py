@@ -25,12 +25,12 @@ def test_axis_logarithmic():
 
 
 STATE = "application/vnd.jupyter.widget-state+json"
-MODELS = json.loads((ROOT / "book/01-chain-rule.ipynb").read_text("utf-8"))["metadata"]["widgets"][STATE]["state"].values()
+MODELS = json.loads((ROOT / "book/09-counting-text.ipynb").read_text("utf-8"))["metadata"]["widgets"][STATE]["state"].values()
 LINKS, = (model["state"]["existing"] for model in MODELS if model["state"].get("_anywidget_id", "").endswith(".Timeline"))
 
 
 def unreachable(address: str) -> str:
-    """What is missing at the end of a link of chapter 01: "" where file and section are there."""
+    """What is missing at the end of a link of its chapter: "" where file and section are there."""
     name, _, anchor = address.partition("#")
     path = ROOT / "book" / name
     if not path.is_file():
@@ -42,7 +42,7 @@ def unreachable(address: str) -> str:
 def test_links_resolve(system):
     """The link that the figure takes: the system's own before that of its chapter."""
     address = LINKS.get(system["id"], LINKS.get(system["chapter"]))
-    assert address, f"{system['label']} leads nowhere: chapter 01 names neither it nor chapter {system['chapter']}"
+    assert address, f"{system['label']} leads nowhere: chapter counting-text names neither it nor chapter {system['chapter']}"
     assert unreachable(address) == ""
 
 
@@ -72,14 +72,14 @@ def agrees(page, w) -> None:
 
 
 BAD = [
-    ({"existing": {"1": "01-chain-rule.ipynb"}}, "existing has the key '1'; expected a chapter, '01' to '20'"),
-    ({"existing": {"01": "https://example.org/"}}, "expected a relative address"),
-    ({"existing": {"01": "javascript:alert(1)"}}, "expected a relative address"),
+    ({"existing": {"1": "01-chain-rule.ipynb"}}, "existing has the key '1'; expected a system's id or the slug of its chapter"),
+    ({"existing": {"gpt": "https://example.org/"}}, "expected a relative address"),
+    ({"existing": {"gpt": "javascript:alert(1)"}}, "expected a relative address"),
     ({"selected": "eliza"}, "selected is 'eliza'; expected the id of a system"),
     ({"shown": ["models"]}, r"shown is \['models'\]; its entries are lm, vectors, both"),
 ]
 FIGURE = Figure(Timeline, agrees, bad=BAD, change={"selected": "lda"},
-                rich={"existing": {"01": "01-chain-rule.ipynb", "shannon": "01-chain-rule.ipynb#a"}, "selected": "jelinek"},
+                rich={"existing": {"counting-text": "09-counting-text.ipynb", "shannon": "09-counting-text.ipynb#a"}, "selected": "jelinek"},
                 says=tuple(f"{s['year']} {s['label']}" for s in SYSTEMS) + tuple(s["idea"] for s in SYSTEMS), moves=[
     (keys("Tab", at="[type=checkbox] >> nth=-1"), {}),
     *((keys("ArrowRight"), {"selected": i}) for i in [*IDS[1:], IDS[-1]]),       # the last stays

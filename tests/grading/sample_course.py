@@ -67,7 +67,7 @@ def options(folder: Path) -> argparse.Namespace:
                               "--store", str(folder / "solutions.json")])
 
 
-def one(course: argparse.Namespace, chapter: str = "03", folder: str = "exercises") -> Path:
+def one(course: argparse.Namespace, chapter: str = "04", folder: str = "exercises") -> Path:
     """The path of one chapter's notebook."""
     return next(getattr(course, folder).glob(f"{chapter}-*.ipynb"))
 

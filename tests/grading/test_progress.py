@@ -54,7 +54,7 @@ def test_check_stores_record(folder, capsys):
         return right(x, W, c)
 
     check(fvsbn_conditionals)
-    assert "■ fvsbn_conditionals          6 of  6, 2 tries\n" in said(capsys, progress, 3)
+    assert "■ fvsbn_conditionals          6 of  6, 2 tries\n" in said(capsys, progress, 4)
 
     def fvsbn_conditionals(x, W, c):                                 # noqa: F811
         return 0
@@ -62,7 +62,7 @@ def test_check_stores_record(folder, capsys):
     check(fvsbn_conditionals)
     line = progress_file.read()["exercises"][NAME]
     assert (line["earned"], line["best"], line["tries"]) == (0, 6, 3)
-    assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, "03")
+    assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, "fvsbn")
 
 
 def test_progress_overview(folder, capsys):
@@ -73,8 +73,8 @@ def test_progress_overview(folder, capsys):
     rows = out.splitlines()
     chapter = of_chapter("fvsbn")
     assert len(rows) == len(chapters()) + 2 + 1 + 3 and max(map(len, rows)) <= progress_file.WIDTH
-    assert rows[2].startswith("03 fvsbn ") and "■◩" in rows[2]
-    assert f" 1 of {len(chapter):2}    8 of {sum(one.possible for one in chapter):3} points" in rows[2]
+    assert rows[3].startswith("04 fvsbn ") and "■◩" in rows[3]
+    assert f" 1 of {len(chapter):2}    8 of {sum(one.possible for one in chapter):3} points" in rows[3]
     assert f"1 of {len(EXERCISES)}    8 of {sum(one.possible for one in EXERCISES.values())} points" in rows[-6]
     assert rows[0].count("·") == len(of_chapter("chain-rule")) and rows[-5] == progress_file.LEGEND
     assert rows[-4:] == ["", "■ fvsbn_conditionals          6 of  6, 1 try", "◩ fvsbn_sample                2 of  5, 1 try; wrong value",
@@ -93,7 +93,7 @@ def test_progress_in_notebook(folder, monkeypatch):
     assert repr(given[-1]).startswith("01 chain rule ") and html.startswith("<pre>01 chain rule ")
     assert [re.sub("<.*?>", "|", row) for row in html.split("<tr>")[2:]] == [
         f"|fvsbn||{NAME}||■ solved||6 of 6||1||right||\n", "|fvsbn||fvsbn_sample||◩ some points||2 of 5||1||wrong value||\n|\n|"]
-    progress(3)
+    progress(4)
     assert given[-1]._repr_html_().count("<tr>") == 1 + len(of_chapter("fvsbn"))
 
 
@@ -110,21 +110,21 @@ def test_progress_of_chapter(folder, capsys):
     assert max(map(len, shown.splitlines())) <= progress_file.WIDTH
 
 
-@pytest.mark.parametrize("chapter", [0, 21, -1, "x", "attention!", "\N{SUPERSCRIPT TWO}"])
+@pytest.mark.parametrize("chapter", [0, 29, -1, "x", "attention!", "\N{SUPERSCRIPT TWO}"])
 def test_progress_refuses_unknown_chapter(folder, chapter):
-    with pytest.raises(ValueError, match="there is no chapter .*; expected a number from 1 to 20, or one of chain-rule, "):
+    with pytest.raises(ValueError, match="there is no chapter .*; expected a number from 1 to 28, or one of chain-rule, "):
         progress(chapter)
 
 
 def test_record_of_changed_exercise(folder, capsys, monkeypatch):
     solve(NAME)
     monkeypatch.setattr(type(EXERCISES[NAME]), "version", property(lambda self: "another"))
-    assert "◇ fvsbn_conditionals          0 of  6, 1 try; right\n" in said(capsys, progress, 3)
+    assert "◇ fvsbn_conditionals          0 of  6, 1 try; right\n" in said(capsys, progress, 4)
     assert "You had solved it; its checks have changed since." in said(capsys, next_exercise)
     progress_file.record(reported(NAME, "wrong_value", 2))
-    assert "◇ fvsbn_conditionals          2 of  6, 2 tries; wrong value\n" in said(capsys, progress, 3)
+    assert "◇ fvsbn_conditionals          2 of  6, 2 tries; wrong value\n" in said(capsys, progress, 4)
     solve(NAME)
-    assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, 3)
+    assert "■ fvsbn_conditionals          6 of  6, 3 tries\n" in said(capsys, progress, 4)
 
 
 def test_record_keeps_unknown_keys(folder, capsys):
@@ -133,7 +133,7 @@ def test_record_keeps_unknown_keys(folder, capsys):
     old = {"state": "wrong_value", "earned": 2, "best": 4, "possible": 6, "tries": 3, "version": EXERCISES[NAME].version, "new": [1]}
     other = {"predictions": {"work": {"predicted": "20"}}, "of_later": {"a": 1}}
     (folder / progress_file.FILE).write_text(json.dumps({"exercises": {NAME: old, "no_such_exercise": {"best": 3}}, **other}))
-    assert "◩ fvsbn_conditionals          4 of  6, 3 tries; wrong value\n" in said(capsys, progress, 3)
+    assert "◩ fvsbn_conditionals          4 of  6, 3 tries; wrong value\n" in said(capsys, progress, 4)
     assert said(capsys, next_exercise).startswith(f"{NAME}: ")
     progress_file.record(reported(NAME, "wrong_value", 1))
     found = progress_file.read()
@@ -147,7 +147,7 @@ def test_record_keeps_unknown_keys(folder, capsys):
 def test_invalid_record_counts_as_none(folder, line, capsys):
     (folder / progress_file.FILE).write_text(json.dumps({"exercises": {NAME: line, "no_such_exercise": 1}}))
     progress()
-    assert "· fvsbn_conditionals          0 of  6\n" in said(capsys, progress, 3)
+    assert "· fvsbn_conditionals          0 of  6\n" in said(capsys, progress, 4)
     next_exercise()
     solve(NAME)
     assert progress_file.read()["exercises"][NAME]["tries"] == 1 and progress_file.read()["exercises"]["no_such_exercise"] == 1

@@ -1,4 +1,4 @@
-"""Run the cells of a chapter at full size, for two steps: `python -m tests.support.full_size book/03-fvsbn.ipynb`.
+"""Run the cells of a chapter at full size, for two steps: `python -m tests.support.full_size book/04-fvsbn.ipynb`.
 
 A process of its own, so that types are not checked, as for a reader.
 """

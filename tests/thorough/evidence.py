@@ -148,7 +148,7 @@ def hand_in(folder: Path) -> None:
         return [cell for cell in notebook["cells"] if cell["metadata"].get("course", {}).get("role") == "answer"]
 
     def save(student, text):
-        path = folder / student / "13-self-attention.ipynb"
+        path = folder / student / "17-self-attention.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(text, "utf-8")
 
@@ -179,7 +179,7 @@ def record_class() -> dict:
         out = place / "out"
         out.mkdir()
         done = subprocess.run(
-            [sys.executable, "-m", "course_lib.grading", "grade", str(place / "in"), "--chapter", "13", "--seed", "5",
+            [sys.executable, "-m", "course_lib.grading", "grade", str(place / "in"), "--chapter", "self-attention", "--seed", "5",
              "--csv", str(out / "marks.csv"), "--json", str(out / "marks.json"), "--html", str(out / "html"),
              "--gradescope", str(out / "gradescope")], cwd=ROOT, capture_output=True, text=True)
         pages = {path.stem: visible(path.read_text("utf-8")) for path in sorted((out / "html").rglob("*.html"))}

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from course_lib.grading import evaluate
-from tests.exercises.answers.beyond_binary import adam
+from tests.exercises.answers.real_numbers import adam
 from tests.exercises.known import ANSWERS
 from tests.support.reference_cache import compared_with_once
 

@@ -1,2 +1,1 @@
-"""Chapter 03: the conditionals of an FVSBN, a draw from it, the leak in a broken one, one trained to a score,
-and a class of one's own."""
+"""The exercises of chapter fvsbn."""

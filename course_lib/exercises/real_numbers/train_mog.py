@@ -4,8 +4,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from course_lib.exercises.real_numbers.mog_loglik import mog_loglik_reference
 from course_lib.exercises.draws import uniform
+from course_lib.exercises.real_numbers.mog_loglik import mog_loglik_reference
 from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 

@@ -1,2 +1,1 @@
-"""Chapter 10: TF-IDF, latent semantic analysis, two losses, the distribution of negatives, samplers with faults, and
-vectors to a score."""
+"""The exercises of chapter word-vectors."""

@@ -90,6 +90,7 @@ def normal(nb: dict, stem: str) -> dict:
     nb = copy.deepcopy(nb)
     nb["metadata"] = {**{k: v for k, v in nb["metadata"].items() if k in NOTEBOOK_METADATA}, **copy.deepcopy(KERNEL)}
     nb["nbformat"], nb["nbformat_minor"] = 4, 5
+    stem = re.sub(r"^\d\d-", "", stem)                        # ids do not depend on the number of a chapter
     seen: dict[str, int] = {}
     count = 0
     for cell in nb["cells"]:
@@ -122,7 +123,7 @@ def exercise(cell: dict) -> str | None:
 
 
 def chapter(path: Path) -> str:
-    """"fvsbn" for 03-fvsbn.ipynb. Raises FormError for another name."""
+    """"fvsbn" for 04-fvsbn.ipynb. Raises FormError for another name."""
     match = NAME.fullmatch(path.name)
     try:
         return chapter_slug(match[1] if match else "")

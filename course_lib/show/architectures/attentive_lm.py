@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from course_lib.show.architectures._canvas import Canvas
 
-V, H = 13, 32                                                        # the symbols and the state of chapter 12's recall task
+V, H = 13, 32                                                        # the symbols and the state of chapter attention's recall task
 
 
 def draw() -> Canvas:

@@ -5,13 +5,12 @@ A module for each chapter, with the name of the chapter's folder.
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 
-from course_lib.exercises import chapters
 from tests.exercises.answers.register import BLIND, CALLED, RIGHT, WRONG
 
-for slug in chapters():
-    name = slug.replace("-", "_")
-    import_module(f"tests.exercises.answers.{name}")
-    import_module(f"tests.exercises.blind.{name}")
+for folder in ("answers", "blind"):
+    for path in sorted((Path(__file__).parents[1] / folder).glob("[a-z]*.py")):
+        import_module(f"tests.exercises.{folder}.{path.stem}")
 
 __all__ = ["BLIND", "CALLED", "RIGHT", "WRONG"]

@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 12."""
+"""Answers to the exercises of chapter attention."""
 from __future__ import annotations
 
 import math

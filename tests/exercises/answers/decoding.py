@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 17."""
+"""Answers to the exercises of chapter decoding."""
 from __future__ import annotations
 
 import heapq

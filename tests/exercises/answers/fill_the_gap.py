@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 11."""
+"""Answers to the exercises of chapter fill-the-gap."""
 from __future__ import annotations
 
 import torch

@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 03."""
+"""Answers to the exercises of chapter fvsbn."""
 from __future__ import annotations
 
 import itertools

@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 16."""
+"""Answers to the exercises of chapter gpt."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 09."""
+"""Answers to the exercises of chapter likelihood."""
 from __future__ import annotations
 
 import math

@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 06."""
+"""Answers to the exercises of chapter made."""
 from __future__ import annotations
 
 import itertools

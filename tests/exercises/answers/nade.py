@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 04."""
+"""Answers to the exercises of chapter nade."""
 from __future__ import annotations
 
 import itertools

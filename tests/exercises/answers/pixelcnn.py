@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 08."""
+"""Answers to the exercises of chapter pixelcnn."""
 from __future__ import annotations
 
 import torch

@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 14."""
+"""Answers to the exercises of chapter positions."""
 from __future__ import annotations
 
 import math

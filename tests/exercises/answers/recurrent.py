@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 07."""
+"""Answers to the exercises of chapter recurrent."""
 from __future__ import annotations
 
 import torch

@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of chapter 12, written without knowing its checks."""
+"""Wrong answers to the exercises of chapter attention, written without knowing its checks."""
 from __future__ import annotations
 
 import torch

@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of chapter 17, written without knowing its checks."""
+"""Wrong answers to the exercises of chapter decoding, written without knowing its checks."""
 from __future__ import annotations
 
 import heapq

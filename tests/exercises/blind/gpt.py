@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of chapter 16, written without knowing its checks."""
+"""Wrong answers to the exercises of chapter gpt, written without knowing its checks."""
 from __future__ import annotations
 
 import math

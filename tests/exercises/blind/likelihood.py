@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of chapter 09, written without knowing its checks."""
+"""Wrong answers to the exercises of chapter likelihood, written without knowing its checks."""
 from __future__ import annotations
 
 import torch

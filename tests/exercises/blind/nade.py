@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of chapter 04, written without knowing its checks."""
+"""Wrong answers to the exercises of chapter nade, written without knowing its checks."""
 from __future__ import annotations
 
 import itertools

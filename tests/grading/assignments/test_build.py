@@ -58,7 +58,7 @@ def run_as_if(course, text="not attempted yet"):
 
 def test_stub_keeps_indentation(course):
     assert build.run(course) == 0
-    for chapter in ("01", "03"):
+    for chapter in ("01", "04"):
         for each in of_chapter(chapter):
             [cell] = sample_course.cells(one(course, chapter), "answer", each.id)
             assert sample_course.text(cell) == (f'LIMIT_{each.id} = 3\n\n\ndef {each.id}(x, y=None):\n'
@@ -80,8 +80,8 @@ def test_exercise_page_holds_no_solution(course):
 def test_exercise_page_links_to_solution(course):
     build.run(course)
     links = [sample_course.text(cell) for cell in sample_course.cells(one(course), "solution-link")]
-    assert "(../solutions/03-made-up.ipynb#a-draw-one-variable-at-a-time)" in links[1]
-    assert len(links) == len(of_chapter("03"))
+    assert "(../solutions/04-made-up.ipynb#a-draw-one-variable-at-a-time)" in links[1]
+    assert len(links) == len(of_chapter("fvsbn"))
 
 
 def test_solution_page_folds_answers(course):
@@ -114,7 +114,7 @@ def test_task_lines_come_from_exercise(course, monkeypatch):
 def test_notebook_metadata_lists_exercises(course):
     build.run(course)
     metadata = json.loads(one(course).read_text())["metadata"]["course"]
-    assert metadata == {"chapter": "fvsbn", "exercises": [each.id for each in of_chapter("03")]}
+    assert metadata == {"chapter": "fvsbn", "exercises": [each.id for each in of_chapter("fvsbn")]}
 
 
 def test_titles_differ(course):
@@ -197,12 +197,12 @@ def edited(nb):
 
 STALE = {
     "answer of fvsbn_sample": lambda course: sample_course.change(one(course), edited),
-    "03-made-up.ipynb is stale: it has": lambda course: sample_course.change(one(course), lambda nb: nb["cells"].pop()),
+    "04-made-up.ipynb is stale: it has": lambda course: sample_course.change(one(course), lambda nb: nb["cells"].pop()),
     "in the metadata of cell 4 (task of fvsbn_conditionals)":
         lambda course: sample_course.change(one(course), lambda nb: nb["cells"][3]["metadata"].update(tags=["x"])),
-    "03-made-up.ipynb is stale in its metadata": lambda course: sample_course.change(
+    "04-made-up.ipynb is stale in its metadata": lambda course: sample_course.change(
         one(course), lambda nb: nb["metadata"]["course"]["exercises"].pop()),
-    "03-made-up.ipynb is missing": lambda course: one(course).unlink(),
+    "04-made-up.ipynb is missing": lambda course: one(course).unlink(),
     "solutions.json is stale": lambda course: course.store.write_text("{}"),
     "solutions.json is missing": lambda course: course.store.unlink(),
     "stale from cell 9 on (task of fvsbn_sample)": lambda course: sample_course.change(

@@ -49,7 +49,7 @@ def read(path):
 
 @pytest.fixture
 def source(exported):
-    return read(exported("nbgrader") / "source/03-made-up/03-made-up.ipynb")
+    return read(exported("nbgrader") / "source/04-made-up/04-made-up.ipynb")
 
 
 def marked(nb, key):
@@ -58,7 +58,7 @@ def marked(nb, key):
 
 def test_nbgrader_marks_solutions_and_tests(source):
     assert [cell.metadata.nbgrader.grade_id for cell in marked(source, "solution")] == [
-        each.id for each in of_chapter("03")]
+        each.id for each in of_chapter("fvsbn")]
     for cell in marked(source, "solution"):
         assert "### BEGIN SOLUTION" in cell.source and not cell.metadata.nbgrader.locked
         assert not cell.metadata.nbgrader.grade
@@ -68,7 +68,7 @@ def test_nbgrader_marks_solutions_and_tests(source):
 
 def test_nbgrader_points(source):
     points = {exercise(cell): cell.metadata.nbgrader.points for cell in marked(source, "grade")}
-    assert points == {each.id: each.possible for each in of_chapter("03")}
+    assert points == {each.id: each.possible for each in of_chapter("fvsbn")}
 
 
 def test_nbgrader_ids_are_unique(source):
@@ -204,17 +204,17 @@ def test_otter_points(otter, fn):
 
 
 def test_otter_notebook_calls_otter(otter):
-    nb = read(otter[0] / "03-made-up/03-made-up.ipynb")
+    nb = read(otter[0] / "04-made-up/04-made-up.ipynb")
     sources = [cell.source for cell in nb.cells]
     assert sources.count('grader.check("find_leaks")') == 1 and not any(s.startswith("check(") for s in sources)
-    assert sources.index('import otter\n\ngrader = otter.Notebook("03-made-up.ipynb")') == 3
-    assert "total_" not in "".join(sources) and not (otter[0] / "03-made-up/tests/bigram_bits.py").exists()
+    assert sources.index('import otter\n\ngrader = otter.Notebook("04-made-up.ipynb")') == 3
+    assert "total_" not in "".join(sources) and not (otter[0] / "04-made-up/tests/bigram_bits.py").exists()
 
 
 # Gradescope
 
 def test_gradescope_files(exported, tmp_path):
-    folder = exported("gradescope", "--chapter", "1,03")
+    folder = exported("gradescope", "--chapter", "1,04")
     for name in ("setup.sh", "run_autograder"):
         assert os.access(folder / name, os.X_OK)
         subprocess.run(["bash", "-n", str(folder / name)], check=True)
@@ -229,7 +229,7 @@ def test_gradescope_files(exported, tmp_path):
 @pytest.fixture
 def gradescope(exported, tmp_path):
     """Gradescope's folders around the autograder; submit(name=text, ...) runs it and returns what it wrote."""
-    folder = exported("gradescope", "--chapter", "1,03").rename(tmp_path / "source")
+    folder = exported("gradescope", "--chapter", "1,04").rename(tmp_path / "source")
 
     def submit(**files):
         (tmp_path / "submission").mkdir()
@@ -246,12 +246,12 @@ def gradescope(exported, tmp_path):
 
 def test_gradescope_grades_submission(gradescope):
     """One student, though there are two notebooks."""
-    notebook = sample_course.notebook("03")
+    notebook = sample_course.notebook("04")
     sample_course.of(notebook, "answer").update(source=(
         "import torch\n\n\ndef fvsbn_conditionals(x, W, c):\n"
         "    return torch.sigmoid(x @ W.tril(-1).T + c).detach()"))
     other = sample_course.notebook("01")
-    results = gradescope(**{"03-made-up.ipynb": json.dumps(notebook), "01-made-up.ipynb": json.dumps(other)})
+    results = gradescope(**{"04-made-up.ipynb": json.dumps(notebook), "01-made-up.ipynb": json.dumps(other)})
     points = {each["name"]: (each["score"], each["max_score"]) for each in results["tests"]}
     assert points.pop("fvsbn_conditionals") == (5, 6) and results["score"] == 5
     assert points == {each.id: (0, each.possible) for each in EXERCISES.values()
@@ -260,8 +260,8 @@ def test_gradescope_grades_submission(gradescope):
 
 def test_gradescope_ignores_chapter_of_notebook(gradescope):
     """What is asked for is the autograder's to say, not the notebook's; copies in folders count once."""
-    notebook = sample_course.notebook("18")
-    results = gradescope(**{"a/18-bert.ipynb": json.dumps(notebook), "b/18-bert.ipynb": json.dumps(notebook)})
+    notebook = sample_course.notebook("24")
+    results = gradescope(**{"a/24-bert.ipynb": json.dumps(notebook), "b/24-bert.ipynb": json.dumps(notebook)})
     asked = [each for each in EXERCISES.values() if each.chapter in ("chain-rule", "fvsbn")]
     assert [each["name"] for each in results["tests"]] == [each.id for each in asked] and results["score"] == 0
     assert sum(each["max_score"] for each in results["tests"]) == sum(each.possible for each in asked)
@@ -272,11 +272,11 @@ def test_gradescope_needs_chapter(exported, capsys):
     exported("gradescope", code=1)
     assert "say with --chapter" in capsys.readouterr().err
     exported("gradescope", "--chapter", "1,99", code=1)
-    assert "there is no chapter '99'; expected a number from 1 to 20" in capsys.readouterr().err
+    assert "there is no chapter '99'; expected a number from 1 to 28" in capsys.readouterr().err
 
 
 def test_export_one_chapter(exported):
-    assert [path.name for path in (exported("nbgrader", "--chapter", "3") / "source").iterdir()] == ["03-made-up"]
+    assert [path.name for path in (exported("nbgrader", "--chapter", "4") / "source").iterdir()] == ["04-made-up"]
 
 
 def test_gradescope_reports_missing_notebook(gradescope):
@@ -286,9 +286,9 @@ def test_gradescope_reports_missing_notebook(gradescope):
 
 def test_gradescope_refuses_without_isolation(exported, tmp_path):
     """A zero would look like the student's."""
-    folder = exported("gradescope", "--chapter", "1,03").rename(tmp_path / "source")
+    folder = exported("gradescope", "--chapter", "1,04").rename(tmp_path / "source")
     (tmp_path / "submission").mkdir()
-    (tmp_path / "submission/03-made-up.ipynb").write_text(json.dumps(sample_course.notebook("03")))
+    (tmp_path / "submission/04-made-up.ipynb").write_text(json.dumps(sample_course.notebook("04")))
     (tmp_path / "refuses").write_text("#!/bin/sh\ncase \"$*\" in *--require-isolation*) exit 2;; esac\n")
     (tmp_path / "refuses").chmod(0o755)
     env = {**os.environ, "AUTOGRADER_ROOT": str(tmp_path), "AUTOGRADER_PYTHON": str(tmp_path / "refuses")}
@@ -300,7 +300,7 @@ def test_gradescope_refuses_without_isolation(exported, tmp_path):
 
 def test_export_refuses_to_overwrite(exported, capsys):
     folder = exported("otter")
-    mine = folder / "03-made-up/tests/find_leaks.py"
+    mine = folder / "04-made-up/tests/find_leaks.py"
     mine.write_text("mine")
     exported("otter", code=1)
     assert mine.read_text() == "mine" and "already there, and kept" in capsys.readouterr().err
@@ -312,5 +312,5 @@ def test_export_refuses_to_overwrite(exported, capsys):
 def test_export_course(tmp_path, target):
     parser = argparse.ArgumentParser()
     export.add_arguments(parser)
-    chapter = ["--chapter", "13"] if target == "gradescope" else []
+    chapter = ["--chapter", "17"] if target == "gradescope" else []
     assert export.run(parser.parse_args([target, str(tmp_path / "x"), "--solutions", str(ROOT / "solutions"), *chapter])) == 0

@@ -35,7 +35,7 @@ FAULTS = {
     "has 0 cells with the role answer for fvsbn_sample": removed("answer", 1),
     "has 0 cells with the role check for find_leaks": removed("check", 2),
     "has 0 cells with the role why for train_fvsbn": removed("why", 3),
-    f"has 2 cells with the role why for fvsbn_conditionals: cells 8, {4 + 6 * len(of_chapter('03'))}": lambda nb: nb["cells"].append(
+    f"has 2 cells with the role why for fvsbn_conditionals: cells 8, {4 + 6 * len(of_chapter('fvsbn'))}": lambda nb: nb["cells"].append(
         sample_course.of(nb, "why")),
     "out of order": lambda nb: nb["cells"].insert(3, nb["cells"].pop(5)),
     "cell 4 belongs to the exercise 'bigram_bits'; chapter fvsbn has": lambda nb: sample_course.of(
@@ -71,12 +71,12 @@ def test_find_faults_names_cell(course, capsys, fault):
     before = path.read_bytes()
     assert build.run(course) == 1
     said = capsys.readouterr().err
-    assert fault in said and "03-made-up.ipynb" in said and "01-made-up" not in said
+    assert fault in said and "04-made-up.ipynb" in said and "01-made-up" not in said
     assert path.read_bytes() == before and not course.exercises.exists() and not course.store.exists()
 
 
 def test_read_sources_reports_all_faults(course, capsys):
-    for chapter in ("01", "03"):
+    for chapter in ("01", "04"):
         sample_course.change(one(course, chapter, "solutions"), FAULTS["cell 8 says nothing"])
     build.run(course)
     assert len(capsys.readouterr().err.splitlines()) == 2
@@ -90,7 +90,7 @@ def test_read_sources_names_missing_chapter(course, capsys):
 
 @pytest.mark.parametrize("name, text, said", [
     ("three.ipynb", None, "is called NN-name.ipynb"),
-    ("03-other.ipynb", None, "are both of chapter fvsbn"),
+    ("04-other.ipynb", None, "are both of chapter fvsbn"),
     ("98-new.ipynb", "{", "cannot be read as a notebook"),
     ("98-new.ipynb", '{"nbformat": 4, "metadata": {}, "cells": [{"source": ""}]}', "a cell has no type"),
     ("98-new.ipynb", '{"nbformat": 3, "worksheets": []}', "it is not of format 4"),

@@ -7,8 +7,8 @@ import pytest
 
 from tests.conftest import ROOT
 
-MEASURED = {"01-chain-rule": ["x_1"], "06-made": ["one"], "08-pixelcnn": [6], "14-positions": [["half speed"]],
-            "15-transformer": [[2000, 16_000]], "16-gpt": [94.1], "17-decoding": [18, 243], "18-bert": [["two", "three"]]}
+MEASURED = {"01-chain-rule": ["x_1"], "08-made": ["one"], "11-pixelcnn": [6], "18-positions": [["half speed"]],
+            "20-training-a-transformer": [[2000, 16_000]], "21-gpt": [94.1], "22-decoding": [18, 243], "24-bert": [["two", "three"]]}
 
 
 def cells(path) -> list[str]:

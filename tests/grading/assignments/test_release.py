@@ -36,16 +36,16 @@ def test_release_writes_two_bundles(course, capsys):
     notebooks = [f"{row['number']}-made-up.ipynb" for row in chapters().values()]
     assert sorted(student) == ["README.md", *(f"exercises/{name}" for name in notebooks), "requirements.txt"]
     assert sorted(teacher) == ["README.md", "requirements.txt", *(f"solutions/{name}" for name in notebooks)]
-    assert "raise NotImplementedError" in student["exercises/03-made-up.ipynb"]
-    assert "total_find_leaks" in teacher["solutions/03-made-up.ipynb"]
-    assert "exercises/03-made-up.ipynb`: chapter fvsbn" in student["README.md"]
+    assert "raise NotImplementedError" in student["exercises/04-made-up.ipynb"]
+    assert "total_find_leaks" in teacher["solutions/04-made-up.ipynb"]
+    assert "exercises/04-made-up.ipynb`: chapter fvsbn" in student["README.md"]
     assert "holds the references" in capsys.readouterr().out
 
 
 def test_release_holds_no_solution(course):
     release.run(course)
     text = "".join(everything(course.to / "student").values())
-    for chapter in ("01", "03"):
+    for chapter in ("01", "04"):
         for each in of_chapter(chapter):
             for line in sample_course.answer(each.id).split("SOLUTION\n")[1].splitlines()[:-1]:
                 assert not line.strip() or line.strip() == "return None" or line.strip() not in text
@@ -56,7 +56,7 @@ def test_release_removes_links(course):
     release.run(course)
     for name, text in everything(course.to / "student").items():
         assert "](../" not in text and "The solution, and why" not in text, name
-    first = json.loads((course.to / "student/exercises/03-made-up.ipynb").read_text())["cells"][0]
+    first = json.loads((course.to / "student/exercises/04-made-up.ipynb").read_text())["cells"][0]
     assert sample_course.text(first).endswith("To the chapter.")
 
 
@@ -91,22 +91,22 @@ LEAKS = {
 
 @pytest.mark.parametrize("leak", LEAKS)
 def test_leak_stops_release(course, capsys, leak):
-    sample_course.change(course.solutions / "03-made-up.ipynb", LEAKS[leak])
+    sample_course.change(course.solutions / "04-made-up.ipynb", LEAKS[leak])
     assert release.run(course) == 1
     said = capsys.readouterr().err
-    assert "exercises/03-made-up.ipynb holds a" in said and "01-made-up" not in said
+    assert "exercises/04-made-up.ipynb holds a" in said and "01-made-up" not in said
     assert not course.to.exists()
 
 
 def test_leak_in_output_stops_release(course, capsys):
     """Somebody ran solution("...") in the exercises, and the output was stored."""
-    nb = form.read(course.solutions / "03-made-up.ipynb")
-    page = build.exercise_page(build.solution_page(nb, course.solutions / "03-made-up.ipynb"),
-                               course.solutions / "03-made-up.ipynb", None)
+    nb = form.read(course.solutions / "04-made-up.ipynb")
+    page = build.exercise_page(build.solution_page(nb, course.solutions / "04-made-up.ipynb"),
+                               course.solutions / "04-made-up.ipynb", None)
     in_output(page)
     assert page["cells"][6]["source"].startswith("# play")
     course.exercises.mkdir()
-    (course.exercises / "03-made-up.ipynb").write_text(form.dumps(page))
+    (course.exercises / "04-made-up.ipynb").write_text(form.dumps(page))
     assert release.run(course) == 1
     assert "holds a line of the answer of fvsbn_sample: total_fvsbn_sample=x+1" in capsys.readouterr().err
 
@@ -121,7 +121,7 @@ def test_leak_in_existing_file_is_found(course, capsys):
 
 
 def test_find_leaks_ignores_stub_lines(course):
-    path = course.solutions / "03-made-up.ipynb"
+    path = course.solutions / "04-made-up.ipynb"
     sample_course.change(path, lambda nb: sample_course.of(nb, "answer").update(source=sample_course.answer("fvsbn_conditionals").replace(
         "    return None\n", "    LIMIT_fvsbn_conditionals = 3\n    for (\n        [\n    )\n")))
     lines = release.secrets([form.read(path)])
@@ -134,7 +134,7 @@ def test_find_leaks_ignores_stub_lines(course):
 
 def test_release_refuses_to_overwrite(course, capsys):
     release.run(course)
-    mine = course.to / "student/exercises/03-made-up.ipynb"
+    mine = course.to / "student/exercises/04-made-up.ipynb"
     mine.write_text("{}")
     assert release.run(course) == 1 and mine.read_text() == "{}"
     assert "already there, and kept" in capsys.readouterr().err
@@ -150,7 +150,7 @@ def test_release_needs_clone(course, capsys, tmp_path):
 
 
 def test_fault_stops_release(course, capsys):
-    sample_course.change(course.solutions / "03-made-up.ipynb", lambda nb: nb["cells"].remove(sample_course.of(nb, "check")))
+    sample_course.change(course.solutions / "04-made-up.ipynb", lambda nb: nb["cells"].remove(sample_course.of(nb, "check")))
     assert release.run(course) == 1 and not course.to.exists()
     assert "0 cells with the role check" in capsys.readouterr().err
 
@@ -179,20 +179,20 @@ def test_course_leaks_nothing():
 
 
 def test_release_one_chapter(course, capsys):
-    course.chapter = ["3", "self-attention"]
+    course.chapter = ["4", "self-attention"]
     assert release.run(course) == 0
     student, teacher = everything(course.to / "student"), everything(course.to / "solutions")
-    assert sorted(student) == ["README.md", "exercises/03-made-up.ipynb", "exercises/13-made-up.ipynb", "requirements.txt"]
-    assert sorted(name for name in teacher if "/" in name) == ["solutions/03-made-up.ipynb", "solutions/13-made-up.ipynb"]
-    assert "13-made-up" in student["README.md"] and "04-made-up" not in student["README.md"]
+    assert sorted(student) == ["README.md", "exercises/04-made-up.ipynb", "exercises/17-made-up.ipynb", "requirements.txt"]
+    assert sorted(name for name in teacher if "/" in name) == ["solutions/04-made-up.ipynb", "solutions/17-made-up.ipynb"]
+    assert "17-made-up" in student["README.md"] and "05-made-up" not in student["README.md"]
     course.chapter, course.to = ["99"], course.to / "other"
     assert release.run(course) == 1 and "there is no chapter '99'" in capsys.readouterr().err and not course.to.exists()
 
 
 def test_release_one_chapter_compares_all_solutions(course, capsys):
-    """A line of chapter 04's solution in the text of chapter 03 stops it."""
-    later = of_chapter("04")[0].id
-    sample_course.change(next(course.solutions.glob("03-*.ipynb")), lambda nb: sample_course.of(nb, "task").update(
+    """A line of chapter nade's solution in the text of chapter fvsbn stops it."""
+    later = of_chapter("nade")[0].id
+    sample_course.change(next(course.solutions.glob("04-*.ipynb")), lambda nb: sample_course.of(nb, "task").update(
         source=sample_course.of(nb, "task")["source"] + f"\n\ntotal_{later} = x + 1"))
-    course.chapter = ["03"]
+    course.chapter = ["fvsbn"]
     assert release.run(course) == 1 and f"total_{later}" in capsys.readouterr().err

@@ -62,17 +62,17 @@ def test_collect_same_name_in_two_folders(tmp_path):
 
 
 def test_collect_expanded_star(tmp_path):
-    hand_in(tmp_path, "ada/13-self-attention.ipynb", "bo/13-self-attention.ipynb", "bo/more/14-positions.ipynb", "cy.ipynb")
-    zipped(tmp_path / "di.zip", "13-self-attention.ipynb")
+    hand_in(tmp_path, "ada/17-self-attention.ipynb", "bo/17-self-attention.ipynb", "bo/more/18-positions.ipynb", "cy.ipynb")
+    zipped(tmp_path / "di.zip", "17-self-attention.ipynb")
     star = sorted(tmp_path.iterdir())
     assert students(star, tmp_path) == students(tmp_path, tmp_path) == {
-        "ada/13-self-attention.ipynb": "ada", "bo/13-self-attention.ipynb": "bo", "bo/more/14-positions.ipynb": "bo",
-        "cy.ipynb": "cy", "di.zip/13-self-attention.ipynb": "di"}
+        "ada/17-self-attention.ipynb": "ada", "bo/17-self-attention.ipynb": "bo", "bo/more/18-positions.ipynb": "bo",
+        "cy.ipynb": "cy", "di.zip/17-self-attention.ipynb": "di"}
 
 
 def test_collect_folder_of_one_student(tmp_path):
-    hand_in(tmp_path, "ada/13-self-attention.ipynb", "bo/13_mueller.ipynb")
-    assert students(tmp_path / "ada", tmp_path) == {"ada/13-self-attention.ipynb": "ada"}
+    hand_in(tmp_path, "ada/17-self-attention.ipynb", "bo/13_mueller.ipynb")
+    assert students(tmp_path / "ada", tmp_path) == {"ada/17-self-attention.ipynb": "ada"}
     assert students(tmp_path / "bo", tmp_path) == {"bo/13_mueller.ipynb": "13_mueller"}
 
 

@@ -324,15 +324,15 @@ def run_alone(folder, worker, monkeypatch, capsys, *args):
 
 def test_grade_chapter_by_number(folder, worker, monkeypatch, capsys):
     save(folder / "set/ada/hw.ipynb", notebook(TABLE, exercises=()))
-    save(folder / "set/bo/18-bert.ipynb", notebook("x = 1", exercises=["mlm_mask"]))
+    save(folder / "set/bo/24-bert.ipynb", notebook("x = 1", exercises=["mlm_mask"]))
     code, rows, err = run_alone(folder, worker, monkeypatch, capsys, folder / "set", "--chapter", "1")
     assert "Graded as chapter chain-rule." in err
-    whole = str(sum(one.possible for one in of_chapter("01")))
+    whole = str(sum(one.possible for one in of_chapter("chain-rule")))
     assert code == 0 and (rows["ada"]["earned"], rows["ada"]["possible"], rows["ada"]["notes"]) == ("5", whole, "")
     assert rows["bo"]["possible"] == whole
     assert "of chapter chain-rule; its metadata say chapter bert and its name says chapter bert." in rows["bo"]["notes"]
     code, _, err = run_alone(folder, worker, monkeypatch, capsys, folder / "set", "--chapter", "1,99")
-    assert code == 2 and "there is no chapter '99'; expected a number from 1 to 20, or one of chain-rule, " in err
+    assert code == 2 and "there is no chapter '99'; expected a number from 1 to 28, or one of chain-rule, " in err
     with pytest.raises(SystemExit):
         __main__.main(["grade", "x", "--chapter", "1", "--exercises", "attention"])
 
@@ -340,13 +340,13 @@ def test_grade_chapter_by_number(folder, worker, monkeypatch, capsys):
 def test_grade_notes_how_exercises_were_found(folder, worker, monkeypatch, capsys):
     save(folder / "set/ada/hw.ipynb", notebook(TABLE))
     save(folder / "set/bo/01-chain-rule.ipynb", notebook(TABLE, exercises=()))
-    save(folder / "set/cy/04-nade.ipynb", notebook(TABLE))
+    save(folder / "set/cy/05-nade.ipynb", notebook(TABLE))
     save(folder / "set/di/14_mueller.ipynb", notebook(TABLE, exercises=()))
     save(folder / "set/eve/14_mueller.ipynb", b"{")
-    save(folder / "set/fay/14-positions.ipynb", b"{")
+    save(folder / "set/fay/18-positions.ipynb", b"{")
     code, rows, _ = run_alone(folder, worker, monkeypatch, capsys, folder / "set")
     assert code == 0
-    one, other = (str(sum(exercise.possible for exercise in of_chapter(number))) for number in ("01", "14"))
+    one, other = (str(sum(exercise.possible for exercise in of_chapter(number))) for number in ("01", "positions"))
     assert {name: row["notes"] for name, row in rows.items()} | {"eve": "", "fay": ""} == {
         "ada": "Graded as chapter chain-rule, as its metadata say.", "bo": "Graded as chapter chain-rule, by its name.",
         "cy": "Graded as chapter chain-rule, as its metadata say; its name says chapter nade. --chapter decides.",

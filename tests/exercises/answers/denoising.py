@@ -1,4 +1,4 @@
-"""Answers to the exercises of chapter 19."""
+"""Answers to the exercises of chapter denoising."""
 from __future__ import annotations
 
 import torch

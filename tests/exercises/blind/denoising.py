@@ -1,4 +1,4 @@
-"""Wrong answers to the exercises of chapter 19, written without knowing its checks."""
+"""Wrong answers to the exercises of chapter denoising, written without knowing its checks."""
 from __future__ import annotations
 
 import torch

@@ -1,0 +1,261 @@
+"""Answers to the exercises of chapter counting-text."""
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_lib.autoregressive import AutoregressiveModel
+from course_lib.conditional import Categorical
+from tests.exercises.answers.register import right, wrong
+
+
+@right("bigram_bits: loops, a float")
+def _(train, test, V, alpha):
+    counts = [[alpha] * V for _ in range(V)]
+    for v, w in zip(train[:-1].tolist(), train[1:].tolist(), strict=True):
+        counts[v][w] += 1
+    pairs = list(zip(test[:-1].tolist(), test[1:].tolist(), strict=True))
+    return -sum(math.log2(counts[v][w] / sum(counts[v])) for v, w in pairs) / len(pairs)
+
+
+@wrong("bigram_bits: alpha is always 1")
+def _(train, test, V, alpha):
+    counts = torch.ones(V, V)
+    for v, w in zip(train[:-1], train[1:], strict=True):
+        counts[v, w] += 1
+    return -(counts / counts.sum(1, keepdim=True))[test[:-1], test[1:]].log2().mean()
+
+
+@wrong("bigram_bits: each pair counted once at most", called="once")
+def _(train, test, V, alpha):
+    counts = torch.full((V, V), alpha)
+    counts[train[:-1], train[1:]] += 1
+    return -(counts / counts.sum(1, keepdim=True))[test[:-1], test[1:]].log2().mean()
+
+
+def pairs(train, V):
+    return F.one_hot(train[:-1], V).double().T @ F.one_hot(train[1:], V).double()
+
+
+@right("bigram_bits: counts by a product of one-hot rows, logarithms subtracted")
+def _(train, test, V, alpha):
+    counts = pairs(train, V) + alpha
+    log_p = counts.log() - counts.sum(1, keepdim=True).log()
+    return F.nll_loss(log_p[test[:-1]], test[1:]) / math.log(2)
+
+
+@wrong("bigram_bits: alpha after dividing", called="smoothed_late")
+def _(train, test, V, alpha):
+    p = pairs(train, V)
+    p = p / p.sum(1, keepdim=True) + alpha
+    return -p[test[:-1], test[1:]].log2().mean()
+
+
+@wrong("bigram_bits: alpha after dividing, divided again", called="smoothed_late_and_divided")
+def _(train, test, V, alpha):
+    p = pairs(train, V)
+    p = p / p.sum(1, keepdim=True) + alpha
+    p /= p.sum(1, keepdim=True)
+    return -p[test[:-1], test[1:]].log2().mean()
+
+
+@wrong("bigram_bits: not a number")
+def _(train, test, V, alpha):
+    return float("nan")
+
+
+@wrong("bigram_bits: the columns sum to one", called="columns")
+def _(train, test, V, alpha):
+    kinds = train[:-1] * V + train[1:]
+    table = torch.bincount(kinds, minlength=V * V).reshape(V, V).double() + alpha
+    return -(table / table.sum(dim=0))[test[:-1], test[1:]].log2().mean()
+
+
+@wrong("bigram_bits: the table read by next and previous", called="transposed_use")
+def _(train, test, V, alpha):
+    counts = pairs(train, V) + alpha
+    return -(counts / counts.sum(1, keepdim=True))[test[1:], test[:-1]].log2().mean()
+
+
+@wrong("bigram_bits: pairs counted as next and previous", called="backwards")
+def _(train, test, V, alpha):
+    counts = pairs(train, V).T + alpha
+    return -(counts / counts.sum(1, keepdim=True))[test[:-1], test[1:]].log2().mean()
+
+
+@wrong("bigram_bits: alpha once in the denominator", called="alpha_once")
+def _(train, test, V, alpha):
+    counts = torch.zeros(V, V, dtype=torch.float64)
+    for v, w in zip(train[:-1].tolist(), train[1:].tolist()):
+        counts[v, w] += 1
+    p = (counts + alpha) / (counts.sum(1, keepdim=True) + alpha)
+    return -p[test[:-1], test[1:]].log2().mean()
+
+
+@wrong("bigram_bits: the last symbol counted as a history", called="last_history")
+def _(train, test, V, alpha):
+    history = torch.bincount(train, minlength=V)
+    return -((pairs(train, V) + alpha) / (history[:, None] + V * alpha))[test[:-1], test[1:]].log2().mean()
+
+
+class Counted(AutoregressiveModel):
+    """What the answers share that is right."""
+
+    def __init__(self, train):
+        super().__init__(None, Categorical(len(set(train)) + 1))
+        self.number = {one: k for k, one in enumerate(sorted(set(train)))}
+        V = self.conditional.num_values
+        ids = [V, V, *self.encode(train).tolist()]
+        tables = [torch.zeros(V), torch.zeros(V + 1, V), torch.zeros(V + 1, V + 1, V)]
+        for u, v, w in zip(ids, ids[1:], ids[2:]):
+            tables[0][w] += 1
+            tables[1][v, w] += 1
+            tables[2][u, v, w] += 1
+        for k, table in enumerate(tables):
+            self.register_buffer(f"counts{k}", table)
+        self.mix = nn.Parameter(torch.zeros(3))
+
+    def encode(self, text):
+        return torch.tensor([self.number.get(one, len(self.number)) for one in text])
+
+    def parents(self, i):
+        return [j for j in (i - 2, i - 1) if j >= 0]
+
+    def p(self, u, v):
+        """p(w | u, v), (..., V)."""
+        V = self.conditional.num_values
+        p = torch.ones(V).to(self.mix) / V
+        for k, counts in enumerate((self.counts0, self.counts1[v], self.counts2[u, v])):
+            total = counts.sum(-1, keepdim=True)
+            mixed = torch.sigmoid(self.mix[k]) * counts / total.clamp(min=1) + torch.sigmoid(-self.mix[k]) * p
+            p = torch.where(total > 0, mixed, p)
+        return p
+
+    def conditionals(self, x, context=None):
+        marks = torch.full((len(x), 2), self.conditional.num_values)
+        past = torch.cat([marks, x], 1)
+        return self.conditional(self.p(past[:, :-2], past[:, 1:-1]).log())
+
+    def bits(self, text):
+        return -self.log_prob(self.encode(text)[None])[0] / math.log(2) / len(text)
+
+    def fit(self, held_out):
+        optimizer = torch.optim.Adam(self.parameters(), lr=0.1)
+        for _ in range(120):
+            loss = self.bits(held_out)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+
+@right("OwnTrigram: three tables, bits by a loop")
+class ByALoop(Counted):
+    def bits(self, text):
+        x, total, V = self.encode(text).tolist(), 0.0, self.conditional.num_values
+        for u, v, w in zip([V, V, *x], [V, *x], x):
+            total -= math.log2(float(self.p(u, v)[w].detach()))
+        return total / len(x)
+
+    def fit(self, held_out):
+        optimizer = torch.optim.LBFGS(self.parameters(), max_iter=60)
+
+        def loss():
+            optimizer.zero_grad()
+            value = -self.log_prob(self.encode(held_out)[None]).mean() / len(held_out)
+            value.backward()
+            return value
+
+        optimizer.step(loss)
+
+
+@right("OwnTrigram: counts in dictionaries, the weights by expectation maximization")
+class Dictionaries(Counted):
+    def __init__(self, train):
+        super().__init__(train)
+        V = self.conditional.num_values
+        self.seen = {}
+        ids = [V, V, *self.encode(train).tolist()]
+        for u, v, w in zip(ids, ids[1:], ids[2:]):
+            for history in ((), (v,), (u, v)):
+                self.seen.setdefault(history, torch.zeros(V, dtype=torch.float64))[w] += 1
+
+    def levels(self, u, v):
+        """For a place: what is estimated from each history that was seen, with its weight's number; (V,) each."""
+        found = [(k, self.seen[h] / self.seen[h].sum()) for k, h in enumerate(((), (v,), (u, v))) if h in self.seen]
+        return [(None, torch.full_like(found[0][1], 1 / self.conditional.num_values)), *found]
+
+    def p(self, u, v):
+        marks = range(self.conditional.num_values + 1)
+        return torch.stack([torch.stack([self.of(a, b) for b in marks]) for a in marks])[u, v]
+
+    def of(self, u, v):
+        (_, p), *rest = self.levels(u, v)
+        p = p.to(self.mix)
+        for k, estimate in rest:
+            p = p + torch.sigmoid(self.mix[k]) * (estimate.to(p) - p)
+        return p
+
+    def fit(self, held_out):
+        x, V = self.encode(held_out).tolist(), self.conditional.num_values
+        places = [[(k, float(estimate[w])) for k, estimate in self.levels(u, v)] for u, v, w in zip([V, V, *x], [V, *x], x)]
+        weight = [0.5, 0.5, 0.5]
+        for _ in range(60):
+            stops, visits = [0.0] * 3, [0.0] * 3
+            for (_, p), *rest in places:
+                ladder = [p]
+                for k, estimate in rest:
+                    ladder.append(weight[k] * estimate + (1 - weight[k]) * ladder[-1])
+                reached = 1.0
+                for (k, estimate), whole in zip(reversed(rest), reversed(ladder)):
+                    stop = reached * weight[k] * estimate / whole
+                    stops[k], visits[k], reached = stops[k] + stop, visits[k] + reached, reached - stop
+            weight = [stop / visit for stop, visit in zip(stops, visits)]
+        with torch.no_grad():
+            self.mix.copy_(torch.logit(torch.tensor(weight)))
+
+
+@wrong("OwnTrigram: add one instead of an interpolation")
+class AddOne(Counted):
+    def p(self, u, v):
+        counts = self.counts2[u, v] + 1 + 0 * self.mix.sum()
+        return counts / counts.sum(-1, keepdim=True)
+
+
+@wrong("OwnTrigram: the weights by a softmax")
+class Softmax(Counted):
+    def p(self, u, v):
+        weight, estimates = self.mix.softmax(0), (self.counts0, self.counts1[v], self.counts2[u, v])
+        return sum(w * (c + 0.1) / (c + 0.1).sum(-1, keepdim=True) for w, c in zip(weight, estimates))
+
+
+@wrong("OwnTrigram: parents are all that come before")
+class AllParents(Counted):
+    def parents(self, i):
+        return list(range(i))
+
+
+@wrong("OwnTrigram: bits without the first two characters", called="from_the_third")
+class WithoutTheFirst(Counted):
+    def bits(self, text):
+        x = self.encode(text)[None]
+        return -self.conditionals(x).log_prob(x)[0, 2:].mean() / math.log(2)
+
+
+@wrong("OwnTrigram: marks that are the unknown symbol", called="no_marks")
+class MarksUnknown(Counted):
+    def conditionals(self, x, context=None):
+        past = torch.cat([torch.full((len(x), 2), self.conditional.num_values - 1), x], 1)
+        return self.conditional(self.p(past[:, :-2], past[:, 1:-1]).log())
+
+
+@wrong("OwnTrigram: three steps of a small size")
+class ThreeSteps(Counted):
+    def fit(self, held_out):
+        optimizer = torch.optim.SGD(self.parameters(), lr=0.1)
+        for _ in range(3):
+            optimizer.zero_grad()
+            self.bits(held_out).backward()
+            optimizer.step()
