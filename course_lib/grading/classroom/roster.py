@@ -81,8 +81,12 @@ class Roster:
         key = fold(name)
         return self.single([person for person in self.people if key in person.keys], name)
 
+    def has_number(self, number: str) -> bool:
+        """Whether this is a student's number on the platform."""
+        return any(person.number == number for person in self.people)
+
     def find_download(self, name: str, number: str) -> str | None:
-        """The student of a file that Moodle or Canvas handed out under this name and number. Raises ValueError if these
+        """The student of a file that Moodle or Canvas handed out under this name and number, if it wrote one. Raises ValueError if these
         speak of two, or may speak of more than one."""
         by_number = self.single([person for person in self.people if person.number and person.number == number], number)
         named = [person for person in self.people if fold(name) in person.keys or letters(name) in person.short]

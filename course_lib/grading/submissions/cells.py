@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from course_lib.grading.submissions.effects import DEFINITIONS, SHOWING, Effects, expressions, find_effects, root
 
+PROMPT = re.compile(r"\s*In \[\d+\]: ")
 # cell magics whose cell is not run, or not as Python, or not in the notebook's name space
 OPAQUE = {"!", "bash", "cmd", "file", "html", "HTML", "javascript", "js", "latex", "markdown", "perl", "pypy", "python", "python2",
           "python3", "ruby", "script", "sh", "svg", "SVG", "sx", "system", "timeit", "writefile"}
@@ -71,11 +72,11 @@ class Cell:
 
 def parse_source(source: str) -> tuple[str, ast.Module]:
     """The source as Python, rewritten by IPython if it is not, and its tree. Raises SyntaxError and ValueError."""
-    try:
-        return source, to_tree(source)
-    except SyntaxError:
-        source = transformer().transform_cell(source)
-        return source, to_tree(source)
+    if not PROMPT.match(source):                         # which is Python too, an annotation of In[1]
+        with contextlib.suppress(SyntaxError):
+            return source, to_tree(source)
+    source = transformer().transform_cell(source)
+    return source, to_tree(source)
 
 
 def transformer():
