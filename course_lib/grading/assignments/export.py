@@ -193,7 +193,7 @@ python=${AUTOGRADER_PYTHON:-$root/venv/bin/python}
 flags=${AUTOGRADER_FLAGS---require-isolation}
 mkdir -p "$root/results"
 report() {                                                 # results without marks
-    echo "{\"score\": 0, \"output\": \"$1\"}" > "$root/results/results.json"
+    printf '{"score": 0, "output": "%s"}' "$1" > "$root/results/results.json"
 }
 if [ -z "$(cd "$root/submission" && find . -iname '*.ipynb' -not -path '*/.*' -print -quit)" ]; then
     report "There is not a notebook in this submission. Submit one, NN-name.ipynb."

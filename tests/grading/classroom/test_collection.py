@@ -291,7 +291,7 @@ def test_collect_canvas_names_with_marks(tmp_path):
     names = ["हिन्दीशर्मा", "ไทยสมชาย", "தமிழ்", "gross" + "ju\u0308rgen"]
     hand_in(tmp_path, *(f"{name}_700{i}_9000{i}_hw.ipynb" for i, name in enumerate(names)))
     assert set(students(tmp_path, tmp_path).values()) == set(names)
-    table = CANVAS + '"Student 0",7000,u4,l4,S1,\n"हिन्दी, शर्मा",7009,u5,l5,S1,\n'
+    table = CANVAS + '"Student 0",7000,u4,l4,S1,\n"शर्मा, हिन्द",7009,u5,l5,S1,\n'
     found = students(tmp_path, tmp_path, roster_of(tmp_path / "r", table))
     assert found["हिन्दीशर्मा_7000_90000_hw.ipynb"] == "Student 0"            # by the number alone
 

@@ -87,7 +87,7 @@ def test_methods_added_by_a_decorator(tmp_path, worker):
 def test_report_names_line_that_was_not_run(tmp_path, worker):
     """An answer that only code in a string defines is not called missing without a word."""
     asked = [EXERCISES["bernoulli_chain_loglik"]]
-    result = graded(tmp_path, worker, "import torch\n\nexec( + ANSWER + )", exercises=asked)
+    result = graded(tmp_path, worker, f"import torch\n\nexec({ANSWER!r})", exercises=asked)
     assert "cell 1, line 3" in result.reports[0].message, result.reports[0]
     stub = "def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError"
     result = graded(tmp_path, worker, stub, "import tools\ntools.replace(bernoulli_chain_loglik)", exercises=asked)
