@@ -95,8 +95,8 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--chapter", metavar="NAME,NAME", type=lambda text: text.split(","),
                       help="what is asked for: all exercises of these chapters, by slug (self-attention) or number (13). A missing one is a 0")
     what.add_argument("--exercises", metavar="ID,ID", type=lambda text: text.split(","), help="what is asked for, by name")
-    grade.add_argument("--roster", metavar="FILE", help="the students, one a line or CSV, also as Moodle and Canvas write it; a "
-                                                        "student without a submission gets a 0")
+    grade.add_argument("--roster", metavar="FILE", help="the students, one a line or CSV, also as Moodle and Canvas write it in English, "
+                                                        "German, French or Spanish; a student without a submission gets a 0")
     grade.add_argument("--columns", metavar="NAME=TITLE,...", type=columns, default={},
                        help="the titles of the roster's columns where they are not known: student=Kürzel,email=Mail")
     grade.add_argument("--require-isolation", action="store_true",

@@ -160,12 +160,13 @@ def describe_not_run(notebook: Notebook, exercises: Sequence[Exercise]) -> list[
     """Notes on what is not run: loops and calls on which no answer depends, magics and shell commands."""
     notes, lines = [], [(statement.cell, statement.line) for statement in notebook.not_run([exercise.id for exercise in exercises])]
     if lines:
-        places = ", ".join(f"line {line} of cell {cell}" for cell, line in lines[:10]) + (", and others" if len(lines) > 10 else "")
-        notes.append(f"Loops and calls on which no answer depends are not run; there are some in "
-                     f"{list_cells(list(dict.fromkeys(cell for cell, _ in lines)))}: {places}.")
+        places = [f"line {line} of cell {cell}" for cell, line in lines[:10]] + (["others"] if len(lines) > 10 else [])
+        notes.append("Loops and calls on which no answer depends are not run; there are some in "
+                     f"{list_cells(list(dict.fromkeys(cell for cell, _ in lines)))}: {', '.join(places)}.")
     if notebook.left_out:
         magics = [f"{magic} in cell {cell}" for cell, magic in dict.fromkeys(notebook.left_out)]
-        notes.append(printable(f"Magics and shell commands are not run: {', '.join(magics[:10])}{', and others' if len(magics) > 10 else ''}."))
+        magics = magics[:10] + (["others"] if len(magics) > 10 else [])
+        notes.append(printable(f"Magics and shell commands are not run: {', '.join(magics)}."))
     return notes
 
 

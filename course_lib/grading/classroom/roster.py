@@ -159,7 +159,8 @@ def parse_table(text: str, own: Mapping[str, str]) -> tuple[list[str], list[list
             header, rows, best = table[0], table[1:], places
         elif not best and not header and table and max(map(len, table)) > 1 and (regular or table is tables[0]):
             header, rows = table[0], table[1:]           # of several columns, none of which is known
-    if "id" in best and "identifier" not in best and all(PARTICIPANT.fullmatch(row[best["id"]].strip()) for row in rows if len(row) > best["id"]):
+    place = best.get("id", len(header))
+    if "identifier" not in best and any(len(row) > place and PARTICIPANT.fullmatch(row[place].strip()) for row in rows):
         best["identifier"] = best.pop("id")              # as a German Moodle calls it
     return header, rows, best
 

@@ -21,7 +21,6 @@ from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import list_exercises, terminal_table
 from course_lib.grading.exercise import Exercise
 
-
 TWICE = "Several entries of its archive have this name, and the last counts:"
 
 

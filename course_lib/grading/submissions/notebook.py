@@ -206,8 +206,9 @@ def read(data: bytes, name: str = "", seconds: float = SECONDS, memory: int = ME
 
 def to_dict(notebook: Notebook) -> dict:
     """The notebook as JSON holds it."""
-    return {**vars(notebook), "statements": [
-        [sorted(value) if isinstance(value, frozenset) else value for value in vars(statement).values()] for statement in notebook.statements]}
+    statements = [[sorted(value) if isinstance(value, frozenset) else value for value in vars(statement).values()]
+                  for statement in notebook.statements]
+    return {**vars(notebook), "statements": statements}
 
 
 def from_dict(data: dict) -> Notebook:

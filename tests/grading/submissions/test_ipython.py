@@ -37,7 +37,7 @@ async def give(value):
 
 def draw_value(r: random.Random) -> str:
     return r.choice([str(r.randint(0, 9)), f"{r.choice('abc')} + {r.randint(1, 5)}", f"len(log) + {r.randint(1, 5)}", "sum(table.values())",
-                     f"({r.choice('abc')}\n% {r.randint(2, 7)})", f'"""x\n%time a = 5\n!ls\n  ?"""', "'50%'", "[1,\n   2]"])
+                     f"({r.choice('abc')}\n% {r.randint(2, 7)})", '"""x\n%time a = 5\n!ls\n  ?"""', "'50%'", "[1,\n   2]"])
 
 
 def draw_line(r: random.Random) -> str:

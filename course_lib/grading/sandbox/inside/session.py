@@ -1,18 +1,16 @@
 """The name space in which a learner's statements run, as a notebook has it: with display, get_ipython, In and Out, and with what
 `from __future__` sets for later cells."""
 from __future__ import annotations
-
 import __future__
 
 import ast
-import builtins
 import inspect
 import linecache
 import types
 
 
 class Nothing:
-    """In the place of get_ipython() and of all that comes from it: empty, and nothing happens."""
+    """What comes of a call of IPython: empty, and nothing happens."""
 
     def __getattr__(self, name: str):
         if name.startswith("__"):
@@ -20,7 +18,7 @@ class Nothing:
         return self
 
     def __call__(self, *_, **__):
-        return self
+        return Nothing()
 
     def __len__(self) -> int:
         return 0
@@ -29,16 +27,21 @@ class Nothing:
         raise IndexError("nothing of IPython's is here")
 
 
+class ZMQInteractiveShell(Nothing):
+    """In the place of the shell of a notebook, by whose class some notebooks know where they are."""
+
+    def __bool__(self) -> bool:
+        return True
+
+
 class Session:
     """A module in which statements run one by one."""
 
     def __init__(self):
         self.module = types.ModuleType("__main__")
-        self.module.__dict__.update(In=[""], Out={})
+        self.module.__dict__.update(In=[""], Out={}, display=lambda *_, **__: None, get_ipython=ZMQInteractiveShell)
         self.flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
         self.loop = None
-        builtins.display = lambda *_, **__: None
-        builtins.get_ipython = lambda: Nothing()
 
     def run(self, source: str, name: str) -> None:
         """Run a statement; `name` is that of its file in a traceback."""
