@@ -212,6 +212,8 @@ def parse_statement(node: ast.stmt, lines: Lines, cell: int) -> tuple[Statement,
         binds |= {name for target in assigned_targets(inner) for name in names_changed(target)}
     if isinstance(node, (ast.AugAssign, *PERHAPS)):
         now |= binds - {"*"}                             # the value before may be the value after
+    if isinstance(node, ast.For | ast.AsyncFor):         # it sets its variables itself
+        now -= {name for inner in inside if isinstance(inner, ast.For | ast.AsyncFor) for name in names_in(inner.target)} - names_in(node.iter)
     imports = all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in inside)
     effect = not isinstance(node, BINDING) and any(map(has_effect, inside))
     line = getattr(node, "lineno", 0)
@@ -222,6 +224,11 @@ def assigned_targets(node: ast.stmt) -> list[ast.expr]:
     """What a statement assigns to, or deletes; nothing for another statement."""
     return node.targets if isinstance(node, ast.Assign | ast.Delete) else \
         [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor) else []
+
+
+def names_in(expression: ast.expr) -> set[str]:
+    """All names in an expression."""
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
 
 
 def names_changed(target: ast.expr) -> set[str]:

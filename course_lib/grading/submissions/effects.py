@@ -5,12 +5,14 @@ A statement that changes a value is needed by whatever needs the value, as one t
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 SHOWING = {"check", "hint", "solution", "print", "display", "assert_close", "help"}     # calls that only print
 MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "register", "remove", "reverse", "setdefault",
             "sort", "update"}           # methods that change their object, also where their result is used
+SETTING = re.compile(r"set(?!.*thread)|.*seed$")          # functions of a module that change what others do
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -18,12 +20,13 @@ DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 class Effects:
     """What a statement may change by the calls in it.
 
-    objects: names of what they change, whatever it is. values: names that they change unless these are functions or classes. calls: the
+    objects: names of what they change, whatever it is but a module. modules: those whose settings they change. values: names that they change unless these are functions or classes. calls: the
     functions that it calls by their names, with the names among their arguments, and whether it calls them only for their effect.
     stores: of a definition, the global names that a call of it changes, "" for its arguments; None for other statements.
     """
 
     objects: set[str] = field(default_factory=set)
+    modules: set[str] = field(default_factory=set)
     values: set[str] = field(default_factory=set)
     calls: list[tuple[str, set[str], bool]] = field(default_factory=list)
     stores: set[str] | None = None
@@ -41,6 +44,8 @@ class Effects:
                 self.objects.add(name)
             if alone:
                 self.values |= arguments
+            if alone and SETTING.match(function.attr):
+                self.modules.add(name)
         elif isinstance(function, ast.Call) and alone:   # add_to_class(Own)(f)
             self.objects |= argument_names(function)
             self.add_call(function, alone)
@@ -126,22 +131,24 @@ def root(node: ast.expr) -> str | None:
 
 def bind_effects(parsed: Sequence[tuple]) -> list:
     """The statements, given with the effects of each, that bind the names of what they change too; without those that do nothing."""
-    definitions, values = {}, set()
+    definitions, values, modules = {}, set(), set()
     for statement, effects in parsed:
         if effects.stores is not None:
             for name in statement.binds:
                 definitions.setdefault(name, []).append((effects.stores, statement.now | statement.later))
-        elif not statement.imports:
+        elif statement.imports:
+            modules |= statement.binds
+        else:
             values |= statement.binds
     values -= definitions.keys()
     reach: dict[str, set[str]] = {}
-    changed = [add_changes(statement, effects, definitions, values, reach) for statement, effects in parsed]
+    changed = [add_changes(statement, effects, definitions, values, modules, reach) for statement, effects in parsed]
     return [statement for statement in changed if statement.binds or statement.effect]
 
 
-def add_changes(statement, effects: Effects, definitions: dict[str, list], values: set[str], reach: dict[str, set[str]]):
+def add_changes(statement, effects: Effects, definitions: dict[str, list], values: set[str], modules: set[str], reach: dict[str, set[str]]):
     """The statement, that binds and reads the names of what it changes."""
-    changed = effects.objects & (values | definitions.keys()) | effects.values & values
+    changed = effects.objects & (values | definitions.keys()) | effects.values & values | effects.modules & modules
     for function, arguments, alone in effects.calls:
         if function in definitions:
             stored = names_reached(function, definitions, reach)

@@ -1,6 +1,7 @@
 """What is read out of a notebook, and what is said when nothing can be."""
 import json
 import os
+import random
 import sys
 import time
 
@@ -299,8 +300,10 @@ EFFECTS = {                     # what changes a value by a call, and what f() g
     "wraps": (["import functools\ndef twice(g):\n    @functools.wraps(g)\n    def call():\n        return 2 * g()\n    return call",
                "@twice\ndef f():\n    return 7"], 14),
     "a loop": (["total = 0", "for i in range(4):\n    total += i", "while total < 9:\n    total += 1", "f = lambda: total"], 9),
+    "a loop among others": (["t = []", "for i in []:\n    boom(i)\nfor i in range(3):\n    for j in [i]:\n        t.append(i + j)", "f = lambda: t"], [0, 2, 4]),
     "a deleted element": (["t = {1: 2, 3: 4}", "del t[1]", "f = lambda: t"], {3: 4}),
     "globals()": (["globals()['f'] = lambda: 7"], 7),
+    "a seed": (["import random", "random.seed(3)\nn = random.random()", "f = lambda: n"], random.Random(3).random()),
     "several targets": (["t = [0, 0]\nclass Own: pass", "t[1], Own.a = 5, 6", "f = lambda: (t, Own.a)"], ([0, 5], 6)),
 }
 
