@@ -171,7 +171,7 @@ def parse_cells(cells: list, exercises: list[str]) -> Notebook:
             if len(parsed) > STATEMENTS:
                 raise Unreadable(f"The cells hold more than {STATEMENTS} definitions. Delete what is not needed.")
         except SyntaxError as problem:
-            notebook.broken[number] = (source, f"{problem.msg} (line {problem.lineno}), says Python {PYTHON}, which grades")
+            notebook.broken[number] = (source, f"{problem.msg} (line {problem.lineno} in Python {PYTHON}, which grades)")
         except (ValueError, RuntimeError, MemoryError) as problem:        # RecursionError, and too many magics for IPython
             notebook.broken[number] = (source, "it is too complex" if not isinstance(problem, ValueError) else str(problem))
     notebook.statements = bind_effects(parsed)

@@ -100,4 +100,4 @@ def test_notes_name_magics_and_python(tmp_path, worker):
     result = graded(tmp_path, worker, "%matplotlib inline\n!ls", LOGLIK, TABLE, "def f[T: (int](x): return x")
     notes = " ".join(result.notes)
     assert "not run: %matplotlib in cell 1, !ls in cell 1" in notes
-    assert f"says Python {sys.version_info[0]}.{sys.version_info[1]}, which grades" in notes
+    assert f"in Python {sys.version_info[0]}.{sys.version_info[1]}, which grades" in notes
