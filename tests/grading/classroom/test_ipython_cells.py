@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from course_lib.exercises import EXERCISES
-from tests.grading.sample_submissions import LOGLIK, TABLE, graded
+from tests.grading.sample_submissions import LOGLIK, SHORT, TABLE, graded, quick
 
 BODY = "return torch.where(x == 1, p, 1 - p).log().sum(dim=1)"
 ANSWER = f"def bernoulli_chain_loglik(x, p):\n    {BODY}"
@@ -101,3 +101,12 @@ def test_notes_name_magics_and_python(tmp_path, worker):
     notes = " ".join(result.notes)
     assert "not run: %matplotlib in cell 1, !ls in cell 1" in notes
     assert f"in Python {sys.version_info[0]}.{sys.version_info[1]}, which grades" in notes
+
+
+def test_calls_that_hang_cost_only_themselves(tmp_path, worker):
+    """An answer reads what is trained in many cells, each of which takes too long."""
+    training = [f"net.fit({i})" for i in range(6)]
+    result = graded(tmp_path, worker, "import torch\nclass Net:\n    one = 1\n    def fit(self, i):\n        while True: pass\nnet = Net()", *training,
+                    ANSWER.replace("x == 1", "x == net.one"), exercises=quick("bernoulli_chain_loglik"), limits=SHORT)
+    assert result.score == 1, result.reports[0]
+    assert "Something in cell 2 was left out: it did not end within" in " ".join(result.notes)
