@@ -70,6 +70,9 @@ MAKERS = {"build": "generate the exercises from the solutions",
 def main(argv: list[str] | None = None) -> int:
     """Run the command; returns the exit status."""
     argv = sys.argv[1:] if argv is None else argv
+    for stream in (sys.stdout, sys.stderr):              # a pipe may not know the letters of a name
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
     if argv and argv[0] in MAKERS:                       # its options are in a module of its own, imported when it is used
         module = import_module(f"course_lib.grading.assignments.{argv[0]}")
         options = argparse.ArgumentParser(prog=f"python -m course_lib.grading {argv[0]}", description=MAKERS[argv[0]])
@@ -92,8 +95,10 @@ def parser() -> argparse.ArgumentParser:
     what.add_argument("--chapter", metavar="NAME,NAME", type=lambda text: text.split(","),
                       help="what is asked for: all exercises of these chapters, by slug (self-attention) or number (13). A missing one is a 0")
     what.add_argument("--exercises", metavar="ID,ID", type=lambda text: text.split(","), help="what is asked for, by name")
-    grade.add_argument("--roster", metavar="FILE", help="the students, one a line or CSV, also as Moodle and Canvas write it; a "
-                                                        "student without a submission gets a 0")
+    grade.add_argument("--roster", metavar="FILE", help="the students, one a line or CSV, also as Moodle and Canvas write it in English, "
+                                                        "German, French or Spanish; a student without a submission gets a 0")
+    grade.add_argument("--columns", metavar="NAME=TITLE,...", type=columns, default={},
+                       help="the titles of the roster's columns where they are not known: student=Kürzel,email=Mail")
     grade.add_argument("--require-isolation", action="store_true",
                        help="for marks: refuse to grade without bubblewrap's sandbox, or without --chapter or --exercises")
     grade.add_argument("--seed", type=natural, help="draws the inputs of all checks; a random one if not given")
@@ -129,6 +134,15 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def columns(text: str) -> dict[str, str]:
+    from course_lib.grading.classroom.roster import TITLES
+
+    pairs = dict(part.partition("=")[::2] for part in text.split(","))
+    if unknown := [name for name, title in pairs.items() if name not in TITLES or not title]:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is not NAME=TITLE with a NAME of {', '.join(TITLES)}")
+    return pairs
+
+
 def shard(text: str) -> tuple[int, int]:
     first, _, count = text.partition("/")
     if not (first.isdigit() and count.isdigit() and 1 <= int(first) <= int(count)):
@@ -150,7 +164,7 @@ def run_grade(args) -> int:
         from course_lib.grading.classroom.run import grade_class
 
         gc.enable()
-        return grade_class(args, workers, read_roster(args.roster) if args.roster else Roster())
+        return grade_class(args, workers, read_roster(args.roster, args.columns) if args.roster else Roster())
     except (NoSandbox, OSError, KeyError, ValueError, RuntimeError) as problem:
         print(f"grade: {problem.args[0] if isinstance(problem, KeyError) else problem}", file=sys.stderr)
         return 2

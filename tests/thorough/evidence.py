@@ -183,7 +183,7 @@ def record_class() -> dict:
              "--csv", str(out / "marks.csv"), "--json", str(out / "marks.json"), "--html", str(out / "html"),
              "--gradescope", str(out / "gradescope")], cwd=ROOT, capture_output=True, text=True)
         pages = {path.stem: visible(path.read_text("utf-8")) for path in sorted((out / "html").rglob("*.html"))}
-        record = {"status": done.returncode, "csv": (out / "marks.csv").read_text("utf-8").splitlines(),
+        record = {"status": done.returncode, "csv": (out / "marks.csv").read_text("utf-8-sig").splitlines(),
                   "json": json.loads((out / "marks.json").read_text("utf-8")), "pages": pages,
                   "gradescope": {path.parent.name: json.loads(path.read_text("utf-8"))
                                  for path in sorted((out / "gradescope").rglob("results.json"))}}

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from course_lib.grading.classroom.grading import printable
@@ -20,17 +21,20 @@ from course_lib.grading.submissions.archives import is_archive, without_suffix
 from course_lib.grading.submissions.files import Unreadable
 
 MOODLE = re.compile(r"^(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
-CANVAS = re.compile(r"^(?P<name>[^\W_]+)(?:_LATE)?_(?P<number>\d{3,})_(?P<file>\d{3,})_.")
+CANVAS = re.compile(r"^(?P<name>[^_]+)(?:_LATE)?_(?P<number>\d+)_(?P<file>\d+)_.")
+ANONYMOUS = re.compile(r"^(?:LATE_)?(?P<name>anon_[A-Za-z0-9]+)(?:_LATE)?(?P<number>)_(?P<file>\d+)_.")
+SHORTEST = 3                    # digits of Canvas' numbers in a name, unless a roster has the number
 IGNORED = ("__MACOSX", "__pycache__", "node_modules", "site-packages")      # folders that tools make
 KINDS = "a notebook (.ipynb), a script (.py), or a zip or tar file of these"
 
 
 @dataclass(frozen=True)
 class Submission:
-    """One file and the student it belongs to. The path may lead into an archive."""
+    """One file and the student it belongs to. The path may lead into an archive; `twice` if that has several entries of its name."""
 
     student: str
     path: str
+    twice: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,12 @@ class Collected:
 
 @dataclass(frozen=True)
 class File:
-    """A file: the names of its folders and its own, which may be the student's (without those in a student's own archive), and its
-    path."""
+    """A file: the names of its folders and its own, which may be the student's (without those in a student's own archive), its path, and
+    whether its archive has several entries of its name."""
 
     names: tuple[str, ...]
     path: str
+    twice: bool = False
 
 
 def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
@@ -68,19 +73,19 @@ def collect(paths: Sequence[str], roster: Roster | None = None) -> Collected:
     if not roster:
         check_one_class(root, notebooks)
     given = os.path.basename(root) if root in map(os.path.abspath, paths) else ""
-    canvas = Counter(match["file"] for name in {file.names[0] for file in notebooks} if (match := CANVAS.match(name)))
+    canvas = Counter(match["file"] for name in {file.names[0] for file in notebooks} if (match := match_canvas(name, roster)))
     empty = [] if roster else folders_without_notebook(notebooks, others)
     students = disambiguate([(file, *student_of(file, given, roster, canvas)) for file in [*notebooks, *empty]])
     known = {student for _, student in students[:len(notebooks)]}
     if roster and not known & set(roster.students):
         raise ValueError(f"no notebook belongs to a student of the roster: it names {roster.students[0]}, and the first "
                          f"notebook is of {students[0][1]}")
-    submissions = {file: Submission(student, display_path(file.path, paths)) for i, (file, student) in enumerate(students)
+    submissions = {file: Submission(student, display_path(file.path, paths), file.twice) for i, (file, student) in enumerate(students)
                    if i < len(notebooks) or student not in known}
     return Collected(sorted(submissions.values(), key=lambda item: os.path.abspath(item.path)),
                      [display_path(file.path, paths) for file in others if len(file.names) == 1 and file not in empty],
                      [item for file, item in submissions.items() if item.student in roster.students
-                      and not any(map(roster.find, possible_names(file, given))) and not match_download(file, canvas)])
+                      and not any(map(roster.find, possible_names(file, given))) and not match_download(file, canvas, roster)])
 
 
 def common_folder(paths: Sequence[str]) -> str:
@@ -95,7 +100,11 @@ def common_folder(paths: Sequence[str]) -> str:
 
 def list_files(paths: Sequence[str], root: str) -> tuple[list[File], list[File]]:
     """The files at these paths and below them: those that are or may hold notebooks, and the others, in order."""
-    by_path = {file.path: (file, readable) for path in sorted(set(map(os.path.abspath, paths))) for file, readable in walk(path, root)}
+    by_path: dict[str, tuple[File, bool]] = {}
+    for path in sorted(set(map(os.path.abspath, paths))):
+        files = list(walk(path, root))
+        count = Counter(file.path for file, _ in files)
+        by_path |= {file.path: (replace(file, twice=count[file.path] > 1), readable) for file, readable in files}
     files = [by_path[path] for path in sorted(by_path)]
     if is_archive(root):
         files = without_top(root, files)
@@ -154,9 +163,9 @@ def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[tuple[File, bool
                 yield File(parts, place), is_notebook(place)
         return
     notebooks = [place for _, place in inside if is_notebook(place)]
-    if len(notebooks) > archives.MOST:                   # perhaps with a whole library of scripts
+    if len(set(notebooks)) > archives.MOST:              # perhaps with a whole library of scripts
         notebooks = [place for place in notebooks if not place.lower().endswith(".py")]
-    if not notebooks or len(notebooks) > archives.MOST:
+    if not notebooks or len(set(notebooks)) > archives.MOST:
         yield File(names, path), True                   # to be reported as unreadable
     else:
         yield from ((File(names, place), True) for place in notebooks)
@@ -183,23 +192,33 @@ def check_one_class(root: str, files: Sequence[File]) -> None:
         return
     inner = [file.names[1] for file in files if len(file.names) > 1]
     folders = {file.names[1] for file in files if len(file.names) > 2}
-    if len(folders) > 1 or any(MOODLE.match(name) or CANVAS.match(name) for name in inner):
+    if len(folders) > 1 or any(MOODLE.match(name) or match_canvas(name, Roster()) for name in inner):
         raise ValueError(f"all notebooks in {root} lie in one folder of it, {files[0].names[0]}, and in folders of that. If "
                          f"it holds the class, name it: {os.path.join(root, files[0].names[0])}. If it is one student's, name "
                          "the student in a --roster")
 
 
-def match_download(file: File, canvas: Counter) -> re.Match | None:
+def match_canvas(name: str, roster: Roster) -> re.Match | None:
+    """The name and the numbers that Canvas wrote into the name of a file: it leaves letters with their marks, and digits. Anonymous
+    grading has a code in place of both."""
+    if match := ANONYMOUS.match(name):
+        return match
+    match = CANVAS.match(name)
+    known = match and (min(len(match["number"]), len(match["file"])) >= SHORTEST or roster.has_number(match["number"]))
+    return match if known and all(char.isalnum() or unicodedata.category(char)[0] == "M" for char in match["name"]) else None
+
+
+def match_download(file: File, canvas: Counter, roster: Roster) -> re.Match | None:
     """The name and the number that Moodle or Canvas wrote, on the outside, where no student writes. `canvas` counts the
     numbers of files that Canvas would have written: it gives each one of its own."""
-    match = CANVAS.match(file.names[0]) if len(file.names) == 1 else None
+    match = match_canvas(file.names[0], roster) if len(file.names) == 1 else None
     return MOODLE.match(file.names[0]) or (match if match and canvas[match["file"]] < 2 else None)
 
 
 def student_of(file: File, given: str, roster: Roster, canvas: Counter) -> tuple[str, str]:
     """The student of a file, and the number beside the name if Moodle or Canvas wrote one. `given` is the folder or the
     archive that was named on the command line, if it was one."""
-    if download := match_download(file, canvas):
+    if download := match_download(file, canvas, roster):
         student = roster.find_download(download["name"], download["number"])
         return (student, "") if student else (download["name"], download["number"])
     folders, stem = file.names[:-1], without_suffix(file.names[-1])

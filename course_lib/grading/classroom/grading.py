@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import time
 import unicodedata
 from collections.abc import Sequence
@@ -81,9 +82,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         return result
     result.notes += [f"Cell {cell} could not be read: {problem}."
                      for cell, (_, problem) in list(notebook.broken.items())[:20]]
-    if notebook.idle:
-        result.notes.append(f"Loops and calls at the top level of a cell are not run; there are some in "
-                            f"{list_cells(notebook.idle)}. Under an if, try or with they are, where an answer needs it.")
+    result.notes += describe_not_run(notebook, chosen)
     left_out: dict[str, tuple[str, str]] = {}
     until = began + limits.submission
     problems: dict[int, str] = {}
@@ -125,13 +124,17 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
     code = "\n\n".join(statement.text for statement in needed)
     if not any(exercise.id in statement.binds for statement in needed):
         state, message = notebook.why_missing(exercise.id)
-        return empty_report(exercise, state, message, seed), ""
+        return empty_report(exercise, state, f"{message}{name_not_run(notebook, exercise.id)}", seed), ""
     if time.monotonic() >= until:
         return empty_report(exercise, "timeout", f"The {limits.submission:g} seconds for the whole notebook are over.",
                      seed), code
     try:
         with Remote(worker, needed, exercise.id, exercise.deadline, limits, left_out, until,
                     exercise.forbid, exercise.of_class) as remote:
+            if remote.failed is not None and any(statement.effect for statement in needed):      # loops and calls that hang, perhaps
+                problems.update(remote.problems)
+                remote.statements = [statement for statement in needed if not statement.effect]
+                remote.open()
             with bounded(limits.own, limits.own_memory):
                 report = grade(exercise, remote.call, seed)
             problems.update(remote.problems)
@@ -147,10 +150,35 @@ def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed:
         report = empty_report(exercise, "error", f"Your answer could not be graded ({type(problem).__name__} in the grader). "
                                           "Tell your instructor.", seed)
     else:
-        if report.state == "error" and remote.problems and "left out" not in report.message:
-            cell, why = next(iter(remote.problems.items()))
-            report = replace(report, message=f"{report.message.rstrip('.')}. In cell {cell} something was left out: {why}")
+        why = name_not_run(notebook, exercise.id)
+        if remote.problems and "left out" not in report.message:
+            cell, problem = next(iter(remote.problems.items()))
+            why = f" In cell {cell} something was left out: {problem}"
+        if why and report.state in ("error", "not_attempted"):            # an answer may be there that did not take effect
+            message = f"{report.message.rstrip('.')}.{why}" if report.message else why.strip()
+            report = replace(report, state="error", message=message)
     return sanitize(report), code
+
+
+def describe_not_run(notebook: Notebook, exercises: Sequence[Exercise]) -> list[str]:
+    """Notes on what is not run: loops and calls on which no answer depends, magics and shell commands."""
+    notes, lines = [], [(statement.cell, statement.line) for statement in notebook.not_run([exercise.id for exercise in exercises])]
+    if lines:
+        places = [f"line {line} of cell {cell}" for cell, line in lines[:10]] + (["others"] if len(lines) > 10 else [])
+        notes.append("Loops and calls on which no answer depends are not run; there are some in "
+                     f"{list_cells(list(dict.fromkeys(cell for cell, _ in lines)))}: {', '.join(places)}.")
+    if notebook.left_out:
+        magics = [f"{magic} in cell {cell}" for cell, magic in dict.fromkeys(notebook.left_out)]
+        magics = magics[:10] + (["others"] if len(magics) > 10 else [])
+        notes.append(printable(f"Magics and shell commands are not run: {', '.join(magics)}."))
+    return notes
+
+
+def name_not_run(notebook: Notebook, name: str) -> str:
+    """A sentence on the lines that name an exercise and were not run; empty if there are none."""
+    mentions = re.compile(rf"\b(def|class)\s+{re.escape(name)}\b|\b{re.escape(name)}\b(?!\s*\()")        # more than a call of it
+    lines = [f"cell {statement.cell}, line {statement.line}" for statement in notebook.not_run([name]) if mentions.search(statement.text)]
+    return f" Not run, since nothing seems to depend on what it does: {'; '.join(lines[:5])}." if lines else ""
 
 
 def list_cells(numbers: list[int]) -> str:

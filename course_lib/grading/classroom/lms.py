@@ -12,12 +12,12 @@ from fractions import Fraction
 
 from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.marks import Mark, to_decimal
-from course_lib.grading.classroom.roster import Roster, fold
+from course_lib.grading.classroom.roster import POINTS, Roster, fold
 from course_lib.grading.classroom.tables import escape_formula
 from course_lib.grading.verdict import STATES
 
 CANVAS = ("student", "id", "sis user id", "sis login id", "root account", "section")      # of a student
-TABLES = {"moodle": ("participants or its grading worksheet", ("identifier", "email address", "id number", "username")),
+TABLES = {"moodle": ("participants or its grading worksheet", ("identifier", "email", "id number", "username")),
           "canvas": ("gradebook", ("id", "sis login id", "sis user id"))}
 
 
@@ -46,7 +46,7 @@ def moodle_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, 
     comments; its list of participants a column of this name."""
     known, header = {record.student: record for record in records}, list(roster.header)
     grade, most, comment = roster.column("grade"), roster.column("maximum grade"), roster.column("feedback comments")
-    if grade is None:
+    if grade is None or roster.column("identifier", "maximum grade") is None:
         header, grade = [*header, name], len(header)
     rows = []
     for row, student in zip(roster.rows, roster.owners, strict=True):
@@ -68,9 +68,9 @@ def canvas_table(roster: Roster, records: Sequence[Graded], marks: Mapping[str, 
     known = {record.student: record for record in records}
     column = next((place for place, cell in enumerate(roster.header) if cell.strip() == name or
                   cell.strip().rpartition(" (")[0] == name and cell.strip().endswith(")")), None)
-    own = [place for place, cell in enumerate(roster.header) if cell.strip().casefold() in CANVAS]
+    own = sorted(roster.columns[title] for title in CANVAS if title in roster.columns)
     rows = [[*row, *[""] * (len(roster.header) - len(row))] for row in roster.rows]
-    possible = next((row for row in rows if fold(row[roster.column("student")]) == "points possible"), None)
+    possible = next((row for row in rows if fold(row[roster.column("student")]) in POINTS), None)
     most = possible[column] if possible and column is not None else ""
     lines = [[*(roster.header[place] for place in own), roster.header[column] if column is not None else name]]
     for row, student in zip(rows, roster.owners, strict=True):

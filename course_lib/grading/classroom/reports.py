@@ -18,6 +18,8 @@ from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import csv_table
 from course_lib.grading.verdict import Report
 
+BOM = "\ufeff"                  # by which Excel knows that a table is UTF-8
+
 
 def check_options(args, roster: Roster) -> list[dict[str, Any]] | None:
     """The marks of --since, which may be the file that --json is to write. Raises ValueError for what could not be written
@@ -33,7 +35,7 @@ def write(args, records: Sequence[Graded], roster: Roster | None = None,
     """The files that were asked for, of these records, one for each student, and of their marks, if there are any."""
     now = [record.to_dict() | ({"mark": marks[record.student].to_dict()} if marks else {}) for record in records]
     if args.csv:
-        write_text(Path(args.csv), csv_table(records, marks))
+        write_text(Path(args.csv), BOM + csv_table(records, marks))
     if args.json:
         write_text(Path(args.json), json.dumps(now, indent=1) + "\n")
     for record in records:
@@ -46,7 +48,7 @@ def write(args, records: Sequence[Graded], roster: Roster | None = None,
         folder = Path(os.path.relpath(args.html, args.report)) if args.html else None
         pages = {record.student: (folder / f"{file_name(record.student)}.html").as_posix() for record in records} if folder else {}
         write_text(Path(args.report, "index.html"), class_page(records, pages))
-        write_text(Path(args.report, "class.csv"), class_table(records))
+        write_text(Path(args.report, "class.csv"), BOM + class_table(records))
     if args.moodle:
         write_text(Path(args.moodle), lms.moodle_table(roster, records, marks, args.column))
     if args.canvas:

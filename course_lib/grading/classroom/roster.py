@@ -3,19 +3,41 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from course_lib.grading.classroom.grading import printable
 
-COLUMNS = ("student", "sid", "id", "username", "email", "e-mail", "name")       # the student: the first column of these
-FIRST, LAST = ("first name", "firstname"), ("surname", "last name", "lastname")
-FULL = ("full name", "fullname")
-MORE = ("id number", "email address", "sis user id", "sis login id", "login id", "identifier")
-KNOWN = {*COLUMNS, *FIRST, *LAST, *FULL, *MORE}
+# The titles of columns in the tables of Moodle and Canvas, in English, German, French and Spanish
+TITLES = {
+    "student": ("student", "student/in", "student:in", "student*in", "studierende", "étudiant", "étudiant(e)", "estudiante"),
+    "sid": ("sid",), "id": ("id",), "name": ("name",),
+    "username": ("username", "anmeldename", "benutzername", "nom d'utilisateur", "nombre de usuario"),
+    "email": ("email", "e-mail", "email address", "e-mail-adresse", "adresse de courriel", "courriel", "dirección de correo",
+              "dirección de correo electrónico", "correo electrónico", "correo"),
+    "first name": ("first name", "firstname", "vorname", "prénom", "nombre"),
+    "surname": ("surname", "last name", "lastname", "nachname", "nom", "nom de famille", "apellido", "apellidos", "apellido(s)"),
+    "full name": ("full name", "fullname", "vollständiger name", "nom complet", "nombre completo"),
+    "id number": ("id number", "id-nummer", "matrikelnummer", "matrikelnr.", "numéro d'identification", "número de id"),
+    "identifier": ("identifier", "identifiant", "identificador"),
+    "login id": ("login id",), "root account": ("root account",),
+    "sis user id": ("sis user id", "sis-benutzer-id", "id utilisateur sis", "id de usuario de sis"),
+    "sis login id": ("sis login id", "sis-login-id", "id de connexion sis", "id de inicio de sesión de sis"),
+    "section": ("section", "abschnitt", "sección"),
+    "grade": ("grade", "bewertung", "note", "calificación"),
+    "maximum grade": ("maximum grade", "bestwertung", "note maximale", "calificación máxima"),
+    "feedback comments": ("feedback comments", "feedback als kommentar", "feedback par commentaires", "commentaires de feedback",
+                          "comentarios de retroalimentación"),
+}
+TITLE = {title: name for name, titles in TITLES.items() for title in titles}
+STUDENT = ("student", "sid", "id", "username", "email", "name")      # the student: the first column of these
+NUMBERS = ("sid", "id", "username", "email", "id number", "sis user id", "sis login id", "login id", "identifier")
 CANVAS = {"sis user id", "sis login id", "section"}       # beside "student" and "id"
+PARTICIPANT = re.compile(r"(?:participante?|teilnehmer/in)\s*(\d+)", re.I)          # what Moodle writes in place of a name
+POINTS = ("points possible", "mögliche punkte", "points possibles", "puntos posibles")        # a row of Canvas' gradebook
 
 
 @dataclass(frozen=True)
@@ -33,13 +55,14 @@ class Person:
 
 @dataclass
 class Roster:
-    """The students of a class. `header` and `rows` are the table as it was read, and `owners` the
-    student of each row, None for a row of none."""
+    """The students of a class. `header` and `rows` are the table as it was read, `owners` the student of each row, None for a row of
+    none, and `columns` the place of each column that is known."""
 
     people: list[Person] = field(default_factory=list)
     header: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     owners: list[str | None] = field(default_factory=list)
+    columns: dict[str, int] = field(default_factory=dict)
 
     @property
     def students(self) -> list[str]:
@@ -47,9 +70,8 @@ class Roster:
         return [person.student for person in self.people]
 
     def column(self, *names: str) -> int | None:
-        """The place of the first of these columns, by its name in small letters."""
-        small = [cell.strip().casefold() for cell in self.header]
-        return next((small.index(name) for name in names if name in small), None)
+        """The place of the first of these columns, by its English title in small letters."""
+        return next((self.columns[name] for name in names if name in self.columns), None)
 
     def __bool__(self) -> bool:
         return bool(self.people)
@@ -59,8 +81,12 @@ class Roster:
         key = fold(name)
         return self.single([person for person in self.people if key in person.keys], name)
 
+    def has_number(self, number: str) -> bool:
+        """Whether this is a student's number on the platform."""
+        return any(person.number == number for person in self.people)
+
     def find_download(self, name: str, number: str) -> str | None:
-        """The student of a file that Moodle or Canvas handed out under this name and number. Raises ValueError if these
+        """The student of a file that Moodle or Canvas handed out under this name and number, if it wrote one. Raises ValueError if these
         speak of two, or may speak of more than one."""
         by_number = self.single([person for person in self.people if person.number and person.number == number], number)
         named = [person for person in self.people if fold(name) in person.keys or letters(name) in person.short]
@@ -88,41 +114,55 @@ def fold(text: str) -> str:
 
 
 def letters(text: str) -> str:
-    """The letters and digits alone, in one case."""
-    return "".join(char for char in unicodedata.normalize("NFC", text).casefold() if char.isalnum())
+    """The letters, with their marks, and the digits alone, in one case."""
+    return "".join(char for char in unicodedata.normalize("NFC", text).casefold() if char.isalnum() or unicodedata.category(char)[0] == "M")
 
 
-def read_roster(path: str) -> Roster:
-    """The students: one a line, or CSV with a column that says who they are. Raises ValueError if there is none, or one
-    twice, or if it has several columns and none that is known."""
+def read_roster(path: str, columns: Mapping[str, str] = {}) -> Roster:
+    """The students: one a line, or CSV with a column that says who they are; `columns` maps known titles to those of this table.
+    Raises ValueError if there is none, or one twice, or if it has several columns and none that is known."""
     try:
         text = Path(path).read_text("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8 text; in a spreadsheet, save it as CSV in UTF-8") from None
-    header, rows, column = parse_table(text)
-    if not column and any(len(row) > 1 for row in rows):
-        raise ValueError(f"{path} has several columns, and its first line names none that is known. Call one student; "
-                         "the tables that Moodle and Canvas write are read as they are")
+    header, rows, column = parse_table(text, {fold(title): name for name, title in columns.items()})
+    if missing := [title for title in columns.values() if fold(title) not in map(fold, header)]:
+        raise ValueError(f"{path} has no column {missing[0]}; it has {', '.join(header) or 'none'}")
+    if header and not column.keys() & {*STUDENT, "full name", "identifier"} and not {"first name", "surname"} <= column.keys():
+        raise ValueError(f"{path} has several columns, and none is known to name the students: {', '.join(header)}. Say which does with "
+                         f"--columns \"student={header[0]}\"; the tables that Moodle and Canvas write are read as they are")
     people = [parse_person([cell.strip() for cell in row], column) for row in rows]
-    real = [bool(person.student) and fold(person.student) != "points possible" for person in people]
+    real = [bool(person.student) and fold(person.student) not in POINTS for person in people]
     people = disambiguate([person for person, is_real in zip(people, real, strict=True) if is_real], path)
     if not people:
         raise ValueError(f"{path} names no student; write one a line, or a column called student")
     names = iter(people)
-    return Roster(people, header, rows, [next(names).student if is_real else None for is_real in real])
+    return Roster(people, header, rows, [next(names).student if is_real else None for is_real in real], column)
 
 
-def parse_table(text: str) -> tuple[list[str], list[list[str]], dict[str, int]]:
-    """The header of a CSV table, the rows below it, and the place of each known column; without a known column there is
-    no header."""
-    best: tuple[list[str], list[list[str]], dict[str, int]] = ([], [], {})
-    for separator in ",;\t":
-        rows = [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=separator) if any(map(str.strip, row))]
-        header = [cell.strip().casefold() for cell in rows[0]] if rows else []
-        columns = {name: header.index(name) for name in KNOWN if name in header}
-        if separator == "," or len(columns) > max(1, len(best[2])):
-            best = (rows[0], rows[1:], columns) if columns else ([], rows, columns)
-    return best
+def parse_table(text: str, own: Mapping[str, str]) -> tuple[list[str], list[list[str]], dict[str, int]]:
+    """The header of a table, the rows below it, and the place of each known column; `own` are titles that are known beside TITLE. A
+    list of students, one a line, has no header."""
+    first, _, rest = text.partition("\n")
+    given = re.fullmatch(r"sep=(.)", first.strip("\r\"")) or re.fullmatch(r"sep=(\t)", first)        # as Excel writes it
+    tables = [[row for row in csv.reader(io.StringIO(rest if given else text, newline=""), delimiter=separator) if any(map(str.strip, row))]
+              for separator in (given[1] if given else ",;\t|")]
+    header, rows, best = [], tables[0], {}
+    for table in tables:
+        places: dict[str, int] = {}
+        for i, cell in enumerate(table[0] if table else []):
+            title = fold(cell).replace("\u2019", "'")
+            if name := own.get(title) or TITLE.get(title):
+                places.setdefault(name, i)
+        regular = len({len(row) for row in table}) == 1
+        if len(places) > max(len(best), 1) or len(places) > len(best) and (regular or table is tables[0]):
+            header, rows, best = table[0], table[1:], places
+        elif not best and not header and table and max(map(len, table)) > 1 and (regular or table is tables[0]):
+            header, rows = table[0], table[1:]           # of several columns, none of which is known
+    place = best.get("id", len(header))
+    if "identifier" not in best and any(len(row) > place and PARTICIPANT.fullmatch(row[place].strip()) for row in rows):
+        best["identifier"] = best.pop("id")              # as a German Moodle calls it
+    return header, rows, best
 
 
 def parse_person(row: list[str], column: dict[str, int]) -> Person:
@@ -133,15 +173,16 @@ def parse_person(row: list[str], column: dict[str, int]) -> Person:
 
     if not column:
         return Person(printable(row[0]), frozenset({fold(row[0])}))
-    full = cell(*FULL) or " ".join(filter(None, (cell(*FIRST), cell(*LAST))))
-    student = cell(*COLUMNS[:1]) or full or next((cell(name) for name in (*COLUMNS, "identifier") if cell(name)), "")
+    full = cell("full name") or " ".join(filter(None, (cell("first name"), cell("surname"))))
+    student = cell("student") or full or next((cell(name) for name in (*STUDENT, "identifier") if cell(name)), "")
     last, comma, first = student.partition(",") if "student" in column else ("", "", "")
     names = {student, full, cell("name"), f"{first.strip()} {last.strip()}" if comma else ""}
-    names |= {f"{cell(*LAST)} {cell(*FIRST)}" if full else ""}
-    numbers = {cell(name) for name in ("sid", "id", "username", "email", "e-mail", *MORE)}
+    names |= {f"{cell('surname')} {cell('first name')}" if full else ""}
+    numbers = {cell(name) for name in NUMBERS}
     numbers |= {number.partition("@")[0] for number in numbers if "@" in number}
     is_canvas = "student" in column and "id" in column and CANVAS & set(column)
-    number = cell("id") if is_canvas else cell("identifier").casefold().removeprefix("participant").strip()
+    participant = PARTICIPANT.fullmatch(cell("identifier"))
+    number = cell("id") if is_canvas else participant[1] if participant else ""
     return Person(printable(student), frozenset(map(fold, (names | numbers) - {"", " "})), number,
                   frozenset(map(letters, names)) - {""})
 

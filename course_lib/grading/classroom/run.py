@@ -21,6 +21,8 @@ from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import list_exercises, terminal_table
 from course_lib.grading.exercise import Exercise
 
+TWICE = "Several entries of its archive have this name, and the last counts:"
+
 
 def grade_class(args, workers: list, roster: Roster) -> int:
     """Grade what the command line names; returns the exit status."""
@@ -33,6 +35,9 @@ def grade_class(args, workers: list, roster: Roster) -> int:
         print(f"Passed over, no notebook: {path}", file=sys.stderr)
     for item in collected.by_prefix:
         print(f"By the beginning of its name, {item.student}'s: {item.path}", file=sys.stderr)
+    for item in collected.submissions:
+        if item.twice:
+            print(f"{TWICE} {item.path}", file=sys.stderr)
     present = list(dict.fromkeys(item.student for item in collected.submissions))
     entries = read_marks(args.marks, {*present, *roster.students}) if args.marks else None
     earlier = reports.check_options(args, roster)
@@ -96,7 +101,8 @@ def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: 
         elif not record.reports and record.notes:        # it names no exercise: a 0 for each
             state = "missing" if selection.NOTHING in record.notes else "unreadable"
             record = replace(record, reports=[empty_report(exercise, state, record.notes[0]) for exercise in own])
-        records.append(replace(record, file=printable(item.path)))       # the log may know it by another path
+        notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
+        records.append(replace(record, file=printable(item.path), notes=notes))       # the log may know it by another path
     return records, [absent_record(student, exercises, seed) for student in missing]
 
 

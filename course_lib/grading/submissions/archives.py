@@ -11,6 +11,7 @@ import io
 import json
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -90,25 +91,23 @@ def open_member(archive: str, inner: Sequence[str]) -> bytes | list[str]:
 
 
 def follow(file, inner: tuple[str, ...], outermost: bool = True) -> bytes | list[str]:
-    """As `open_member`, from an open archive."""
-    names = []
+    """As `open_member`, from an open archive. Of several entries of one name the last counts, as for programs that unpack."""
+    names, member, data = [], "", b""
     for name, content in entries(file):
         names.append(name)
         parts = tuple(name.split("/"))
-        if inner[:len(parts)] != parts:
+        if inner[:len(parts)] != parts or parts != inner and not is_archive(name):
             continue
-        if parts == inner and not is_archive(name):
-            return content(files.BYTES + 1)
-        if is_archive(name):
-            if not outermost:
-                raise Unreadable("It is an archive in an archive in an archive. Hand in the notebook itself.")
-            data = content(INNER + 1)
-            if len(data) > INNER:
-                raise Unreadable(f"An archive in an archive has more than {INNER / 1e6:.0f} MB. Hand in the notebook itself.")
-            return follow(io.BytesIO(data), inner[len(parts):], outermost=False)
-    if inner:
+        if is_archive(name) and not outermost:
+            raise Unreadable("It is an archive in an archive in an archive. Hand in the notebook itself.")
+        member, data = name, content((INNER if is_archive(name) else files.BYTES) + 1)
+        if is_archive(name) and len(data) > INNER:
+            raise Unreadable(f"An archive in an archive has more than {INNER / 1e6:.0f} MB. Hand in the notebook itself.")
+    if is_archive(member):
+        return follow(io.BytesIO(data), inner[len(member.split("/")):], outermost=False)
+    if inner and not member:
         raise Unreadable("There is no notebook of this name in the archive. Hand in the notebook itself.")
-    return names
+    return data if inner else names
 
 
 def entries(file) -> Iterator[tuple[str, Callable[[int], bytes]]]:
@@ -135,7 +134,26 @@ def zip_entries(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:
                 with archive.open(entry) as inside:
                     return inside.read(limit)
 
-            yield entry.filename, entry.file_size, content
+            yield decode_name(entry), entry.file_size, content
+
+
+def decode_name(entry: zipfile.ZipInfo) -> str:
+    """The name of an entry, which many programs write in UTF-8 without the flag that says so, or beside it in a field of its own."""
+    if entry.flag_bits & 0x800:                          # it is UTF-8
+        return entry.filename
+    try:
+        raw, extra = entry.filename.encode("cp437"), entry.extra
+    except UnicodeEncodeError:                           # a later Python has read the field
+        return entry.filename
+    while len(extra) >= 4:
+        kind, size = struct.unpack("<HH", extra[:4])
+        if kind == 0x7075 and extra[4:9] == struct.pack("<BL", 1, zlib.crc32(raw)):
+            raw = extra[9:4 + size]
+        extra = extra[4 + size:]
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return entry.filename
 
 
 def tar_entries(file) -> Iterator[tuple[str, int, Callable[[int], bytes]]]:

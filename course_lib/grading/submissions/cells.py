@@ -1,7 +1,8 @@
-"""The statements of one cell, and the names that each of them binds and reads.
+"""The statements of one cell, and the names that each of them binds, changes and reads.
 
-Each cell is parsed on its own, so that a broken one costs only itself. Nothing is run. What stands under if, try, with or
-match is one statement with that: which branch it takes is for Python to say, when it is run.
+Each cell is parsed on its own, so that a broken one costs only itself. A cell that is not Python as it stands is rewritten by
+IPython, which turns magics, shell lines, prompts and indentation into Python. Nothing is run. What stands under if, try, with, for
+or match is one statement with that: which branch it takes is for Python to say, when it is run.
 """
 from __future__ import annotations
 
@@ -13,23 +14,29 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-OPAQUE = {"bash", "cd", "html", "javascript", "js", "latex", "markdown", "perl", "ruby", "script", "sh", "svg", "sx",
-          "system", "writefile", "%writefile"}   # cell magics whose cell is no Python
+from course_lib.grading.submissions.effects import DEFINITIONS, SHOWING, Effects, expressions, find_effects, root
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-BINDING = (*FUNCTIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign,
+PROMPT = re.compile(r"\s*In \[\d+\]: ")
+# cell magics whose cell is not run, or not as Python, or not in the notebook's name space
+OPAQUE = {"!", "bash", "cmd", "file", "html", "HTML", "javascript", "js", "latex", "markdown", "perl", "pypy", "python", "python2",
+          "python3", "ruby", "script", "sh", "svg", "SVG", "sx", "system", "timeit", "writefile"}
+TIMED = {"time", "prun"}                # line magics that run the rest of their line
+HELP = {"pinfo", "pinfo2", "psearch"}
+
+BINDING = (*DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign,
            *([ast.TypeAlias] if hasattr(ast, "TypeAlias") else []))
-PERHAPS = (ast.If, ast.Try, ast.Match, *([ast.TryStar] if hasattr(ast, "TryStar") else []))    # it may bind a name, or not
-BLOCKS = (*PERHAPS, ast.With, ast.AsyncWith)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
+PERHAPS = (ast.If, ast.Try, ast.Match, *LOOPS, *([ast.TryStar] if hasattr(ast, "TryStar") else []))    # it may bind a name, or not
+BLOCKS = (*PERHAPS, ast.With, ast.AsyncWith)
 PARTS = ("body", "handlers", "cases", "orelse", "finalbody")         # of a statement, that hold statements
-HIDDEN = ("course_lib.grading.", "course_lib.exercises.")             # an answer needs none of them, and the sandbox contains none
+HIDDEN = ("course_lib.grading.", "course_lib.exercises.",            # an answer needs none of them, and the sandbox contains none
+          "IPython.get_ipython.", "IPython.core.getipython.")        # the worker has a get_ipython of its own
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement that binds names. `now` are the names that it reads when it runs, `later` those that its functions read when they
-    are called."""
+    """One statement. `binds` are the names whose values it sets or changes, `now` those that it reads when it runs, `later` those that
+    its functions read when they are called."""
 
     cell: int                       # from 1
     text: str
@@ -37,23 +44,108 @@ class Statement:
     now: frozenset[str]
     later: frozenset[str]
     imports: bool = False
+    line: int = 0                   # of its cell
+    effect: bool = False            # whether it is or contains a loop or a call for its effect
 
 
-def statements(source: str, cell: int) -> tuple[list[Statement], bool]:
-    """The statements of one cell that bind names, and whether there are loops or calls beside them. Raises
-    SyntaxError."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")                  # of escapes in strings
-        source = without_cell_magic(source)
-        try:
-            tree = to_tree(source)
-        except SyntaxError:
-            source = without_magics(source)
-            tree = to_tree(source)
+class Cell:
+    """The statements of one cell, with the effects of each, and the magics and shell commands in it that are not run. Raises
+    SyntaxError if the cell is not Python."""
+
+    def __init__(self, source: str, number: int):
+        self.number, self.statements, self.left_out = number, [], []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")              # of escapes in strings
+            self.parse(source)
+
+    def parse(self, source: str) -> None:
+        """Add the statements of `source`, and those in the magics that run code."""
+        source, tree = parse_source(source)
+        if "get_ipython" in source:
+            if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr) and (magic := ipython_call(tree.body[0].value)) \
+                    and magic[0] == "%%" and magic[1] not in OPAQUE:
+                return self.parse("\n" + magic[2])       # its lines keep their numbers
+            tree = Unwrap(self.left_out).visit(tree)
         lines = Lines(source, tree.body)
-        return ([statement for node in tree.body if binds_names(node) and (statement := parse_statement(node, lines, cell))],
-                any(has_effect(node) for node in flatten(tree.body)))
+        self.statements += [parsed for node in tree.body if (parsed := parse_statement(node, lines, self.number))]
 
+
+def parse_source(source: str) -> tuple[str, ast.Module]:
+    """The source as Python, rewritten by IPython if it is not, and its tree. Raises SyntaxError and ValueError."""
+    if not PROMPT.match(source):                         # which is Python too, an annotation of In[1]
+        with contextlib.suppress(SyntaxError):
+            return source, to_tree(source)
+    source = transformer().transform_cell(source)
+    return source, to_tree(source)
+
+
+def transformer():
+    """IPython's own, imported when a cell needs it."""
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    return TransformerManager()
+
+
+def to_tree(source: str) -> ast.Module:
+    """The tree of a cell, await at its top level included. Raises SyntaxError and ValueError."""
+    return compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+
+
+# Magics
+
+MAGICS = {"run_line_magic": "%", "magic": "%", "run_cell_magic": "%%", "system": "!", "getoutput": "!"}     # methods of get_ipython()
+
+
+def ipython_call(node: ast.expr) -> tuple[str, str, str] | None:
+    """The kind ("%", "%%" or "!"), the name and the text of a call that IPython makes of a magic or of a shell command; None for
+    other expressions."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MAGICS
+            and isinstance(node.func.value, ast.Call) and getattr(node.func.value.func, "id", "") == "get_ipython"):
+        return None
+    texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)] or [""]
+    kind = MAGICS[node.func.attr]
+    return kind, (texts[0].split() or [""])[0] if kind == "!" else texts[0], texts[-1] if len(texts) > 1 else ""
+
+
+class Unwrap(ast.NodeTransformer):
+    """Put the code of %time and the like in the place of the call that IPython makes of it, and list the other magics."""
+
+    def __init__(self, left_out: list[str]):
+        self.left_out = left_out
+
+    def code_of(self, magic: tuple[str, str, str]) -> list[ast.stmt] | None:
+        """The statements that a magic runs; None if it is left out."""
+        kind, name, text = magic
+        if kind == "%" and name in TIMED or kind == "%%" and name not in OPAQUE:
+            with contextlib.suppress(SyntaxError):       # of options before the code
+                return self.visit(parse_source(text)[1]).body
+        if name not in HELP:
+            self.left_out.append(f"{kind}{name}"[:40])
+        return None
+
+    def visit_Expr(self, node: ast.Expr):
+        magic = ipython_call(node.value)
+        code = self.code_of(magic) if magic else None
+        if code is None:
+            return node if magic else self.generic_visit(node)
+        return [move(inner, node) for inner in code] or move(ast.Pass(), node)
+
+    def visit_Call(self, node: ast.Call):
+        magic = ipython_call(node)
+        code = self.code_of(magic) if magic else None
+        if code is None:
+            return node if magic else self.generic_visit(node)
+        return code[0].value if len(code) == 1 and isinstance(code[0], ast.Expr) else ast.Constant(None)
+
+
+def move(node: ast.stmt, place: ast.stmt) -> ast.stmt:
+    """The statement with the position of another."""
+    for name in ("lineno", "col_offset", "end_lineno", "end_col_offset"):
+        setattr(node, name, getattr(place, name))
+    return node
+
+
+# Statements
 
 class Lines:
     """The lines of a cell, and which of its statements have theirs to themselves. All of it in one pass: a cell may
@@ -76,76 +168,33 @@ class Lines:
         return "\n".join(self.lines[first - 1:node.end_lineno])
 
 
-def to_tree(source: str) -> ast.Module:
-    """The tree of a cell, await at its top level included. Raises SyntaxError and ValueError."""
-    return compile(source, "cell", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
-
-
-def without_cell_magic(source: str) -> str:
-    """The cell without its first line if that is a cell magic (%%time); nothing if the rest is another language."""
-    head, _, rest = source.lstrip("\n").partition("\n")
-    if not head.startswith("%%"):
-        return source
-    kind = (head[2:].split() or [""])[0]
-    return "" if kind in OPAQUE else "\n" + rest
-
-
-MAGIC = re.compile(r"^(\s*)(?:[%!?].*|[\w.]+\s*\?{1,2}\s*)$")
-ASSIGNED = re.compile(r"^(\s*[\w,][\w, ]*=\s*)[%!].*$")      # no two parts of it match the same blanks
-
-
-def without_magics(source: str) -> str:
-    """The cell with `pass` in the place of magics, shell commands and questions, line by line."""
-    lines = []
-    for line in source.split("\n"):
-        if match := MAGIC.match(line):
-            line = match[1] + "pass"
-        elif match := ASSIGNED.match(line):
-            line = match[1] + "None"
-        lines.append(line)
-    return "\n".join(lines)
-
-
 def flatten(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements, each followed by those in its blocks; what is in a function is its own."""
     for node in body:
         yield node
-        if isinstance(node, BLOCKS + LOOPS):
+        if isinstance(node, BLOCKS):
             for part in PARTS:
                 for inner in getattr(node, part, []):
                     yield from flatten(inner.body if isinstance(inner, ast.ExceptHandler | ast.match_case) else [inner])
 
 
-def binds_names(node: ast.stmt) -> bool:
-    """Whether the statement may bind names for those after it, and is no loop. A block does if something in it does."""
-    if isinstance(node, BLOCKS):
-        return any(isinstance(inner, BINDING) or walrus_names(inner) for inner in flatten([node]))
-    return isinstance(node, BINDING) or isinstance(node, ast.Expr | ast.Assert) and bool(walrus_names(node))
-
-
 def walrus_names(node: ast.stmt) -> set[str]:
-    """The names that the statement itself, without those in its blocks, binds by :=, in a comprehension too."""
-    names, todo = set(), [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
-    while todo:
-        expression = todo.pop()
-        if isinstance(expression, ast.NamedExpr):
-            names.add(expression.target.id)
-        if not isinstance(expression, ast.Lambda):       # there it is local
-            todo += [child for child in ast.iter_child_nodes(expression) if not isinstance(child, ast.stmt)]
-    return names
+    """The names that the statement itself binds by :=, in a comprehension too."""
+    return {inner.target.id for inner in expressions(node) if isinstance(inner, ast.NamedExpr)}
 
 
 def has_effect(node: ast.stmt) -> bool:
     """Whether a reader may expect the statement to have an effect: a loop, or a call of a function that does not only print."""
     if not isinstance(node, ast.Expr):
         return isinstance(node, LOOPS)
-    call = node.value
-    return isinstance(call, ast.Call) and getattr(call.func, "id", "") not in ("check", "hint", "solution", "print",
-                                                                              "display", "assert_close")
+    return isinstance(node.value, ast.Call) and not ipython_call(node.value) and getattr(node.value.func, "id", "") not in SHOWING
 
 
-def parse_statement(node: ast.stmt, lines: Lines, cell: int) -> Statement | None:
-    """The statement with the names that it binds and reads; None if nothing is left of it."""
+def parse_statement(node: ast.stmt, lines: Lines, cell: int) -> tuple[Statement, Effects] | None:
+    """The statement with the names that it binds and reads, and what it may change; None if it does nothing for others."""
+    if not isinstance(node, BINDING + BLOCKS + (ast.Expr, ast.Assert, ast.Delete)) or isinstance(node, ast.Expr) and (
+            isinstance(node.value, ast.Constant) or ipython_call(node.value)):
+        return None
     node = without_grader_imports(node)
     if node is None:
         return None
@@ -154,24 +203,45 @@ def parse_statement(node: ast.stmt, lines: Lines, cell: int) -> Statement | None
     inside = list(flatten([node]))
     binds = {symbol.get_name() for symbol in top.get_symbols() if symbol.is_assigned() or symbol.is_imported()}
     binds |= {name for inner in inside for name in walrus_names(inner)}
+    if isinstance(node, ast.Delete):                     # of a name: what needed it has it all the same
+        binds = set()
     now, later = names_read(top)
-    if any(isinstance(inner, ast.ImportFrom) and inner.names[0].name == "*" for inner in inside):
+    if any(isinstance(inner, ast.ImportFrom) and (inner.names[0].name == "*" or inner.module == "__future__") for inner in inside):
         binds.add("*")
-    for target in [target for inner in inside for target in assigned_targets(inner)]:
-        while isinstance(target, ast.Attribute | ast.Subscript):
-            target = target.value                        # table[3] = 5 and net.scale = 2 change what they name
-        if isinstance(target, ast.Name):
-            binds.add(target.id)
+    for inner in inside:
+        binds |= {name for target in assigned_targets(inner) for name in names_changed(target)}
     if isinstance(node, (ast.AugAssign, *PERHAPS)):
         now |= binds - {"*"}                             # the value before may be the value after
+    if isinstance(node, ast.For | ast.AsyncFor):         # it sets its variables itself
+        now -= {name for inner in inside if isinstance(inner, ast.For | ast.AsyncFor) for name in names_in(inner.target)} - names_in(node.iter)
     imports = all(isinstance(inner, ast.Import | ast.ImportFrom) for inner in inside)
-    return Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports)
+    effect = not isinstance(node, BINDING) and any(map(has_effect, inside))
+    line = getattr(node, "lineno", 0)
+    return (Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports, line, effect), find_effects(inside))
 
 
 def assigned_targets(node: ast.stmt) -> list[ast.expr]:
-    """What an assignment assigns to; nothing for another statement."""
-    return node.targets if isinstance(node, ast.Assign) else \
-        [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign) else []
+    """What a statement assigns to, or deletes; nothing for another statement."""
+    return node.targets if isinstance(node, ast.Assign | ast.Delete) else \
+        [node.target] if isinstance(node, ast.AnnAssign | ast.AugAssign | ast.For | ast.AsyncFor) else []
+
+
+def names_in(expression: ast.expr) -> set[str]:
+    """All names in an expression."""
+    return {node.id for node in ast.walk(expression) if isinstance(node, ast.Name)}
+
+
+def names_changed(target: ast.expr) -> set[str]:
+    """The names that an assignment to this target changes: table[3] = 5 and net.scale = 2 change what they name, and
+    globals()["f"] = g binds f."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return {name for inner in target.elts for name in names_changed(inner)}
+    if isinstance(target, ast.Starred):
+        return names_changed(target.value)
+    if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Call) and isinstance(target.slice, ast.Constant) \
+            and getattr(target.value.func, "id", "") in ("globals", "locals", "vars"):
+        return {target.slice.value} if isinstance(target.slice.value, str) else set()
+    return {name} if isinstance(target, ast.Attribute | ast.Subscript) and (name := root(target)) else set()
 
 
 def names_read(table: symtable.SymbolTable, later: bool = False) -> tuple[set[str], set[str]]:
@@ -210,7 +280,7 @@ def without_grader_imports(node: ast.AST) -> ast.AST | None:
     if isinstance(node, ast.Import):
         names = [alias for alias in node.names if not is_hidden(alias.name)]
         return node if names == node.names else ast.Import(names) if names else None
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if not isinstance(node, DEFINITIONS):
         for block in PARTS:
             inner = getattr(node, block, None)
             if inner and isinstance(inner, list):

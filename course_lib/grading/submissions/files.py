@@ -38,7 +38,9 @@ def read_file(path: str | os.PathLike) -> bytes:
     state = os.fstat(handle)
     if stat.S_ISDIR(state.st_mode):
         os.close(handle)
-        raise Unreadable("This is not a file but a folder, and no notebook is in it. Hand in the notebook itself.")
+        names = ", ".join(sorted(name[:80] for name in os.listdir(path))[:5])
+        raise Unreadable(f"This is not a file but a folder, and no notebook is in it{f', but {names}' * bool(names)}. Hand in the notebook "
+                         "itself.")
     if not stat.S_ISREG(state.st_mode):
         os.close(handle)
         raise Unreadable("This is not a file. Hand in the notebook itself.")

@@ -1,19 +1,23 @@
 """Parse a notebook into its statements, without running any of it.
 
-A function needs its own definition and, name by name, what that reads: imports, functions, classes, assignments.
-Loops and calls at the top level of a cell are never part of it, but for those under an if, try or with that binds such a name.
+A function needs its own definition and, name by name, what that reads: imports, functions, classes, assignments, and the loops and
+calls that change one of these.
 """
 from __future__ import annotations
 
+import contextlib
 import difflib
 import json
 import re
+import sys
 import unicodedata
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from course_lib.grading.submissions.cells import Statement, statements
+from course_lib.grading.submissions.cells import Cell, Statement, transformer
+from course_lib.grading.submissions.effects import bind_effects
 from course_lib.grading.submissions.files import MEMORY, SECONDS, Unreadable, run_limited
 
 CELLS = 5_000
@@ -21,6 +25,8 @@ CODE = 2_000_000            # characters of code in all cells
 STATEMENTS = 20_000         # in all cells, of those that bind names
 DEPTH = 60                  # of the JSON
 STEPS = 100_000             # from a name to a statement that binds it, for one function
+PYTHON = ".".join(map(str, sys.version_info[:2]))
+MAGIC = re.compile(rb'(["\n]|\\n)[ \t]*([%!?>]|In \[)|\?\\n')          # in a file: a cell that IPython has to rewrite
 LONGEST = 100               # characters of a name that may be suggested
 
 
@@ -36,12 +42,20 @@ class Notebook:
     statements: list[Statement] = field(default_factory=list)
     broken: dict[int, tuple[str, str]] = field(default_factory=dict)     # cell -> (source, what is wrong with it)
     prose: dict[int, tuple[str, str]] = field(default_factory=dict)      # cell -> (source, its type)
-    idle: list[int] = field(default_factory=list)                 # cells with loops or calls, which are not run
+    left_out: list[tuple[int, str]] = field(default_factory=list)        # cell, magic or shell command that is not run
 
     @property
     def names(self) -> list[str]:
         """The functions, classes and values that it defines; names that are only imported are left out."""
         return list(dict.fromkeys(name for statement in self.statements if not statement.imports for name in sorted(statement.binds)))
+
+    def not_run(self, ids: Sequence[str]) -> list[Statement]:
+        """The loops and the calls at the top level of a cell that none of these functions needs."""
+        used = set()
+        for name in ids:
+            with contextlib.suppress(Entangled):
+                used |= set(self.needed(name))
+        return [statement for statement in self.statements if statement.effect and statement not in used]
 
     @cached_property
     def binding(self) -> dict[str, list[int]]:
@@ -136,8 +150,7 @@ def parse_cells(cells: list, exercises: list[str]) -> Notebook:
     if len(cells) > CELLS:
         raise Unreadable(f"The notebook has {len(cells)} cells; {CELLS} are read at most. Delete those that are not "
                          "needed.")
-    notebook = Notebook(exercises)
-    code = 0
+    notebook, parsed, code = Notebook(exercises), [], 0
     for number, cell in enumerate(cells, 1):
         source = cell.get("source", "") if isinstance(cell, dict) else None
         if isinstance(source, list) and all(isinstance(line, str) for line in source):
@@ -152,15 +165,16 @@ def parse_cells(cells: list, exercises: list[str]) -> Notebook:
             notebook.prose[number] = (source, "text" if cell["cell_type"] == "markdown" else str(cell["cell_type"])[:20])
             continue
         try:
-            parsed, idle = statements(source, number)
-            notebook.statements += parsed
-            if len(notebook.statements) > STATEMENTS:
+            content = Cell(source, number)
+            parsed += content.statements
+            notebook.left_out += [(number, magic) for magic in content.left_out]
+            if len(parsed) > STATEMENTS:
                 raise Unreadable(f"The cells hold more than {STATEMENTS} definitions. Delete what is not needed.")
-            notebook.idle += [number] * idle
         except SyntaxError as problem:
-            notebook.broken[number] = (source, f"{problem.msg} (line {problem.lineno})")
-        except (ValueError, RecursionError, MemoryError) as problem:
+            notebook.broken[number] = (source, f"{problem.msg} (line {problem.lineno} in Python {PYTHON}, which grades)")
+        except (ValueError, RuntimeError, MemoryError) as problem:        # RecursionError, and too many magics for IPython
             notebook.broken[number] = (source, "it is too complex" if not isinstance(problem, ValueError) else str(problem))
+    notebook.statements = bind_effects(parsed)
     return notebook
 
 
@@ -185,19 +199,20 @@ def nesting_depth(value) -> int:
 
 def read(data: bytes, name: str = "", seconds: float = SECONDS, memory: int = MEMORY) -> Notebook:
     """As `parse`, in a process of its own within these bounds. Raises Unreadable."""
+    if MAGIC.search(data):
+        transformer()                                    # imported here once, not in each process
     return from_dict(json.loads(run_limited(lambda: json.dumps(to_dict(parse(data, name))).encode(), seconds, memory)))
 
 
 def to_dict(notebook: Notebook) -> dict:
     """The notebook as JSON holds it."""
-    return {**vars(notebook), "statements": [
-        [statement.cell, statement.text, sorted(statement.binds), sorted(statement.now), sorted(statement.later), statement.imports]
-        for statement in notebook.statements]}
+    statements = [[sorted(value) if isinstance(value, frozenset) else value for value in vars(statement).values()]
+                  for statement in notebook.statements]
+    return {**vars(notebook), "statements": statements}
 
 
 def from_dict(data: dict) -> Notebook:
     """The inverse of `to_dict`."""
-    statements = [Statement(cell, text, frozenset(binds), frozenset(now), frozenset(later), imports)
-                  for cell, text, binds, now, later, imports in data["statements"]]
+    statements = [Statement(*(frozenset(value) if isinstance(value, list) else value for value in values)) for values in data["statements"]]
     return Notebook(data["exercises"], statements, {int(cell): tuple(pair) for cell, pair in data["broken"].items()},
-                    {int(cell): tuple(pair) for cell, pair in data["prose"].items()}, data["idle"])
+                    {int(cell): tuple(pair) for cell, pair in data["prose"].items()}, [tuple(pair) for pair in data["left_out"]])

@@ -284,16 +284,23 @@ def test_gradescope_reports_missing_notebook(gradescope):
     assert results["score"] == 0 and "not a notebook" in results["output"]
 
 
-def test_gradescope_refuses_without_isolation(exported, tmp_path):
-    """A zero would look like the student's."""
+def test_gradescope_reports_hidden_notebook(gradescope):
+    results = gradescope(**{".ipynb_checkpoints/hw-checkpoint.ipynb": "{}"})
+    assert results["score"] == 0 and "not a notebook" in results["output"]
+
+
+@pytest.mark.parametrize("fault", ["case \"$*\" in *--require-isolation*) exit 2;; esac", "kill -9 $$"])
+def test_gradescope_stopped_grader_writes_results(exported, tmp_path, fault):
+    """They say that the 0 is not the student's."""
     folder = exported("gradescope", "--chapter", "1,04").rename(tmp_path / "source")
     (tmp_path / "submission").mkdir()
     (tmp_path / "submission/04-made-up.ipynb").write_text(json.dumps(sample_course.notebook("04")))
-    (tmp_path / "refuses").write_text("#!/bin/sh\ncase \"$*\" in *--require-isolation*) exit 2;; esac\n")
+    (tmp_path / "refuses").write_text(f"#!/bin/sh\n{fault}\n")
     (tmp_path / "refuses").chmod(0o755)
     env = {**os.environ, "AUTOGRADER_ROOT": str(tmp_path), "AUTOGRADER_PYTHON": str(tmp_path / "refuses")}
     done = subprocess.run([str(folder / "run_autograder")], env=env, capture_output=True)
-    assert done.returncode and not (tmp_path / "results/results.json").exists()
+    results = json.loads((tmp_path / "results/results.json").read_text())
+    assert done.returncode and results["score"] == 0 and "not a mark" in results["output"] and "tests" not in results
 
 
 # writing

@@ -1,4 +1,5 @@
 """Who handed in what: from a folder, from what the shell makes of submissions/*, from archives, from Moodle and Canvas."""
+import csv
 import io
 import json
 import os
@@ -285,7 +286,74 @@ def test_collect_false_canvas_name(tmp_path):
     assert set(students(tmp_path / "x", tmp_path).values()) == {"ada", "cy"}     # what a student wrote inside says nothing
 
 
+def test_collect_canvas_names_with_marks(tmp_path):
+    """Devanagari, Thai, Tamil and a decomposed accent: Canvas leaves letters and their marks."""
+    names = ["हिन्दीशर्मा", "ไทยสมชาย", "தமிழ்", "gross" + "ju\u0308rgen"]
+    hand_in(tmp_path, *(f"{name}_700{i}_9000{i}_hw.ipynb" for i, name in enumerate(names)))
+    assert set(students(tmp_path, tmp_path).values()) == set(names)
+    table = CANVAS + '"Student 0",7000,u4,l4,S1,\n"शर्मा, हिन्द",7009,u5,l5,S1,\n'
+    found = students(tmp_path, tmp_path, roster_of(tmp_path / "r", table))
+    assert found["हिन्दीशर्मा_7000_90000_hw.ipynb"] == "Student 0"            # by the number alone
+
+
+def test_collect_canvas_small_numbers(tmp_path):
+    hand_in(tmp_path, "leemo_7_91_hw.ipynb", "x_8_92_hw.ipynb")
+    assert set(students(tmp_path, tmp_path, roster_of(tmp_path / "r", CANVAS.replace("7001", "7"))).values()) == {"Lee, Mo", "x_8_92_hw"}
+
+
+def test_collect_canvas_anonymous(tmp_path):
+    hand_in(tmp_path, "anon_aB3xY_90001_hw.ipynb", "anon_aB3xY_90002_more.ipynb", "LATE_anon_Qw9_90003_hw.ipynb", "anon_Qw9_LATE_90004_hw.ipynb")
+    assert sorted(students(tmp_path, tmp_path).values()) == ["anon_Qw9", "anon_Qw9", "anon_aB3xY", "anon_aB3xY"]
+
+
+@pytest.mark.parametrize("pack", ["a/hw.ipynb", "hw.ipynb"])
+def test_collect_notes_entries_of_one_name(tmp_path, pack):
+    path = tmp_path / ("class.zip" if "/" in pack else "ada.zip")
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        zipped(path, pack, (pack, b"{}"), "b/hw.ipynb" if "/" in pack else "notes.txt")
+    found = collect([str(path)]).submissions
+    assert [one.twice for one in found] == [True, False][:len(found)]
+    assert archives.read(found[0].path) == b"{}"
+
+
 # rosters
+
+GERMAN = 'ID,"Vollständiger Name",E-Mail-Adresse,Status,Bewertung,Bestwertung,"Bewertung kann geändert werden","Feedback als Kommentar"\n' \
+         'Teilnehmer/in501,"Mo Lee",mo@uni.org,"Zur Bewertung abgegeben",,"100,00",Ja,\n' \
+         'Teilnehmer/in502,"Zoë de la Cruz",zoe@uni.org,-,,"100,00",Ja,\n'
+FRENCH = 'Identifiant,"Nom complet","Adresse de courriel",Statut,Note,"Note maximale"\nParticipant501,"Mo Lee",mo@uni.org,,,20\n' \
+         'Participant502,"Zoë de la Cruz",zoe@uni.org,,,20\n'
+SPANISH = 'Identificador,"Nombre completo","Dirección de correo",Estado,Calificación,"Calificación máxima"\n' \
+          'Participante 501,"Mo Lee",mo@uni.org,,,10\nParticipante 502,"Zoë de la Cruz",zoe@uni.org,,,10\n'
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("table", [GERMAN, FRENCH, SPANISH])
+def test_collect_by_gradebook_in_other_languages(tmp_path, table, separator):
+    hand_in(tmp_path, "Teilnehmer_501_assignsubmission_file_/hw.ipynb", "Zoë de la Cruz_502_assignsubmission_file_/hw.ipynb")
+    rows = csv.reader(io.StringIO(table))
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator).writerows(rows)
+    assert set(students(tmp_path, tmp_path, roster_of(tmp_path / "r", text.getvalue())).values()) == {"Mo Lee", "Zoë de la Cruz"}
+
+
+@pytest.mark.parametrize("text", ["student;Matrikel\nada;1\nbo;2\n", "student\tMatrikel\nada\t1\nbo\t2\n", "sep=;\nstudent;Matrikel\nada;1\nbo;2\n",
+                                  "\ufeffsep=;\r\nstudent;Matrikel\r\nada;1\r\nbo;2\r\n", "student|Kurs\nada|1\nbo|2\n", "sep=\t\nstudent\tx\nada\t1\nbo\t2\n",
+                                  "Nachname;Vorname\nada;\nbo;\n", "ada\nbo\n", "Apellido(s),Nombre,Curso\nada,,1\nbo,,2\n"])
+def test_read_roster_with_any_separator(tmp_path, text):
+    assert roster_of(tmp_path, text).students == ["ada", "bo"]
+
+
+@pytest.mark.parametrize("text", ["Etunimi;Kurssi\nada;1\n", "Etunimi\tKurssi\nada\t1\n", "Vorname,Kurs\nada,1\n", "Nom,Cours\nada,1\n"])
+def test_read_roster_never_guesses(tmp_path, text):
+    with pytest.raises(ValueError, match="several columns.*none is known.*(Kurs|Cours).*--columns"):
+        roster_of(tmp_path, text)
+    title = text.replace(";", ",").replace("\t", ",").partition(",")[0]
+    path = str(save(tmp_path / "roster.csv", text))
+    assert read_roster(path, {"student": title}).students == ["ada"]
+    with pytest.raises(ValueError, match="no column Matrikel; it has "):
+        read_roster(path, {"student": "Matrikel"})
+
 
 def test_collect_with_roster(tmp_path):
     hand_in(tmp_path, "mo_lee_03.ipynb", "x/ADA/hw.ipynb", "stranger.ipynb", "mo.ipynb")

@@ -131,7 +131,7 @@ def test_grade_folder_without_notebook(folder, grade):
 
 
 def table(path):
-    with open(path, newline="") as file:
+    with open(path, newline="", encoding="utf-8-sig") as file:
         return {row["student"]: row for row in csv.DictReader(file)}
 
 
@@ -374,3 +374,40 @@ def test_grade_as_program_with_jobs(folder):
                          cwd=Path(__file__).parents[3])
     assert run.returncode == 0, run.stderr
     assert "5 students, mean score 40%" in run.stdout and "4/4" in run.stderr and "grading" in run.stderr
+
+
+def test_grade_output_survives_code_page(tmp_path):
+    """A pipe on Windows is cp1252, which has no 王."""
+    save(tmp_path / "class/王伟/hw.ipynb", notebook(LOGLIK))
+    save(tmp_path / "roster.txt", "ada\n王伟\n")
+    done = subprocess.run([sys.executable, "-m", "course_lib.grading", "grade", str(tmp_path / "class"), "--exercises", IDS[0], "--roster",
+                           str(tmp_path / "roster.txt"), "--csv", str(tmp_path / "marks.csv")], capture_output=True,
+                          env={**os.environ, "PYTHONIOENCODING": "cp1252"})
+    assert done.returncode == 0, done.stderr.decode("cp1252")
+    assert b"\\u738b\\u4f1f" in done.stdout and b"2 students, mean score" in done.stdout
+    data = (tmp_path / "marks.csv").read_bytes()
+    assert data.startswith(b"\xef\xbb\xbf") and "王伟" in data.decode("utf-8-sig")
+
+
+def test_grade_tables_for_excel(folder, grade):
+    save(folder / "class/Jürgen हिन्दी/hw.ipynb", notebook(LOGLIK))
+    assert grade(folder / "class", "--csv", folder / "marks.csv", "--report", folder / "report").code == 0
+    for path in (folder / "marks.csv", folder / "report/class.csv"):
+        assert path.read_bytes().startswith(b"\xef\xbb\xbf")
+    assert "Jürgen हिन्दी" in table(folder / "marks.csv")
+
+
+def test_grade_last_entry_of_a_name_counts(folder, grade):
+    with pytest.warns(UserWarning, match="Duplicate name"), zipfile.ZipFile(folder / "class.zip", "w") as archive:
+        for text in (WRONG, LOGLIK):
+            archive.writestr("ada/hw.ipynb", json.dumps(notebook(text)))
+    found = grade(folder / "class.zip", "--json", folder / "marks.json", "--exercises", IDS[0])
+    [record] = json.loads((folder / "marks.json").read_text())
+    assert record["score"] == 1 and "the last counts" in found.err and "the last counts" in " ".join(record["notes"])
+
+
+def test_grade_columns(folder, grade):
+    save(folder / "roster.csv", "Kürzel;Kurs\nada;1\nbo;1\n")
+    assert "several columns" in grade(folder / "class", "--roster", folder / "roster.csv").err
+    found = grade(folder / "class/ada", folder / "class/bo", "--roster", folder / "roster.csv", "--columns", "student=Kürzel")
+    assert found.code == 0 and "2 students" in found.out

@@ -10,7 +10,7 @@ from course_lib.grading.classroom.lms import canvas_table, check_roster, moodle_
 from course_lib.grading.classroom.marks import Mark
 from course_lib.grading.classroom.roster import read_roster
 from course_lib.grading.verdict import Report
-from tests.grading.classroom.test_collection import CANVAS, MOODLE, SHEET
+from tests.grading.classroom.test_collection import CANVAS, GERMAN, MOODLE, SHEET
 from tests.grading.sample_submissions import save
 
 ONE = "bernoulli_chain_loglik"
@@ -75,3 +75,15 @@ def test_check_roster_refuses_other_tables(tmp_path, option, text, words):
     with pytest.raises(ValueError, match=f"--{option}") as problem:
         check_roster(option, sheet(tmp_path, text) if text else None)
     assert words in str(problem.value)
+
+
+def test_moodle_worksheet_in_german(tmp_path):
+    [mo, zoe] = rows(moodle_table(sheet(tmp_path, GERMAN), [record("Mo Lee", 3)], {}, "x"))
+    assert (mo["Bewertung"], mo["Feedback als Kommentar"]) == ("50", f"{ONE}: wrong value (3 of 6)") and zoe["Bewertung"] == ""
+    assert mo["ID"] == "Teilnehmer/in501" and mo["Bestwertung"] == "100,00"
+    check_roster("moodle", sheet(tmp_path, GERMAN))
+
+
+def test_moodle_keeps_a_column_of_notes(tmp_path):
+    [row] = rows(moodle_table(sheet(tmp_path, "Prénom,Nom,Adresse de courriel,Note\nMo,Lee,mo@x,malade\n"), [record("Mo Lee", 3)], {}, "hw"))
+    assert row["Note"] == "malade" and row["hw"] == "3"

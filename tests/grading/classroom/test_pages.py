@@ -93,5 +93,5 @@ def test_class_page_links_to_students(records, tmp_path):
     page = (tmp_path / "out/class/index.html").read_text()
     links = [value for name, value in Tags(page).attributes if name == "href" and not value.startswith("#")]
     assert len(set(links)) == len(records) and all((tmp_path / "out/class" / link).is_file() for link in links)
-    assert (tmp_path / "out/class/class.csv").read_text() == class_table(records)
+    assert (tmp_path / "out/class/class.csv").read_text("utf-8-sig") == class_table(records)
     assert {path.name for path in (tmp_path / "out/class").iterdir()} == {"index.html", "class.csv"}

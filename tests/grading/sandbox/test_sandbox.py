@@ -217,7 +217,8 @@ def test_sandbox_holds_only_allowed_modules(sandboxed):
                     "grading/sandbox", *(str(path.relative_to(package)) for folder in allowed for path in [folder, *folder.rglob("*")]
                                          if "__pycache__" not in path.parts)}
     assert {path.name for folder in allowed for path in folder.glob("*.py")} == {
-        "__init__.py", "allowlist.py", "calls.py", "models.py", "process.py", "traceback.py", "wire.py", "confine.py", "worker.py"}
+        "__init__.py", "allowlist.py", "calls.py", "models.py", "process.py", "traceback.py", "wire.py", "confine.py", "session.py",
+        "worker.py"}
 
 
 def test_installed_package_is_hidden(tmp_path, sandboxed, monkeypatch):

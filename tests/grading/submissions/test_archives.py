@@ -2,8 +2,10 @@
 import gzip
 import io
 import os
+import struct
 import tarfile
 import zipfile
+import zlib
 
 import pytest
 
@@ -161,3 +163,47 @@ def test_archive_that_is_a_link(tmp_path):
             members(tmp_path / name)
         with pytest.raises(Unreadable):
             read(tmp_path / name / "hw.ipynb")
+
+
+def relabeled(path, raw, extra=b""):
+    """A zip with one file whose name is these bytes, without the flag that says UTF-8."""
+    info = zipfile.ZipInfo("x" * len(raw))
+    info.extra = extra
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(info, b"here")
+    path.write_bytes(path.read_bytes().replace(b"x" * len(raw), raw))
+    return path
+
+
+@pytest.mark.parametrize("name", ["Jürgen Groß.ipynb", "हिन्दी.ipynb", "王伟.ipynb", "ไทย.ipynb"])
+def test_zip_with_utf8_names_without_flag(tmp_path, name):
+    path = relabeled(tmp_path / "x.zip", name.encode())
+    assert members(path) == [name] and read(path / name) == b"here"
+
+
+def test_zip_with_unicode_field(tmp_path):
+    raw = b"J_rgen.ipynb"
+    field = struct.pack("<BL", 1, zlib.crc32(raw)) + "Jürgen.ipynb".encode()
+    extra = struct.pack("<HH", 1, 1) + b"x" + struct.pack("<HH", 0x7075, len(field)) + field
+    path = relabeled(tmp_path / "x.zip", raw, extra)
+    assert members(path) == ["Jürgen.ipynb"] and read(path / "Jürgen.ipynb") == b"here"
+    stale = struct.pack("<HHBL", 0x7075, 7, 1, zlib.crc32(b"other")) + b"zz"
+    assert members(relabeled(tmp_path / "y.zip", raw, stale)) == ["J_rgen.ipynb"]
+
+
+def test_zip_with_names_of_an_old_code_page(tmp_path):
+    assert members(relabeled(tmp_path / "x.zip", "J\u00fcrgen.ipynb".encode("cp437"))) == ["Jürgen.ipynb"]
+
+
+@pytest.mark.parametrize("pack", [tarfile.open, zipfile.ZipFile])
+def test_last_entry_of_a_name_counts(tmp_path, pack):
+    path = tmp_path / ("x.zip" if pack is zipfile.ZipFile else "x.tar")
+    with pack(path, "w") as archive:
+        for content in (b"old", b"new"):
+            if pack is zipfile.ZipFile:
+                archive.writestr("./hw.ipynb" if content == b"new" else "hw.ipynb", content)
+            else:
+                info = tarfile.TarInfo("hw.ipynb")
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+    assert read(path / "hw.ipynb") == b"new"

@@ -17,7 +17,6 @@ import signal
 import socket
 import sys
 import time
-import types
 
 LOWEST_UID = 200_000            # as root, each child gets a user of its own, and each worker a block of them
 UIDS = 512
@@ -205,7 +204,6 @@ def children() -> list[int]:
 def answer(connection: socket.socket) -> None:
     """Hold a learner's definitions, and answer for them until the grader closes."""
     import builtins
-    import linecache
     import random
     from functools import partial
 
@@ -213,6 +211,7 @@ def answer(connection: socket.socket) -> None:
 
     from course_lib.grading.protocol.calls import Local, OutOfTime, time_limit
     from course_lib.grading.protocol.wire import Channel, Endpoint
+    from course_lib.grading.sandbox.inside.session import Session
 
     def refuse_input(*_, **__):
         raise EOFError("input() waits for somebody to type; nobody is there when it is graded")
@@ -220,15 +219,14 @@ def answer(connection: socket.socket) -> None:
     builtins.input = refuse_input
     torch.manual_seed(0)
     random.seed(0)
-    module = sys.modules["__main__"] = types.ModuleType("__main__")
+    session = Session()
+    module = sys.modules["__main__"] = session.module
     local = None                                         # the learner's function, after `find`
 
     def define(data):
-        name = f"<cell {data['cell']}>"
-        linecache.cache[name] = (len(data["source"]), None, data["source"].splitlines(True), name)
         try:
             with time_limit(data["seconds"]):
-                exec(compile(data["source"], name, "exec", dont_inherit=True), module.__dict__)
+                session.run(data["source"], f"<cell {data['cell']}>")
         except OutOfTime:
             return f"it did not end within {data['seconds']:g} seconds"
         except BaseException as problem:

@@ -1,0 +1,172 @@
+"""What the calls in a notebook change: a decorator that adds a method to a class, a registry, setattr, a method of a list.
+
+A statement that changes a value is needed by whatever needs the value, as one that binds its name is.
+"""
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+SHOWING = {"check", "hint", "solution", "print", "display", "assert_close", "help"}     # calls that only print
+MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "register", "remove", "reverse", "setdefault",
+            "sort", "update"}           # methods that change their object, also where their result is used
+SETTING = re.compile(r"set(?!.*thread)|.*seed$")          # functions of a module that change what others do
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+@dataclass
+class Effects:
+    """What a statement may change by the calls in it.
+
+    objects: names of what they change, whatever it is but a module. modules: those whose settings they change. values: names that they change unless these are functions or classes. calls: the
+    functions that it calls by their names, with the names among their arguments, and whether it calls them only for their effect.
+    stores: of a definition, the global names that a call of it changes, "" for its arguments; None for other statements.
+    """
+
+    objects: set[str] = field(default_factory=set)
+    modules: set[str] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
+    calls: list[tuple[str, set[str], bool]] = field(default_factory=list)
+    stores: set[str] | None = None
+
+    def add_call(self, call: ast.Call, alone: bool) -> None:
+        """Add what a call may change; `alone` if it is called only for its effect."""
+        function, arguments = call.func, argument_names(call)
+        if isinstance(function, ast.Name) and function.id in ("setattr", "delattr"):
+            self.objects |= arguments_of(call.args[:1])
+        elif isinstance(function, ast.Name):
+            if function.id not in SHOWING:
+                self.calls.append((function.id, arguments, alone))
+        elif isinstance(function, ast.Attribute) and (name := root(function)):
+            if alone or function.attr in MUTATING:
+                self.objects.add(name)
+            if alone:
+                self.values |= arguments
+            if alone and SETTING.match(function.attr):
+                self.modules.add(name)
+        elif isinstance(function, ast.Call) and alone:   # add_to_class(Own)(f)
+            self.objects |= argument_names(function)
+            self.add_call(function, alone)
+
+    def add_decorator(self, decorator: ast.expr, decorated: str) -> None:
+        """Add what a decorator may change: its arguments, the object whose method it is, what its function stores into."""
+        if isinstance(decorator, ast.Call):
+            self.objects |= argument_names(decorator)
+            self.add_call(decorator, alone=True)
+        elif isinstance(decorator, ast.Name):
+            self.calls.append((decorator.id, {decorated}, True))
+        elif name := root(decorator):
+            self.objects.add(name)
+
+
+def find_effects(statements: Sequence[ast.stmt]) -> Effects:
+    """What a statement may change, given as the list of it and of those in its blocks."""
+    effects = Effects()
+    for node in statements:
+        if isinstance(node, DEFINITIONS):
+            effects.stores = names_stored(node)
+            for decorator in node.decorator_list:
+                effects.add_decorator(decorator, node.name)
+        alone = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(alone, ast.Await):
+            alone = alone.value
+        for call in expressions(node):
+            if isinstance(call, ast.Call):
+                effects.add_call(call, alone=call is alone)
+    return effects
+
+
+def names_stored(definition: ast.stmt) -> set[str]:
+    """The global names that a call of this function or class changes, "" if it changes an argument."""
+    stored, own, parameters, outer = set(), set(), set(), set()
+    for node in ast.walk(definition):
+        if isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            stored.add(root(node))
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("setattr", "delattr"):
+            stored |= arguments_of(node.args[:1])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in MUTATING:
+            stored.add(root(node.func))
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+        elif isinstance(node, ast.Global):
+            outer |= set(node.names)
+        elif isinstance(node, ast.ClassDef):             # an object that is made changes itself
+            own |= {inner.args.args[0].arg for inner in node.body if isinstance(inner, ast.FunctionDef) and inner.args.args}
+        elif isinstance(node, ast.arg):
+            parameters.add(node.arg)
+    changed = stored - {None} - (own - outer)
+    return (changed - parameters) | (own & outer) | ({""} if changed & parameters else set())
+
+
+def expressions(node: ast.stmt) -> Iterator[ast.expr]:
+    """The expressions of the statement itself, without those in its blocks and those that run later."""
+    todo = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
+    while todo:
+        expression = todo.pop()
+        yield expression
+        if not isinstance(expression, ast.Lambda):
+            todo += [child for child in ast.iter_child_nodes(expression) if not isinstance(child, ast.stmt)]
+
+
+def argument_names(call: ast.Call) -> set[str]:
+    """The names of what a call is given."""
+    return arguments_of([*call.args, *(keyword.value for keyword in call.keywords)])
+
+
+def arguments_of(arguments: Iterable[ast.expr]) -> set[str]:
+    """The names that these arguments are, or are parts of."""
+    return {name for argument in arguments if (name := root(argument.value if isinstance(argument, ast.Starred) else argument))}
+
+
+def root(node: ast.expr) -> str | None:
+    """The name that an attribute or an element belongs to: "net" for net.layers[0].weight."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+# In a whole notebook
+
+def bind_effects(parsed: Sequence[tuple]) -> list:
+    """The statements, given with the effects of each, that bind the names of what they change too; without those that do nothing."""
+    definitions, values, modules = {}, set(), set()
+    for statement, effects in parsed:
+        if effects.stores is not None:
+            for name in statement.binds:
+                definitions.setdefault(name, []).append((effects.stores, statement.now | statement.later))
+        elif statement.imports:
+            modules |= statement.binds
+        else:
+            values |= statement.binds
+    values -= definitions.keys()
+    reach: dict[str, set[str]] = {}
+    changed = [add_changes(statement, effects, definitions, values, modules, reach) for statement, effects in parsed]
+    return [statement for statement in changed if statement.binds or statement.effect]
+
+
+def add_changes(statement, effects: Effects, definitions: dict[str, list], values: set[str], modules: set[str], reach: dict[str, set[str]]):
+    """The statement, that binds and reads the names of what it changes."""
+    changed = effects.objects & (values | definitions.keys()) | effects.values & values | effects.modules & modules
+    for function, arguments, alone in effects.calls:
+        if function in definitions:
+            stored = names_reached(function, definitions, reach)
+            changed |= (stored | (arguments if "" in stored else set())) & (values | definitions.keys())
+        elif alone:
+            changed |= (arguments | {function}) & values
+    changed = frozenset(changed)
+    return replace(statement, binds=statement.binds | changed, now=statement.now | changed - statement.binds) if changed else statement
+
+
+def names_reached(function: str, definitions: dict[str, list], reach: dict[str, set[str]]) -> set[str]:
+    """The names that a call of this function changes, by itself or by the functions that it reads."""
+    if function not in reach:
+        seen, todo, stored = {function}, [function], set()
+        while todo:
+            for stores, read in definitions.get(todo.pop(), ()):
+                stored |= stores
+                todo += read - seen
+                seen |= read
+        reach[function] = stored
+    return reach[function]

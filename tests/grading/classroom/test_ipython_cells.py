@@ -1,0 +1,112 @@
+"""Answers that are right in a notebook are right when they are graded, whatever IPython and side effects have to do with them."""
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from course_lib.exercises import EXERCISES
+from tests.grading.sample_submissions import LOGLIK, SHORT, TABLE, graded, quick
+
+BODY = "return torch.where(x == 1, p, 1 - p).log().sum(dim=1)"
+ANSWER = f"def bernoulli_chain_loglik(x, p):\n    {BODY}"
+CELLS = {                       # cells around an answer, each of which runs in IPython
+    "a line that begins with %": ["%load_ext autoreload\nimport torch\nn = (7\n% 4)\n" + ANSWER.replace("x == 1", "x == n - 2")],
+    "a shell command over lines": ["!pip install \\\n    torch \\\n    einops\nimport torch\n" + ANSWER],
+    "an indented cell": ["    import torch\n" + "\n".join("    " + line for line in ANSWER.split("\n"))],
+    "prompts": [">>> import torch\n>>> " + ANSWER.replace("\n", "\n... ")],
+    "numbered prompts": ["In [3]: import torch", "In [4]: " + ANSWER.replace("\n", "\n   ...: ")],
+    "%time": ["import torch\n%time ONE = torch.ones(())", ANSWER.replace("x == 1", "x == ONE")],
+    "%%time": ["%%time\nimport torch\nONE = torch.ones(())", ANSWER.replace("x == 1", "x == ONE")],
+    "display": ["import torch\n" + ANSWER.replace("return", "display(x)\n    return")],
+    "get_ipython": ["import torch\nIN_COLAB = 'google.colab' in str(get_ipython())\nDEVICE = 'cuda' if IN_COLAB else 'cpu'",
+                    ANSWER.replace("return", "x = x.to(DEVICE)\n    return")],
+    "an imported get_ipython": ["import torch\nfrom IPython import get_ipython\nshell = get_ipython()\nif shell is not None:\n"
+                                "    shell.run_line_magic('matplotlib', 'inline')\nONE = len(In) + len(Out)",
+                                ANSWER.replace("x == 1", "x == ONE")],
+    "annotations of the future": ["from __future__ import annotations\nimport torch", ANSWER.replace("(x, p)", "(x: MaybeInt, p) -> Tensor")],
+    "await": ["import torch, asyncio\nONE = await asyncio.sleep(0, 1)", ANSWER.replace("x == 1", "x == ONE")],
+    "a registry": ["import torch\nTABLE = {}\ndef register(f):\n    TABLE[f.__name__] = f\n    return f",
+                   "@register\ndef loglik(x, p):\n    " + BODY, "def bernoulli_chain_loglik(x, p):\n    return TABLE['loglik'](x, p)"],
+    "a loop": ["import torch\nONE = 0\nfor _ in range(1):\n    ONE += 1", ANSWER.replace("x == 1", "x == ONE")],
+    "wraps": ["import torch, functools\ndef logged(f):\n    @functools.wraps(f)\n    def call(*args):\n        return f(*args)\n    return call",
+              "@logged\n" + ANSWER],
+}
+
+
+@pytest.mark.parametrize("what", CELLS)
+def test_answer_that_runs_in_ipython_is_right(tmp_path, worker, what):
+    result = graded(tmp_path, worker, *CELLS[what], exercises=[EXERCISES["bernoulli_chain_loglik"]])
+    assert result.score == 1, (result.reports[0], result.notes)
+
+
+PATCHED = """
+import torch
+from torch import nn
+
+def add_to_class(Class):
+    def wrapper(obj):
+        setattr(Class, obj.__name__, obj)
+    return wrapper
+
+class OwnFVSBN(AutoregressiveModel):
+    def __init__(self, n):
+        super().__init__(n)
+        self.weight = nn.Parameter(torch.zeros(n, n))
+        self.bias = nn.Parameter(torch.zeros(n))
+"""
+
+
+METHODS = """
+@add_to_class(OwnFVSBN)
+def conditionals(self, x, context=None):
+    return self.conditional(x @ self.weight.tril(-1).T + self.bias)
+
+@add_to_class(OwnFVSBN)
+def gradient(self, x):
+    error = (x - self.conditionals(x).probs.detach()) / len(x)
+    return {"weight": (error.T @ x).tril(-1), "bias": error.sum(dim=0)}
+"""
+FIT = """
+def fit(self, x):
+    with torch.no_grad():
+        for _ in range(1000):
+            for name, slope in self.gradient(x).items():
+                getattr(self, name).add_(slope, alpha=2.0)
+
+setattr(OwnFVSBN, "fit", fit)
+"""
+
+
+def test_methods_added_by_a_decorator(tmp_path, worker):
+    result = graded(tmp_path, worker, "from course_lib.autoregressive import AutoregressiveModel", PATCHED, METHODS, FIT,
+                    exercises=[EXERCISES["OwnFVSBN"]])
+    assert result.score == 1, result.reports[0]
+
+
+def test_report_names_line_that_was_not_run(tmp_path, worker):
+    """An answer that only code in a string defines is not called missing without a word."""
+    asked = [EXERCISES["bernoulli_chain_loglik"]]
+    result = graded(tmp_path, worker, f"import torch\n\nexec({ANSWER!r})", exercises=asked)
+    assert "cell 1, line 3" in result.reports[0].message, result.reports[0]
+    stub = "def bernoulli_chain_loglik(x, p):\n    raise NotImplementedError"
+    result = graded(tmp_path, worker, stub, "import tools\ntools.replace(bernoulli_chain_loglik)", exercises=asked)
+    assert result.reports[0].state == "error" and "cell 2, line 2" in result.reports[0].message
+    result = graded(tmp_path, worker, stub, "print(bernoulli_chain_loglik(1, 2))", exercises=asked)
+    assert result.reports[0].state == "not_attempted"
+
+
+def test_notes_name_magics_and_python(tmp_path, worker):
+    result = graded(tmp_path, worker, "%matplotlib inline\n!ls", LOGLIK, TABLE, "def f[T: (int](x): return x")
+    notes = " ".join(result.notes)
+    assert "not run: %matplotlib in cell 1, !ls in cell 1" in notes
+    assert f"in Python {sys.version_info[0]}.{sys.version_info[1]}, which grades" in notes
+
+
+def test_calls_that_hang_cost_only_themselves(tmp_path, worker):
+    """An answer reads what is trained in many cells, each of which takes too long."""
+    training = [f"net.fit({i})" for i in range(6)]
+    result = graded(tmp_path, worker, "import torch\nclass Net:\n    one = 1\n    def fit(self, i):\n        while True: pass\nnet = Net()", *training,
+                    ANSWER.replace("x == 1", "x == net.one"), exercises=quick("bernoulli_chain_loglik"), limits=SHORT)
+    assert result.score == 1, result.reports[0]
+    assert "Something in cell 2 was left out: it did not end within" in " ".join(result.notes)
