@@ -20,6 +20,7 @@ from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import list_exercises, terminal_table
 from course_lib.grading.exercise import Exercise
+from course_lib.grading.sandbox.sandbox import ISOLATED
 
 
 def grade_class(args, workers: list, roster: Roster) -> int:
@@ -115,7 +116,7 @@ def print_notes(records: Sequence[Graded], failed: dict[Submission, str], strang
     seeds = {record.seed for record in records}
     if len(seeds) > 1:
         lines.append(f"These marks were made with {len(seeds)} seeds; with one --seed all students get the same inputs.")
-    weak = sorted({level for record in records for level in record.isolation.split("; ")} - {"bubblewrap", ""})
+    weak = sorted({level for record in records for level in record.isolation.split("; ")} - {*ISOLATED, ""})
     if weak:
         why = next((f"; {worker.why}" for worker in workers if worker.why), "")
         lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own "
