@@ -1,9 +1,17 @@
 """`python -m course_lib.grading`: grade a class, list and show exercises, build, release and export their notebooks."""
 from __future__ import annotations
 
+import os
+import sys
+
+if __name__ == "__main__":               # `python -m` puts the current folder first: a submission there may be called tqdm.py
+    here = os.getcwd()
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]
+    if sys.platform != "linux" and os.path.abspath(__file__).startswith(os.path.join(here, "course_lib", "")):
+        sys.path.append(here)            # a clone, which the processes of --jobs import the package from; on Linux they are forked
+
 import argparse
 import gc
-import sys
 import textwrap
 from importlib import import_module
 
@@ -152,7 +160,9 @@ def run_grade(args) -> int:
         gc.enable()
         return grade_class(args, workers, read_roster(args.roster) if args.roster else Roster())
     except (NoSandbox, OSError, KeyError, ValueError, RuntimeError) as problem:
-        print(f"grade: {problem.args[0] if isinstance(problem, KeyError) else problem}", file=sys.stderr)
+        from course_lib.grading.classroom.grading import printable
+
+        print(f"grade: {printable(str(problem.args[0] if isinstance(problem, KeyError) else problem), lines=True)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("grade: stopped. The same command continues from here." if args.out else "grade: stopped.", file=sys.stderr)
@@ -192,7 +202,12 @@ def run_show(args) -> int:
     return 0
 
 
-if __name__ == "__main__":
+def command() -> None:
+    """The program course-grader."""
     status = main()
     gc.freeze()                                          # all goes with the process: no last search for garbage
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    command()

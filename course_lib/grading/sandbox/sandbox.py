@@ -35,8 +35,8 @@ SESSION = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")           # where an o
 @dataclass(frozen=True)
 class Limits:
     """Of one exercise: bytes of memory above what torch takes, bytes of one file, seconds of processor, processes.
-    `statement` and `submission` are seconds, `grace` those that the grader waits beyond a deadline. `own` and
-    `own_memory` are seconds of processor and bytes for the grader's own work on an answer."""
+    `statement`, `submission` and `student` (for all submissions of one) are seconds, `grace` those that the grader waits beyond a deadline.
+    `own` and `own_memory` are seconds of processor and bytes for the grader's own work on an answer."""
 
     memory: int = 2_000_000_000
     file: int = 16_000_000
@@ -44,6 +44,7 @@ class Limits:
     processes: int = 64
     statement: float = 5.0
     submission: float = 240.0
+    student: float = 1800.0
     grace: float = 1.0
     own: float = 10.0
     own_memory: int = 1_000_000_000

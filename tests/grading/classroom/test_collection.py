@@ -2,11 +2,14 @@
 import io
 import json
 import os
+import subprocess
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
+from course_lib.grading.classroom import collection
 from course_lib.grading.classroom.collection import collect
 from course_lib.grading.classroom.roster import Roster, read_roster
 from course_lib.grading.submissions import archives
@@ -204,6 +207,32 @@ def test_collect_archive_with_too_many_notebooks(tmp_path, monkeypatch):
     zipped(tmp_path / "ada.zip", *(f"{i}.ipynb" for i in range(4)))
     zipped(tmp_path / "bo.zip", *(f"{i}.ipynb" for i in range(3)), *(f"{i}.py" for i in range(9)))
     assert sorted(students(tmp_path, tmp_path)) == ["ada.zip", "bo.zip/0.ipynb", "bo.zip/1.ipynb", "bo.zip/2.ipynb"]
+
+
+def test_collect_deep_folder_costs_only_its_student(tmp_path):
+    hand_in(tmp_path / "class", "bo/hw.ipynb")
+    here = os.getcwd()
+    try:
+        os.chdir(save(tmp_path / "class/ada/x.txt", b"x").parent)
+        for _ in range(1100):
+            os.mkdir("d")
+            os.chdir("d")
+        Path("hw.ipynb").write_bytes(NOTEBOOK)
+        os.chdir(here)
+        assert students(tmp_path / "class", tmp_path / "class") == {"ada": "ada", "bo/hw.ipynb": "bo"}
+    finally:
+        os.chdir(here)
+        subprocess.run(["rm", "-rf", tmp_path / "class"], check=True)      # Python's own removal is a recursion too
+
+
+def test_collect_bounds_time_for_archives(tmp_path, monkeypatch):
+    """Each archive may take long to list; of one student not all are listed."""
+    listed = []
+    monkeypatch.setattr(collection.time, "monotonic", lambda: 25.0 * len(listed))
+    monkeypatch.setattr(archives, "members", lambda path: listed.append(path) or ["hw.ipynb"])
+    hand_in(tmp_path, *(f"ada/{i}.zip" for i in range(9)), "bo/hw.zip")
+    assert len(students(tmp_path, tmp_path)) == 10
+    assert len(listed) == 4 and listed[-1].endswith("bo/hw.zip")
 
 
 def test_collect_broken_archive_is_error(tmp_path):
