@@ -20,7 +20,7 @@ from course_lib.grading.submissions import archives
 from course_lib.grading.submissions.archives import is_archive, without_suffix
 from course_lib.grading.submissions.files import Unreadable
 
-MOODLE = re.compile(r"^(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
+MOODLE = re.compile(r"^(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
 CANVAS = re.compile(r"^(?P<name>[^\W_]+)(?:_LATE)?_(?P<number>\d{3,})_(?P<file>\d{3,})_.")
 IGNORED = ("__MACOSX", "__pycache__", "node_modules", "site-packages")      # folders that tools make
 LISTING = 60.0                              # seconds to list the archives in one folder of the class

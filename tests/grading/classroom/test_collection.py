@@ -264,6 +264,14 @@ def test_collect_moodle_files(tmp_path):
     assert set(students(tmp_path, tmp_path).values()) == {"Mo Lee"}
 
 
+def test_collect_moodle_name_is_the_first(tmp_path):
+    """What stands behind it is the student's own file name."""
+    hand_in(tmp_path, "Mallory M_12_assignsubmission_file_Ada Lovelace_11_assignsubmission_file_hw.ipynb",
+            "Bo_13_assignsubmission_file_hw.ipynb")
+    roster = roster_of(tmp_path, "Mallory M\nAda Lovelace\nBo\n")
+    assert sorted({item.student for item in collect([str(path) for path in tmp_path.glob("*.ipynb")], roster).submissions}) == ["Bo", "Mallory M"]
+
+
 def test_collect_moodle_same_names(tmp_path):
     hand_in(tmp_path, "Mo Lee_501_assignsubmission_file_/hw.ipynb", "Mo Lee_502_assignsubmission_file_/hw.ipynb")
     assert sorted(students(tmp_path, tmp_path).values()) == ["Mo Lee (501)", "Mo Lee (502)"]
