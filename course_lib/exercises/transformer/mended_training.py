@@ -186,7 +186,7 @@ def descends(run, generator):
 def loss_of(run, number: int, x: Tensor, y: Tensor) -> float:
     """The mean cross-entropy of these rows, from the logits that forward gives."""
     logits = run("forward", number, None, x)
-    return float(F.cross_entropy(logits, y)) if isinstance(logits, Tensor) and logits.shape == (len(x), 3) else math.nan
+    return float(F.cross_entropy(logits.detach(), y)) if isinstance(logits, Tensor) and logits.shape == (len(x), 3) else math.nan
 
 
 def aside(run, number: int, x: Tensor, y: Tensor) -> bool:
