@@ -177,7 +177,9 @@ class GraderEnd(Endpoint):
         except OutOfTime:
             raise TooSlow from None
         if reply["kind"] == "error":                     # its text may name the function, which can be what the exercise asks for
-            reply["detail"] = "TypeError: a function that it was given does not take these arguments"
+            large = "allocate memory" in reply["detail"] or reply["detail"].startswith("MemoryError")
+            reply["detail"] = ("a function that it was given cannot allocate memory for its result" if large else
+                               "a function that it was given does not take these arguments")
         return reply
 
     def apply(self, number: int, args: tuple, kwargs: dict) -> Any:
