@@ -10,8 +10,7 @@ NADE(n=784, hidden=500, conditional=Bernoulli())
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from importlib import import_module  # not typing: `python -m course_lib.grading` would take a student's typing.py
 
 __version__ = "0.2.0"
 
@@ -42,7 +41,7 @@ _SUBMODULES = ("autoregressive", "basics", "conditional", "contract", "counting"
 __all__ = sorted(_MODULE_OF)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _SUBMODULES:
         return import_module(f"{__name__}.{name}")
     if name not in _MODULE_OF:

@@ -18,7 +18,8 @@ def write_atomically(path: Path | str, data: bytes, previous: Path | None = None
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     try:
-        with open(part, "wb") as file:
+        part.unlink(missing_ok=True)                                 # of a process that was killed, or a link, which is not followed
+        with open(part, "xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

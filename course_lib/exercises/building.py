@@ -67,9 +67,25 @@ def drawn_from(generator: torch.Generator, states: Tensor, p: Tensor, rows: int)
     """Rows drawn from a source with the probabilities p of its states, and what a model loses to it: the source's expected
     log-likelihood minus the model's, in nats, over all states."""
     def loss(learnt: Proxy) -> float:
-        return float((p * (p.log() - learnt.log_prob(states).double())).sum().detach())
+        return float((p * (p.log() - stepwise_log_prob(learnt, states))).sum())
 
     return states[torch.multinomial(p, rows, replacement=True, generator=generator)].float(), loss
+
+
+@torch.no_grad()
+def stepwise_log_prob(model: Proxy, x: Tensor, context: Any = None) -> Tensor:
+    """The log-probability of each row of x, (B,) in float64, from the factors of this very model. Each factor is computed before its
+    variable and the later ones are revealed: until then they hold random values. So whatever the model does, this is the
+    log-probability of a distribution, which no number that the model states about itself has to be."""
+    generator, values = torch.Generator().manual_seed(0), model.conditional.num_values
+    known = (x.mean(0) + x.std(0) * torch.randn(x.shape, generator=generator) if values is None else
+             torch.randint(values, x.shape, generator=generator).to(x.dtype))
+    total = torch.zeros(len(x), dtype=torch.float64)
+    for k in range(x.shape[1]):
+        i = model.variable_at(k)
+        total += model.conditionals(known.clone(), context).log_prob(x.float())[:, i].double()
+        known[:, i] = x[:, i]
+    return total
 
 
 def reaches(exercise: Exercise, name: str, points: int, data: Callable[[torch.Generator], tuple[dict, Any, Callable]],

@@ -1,9 +1,17 @@
 """`python -m course_lib.grading`: grade a class, list and show exercises, build, release and export their notebooks."""
 from __future__ import annotations
 
+import os
+import sys
+
+if __name__ == "__main__":               # `python -m` puts the current folder first: a submission there may be called tqdm.py
+    here = os.getcwd()
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]
+    if sys.platform != "linux" and os.path.abspath(__file__).startswith(os.path.join(here, "course_lib", "")):
+        sys.path.append(here)            # a clone, which the processes of --jobs import the package from; on Linux they are forked
+
 import argparse
 import gc
-import sys
 import textwrap
 from importlib import import_module
 
@@ -35,13 +43,15 @@ isolation:
   bubblewrap   Linux with bwrap that may make namespaces;   read files but the library and Python, reach the network or
                as root or as an ordinary user               other processes, outlive its exercise, take more than its
                                                             memory, time, files and processes
+  bubblewrap+  the same, where systemd gives a control      hold more memory than the group, at any moment
+   cgroup      group: its own, or that of its user
   limits       Linux without that, macOS                    take more than its time, processor, memory (not on macOS),
                                                             file size; it can read what you can, and the network
   On Windows use the container of book/_tools/Containerfile.
   Root or ordinary user: under limits, root gives each answer a user of its own, so it can read what others may; where
   Python lies in a folder that is closed to others, the answer runs as root, and nothing holds.
   Memory is that of each process. Under bubblewrap the memory and the files of all processes of an answer together are
-  checked ten times a second; no control group is made: for more, start the command in one.
+  checked ten times a second; a control group bounds the memory at any moment.
   Marks for credit need bubblewrap: --require-isolation refuses the rest, and the level is in every report.
 
 exit status:
@@ -75,7 +85,7 @@ def main(argv: list[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     if argv and argv[0] in MAKERS:                       # its options are in a module of its own, imported when it is used
         module = import_module(f"course_lib.grading.assignments.{argv[0]}")
-        options = argparse.ArgumentParser(prog=f"python -m course_lib.grading {argv[0]}", description=MAKERS[argv[0]])
+        options = argparse.ArgumentParser(prog=f"course-grader {argv[0]}", description=MAKERS[argv[0]])
         module.add_arguments(options)
         return module.run(options.parse_args(argv[1:]))
     args = parser().parse_args(argv)
@@ -83,7 +93,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    top = argparse.ArgumentParser(prog="python -m course_lib.grading", description=__doc__.split(": ", 1)[1], epilog=NOTICE)
+    top = argparse.ArgumentParser(prog="course-grader", description=__doc__.split(": ", 1)[1], epilog=NOTICE)
     verbs = top.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     grade = verbs.add_parser("grade", help="grade notebooks", epilog=GRADE,
@@ -166,7 +176,9 @@ def run_grade(args) -> int:
         gc.enable()
         return grade_class(args, workers, read_roster(args.roster, args.columns) if args.roster else Roster())
     except (NoSandbox, OSError, KeyError, ValueError, RuntimeError) as problem:
-        print(f"grade: {problem.args[0] if isinstance(problem, KeyError) else problem}", file=sys.stderr)
+        from course_lib.grading.classroom.grading import printable
+
+        print(f"grade: {printable(str(problem.args[0] if isinstance(problem, KeyError) else problem), lines=True)}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("grade: stopped. The same command continues from here." if args.out else "grade: stopped.", file=sys.stderr)
@@ -206,7 +218,12 @@ def run_show(args) -> int:
     return 0
 
 
-if __name__ == "__main__":
+def command() -> None:
+    """The program course-grader."""
     status = main()
     gc.freeze()                                          # all goes with the process: no last search for garbage
     sys.exit(status)
+
+
+if __name__ == "__main__":
+    command()

@@ -35,6 +35,14 @@ def solve(*names):
         progress_file.record(reported(name, "right", EXERCISES[name].possible))
 
 
+def test_record_follows_no_link(folder):
+    """In a folder that somebody else made, what `check` stores overwrites no other file."""
+    (folder / "mine").write_text("mine")
+    (folder / "my-course.json.part").symlink_to(folder / "mine")
+    solve(NAME)
+    assert (folder / "mine").read_text() == "mine" and NAME in (folder / "my-course.json").read_text()
+
+
 def test_check_stores_record(folder, capsys):
     def fvsbn_conditionals(x, W, c):
         raise NotImplementedError

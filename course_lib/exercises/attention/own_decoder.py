@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.conditional import Categorical
 from course_lib.contract import ContractError, check_all
-from course_lib.exercises.building import judged, reaches
+from course_lib.exercises.building import judged, reaches, stepwise_log_prob
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.checks import Fault, Stop
 from course_lib.grading.exercise import Exercise
@@ -194,7 +194,7 @@ def reversed_words(generator):
     train, (sources, targets) = pairs(PAIRS), pairs(250).unbind(1)
 
     def loss(model: Proxy) -> float:
-        return float(-model.log_prob(targets, sources).double().detach().mean())
+        return float(-stepwise_log_prob(model, targets, sources).mean())
 
     return {"symbols": SYMBOLS, "hidden": HIDDEN, "bos_id": 0}, train, loss
 

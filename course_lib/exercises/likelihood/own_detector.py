@@ -184,6 +184,14 @@ class Detector:
             found.append(values)
         return found
 
+    def mixed(self, method: str, *batches: Tensor) -> list[Tensor] | None:
+        """The answers for each batch, or None. All images are in one call, in random order: no answer can depend on the kind of the call."""
+        x = torch.cat(batches)
+        order = torch.randperm(len(x), generator=self.generator)
+        if (values := self.values(method, x[order])) is None:
+            return None
+        return list(values[order.argsort()].split([len(batch) for batch in batches]))
+
     def kinds(self, x: Tensor) -> dict[str, Tensor]:
         """The images as anomalies, by the name of their kind."""
         washed = ((x + 2 * self.train.double().mean(dim=0)) / 3).round().long()
@@ -195,7 +203,7 @@ class Detector:
 def dense(run, generator, solve):
     detector = Detector(run, generator)
     noise = torch.randint(LEVELS, (200, 64), generator=generator)
-    if detector.fault or (values := detector.all_values(("log_prob", detector.new), ("log_prob", noise))) is None:
+    if detector.fault or (values := detector.mixed("log_prob", detector.new, noise)) is None:
         return detector.fault
     reached = auc(-values[0], -values[1])
     if reached >= NOISE:
@@ -217,8 +225,12 @@ def fixed(run, generator, solve):
 
     if differ(whole, again):
         return Fault("Asked twice for the same images, score gives two answers: draw no random numbers without a seed.")
-    if differ(whole[:60], part):
-        return Fault("The first 60 images alone have other scores than among all.", "of_the_batch")
+    strange = torch.cat([x[:20] for x in detector.kinds(detector.new).values()])
+    if (alone := detector.all_values(("score", strange), *(("score", x[None]) for x in strange[::25]))) is None \
+            or (among := detector.mixed("score", detector.new[:60], strange)) is None:
+        return detector.fault
+    if differ(whole[:60], part) or differ(torch.cat(among), torch.cat([part, alone[0]])) or differ(torch.cat(alone[1:]), alone[0][::25]):
+        return Fault("Some images have other scores in another batch: the first 60 alone, anomalies alone, or a single one.", "of_the_batch")
     run("calibrate", detector.number, None, detector.calibration)
     if (after := detector.all_values(("score", detector.new), ("score", detector.calibration))) is None:
         return detector.fault
@@ -287,9 +299,9 @@ def detected(run, generator, solve):
     if detector.fault:
         return detector.fault
     kinds = detector.kinds(detector.new)
-    if (values := detector.all_values(("score", detector.new), ("log_prob", detector.new), *(("score", x) for x in kinds.values()))) is None:
+    if (values := detector.mixed("score", detector.new, *kinds.values())) is None or (log_p := detector.values("log_prob", detector.new)) is None:
         return detector.fault
-    clean, log_p, *strange = values
+    clean, *strange = values
     reached = {name: auc(clean, each) for name, each in zip(kinds, strange, strict=True)}
     if min(reached.values()) >= SCORE:
         return None

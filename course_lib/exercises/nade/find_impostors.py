@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import torch
 import torch.nn.functional as F
@@ -147,7 +146,7 @@ def suspects(generator, n: int) -> list:
             middle = (low + high) / 2
             off = abs(fault(states, middle).double().exp().sum().item() - 1)
             low, high = (middle, high) if off < target else (low, middle)
-        return partial(fault, by=high)
+        return lambda x: fault(x, high)
 
     def seeing(x):                                                             # factor i reads x_i well
         return log_prob(x, logits(x, *model) + 3.0 * (2 * x - 1))

@@ -1,6 +1,8 @@
 """A training run that stalls, with three faults in view: a warm-up that stays at 0, torn pairs, a step without a gradient."""
 from __future__ import annotations
 
+import math
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -164,16 +166,27 @@ def pairs(run, generator):
 def descends(run, generator):
     x, y, _ = task(generator, 64)
     number = run("make", {"d": 5, "hidden": 16, "classes": 3}, None)
-    losses = [run("step", number, None, x, y) for _ in range(12)]
+    own, losses = [loss_of(run, number, x, y)], []
+    for _ in range(12):
+        losses.append(run("step", number, None, x, y))
+        own.append(loss_of(run, number, x, y))
     if not all(isinstance(loss, float) for loss in losses):
         return Fault(f"step returns {type(losses[0]).__name__}; expected the loss, a float: loss.item().", None, "wrong_shape")
-    if losses[0] == losses[-1]:
+    if own[0] == own[-1]:
         return Fault("After twelve steps on the same rows the loss is what it was: your step changes nothing.")
-    if not losses[-1] < losses[0] - 0.01:
+    if not all(abs(loss - computed) <= 1e-4 * (1 + computed) for loss, computed in zip(losses, own, strict=False)):
+        return Fault("step returns another number than the mean cross-entropy of its rows before the step.")
+    if not own[-1] < own[0] - 0.01:
         return Fault("After twelve steps on the same rows the loss is no smaller.")
     if aside(run, number, *task(generator, 64)[:2]):
         return Fault("Your step does not go along the gradient of its own rows alone: what was there before is added to it.")
     return None
+
+
+def loss_of(run, number: int, x: Tensor, y: Tensor) -> float:
+    """The mean cross-entropy of these rows, from the logits that forward gives."""
+    logits = run("forward", number, None, x)
+    return float(F.cross_entropy(logits.detach(), y)) if isinstance(logits, Tensor) and logits.shape == (len(x), 3) else math.nan
 
 
 def aside(run, number: int, x: Tensor, y: Tensor) -> bool:

@@ -43,7 +43,7 @@ TEACHER = """\
 
 Each answer is folded, with the reason below it. To grade a folder of submissions:
 
-    python -m course_lib.grading grade FOLDER --chapter NAME --csv marks.csv --require-isolation
+    course-grader grade FOLDER --chapter NAME --csv marks.csv --require-isolation
 """
 NO_ADDRESS = "# course_lib itself has no public address yet: your teacher says where to get it. What it needs:\n"
 

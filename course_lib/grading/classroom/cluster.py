@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from course_lib.grading.submissions import archives
@@ -63,7 +64,8 @@ def grade_there(question: list, require: bool) -> tuple[str, Any]:
         grader = getattr(LOCAL, "grader", None)
         if grader is None or grader.poll() is not None or LOCAL.require != require:
             command = [sys.executable, "-m", __name__, *(["--require"] * require)]
-            grader = LOCAL.grader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            home = Path(__file__).parents[3]              # the folder of the package: modules of the current folder are not imported
+            grader = LOCAL.grader = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=home)
             LOCAL.require = require
         line = b""
         with contextlib.suppress(OSError):

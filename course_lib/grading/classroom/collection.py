@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,11 +21,12 @@ from course_lib.grading.submissions import archives
 from course_lib.grading.submissions.archives import is_archive, without_suffix
 from course_lib.grading.submissions.files import Unreadable
 
-MOODLE = re.compile(r"^(?P<name>.+)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
+MOODLE = re.compile(r"^(?P<name>.+?)_(?P<number>\d+)_assignsubmission_(?:file|onlinetext)(?:_|$)")
 CANVAS = re.compile(r"^(?P<name>[^_]+)(?:_LATE)?_(?P<number>\d+)_(?P<file>\d+)_.")
 ANONYMOUS = re.compile(r"^(?:LATE_)?(?P<name>anon_[A-Za-z0-9]+)(?:_LATE)?(?P<number>)_(?P<file>\d+)_.")
 SHORTEST = 3                    # digits of Canvas' numbers in a name, unless a roster has the number
 IGNORED = ("__MACOSX", "__pycache__", "node_modules", "site-packages")      # folders that tools make
+LISTING = 60.0                              # seconds to list the archives in one folder of the class
 KINDS = "a notebook (.ipynb), a script (.py), or a zip or tar file of these"
 
 
@@ -100,9 +102,10 @@ def common_folder(paths: Sequence[str]) -> str:
 
 def list_files(paths: Sequence[str], root: str) -> tuple[list[File], list[File]]:
     """The files at these paths and below them: those that are or may hold notebooks, and the others, in order."""
+    spent: Counter = Counter()                           # seconds, by the first folder
     by_path: dict[str, tuple[File, bool]] = {}
     for path in sorted(set(map(os.path.abspath, paths))):
-        files = list(walk(path, root))
+        files = list(walk(path, root, spent))
         count = Counter(file.path for file, _ in files)
         by_path |= {file.path: (replace(file, twice=count[file.path] > 1), readable) for file, readable in files}
     files = [by_path[path] for path in sorted(by_path)]
@@ -128,37 +131,47 @@ def display_path(path: str, paths: Sequence[str]) -> str:
     return path if any(map(os.path.isabs, paths)) else os.path.relpath(path)
 
 
-def walk(path: str, root: str) -> Iterator[tuple[File, bool]]:
-    """The files at and below a path, and whether each is a notebook or may hold one; empty folders with the others."""
+def walk(path: str, root: str, spent: Counter) -> Iterator[tuple[File, bool]]:
+    """The files at and below a path, and whether each is a notebook or may hold one; empty folders with the others, and those that are
+    too deep or closed."""
     names = Path(os.path.relpath(path, root)).parts if path != root else ()
     inside = archives.split_path(path)
     if inside and (inside[1] or is_archive(path)):
-        yield from walk_archive(path, names)
+        yield from walk_archive(path, names, spent)
     elif os.path.isdir(path) and (not os.path.islink(path) or not names):
-        entries = sorted(entry for entry in os.listdir(path) if not entry.startswith(".") and entry not in IGNORED)
-        if not entries and names:
+        try:
+            entries = sorted(entry for entry in os.listdir(path) if not entry.startswith(".") and entry not in IGNORED)
+        except PermissionError:
+            entries = []
+        if names and (not entries or len(names) > archives.PARTS):
             yield File(names, path), False
+            return
         for entry in entries:
-            yield from walk(os.path.join(path, entry), root)
+            yield from walk(os.path.join(path, entry), root, spent)
     else:
         yield File(names, path), is_notebook(path) or is_archive(path)
 
 
-def walk_archive(path: str, names: tuple[str, ...]) -> Iterator[tuple[File, bool]]:
+def walk_archive(path: str, names: tuple[str, ...], spent: Counter) -> Iterator[tuple[File, bool]]:
     """The files in an archive, or in a folder in one. What was handed in is its student's with all that is in it, and
     holds a notebook: if it does not, that is what there is to say about it. In one that is the class itself the names
     inside tell the students."""
+    if names and spent[names[0]] > LISTING:
+        yield File(names, path), True                    # to be reported as unreadable
+        return
+    began = time.monotonic()
     try:
         inside = [(tuple(name.split("/")), os.path.join(path, *name.split("/"))) for name in archives.members(path)]
     except Unreadable as problem:
         if not names:
             raise ValueError(f"{path}: {problem}") from None
         inside = []
+    spent.update({names[0]: time.monotonic() - began} if names else {})
     inside = [(parts, place) for parts, place in inside if not any(name.startswith(".") or name in IGNORED for name in parts)]
     if not names:
         for parts, place in inside:
             if is_archive(place):
-                yield from walk_archive(place, parts)
+                yield from walk_archive(place, parts, spent)
             else:
                 yield File(parts, place), is_notebook(place)
         return

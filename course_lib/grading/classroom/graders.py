@@ -8,7 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import sys
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import wait
@@ -20,6 +20,7 @@ from course_lib.grading.protocol.process import prctl
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
 
 TRIES = 2
+OVER = "the notebooks of this student before it took more than {:g} seconds together"
 
 
 @dataclass(frozen=True)
@@ -33,13 +34,21 @@ class Task:
 
 def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) -> Iterator[tuple[Submission, Graded | str]]:
     """Each submission with its record, or with the reason why it has none, in the order in which they finish. With one
-    worker in this process, with more in as many others."""
+    worker in this process, with more in as many others. A student whose submissions have taken `task.limits.student` seconds
+    has none graded any more."""
+    spent: Counter = Counter()                           # seconds, by student
+
+    def spend(item: Submission, result: Graded | str) -> tuple[Submission, Graded | str]:
+        spent[item.student] += result.seconds if isinstance(result, Graded) else 0
+        return item, result
+
     for spare in workers[max(1, len(items)):]:
         spare.close()
     workers = workers[:max(1, len(items))]
     if len(workers) == 1:
         for item in items:
-            yield item, grade_with(workers[0], item, task)
+            over = spent[item.student] >= task.limits.student
+            yield (item, OVER.format(task.limits.student)) if over else spend(item, grade_with(workers[0], item, task))
         return
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     waiting, tries, busy = deque(items), {}, {}
@@ -61,6 +70,8 @@ def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) ->
     try:
         while busy:
             for sentinel, (pipe, process, item) in list(busy.items()):
+                while item is None and waiting and spent[waiting[0].student] >= task.limits.student:
+                    yield waiting.popleft(), OVER.format(task.limits.student)
                 if item is None and waiting:
                     item = waiting.popleft()
                     tries[item] = tries.get(item, 0) + 1
@@ -87,7 +98,7 @@ def grade_all(items: Sequence[Submission], task: Task, workers: list[Worker]) ->
                     start_grader(Worker(workers[0].require, workers[0].level))
                     continue
                 busy[sentinel] = pipe, process, None
-                yield item, Graded.from_dict(result) if isinstance(result, dict) else result
+                yield spend(item, Graded.from_dict(result) if isinstance(result, dict) else result)
     finally:
         for _, process, _ in busy.values():
             process.kill()

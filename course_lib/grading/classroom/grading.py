@@ -23,6 +23,7 @@ from course_lib.grading.submissions.notebook import Entangled, Notebook, read
 from course_lib.grading.verdict import Report, grade
 
 SHOWN = 20_000                  # characters of an answer that a report shows
+LONGEST = 5_000                 # characters of a message or a note
 
 
 @dataclass
@@ -91,6 +92,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         result.reports.append(report)
         result.code[exercise.id] = printable(code[:SHOWN], lines=True)
     result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())]
+    result.notes = [note[:LONGEST] for note in result.notes]
     result.isolation = worker.level                      # after the first start, which may have had to go lower
     result.seconds = time.monotonic() - began
     return result
@@ -194,7 +196,7 @@ def empty_report(exercise: Exercise, state: str, message: str, seed: int | None 
 
 def sanitize(report: Report) -> Report:
     """The report with nothing in it that a terminal, a page or a table could take for a command."""
-    return replace(report, message=printable(report.message), shown=printable(report.shown, lines=True),
+    return replace(report, message=printable(report.message[:LONGEST]), shown=printable(report.shown, lines=True),
                    checks=[replace(check, message=printable(check.message)) for check in report.checks])
 
 

@@ -17,6 +17,7 @@ from course_lib.grading.classroom.best_attempt import UNGRADED
 from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.marks import Mark, to_decimal
 from course_lib.grading.classroom.tables import to_csv
+from course_lib.grading.sandbox.sandbox import ISOLATED
 from course_lib.grading.verdict import STATES, Report
 
 STOPPED = ("error", "timeout", "memory")                  # states in which an answer gives nothing to compare
@@ -84,7 +85,7 @@ def table_head(*names: str) -> str:
 
 def describe_grading(record: Graded) -> str:
     """The HTML of the file, the isolation and the seed."""
-    level = {"bubblewrap": "in a sandbox (bubblewrap)", "limits": "without isolation, under limits only"}
+    level = {**{name: f"in a sandbox ({name})" for name in ISOLATED}, "limits": "without isolation, under limits only"}
     how = ", ".join(level.get(name, name) for name in record.isolation.split("; "))
     files = record.file if "; " in record.file else Path(record.file).name
     lines = [f"<p>File: {escape(files)}. Graded {how}, with seed {record.seed}.</p>\n" if record.file else ""]

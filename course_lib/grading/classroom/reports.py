@@ -67,9 +67,10 @@ def file_name(student: str) -> str:
     """A name that every file system accepts, and that no two students share."""
     plain = re.sub(r"[^A-Za-z0-9._@-]", "_", student).strip(".")[:80]
     reserved = re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain)
-    if plain and plain == student and not reserved and plain == plain.lower():
+    hashed = re.search("-[0-9a-f]{16}$", plain)          # as the name of another student may end
+    if plain and plain == student and not reserved and not hashed and plain == plain.lower():
         return plain
-    return f"{plain or 'student'}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+    return f"{plain or 'student'}-{hashlib.sha256(student.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
 
 
 # Gradescope

@@ -10,10 +10,11 @@ from pathlib import Path
 from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.grading import Graded, checks_version, open_submission
 from course_lib.grading.exercise import Exercise
+from course_lib.grading.sandbox.sandbox import ISOLATED
 from course_lib.grading.submissions import archives
 from course_lib.grading.submissions.files import Unreadable
 
-LEVELS = ("bubblewrap", "limits", "")                    # of isolation, the best first; "" is of a student without a submission
+LEVELS = (*ISOLATED, "limits", "")                       # of isolation, the best first; "" is of a student without a submission
 
 
 class ResultsLog:
@@ -26,6 +27,7 @@ class ResultsLog:
     def __init__(self, path: str | None):
         self.path, self.file = path, None
         self.records: dict[tuple[str, ...], dict[tuple[str, ...], Graded]] = {}      # by file, then by checks and level
+        self.paths: set[tuple[str, ...]] = set()         # students and paths of the records
         if path is None:
             return
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -45,6 +47,7 @@ class ResultsLog:
         """Load the record of this line."""
         file, grading = line_key(line)
         self.records.setdefault(file, {})[grading] = Graded.from_dict(line)
+        self.paths.add(file[:2])
 
     @property
     def seed(self) -> int | None:
@@ -55,17 +58,19 @@ class ResultsLog:
              ) -> Graded | None:
         """The record of this submission on these exercises, at the best level of isolation that has one; with `isolated`, in
         bubblewrap's sandbox."""
+        if (submission.student, os.path.abspath(submission.path)) not in self.paths:
+            return None                                  # new: it need not be read
         try:
             digest = hashlib.sha256(archives.read(submission.path)).hexdigest()
         except Unreadable:
             digest = ""
         records = self.records.get((submission.student, os.path.abspath(submission.path), digest))
         if records is None:
-            return None                                  # new: it need not be parsed
+            return None                                  # another content: it need not be parsed
         if exercises is None:
             *_, exercises = open_submission(submission.path)
         checks = checks_version(exercises)
-        return next((records[checks, level] for level in (LEVELS[:1] if isolated else LEVELS) if (checks, level) in records), None)
+        return next((records[checks, level] for level in (ISOLATED if isolated else LEVELS) if (checks, level) in records), None)
 
     def add(self, graded: Graded, path: str) -> None:
         """Write one line for this submission, unless it is there already."""

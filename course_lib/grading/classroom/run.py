@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,6 +21,8 @@ from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import list_exercises, terminal_table
 from course_lib.grading.exercise import Exercise
+from course_lib.grading.sandbox.sandbox import ISOLATED
+from course_lib.grading.submissions.archives import MOST
 
 TWICE = "Several entries of its archive have this name, and the last counts:"
 
@@ -32,12 +35,12 @@ def grade_class(args, workers: list, roster: Roster) -> int:
         print(f"Graded as {selection.list_chapters({exercise.chapter for exercise in requested})}.", file=sys.stderr)
     collected = collect(args.paths, roster)
     for path in collected.skipped:
-        print(f"Passed over, no notebook: {path}", file=sys.stderr)
+        print(f"Passed over, no notebook: {printable(path)}", file=sys.stderr)
     for item in collected.by_prefix:
-        print(f"By the beginning of its name, {item.student}'s: {item.path}", file=sys.stderr)
+        print(f"By the beginning of its name, {item.student}'s: {printable(item.path)}", file=sys.stderr)
     for item in collected.submissions:
         if item.twice:
-            print(f"{TWICE} {item.path}", file=sys.stderr)
+            print(f"{TWICE} {printable(item.path)}", file=sys.stderr)
     present = list(dict.fromkeys(item.student for item in collected.submissions))
     entries = read_marks(args.marks, {*present, *roster.students}) if args.marks else None
     earlier = reports.check_options(args, roster)
@@ -52,12 +55,18 @@ def grade_class(args, workers: list, roster: Roster) -> int:
     here = set(present[first - 1::count])
     items = [item for item in collected.submissions if item.student in here]
     graded = {item: record for item in items if (record := log.find(item, requested, args.require_isolation)) is not None}
-    todo = [item for item in items if item not in graded]
+    failed: dict[Submission, str] = {}
+    todo, counts = [], Counter()
+    for item in items:
+        counts[item.student] += item not in graded
+        if item not in graded and counts[item.student] > MOST:
+            failed[item] = f"{MOST} notebooks of this student are graded in one run"
+        elif item not in graded:
+            todo.append(item)
     task = Task(seed, [exercise.id for exercise in requested] if requested else None)
     results = cluster.grade_all(todo, task, args.dask, args.require_isolation) if args.dask else grade_all(todo, task, workers)
-    failed: dict[Submission, str] = {}
     stopped = False
-    with tqdm(total=len(items), initial=len(graded), unit="notebook", desc="grading") as bar:
+    with tqdm(total=len(items) - len(failed), initial=len(graded), unit="notebook", desc="grading") as bar:
         try:
             for item, record in results:
                 if isinstance(record, str):
@@ -116,12 +125,12 @@ def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Gra
 def print_notes(records: Sequence[Graded], failed: dict[Submission, str], strangers: Sequence[str], workers: Sequence) -> None:
     """Print which students are not on the roster, what was not graded or handed in twice, and the level of isolation."""
     lines = [f"Not on the roster: {', '.join(strangers)}."] if strangers else []
-    lines += [f"Not graded: {item.path}: {reason}" for item, reason in failed.items()]
+    lines += [f"Not graded: {printable(item.path)}: {reason}" for item, reason in failed.items()]
     lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(COPIES)]
     seeds = {record.seed for record in records}
     if len(seeds) > 1:
         lines.append(f"These marks were made with {len(seeds)} seeds; with one --seed all students get the same inputs.")
-    weak = sorted({level for record in records for level in record.isolation.split("; ")} - {"bubblewrap", ""})
+    weak = sorted({level for record in records for level in record.isolation.split("; ")} - {*ISOLATED, ""})
     if weak:
         why = next((f"; {worker.why}" for worker in workers if worker.why), "")
         lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own "

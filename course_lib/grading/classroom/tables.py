@@ -10,8 +10,9 @@ from course_lib.grading.classroom.grading import Graded
 from course_lib.grading.classroom.marks import Mark, to_decimal
 from course_lib.grading.verdict import STATES
 
-FORMULA = re.compile(r"(^|[;\t|])(?=[\s\"]*[=+\-@])|^(?=[\t\r])")   # where one begins, for some spreadsheet
+FORMULA = re.compile(r"(^|[;\t|])(?=[\s\"]*[=+\-@＝＋－＠])|^(?=[\t\r])")   # where one begins, for some spreadsheet
 WIDTH = 28                      # of a name in the terminal
+CELL = 32_000                   # characters of a cell; spreadsheets and Python's csv read little more
 
 
 def list_exercises(records: Sequence[Graded]) -> list[str]:
@@ -75,4 +76,4 @@ def to_csv(rows: Sequence[Sequence[object]]) -> str:
 def escape_formula(cell):
     """Text that a spreadsheet would take for a formula gets an apostrophe in front; inside a text too, behind a sign that
     some take for the end of a column."""
-    return FORMULA.sub(lambda match: match[0] + "'", cell) if isinstance(cell, str) and cell != "-" else cell
+    return FORMULA.sub(lambda match: match[0] + "'", cell[:CELL]) if isinstance(cell, str) and cell != "-" else cell

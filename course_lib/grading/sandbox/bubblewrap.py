@@ -5,10 +5,12 @@ write to, an empty environment. Of the course, what `protocol.allowlist` names.
 """
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.grading.protocol import allowlist
@@ -59,8 +61,8 @@ def roots() -> list[str]:
     return [folder for folder in folders if not any(folder != other and within(folder, other) for other in folders)]
 
 
-def bubblewrap(proc: bool = True) -> list[str]:
-    """The command that makes the sandbox, up to the program to run in it; without `proc`, /proc is empty there."""
+def bubblewrap() -> list[str]:
+    """The command that makes the sandbox, up to the program to run in it."""
     command = [shutil.which("bwrap") or "bwrap", "--die-with-parent", "--new-session", "--unshare-pid", "--as-pid-1",
                "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "sandbox", "--clearenv"]
     if os.getuid() != 0:                     # root needs none, and gives each child a user of its own instead
@@ -86,21 +88,36 @@ def bubblewrap(proc: bool = True) -> list[str]:
         command += ["--perms", "1777", "--size", "64000000", "--tmpfs", name]
     if not any(within(place, "/tmp") for place in places):           # where Python lies there, it is for reading
         command += ["--symlink", SCRATCH, "/tmp"]
-    command += ["--proc" if proc else "--dir", "/proc"]
-    for folder in hidden():
+    command += ["--proc", "/proc"]                                   # without it nothing could sum the memory of an answer
+    for folder in hidden([*places, "/usr"]):
         command += ["--perms", "0755", "--size", "4096", "--tmpfs", folder, "--remount-ro", folder]
     for name in [*(f"{name}.py" for name in allowlist.FILES), *FOLDERS]:
         command += ["--ro-bind", str(PACKAGE / name), f"{COURSE}/course_lib/{name}"]
     return command + ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH, "--"]
 
 
-def hidden() -> list[str]:
-    """The folders of the course that a bind of Python's own would show."""
-    places = []
-    for root in [*roots(), "/usr"]:
-        site = Path(root)
-        for base in {PACKAGE.parent, *(Path(entry) for entry in sys.path if entry)}:
-            for name in ("course_lib", "solutions", "exercises"):
-                if within(str(base), str(site)) and (base / name).is_dir():
-                    places.append(str(base / name))
-    return list(dict.fromkeys(places))
+@functools.cache
+def find_copies(root: str) -> list[Path]:
+    """The folders at most seven levels below `root` that hold a copy of the course. Of installed packages only the names are read."""
+    copies = []
+    for place, folders, _ in os.walk(root):
+        if "course_lib" in folders:
+            copies.append(Path(place))
+        if os.path.basename(place) in ("site-packages", "dist-packages") or place.count("/") > root.count("/") + 6:
+            folders.clear()
+    return copies
+
+
+def hidden(places: Sequence[str]) -> list[str]:
+    """The folders of the course below these, which are bound."""
+    return [str(base / name) for place in places for base in find_copies(place)
+            for name in ("course_lib", "solutions", "exercises") if (base / name).is_dir()]
+
+
+def control_group(memory: int) -> list[str]:
+    """The command that runs another in a control group of systemd's with so many bytes. Everything counts there: shared memory, files in
+    memory, the buffers of sockets. With Delegate, systemd does not end the group when the kernel kills a process for its memory."""
+    command = [shutil.which("systemd-run") or "systemd-run", "--scope", "--quiet", "--collect", "--no-ask-password"]
+    if os.getuid() != 0:
+        command.append("--user")
+    return [*command, f"--property=MemoryMax={memory}", "--property=MemorySwapMax=0", "--property=Delegate=yes", "--"]

@@ -1,7 +1,8 @@
 """Where a learner's code runs: in bubblewrap's namespaces if they can be had, else under the system's limits alone.
 
-The level "bubblewrap" is the one for marks. The other, "limits" (memory, processor, files, processes, time) on Linux and
-macOS, is for a learner's own machine. This file imports no torch, so that a worker can be started before that.
+The levels for marks are "bubblewrap+cgroup", where systemd gives a control group, and "bubblewrap", where the worker sums up the memory of an
+answer. The last, "limits" (memory, processor, files, processes, time) on Linux and macOS, is for a learner's own machine. This file
+imports no torch, so that a worker can be started before that.
 """
 from __future__ import annotations
 
@@ -18,17 +19,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from course_lib.grading.sandbox.bubblewrap import SCRATCH, bubblewrap, environment, program, search_path
+from course_lib.grading.sandbox.bubblewrap import SCRATCH, bubblewrap, control_group, environment, program, search_path
+from course_lib.grading.sandbox.inside.confine import CALLS
+from course_lib.grading.sandbox.inside.worker import SHARE
 
 STARTUP = 120.0                          # seconds for the worker to import torch, on a busy machine
 ENDING = 15.0                            # seconds to kill a child and to clean up after it
+GROUP = "bubblewrap+cgroup"              # the level with a control group
+ISOLATED = (GROUP, "bubblewrap")         # the levels for marks
+WORKER_MEMORY = 2_000_000_000            # bytes of the control group that are the worker's own
+SYSTEMD = "/run/systemd/system"          # exists where systemd runs
+SESSION = ("XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")           # where an ordinary user's systemd is reached
 
 
 @dataclass(frozen=True)
 class Limits:
     """Of one exercise: bytes of memory above what torch takes, bytes of one file, seconds of processor, processes.
-    `statement` and `submission` are seconds, `grace` those that the grader waits beyond a deadline. `own` and
-    `own_memory` are seconds of processor and bytes for the grader's own work on an answer."""
+    `statement`, `submission` and `student` (for all submissions of one) are seconds, `grace` those that the grader waits beyond a deadline.
+    `own` and `own_memory` are seconds of processor and bytes for the grader's own work on an answer."""
 
     memory: int = 2_000_000_000
     file: int = 16_000_000
@@ -36,6 +44,7 @@ class Limits:
     processes: int = 64
     statement: float = 5.0
     submission: float = 240.0
+    student: float = 1800.0
     grace: float = 1.0
     own: float = 10.0
     own_memory: int = 1_000_000_000
@@ -46,25 +55,25 @@ class NoSandbox(RuntimeError):
 
 
 class Worker:
-    """One worker and, at any time, one child of it. `level` is "bubblewrap" or "limits"; `why` says why it is not
-    bubblewrap."""
+    """One worker and, at any time, one child of it. `level` is one of ISOLATED or "limits"; `why` says why it is "limits"."""
 
     def __init__(self, require: bool = False, level: str | None = None):
         self.require, self.why, self.child = require, "", None
         self.stopped = ""                                # why the worker killed the last child, if not for its memory
-        self.process, self.control, self.home, self.proc = None, None, None, True
+        self.process, self.control, self.home = None, None, None
         self.level = level or detect_isolation()
-        if self.level != "bubblewrap":
-            self.fall_back(self.level, "bubblewrap (bwrap) is not installed" if sys.platform == "linux" else
-                           f"bubblewrap needs Linux; this is {sys.platform}")
+        if self.level == "limits":
+            self.fall_back("bubblewrap needs Linux; this is " + sys.platform if sys.platform != "linux" else
+                           "the numbers of the system calls of this processor are not known" if os.uname().machine not in CALLS else
+                           "bubblewrap (bwrap) is not installed")
         self.launch()
 
-    def fall_back(self, level: str, why: str) -> None:
-        """Take this level, since there is no better one; raises NoSandbox if isolation was required."""
+    def fall_back(self, why: str) -> None:
+        """Take the level "limits", since there is no better one; raises NoSandbox if isolation was required."""
         if self.require:
             raise NoSandbox(f"{why}, and isolation was required. On Debian and Ubuntu: apt-get install bubblewrap; a "
                             "container must allow user namespaces.")
-        self.level, self.why = level, why
+        self.level, self.why = "limits", why
 
     # The worker
 
@@ -76,32 +85,31 @@ class Worker:
         if self.level == "limits":
             os.chmod(self.home, 0o711)                   # as root, each child has its own user and a folder inside
         self.control, other_end = socket.socketpair()
-        isolated = self.level == "bubblewrap"
+        isolated = self.level in ISOLATED
+        command, own_environment = bubblewrap() if isolated else [], environment(self.home)
+        if self.level == GROUP:
+            command = control_group(Limits.memory * SHARE + WORKER_MEMORY) + command
+            own_environment |= {name: os.environ[name] for name in SESSION if name in os.environ}     # --clearenv drops them inside
         plan = {"fd": other_end.fileno(), "path": search_path(isolated), "isolated": isolated}
         python = [sys.executable, "-I", "-B", program(isolated), json.dumps(plan)]
         error = None if os.environ.get("GRADING_DEBUG") else subprocess.DEVNULL
         with other_end:
             self.process = subprocess.Popen(
-                (bubblewrap(self.proc) + python) if isolated else python, pass_fds=[other_end.fileno()], cwd="/",
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=error, start_new_session=True,
-                env=environment(self.home))
+                command + python, pass_fds=[other_end.fileno()], cwd="/", stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                stderr=error, start_new_session=True, env=own_environment)
         self.lines = b""
 
     def wait_ready(self) -> None:
-        """Wait until the worker has imported torch. Where bubblewrap cannot make its namespaces, go on without."""
+        """Wait until the worker has imported torch. Where a level cannot be had, take the next one."""
         if self.ready:
             return
-        hello = self.line(STARTUP)
-        if hello is None and self.level == "bubblewrap" and self.proc:
+        while (hello := self.line(STARTUP)) is None and self.level != "limits":
             self.close()
-            self.proc = False                            # many containers allow all but a fresh /proc
+            if self.level == GROUP:
+                self.level = "bubblewrap"
+            else:
+                self.fall_back("bubblewrap cannot make its namespaces here, or not mount /proc in them")
             self.launch()
-            hello = self.line(STARTUP)
-        if hello is None and self.level == "bubblewrap":
-            self.close()
-            self.fall_back("limits", "bubblewrap cannot make its namespaces here")
-            self.launch()
-            hello = self.line(STARTUP)
         if hello != "hello" or self.line(STARTUP) != "ready":
             self.close()
             raise NoSandbox("the worker did not start: can this Python import torch?")
@@ -140,7 +148,10 @@ class Worker:
             line = None
         if line is None:
             raise NoSandbox("the worker has gone")
-        return json.loads(line)
+        reply = json.loads(line)
+        if "error" in reply:
+            raise NoSandbox(reply["error"])
+        return reply
 
     # Its child
 
@@ -227,4 +238,6 @@ def detect_isolation() -> str:
     if not (hasattr(os, "fork") and hasattr(socket, "send_fds")):
         raise NoSandbox(f"submissions are graded on Linux and macOS; this is {sys.platform}. Use the container of "
                         "book/_tools/Containerfile. check in a notebook works here")
-    return "bubblewrap" if sys.platform == "linux" and shutil.which("bwrap") else "limits"
+    if sys.platform != "linux" or os.uname().machine not in CALLS or not shutil.which("bwrap"):
+        return "limits"
+    return GROUP if shutil.which("systemd-run") and os.path.isdir(SYSTEMD) else "bubblewrap"

@@ -25,7 +25,10 @@ SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz")
 ENTRIES = 20_000            # of an archive
 TOTAL = 2_000_000_000       # bytes of all that is in it
 INNER = 100_000_000         # bytes of an archive in an archive
-MOST = 100                  # notebooks in one student's archive
+MOST = 100                  # notebooks of one student
+PARTS = 50                  # folders in one another, in an archive or on the disk
+LENGTH = 255                # characters of a folder's name or a file's
+TOO_LONG = "a name that is too long"
 
 
 def is_archive(name: str) -> bool:
@@ -180,8 +183,11 @@ class LimitedStream:
 
 
 def normalize_name(name: str) -> str:
-    """A member's name with / between its parts. Raises Unreadable if it leads out of the archive."""
+    """A member's name with / between its parts; of one that is too long the first part, so that its student has a row.
+    Raises Unreadable if it leads out of the archive."""
     parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
     if ".." in parts or name[:1] in "/\\" or not parts or ":" in parts[0][1:2]:
         raise Unreadable("A name in the archive leads out of it. Hand in the notebook itself.")
+    if len(parts) > PARTS or max(map(len, parts)) > LENGTH:
+        parts = [parts[0][:LENGTH], TOO_LONG]
     return "/".join(parts)

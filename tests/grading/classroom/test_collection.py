@@ -3,11 +3,14 @@ import csv
 import io
 import json
 import os
+import subprocess
 import tarfile
 import zipfile
+from pathlib import Path
 
 import pytest
 
+from course_lib.grading.classroom import collection
 from course_lib.grading.classroom.collection import collect
 from course_lib.grading.classroom.roster import Roster, read_roster
 from course_lib.grading.submissions import archives
@@ -207,6 +210,32 @@ def test_collect_archive_with_too_many_notebooks(tmp_path, monkeypatch):
     assert sorted(students(tmp_path, tmp_path)) == ["ada.zip", "bo.zip/0.ipynb", "bo.zip/1.ipynb", "bo.zip/2.ipynb"]
 
 
+def test_collect_deep_folder_costs_only_its_student(tmp_path):
+    hand_in(tmp_path / "class", "bo/hw.ipynb")
+    here = os.getcwd()
+    try:
+        os.chdir(save(tmp_path / "class/ada/x.txt", b"x").parent)
+        for _ in range(1100):
+            os.mkdir("d")
+            os.chdir("d")
+        Path("hw.ipynb").write_bytes(NOTEBOOK)
+        os.chdir(here)
+        assert students(tmp_path / "class", tmp_path / "class") == {"ada": "ada", "bo/hw.ipynb": "bo"}
+    finally:
+        os.chdir(here)
+        subprocess.run(["rm", "-rf", tmp_path / "class"], check=True)      # Python's own removal is a recursion too
+
+
+def test_collect_bounds_time_for_archives(tmp_path, monkeypatch):
+    """Each archive may take long to list; of one student not all are listed."""
+    listed = []
+    monkeypatch.setattr(collection.time, "monotonic", lambda: 25.0 * len(listed))
+    monkeypatch.setattr(archives, "members", lambda path: listed.append(path) or ["hw.ipynb"])
+    hand_in(tmp_path, *(f"ada/{i}.zip" for i in range(9)), "bo/hw.zip")
+    assert len(students(tmp_path, tmp_path)) == 10
+    assert len(listed) == 4 and listed[-1].endswith("bo/hw.zip")
+
+
 def test_collect_broken_archive_is_error(tmp_path):
     with pytest.raises(ValueError, match="class.zip: The archive cannot be read"):
         collect([str(save(tmp_path / "class.zip", b"PK\x03\x04" + b"x" * 50))])
@@ -234,6 +263,14 @@ def test_collect_moodle_folders(tmp_path):
 def test_collect_moodle_files(tmp_path):
     hand_in(tmp_path, "Mo Lee_501_assignsubmission_file_hw.ipynb", "Mo Lee_501_assignsubmission_file_more.ipynb")
     assert set(students(tmp_path, tmp_path).values()) == {"Mo Lee"}
+
+
+def test_collect_moodle_name_is_the_first(tmp_path):
+    """What stands behind it is the student's own file name."""
+    hand_in(tmp_path, "Mallory M_12_assignsubmission_file_Ada Lovelace_11_assignsubmission_file_hw.ipynb",
+            "Bo_13_assignsubmission_file_hw.ipynb")
+    roster = roster_of(tmp_path, "Mallory M\nAda Lovelace\nBo\n")
+    assert sorted({item.student for item in collect([str(path) for path in tmp_path.glob("*.ipynb")], roster).submissions}) == ["Bo", "Mallory M"]
 
 
 def test_collect_moodle_same_names(tmp_path):

@@ -15,6 +15,8 @@ import pytest
 from course_lib.exercises import EXERCISES, of_chapter
 from course_lib.grading import __main__
 from course_lib.grading.classroom import graders
+from course_lib.grading.classroom.grading import empty_report
+from course_lib.grading.classroom.tables import to_csv
 from course_lib.grading.sandbox import sandbox
 from tests.grading.sample_submissions import IDS, LOGLIK, TABLE, notebook, save
 
@@ -70,7 +72,7 @@ def test_grade_writes_every_report(folder, grade):
 def test_grade_records_isolation(folder, grade, worker):
     found = grade(folder / "class/ada/hw.ipynb", "--out", folder / "out.jsonl")
     assert lines(folder / "out.jsonl")[0]["isolation"] == worker.level and worker.level in found.out
-    assert ("Graded without isolation" in found.err) == (worker.level != "bubblewrap")
+    assert ("Graded without isolation" in found.err) == (worker.level not in sandbox.ISOLATED)
 
 
 def test_grade_resumes_from_log(folder, grade, monkeypatch):
@@ -88,7 +90,7 @@ def test_grade_resumes_from_log(folder, grade, monkeypatch):
 
 
 def test_grade_ignores_unisolated_records(folder, grade, worker, limited, monkeypatch):
-    if worker.level != "bubblewrap":
+    if worker.level not in sandbox.ISOLATED:
         pytest.skip(f"needs bubblewrap's sandbox; here: {worker.why}")
     monkeypatch.setattr(limited, "close", lambda: None)
     with monkeypatch.context() as patch:
@@ -99,8 +101,8 @@ def test_grade_ignores_unisolated_records(folder, grade, worker, limited, monkey
     found = grade(*args, "--require-isolation")
     rows = (folder / "a.csv").read_text().splitlines()
     assert found.code == 0 and "Graded without isolation" not in found.err
-    assert [row.split(",")[3].strip('"') for row in rows] == ["isolation", *["bubblewrap"] * 4, ""]
-    assert [line["isolation"] for line in lines(folder / "out.jsonl")] == [*["limits"] * 4, "", *["bubblewrap"] * 4]
+    assert [row.split(",")[3].strip('"') for row in rows] == ["isolation", *[worker.level] * 4, ""]
+    assert [line["isolation"] for line in lines(folder / "out.jsonl")] == [*["limits"] * 4, "", *[worker.level] * 4]
     monkeypatch.setattr(graders, "grade_file", lambda *_: pytest.fail("graded again"))
     assert grade(*args).code == grade(*args, "--require-isolation").code == 0
     assert (folder / "a.csv").read_text().splitlines() == rows             # the best that there is, in either case
@@ -411,3 +413,47 @@ def test_grade_columns(folder, grade):
     assert "several columns" in grade(folder / "class", "--roster", folder / "roster.csv").err
     found = grade(folder / "class/ada", folder / "class/bo", "--roster", folder / "roster.csv", "--columns", "student=Kürzel")
     assert found.code == 0 and "2 students" in found.out
+
+
+@pytest.mark.parametrize("way", ["a clone", *(pytest.param(way, marks=pytest.mark.thorough) for way in ("installed", "course-grader", "dask"))])
+def test_grade_imports_nothing_from_current_folder(tmp_path, way):
+    """Files among the submissions that are called as any module of Python's, or as one that the grader imports."""
+    package = Path(__file__).parents[3]
+    for name in {*sys.stdlib_module_names, "torch", "numpy", "tqdm", "einops", "course_lib" * (way == "course-grader")} - {"runpy", ""}:
+        (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'a').write({name!r} + ' ')\nraise SystemExit(9)\n")
+    environment, module = {**os.environ, "PYTHONPATH": str(package)}, "course_lib.grading"
+    if way == "a clone":
+        os.symlink(package / "course_lib", tmp_path / "course_lib")
+        del environment["PYTHONPATH"]
+    code = f"import sys; sys.path.insert(0, {str(package)!r}); sys.path.remove(''); from course_lib.grading.__main__ import command; command()"
+    start = ["-c", code] if way == "course-grader" else ["-m", module]
+    if way == "dask":
+        call = "from course_lib.grading.classroom.cluster import grade_there; print(grade_there(['ada', 'none.ipynb', 5, None], False))"
+        start, arguments = ["-c", "import sys; sys.path.remove(''); " + call], []
+    else:
+        arguments = ["grade", "none.ipynb"]
+    run = subprocess.run([sys.executable, *start, *arguments], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=100)
+    assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+    assert "There is no such file" in run.stdout if way == "dask" else "there is no none.ipynb" in run.stderr, run
+
+
+def test_program_is_installed():
+    """course-grader, which Python starts without the current folder."""
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
+    assert f'course-grader = "{__main__.__name__}:command"' in text and callable(__main__.command)
+
+
+def test_messages_hold_no_control_characters(folder, grade):
+    name = "class/bo/\x1b[2J\u202egnp.txt"
+    save(folder / name, b"x")
+    save(folder / "class/\x1b[2J.txt", b"x")
+    found = grade(folder / "class")
+    assert "Passed over" in found.err and "\x1b" not in found.err + found.out
+    assert "\x1b" not in grade(folder / "class", folder / "\x1b[2Jno.ipynb").err
+
+
+def test_tables_hold_short_cells():
+    """Cells that Python's csv and spreadsheets read, and no formula by a sign of full width."""
+    [[long, formula]] = csv.reader([to_csv([["y" * 900_000, "\uff1dHYPERLINK(1)"]])])
+    assert len(long) < 33_000 and formula.startswith("'")
+    assert len(empty_report(EXERCISES[IDS[0]], "error", "y" * 900_000).message) < 33_000

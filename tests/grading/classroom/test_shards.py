@@ -9,10 +9,12 @@ import pytest
 
 from course_lib.exercises import of_chapter
 from course_lib.grading import __main__
-from course_lib.grading.classroom import results_log
+from course_lib.grading.classroom import graders, results_log
 from course_lib.grading.classroom import run as run_module
+from course_lib.grading.classroom.collection import Submission
 from course_lib.grading.classroom.grading import Graded, checks_version, empty_report
 from course_lib.grading.sandbox import sandbox
+from course_lib.grading.sandbox.sandbox import Worker
 from tests.grading.sample_submissions import ASKED, IDS, LOGLIK, notebook, save
 
 N = 3
@@ -91,6 +93,33 @@ def test_shards_with_different_seeds(run, tmp_path):
     log = save(tmp_path / "all.jsonl", "".join((tmp_path / f"{i}.jsonl").read_text() for i in (1, 2)))
     code, said = run("grade", tmp_path / "class", "--out", log)
     assert code == 0 and "made with 2 seeds" in said.err
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
+def test_student_has_a_budget_of_seconds(monkeypatch, jobs):
+    """After it, no more of this student is graded; the others are. A fork takes over what is replaced here."""
+    monkeypatch.setattr(graders, "grade_file", lambda path, worker, seed, student, *_: Graded(student, path, seconds=700.0))
+    items = [Submission("ada", f"{i}.ipynb") for i in range(6)] + [Submission("bo", "bo.ipynb")]
+    workers = [Worker(level="limits") for _ in range(jobs)]
+    try:
+        results = dict(graders.grade_all(items, graders.Task(5, IDS), workers))
+    finally:
+        for one in workers:
+            one.close()
+    refused = [item for item, record in results.items() if isinstance(record, str)]
+    assert set(results) == set(items) and {item.student for item in refused} == {"ada"} and len(refused) in (3, 4 - jobs)
+    assert all("took more than 1800 seconds together" in results[item] for item in refused)
+
+
+def test_student_has_a_budget_of_notebooks(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(run_module, "MOST", 2)
+    for i in range(3):                                    # beside the one that is there
+        save(tmp_path / f"class/ada/{i}.ipynb", notebook(LOGLIK))
+    code, said = run("grade", tmp_path / "class", "--out", tmp_path / "log.jsonl")
+    lines = [line for line in said.err.splitlines() if line.startswith("Not graded: ")]
+    assert code == 1 and len(lines) == 2 and all("2 notebooks of this student are graded in one run" in line for line in lines)
+    log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert len([line for line in log if line["student"] == "ada"]) == 2
 
 
 @pytest.mark.thorough

@@ -2,6 +2,7 @@
 import contextlib
 import json
 import os
+import resource
 import shutil
 import socket
 import subprocess
@@ -17,8 +18,8 @@ import torch
 import course_lib
 from course_lib.grading.sandbox import bubblewrap as bubblewrap_module
 from course_lib.grading.sandbox import sandbox
-from course_lib.grading.sandbox.bubblewrap import bubblewrap
-from course_lib.grading.sandbox.inside import worker
+from course_lib.grading.sandbox.bubblewrap import bubblewrap, control_group
+from course_lib.grading.sandbox.inside import confine, worker
 from course_lib.grading.sandbox.remote import Remote
 from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
 from course_lib.grading.submissions.notebook import parse
@@ -29,7 +30,7 @@ def test_bubblewrap_is_installed(worker):
     if sys.platform != "linux":
         pytest.skip("bubblewrap needs Linux")
     assert shutil.which("bwrap"), "bubblewrap is missing here: apt-get install bubblewrap"
-    assert worker.level == "bubblewrap", f"the tests of the sandbox did not run in one: {worker.why}"
+    assert worker.level in sandbox.ISOLATED, f"the tests of the sandbox did not run in one: {worker.why}"
 
 
 def attack(body: str) -> str:
@@ -128,7 +129,22 @@ WRITES = {"the system": "open('/usr/x', 'w')", "the package": "open(__import__('
           "root": "os.setuid(0); assert os.geteuid() == 0 and open('/proc/1/mem', 'rb').read(1)"}
 
 
-TOGETHER = {                    # what the limits of one process do not bound
+NUMBERS = confine.CALLS.get(os.uname().machine, (0, {}))[1]
+INT80 = """
+import ctypes, mmap
+page = mmap.mmap(-1, 4096, prot=7)
+page.write(bytes.fromhex("53 89f8 89f3 89d1 cd80 5b c3"))        # a 32-bit call of the number and argument that are passed
+call = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+"""
+TOGETHER = {                    # what the limits of one process do not bound, or what outlives it
+    "a user namespace by a 32-bit call": INT80 + "assert call(310, 0x10000000) == 0",
+    "a message queue": "assert ctypes.CDLL(None).mq_open(b'/left', 0o102, 0o666, None) >= 0",
+    "a key": f"assert ctypes.CDLL(None).syscall({NUMBERS.get('add_key')}, b'user', b'left', b'x', 1, -5) >= 0",
+    "limits of a process by its number": "import resource; resource.prlimit(os.getpid(), resource.RLIMIT_CORE, (0, 0))",
+    "priority": "os.setpriority(os.PRIO_PROCESS, 0, 19)",
+    "processors of a process by its number": "os.sched_setaffinity(os.getpid(), {0})",
+    "scheduling of a process by its number": "os.sched_setscheduler(os.getpid(), os.SCHED_IDLE, os.sched_param(0))",
+    "io_uring": "assert ctypes.CDLL(None).syscall(425, 4, bytes(120)) >= 0",
     "a user namespace": "assert ctypes.CDLL(None).unshare(0x10000000) == 0",
     "a user namespace in a new process": "assert ctypes.CDLL(None).syscall(56, 0x10000000 | 17, 0, 0, 0, 0) >= 0",
     "memory of System V": "assert ctypes.CDLL(None).shmget(0, 1_000_000, 0o1666) >= 0",
@@ -138,8 +154,10 @@ TOGETHER = {                    # what the limits of one process do not bound
 
 @pytest.mark.parametrize("what", TOGETHER)
 def test_unaccounted_memory_is_refused(tmp_path, sandboxed, what):
-    if os.uname().machine != "x86_64" and "process" in what:
-        pytest.skip("the number of the call is x86's")
+    if os.uname().machine != "x86_64" and ("new process" in what or "32-bit" in what):
+        pytest.skip("the code is x86's")
+    if "32-bit" in what and subprocess.run([sys.executable, "-c", INT80 + "call(20, 0)"]).returncode:
+        pytest.skip("this kernel has no 32-bit calls")
     report = graded(tmp_path, sandboxed, attack(TOGETHER[what]), exercises=quick("bernoulli_chain_loglik")).reports[0]
     assert report.score == 1, report
 
@@ -163,13 +181,15 @@ def bernoulli_chain_loglik(x, p):
     assert graded(tmp_path, sandboxed, "import torch", few, exercises=exercises).reports[0].state == "right"
 
 
-def test_total_memory_is_bounded(tmp_path, sandboxed):
-    crowd = """
-import os, time
+@pytest.mark.parametrize("kept", [pytest.param('b"x" * 200_000_000', id="private"), pytest.param(
+    "mmap.mmap(-1, 200_000_000); [kept.write(bytes(1_000_000)) for _ in range(200)]", id="shared")])
+def test_total_memory_is_bounded(tmp_path, sandboxed, kept):
+    crowd = f"""
+import mmap, os, time
 def bernoulli_chain_loglik(x, p):
     for _ in range(6):
         if os.fork() == 0:
-            kept = b"x" * 200_000_000
+            kept = {kept}
             time.sleep(1000)
     time.sleep(1000)
 """
@@ -208,7 +228,7 @@ def test_sandbox_holds_only_allowed_modules(sandboxed):
     """Every file and folder of the course: where the program that lists them runs as the worker does, and here."""
     code = ("import os\nfor place, folders, names in os.walk('/course'):\n"
             "    print(*(os.path.join(place, name) for name in folders + names), sep='\\n')")
-    seen = subprocess.run([*bubblewrap(sandboxed.proc), sys.executable, "-I", "-B", "-c", code], capture_output=True,
+    seen = subprocess.run([*bubblewrap(), sys.executable, "-I", "-B", "-c", code], capture_output=True,
                           text=True, check=True).stdout.split()
     package = Path(course_lib.__file__).parent
     allowed = [package / "grading" / "protocol", package / "grading" / "sandbox" / "inside"]
@@ -226,13 +246,17 @@ def test_installed_package_is_hidden(tmp_path, sandboxed, monkeypatch):
     site = tmp_path / "site-packages"
     shutil.copytree(Path(course_lib.__file__).parent, site / "course_lib", ignore=shutil.ignore_patterns("weights", "corpus"))
     (site / "other.py").touch()
+    prefix = tmp_path / "prefix"                          # of another Python, whose packages are not on the path
+    for folder in ("lib/python3.11/dist-packages", "src/course/build/lib"):
+        (prefix / folder / "course_lib").mkdir(parents=True)
+        (prefix / folder / "course_lib" / "exercises.py").touch()
     own = bubblewrap_module.roots()
-    monkeypatch.setattr(bubblewrap_module, "roots", lambda: [*own, str(site)])
+    monkeypatch.setattr(bubblewrap_module, "roots", lambda: [*own, str(site), str(prefix)])
     monkeypatch.setattr(bubblewrap_module, "PACKAGE", site / "course_lib")
     monkeypatch.syspath_prepend(str(site))
-    code = (f"import os\nfor top in ('/course', {str(site)!r}):\n    for place, _, names in os.walk(top):\n"
+    code = (f"import os\nfor top in ('/course', {str(site)!r}, {str(prefix)!r}):\n    for place, _, names in os.walk(top):\n"
             "        print(*(os.path.join(place, name) for name in names), sep='\\n')")
-    run = subprocess.run([*bubblewrap(sandboxed.proc), sys.executable, "-I", "-B", "-c", code], capture_output=True,
+    run = subprocess.run([*bubblewrap(), sys.executable, "-I", "-B", "-c", code], capture_output=True,
                          text=True, check=True)
     seen = {Path(path) for path in run.stdout.split()}
     assert {path for path in seen if site in path.parents} == {site / "other.py"}
@@ -440,22 +464,75 @@ def test_required_isolation_is_enforced(monkeypatch):
         Worker(require=True)
 
 
-def broken_bwrap(tmp_path, monkeypatch):
-    """A bubblewrap that may not make namespaces, as in many containers."""
-    script = tmp_path / "bwrap"
-    script.write_text("#!/bin/sh\nexit 1\n")
+def replace_program(tmp_path, monkeypatch, name: str, code: str) -> None:
+    """Another program of this name, found first."""
+    script = tmp_path / name
+    script.write_text("#!/bin/sh\n" + code)
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
 
 
 @pytest.mark.thorough
-def test_worker_falls_back_without_namespaces(tmp_path, monkeypatch):
-    broken_bwrap(tmp_path, monkeypatch)
+@pytest.mark.parametrize("case", ["no namespaces", "no /proc"])
+def test_worker_falls_back_without_namespaces(tmp_path, monkeypatch, case):
+    """As in many containers. Without /proc, nothing could sum up the memory of an answer."""
+    replace_program(tmp_path, monkeypatch, "bwrap", "exit 1\n" if case == "no namespaces" else
+                    f'case " $* " in *" --proc "*) exit 1;; esac\nexec {shutil.which("bwrap")} "$@"\n')
     with Worker() as one:
         result = graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5))
         assert result.score == 1 and result.isolation == "limits" and "cannot make its namespaces" in one.why
     with Worker(require=True) as one, pytest.raises(NoSandbox, match="isolation was required"):
         one.wait_ready()
+
+
+SYSTEMD_RUN = """
+while [ "$1" != -- ]; do echo "$1" >> %s; shift; done
+shift
+exec "$@"
+"""
+
+
+@pytest.mark.parametrize("case", ["group", pytest.param("no group", marks=pytest.mark.thorough)])
+def test_worker_runs_in_control_group(tmp_path, monkeypatch, sandboxed, case):
+    """With a systemd-run that notes its options and runs the command, or that fails."""
+    monkeypatch.setattr(sandbox, "SYSTEMD", str(tmp_path))
+    replace_program(tmp_path, monkeypatch, "systemd-run", SYSTEMD_RUN % (tmp_path / "options") if case == "group" else "exit 1\n")
+    assert sandbox.detect_isolation() == "bubblewrap+cgroup"
+    with Worker(require=True) as one:
+        result = graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5))
+    assert result.score == 1 and result.isolation == ("bubblewrap+cgroup" if case == "group" else "bubblewrap")
+    if case == "group":
+        options = (tmp_path / "options").read_text().splitlines()
+        assert options == control_group(6_000_000_000)[1:-1]
+        assert {"--scope", "--property=MemoryMax=6000000000", "--property=MemorySwapMax=0"} <= set(options)
+        assert ("--user" in options) == (os.getuid() != 0)
+
+
+def test_unknown_processor_is_not_isolated(monkeypatch):
+    """There the filter of system calls would be empty."""
+    monkeypatch.setattr(sandbox, "CALLS", {})
+    with pytest.raises(NoSandbox, match="system calls of this processor .* isolation was required"):
+        Worker(require=True)
+
+
+def test_worker_with_other_limits_is_replaced(tmp_path):
+    """Whatever lowers the limits of the worker, no later answer inherits them."""
+    with Worker() as one:
+        one.wait_ready()
+        for pid in tree(one.process.pid):
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (40, 40))
+        one.start(Limits()).close()
+        one.end()
+        assert one.process is None
+        assert graded(tmp_path, one, LOGLIK, TABLE, exercises=quick(deadline=5)).score == 1
+
+
+def test_answer_that_is_not_confined_does_not_run():
+    with Worker(level="limits") as one:
+        one.wait_ready()
+        Path(one.home, "run").mkdir()                     # so that the answer has no folder of its own
+        with pytest.raises(NoSandbox, match="an answer could not be confined: .*File exists"):
+            one.start(Limits())
 
 
 def test_detect_isolation_without_fork(monkeypatch):

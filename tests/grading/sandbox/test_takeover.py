@@ -114,4 +114,45 @@ def test_answer_reaches_no_other_process(level):
     message = records["b"]["reports"][0]["message"]
     assert "reached: []" in message, message
     assert {name: record["score"] for name, record in records.items()} == {"a": 1, "b": 5 / 11, "c": 1}
-    assert {record["isolation"] for record in records.values()} == {level}
+    assert {record["isolation"].partition("+")[0] for record in records.values()} == {level}
+
+
+LOWER = """
+import os, resource, sys
+
+def lower():
+    done = []
+    for pid in {1, os.getppid()} - ({1} if not os.path.isdir("/course") else set()):
+        for way in (lambda: resource.prlimit(pid, resource.RLIMIT_DATA, (1_000_000, 1_000_000)),
+                    lambda: resource.prlimit(pid, resource.RLIMIT_AS, (1_000_000, 1_000_000)),
+                    lambda: os.setpriority(os.PRIO_PROCESS, pid, 19),
+                    lambda: os.sched_setaffinity(pid, {0}),
+                    lambda: os.sched_setscheduler(pid, os.SCHED_IDLE, os.sched_param(0))):
+            try:
+                way()
+                done.append(pid)
+            except OSError:
+                pass
+    return done
+
+def bernoulli_chain_loglik(x, p):
+    raise RuntimeError(f"lowered: {lower()}")
+"""
+
+
+def test_later_students_keep_their_marks():
+    """One answer lowers the limits, the priority and the processors of the worker, which the later answers would inherit."""
+    if not shutil.which("bwrap"):
+        pytest.skip("needs bubblewrap's sandbox")
+    with tempfile.TemporaryDirectory() as name:
+        folder, out = Path(name), Path(name) / "out.jsonl"
+        for student in ("a", "b", "c", "d", "e"):
+            save(folder / "class" / student / "hw.ipynb", notebook(LOWER if student == "b" else LOGLIK, TABLE))
+        command = [sys.executable, "-m", "course_lib.grading", "grade", str(folder / "class"), "--seed", "5", "--exercises",
+                   ",".join(IDS), "--out", str(out), "--require-isolation"]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=200, cwd=Path(course_lib.__file__).parent.parent,
+                             env={**os.environ, "HOME": name, "TMPDIR": name})
+        assert run.returncode == 0, run.stderr
+        records = {line["student"]: line for line in map(json.loads, out.read_text().splitlines())}
+    assert {name: record["score"] for name, record in records.items()} == {"a": 1, "b": 5 / 11, "c": 1, "d": 1, "e": 1}
+    assert "lowered: []" in records["b"]["reports"][0]["message"], records["b"]["reports"][0]

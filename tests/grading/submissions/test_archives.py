@@ -4,11 +4,13 @@ import io
 import os
 import struct
 import tarfile
+import time
 import zipfile
 import zlib
 
 import pytest
 
+from course_lib.grading.classroom.collection import collect
 from course_lib.grading.submissions import archives, files
 from course_lib.grading.submissions.archives import members, read, without_suffix
 from course_lib.grading.submissions.files import Unreadable
@@ -67,6 +69,17 @@ def test_archive_with_outside_name(tmp_path, name, pack):
     path = PACKS[pack](tmp_path / pack, {"hw.ipynb": b"x", name: b"y"})
     with pytest.raises(Unreadable, match="leads out of it"):
         members(path)
+
+
+@pytest.mark.parametrize("name", ["ada/" * 16_000 + "hw.ipynb", "ada/" + "x" * 60_000 + ".ipynb"])
+def test_archive_name_is_bounded(tmp_path, name):
+    """What follows from a name stays small, whatever its length; the student keeps a row."""
+    path = tarred(tmp_path / "x.tar.gz", {name: b"x", "bo/hw.ipynb": b"y"}, "w:gz")
+    began = time.monotonic()
+    assert members(path) == [f"ada/{archives.TOO_LONG}", "bo/hw.ipynb"]
+    assert {item.path.rpartition("x.tar.gz/")[2]: item.student for item in collect([str(path)]).submissions} == {
+        "ada": "ada", "bo/hw.ipynb": "bo"}
+    assert time.monotonic() - began < 2
 
 
 def test_archive_links_are_skipped(tmp_path):

@@ -11,17 +11,20 @@ from course_lib.grading.protocol.process import prctl, size_now
 
 
 def confine(limits: dict, uid: int, home: str, isolated: bool) -> None:
-    """In the child: nothing to read, nowhere to print, limits that cannot be raised, no rights, an empty folder."""
+    """In the child: nothing to read, nowhere to print, limits that cannot be raised, no rights, an empty folder. Raises OSError or
+    ValueError where Linux does not give one of these."""
     import resource
 
     os.setsid()
     silence()
-    soft = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": limits["file"], "RLIMIT_NOFILE": 256, "RLIMIT_CPU": limits["cpu"],
+    soft = {"RLIMIT_CORE": 0, "RLIMIT_FSIZE": limits["file"], "RLIMIT_NOFILE": 64, "RLIMIT_CPU": limits["cpu"],
             "RLIMIT_AS": size_now() + limits["memory"],
             "RLIMIT_NPROC": limits["processes"] + (0 if isolated or os.getuid() == 0 else tasks_now())}
     for name, value in soft.items():
-        with contextlib.suppress(ValueError, OSError, AttributeError):
-            resource.setrlimit(getattr(resource, name), (value, value + (name == "RLIMIT_CPU")))
+        with contextlib.suppress(*() if sys.platform == "linux" else (ValueError, OSError, AttributeError)):
+            hard = resource.getrlimit(getattr(resource, name))[1]
+            most = value if hard == resource.RLIM_INFINITY else min(value, hard)         # a lower one is the grader's own
+            resource.setrlimit(getattr(resource, name), (most, hard if 0 <= hard < value else value + (name == "RLIMIT_CPU")))
     if sys.platform == "linux":
         prctl(1, signal.SIGKILL)                         # PR_SET_PDEATHSIG
     folder = os.path.join(home, "run")
@@ -41,17 +44,24 @@ def confine(limits: dict, uid: int, home: str, isolated: bool) -> None:
 
 
 NEW_USER = 0x10000000            # CLONE_NEWUSER
+X32 = 0x40000000                 # a bit of the numbers of x32, which name the same calls
+# Refused: memory and objects that belong to no process (System V's, queues, keys, files without a name, io_uring, ...), and changes of
+# priority. OWN are allowed for the caller itself, by the number 0: an answer changes no limit of the worker.
+REFUSED = ("shmget", "semget", "msgget", "memfd_create", "memfd_secret", "mq_open", "add_key", "request_key", "keyctl", "io_uring_setup",
+           "bpf", "userfaultfd", "perf_event_open", "setpriority", "ioprio_set")
+OWN = ("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_setparam", "sched_setattr")
+NAMES = (*REFUSED, *OWN, "clone", "unshare", "clone3")
 CALLS = {                        # machine -> its number in filters, then those of the system calls by name
-    "x86_64": (0xC000003E, {"clone": 56, "unshare": 272, "clone3": 435, "memfd_create": 319,
-                            "shmget": 29, "semget": 64, "msgget": 68}),
-    "aarch64": (0xC00000B7, {"clone": 220, "unshare": 97, "clone3": 435, "memfd_create": 279,
-                             "shmget": 194, "semget": 190, "msgget": 186}),
+    "x86_64": (0xC000003E, dict(zip(NAMES, (29, 64, 68, 319, 447, 240, 248, 249, 250, 425, 321, 323, 298, 141, 251,
+                                            302, 203, 144, 142, 314, 56, 272, 435), strict=True))),
+    "aarch64": (0xC00000B7, dict(zip(NAMES, (194, 190, 186, 279, 447, 180, 217, 218, 219, 425, 280, 282, 241, 140, 30,
+                                             261, 122, 119, 118, 274, 220, 97, 435), strict=True))),
 }
 
 
 def refuse_system_calls() -> None:
-    """No user namespaces, in which an answer would be root again, and no memory that belongs to no process: System V's
-    and files without a name. A filter of the kernel's, where it has filters and the machine is known."""
+    """No user namespaces, in which an answer would be root again, and none of the calls above. A filter of the kernel's, where the
+    machine is known. Raises OSError if the kernel has no filters."""
     import ctypes
     import errno
     import struct
@@ -59,7 +69,7 @@ def refuse_system_calls() -> None:
     machine, numbers = CALLS.get(os.uname().machine, (None, {}))
     if machine is None:
         return
-    load, equal, any_of, give = 0x20, 0x15, 0x45, 0x06               # of the filter's language
+    load, equal, at_least, any_of, give = 0x20, 0x15, 0x35, 0x45, 0x06         # of the filter's language
 
     def step(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
         return struct.pack("HBBI", code, if_true, if_false, value)
@@ -67,20 +77,24 @@ def refuse_system_calls() -> None:
     refused = [step(give, 0x00050000 | errno.EPERM)]                 # SECCOMP_RET_ERRNO
     absent = [step(give, 0x00050000 | errno.ENOSYS)]                 # the C library takes clone instead of clone3
     allowed = [step(give, 0x7FFF0000)]
-    program = [step(load, 4), step(equal, machine, 1), *allowed, step(load, 0)]      # another kind of call; the number
-    if machine == 0xC000003E:                                        # the numbers of x32, which name the same calls
-        program += [step(0x35, 0x40000000, 0, 1), *refused]
-    for name in ("shmget", "semget", "msgget", "memfd_create"):
+    first_argument = step(load, 16)                                  # its lower half
+    program = [step(load, 4), step(equal, machine, 1), *refused, step(load, 0)]      # the kind of call, such as int 0x80; the number
+    if machine == 0xC000003E:
+        program += [step(at_least, X32, 0, 1), *refused]
+    for name in REFUSED:
         program += [step(equal, numbers[name], 0, 1), *refused]
+    for name in OWN:
+        program += [step(equal, numbers[name], 0, 4), first_argument, step(equal, 0, 1), *refused, *allowed]
     program += [step(equal, numbers["clone3"], 0, 1), *absent]
-    program += [step(equal, numbers["clone"], 1), step(equal, numbers["unshare"], 0, 3), step(load, 16),
+    program += [step(equal, numbers["clone"], 1), step(equal, numbers["unshare"], 0, 3), first_argument,
                 step(any_of, NEW_USER, 0, 1), *refused, *allowed]
     code = ctypes.create_string_buffer(b"".join(program))
 
     class Filter(ctypes.Structure):
         _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
 
-    ctypes.CDLL(None).prctl(22, 2, ctypes.byref(Filter(len(program), ctypes.addressof(code))), 0, 0)   # PR_SET_SECCOMP
+    if ctypes.CDLL(None, use_errno=True).prctl(22, 2, ctypes.byref(Filter(len(program), ctypes.addressof(code))), 0, 0):   # PR_SET_SECCOMP
+        raise OSError(ctypes.get_errno(), "the kernel filters no system calls")
 
 
 def open_to_all(path: str) -> bool:

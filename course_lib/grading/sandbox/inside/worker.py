@@ -31,8 +31,11 @@ def main(plan: dict) -> None:
     sys.path[:] = plan["path"]
     from course_lib.grading.protocol.process import prctl
 
-    if sys.platform == "linux":                          # PR_SET_DUMPABLE: its children, of the same user where there
-        prctl(4, 0)                                      # is no root, neither read nor write its memory
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+            file.write("1000")                           # where memory runs out, the kernel ends the sandbox first
+        prctl(4, 0)                                      # PR_SET_DUMPABLE: its children, of the same user where there
+                                                         # is no root, neither read nor write its memory
     from course_lib.grading.protocol import allowlist
 
     allowlist.install()
@@ -48,8 +51,9 @@ def main(plan: dict) -> None:
     gc.freeze()
     gc.enable()
     torch.set_num_threads(1)
+    parent = Parent(control, plan["isolated"])
     control.send(b"ready\n")
-    Parent(control, plan["isolated"]).serve()
+    parent.serve()
 
 
 class Parent:
@@ -59,7 +63,7 @@ class Parent:
         self.control, self.isolated, self.count = control, isolated, 0
         self.memory: int | None = None                   # bytes that the child of now may hold, with all it starts
         self.why = ""                                    # that it was killed for another reason than memory
-        self.home = os.environ["HOME"]
+        self.home, self.given = os.environ["HOME"], own_limits()
         from course_lib.grading.protocol.process import prctl
 
         if sys.platform == "linux":
@@ -79,7 +83,11 @@ class Parent:
                     importlib.import_module(name)
                 self.memory, self.why = message["limits"]["memory"] * SHARE if self.isolated else None, ""
                 uid = LOWEST_UID + message["worker"] * UIDS + self.count % UIDS
-                self.control.send(json.dumps({"pid": self.start(fds[0], message["limits"], uid)}).encode() + b"\n")
+                try:
+                    reply = {"pid": self.start(fds[0], message["limits"], uid)}
+                except RuntimeError as problem:
+                    reply = {"error": str(problem)}
+                self.control.send(json.dumps(reply).encode() + b"\n")
             else:
                 self.memory = None
                 self.control.send(json.dumps(self.end(message["pid"], message["wait"])).encode() + b"\n")
@@ -99,19 +107,31 @@ class Parent:
 
     def start(self, fd: int, limits: dict, uid: int) -> int:
         """Fork a child that answers over the socket `fd` under these limits, as root the user `uid`; returns its process
-        number."""
+        number. Raises RuntimeError if the child could not be confined."""
         from course_lib.grading.sandbox.inside.confine import confine
 
         self.count += 1
+        reading, writing = os.pipe()
         pid = os.fork()
         if pid:
             os.close(fd)
+            os.close(writing)
+            with open(reading) as pipe:
+                if (said := pipe.read()) != "confined":
+                    raise RuntimeError(f"an answer could not be confined: {said}")
             return pid
         try:
+            os.close(reading)
             signal.signal(signal.SIGINT, signal.default_int_handler)
             self.control.close()
             limits["torch"] = sys.modules["torch"].__file__
-            confine(limits, uid, self.home, self.isolated)
+            try:
+                confine(limits, uid, self.home, self.isolated)
+            except (OSError, ValueError) as problem:
+                os.write(writing, str(problem).encode()[:1000])
+                return 0
+            os.write(writing, b"confined")
+            os.close(writing)
             answer(socket.socket(fileno=fd))
         finally:
             os._exit(0)
@@ -126,7 +146,8 @@ class Parent:
                 break
             time.sleep(0.002)
         gone = self.sweep(pid if not ended else None)
-        return {"status": os.waitstatus_to_exitcode(status) if ended else None, "clean": gone and self.wipe(), "why": self.why}
+        clean = gone and self.wipe() and own_limits() == self.given
+        return {"status": os.waitstatus_to_exitcode(status) if ended else None, "clean": clean, "why": self.why}
 
     def places(self) -> list[str]:
         """The folders that a child may write to."""
@@ -187,11 +208,20 @@ def count_files(place: str) -> int:
 
 
 def own_memory(pid: int) -> int:
-    """Bytes in memory that are this process's and no file's; 0 if it has gone."""
-    with contextlib.suppress(OSError, ValueError), open(f"/proc/{pid}/statm") as file:
-        _, resident, shared, *_ = map(int, file.read().split())
-        return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    """Bytes that are this process's and no file's, anonymous or shared, in memory or swapped out; 0 if it has gone."""
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as file:
+        return 1024 * sum(int(line.split()[1]) for line in file if line.startswith(("RssAnon", "RssShmem", "VmSwap")))
     return 0
+
+
+def own_limits() -> list:
+    """What a child inherits: limits, and on Linux priority, processors and scheduling."""
+    import resource
+
+    limits: list = [resource.getrlimit(getattr(resource, name)) for name in dir(resource) if name.startswith("RLIMIT_")]
+    if sys.platform == "linux":
+        limits += [os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0), os.sched_getscheduler(0)]
+    return limits
 
 
 def children() -> list[int]:
