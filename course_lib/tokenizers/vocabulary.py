@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Iterable, Sequence
+from operator import index
+from typing import Any, Iterable, Sequence
 
 import torch
 from jaxtyping import Integer
 from torch import Tensor
+
+Ids = Any                                        # (T,): a tensor, an array or a list of integers
 
 
 class Vocabulary:
@@ -107,6 +110,9 @@ class Tokenizer:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.vocabulary)} symbols)"
 
+    def __reduce__(self):
+        return self.from_config, (self.config,)                      # a cache of pieces cannot be pickled
+
     @classmethod
     def fit(cls, text: str, **options) -> Tokenizer:
         """The tokenizer whose vocabulary is that of the text; options as in `Vocabulary.of`."""
@@ -141,10 +147,18 @@ class Tokenizer:
                 raise ValueError(f"{name} was asked for, and the vocabulary names no such symbol")
         return torch.tensor([self.vocabulary.bos_id] * bos + ids + [self.vocabulary.eos_id] * eos, dtype=torch.long)
 
-    def decode(self, ids: Integer[Tensor, "T"] | Sequence[int]) -> str:
-        """The text that the ids spell. Start and end symbols spell nothing; an unknown piece shows as its symbol."""
-        ids = ids.tolist() if isinstance(ids, Tensor) else ids
-        return self.join(self.vocabulary.symbol(i) for i in ids if i not in self.vocabulary.special_ids)
+    def decode(self, ids: Ids) -> str:
+        """The text of one sequence of ids, (T,), without start, end and padding symbols; an unknown piece is shown as `unk`.
+
+        Raises TypeError for a batch and for what is not an integer.
+        """
+        try:
+            numbers = [index(i) for i in (ids.tolist() if isinstance(ids, Tensor) else ids)]
+        except TypeError:
+            got = f"of shape {tuple(ids.shape)}, {ids.dtype}" if isinstance(ids, Tensor) else f"{ids!r:.60}"
+            raise TypeError(f"ids is {got}; expected one sequence of integers (T,), such as a row of a batch") from None
+        special = self.vocabulary.special_ids
+        return self.join(self.vocabulary.symbol(i) for i in numbers if i not in special)
 
     def unknown(self, text: str) -> list[str]:
         """The pieces that the vocabulary lacks, in order, repeated ones repeated."""

@@ -1,11 +1,14 @@
 """Characters and words: there and back, special symbols, and what is not in the vocabulary."""
 from __future__ import annotations
 
+import copy
+import pickle
+
 import pytest
 import torch
 
 from course_lib.data.corpus import load_prose
-from course_lib.tokenizers import CharTokenizer, Vocabulary, WordTokenizer
+from course_lib.tokenizers import BytePairTokenizer, CharTokenizer, Vocabulary, WordPieceTokenizer, WordTokenizer
 
 TEXTS = ["", "a", " two  spaces ", "don't, she'll; o'clock\n\ttabs", "caf\u00e9 na\u00efve 3.14 x_y", "''' - '",
          "line\none\r\nmore", "\u00fcber\U0001f600!"]
@@ -60,3 +63,32 @@ def test_rare_and_unknown_words():
 def test_bad_input(act, message):
     with pytest.raises(ValueError, match=message):
         act()
+
+
+ALL = [CharTokenizer.fit("abba", bos="<s>"), WordTokenizer.fit("abba"), BytePairTokenizer.fit("abba abba", 258, eos="</s>"),
+       WordPieceTokenizer.fit("abba abba", 12, lower=False)]
+
+
+@pytest.mark.parametrize("tokenizer", ALL, ids=lambda t: type(t).__name__)
+def test_tokenizer_pickle(tokenizer):
+    """As a worker of a DataLoader receives it, where processes are spawned."""
+    ids = tokenizer.encode("abba")                                   # the pieces of a word are remembered
+    for again in (pickle.loads(pickle.dumps(tokenizer)), copy.deepcopy(tokenizer)):
+        assert type(again) is type(tokenizer) and again.config == tokenizer.config
+        assert torch.equal(again.encode("abba"), ids) and again.decode(ids) == "abba"
+
+
+@pytest.mark.parametrize("tokenizer", ALL, ids=lambda t: type(t).__name__)
+def test_decode_forms(tokenizer):
+    special = [i for i in (tokenizer.vocabulary.bos_id, tokenizer.vocabulary.eos_id) if i is not None]
+    ids = torch.cat([torch.tensor(special[:1], dtype=torch.long), tokenizer.encode("abba")])
+    for form in (ids, ids.tolist(), list(ids), ids.numpy(), list(ids.numpy()), iter(ids), ids.int(), ids.short()):
+        assert tokenizer.decode(form) == "abba"
+    assert tokenizer.decode([]) == tokenizer.decode(torch.tensor([])) == ""
+
+
+@pytest.mark.parametrize("ids", [torch.zeros(2, 3).long(), torch.tensor(1), 1, [[0, 1], [1]], [torch.tensor([0, 1])], [0.0, 1.0],
+                                 torch.zeros(2), "ab", None])
+def test_decode_refused(ids):
+    with pytest.raises(TypeError, match=r"ids is .*; expected one sequence of integers \(T,\)"):
+        CharTokenizer.fit("ab").decode(ids)
