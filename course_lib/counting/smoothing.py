@@ -133,7 +133,7 @@ class KneserNey(MaximumLikelihood):
     def fit(self, k: Tensor, count: Tensor) -> None:
         for level in range(len(self.discounts)):
             ones, twos = (int(((k == level) & (count == r)).sum()) for r in (1, 2))
-            self.discounts[level] = ones / (ones + 2 * twos) if ones else 0.5        # no count of one: no estimate
+            self.discounts[level] = ones / (ones + 2 * twos) if ones and twos else 0.5       # else it would be 0 or 1
 
     def randomize(self, generator: torch.Generator | None) -> None:
         self.discounts.copy_(0.2 + 0.6 * torch.rand(self.discounts.shape, generator=generator, dtype=torch.float64))

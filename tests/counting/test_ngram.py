@@ -44,7 +44,7 @@ class Dictionary:
             self.discount = []
             for c in self.count:
                 n1, n2 = (sum(1 for v in c.values() if v == r) for r in (1, 2))
-                self.discount.append(n1 / (n1 + 2 * n2) if n1 else 0.5)
+                self.discount.append(n1 / (n1 + 2 * n2) if n1 and n2 else 0.5)
         self.after = [defaultdict(dict) for _ in self.count]
         for k, c in enumerate(self.count):
             for gram, number in c.items():
@@ -120,6 +120,15 @@ def test_fit_counts_large_vocabulary():
     grams, counts = distinct(torch.tensor([text[i:i + 5] for i in range(len(text) - 4)]))
     by_hand = Counter(tuple(text[i:i + 5]) for i in range(len(text) - 4))
     assert grams.tolist() == sorted(map(list, by_hand)) and counts.tolist() == [by_hand[g] for g in sorted(by_hand)]
+
+
+@pytest.mark.parametrize("text", [[0, 1, 2, 3, 4], [0, 1] * 6, [0, 1, 0, 1, 0, 1, 2, 3]])
+def test_kneser_ney_few_counts(text):
+    """Where no pair was counted once, or none twice, a pair that was seen is still more probable than one that was not."""
+    model = NGram(n=2, vocab_size=6, smoothing="kneser-ney").fit_counts(text)
+    assert (model.smoothing.discounts < 1).all() and (model.smoothing.discounts > 0).all()
+    p = model.conditionals(torch.tensor([[1]]), torch.tensor([[0]])).probs[0, 0]
+    assert p[1] > p[5] > 0 and p.sum().item() == pytest.approx(1)
 
 
 # --- weights of interpolation -----------------------------------------------------------------------------------------
