@@ -13,6 +13,8 @@ from course_lib.autoregressive import evaluating, uniforms
 from course_lib.conditional import Categorical
 from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, log_probs, sizes
 
+SMALLEST = torch.finfo(torch.float32).tiny                           # temperature above 0 that float32 can divide by
+
 
 @torch.no_grad()
 def greedy(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
@@ -63,7 +65,8 @@ def reshape(log_p: Float[Tensor, "... V"], temperature: float | int = 1.0,
     if temperature == 0:
         best = log_p.argmax(dim=-1, keepdim=True)
         return torch.full_like(log_p, -torch.inf).scatter(-1, best, 0.0)
-    log_p = log_p / temperature
+    # relative to the maximum, which stays 0 for any temperature
+    log_p = (log_p - log_p.amax(dim=-1, keepdim=True)) / max(temperature, SMALLEST)
     if top_k is not None:
         log_p = log_p.masked_fill(~keep_top_k(log_p, top_k), -torch.inf)
     if top_p is not None:

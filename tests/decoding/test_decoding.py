@@ -119,6 +119,17 @@ def test_sample_temperature_zero():
         assert torch.equal(found.tokens, greedy(model, 6, batch=2).tokens)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+@pytest.mark.parametrize("temperature", [1e-3, 1e-5, 1e-40, 5e-324])
+def test_small_temperatures(dtype, temperature):
+    log_p = torch.tensor([[0.1, 0.2, 0.4, 0.3], [0.0, 0.0, 1.0, 0.0]]).log().to(dtype)
+    torch.testing.assert_close(reshape(log_p, temperature).exp(), reshape(log_p, 0).exp())
+    tied = reshape(torch.tensor([0.4, 0.4, 0.2]).log().to(dtype), temperature).exp()
+    assert tied.tolist() == pytest.approx([0.5, 0.5, 0], abs=1e-3)
+    drawn = sample(small(vocab_size=5).to(torch.float32), 6, batch=2, temperature=temperature, generator=rng())
+    assert torch.equal(drawn.tokens, greedy(small(vocab_size=5), 6, batch=2).tokens)
+
+
 def test_stochastic_beam():
     check.draws_without_replacement(stochastic_beam)
 
