@@ -169,15 +169,16 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
         tensors = read_tensors(data)
     except SafetensorError as error:
         raise HubError(f"{weights} is not a safetensors file: {error}") from error
-    tensors |= {other: tensors[first] for other, first in description["tied"].items()}
     try:
+        tensors |= {other: tensors[first] for other, first in description["tied"].items()}
         model = _decode(description)
-    except (TypeError, ValueError, AttributeError) as error:
+        dtype = getattr(torch, description["dtype"])
+    except Exception as error:                                       # whatever a damaged description leads to
         raise HubError(f"{path.name}.json describes a {description['class']} that cannot be built: {error}") from error
     if not isinstance(model, nn.Module):
         raise HubError(f"{path.name}.json describes a {description['class']}, which is a family and not a model")
     if description["dtype"] != _dtype_of(model):                     # only then: a model may mix them by design
-        model = model.to(dtype=getattr(torch, description["dtype"]))
+        model = model.to(dtype=dtype)
     try:
         missing, unexpected = model.load_state_dict(tensors, strict=False)
     except (RuntimeError, ValueError) as error:
@@ -207,9 +208,11 @@ def register(cls: type) -> type:
 
     cls  a module or a family, whose `config` gives its constructor's arguments
 
+    A class of the same module and name replaces the one registered before, as when a cell of a notebook is run again.
     Raises ValueError for a name that another class has.
     """
-    if cls.__name__ in MODULES or _registered.get(cls.__name__, cls) is not cls:
+    former = _registered.get(cls.__name__, cls)
+    if cls.__name__ in MODULES or (former.__module__, former.__qualname__) != (cls.__module__, cls.__qualname__):
         raise ValueError(f"a class {cls.__name__} is registered already; expected another name")
     _registered[cls.__name__] = cls
     return cls

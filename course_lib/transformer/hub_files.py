@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -12,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load as read_tensors
 from torch import Tensor
 
@@ -47,12 +47,21 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     for file in _parts(folder / form):
         if not file.is_file():
             raise HubError(f"{folder} lacks {file.name}, which {form} names")
-        try:
-            tensors |= read_tensors(file.read_bytes()) if file.suffix == ".safetensors" else \
-                torch.load(file, map_location="cpu", weights_only=True)
-        except (ValueError, SafetensorError, RuntimeError) as error:
-            raise HubError(f"{folder} is damaged: {file.name}: {error}") from error
+        tensors |= _read_tensors(file)
     return description, tensors, str(folder / form)
+
+
+def _read_tensors(file: Path) -> dict[str, Tensor]:
+    """The tensors of one file by their names. torch's own error is not shown: it advises to load the file unsafely."""
+    content = file.read_bytes()
+    try:
+        tensors = read_tensors(content) if file.suffix == ".safetensors" else \
+            torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        if all(isinstance(name, str) and isinstance(t, Tensor) for name, t in tensors.items()):
+            return tensors
+    except Exception:                                        # torch.load raises what its unpickler meets
+        pass
+    raise HubError(f"{file} is damaged: it has {len(content)} bytes, begins with {content[:20]!r}, and is not a file of tensors")
 
 
 def _parts(file: Path) -> list[Path]:
