@@ -13,9 +13,13 @@ import json
 import os
 import random
 import re
+import struct
 import time
 import warnings
+import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from course_lib.conditional import Conditional
 from course_lib.files import write_atomically
 from course_lib.training.batches import Data, tensors
 from course_lib.training.history import History
+from course_lib.training.schedules import Schedule
 
 FORMAT = "course_lib checkpoint 1"
 
@@ -49,6 +54,7 @@ class Position:
 
     loss, weight  weighted sum of the losses of the current epoch, and of their weights
     lr            learning rate of the latest step
+    factors       checksum of the schedule's factors for the steps completed
     seconds       time spent on the current epoch, before an interruption included
 
     >>> print(Position(epoch=2, step=9))
@@ -61,12 +67,14 @@ class Position:
     loss: float = 0.0
     weight: float = 0.0
     lr: float = 0.0
+    factors: int = 0
     seconds: float = 0.0
     since: float = field(default_factory=lambda: time.perf_counter(), repr=False, compare=False)
 
-    def add_step(self, loss: float, weight: float, lr: float) -> None:
+    def add_step(self, loss: float, weight: float, lr: float, factor: float) -> None:
         """Count a step on a batch with this mean loss."""
         self.loss, self.weight, self.lr = self.loss + loss * weight, self.weight + weight, lr
+        self.factors = add_factor(self.factors, factor)
         self.batch, self.step = self.batch + 1, self.step + 1
 
     def next_epoch(self) -> None:
@@ -92,13 +100,13 @@ class Checkpoint:
     """The file of a run at `path`; without a path nothing is saved.
 
     configuration  whatever must be equal for a run to be resumed
-    generator      of a DataLoader, if it has one of its own: its state is saved too
+    generators     of the DataLoaders and their samplers, where they have their own: their states are saved too
     """
 
     def __init__(self, path: Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device,
                  configuration: dict[str, Any], train: Data | DataLoader, valid: Data | DataLoader | None):
         self.path, self.model, self.optimizer, self.device = path, model, optimizer, device
-        self.generator = train.generator if isinstance(train, DataLoader) else None
+        self.generators = [*generators_of(train), *generators_of(valid)]
         if path is not None:
             self.configuration = configuration | describe_model(model) | {"train": describe_data(train),
                                                                           "valid": describe_data(valid)}
@@ -111,20 +119,23 @@ class Checkpoint:
         parts = {"model": tensors_of(self.model), "best": best, "optimizer": optimizer_tensors(self.optimizer)}
         tensors = {f"{part}.{name}": t for part, named in parts.items() for name, t in named.items()}
         write(self.path, tensors, {"position": position.to_dict(), "history": history.to_dict(),
-                                   "random": random_states(self.device, self.generator),
+                                   "random": random_states(self.device, self.generators),
                                    "configuration": self.configuration})
 
-    def restore(self, epochs: int) -> tuple[Position, History, dict[str, Tensor]]:
+    def restore(self, epochs: int, factor: Schedule) -> tuple[Position, History, dict[str, Tensor]]:
         """Position, history and best weights of the saved run, with model, optimizer and generators set to its state.
 
-        Those of a new run if nothing was saved. Raises CheckpointError for another run, or one past `epochs`.
+        Those of a new run if nothing was saved. Raises CheckpointError for another run, one past `epochs`, and one whose
+        schedule had other factors for the steps completed.
         """
         saved = None if self.path is None else read(self.path)
         if saved is None:
             return Position(), History(), {}
         tensors, state = saved
-        check_same(self.path, state["configuration"], self.configuration)
         position = Position(**state["position"])
+        same = reduce(add_factor, map(factor, range(1, position.step + 1)), 0) == position.factors
+        check_same(self.path, state["configuration"], self.configuration, [] if same else
+                   [f"schedule has other factors for the {position.step} steps completed, or depends on epochs"])
         begun = position.epoch - 1 + (position.batch > 0)
         if begun > epochs:
             raise CheckpointError(f"{self.path} is in epoch {begun} already; epochs is {epochs}")
@@ -134,7 +145,7 @@ class Checkpoint:
             parts[part][rest] = t
         put_back(tensors_of(self.model), parts["model"])
         restore_optimizer(self.optimizer, parts["optimizer"])
-        set_random_states(state["random"], self.device, self.generator)
+        set_random_states(state["random"], self.device, self.generators)
         return position, History(**state["history"]), {name: t.to(self.device) for name, t in parts["best"].items()}
 
     def __str__(self) -> str:
@@ -237,17 +248,25 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def random_states(device: torch.device, generator: torch.Generator | None = None) -> dict[str, Any]:
-    """The global generators of torch, of the device, of numpy and of Python, and one more, as JSON can hold them."""
+def generators_of(data: Data | DataLoader | None) -> list[torch.Generator]:
+    """The generators that a DataLoader and its samplers have, beside the global ones."""
+    if not isinstance(data, DataLoader):
+        return []
+    owners = (data, data.sampler, data.batch_sampler, getattr(data.batch_sampler, "sampler", None))
+    return [owner.generator for owner in owners if isinstance(getattr(owner, "generator", None), torch.Generator)]
+
+
+def random_states(device: torch.device, generators: Sequence[torch.Generator] = ()) -> dict[str, Any]:
+    """States of the global generators of torch, of the device, of NumPy and of Python, and of others, as JSON can hold them."""
     kind, keys, *rest = np.random.get_state()
     return {"torch": _bytes(torch.get_rng_state()).hex(),
             "cuda": _bytes(torch.cuda.get_rng_state(device)).hex() if device.type == "cuda" else None,
             "numpy": [kind, keys.tolist(), *rest],
             "python": random.getstate(),
-            **({} if generator is None else {"own": _bytes(generator.get_state()).hex()})}
+            "own": [_bytes(generator.get_state()).hex() for generator in generators]}
 
 
-def set_random_states(states: dict[str, Any], device: torch.device, generator: torch.Generator | None = None) -> None:
+def set_random_states(states: dict[str, Any], device: torch.device, generators: Sequence[torch.Generator] = ()) -> None:
     """The way back from `random_states`."""
     torch.set_rng_state(_from_hex(states["torch"]))
     if device.type == "cuda":
@@ -255,8 +274,8 @@ def set_random_states(states: dict[str, Any], device: torch.device, generator: t
     np.random.set_state(tuple(states["numpy"]))
     version, internal, gauss = states["python"]
     random.setstate((version, tuple(internal), gauss))
-    if generator is not None:
-        generator.set_state(_from_hex(states["own"]))
+    for generator, saved in zip(generators, states["own"], strict=True):
+        generator.set_state(_from_hex(saved))
 
 
 def _from_hex(text: str) -> Tensor:
@@ -272,6 +291,7 @@ def describe_data(data: Data | DataLoader | None) -> list | dict | None:
         return None
     if isinstance(data, DataLoader):
         return {"dataset": type(data.dataset).__name__, "batches": len(data), "batch_size": data.batch_size,
+                "generators": len(generators_of(data)),
                 "rows": len(data.dataset) if hasattr(data.dataset, "__len__") else None}
     return [[str(t.dtype), list(t.shape), hashlib.sha256(_bytes(t)).hexdigest()] for t in tensors(data)]
 
@@ -283,14 +303,19 @@ def describe_model(model: nn.Module) -> dict[str, Any]:
             "tensors": {name: [str(t.dtype), list(t.shape)] for name, t in tensors_of(model).items()}}
 
 
-def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise a CheckpointError that names everything in which the two configurations differ."""
+def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: Sequence[str] = ()) -> None:
+    """Raise a CheckpointError that names everything in which the two configurations differ, and other differences."""
     now = json.loads(json.dumps(now))                                # as it looks after the way through the file
     different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
-                 if saved.get(key) != now.get(key)]
+                 if saved.get(key) != now.get(key)] + list(others)
     if different:
         raise CheckpointError(f"{path} belongs to another run: {'; '.join(different)}. "
                               "Give this run another checkpoint, or delete that one to start again")
+
+
+def add_factor(checksum: int, factor: float) -> int:
+    """The checksum of a schedule's factors with one more of them."""
+    return zlib.crc32(struct.pack("d", factor), checksum)
 
 
 def _difference(key: str, saved: Any, now: Any) -> str:

@@ -87,7 +87,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     # arguments and data
     _check_arguments(epochs=epochs, batch_size=batch_size, accumulate=accumulate, patience=patience, clip=clip,
                      checkpoint_every=checkpoint_every, lr=lr, weight_decay=weight_decay)
-    train, valid = _check_data(train, valid, seed=seed, lengths=lengths, checkpoint_every=checkpoint_every)
+    train, valid = _check_data(train, valid, seed=seed, lengths=lengths, checkpoint=checkpoint,
+                               checkpoint_every=checkpoint_every)
     if patience is not None and valid is None:
         raise ValueError(f"patience is {patience} and valid is None; early stopping needs validation data")
     device = torch.device(device) if device is not None else _device_of(model)
@@ -106,13 +107,11 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     factor = make_schedule(schedule, steps, warmup)
 
     # the state of the run: new, or that of the checkpoint
-    configuration = {"batch_size": batch_size, **settings, "clip": clip,
-                     "schedule": [factor(s) for s in (1, (steps + 1) // 2, steps)], "patience": patience, "seed": seed,
-                     "bf16": bf16, "accumulate": accumulate, "device": device.type,
-                     **({} if lengths is None else {"by_length": True})}
+    configuration = {"batch_size": batch_size, **settings, "clip": clip, "patience": patience, "seed": seed, "bf16": bf16,
+                     "accumulate": accumulate, "device": device.type, **({} if lengths is None else {"by_length": True})}
     path = Path(checkpoint) if checkpoint is not None else None
     saved = Checkpoint(path, model, optimizer, device, configuration, train, valid)
-    position, history, best = saved.restore(epochs)                  # best: the weights of history.best_epoch
+    position, history, best = saved.restore(epochs, factor)          # best: the weights of history.best_epoch
     trusted = check_once(model, train, device)                       # the values of batches are not checked again
     trusted_valid = check_once(model, valid, device, scored=True)
 
@@ -127,11 +126,15 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                 if not math.isfinite(loss):
                     raise FloatingPointError(f"the training loss is {loss} {position}. {saved}")
                 _clip_gradient(model, clip, position, saved)
+                scale = factor(position.step + 1)
                 if scheduled:
                     for group, rate in zip(optimizer.param_groups, rates):
-                        group["lr"] = float(rate * factor(position.step + 1))
+                        group["lr"] = float(rate * scale)
+                elif path is not None and [group["lr"] for group in optimizer.param_groups] != rates:
+                    raise ValueError("checkpoint was given and the optimizer's learning rate was changed from outside, which a "
+                                     "resumed run cannot repeat; expected its factors as schedule")
                 optimizer.step()
-                position.add_step(loss, weight, float(optimizer.param_groups[0]["lr"]))
+                position.add_step(loss, weight, float(optimizer.param_groups[0]["lr"]), scale)
                 bar.update()
                 if position.batch < batches:
                     if callback is not None:
@@ -242,7 +245,7 @@ def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
 
 
 def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed: int, lengths: Tensor | None,
-                checkpoint_every: int | None) -> tuple[Data | DataLoader, Data | DataLoader | None]:
+                checkpoint: str | Path | None, checkpoint_every: int | None) -> tuple[Data | DataLoader, Data | DataLoader | None]:
     """The data as tensors or as they are, or an error that says what is wrong with them."""
     if isinstance(train, DataLoader):
         for name, value, plain in (("seed", seed, 0), ("lengths", lengths, None),
@@ -255,6 +258,10 @@ def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed:
         if lengths is not None and lengths.shape != (count(train),):
             raise ValueError(f"lengths has shape {tuple(lengths.shape)}; expected ({count(train)},), one for each row of "
                              "train")
+    for name, data in (("train", train), ("valid", valid)):
+        if checkpoint is not None and getattr(data, "persistent_workers", False):
+            raise ValueError(f"checkpoint was given and {name} is a DataLoader with persistent_workers, whose seed is drawn "
+                             "once per process, so a resumed run would differ; expected persistent_workers=False")
     if valid is not None and not isinstance(valid, DataLoader):
         valid = check_data(valid, "valid", like=None if isinstance(train, DataLoader) else train)
     return train, valid
@@ -266,6 +273,10 @@ def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **un
     given = [name for name, value in unused.items() if value != plain[name].default]
     if given:
         raise ValueError(f"{' and '.join(given)} and optimizer were given; an optimizer has its own")
+    closure = inspect.signature(optimizer.step).parameters.get("closure")
+    if closure is not None and closure.default is inspect.Parameter.empty:
+        raise ValueError(f"optimizer is of type {type(optimizer).__name__}, whose step needs a closure; expected one that "
+                         "steps once a gradient, such as torch.optim.SGD")
     parameters = {id(p) for p in model.parameters()}
     groups = optimizer.param_groups
     if not all(id(p) in parameters for group in groups for p in group["params"]):
