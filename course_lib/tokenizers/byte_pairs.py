@@ -96,11 +96,11 @@ class BytePairTokenizer(Tokenizer):
     @classmethod
     def from_files(cls, vocabulary: Path | str, merges: Path | str, eos: str | None = "<|endoftext|>") -> BytePairTokenizer:
         """From GPT-2's two files: vocab.json (encoder.json), symbol to id, and merges.txt (vocab.bpe), a merge a line."""
-        ids = json.loads(Path(vocabulary).read_text("utf-8"))
+        ids = json.loads(Path(vocabulary).read_text("utf-8-sig"))
         symbols = sorted(ids, key=ids.get)
         if [ids[s] for s in symbols] != list(range(len(ids))):
             raise ValueError(f"{vocabulary}: the ids are not 0 to {len(ids) - 1}, each once")
-        lines = Path(merges).read_text("utf-8").split("\n")
+        lines = Path(merges).read_text("utf-8-sig").split("\n")
         pairs = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
         if bad := [pair for pair in pairs if len(pair) != 2]:
             raise ValueError(f"{merges}: {' '.join(bad[0])!r} is not a pair of symbols")

@@ -57,7 +57,7 @@ class WordPieceTokenizer(Tokenizer):
     @classmethod
     def from_file(cls, path: Path | str, lower: bool = True) -> WordPieceTokenizer:
         """From BERT's vocab.txt: a symbol a line, its id the number of the line from 0."""
-        symbols = Path(path).read_text("utf-8").split("\n")
+        symbols = Path(path).read_text("utf-8-sig").split("\n")
         return cls(cls._vocabulary(symbols[:-1] if not symbols[-1] else symbols), lower)
 
     @staticmethod

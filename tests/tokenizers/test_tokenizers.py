@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 
 import pytest
@@ -92,3 +93,16 @@ def test_decode_forms(tokenizer):
 def test_decode_refused(ids):
     with pytest.raises(TypeError, match=r"ids is .*; expected one sequence of integers \(T,\)"):
         CharTokenizer.fit("ab").decode(ids)
+
+
+def test_tokenizer_files_windows(tmp_path):
+    """Files with a byte-order mark and the line ends of Windows."""
+    pairs, pieces = ALL[2], ALL[3]
+    symbols = {symbol: i for i, symbol in enumerate(pairs.vocabulary.symbols)}
+    (tmp_path / "vocab.json").write_bytes(json.dumps(symbols, indent=1).replace("\n", "\r\n").encode("utf-8-sig"))
+    lines = ["#version: 0.2", *map(" ".join, pairs.merges), ""]
+    (tmp_path / "merges.txt").write_bytes("\r\n".join(lines).encode("utf-8-sig"))
+    (tmp_path / "vocab.txt").write_bytes("\r\n".join([*pieces.vocabulary.symbols, ""]).encode("utf-8-sig"))
+    again = BytePairTokenizer.from_files(tmp_path / "vocab.json", tmp_path / "merges.txt", eos="</s>")
+    assert again.merges == pairs.merges and again.vocabulary.symbols == pairs.vocabulary.symbols
+    assert WordPieceTokenizer.from_file(tmp_path / "vocab.txt").vocabulary.symbols == pieces.vocabulary.symbols
