@@ -207,7 +207,7 @@ def test_ngram_on_gpu():
     (lambda: NGram(n=0, vocab_size=5), "n is 0; a window has at least one symbol"),
     (lambda: NGram(n=2, vocab_size=5, bos_id=5), "bos_id is 5; this vocabulary has 5 symbols, 0..4"),
     (lambda: NGram(n=2, vocab_size=1), "k is 1"),
-    (lambda: NGram(n=2, vocab_size=5, smoothing="good-turing"), "smoothing is 'good-turing'; there are none, add"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="good-turing"), "smoothing is 'good-turing'; expected one of none, add"),
     (lambda: NGram(n=2, vocab_size=5, smoothing="add", alpha=0.0), "alpha is 0.0; a smoothing count is a positive number"),
     (lambda: NGram(n=2, vocab_size=5, smoothing="interpolated", buckets=0), "buckets is 0"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([]), "tokens is empty"),

@@ -48,7 +48,7 @@ def test_file_unknown_hash(hash):
 ])
 def test_load_data_unknown_name(wrong, near):
     for call in (load_data, describe):
-        with pytest.raises(ValueError, match=f"name is '{wrong}'; the nearest data set is '{near}'. There are: digits"):
+        with pytest.raises(ValueError, match=f"name is '{wrong}'; did you mean '{near}'\\? Expected one of digits"):
             call(wrong)
 
 
@@ -222,7 +222,7 @@ def test_command_line(capsys):
 def test_command_line_errors(capsys, folder):
     assert main(["show", "digit"]) == 1
     out, err = capsys.readouterr()
-    assert out == "" and err.startswith("name is 'digit'; the nearest data set is 'digits'.")
+    assert out == "" and err.startswith("name is 'digit'; did you mean 'digits'?")
     (folder / "names").mkdir()
     (folder / "names" / "names.txt").write_text("ada\nbob\n")
     assert main(["fetch", "names"]) == 1

@@ -159,7 +159,7 @@ ABC = WordVectors(list("abc"), torch.eye(3))
     (lambda: ppmi(torch.zeros(2, 2)), "counts are all zero; expected at least one pair"),
     (lambda: ppmi(torch.tensor([[1.0, -1.0]])), "counts holds -1; expected none below 0"),
     (lambda: GloVe(3, 0), "num_words is 3 and width 0; expected at least 1 each"),
-    (lambda: GloVe(3, 2).fit_counts(torch.ones(2, 2)), r"counts has shape \(2, 2\); this model has 3 words"),
+    (lambda: GloVe(3, 2).fit_counts(torch.ones(2, 2)), r"counts has shape \(2, 2\); expected \(3, 3\)"),
     (lambda: GloVe(1, 1).loss(torch.tensor([0]), torch.tensor([0]), torch.tensor([0.0])), "counts holds 0; expected pairs"),
     (lambda: weight(torch.ones(1), 0.0), "maximum is 0.0; expected a count above 0"),
     (lambda: TopicModel(torch.zeros(2, 2), 2), r"num is 2 and counts has shape \(2, 2\); expected at least one topic"),
