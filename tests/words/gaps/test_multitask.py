@@ -53,7 +53,7 @@ def test_bad_input():
         MultiTask([], 1, 5, check.TASKS)
     with pytest.raises(ValueError, match="radius is -1"):
         MultiTask(check.TABLES, -1, 5, check.TASKS)
-    with pytest.raises(ValueError, match=re.escape("tasks['rank'] is 3; a window has one score")):
+    with pytest.raises(ValueError, match=re.escape("tasks['rank'] is 3; expected 1")):
         MultiTask(check.TABLES, 1, 5, {"rank": 3})
     with untyped(), pytest.raises(ValueError, match=re.escape("real has shape (3,) and other (2,); expected the same")):
         ranking_loss(normal(3), normal(2))
