@@ -219,7 +219,7 @@ def test_ngram_on_gpu():
     (lambda: NGram(n=2, vocab_size=5, bos_id=0).fit_counts([1, 0, 2]), "tokens holds bos_id = 0; expected none, since the model prepends"),
     (lambda: NGram(n=4, vocab_size=5).fit_counts([[0, 1, 2], [1, 2]]), "tokens has no sequence of n = 4 symbols; expected at least"),
     (lambda: NGram(n=2, vocab_size=5).log_prob(torch.tensor([[0]]), torch.tensor([[0]])), "this n-gram has no counts; call fit_counts first"),
-    (lambda: NGram(n=2, vocab_size=5).fit_weights([0, 1]), "only \"interpolated\" has weights"),
+    (lambda: NGram(n=2, vocab_size=5).fit_weights([0, 1]), "smoothing is 'none'; expected \"interpolated\", which has weights to fit"),
     (lambda: NGram(n=2, vocab_size=5, smoothing="interpolated").fit_weights([0, 1]), "this n-gram has no counts; call fit_counts first"),
     (lambda: _fitted().log_prob(torch.tensor([[0, 1]])), r"context is None; without a bos_id, a 3-gram needs a prompt, \(B, P\) with P at"),
     (lambda: _fitted().sample(2, length=3), "context is None"),

@@ -55,8 +55,8 @@ def test_load_data_unknown_name(wrong, near):
 @pytest.mark.parametrize("call, message", [
     (lambda: load_data("nltcs", grey=True), "nltcs was given the option 'grey'; expected one of: none"),
     (lambda: load_data("digits", gray=True), "digits was given the option 'gray'; expected one of: split, grey"),
-    (lambda: load_data("digits", split="shuffle"), "^split is 'shuffle'; for digits it must be one of 'shuffled', 'writers'$"),
-    (lambda: load_data("digits", split=0), "^split is 0; for digits it must be one of 'shuffled', 'writers'$"),
+    (lambda: load_data("digits", split="shuffle"), "^split is 'shuffle'; expected one of 'shuffled', 'writers' for digits$"),
+    (lambda: load_data("digits", split=0), "^split is 0; expected one of 'shuffled', 'writers' for digits$"),
     (lambda: load_data("digits", grey="yes"), "grey is 'yes'; expected one of False, True for digits"),
     (lambda: load_data("caltech101_silhouettes", split="mine"), "split is 'mine'; .* one of 'own', 'official'"),
     (lambda: load_data("red_wine", fold=10), "fold is 10; expected one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 for red_wine"),

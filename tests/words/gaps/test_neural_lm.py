@@ -43,7 +43,7 @@ def test_loss_equals_log_prob():
     ((3, 1, 2, 3), "vocab_size is 1; expected at least 2"),
     ((3, 5, 0, 3), "width is 0; expected at least 1"),
     ((3, 5, 2, 0), "hidden is 0; expected at least 1"),
-    ((3, 5, 2, 3, False, 5), "bos_id is 5; this vocabulary has 5 words, 0..4"),
+    ((3, 5, 2, 3, False, 5), "bos_id is 5; expected 0..4, the ids of this vocabulary"),
 ])
 def test_bad_sizes(arguments, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
