@@ -90,7 +90,7 @@ def test_weights_of_other_model(saved):
     with pytest.raises(hub.HubError, match="describes a Tied that cannot be built: .*sizes"):
         hub.load(saved)
     edit(saved, card={"model": "half a card"})
-    with pytest.raises(hub.HubError, match="holds no complete card"):
+    with pytest.raises(hub.HubError, match="holds an incomplete card"):
         hub.card(saved)
 
 
@@ -126,6 +126,33 @@ def test_save_refused(tmp_path):
         with pytest.raises(ValueError, match="expected a plain file name"):
             hub.save(make(), tmp_path, name, CARD)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("changes", [
+    {"tied": ["a"]}, {"tied": {"a": "nothing"}}, {"tied": None}, {"dtype": "float99"}, {"dtype": 3}, {"config": None},
+    {"config": []}, {"class": ["Tied"]}, {"bytes": "many"}, {"config": {"size": -5}},
+    {"config": {"size": 5, "conditional": {"class": "Categorical"}}},
+    {"class": "NADE", "config": {"n": 4, "hidden": -3}}, {"class": "FVSBN", "config": {"n": 4, "order": {"tensor": 3, "dtype": "x"}}}])
+def test_damaged_fields(saved, changes):
+    edit(saved, **changes)
+    with pytest.raises(hub.HubError, match="tied"):
+        hub.load(saved)
+
+
+def test_register_again(tmp_path):
+    """A cell that defines and registers a class may be run again: the newer class takes the place of the older."""
+    def cell():
+        class Own(nn.Linear):
+            config = property(lambda self: {"in_features": 2, "out_features": 2})
+        return hub.register(Own)
+
+    try:
+        cell()
+        newer = cell()
+        hub.save(newer(2, 2), tmp_path, "own", CARD)
+        assert type(hub.load(tmp_path)) is newer
+    finally:
+        del hub._registered["Own"]
 
 
 def test_register_once():

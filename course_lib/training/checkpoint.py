@@ -1,9 +1,9 @@
-"""A checkpoint: one file from which a killed run goes on bit for bit.
+"""Checkpoints: a file from which an interrupted run resumes bit for bit.
 
 The file is in safetensors format. Its tensors are the model's parameters and buffers, the optimizer's moments and the
-best weights so far; its metadata hold, as JSON, the position in the run, the history, the states of the global random
-generators, the configuration, and a digest of all of it. It is written beside its place and renamed; the file before
-it is kept with `.previous` appended, and read if the newest one is damaged.
+best weights so far; its metadata contain, as JSON, the position in the run, the history, the states of the random
+generators, the configuration, and a digest. It is written atomically; the file before it is kept with `.previous`
+appended, and read if the newest one is damaged.
 """
 
 from __future__ import annotations
@@ -13,9 +13,13 @@ import json
 import os
 import random
 import re
+import struct
 import time
 import warnings
+import zlib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, is_dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +34,7 @@ from course_lib.conditional import Conditional
 from course_lib.files import write_atomically
 from course_lib.training.batches import Data, tensors
 from course_lib.training.history import History
+from course_lib.training.schedules import Schedule
 
 FORMAT = "course_lib checkpoint 1"
 
@@ -45,10 +50,11 @@ class CheckpointError(ValueError):
 
 @dataclass
 class Position:
-    """Where a run stands. Epochs are counted from 1; `batch` and `step` are numbers of batches and steps completed.
+    """The position of a run. Epochs are counted from 1; `batch` and `step` are numbers of batches and steps completed.
 
     loss, weight  weighted sum of the losses of the current epoch, and of their weights
     lr            learning rate of the latest step
+    factors       checksum of the schedule's factors for the steps completed
     seconds       time spent on the current epoch, before an interruption included
 
     >>> print(Position(epoch=2, step=9))
@@ -61,12 +67,14 @@ class Position:
     loss: float = 0.0
     weight: float = 0.0
     lr: float = 0.0
+    factors: int = 0
     seconds: float = 0.0
     since: float = field(default_factory=lambda: time.perf_counter(), repr=False, compare=False)
 
-    def add_step(self, loss: float, weight: float, lr: float) -> None:
+    def add_step(self, loss: float, weight: float, lr: float, factor: float) -> None:
         """Count a step on a batch with this mean loss."""
         self.loss, self.weight, self.lr = self.loss + loss * weight, self.weight + weight, lr
+        self.factors = add_factor(self.factors, factor)
         self.batch, self.step = self.batch + 1, self.step + 1
 
     def next_epoch(self) -> None:
@@ -81,7 +89,7 @@ class Position:
         return self.seconds
 
     def to_dict(self) -> dict[str, int | float]:
-        """All but `since`, which holds for this process alone."""
+        """All fields except `since`, which is valid in this process only."""
         return {name: value for name, value in asdict(self).items() if name != "since"}
 
     def __str__(self) -> str:
@@ -89,42 +97,44 @@ class Position:
 
 
 class Checkpoint:
-    """The file of a run at `path`; without a path nothing is saved.
+    """The checkpoint of a run at `path`; without a path nothing is saved.
 
-    configuration  whatever must be equal for a run to be resumed
-    generator      of a DataLoader, if it has one of its own: its state is saved too
+    configuration  settings that must be equal when a run is resumed
     """
 
     def __init__(self, path: Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device,
                  configuration: dict[str, Any], train: Data | DataLoader, valid: Data | DataLoader | None):
         self.path, self.model, self.optimizer, self.device = path, model, optimizer, device
-        self.generator = train.generator if isinstance(train, DataLoader) else None
+        self.generators = [*generators_of(train), *generators_of(valid)]
         if path is not None:
             self.configuration = configuration | describe_model(model) | {"train": describe_data(train),
                                                                           "valid": describe_data(valid)}
 
     def save(self, position: Position, history: History, best: dict[str, Tensor]) -> None:
-        """Write the state of the run; `best` holds the weights of the best epoch."""
+        """Write the state of the run; `best` are the weights of the best epoch."""
         if self.path is None:
             return
         position.update_seconds()
         parts = {"model": tensors_of(self.model), "best": best, "optimizer": optimizer_tensors(self.optimizer)}
         tensors = {f"{part}.{name}": t for part, named in parts.items() for name, t in named.items()}
         write(self.path, tensors, {"position": position.to_dict(), "history": history.to_dict(),
-                                   "random": random_states(self.device, self.generator),
+                                   "random": random_states(self.device, self.generators),
                                    "configuration": self.configuration})
 
-    def restore(self, epochs: int) -> tuple[Position, History, dict[str, Tensor]]:
-        """Position, history and best weights of the saved run, with model, optimizer and generators set to its state.
+    def restore(self, epochs: int, factor: Schedule) -> tuple[Position, History, dict[str, Tensor]]:
+        """Set model, optimizer and generators to the saved state; return position, history and best weights.
 
-        Those of a new run if nothing was saved. Raises CheckpointError for another run, or one past `epochs`.
+        Returns those of a new run if there is no file. Raises CheckpointError for the file of another run, one past
+        `epochs`, and one whose schedule had other factors for the steps completed.
         """
         saved = None if self.path is None else read(self.path)
         if saved is None:
             return Position(), History(), {}
         tensors, state = saved
-        check_same(self.path, state["configuration"], self.configuration)
         position = Position(**state["position"])
+        same = reduce(add_factor, map(factor, range(1, position.step + 1)), 0) == position.factors
+        check_same(self.path, state["configuration"], self.configuration, [] if same else
+                   [f"schedule has other factors for the {position.step} steps completed, or depends on epochs"])
         begun = position.epoch - 1 + (position.batch > 0)
         if begun > epochs:
             raise CheckpointError(f"{self.path} is in epoch {begun} already; epochs is {epochs}")
@@ -134,11 +144,11 @@ class Checkpoint:
             parts[part][rest] = t
         put_back(tensors_of(self.model), parts["model"])
         restore_optimizer(self.optimizer, parts["optimizer"])
-        set_random_states(state["random"], self.device, self.generator)
+        set_random_states(state["random"], self.device, self.generators)
         return position, History(**state["history"]), {name: t.to(self.device) for name, t in parts["best"].items()}
 
     def __str__(self) -> str:
-        """What is saved, as a sentence of an error message."""
+        """The state of the file, as part of an error message."""
         if self.path is None:
             return "There is no checkpoint"
         return f"The checkpoint {self.path} holds the last good state" if self.path.exists() else "No checkpoint yet"
@@ -148,17 +158,17 @@ class Checkpoint:
 
 
 def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
-    """Write a checkpoint so that a kill at any moment leaves a whole one."""
+    """Write a checkpoint atomically."""
     tensors = {name: t.detach().to("cpu", copy=True).contiguous() for name, t in tensors.items()}
-    text = json.dumps(state)                                         # repr of a float is exact, so JSON is
+    text = json.dumps(state)                                         # JSON writes a float exactly
     metadata = {"format": FORMAT, "state": text, "digest": _digest(tensors, text)}
     write_atomically(path, save(tensors, metadata), previous=_previous(path))
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """The newest whole checkpoint at `path`, None if there is none; a damaged one is moved aside with a warning."""
+    """The newest valid checkpoint at `path`, None if there is none; a damaged one is renamed with a warning."""
     previous = _previous(path)
-    if not path.exists():                                            # never written, or killed between two renames
+    if not path.exists():                                            # not yet written, or killed between renames
         return _read_one(previous) if previous.exists() else None
     try:
         return _read_one(path)
@@ -167,7 +177,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
             raise CheckpointError(f"{error}. There is no earlier one: delete the file to start again") from error
         checkpoint = _read_one(previous)
         damaged = path.with_name(path.name + ".damaged")
-        os.replace(path, damaged)                                    # or the next write would keep it as the previous
+        os.replace(path, damaged)                                    # or the next write would keep it as .previous
         warnings.warn(f"{error}. It is kept as {damaged.name}; the run goes on from {previous.name}", stacklevel=4)
         return checkpoint
 
@@ -178,7 +188,7 @@ def _read_one(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 it is no dict
     except (SafetensorError, OSError, ValueError) as error:
-        raise CheckpointError(f"{path} is damaged or no checkpoint ({path.stat().st_size} bytes: {error})") from error
+        raise CheckpointError(f"{path} is damaged or not a checkpoint ({path.stat().st_size} bytes: {error})") from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path} has format {metadata.get('format')!r}; expected {FORMAT!r}, as fit writes it")
     if _digest(tensors, metadata["state"]) != metadata["digest"]:
@@ -206,30 +216,30 @@ def _bytes(t: Tensor) -> memoryview:
 
 
 def tensors_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every parameter and buffer, each once, those that a state dict leaves out included."""
+    """Every parameter and buffer, also those that are not in the state dict."""
     return dict(model.named_parameters()) | dict(model.named_buffers())
 
 
 @torch.no_grad()
 def put_back(target: dict[str, Tensor], values: dict[str, Tensor]) -> None:
-    """Copy values into the tensors of the same names."""
+    """Copy values to the tensors of the same names."""
     for name, t in target.items():
         t.copy_(values[name])
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The moments and step counts, named `index.key`. Raises TypeError for a state that is not made of tensors."""
+    """The optimizer's moments and step counts by name, `index.key`. Raises TypeError for a state that is not a tensor."""
     state = {f"{index}.{key}": value for index, entry in optimizer.state_dict()["state"].items()
              for key, value in entry.items() if value is not None}
     for name, value in state.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{type(optimizer).__name__} keeps {name.partition('.')[2]} as a {type(value).__name__}; a "
-                            "checkpoint can hold tensors only: train without one, or by another optimizer")
+                            "checkpoint can hold tensors only: train without one, or with another optimizer")
     return state
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The way back from `optimizer_tensors`."""
+    """The inverse of `optimizer_tensors`."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         index, key = name.split(".")
@@ -237,60 +247,74 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
 
 
-def random_states(device: torch.device, generator: torch.Generator | None = None) -> dict[str, Any]:
-    """The global generators of torch, of the device, of numpy and of Python, and one more, as JSON can hold them."""
+def generators_of(data: Data | DataLoader | None) -> list[torch.Generator]:
+    """The generators of a DataLoader and of its samplers; none if they use torch's global generator."""
+    if not isinstance(data, DataLoader):
+        return []
+    owners = (data, data.sampler, data.batch_sampler, getattr(data.batch_sampler, "sampler", None))
+    return [owner.generator for owner in owners if isinstance(getattr(owner, "generator", None), torch.Generator)]
+
+
+def random_states(device: torch.device, generators: Sequence[torch.Generator] = ()) -> dict[str, Any]:
+    """States of the global generators of torch, CUDA, NumPy and Python, and of `generators`, in types of JSON."""
     kind, keys, *rest = np.random.get_state()
     return {"torch": _bytes(torch.get_rng_state()).hex(),
             "cuda": _bytes(torch.cuda.get_rng_state(device)).hex() if device.type == "cuda" else None,
             "numpy": [kind, keys.tolist(), *rest],
             "python": random.getstate(),
-            **({} if generator is None else {"own": _bytes(generator.get_state()).hex()})}
+            "own": [_bytes(generator.get_state()).hex() for generator in generators]}
 
 
-def set_random_states(states: dict[str, Any], device: torch.device, generator: torch.Generator | None = None) -> None:
-    """The way back from `random_states`."""
+def set_random_states(states: dict[str, Any], device: torch.device, generators: Sequence[torch.Generator] = ()) -> None:
+    """The inverse of `random_states`."""
     torch.set_rng_state(_from_hex(states["torch"]))
     if device.type == "cuda":
         torch.cuda.set_rng_state(_from_hex(states["cuda"]), device)
     np.random.set_state(tuple(states["numpy"]))
     version, internal, gauss = states["python"]
     random.setstate((version, tuple(internal), gauss))
-    if generator is not None:
-        generator.set_state(_from_hex(states["own"]))
+    for generator, saved in zip(generators, states["own"], strict=True):
+        generator.set_state(_from_hex(saved))
 
 
 def _from_hex(text: str) -> Tensor:
     return torch.frombuffer(bytearray.fromhex(text), dtype=torch.uint8)
 
 
-# --- whose run it is --------------------------------------------------------------------------------------------------
+# --- the configuration --------------------------------------------------------------------------------------------------
 
 
 def describe_data(data: Data | DataLoader | None) -> list | dict | None:
-    """Type, shape and sha256 of each tensor; of a DataLoader what can be told without reading its data."""
+    """Dtype, shape and sha256 of each tensor; for a DataLoader its dataset, sizes and number of generators."""
     if data is None:
         return None
     if isinstance(data, DataLoader):
         return {"dataset": type(data.dataset).__name__, "batches": len(data), "batch_size": data.batch_size,
+                "generators": len(generators_of(data)),
                 "rows": len(data.dataset) if hasattr(data.dataset, "__len__") else None}
     return [[str(t.dtype), list(t.shape), hashlib.sha256(_bytes(t)).hexdigest()] for t in tensors(data)]
 
 
 def describe_model(model: nn.Module) -> dict[str, Any]:
-    """Class, constructor's arguments where the model tells them, else its parts, and the tensors' types and shapes."""
+    """Class, constructor's arguments (or submodules, if there is no `config`), and dtypes and shapes of the tensors."""
     built = {key: value for key, value in describe(model).items() if key != "class"}
     return {"model": type(model).__name__, "config": built,
             "tensors": {name: [str(t.dtype), list(t.shape)] for name, t in tensors_of(model).items()}}
 
 
-def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any]) -> None:
-    """Raise a CheckpointError that names everything in which the two configurations differ."""
-    now = json.loads(json.dumps(now))                                # as it looks after the way through the file
+def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: Sequence[str] = ()) -> None:
+    """Raise a CheckpointError that lists the settings that differ, and `others`, further differences."""
+    now = json.loads(json.dumps(now))                                # as read from a file
     different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
-                 if saved.get(key) != now.get(key)]
+                 if saved.get(key) != now.get(key)] + list(others)
     if different:
         raise CheckpointError(f"{path} belongs to another run: {'; '.join(different)}. "
                               "Give this run another checkpoint, or delete that one to start again")
+
+
+def add_factor(checksum: int, factor: float) -> int:
+    """Extend the checksum of a schedule's factors by one factor."""
+    return zlib.crc32(struct.pack("d", factor), checksum)
 
 
 def _difference(key: str, saved: Any, now: Any) -> str:
@@ -299,7 +323,7 @@ def _difference(key: str, saved: Any, now: Any) -> str:
 
 
 def describe(value: Any) -> Any:
-    """A model or an argument of its constructor as JSON can hold it, whatever it is printed as."""
+    """A model or an argument of its constructor in types of JSON."""
     if isinstance(value, dict):
         return {str(key): describe(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, nn.ModuleList)):

@@ -44,7 +44,7 @@ class Dictionary:
             self.discount = []
             for c in self.count:
                 n1, n2 = (sum(1 for v in c.values() if v == r) for r in (1, 2))
-                self.discount.append(n1 / (n1 + 2 * n2) if n1 else 0.5)
+                self.discount.append(n1 / (n1 + 2 * n2) if n1 and n2 else 0.5)
         self.after = [defaultdict(dict) for _ in self.count]
         for k, c in enumerate(self.count):
             for gram, number in c.items():
@@ -122,6 +122,15 @@ def test_fit_counts_large_vocabulary():
     assert grams.tolist() == sorted(map(list, by_hand)) and counts.tolist() == [by_hand[g] for g in sorted(by_hand)]
 
 
+@pytest.mark.parametrize("text", [[0, 1, 2, 3, 4], [0, 1] * 6, [0, 1, 0, 1, 0, 1, 2, 3]])
+def test_kneser_ney_few_counts(text):
+    """Where no pair was counted once, or none twice, a pair that was seen is still more probable than one that was not."""
+    model = NGram(n=2, vocab_size=6, smoothing="kneser-ney").fit_counts(text)
+    assert (model.smoothing.discounts < 1).all() and (model.smoothing.discounts > 0).all()
+    p = model.conditionals(torch.tensor([[1]]), torch.tensor([[0]])).probs[0, 0]
+    assert p[1] > p[5] > 0 and p.sum().item() == pytest.approx(1)
+
+
 # --- weights of interpolation -----------------------------------------------------------------------------------------
 
 
@@ -195,31 +204,31 @@ def test_ngram_on_gpu():
 
 
 @pytest.mark.parametrize("act, message", [
-    (lambda: NGram(n=0, vocab_size=5), "n is 0; a window has at least one symbol"),
-    (lambda: NGram(n=2, vocab_size=5, bos_id=5), "bos_id is 5; this vocabulary has 5 symbols, 0..4"),
+    (lambda: NGram(n=0, vocab_size=5), r"n is 0; expected at least 1 \(1 for a unigram, 2 for a"),
+    (lambda: NGram(n=2, vocab_size=5, bos_id=5), "bos_id is 5; expected 0..4, the ids of this vocabulary"),
     (lambda: NGram(n=2, vocab_size=1), "k is 1"),
-    (lambda: NGram(n=2, vocab_size=5, smoothing="good-turing"), "smoothing is 'good-turing'; there are none, add"),
-    (lambda: NGram(n=2, vocab_size=5, smoothing="add", alpha=0.0), "alpha is 0.0; a smoothing count is a positive number"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="good-turing"), "smoothing is 'good-turing'; expected one of none, add"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="add", alpha=0.0), r"alpha is 0\.0; expected a finite number above 0"),
     (lambda: NGram(n=2, vocab_size=5, smoothing="interpolated", buckets=0), "buckets is 0"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([]), "tokens is empty"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([[0, 1], []]), "tokens holds an empty sequence"),
-    (lambda: NGram(n=2, vocab_size=5).fit_counts([0, 7]), "tokens holds 7; this vocabulary has 5 symbols, 0..4"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts([0, 7]), "tokens holds 7; expected 0..4, the ids of this vocabulary"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([0, -1]), "tokens holds -1"),
-    (lambda: NGram(n=2, vocab_size=5).fit_counts("abc"), "tokens is a string; encode it first"),
+    (lambda: NGram(n=2, vocab_size=5).fit_counts("abc"), "tokens is a string; expected integers 0..4, as encode"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([[0.5, 1.0]]), "expected integers"),
-    (lambda: NGram(n=2, vocab_size=5, bos_id=0).fit_counts([1, 0, 2]), "tokens holds bos_id = 0; the model puts it in front"),
-    (lambda: NGram(n=4, vocab_size=5).fit_counts([[0, 1, 2], [1, 2]]), "no sequence of n = 4 symbols or more"),
-    (lambda: NGram(n=2, vocab_size=5).log_prob(torch.tensor([[0]]), torch.tensor([[0]])), "no counts yet; call fit_counts"),
-    (lambda: NGram(n=2, vocab_size=5).fit_weights([0, 1]), "only \"interpolated\" has weights"),
-    (lambda: NGram(n=2, vocab_size=5, smoothing="interpolated").fit_weights([0, 1]), "no counts yet"),
-    (lambda: _fitted().log_prob(torch.tensor([[0, 1]])), "context is None; without a bos_id, a 3-gram starts after a prompt"),
+    (lambda: NGram(n=2, vocab_size=5, bos_id=0).fit_counts([1, 0, 2]), "tokens holds bos_id = 0; expected none, since the model prepends"),
+    (lambda: NGram(n=4, vocab_size=5).fit_counts([[0, 1, 2], [1, 2]]), "tokens has no sequence of n = 4 symbols; expected at least"),
+    (lambda: NGram(n=2, vocab_size=5).log_prob(torch.tensor([[0]]), torch.tensor([[0]])), "this n-gram has no counts; call fit_counts first"),
+    (lambda: NGram(n=2, vocab_size=5).fit_weights([0, 1]), "smoothing is 'none'; expected \"interpolated\", which has weights to fit"),
+    (lambda: NGram(n=2, vocab_size=5, smoothing="interpolated").fit_weights([0, 1]), "this n-gram has no counts; call fit_counts first"),
+    (lambda: _fitted().log_prob(torch.tensor([[0, 1]])), r"context is None; without a bos_id, a 3-gram needs a prompt, \(B, P\) with P at"),
     (lambda: _fitted().sample(2, length=3), "context is None"),
     (lambda: _fitted().sample(2, context=torch.tensor([[0, 1]] * 2)), "length is None"),
-    (lambda: _fitted().log_prob(torch.tensor([[0]]), torch.tensor([[1]])), "context has 1 symbols; .* the last 2"),
+    (lambda: _fitted().log_prob(torch.tensor([[0]]), torch.tensor([[1]])), "context has 1 symbols; expected at least 2"),
     (lambda: _fitted().sample(2, length=3, context=torch.tensor([[0, 1]])), r"expected \(B, P\) with B = 2"),
     (lambda: _fitted().log_prob(torch.tensor([[0]]), torch.tensor([[1, 9]])), "context holds 9"),
     (lambda: _fitted().log_prob(torch.tensor([[5]]), torch.tensor([[1, 1]])), "x holds 5"),
-    (lambda: _fitted().log_prob(torch.zeros(1, 0, dtype=torch.long), torch.tensor([[1, 1]])), "sequences are empty"),
+    (lambda: _fitted().log_prob(torch.zeros(1, 0, dtype=torch.long), torch.tensor([[1, 1]])), r"x has shape \(1, 0\); expected at least one symbol in each"),
     (lambda: _fitted().log_prob(torch.zeros(0, 3, dtype=torch.long)), "empty batch"),
     (lambda: NGram(n=5, vocab_size=65).randomize(), "randomize would draw 65"),
 ])

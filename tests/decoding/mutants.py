@@ -58,7 +58,7 @@ MUTANTS = [
          "keep = (rank.values.softmax(-1).flip(-1).cumsum(-1) < p).flip(-1)"),
         ("kept by rank and not put back in place", "scatter(-1, rank.indices, keep)", "logical_or(keep)")),
     *faults(sampling_module, "reshape", check.reshapes,
-        ("multiplied by the temperature", "log_p = log_p / temperature", "log_p = log_p * temperature"),
+        ("multiplied by the temperature", "/ max(temperature, SMALLEST)", "* max(temperature, SMALLEST)"),
         ("temperature zero divides by zero", "if temperature == 0:", "if False:"),
         ("the temperature comes after the truncation", "keep_top_p(log_p, top_p), -torch.inf)",
          "keep_top_p(log_p * temperature, top_p), -torch.inf)"),

@@ -305,7 +305,7 @@ def on_tree(number: int) -> list[tuple]:
 
 BAD = [
     (lambda: DecodingTree({}), "trees is empty"),
-    (lambda: DecodingTree({"wide": WIDE}), r"trees\['wide'\] has 26 sequences; at most 24"),
+    (lambda: DecodingTree({"wide": WIDE}), r"trees\['wide'\] has 26 sequences; expected at most 24"),
     ({"tree": 3}, "tree is 3; expected a number from 0 to 2"),
     ({"strategy": "beam"}, "strategy is 'beam'; expected 'greedy' or 'beam search' or 'sampling'"),
     ({"width": 6}, "width is 6; expected a number from 1 to 5"),

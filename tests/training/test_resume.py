@@ -87,6 +87,24 @@ def test_resume_more_epochs(tmp_path):
         run(Noisy(), tmp_path / "run.ckpt", epochs=4, **settings)
 
 
+@pytest.mark.parametrize("schedule, warmup", [("constant", 3), ("inverse_sqrt", 3), (lambda step: 1 / (1 + step), 0)])
+def test_resume_more_epochs_scheduled(tmp_path, schedule, warmup):
+    """A schedule whose factors of the steps completed are the same: whatever it does after them."""
+    settings = {"schedule": schedule, "warmup": warmup, "patience": None}
+    once = run(Noisy(), None, epochs=4, **settings)
+    run(Noisy(), tmp_path / "run.ckpt", epochs=2, **settings)
+    assert_same(run(Noisy(), tmp_path / "run.ckpt", epochs=4, **settings), once)
+
+
+def test_resume_schedule_changed(tmp_path):
+    settings = {"warmup": 0, "patience": None}
+    run(Noisy(), tmp_path / "run.ckpt", epochs=2, schedule=lambda step: 1.0, **settings)
+    for changed in (5, 8):                                           # of the eight steps completed
+        with pytest.raises(CheckpointError, match="schedule has other factors for the 8 steps completed"):
+            run(Noisy(), tmp_path / "run.ckpt", epochs=2, schedule=lambda step: 1.0 - (step == changed) / 2, **settings)
+    run(Noisy(), tmp_path / "run.ckpt", epochs=3, schedule=lambda step: 1.0 - (step == 9) / 2, **settings)
+
+
 SCRIPT = """
 import sys
 sys.path[:0] = [{root!r}]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch.utils.data import DataLoader, IterableDataset, TensorDataset
+from torch.utils.data import BatchSampler, DataLoader, IterableDataset, RandomSampler, TensorDataset
 
 from course_lib.density import FVSBN
 from course_lib.training import CheckpointError, evaluate, fit
@@ -104,6 +104,36 @@ def test_loader_resume(tmp_path, own):
         fit(Mortal(), loader(batch_size=9), DATA[:9], epochs=6, lr=0.2, checkpoint=tmp_path / "run.ckpt", **QUIET)
 
 
+@pytest.mark.parametrize("own", [
+    lambda generator: loader(sampler=RandomSampler(DATA, generator=generator), shuffle=False),
+    lambda generator: DataLoader(TensorDataset(DATA), batch_sampler=BatchSampler(RandomSampler(DATA, generator=generator), 10,
+                                                                                 False))])
+@pytest.mark.parametrize("validated", [False, True])
+def test_sampler_resume(tmp_path, own, validated):
+    """The state of a sampler's own generator is in the checkpoint, of the data for validation too."""
+    class Shaken(FVSBN):
+        def log_prob(self, x, context=None):
+            return super().log_prob(x) if self.training else super().log_prob(x) * torch.arange(1, len(x) + 1)
+
+    def run(epochs, path=None):
+        seed_all()
+        model, data = Shaken(6), own(torch.Generator().manual_seed(4))
+        history = fit(model, *((DATA, data) if validated else (data,)), epochs=epochs, lr=0.2, checkpoint=path, **QUIET)
+        return history.train, history.valid, weights(model).tolist()
+
+    run(2, tmp_path / "run.ckpt")
+    assert run(5, tmp_path / "run.ckpt") == run(5)
+
+
+@pytest.mark.parametrize("name", ["train", "valid"])
+def test_persistent_workers_refused(tmp_path, name):
+    """Their seed is drawn once a process, so a run that is resumed cannot draw as the first did."""
+    data = {"train": DATA, "valid": DATA} | {name: loader(num_workers=1, persistent_workers=True)}
+    with pytest.raises(ValueError, match=f"checkpoint was given and {name} is a DataLoader with persistent_workers"):
+        fit(FVSBN(6), **data, epochs=1, checkpoint=tmp_path / "run.ckpt", **QUIET)
+    assert not (tmp_path / "run.ckpt").exists()
+
+
 class Endless(IterableDataset):
     def __init__(self, rows, said=None):
         self.rows, self.said = rows, said
@@ -122,8 +152,8 @@ class Liar(Endless):
     (loader(), {"lengths": torch.ones(47)}, ValueError, "lengths was given and train is a DataLoader"),
     (loader(), {"checkpoint_every": 5}, ValueError, "checkpoint_every was given and train is a DataLoader"),
     (DataLoader(Endless(DATA), 10), {}, ValueError, "does not know its length"),
-    (DataLoader(Liar(DATA, 67), 10), {}, ValueError, "train gave 5 batches in epoch 1; its length is 7"),
-    (DataLoader(Liar(DATA, 27), 10), {}, ValueError, "train gave 5 batches in epoch 1; its length is 3"),
+    (DataLoader(Liar(DATA, 67), 10), {}, ValueError, "train gave 5 batches in epoch 1; expected 7, its length"),
+    (DataLoader(Liar(DATA, 27), 10), {}, ValueError, "train gave 5 batches in epoch 1; expected 3, its length"),
     (DataLoader(TensorDataset(DATA[:0]), 10), {}, ValueError, "a DataLoader without batches"),
     (DataLoader([{"x": row} for row in DATA], 10), {}, TypeError, "train gives batches of type dict; expected tensors"),
 ])
@@ -174,6 +204,16 @@ def test_optimizer_own_scheduler():
     assert history.lr == pytest.approx([0.4, 0.2, 0.1])
 
 
+def test_optimizer_own_scheduler_checkpoint(tmp_path):
+    """A checkpoint does not hold the state of a scheduler of torch's, so a run with one is refused."""
+    model = FVSBN(6)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.4)
+    halving = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+    with pytest.raises(ValueError, match="checkpoint was given and the optimizer's learning rate was changed from outside"):
+        fit(model, DATA, epochs=3, batch_size=47, optimizer=optimizer, callback=lambda report: halving.step(),
+            checkpoint=tmp_path / "run.ckpt", **QUIET)
+
+
 def test_optimizer_resume(tmp_path):
     def run(path=None, epochs=6, momentum=0.9, **more):
         seed_all()
@@ -191,13 +231,22 @@ def test_optimizer_resume(tmp_path):
     assert torch.equal(run(tmp_path / "run.ckpt"), whole)
 
 
+class Closed(torch.optim.SGD):
+    def step(self, closure):
+        return super().step(closure)
+
+
 def test_optimizer_refused(tmp_path):
     model, other = FVSBN(6), FVSBN(6)
     with pytest.raises(ValueError, match="optimizer holds parameters that FVSBN does not have"):
         fit(model, DATA, epochs=1, optimizer=torch.optim.SGD(other.parameters(), lr=0.1), **QUIET)
     for given, named in (({"lr": 0.1}, "lr"), ({"betas": (0.5, 0.9), "weight_decay": 0.1}, "betas and weight_decay")):
-        with pytest.raises(ValueError, match=f"^{named} and optimizer were given; an optimizer has its own"):
+        with pytest.raises(ValueError, match=f"^{named} and optimizer were given; expected only optimizer, which has its own"):
             fit(model, DATA, epochs=1, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), **given, **QUIET)
+
+    for closed in (torch.optim.LBFGS(model.parameters()), Closed(model.parameters(), lr=0.1)):
+        with pytest.raises(ValueError, match=f"optimizer is of type {type(closed).__name__}, whose step needs a closure"):
+            fit(model, DATA, epochs=1, optimizer=closed, **QUIET)
 
     class Remembering(torch.optim.SGD):
         def step(self, closure=None):

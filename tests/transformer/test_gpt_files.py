@@ -4,7 +4,9 @@ from __future__ import annotations
 import functools
 import http.server
 import json
+import pickle
 import threading
+import traceback
 
 import pytest
 import torch
@@ -222,6 +224,27 @@ def test_files_damaged_or_missing(tmp_path):
         GPT.from_pretrained(tmp_path)
     with pytest.raises(HubError, match="is not a folder, and no id"):
         GPT.from_pretrained(tmp_path / "nothing" / "here")
+
+
+@pytest.mark.parametrize("content", [
+    b"version https://git-lfs.github.com/spec/v1\noid sha256:0123\nsize 548118077\n", b"<!DOCTYPE html><html></html>", b"",
+    b"PK\x03\x04 cut", pickle.dumps(print), pickle.dumps({"wte.weight": torch.ones(2)}), pickle.dumps([1, 2]), "cut", "list", "names"],
+    ids=["pointer", "page", "empty", "zip", "code", "unsafe", "pickle", "cut", "list", "names"])
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol 4")
+def test_pytorch_file_damaged(tmp_path, content):
+    """What is not a file of tensors is refused in words, and never with the advice to load it unsafely."""
+    saved(small().float(), tmp_path)
+    (tmp_path / "model.safetensors").unlink()
+    file = tmp_path / "pytorch_model.bin"
+    torch.save({"list": [torch.ones(2)], "names": {1: "a"}}.get(content, {"wte.weight": torch.ones(200)}), file)
+    if content == "cut":
+        file.write_bytes(file.read_bytes()[:-100])
+    elif isinstance(content, bytes):
+        file.write_bytes(content)
+    with pytest.raises(HubError, match="pytorch_model.bin .*is not a file of tensors") as caught:
+        GPT.from_pretrained(tmp_path)
+    text = "".join(traceback.format_exception(caught.value))
+    assert "weights_only" not in text and "safe_globals" not in text
 
 
 def test_download_without_network(tmp_path, monkeypatch, no_network):
