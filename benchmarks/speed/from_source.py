@@ -33,10 +33,11 @@ TRANSPOSED = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "ml
 def as_in_fit(model: nn.Module, loss: Callable[[], torch.Tensor], bf16: bool = False) -> Callable[[], torch.Tensor]:
     """A step as `fit` takes it: its data were checked before, and AdamW is one kernel."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    device = next(model.parameters()).device.type
 
     def call() -> torch.Tensor:
         optimizer.zero_grad(set_to_none=True)
-        with unchecked(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        with unchecked(), torch.autocast(device, torch.bfloat16, enabled=bf16):
             value = loss()
         value.backward()
         optimizer.step()
