@@ -25,11 +25,11 @@ def mean_squared_gradient(X: Float[Tensor, "B D"], y: Float[Tensor, "B"],
 
 
 def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Tensor, "D"]:
-    r"""Least-squares solution $\beta = (X^\top X)^{-1} X^\top y$, at which the gradient is 0.
+    r"""Least-squares solution $\beta = (X^\top X)^{-1} X^\top y$, a zero of the gradient.
 
     Solved as a linear system, which is cheaper and more accurate than the inverse. Slide:
-    "Analytic gradient". Raises ValueError if the columns of X are linearly dependent, because
-    the solution is then not unique.
+    "Analytic gradient". Raises ValueError if the columns of X are linearly dependent,
+    because the solution is then not unique.
 
     >>> X = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> normal_equation(X, torch.tensor([1.0, 3.0, 5.0]))
@@ -55,8 +55,8 @@ def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
 
 def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, "D"],
                      lr: Number, steps: int) -> Float[Tensor, "steps_and_one D"]:
-    r"""Gradient descent, $\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$. Returns
-    every $\beta$ from `start` on, one per row.
+    r"""Gradient descent, $\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$.
+    Returns every $\beta$ from `start` on, one per row.
 
     Slide: "Numerical gradient approach".
 

@@ -43,7 +43,7 @@ class FVSBN(AutoregressiveModel):
         # row i holds alpha^i; only earlier j are used
         self.weight = nn.Parameter(torch.zeros(n, n))
         self.bias = nn.Parameter(torch.zeros(n))  # alpha_0
-        position = self.order.argsort()           # position[i]: place of variable i in the order
+        position = self.order.argsort()           # position[i] of variable i
         self.register_buffer("earlier", (position[None, :] < position[:, None]).float())
 
     @property
@@ -64,8 +64,8 @@ class FVSBN(AutoregressiveModel):
         return self.conditional(state.logits[:, self.variable_at(state.k)])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Add the contribution of x_i to the logits of later variables: O(n) per row instead of
-        O(n^2).
+        """Add the contribution of x_i to the logits of later variables: O(n) per row
+        instead of O(n^2).
         """
         i = self.variable_at(state.k)
         # (n,): weights of x_i in the later logits

@@ -204,8 +204,8 @@ def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> l
 
 def made_masks(position: Int[Tensor, "n"],
                *degrees: Int[Tensor, "..."]) -> list[Bool[Tensor, "out in"]]:
-    """Mask (out, in) of each layer, from the position of each variable in the order, 1 to n,
-    and the degrees of each hidden layer.
+    """Mask (out, in) of each layer, from the position of each variable in the order, 1 to
+    n, and the degrees of each hidden layer.
     """
     below = [position, *degrees]
     hidden = [upper[:, None] >= lower for lower, upper in zip(below, degrees)]

@@ -87,8 +87,8 @@ class NADE(AutoregressiveModel):
 
     @checked
     def one_by_one(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        r"""The paper's running sum, $a_{i+1} = a_i + W_{\cdot, i}\, x_i$, one variable after
-        another: O(n H).
+        r"""The paper's running sum, $a_{i+1} = a_i + W_{\cdot, i}\, x_i$, one variable
+        after another: O(n H).
         """
         raw = [None] * self.n
         W, V, b = self.W.split(1), self.V.unbind(), self.b.view(self.n, -1).unbind()

@@ -36,10 +36,11 @@ class Factor(nn.Module):
 
 
 class CPT(Factor):
-    """Conditional probability table: one parameter for each of the 2^m values of the m parents.
+    """Conditional probability table: one parameter for each of the 2^m values of the m
+    parents.
 
-    Row r holds the logit of p(x = 1 | parents), where r is the binary number whose digits are
-    the parents, the first one being the highest bit.
+    Row r holds the logit of p(x = 1 | parents), where r is the binary number whose digits
+    are the parents, the first one being the highest bit.
 
     >>> table = CPT(2)
     >>> # of parents 00, 01, 10, 11
@@ -66,8 +67,8 @@ class CPT(Factor):
 
     @torch.no_grad()
     def set_probabilities(self, p: Tensor) -> None:
-        """Set p(x = 1 | parents) for all rows, (2^m,). Zeros and ones are approximated to within
-        e^-100.
+        """Set p(x = 1 | parents) for all rows, (2^m,). Zeros and ones are approximated to
+        within e^-100.
         """
         self.logits.copy_(torch.logit(p.double()).clamp(-CERTAIN, CERTAIN))
 
@@ -93,8 +94,8 @@ class Neural(Factor):
     r"""Network with one hidden layer, $\sigma(\alpha_0 + \alpha^\top u)$ with
     $u = \tanh(A x + b)$.
 
-    It has (m + 2) hidden + 1 parameters for m parents. A and b are initialized at random with
-    `generator`.
+    It has (m + 2) hidden + 1 parameters for m parents. A and b are initialized at random
+    with `generator`.
 
     >>> Neural(3, hidden=4)(torch.tensor([[1.0, 0.0, 1.0]])).shape
     torch.Size([1])

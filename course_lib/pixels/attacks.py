@@ -45,8 +45,8 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
         targeted: bool = False, where: Tensor | None = None,
         through: Callable[[Tensor], Tensor] | None = None, momentum: float = 0.0,
         generator: torch.Generator | None = None) -> Int[Tensor, "B n"]:
-    r"""Projected gradient descent, $x_{s+1} = \Pi(x_s + \mathrm{sign}\, g_s)$: steps of one level,
-    each projected to the box of radius eps.
+    r"""Projected gradient descent, $x_{s+1} = \Pi(x_s + \mathrm{sign}\, g_s)$: steps of one
+    level, each projected to the box of radius eps.
 
     steps      number of steps S; of $x_0, \dots, x_S$ the one with the largest `margin` is
                returned
@@ -57,8 +57,8 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
                (Dong et al. 2018)
     generator  start at random levels within eps; None: start at x
 
-    The other arguments are those of `fgsm`. Paper: Madry, Makelov, Schmidt, Tsipras and Vladu
-    2018.
+    The other arguments are those of `fgsm`. Paper: Madry, Makelov, Schmidt, Tsipras and
+    Vladu 2018.
     """
     x = check_images(x, y, eps, levels, where)
     if steps < 1:

@@ -22,8 +22,8 @@ def rank_p_values(scores: Tensor, calibration: Tensor,
     scores       (B,), for example log-likelihoods; low scores are anomalous
     calibration  (N,), scores of held-out images from the same distribution as the training
                  images
-    generator    breaks ties at random: of k equal scores, 0 to k are counted. Without it all
-                 are, so with ties p is too large rather than too small
+    generator    breaks ties at random: of k equal scores, 0 to k are counted. Without it
+                 all are, so with ties p is too large rather than too small
 
     If s has the same distribution as the $s_j$, all of its ranks are equally probable, so
     $P(p \le \alpha) \le \alpha$ whatever the model is. Without ties equality holds where
@@ -127,8 +127,8 @@ def compressed_bits(x: Tensor) -> Float[Tensor, "B"]:
 
 @torch.no_grad()
 def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"]:
-    r"""Greedy decoding within eps levels of an image: $\hat x_i = \arg\max_{v :\, |v - x_i| \le
-    \epsilon}\; p(v \mid \hat x_{<i})$.
+    r"""Greedy decoding within eps levels of an image,
+    $\hat x_i = \arg\max_{v :\, |v - x_i| \le \epsilon}\; p(v \mid \hat x_{<i})$.
 
     model  of discrete variables, in any order
     x      (B, n), images
@@ -138,8 +138,8 @@ def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"
     values the one nearest to x is used. Slides: "PixelDefend". Paper: Song, Kim, Nowozin,
     Ermon and Kushman 2018.
 
-    Raises TypeError for a model of continuous variables, ValueError for a negative eps and for
-    images that do not fit.
+    Raises TypeError for a model of continuous variables, ValueError for a negative eps and
+    for images that do not fit.
     """
     K, dtype = model.conditional.num_values, model.like().dtype
     if K is None:

@@ -116,8 +116,8 @@ class BilinearScore(Score):
 
 
 class AdditiveScore(Score):
-    r"""Additive score, $s_{t,\tau} = v_a^\top \tanh(W_a h_t + U_a h_\tau)$: a network with one
-    hidden layer.
+    r"""Additive score, $s_{t,\tau} = v_a^\top \tanh(W_a h_t + U_a h_\tau)$: a network with
+    one hidden layer.
 
     width  A, units of the hidden layer; None: the size of the query, as on the slide
 

@@ -175,7 +175,7 @@ class Seq2Seq(AutoregressiveModel):
             h, _ = self.decoder(y, memory)
             c, weights = self._attend(h, source)
             return torch.cat([h, c], dim=2), weights
-        if self.score is None:                                       # c is the same at every step
+        if self.score is None:                                       # c is constant
             c, weights = self._attend(y, source)
             return self.decoder(torch.cat([y, c], dim=2), memory)[0], weights
         outputs, looks = [], []

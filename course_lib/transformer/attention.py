@@ -24,8 +24,8 @@ from course_lib.transformer.masks import causal_mask, check_mask, combine_masks
 def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
                       mask: Bool[Tensor, "... #T #S"] | None = None
                       ) -> Float[Tensor, "... T S"]:
-    r"""Attention weights $\alpha = \mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)$, a row for
-    each query.
+    r"""Attention weights $\alpha = \mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)$, a row
+    for each query.
 
     mask  boolean, (T, S) or with all axes of the scores, where axes of length 1 broadcast;
           True where a query may attend. A row without any key has weights and gradients 0
@@ -91,8 +91,8 @@ class MultiHeadAttention(nn.Module):
         if heads < 1 or d_model % heads:
             raise ValueError(f"d_model is {d_model}; expected a multiple of heads, {heads}")
         if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; expected a probability, at least 0 and "
-                             "less than 1")
+            raise ValueError(f"dropout is {dropout}; expected a probability, at least 0 "
+                             "and less than 1")
         self.d_model, self.heads, self.dropout = d_model, heads, dropout
         # W^Q, W^K, W^V of all heads, stacked
         self.qkv = nn.Linear(d_model, 3 * d_model, bias=bias)
@@ -101,12 +101,13 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T S"] | None = None, causal: bool = False,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """Attention from x to x, or to `memory` (B, S, D), which may be projected already by
-        `keys_values`.
+        """Attention from x to x, or to `memory` (B, S, D), which may be projected already
+        by `keys_values`.
 
         mask    boolean, True where a query may attend: (T, S), (B, T, S) or, for each head,
                 (B, H, T, S)
-        causal  whether to mask later positions; the queries are the last T of the S positions
+        causal  whether to mask later positions; the queries are the last T of the S
+                positions
         cache   keys and values of the positions before x, to which those of x are appended
         """
         # (B, H, T, K), (B, H, S, K), (B, H, S, K)

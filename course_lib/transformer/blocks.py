@@ -29,8 +29,8 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"],
                beta: Float[Tensor, "D"], eps: float | int = 1e-5) -> Float[Tensor, "... D"]:
-    r"""Layer norm $\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta$ with mean and
-    population variance (divided by D) over the last axis.
+    r"""Layer norm $\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta$ with mean
+    and population variance (divided by D) over the last axis.
 
     Paper: Ba, Kiros and Hinton 2016.
     """

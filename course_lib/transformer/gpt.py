@@ -108,8 +108,8 @@ class GPT(AutoregressiveModel):
         mask  (B, T), True for real tokens. Padding, on either side, is not attended to and
               has no position; its logits are meaningless
 
-        Raises ValueError for tokens outside the vocabulary, input longer than the window, or a
-        mask that does not fit.
+        Raises ValueError for tokens outside the vocabulary, input longer than the window,
+        or a mask that does not fit.
         """
         tokens, mask = self._read((tokens, mask))
         return self.logits(self.run_blocks(self._check_tokens(tokens), mask))

@@ -29,15 +29,15 @@ def frequencies(d: int, base: float | int = 10000.0, device: torch.device | str 
 
 def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float | int = 10000.0,
                dtype: torch.dtype | None = None) -> Float[Tensor, "... d"]:
-    r"""Sinusoidal encoding $p(k, 2i) = \sin(k / n^{2i/d})$, $p(k, 2i+1) = \cos(k / n^{2i/d})$;
-    n is `base`, 10000 in the paper.
+    r"""Sinusoidal positions, $p(k, 2i) = \sin(k / n^{2i/d})$ and
+    $p(k, 2i+1) = \cos(k / n^{2i/d})$; n is `base`, 10000 in the paper.
 
     positions  k: integers of any shape, or a number of positions, 0..k-1
     d          size of the encoding; an odd one ends with a sine
 
     Computed in float64 and then converted to dtype, because a float32 angle of 5000 radians
-    is wrong in the fourth digit. Slides: "Positional encoding in transformers". Paper: Vaswani
-    et al. 2017, section 3.5.
+    is wrong in the fourth digit. Slides: "Positional encoding in transformers". Paper:
+    Vaswani et al. 2017, section 3.5.
     """
     if isinstance(positions, int):
         positions = torch.arange(positions)

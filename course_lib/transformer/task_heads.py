@@ -111,8 +111,8 @@ class QuestionAnswering(TaskHead):
              mask: Bool[Tensor, "B T"] | None = None,
              allowed: Bool[Tensor, "B T"] | None = None,
              longest: int = 30) -> Integer[Tensor, "B 2"]:
-        """First and last token of the most probable answer: the ordered pair with the largest sum
-        of logits.
+        """First and last token of the most probable answer: the ordered pair with the
+        largest sum of logits.
 
         allowed  (B, T), True for tokens of the passage
         longest  maximum length of the answer in tokens

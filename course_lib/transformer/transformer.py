@@ -148,19 +148,19 @@ class Transformer(AutoregressiveModel):
         return self.conditional(self._padded(logits, ends.cumsum(dim=1) > ends))
 
     def loss(self, batch: tuple[Padded, Padded]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats per token, label-smoothed as configured, and the number of
-        predicted tokens.
+        """Mean cross-entropy in nats per token, label-smoothed as configured, and the
+        number of predicted tokens.
 
         batch  source (B, S) and target (B, T), the target without bos and with eos; each
-               padded with `pad_id`, or a pair with its mask. Padding is neither an input nor
-               a target
+               padded with `pad_id`, or a pair with its mask. Padding is neither an input
+               nor a target
         """
         source = self._trim_padding(*self._read(batch[0], "source"))
         target, real = self._trim_padding(*self._read(batch[1], "target"))
         target = self.conditional.check(target, "target")
         if (real[:, 1:] & ~real[:, :-1]).any():
-            raise ValueError("the mask of target has padding left of a token; expected padding "
-                             "on the right, as by pad")
+            raise ValueError("the mask of target has padding left of a token; expected "
+                             "padding on the right, as by pad")
         hidden = self.decode(self.shift_right(target), *self.encode(source))
         logits = self.logits(hidden[real])  # (N, V), without padding
         return cross_entropy(logits, target[real], self.config.smoothing,

@@ -41,8 +41,8 @@ def token_deletion(tokens: Integer[Tensor, "..."], rate: float | int = 0.15,
 def text_infilling(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | int = 0.3,
                    mean: float | int = 3.0,
                    generator: torch.Generator | None = None) -> Integer[Tensor, "..."]:
-    """Replace spans by a single mask each, so that the model also has to predict how many tokens
-    are missing.
+    """Replace spans by a single mask each, so that the model also has to predict how many
+    tokens are missing.
 
     rate  share of the tokens that the spans cover, rounded to an integer number
     mean  of the spans' lengths, which have a Poisson distribution; a span of length 0

@@ -28,17 +28,19 @@ class Pair(NamedTuple):
 def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
                     rate: float | int = 0.15, mean: float | int = 3.0,
                     generator: torch.Generator | None = None) -> Pair:
-    """Replace spans of the text by sentinels, in their order; one more sentinel ends the target.
+    """Replace spans of the text by sentinels, in their order; one more sentinel ends the
+    target.
 
-    sentinels  ids of the sentinel tokens, in the order of use: one more than there are spans
+    sentinels  ids of the sentinel tokens, in the order of use: one more than there are
+               spans
     rate       share of the tokens in spans, rounded to an integer number, at least one in a
                text of two
     mean       of the spans' lengths: round(rate * T / mean) spans of at least 1, which are
                not adjacent
 
-    In T5's own code a text always begins with a kept token and ends with a span; here it may
-    also begin with a span or end with a kept token. Raises ValueError if there are too few
-    sentinels, or if the text contains one.
+    In T5's own code a text always begins with a kept token and ends with a span; here it
+    may also begin with a span or end with a kept token. Raises ValueError if there are too
+    few sentinels, or if the text contains one.
 
     Slides: "Other models". Paper: Raffel et al. 2019, section 3.1.4.
 
