@@ -1,7 +1,7 @@
-"""What the course claims, measured: results beside the papers, speed beside a peer. Each measurement is one command.
+"""Measurements of the course's claims: results beside those of papers, and speed beside peers.
 
 reproduce   python -m benchmarks.reproduce NAME    trains, evaluates, records; --all for every name
 speed       python -m benchmarks.speed [NAME]      CPU time beside a peer, in one process on one thread
-classroom   python -m benchmarks.classroom 60    a made-up class, graded with a watch on time and memory
-store       the records in results/, one JSON file a name
+classroom   python -m benchmarks.classroom 60      a synthetic class, graded under measurement of time and memory
+store       the records in results/, one JSON file per name
 """

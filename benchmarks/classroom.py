@@ -1,9 +1,10 @@
-"""How long a class takes, and how much memory: made-up submissions, graded by the command that an instructor types.
+"""Time and memory of grading a class of synthetic submissions, by the command that an instructor uses.
 
     python -m benchmarks.classroom 60 300 1000      a class of each size, into results/class-graded.json
 
-Each notebook is drawn: answers of tests/exercises/answers, right and wrong, cells that do not parse, answers that are not there,
-now and then one that never ends or a file cut in half. No two are the same. The log of a run is read by a second one.
+Each notebook is sampled from the right and wrong answers of tests/exercises/answers, cells that do not parse, missing
+answers, and, rarely, an answer that does not terminate or a truncated file. No two are the same. A second run reads the
+log of the first.
 """
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ EVERY = 0.5                                                          # seconds b
 
 @functools.cache
 def sources(kind: str, exercise: str) -> list[str]:
-    """The text of each answer to this exercise that needs the imports above and nothing else, under the exercise's name."""
+    """Source of each answer to this exercise that needs only the imports above, under the exercise's name."""
     found = []
     for name, answer in {"right": RIGHT, "wrong": WRONG}[kind].items():
         if name.partition(":")[0] != exercise or not inspect.isfunction(answer) or answer.__closure__:
@@ -62,7 +63,7 @@ def sources(kind: str, exercise: str) -> list[str]:
 
 
 def answer(exercise: str, kind: str, draw: random.Random) -> str:
-    """The cell of an answer of this kind."""
+    """Cell with an answer of this kind."""
     if kind in ("right", "wrong"):
         return draw.choice(sources(kind, exercise))
     if kind == "missing":
@@ -71,7 +72,7 @@ def answer(exercise: str, kind: str, draw: random.Random) -> str:
 
 
 def submission(number: int) -> tuple[str, dict[str, str]]:
-    """The file of a student, and what each answer in it is: a kind, or "cut" for all of them."""
+    """File of a student, and the kind of each answer in it; "cut" for all answers of a truncated file."""
     draw = random.Random(number)
     kinds = {one: draw.choices(list(KINDS), list(KINDS.values()))[0] for one in ASKED}
     cells = [IMPORTS, f"MINE = {draw.random()}      # so that no two files are the same",
@@ -82,7 +83,7 @@ def submission(number: int) -> tuple[str, dict[str, str]]:
 
 
 def write_class(folder: Path, students: int) -> dict[str, dict[str, str]]:
-    """A file for each student; what the answers are, by student and exercise."""
+    """Write a file for each student; return the kinds of the answers by student and exercise."""
     planned = {}
     for number in range(students):
         student = f"student-{number:05}"
@@ -97,8 +98,9 @@ def write_class(folder: Path, students: int) -> dict[str, dict[str, str]]:
 
 
 def family(root: int) -> Iterator[tuple[str, float, float]]:
-    """The processes below `root` and itself: "command", "judge" (a fork of it) or "sandbox" (all else), resident MiB, and the
-    seconds of a processor that it and those whose end it has seen took. All of these together are what the family took."""
+    """Processes below `root`, and itself: kind ("command", "judge", a fork of it, or "sandbox", all others), resident
+    MiB, and CPU seconds of the process and its terminated children. Their sum is the CPU time of the family.
+    """
     parents, spent, page, tick = {}, {}, os.sysconf("SC_PAGE_SIZE") / 2**20, os.sysconf("SC_CLK_TCK")
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):                           # one that has ended meanwhile
@@ -120,7 +122,8 @@ def family(root: int) -> Iterator[tuple[str, float, float]]:
 
 
 def watched(command: list[str]) -> dict[str, Any]:
-    """Run the command; seconds by the clock and of the processors, and the largest process of each kind at each look, MiB."""
+    """Run the command; return wall-clock and CPU seconds, and the memory of the largest process of each kind at each
+    sample, in MiB."""
     looks: dict[str, list[float]] = {"command": [], "judge": [], "sandbox": []}
     began, spent = time.monotonic(), 0.0
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -142,7 +145,7 @@ def watched(command: list[str]) -> dict[str, Any]:
 
 
 def growth(values: list[float]) -> dict[str, float]:
-    """The most, and the median of the first and the last tenth of the looks, those before the start left out."""
+    """Maximum, and medians of the first and the last tenth of the samples, without those before the start."""
     begun = values[next(k for k, value in enumerate(values) if value >= max(values) / 2):]
     tenth = max(1, len(begun) // 10)
     return {"most": round(max(values), 1), "first": round(statistics.median(begun[:tenth]), 1),
@@ -150,7 +153,8 @@ def growth(values: list[float]) -> dict[str, float]:
 
 
 def grade(students: int, jobs: int, folder: Path) -> dict[str, Any]:
-    """A class graded, then once more by its log: a row of the record. Raises AssertionError for a verdict that is not as planned."""
+    """Grade a class, then once more by its log: a row of the record. Raises AssertionError for an unexpected verdict.
+    """
     planned = write_class(folder / "class", students)
     command = [sys.executable, "-m", "course_lib.grading", "grade", str(folder / "class"), "--exercises", ",".join(ASKED),
                "--jobs", str(jobs), "--seed", "7", "--require-isolation", "--out", str(folder / "log.jsonl"),
@@ -168,7 +172,7 @@ def grade(students: int, jobs: int, folder: Path) -> dict[str, Any]:
 
 
 def as_planned(table: Path, planned: dict[str, dict[str, str]]) -> dict[str, int]:
-    """How many answers are in each state. Raises AssertionError unless those that were to be right are, and no others."""
+    """Number of answers in each state. Raises AssertionError unless exactly the right answers passed."""
     states: Counter[str] = Counter()
     with table.open(encoding="utf-8", newline="") as rows:
         graded = {row["student"]: row for row in csv.DictReader(rows)}
@@ -200,7 +204,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def record(row: dict[str, Any], results: Path) -> None:
-    """Put a class into the record, in the place of one of its size; those of other sizes stay, if of the same exercises."""
+    """Add a class to the record, in place of one of the same size; other sizes stay if they have the same exercises."""
     known = store.read(results).get(NAME, {"exercises": None, "classes": []})
     others = [each for each in known["classes"] if each["students"] != row["students"] and known["exercises"] == list(ASKED)]
     rows = sorted([row, *others], key=lambda each: each["students"])

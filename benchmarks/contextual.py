@@ -1,9 +1,9 @@
-"""What chapter embeddings-and-probes measures of the stored bert-english: its layers as features of texts, and which of them to train.
+"""Layers of the stored bert-english as features of texts, and fine-tuning of some of them (chapter embeddings-and-probes).
 
     python -m benchmarks.contextual layers     every layer for classifiers and for similarity; six minutes
     python -m benchmarks.contextual tuning     the head, the top layer or all layers, with few labels; ten minutes
 
-What a step has measured is kept in a scratch file beside the records until the step is done: a killed one goes on.
+Figures are stored in a scratch file beside the records until a step is done, so that an interrupted run resumes.
 """
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Kept:
 
 
 def in_pieces(texts: Sequence[str]) -> list[Int[Tensor, " T"]]:
-    """[CLS], the pieces of the text in lower case, as many as the window holds, [SEP]."""
+    """[CLS], as many word pieces of the lower-cased text as fit in the window, [SEP]."""
     tokenizer = pieces_of_bert()
     ends = torch.tensor([tokenizer.vocabulary.bos_id]), torch.tensor([tokenizer.vocabulary.eos_id])
     return [torch.cat([ends[0], tokenizer.encode(text.lower())[:bert_tags.ROOM], ends[1]]) for text in texts]
@@ -71,8 +71,9 @@ def in_pieces(texts: Sequence[str]) -> list[Int[Tensor, " T"]]:
 
 @torch.no_grad()
 def by_layers(model: BERT, texts: Sequence[str], softmax: bool = True) -> dict[str, Float[np.ndarray, "N F"]]:
-    """Every layer as one vector a text: the mean over its pieces, without the signs, and that of [CLS]. The layer after the
-    last is the softmax of the language model, the mean of the shares that it gives each piece of the vocabulary."""
+    """Each layer as one vector per text: the mean over its word pieces, without punctuation, and the vector of [CLS].
+    The layer after the last is the softmax of the language model, averaged over the pieces.
+    """
     rows, found = in_pieces(texts), {}
     order = sorted(range(len(rows)), key=lambda k: len(rows[k]))
     for some in torch.tensor(order).split(64):
@@ -91,7 +92,7 @@ def by_layers(model: BERT, texts: Sequence[str], softmax: bool = True) -> dict[s
 
 
 def described(texts: Sequence[str]) -> dict[str, Features]:
-    """The texts in every way, counts aside."""
+    """The texts in every representation except counts."""
     twin = by_layers(fresh_bert(vectors=False), texts, softmax=False)
     return {"averaged word vectors": averaged(hub.load("english-words"), list(texts)),
             **by_layers(hub.load(bert_english.WEIGHTS), texts),
@@ -99,7 +100,8 @@ def described(texts: Sequence[str]) -> dict[str, Features]:
 
 
 def scaled(train: Features, *others: Features, how: str) -> list[Features]:
-    """`columns`: each column with mean 0 and deviation 1 over `train`; `whole`: all with one scale; sparse ones stay."""
+    """`columns`: standardize each column by `train`; `whole`: scale all by one factor; sparse matrices are unchanged.
+    """
     if sparse.issparse(train):
         return [train, *others]
     mean, spread = train.mean(axis=0), train.std(axis=0)
@@ -112,7 +114,8 @@ def counted(texts: Sequence[str]) -> TfidfVectorizer:
 
 
 def classified(kept: Kept, task: str, size: int = 100) -> None:
-    """Logistic regression on `size` labels; penalty and scale by the first draw, on other training texts, each row apart."""
+    """Logistic regression on `size` labels; penalty and scale are chosen with the first sample, on other training
+    texts."""
     texts, labels, test, wanted = tasks()[task]
     labels, wanted = np.array(labels), np.array(wanted)
 
@@ -152,7 +155,7 @@ def classified(kept: Kept, task: str, size: int = 100) -> None:
 
 @cache
 def pairs(part: str, most: int = 1500) -> list[tuple[str, str]]:
-    """Captions of SNLI, and what follows from each: the first that is said of it; the first `most` of them."""
+    """First `most` captions of SNLI, each with the first sentence that it entails."""
     rows = read_rows(read_text(word_texts.path(f"snli {part}")), part, 3)
     found: dict[str, str] = {}
     for label, premise, hypothesis in rows:
@@ -162,7 +165,8 @@ def pairs(part: str, most: int = 1500) -> list[tuple[str, str]]:
 
 
 def found_first(collection: Features, asked: Features) -> float:
-    """% of questions for which the cosine is largest with the row of their own number; a tie counts as lost."""
+    """Percentage of queries whose largest cosine similarity is with the document of the same index; a tie is an error.
+    """
     if sparse.issparse(collection):
         scores = torch.from_numpy((asked @ collection.T).toarray())
     else:
@@ -172,7 +176,7 @@ def found_first(collection: Features, asked: Features) -> float:
 
 
 def similar(kept: Kept, size: int = 500) -> None:
-    """Whose caption is it? For `size` captions, the one with which the sentence that follows from it has the largest cosine."""
+    """Retrieval of captions: for `size` captions, the entailed sentence has to have the largest cosine similarity."""
     @cache
     def sides(part: str) -> tuple[dict[str, Features], dict[str, Features]]:
         both = list(zip(*pairs(part)))
@@ -233,10 +237,10 @@ ARMS = {"head only": (0, (3e-3, 1e-2, 3e-2)), "head and top layer": (1, (3e-4, 1
 
 
 class MeanClassifier(nn.Module):
-    """A class from the mean of the top vectors, by a linear layer.
+    """Linear classifier of the mean of the top vectors.
 
-    trained  how many of the upper blocks are trained; None for every weight. What lies below them is read once, by `below`,
-             and without dropout
+    trained  number of upper blocks that are trained; None for all weights. The output of the layers below is computed
+             once, by `below`, without dropout
     """
 
     def __init__(self, bert: BERT, classes: int, trained: int | None = None):
@@ -251,7 +255,7 @@ class MeanClassifier(nn.Module):
 
     @torch.no_grad()
     def below(self, tokens: Int[Tensor, "N T"]) -> Tensor:
-        """What the trained part reads: tokens, or the vectors (N, T, D) of the layer below it."""
+        """Input of the trained part: tokens, or the vectors (N, T, D) of the layer below it."""
         if self.first is None:
             return tokens
         real = tokens != pieces_of_bert().vocabulary.pad_id
@@ -280,7 +284,7 @@ class MeanClassifier(nn.Module):
 
 
 class Questions(NamedTuple):
-    """TREC: `held` chooses, `train` gives labels, `test` measures; tokens (N, T) and kinds (N,)."""
+    """TREC: `held` for model selection, `train` for training, `test` for the test; tokens (N, T) and classes (N,)."""
 
     train: tuple[Tensor, Tensor]
     held: tuple[Tensor, Tensor]
@@ -300,10 +304,10 @@ def questions() -> Questions:
 
 def tuned(start: BERT, labels: int, seed: int, lr: float, trained: int | None,
           told: Callable[[MeanClassifier], nn.Module] | None = None, beside: tuple[Tensor, ...] = ()) -> MeanClassifier:
-    """The classifier after its updates; every arm gets, of a seed, the same labels and batches.
+    """The classifier after its updates; for a seed, all arms get the same labels and batches.
 
-    told, beside  what has the loss, made from the classifier, where that is not its own; and what more its batches hold, a row
-                  for each drawn question
+    told, beside  function of the classifier that has the loss, if it is not the classifier; and more tensors of its
+                  batches, with a row for each sampled question
     """
     tokens, kinds = questions().train
     own = drawn(len(tokens), labels, 2000 + seed)
@@ -319,7 +323,7 @@ def tuned(start: BERT, labels: int, seed: int, lr: float, trained: int | None,
 
 
 def arm(kept: Kept, name: str, start: Callable[[int], BERT], labels: int, how: str) -> None:
-    """The rate by the first seed, on the held questions; then the test, over the seeds."""
+    """Learning rate chosen with the first seed on held-out questions; then the test, for all seeds."""
     trained, rates = ARMS[how]
 
     def measure(lr: float, seed: int) -> list[float]:
@@ -332,7 +336,7 @@ def arm(kept: Kept, name: str, start: Callable[[int], BERT], labels: int, how: s
 
 
 def by_counting(labels: int) -> list[float]:
-    """TF-IDF and logistic regression on the questions and kinds that a seed gives."""
+    """TF-IDF and logistic regression on the labeled questions of a seed."""
     texts, kinds, test, wanted = tasks()["TREC"]
     order = torch.randperm(len(texts), generator=torch.Generator().manual_seed(0)).tolist()
     held, rest = order[:HELD], order[HELD:]

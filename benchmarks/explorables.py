@@ -1,11 +1,11 @@
-"""The small networks that figures carry in their page: how they were made.
+"""Training of the small networks that are shipped within interactive figures.
 
     python -m benchmarks.explorables digits        two networks of chapter pixelcnn, on the digits: seconds
     python -m benchmarks.explorables letters       the LSTM of chapter recurrent, on tiny Shakespeare: minutes
     python -m benchmarks.explorables cells         what its cells follow, measured and written on its card
     python -m benchmarks.explorables alignment     two encoder-decoders of chapter attention, three seeds each: minutes
 
-The files lie with the figures, not with the weights that the hub names: no figure of a table comes from them.
+The files are stored with the figures, not with the weights of the hub. No table uses them.
 """
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def card(model: str, data: str, training: dict, results: dict, notes: str) -> hu
 
 
 def digits(folder: Path = FOLDER) -> None:
-    """PixelCNN and the gated network, small, each at its best epoch on the validation part."""
+    """A small PixelCNN and gated PixelCNN, each at its best epoch on the validation set."""
     data = load_data("digits")
     for name, kind, width in (("pixelcnn", PixelCNN, 20), ("gated", GatedPixelCNN, 10)):
         torch.manual_seed(0)
@@ -60,7 +60,7 @@ def digits(folder: Path = FOLDER) -> None:
 
 
 def letters(folder: Path = FOLDER) -> None:
-    """An LSTM of 48 cells that reads letters as one-hot vectors, its weights rounded to half precision."""
+    """LSTM of 48 cells with one-hot letters as inputs, its weights rounded to half precision."""
     text = load_data("tiny_shakespeare")
     tokenizer = CharTokenizer.fit(text.train + text.valid + text.test)
     train, valid, test = (tokenizer.encode(part) for part in (text.train, text.valid, text.test))
@@ -81,13 +81,13 @@ def letters(folder: Path = FOLDER) -> None:
 
 
 def correlation(a: Float[Tensor, "T ..."], b: Float[Tensor, "T"]) -> Float[Tensor, "..."]:
-    """Pearson's, of each column of a with b."""
+    """Pearson correlation of each column of a with b."""
     a, b = a - a.mean(dim=0), b - b.mean()
     return (a.movedim(0, -1) @ b) / (a.norm(dim=0) * b.norm())
 
 
 def features(text: str) -> dict[str, Float[Tensor, "T"]]:
-    """What a cell may follow, after each letter: a place, counted from its beginning, or 1 within and 0 outside."""
+    """Features after each letter: a position, counted from its beginning, or 1 inside and 0 outside."""
     found: dict[str, list[float]] = {name: [] for name in
                                      ("the place in the line", "the place in the word", "the place in the sentence",
                                       "the line of the speech", "a speaker's name", "inside a word")}
@@ -107,9 +107,10 @@ def features(text: str) -> dict[str, Float[Tensor, "T"]]:
 
 
 def cells(folder: Path = FOLDER) -> None:
-    """For each feature the cell whose c follows it best on the validation text, and its correlation on the test text.
+    """For each feature the cell with the highest correlation on the validation text, and its correlation on the test
+    text.
 
-    Beside it stands what the last letter alone says of the feature: its mean after each letter of the validation text.
+    The baseline is the last letter: the mean of the feature after each letter of the validation text.
     """
     model, about = hub.load(folder / WEIGHTS), hub.card(folder / WEIGHTS)
     tokenizer, text = CharTokenizer.from_config(about.training["tokenizer"]), load_data("tiny_shakespeare")
@@ -127,7 +128,8 @@ def cells(folder: Path = FOLDER) -> None:
 
 
 def right_by_length(model: Seq2Seq, pairs: list[Pair]) -> dict[int, list[int]]:
-    """For each number of Italian words: how many sentences greedy search gets right, and of how many."""
+    """For each number of Italian words: the number of sentences that greedy search translates correctly, and their
+    total."""
     source, target = to_ids(pairs)
     said = greedy(model, length=target.shape[1], context=source, eos_id=model.eos_id).tokens
     found: dict[int, list[int]] = {}
@@ -139,7 +141,8 @@ def right_by_length(model: Seq2Seq, pairs: list[Pair]) -> dict[int, list[int]]:
 
 
 def alignment(folder: Path = FOLDER) -> None:
-    """Two small GRU translators of the toy language, one vector and attention; the best of three seeds on validation."""
+    """Two small GRU translators of the toy language, without and with attention; the best of three seeds on the
+    validation set."""
     train, valid, test = parts()
     (source, target), sizes = to_ids(train), [len(words) for words in vocabularies()]
     for name, score in NETWORKS.items():

@@ -1,7 +1,8 @@
-"""What chapter embeddings-and-probes measures of few labelled questions: frozen features, gaps without a label, and layers in the head.
+"""Classification with few labels (chapter embeddings-and-probes): frozen features, cloze prompts without labels, and heads of several
+layers.
 
-    python -m benchmarks.few_labels few       TREC's six kinds from 0, 5, 10 and 20 questions of each; two minutes
-    python -m benchmarks.few_labels heads     one, two or three layers above the frozen network; half a minute
+python -m benchmarks.few_labels few       TREC's six classes from 0, 5, 10 and 20 questions of each; two minutes
+python -m benchmarks.few_labels heads     one, two or three layers above the frozen network; half a minute
 """
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ WAYS = {"averaged word vectors": ("averaged word vectors",), "bert-english": LAY
 
 
 class Questions(NamedTuple):
-    """Texts, and the number of the kind of each."""
+    """Texts, and the class of each."""
 
     texts: list[str]
     kinds: np.ndarray
@@ -44,7 +45,8 @@ class Questions(NamedTuple):
 
 
 def drawn(kinds: np.ndarray, size: int, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """Rows: `size` of each kind, and the first 500 of the same order, which choose. A smaller size is part of a larger."""
+    """Rows: `size` of each class, and the first 500 of the same order, for model selection. Smaller sizes are subsets
+    of larger ones."""
     order = np.random.default_rng(number).permutation(len(kinds))
     rest = order[HELD:]
     return np.concatenate([rest[kinds[rest] == kind][:size] for kind in np.unique(kinds)]), order[:HELD]
@@ -52,7 +54,7 @@ def drawn(kinds: np.ndarray, size: int, number: int) -> tuple[np.ndarray, np.nda
 
 @cache
 def questions() -> tuple[list[Questions], Questions, Questions]:
-    """The labelled questions of each draw, the largest size; those that choose; the test."""
+    """Labeled questions of each sample, of the largest size; those for model selection; the test."""
     texts, labels, test, wanted = tasks()["TREC"]
     train = Questions(texts, np.array(labels))
     few = [train.at(drawn(train.kinds, SIZES[-1], number)[0]) for number in range(DRAWS)]
@@ -60,25 +62,25 @@ def questions() -> tuple[list[Questions], Questions, Questions]:
 
 
 def of_size(few: Questions, size: int) -> np.ndarray:
-    """The rows of a smaller draw in the largest."""
+    """Rows of a smaller sample in the largest."""
     return np.concatenate([np.flatnonzero(few.kinds == kind)[:size] for kind in np.unique(few.kinds)])
 
 
 @cache
 def sides(part: int) -> dict[str, Features]:
-    """Every description of the questions of a draw; of those that choose, -1; of the test, -2."""
+    """All representations of the questions of a sample; of those for model selection, -1; of the test, -2."""
     few, held, test = questions()
     return described({-1: held, -2: test}.get(part, few[part]).texts)
 
 
 @cache
 def of_all() -> TfidfVectorizer:
-    """Weighed by all training questions, which need no kind for that."""
+    """Weighted by all training questions, which needs no labels."""
     return counted(tasks()["TREC"][0])
 
 
 def by_regression(ways: Sequence[str], size: int) -> tuple[list[float], list]:
-    """% right on the test for each draw, and what the first draw chose: description, penalty, scale."""
+    """Test accuracy in percent for each sample, and the choice with the first one: representation, penalty, scale."""
     few, held, test = questions()
 
     def score(number: int, way: str, C: float, how: str, part: int, truth: np.ndarray) -> float:
@@ -104,12 +106,12 @@ SHORT = 8                                                            # pieces of
 
 
 def gap_scores(model: BERT, texts: Sequence[str], names: Sequence[str]) -> Float[Tensor, "N K"]:
-    """ln p of each name in the gap of each text."""
+    """Log-probability of each class name at the masked position of each text."""
     return using.gap_scores(model, pieces_of_bert(), texts, names)
 
 
 def prompts(texts: Sequence[str], pattern: str, names: Sequence[str], examples: Questions | None = None) -> list[str]:
-    """The examples with their names in the gap, the last ones where not all fit; then each text with the gap open."""
+    """The last examples that fit, with their class names inserted; then each text with the masked position."""
     shown = [] if examples is None else [pattern.format(text.lower()).replace("[MASK]", names[kind]) for text, kind in zip(*examples)]
     found = []
     for text in texts:
@@ -122,7 +124,7 @@ def prompts(texts: Sequence[str], pattern: str, names: Sequence[str], examples: 
 
 @cache
 def examples(draw: int, number: int = 3) -> Questions:
-    """Short questions of the draw, of kinds of their own."""
+    """Short questions of the sample, of different classes."""
     few = questions()[0][draw]
     rows = [i for i, text in enumerate(few.texts) if len(pieces_of_bert().encode(text.lower())) <= SHORT]
     rows = np.random.default_rng(draw).permutation(rows)
@@ -131,8 +133,9 @@ def examples(draw: int, number: int = 3) -> Questions:
 
 @cache
 def scores(part: int, names: tuple[str, ...], pattern: str | None, draw: int | None = None) -> Tensor:
-    """Of the questions that choose, -1, of the test, -2, or where no question stands, 0. pattern: None for cosines of averaged
-    word vectors; draw: whose examples stand before the question."""
+    """Scores of the questions for model selection, -1, of the test, -2, or, without a question, 0. pattern: None for
+    cosine similarity of averaged word vectors; draw: the sample whose examples precede the question.
+    """
     _, held, test = questions()
     texts = {-1: held.texts, -2: test.texts, 0: [""]}[part]
     if pattern is None:
@@ -146,7 +149,7 @@ def right(said: Tensor, truth: np.ndarray) -> float:
 
 
 def by_names(patterns: Sequence[str | None], shown: bool = False) -> tuple[list[float], list]:
-    """The kind whose name has the largest score; shown: after three examples, other ones for each draw."""
+    """Class whose name has the largest score; shown: after three examples, which differ between samples."""
     _, held, test = questions()
 
     def score(part: int, truth: np.ndarray, draw: int, names: tuple[str, ...], pattern: str | None, level: str) -> float:
@@ -196,7 +199,7 @@ HEADS = ("one layer", "two layers", "three layers")
 
 
 def head(width: int, classes: int, extra: int) -> nn.Sequential:
-    """`extra` layers of 64 with tanh, then the one that tells classes."""
+    """`extra` layers of 64 with tanh, then the output layer."""
     layers: list[nn.Module] = []
     for _ in range(extra):
         layers += [nn.Linear(width, HIDDEN), nn.Tanh()]
@@ -205,7 +208,7 @@ def head(width: int, classes: int, extra: int) -> nn.Sequential:
 
 
 def trained(x: Tensor, kinds: Tensor, extra: int, lr: float, seed: int) -> nn.Sequential:
-    """By AdamW on all labelled rows at once, the rate falling to 0."""
+    """Training by AdamW on all labeled rows at once, with a learning rate that decays to 0."""
     torch.manual_seed(seed)
     model = head(x.shape[1], 6, extra)
     optimizer = torch.optim.AdamW(model.parameters(), lr, weight_decay=0.01)

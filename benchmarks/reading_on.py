@@ -1,9 +1,10 @@
-"""What chapter fine-tuning measures of language-model fine-tuning: bert-english reads the task's own texts on, then learns the task.
+"""Language-model fine-tuning of bert-english on the texts of a task before its classes are learned (chapter fine-tuning).
 
-    python -m benchmarks.reading_on adaptation    TREC with that step and without it, by numbers of labels; eight minutes
-    python -m benchmarks.reading_on forgetting    what each way forgets of masked words: the same networks, kept from `adaptation`
+    python -m benchmarks.reading_on adaptation    TREC with that step and without it, by numbers of labels; eight
+                                                  minutes
+    python -m benchmarks.reading_on forgetting    loss of masked words after each: the networks of `adaptation`
 
-What was measured is kept in a scratch file beside the records until `forgetting` is done: a killed run goes on.
+Figures are stored in a scratch file beside the records until `forgetting` is done, so that an interrupted run resumes.
 """
 from __future__ import annotations
 
@@ -39,14 +40,15 @@ OTHERS = {"train": 8000, "test": 1000}                               # sentences
 
 @cache
 def others(part: str) -> Int[Tensor, "N T"]:
-    """Sentences of English without TREC, `train` out of what the stored network read, `test` out of what it did not."""
+    """English sentences other than TREC: `train` from the training set of the stored network, `test` from held-out
+    text."""
     own = {letters(question) for _, question in word_texts.trec("trec")}
     texts = [text for text in getattr(english.draw(), part)[:OTHERS[part]] if letters(text) not in own]
     return pad(in_pieces(texts), PAD)[0]
 
 
 def hidden_by_length(rows: Int[Tensor, "N T"]) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    """The rows of one length after those of another, without filling; with pieces hidden, always the same; and which."""
+    """Rows batched by length, without padding; with the same pieces masked every time; and their positions."""
     lengths = (rows != PAD).sum(dim=1)
     for length in lengths.unique().tolist():
         some = rows[lengths == length, :length]
@@ -55,7 +57,7 @@ def hidden_by_length(rows: Int[Tensor, "N T"]) -> Iterator[tuple[Tensor, Tensor,
 
 @torch.no_grad()
 def nats(model: BERT, rows: Int[Tensor, "N T"]) -> float:
-    """Of a hidden piece."""
+    """Cross-entropy in nats per masked piece."""
     model.eval()
     return torch.cat([bert_english.scores_of(model, read, chosen, some) for some, read, chosen in hidden_by_length(rows)
                       if chosen.any()]).mean().item()
@@ -69,7 +71,7 @@ def other_rows(num: int, seed: int) -> Int[Tensor, "N T"]:
 
 
 def read_on(lr: float, seed: int) -> BERT:
-    """bert-english after its updates on masked words of the training questions, without their kinds."""
+    """bert-english after updates on masked words of the training questions, without their labels."""
     torch.manual_seed(5000 + seed)
     model, rows = deepcopy(hub.load(bert_english.WEIGHTS)), questions().train[0]
     rows = rows[drawn(len(rows), UPDATES * READING["batch_size"], 6000 + seed)]
@@ -78,7 +80,7 @@ def read_on(lr: float, seed: int) -> BERT:
 
 
 class Remembering(nn.Module):
-    """A classifier whose loss has that of hidden words of other English added to it."""
+    """Classifier whose loss includes that of masked words of other English text."""
 
     def __init__(self, classifier: MeanClassifier):
         super().__init__()
@@ -90,7 +92,7 @@ class Remembering(nn.Module):
 
 
 def figures(model: BERT) -> dict[str, float]:
-    """Nats of a hidden piece: of questions that were not read, and of other English."""
+    """Cross-entropy in nats per masked piece, of held-out questions and of other English text."""
     return {"questions": nats(model, questions().held[0]), "other English": nats(model, others("test"))}
 
 
@@ -98,7 +100,7 @@ def figures(model: BERT) -> dict[str, float]:
 
 
 def readers(kept: Kept, name: str) -> Callable[[int], BERT]:
-    """The networks that have read on, by seed. The rate has the fewest nats on the held questions, at the first seed."""
+    """Fine-tuned language models by seed. The learning rate is the best on held-out questions with the first seed."""
     read = cache(read_on)
     first = {lr: kept(f"held: {name}, lr {lr}", lambda lr=lr: figures(read(lr, 0))) for lr in RATES}
     lr = min(RATES, key=lambda lr: first[lr]["questions"])
@@ -108,7 +110,8 @@ def readers(kept: Kept, name: str) -> Callable[[int], BERT]:
 
 def arm(kept: Kept, name: str, start: Callable[[int], BERT], labels: int, rates: tuple[float, ...] = RATES,
         remembering: bool = False) -> None:
-    """All layers, trained on the kinds. The rate by the first seed on the held questions; then the test and the nats."""
+    """Fine-tuning of all layers on the classes. Learning rate by the first seed on held-out questions; then the test
+    and the nats."""
     def measure(lr: float, seed: int) -> dict[str, float]:
         beside = (other_rows(contextual.UPDATES * TUNING["batch_size"], seed),) if remembering else ()
         model = tuned(start(seed), labels, seed, lr, None, Remembering if remembering else None, beside)
@@ -120,7 +123,7 @@ def arm(kept: Kept, name: str, start: Callable[[int], BERT], labels: int, rates:
 
 
 def counts() -> dict[str, float]:
-    """The nats of the same hidden pieces by how often each piece was read, 0.1 added: what needs no network."""
+    """Cross-entropy of the same masked pieces under unigram counts with add-0.1 smoothing."""
     read = torch.cat([questions().train[0].flatten(), others("train").flatten()])
     known = torch.full((bert_english.elmo.PIECES,), 0.1) + read[read >= SPECIAL].bincount(minlength=bert_english.elmo.PIECES)
     log_p = known.log() - known.sum().log()
@@ -156,7 +159,7 @@ def how() -> str:
 
 
 def tabled(kept: Kept, what: str, prefix: str = "") -> list[dict[str, Any]]:
-    """A row for each way that has the figure, in the order of the labels."""
+    """A row for each method that has the figure, in the order of the labels."""
     names = [name for name, found in kept.found.items() if "seeds" in found and what in found["seeds"][0]]
     labels = {name: int(name.split(", ")[-1].split()[0].replace(",", "")) if name.endswith("labels") else 0 for name in names}
     rows = []

@@ -1,8 +1,8 @@
-"""What chapter fine-tuning measures of the stored bert-english on reviews: is a sentence of SST-2 positive or negative?
+"""Sentiment classification of SST-2 with the stored bert-english (chapter fine-tuning).
 
     python -m benchmarks.reviews reviews     words counted, vectors of words, BERT frozen and fine-tuned; a quarter hour
 
-What it has measured is kept in a scratch file beside the records until all is done: a killed run goes on.
+Figures are stored in a scratch file beside the records until all are done, so that an interrupted run resumes.
 """
 from __future__ import annotations
 
@@ -52,7 +52,8 @@ class Reviews(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """`held` chooses, `train` gives labels, `test` measures; none of the first two stands twice, or in the test."""
+    """`held` for model selection, `train` for training, `test` for the test; without duplicates in the first two, or
+    with the test."""
 
     train: Reviews
     held: Reviews
@@ -68,7 +69,7 @@ def parts() -> Parts:
 
 
 def labelled(labels: int, seed: int) -> Reviews:
-    """What every way gets with a seed."""
+    """Training set of a seed, for all methods."""
     train = parts().train
     return train.at(drawn(len(train.texts), labels, 2000 + seed).tolist())
 
@@ -83,7 +84,7 @@ def network(name: str, seed: int = 0) -> BERT:
 
 @cache
 def tables(name: str) -> dict[str, tuple[Features, Features, Features]]:
-    """Descriptions of the sentences of the three parts: the mean of the vectors of a layer, or these side by side."""
+    """Representations of the sentences of the three parts: means of the vectors of a layer, or these concatenated."""
     if name == "averaged word vectors":
         return {"": tuple(averaged(hub.load("english-words"), part.texts) for part in parts())}
     found = [by_layers(network(name), part.texts, softmax=False) for part in parts()]
@@ -92,13 +93,13 @@ def tables(name: str) -> dict[str, tuple[Features, Features, Features]]:
 
 
 def counted(texts: Sequence[str], words: int) -> TfidfVectorizer:
-    """TF-IDF of words, or of these and of `words` in a row."""
+    """TF-IDF of words, or of n-grams of up to `words` words."""
     return TfidfVectorizer(tokenizer=word_texts.words, lowercase=False, token_pattern=None, sublinear_tf=True,
                            ngram_range=(1, words)).fit(texts)
 
 
 def described(name: str, labels: int, seed: int, what: Any, how: str) -> tuple[Reviews, list[Features]]:
-    """The labelled sentences, and the descriptions of these, of those that choose and of the test."""
+    """Labeled sentences, and the representations of these, of those for model selection and of the test."""
     own = labelled(labels, seed)
     if name == "TF-IDF":
         weigh = counted(own.texts, what)
@@ -109,7 +110,7 @@ def described(name: str, labels: int, seed: int, what: Any, how: str) -> tuple[R
 
 
 def by_regression(name: str, labels: int, seed: int, setting: Setting) -> list[float]:
-    """% right of those that choose, and of the test."""
+    """Accuracy in percent on the sentences for model selection, and on the test."""
     C, what, how = setting
     own, (x, *others) = described(name, labels, seed, what, how)
     model = LogisticRegression(C=C, max_iter=300, tol=1e-3).fit(x, own.labels)
@@ -130,7 +131,8 @@ def judged() -> list[tuple[Tensor, Tensor]]:
 
 
 def by_tuning(name: str, labels: int, seed: int, setting: Setting) -> list[float]:
-    """All weights trained, the class from the mean of the top vectors; each start gets, of a seed, the same batches."""
+    """Fine-tuning of all weights, with a classifier of the mean of the top vectors; for a seed all starts get the same
+    batches."""
     (lr,), updates = setting, UPDATES[labels]
     tokens, kinds = rectangle(labelled(labels, seed))
     torch.manual_seed(1000 + seed)
@@ -157,7 +159,7 @@ WAYS = (*REGRESSIONS, *TUNED)
 
 def at_its_best(kept: Kept, key: str, settings: Sequence[Setting],
                 measure: Callable[[int, Setting], list[float]]) -> dict[str, Any]:
-    """The setting by the first seed, on the sentences that choose; then the test, over the seeds."""
+    """Setting chosen with the first seed, on the sentences for model selection; then the test, for all seeds."""
     first = {setting: kept(f"held: {key}, {setting}", lambda setting=setting: measure(0, setting))
              for setting in settings}
     best = max(settings, key=lambda setting: first[setting][0])
@@ -167,7 +169,7 @@ def at_its_best(kept: Kept, key: str, settings: Sequence[Setting],
 
 
 def over_sentences(share: float, sentences: int) -> dict[str, Any]:
-    """Of one model alone: % right, and the standard error over the sentences."""
+    """Accuracy in percent of a single model, and its standard error over sentences."""
     error = math.sqrt(share * (100 - share) / sentences)
     return {"mean": round(share, 2), "standard_error": round(error, 2), "over": sentences}
 

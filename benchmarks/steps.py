@@ -1,4 +1,4 @@
-"""The command line of scripts that measure or train in steps, and the form of their records."""
+"""Command line of scripts with several steps, and the form of their records."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def run(module: str, doc: str, steps: dict[str, Callable[[], None]], arguments: 
 
 
 def record(module: str, kind: str, name: str, unit: str, rows: list[dict[str, Any]], note: str, data: dict[str, Any]) -> None:
-    """Store what a step measured; its name is the last part of the record's."""
+    """Store the measurements of a step, whose name is the last part of the record's."""
     store.write({"name": name, "kind": kind, "command": f"python -m {module} {name.split('-')[-1]}", "unit": unit, "seed": 0,
                  "note": note, "data": data, "rows": rows, "environment": store.environment(torch.device("cpu"))})

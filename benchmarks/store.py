@@ -1,4 +1,4 @@
-"""Records: one JSON file a measurement in results/, written by the commands and never by hand."""
+"""Records of measurements, one JSON file each in results/, written by the commands only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def write(record: dict[str, Any], folder: Path | None = None) -> Path:
-    """Store `record` as folder/NAME.json, whole or not at all; the folder is RESULTS unless given."""
+    """Store `record` as folder/NAME.json atomically; the folder is RESULTS by default."""
     path = (folder or RESULTS) / f"{record['name']}.json"
     text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
     write_atomically(path, (text + "\n").encode())
@@ -25,15 +25,15 @@ def write(record: dict[str, Any], folder: Path | None = None) -> Path:
 
 
 def read(folder: Path | None = None) -> dict[str, dict[str, Any]]:
-    """Every record in `folder`, RESULTS unless given, by name."""
+    """All records in `folder`, RESULTS by default, by name."""
     records = (json.loads(path.read_text(encoding="utf-8")) for path in sorted((folder or RESULTS).glob("*.json")))
     return {record["name"]: record for record in records}
 
 
 def environment(device: torch.device) -> dict[str, Any]:
-    """What a figure may depend on besides its configuration. No names of machines or people.
+    """Hardware and versions that a figure may depend on, without names of machines or people.
 
-    A processor is told by its widest instructions: a ratio of two times is not the same with AVX2 and with AVX512.
+    A CPU is described by its widest vector instructions, since ratios of times differ between AVX2 and AVX512.
     """
     if device.type == "cuda":
         where = {"device": torch.cuda.get_device_name(device)}
@@ -48,7 +48,7 @@ def _usable_cores() -> int:
 
 
 def _commit() -> str | None:
-    """The commit that was checked out, None outside a git checkout."""
+    """Commit that is checked out; None outside a git checkout."""
     run = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=Path(__file__).parent, capture_output=True,
                          text=True, check=False)
     return run.stdout.strip() if run.returncode == 0 else None

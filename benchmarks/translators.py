@@ -1,11 +1,12 @@
-"""The two translators of the figure that runs a whole transformer: trained, rounded, and measured head by head.
+"""Training of the two translators of the figure that runs a whole transformer, and ablation of their heads.
 
-    python -m benchmarks.translators train      three seeds of each kind, the best of each on the validation part: minutes
-    python -m benchmarks.translators heads      what they write without any choice of their nine heads: minutes
+    python -m benchmarks.translators train      three seeds of each kind, the best of each on the validation part:
+                                                minutes
+    python -m benchmarks.translators heads      all subsets of their nine heads ablated: minutes
 
-Both kinds are one encoder block and one decoder block of three heads on the grammar of chapter 15. The first is trained
-as it is; in the second each head's output is zero with probability 0.15, sentence by sentence, while it trains. Test
-and validation sentences do not occur in training, and all figures are of the rounded weights, in float64.
+Both have one encoder block and one decoder block of three heads, on the grammar of chapter 15. The first is trained
+without dropout of heads; in the second the output of each head is 0 with probability 0.15 per sentence during training.
+Test and validation sentences do not occur in training, and all figures are of the rounded weights, in float64.
 """
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ DROPPED = 0.15
 
 
 def parts() -> tuple[list[Pair], list[Pair], list[Pair]]:
-    """Training, validation and test pairs; no sentence is in two of them, and none of the last two occurs twice."""
+    """Training, validation and test pairs; the parts are disjoint, and the last two have no duplicates."""
     held: dict[tuple[str, ...], Pair] = {}
     drawn = iter(draw_pairs(4 * HELD, torch.Generator().manual_seed(1)))
     while len(held) < 2 * HELD:
@@ -64,7 +65,7 @@ def parts() -> tuple[list[Pair], list[Pair], list[Pair]]:
 
 @contextmanager
 def heads_dropped(model: Transformer, p: float):
-    """While the model trains: the output of each head is zero with probability p, sentence by sentence."""
+    """During training, the output of each head is 0 with probability p, sentence by sentence."""
     def hook(_, arguments):
         heads = rearrange(arguments[0], "B T (H K) -> B T H K", H=model.config.heads)
         kept = torch.rand(len(heads), 1, model.config.heads, 1) >= p
@@ -77,7 +78,7 @@ def heads_dropped(model: Transformer, p: float):
 
 
 def trained(seed: int, dropped: float, train: Sequence[Pair]) -> Transformer:
-    """One translator, its weights rounded to half precision, in float64."""
+    """A translator, its weights rounded to half precision, in float64."""
     english, italian = vocabularies()
     torch.manual_seed(seed)
     model = Transformer(TransformerConfig(len(english), len(italian), pad_id=0, bos_id=1, eos_id=2, **SIZE))
@@ -87,7 +88,7 @@ def trained(seed: int, dropped: float, train: Sequence[Pair]) -> Transformer:
 
 
 def train(folder: Path = FOLDER) -> None:
-    """Of each kind the best of three seeds on the validation part; of equals the first. All six are on the cards."""
+    """The best of three seeds of each kind on the validation set; of equal ones the first. All six are on the cards."""
     train, valid, test = parts()
     for name, dropped in zip(NETWORKS, (0.0, DROPPED)):
         models, rows = [], []
@@ -104,7 +105,7 @@ def train(folder: Path = FOLDER) -> None:
 
 
 def save(model: Transformer, folder: Path, name: str, dropped: float, rows: list[dict], best: int) -> None:
-    """The weights in half precision, with a card that has what was measured of every seed."""
+    """Store the weights in half precision, with a card of the measurements of every seed."""
     hub.save(model.float(), folder, name, hub.Card(
         f"encoder-decoder, 1 + 1 layers of 3 heads, width 24, {'heads dropped in training' if dropped else 'plain'}: "
         f"Transformer, {sum(p.numel() for p in model.parameters()):,} parameters",
@@ -118,14 +119,14 @@ def save(model: Transformer, folder: Path, name: str, dropped: float, rows: list
 
 
 def written(model: Transformer, pairs: Sequence[Pair], off: Sequence = ()) -> list[str]:
-    """What it writes, greedily, with these heads off."""
+    """Greedy translations with these heads ablated."""
     (sources, _), words = to_ids(pairs), vocabularies()[1]
     with heads_off(model, off):
         return [to_text(row, words) for row in greedy(model, length=LONGEST, context=sources, eos_id=2).tokens]
 
 
 def right(model: Transformer, pairs: Sequence[Pair], off: Sequence = ()) -> int:
-    """How many sentences it translates as the grammar does, word for word."""
+    """Number of sentences whose translation equals that of the grammar."""
     return sum(text == " ".join(pair.target) for text, pair in zip(written(model, pairs, off), pairs))
 
 
@@ -135,7 +136,7 @@ KINDS = ("gender", "form of the verb", "not", "place", "end", "another word")
 
 
 def kind(text: str, pair: Pair) -> str:
-    """Of what kind is the first word that is wrong? See KINDS; "place" is a word that stands elsewhere in the right one."""
+    """Kind of the first wrong word, see KINDS; "place" is a word of the correct translation at another position."""
     said, wanted = [*text.split(), ""], [*pair.target, ""]
     t = next(t for t, (a, b) in enumerate(zip(said, wanted)) if a != b)
     a, b = said[t], wanted[t]
@@ -151,14 +152,14 @@ def kind(text: str, pair: Pair) -> str:
 
 
 def maps(model: Transformer, pairs: Sequence[Pair]) -> Float[Tensor, "H n"]:
-    """The cross-attention weights of each head on the right translations, without padding, one after another."""
+    """Cross-attention weights of each head on the correct translations, without padding, concatenated."""
     sources, targets = to_ids(pairs)
     weights = model.attention_weights(sources, targets)[0]           # (B, H, T, S)
     return torch.cat([w[:, :len(pair.target) + 1, :len(pair.source)].flatten(1) for w, pair in zip(weights, pairs)], 1)
 
 
 def matched(models: Sequence[Transformer], pairs: Sequence[Pair]) -> dict[str, object]:
-    """How alike the cross heads of two networks look: correlations of their maps, one head to one, the best way."""
+    """Best one-to-one assignment of the cross-attention heads of two networks, by the correlations of their weights."""
     a, b = (maps(model, pairs) for model in models)
     both = torch.corrcoef(torch.cat([a, b]))[:3, 3:]                 # (H, H)
     best = max(permutations(range(3)), key=lambda order: sum(both[h, order[h]].item() for h in range(3)))
@@ -166,7 +167,7 @@ def matched(models: Sequence[Transformer], pairs: Sequence[Pair]) -> dict[str, o
 
 
 def right_of_all(model: Transformer, pairs: Sequence[Pair], many: int = 32) -> list[int]:
-    """`right` for every choice of heads, in the order of `setting`; `many` choices go through the model at a time."""
+    """`right` for every subset of heads, in the order of `setting`; the model gets `many` subsets at a time."""
     sources, wanted, found = to_ids(pairs)[0], [" ".join(pair.target) for pair in pairs], []
     words = vocabularies()[1]
     for first in range(0, 1 << len(HEADS), many):
@@ -183,7 +184,8 @@ def right_of_all(model: Transformer, pairs: Sequence[Pair], many: int = 32) -> l
 
 
 def measured(model: Transformer, test: Sequence[Pair]) -> dict[str, object]:
-    """Of one network: sentences right for each choice of heads, by `setting`; kinds of errors, in the order of HEADS."""
+    """Of a network: correct sentences for each subset of heads, by `setting`; kinds of errors, in the order of HEADS.
+    """
     counts, kinds = right_of_all(model, test), []
     for pair in HEADS:
         wrong = Counter(kind(text, each) for text, each in zip(written(model, test, [pair]), test)
@@ -195,7 +197,8 @@ def measured(model: Transformer, test: Sequence[Pair]) -> dict[str, object]:
 
 
 def heads(folder: Path = FOLDER) -> None:
-    """All 512 choices of heads in both networks: sentences right; for one head off, the kinds of the first wrong word."""
+    """All 512 subsets of heads in both networks: correct sentences; with one head ablated, the kinds of the first wrong
+    word."""
     _, _, test = parts()
     models = [hub.load(folder / name).double().eval() for name in NETWORKS]
     networks = [measured(model, test) for model in models]

@@ -1,8 +1,9 @@
-"""What chapter prompting-and-retrieval measures beside its cells: on XQuAD retrieval, and answers with and without a passage; probes by layer.
+"""Retrieval on XQuAD, answers with and without a passage, and probes of layers (chapter prompting-and-retrieval).
 
-    python -m benchmarks.using retrieval    every index, on all 1,190 questions; two minutes
-    python -m benchmarks.using probing      layers of small BERTs and of their untrained twins; three minutes
-    python -m benchmarks.using answers      a reader with no, a wrong, the retrieved, the true, a falsified passage; three minutes
+python -m benchmarks.using retrieval    every index, on all 1,190 questions; two minutes
+python -m benchmarks.using probing      layers of small BERTs and of their untrained twins; three minutes
+python -m benchmarks.using answers      a reader with no, a wrong, the retrieved, the true, a falsified passage; three
+                                        minutes
 """
 from __future__ import annotations
 
@@ -53,7 +54,7 @@ Question = tuple[str, int, list[str]]                                # the text,
 
 
 def words(text: str) -> list[str]:
-    """Words and numbers in lower case, without signs."""
+    """Words and numbers in lower case, without punctuation."""
     return [token.text.lower() for token in tokens_in(text) if token.text[0].isalnum()]
 
 
@@ -85,14 +86,14 @@ def summary(values: Sequence[float]) -> dict[str, Any]:
 
 
 class Counts(TfIdf):
-    """Raw counts: the inner product, without an idf."""
+    """Dot product of raw counts, without an idf."""
 
     def weighed(self, counts: torch.Tensor) -> torch.Tensor:
         return counts
 
 
 def averaged_vectors(documents: Sequence[Sequence[str]]) -> Index:
-    """The shipped word vectors, averaged by idf."""
+    """Shipped word vectors, averaged with idf weights."""
     vectors, known = hub.load("english-words"), TfIdf(documents)
     idf = {word: known.idf[i].item() for i, word in enumerate(known.vocabulary.symbols)}
     table = vectors.unit() - vectors.unit().mean(dim=0)
@@ -109,7 +110,8 @@ def averaged_vectors(documents: Sequence[Sequence[str]]) -> Index:
 
 
 def trained(documents: Sequence[Sequence[str]], pairs: list[tuple[list[str], list[str]]], seed: int, start: str) -> Index:
-    """A dual encoder, started from the shipped vectors or by chance, trained on questions with sentences or passages."""
+    """Dual encoder, initialized with the shipped vectors or at random, trained on questions with sentences or passages.
+    """
     known, vectors = TfIdf(documents), hub.load("english-words")
     symbols = sorted({*known.vocabulary.symbols, *vectors.words})
     number = {word: i for i, word in enumerate(symbols)}
@@ -139,7 +141,7 @@ def trained(documents: Sequence[Sequence[str]], pairs: list[tuple[list[str], lis
 
 
 def inverse_cloze(passages: list[str]) -> list[tuple[list[str], list[str]]]:
-    """A sentence as the question, the rest of its passage as the document: pairs without a label."""
+    """Unlabeled pairs: a sentence as the question, the rest of its passage as the document."""
     found = []
     for passage in passages:
         parts = [text for _, text in sentences_in(passage)]
@@ -198,7 +200,7 @@ def kind_of(question: str) -> str:
 
 
 def lie_for(truth: str, pool: list[str], rng: random.Random) -> str:
-    """Another answer, of the same shape: a year for a year, a name for a name; and other words."""
+    """Another answer of the same type, a year for a year or a name for a name; and other words."""
     def shape(text: str) -> str:
         return "".join(sorted({shape_of(token.text) for token in tokens_in(text)}))
 
@@ -279,7 +281,8 @@ MLM = {"updates": 800, "batch": 64, "lr": 2e-3, "rate": 0.2}
 
 
 def trained_bert(seed: int) -> BERT:
-    """Four layers on masked words of the agreement grammar; its mask is the symbol after the last word."""
+    """BERT of four layers, trained on masked words of the agreement grammar; its mask is the symbol after the last
+    word."""
     vocab = len(toy_agreement.vocabulary())
     torch.manual_seed(seed)
     bert = BERT(BERTConfig(vocab_size=vocab + 1, window=18, layers=4, heads=4, d_model=64, d_ff=128, dropout=0.0))
@@ -301,7 +304,8 @@ def trained_bert(seed: int) -> BERT:
 
 
 def probed_layers(bert: BERT, seed: int) -> dict[str, list[Probed]]:
-    """Every layer: what is read at the second verb of its thing and of itself; its place, three before the thing."""
+    """Probes of every layer, at the second verb, for its subject and for itself; the subject is three positions before.
+    """
     texts = toy_agreement.texts(1400, torch.Generator().manual_seed(1000 + seed))
     tokens, real = toy_agreement.to_ids(texts)
     vocab = len(toy_agreement.vocabulary())
@@ -352,7 +356,7 @@ def make_probing() -> None:
 
 
 def _planted_score(index: TfIdf, question: list[str], planted: list[str]) -> torch.Tensor:
-    """The score that a new document would have, weighed as the collection is."""
+    """Score of a new document, weighted as the collection is."""
     return index.weighed(count_words([question], index.vocabulary)) @ index.weighed(count_words([planted], index.vocabulary)).T
 
 

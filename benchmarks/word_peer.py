@@ -2,7 +2,7 @@
 
     python -m benchmarks.word_peer peer        three rates, then three seeds of the best: seven minutes
 
-This course's figures are those of the record word-vectors. gensim and the two packages that it imports stand in
+The course's figures are those of the record word-vectors. gensim and its two dependencies are in
 requirements-bench.txt.
 """
 from __future__ import annotations
@@ -28,7 +28,7 @@ LISTS = ("WordSim-353", "SimLex-999", "RG-65", "family analogies", "analogies th
 
 
 def theirs(text: list[list[str]], words: list[str], seed: int, rate: float) -> Tensor:
-    """gensim's table, in the order of `words`; the settings that both have are the same."""
+    """gensim's vectors, in the order of `words`; common settings are the same."""
     model = peer("gensim.models").Word2Vec(
         text, sg=1, vector_size=WIDTH, window=SKIP_GRAM["window"], negative=SKIP_GRAM["negatives"], ns_exponent=0.75,
         sample=SKIP_GRAM["threshold"], min_count=MIN_COUNT, epochs=SKIP_GRAM["epochs"], alpha=rate, min_alpha=rate / 250,
@@ -37,7 +37,7 @@ def theirs(text: list[list[str]], words: list[str], seed: int, rate: float) -> T
 
 
 def row(name: str, tables: Iterable[Tensor], words: list[str]) -> tuple[dict[str, Any], list[float]]:
-    """Of each list the mean over seeds, its standard error and each seed's own; the CPU seconds of each seed."""
+    """Mean over seeds of each word list, its standard error and each seed's value; CPU seconds of each seed."""
     found, seconds, began = [], [], time.process_time()
     for table in tables:
         seconds.append(time.process_time() - began)

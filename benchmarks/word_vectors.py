@@ -1,11 +1,11 @@
-"""The word vectors that ship with the course, and what chapter word-vectors measures on real text.
+"""Training of the shipped word vectors, and the measurements of chapter documents on real text.
 
     python -m benchmarks.word_vectors vectors      makes, chooses, stores and measures the vectors: ten minutes
     python -m benchmarks.word_vectors documents    averages of them against TF-IDF, by the number of labels: two minutes
     python -m benchmarks.word_vectors topics       topics of the inaugural addresses: a minute
     python -m benchmarks.word_vectors settings     of the small world's vectors: each method's best, on other questions
 
-No test part is in the texts: a sentence that one of the course's validation and test parts has is taken out.
+Sentences of the course's validation and test sets are removed from the texts.
 """
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def record(name: str, unit: str, rows: list[dict[str, Any]], note: str, data: di
 
 
 def candidates(corpus: Corpus) -> Iterable[tuple[str, Tensor, float]]:
-    """Name, table and CPU seconds of each."""
+    """Name, vectors and CPU seconds of each candidate."""
     for window in (5, 8):
         began = time.process_time()
         u, s, _ = truncated_svd(ppmi(cooccurrences(corpus, window, by_distance=True), 0.75), WIDTH)
@@ -79,7 +79,8 @@ def candidates(corpus: Corpus) -> Iterable[tuple[str, Tensor, float]]:
 
 
 def halves() -> tuple[list, list]:
-    """Every other question of all sections chooses; the family's all are reported, and the rest of the others."""
+    """Every other question of all sections, for model selection; all questions of the family section, and the rest of
+    the others."""
     every = [question for questions in word_texts.analogies().values() for question in questions]
     return every[::2], every[1::2]
 
@@ -91,7 +92,8 @@ def bootstrap(statistic: Callable[[list], float], items: list, repeats: int = 10
 
 
 def worth(vectors: WordVectors) -> dict[str, float]:
-    """What a candidate is chosen by: each figure over its standard error, so that 50 pairs do not outweigh 2,000 questions."""
+    """Criterion of model selection: each figure divided by its standard error, so that 50 pairs do not outweigh 2,000
+    questions."""
     correlation, pairs = agreement(vectors, word_texts.scored("RG-65"))
     right, of = analogies_right(vectors, halves()[0])
     share = right / of
@@ -101,7 +103,7 @@ def worth(vectors: WordVectors) -> dict[str, float]:
 
 
 def measured(vectors: WordVectors) -> dict[str, dict[str, Any]]:
-    """Each list of words: the figure, its interval at 95 %, the coverage."""
+    """For each word list: the figure, its 95 % interval, and the coverage."""
     found: dict[str, dict[str, Any]] = {}
     for name in ("WordSim-353", "SimLex-999", "RG-65"):
         pairs = word_texts.scored(name)
@@ -170,7 +172,7 @@ def tasks() -> dict[str, tuple[list, list, list, list]]:
 
 
 def averaged(vectors: WordVectors, texts: list[str]) -> np.ndarray:
-    """The mean of unit vectors, minus that of all words, of length 1."""
+    """Mean of unit vectors, minus that of all words, normalized to length 1."""
     unit = vectors.unit()
     table = WordVectors(vectors.words, unit - unit.mean(dim=0))
     rows = torch.stack([table.average(word_texts.words(text)) for text in texts])
@@ -255,7 +257,7 @@ def make_topics() -> None:
 
 
 def settings_of_glove(table: Tensor, num_words: int, seed: int) -> Iterable[tuple[tuple[Any, ...], Tensor]]:
-    """Largest count, rate, updates and which vectors are kept; the vectors."""
+    """Maximum count, learning rate, updates and which vectors are used; the vectors."""
     for maximum in GLOVE["maximum"]:
         for lr in GLOVE["lr"]:
             torch.manual_seed(seed)
@@ -270,7 +272,8 @@ def settings_of_glove(table: Tensor, num_words: int, seed: int) -> Iterable[tupl
 
 
 def make_settings() -> None:
-    """On another text, by the questions that begin with one of the first three pairs: the chapter asks the others."""
+    """Settings chosen on another text, by the questions that begin with one of the first three pairs; the chapter uses
+    the others."""
     sentences = draw_sentences(SMALL["sentences"], torch.Generator().manual_seed(1))
     vocabulary = Vocabulary.of(word for sentence in sentences for word in sentence)
     corpus = Corpus.of(sentences, vocabulary)

@@ -1,7 +1,8 @@
 """Autoregressive models and transformers, from the chain rule to BERT: the library of the course.
 
-Models and families, proofs, training, weights and decoding can be taken from here; each is imported when it is first
-used. The rest lies where the chapters have it: `course_lib.density`, `course_lib.transformer`, ...
+The names below, among them the models, families of conditionals, contract checks, training and decoding functions, are
+imported when they are first used. Everything else is in a subpackage: `course_lib.density`, `course_lib.transformer`,
+...
 
 >>> import course_lib
 >>> print(course_lib.NADE(784, 500))
@@ -47,7 +48,7 @@ def __getattr__(name: str) -> object:
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = import_module(f"{__name__}.{_MODULE_OF[name]}")
-    if name == "attention":                                          # the function; the module keeps its place
+    if name == "attention":                                          # the function, not the module of the same name
         module = import_module(f"{__name__}.transformer.attention")
     return getattr(module, name)
 

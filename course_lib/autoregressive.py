@@ -1,12 +1,13 @@
-"""The contract that every autoregressive model keeps: $p(x) = \\prod_k p(x_{o_k} \\mid x_{o_1}, \\dots, x_{o_{k-1}})$.
+"""Base class of autoregressive models, $p(x) = \\prod_k p(x_{o_k} \\mid x_{o_1}, \\dots, x_{o_{k-1}})$.
 
-A model writes `conditionals`: every factor at once, factor i reading what comes before variable i only. That view
-trains and scores. The other view, `start`, `predict`, `update`, gives one variable at a time and generates; the base
-class derives it by running `conditionals` again, and a model overrides it to be fast, or `draw_all`, the loop of
-`sample`, to be faster still. `course_lib.contract` proves that the two agree.
+A model has two views. In the parallel view, `conditionals` returns all factors at once, where factor i depends only on
+variables before i; it is used for training and scoring. In the sequential view, `start`, `predict` and `update` return
+one factor at a time; it is used for sampling. The base class derives the second view by calling `conditionals` for each
+variable. A model can override it, or `draw_all`, the loop behind `sample`, to be faster. `course_lib.contract` tests
+that the two views agree.
 
-Input is checked here, once, whoever wrote the method that is called: `conditionals` and `log_prob` of any subclass
-receive x as its family wants it, and a context that fits; `start` likewise. So a model is its equation:
+The base class validates input: `conditionals` and `log_prob` of a subclass receive a valid x in the form that its
+family expects, and a valid context; so does `start`. A model therefore contains only its equation:
 
     class Mine(AutoregressiveModel):
         def conditionals(self, x, context=None):
@@ -27,12 +28,12 @@ from torch.distributions import Distribution
 from course_lib.conditional import Bernoulli, Conditional, at
 from course_lib.validation import check_integer, check_tensor, is_validating, validating, wrap_input_checks
 
-State = Any                                                          # a NamedTuple whose tensors have the batch first
-Context = Union[Tensor, tuple[Union[Tensor, None], ...]]             # what is given, the batch first; or several
+State = Any                                                          # a NamedTuple of tensors, batch first
+Context = Union[Tensor, tuple[Union[Tensor, None], ...]]             # tensors, batch first
 
 
 class Prefix(NamedTuple):
-    """What the base class remembers: how many variables are known, and their values.
+    """State of the base class: the number of known variables and their values.
 
     >>> from course_lib.density import Tabular
     >>> Tabular(3).start(2)
@@ -41,20 +42,20 @@ class Prefix(NamedTuple):
     """
 
     k: int
-    x: Tensor                                                        # (B, n), zeros where nothing is known yet
+    x: Tensor                                                        # (B, n), 0 where not yet known
     context: Context | None
 
 
 class AutoregressiveModel(nn.Module):
-    """A distribution over n variables by the chain rule.
+    """Distribution over n variables, factorized by the chain rule.
 
     n            number of variables; None for a model of sequences of any length
-    conditional  family of every factor, `Bernoulli()` unless given
-    order        order[k] is the variable drawn k-th, counted from 0; the identity unless given
+    conditional  family of every factor, `Bernoulli()` by default
+    order        order[k] is the variable that is sampled k-th, counted from 0; the identity by default
 
     Column i of x and of `conditionals` is variable i, whatever the order. Source: slides "Autoregressive models".
 
-    >>> class Coins(AutoregressiveModel):  # of your own: it needs `conditionals` alone
+    >>> class Coins(AutoregressiveModel):  # a subclass needs `conditionals` only
     ...     def __init__(self, n):
     ...         super().__init__(n)
     ...         self.logits = nn.Parameter(torch.zeros(n))
@@ -70,47 +71,47 @@ class AutoregressiveModel(nn.Module):
                  order: Iterable[int] | Tensor | None = None):
         super().__init__()
         if n is not None and n < 1:
-            raise ValueError(f"n is {n}; a model needs at least one variable")
+            raise ValueError(f"n is {n}; expected at least 1")
         self.n = n
         self.conditional = conditional if conditional is not None else Bernoulli()
         self.register_buffer("order", None if n is None else check_order(order, n))
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
-        wrap_input_checks(cls)                                             # what the subclass writes gets checked input
+        wrap_input_checks(cls)                                             # methods of the subclass get validated input
 
     # --- every factor at once: training and scoring ------------------------------------------------------------------
 
     def conditionals(self, x: Tensor, context: Context | None = None) -> Distribution:
-        """All factors, batch shape (B, n): column i is p(x_i | the variables drawn before it)."""
+        """Return all factors, batch shape (B, n): column i is p(x_i | the variables before it in the order)."""
         raise NotImplementedError(f"{type(self).__name__} does not define conditionals(x)")
 
     def log_prob(self, x: Tensor, context: Context | None = None) -> Float[Tensor, "B"]:
-        """Exact log-likelihood of each row of x, in nats: the sum of its factors' logarithms."""
+        """Exact log-likelihood (B,) of each row of x (B, n), in nats: the sum of the factors' log-probabilities."""
         return self.conditionals(x, context).log_prob(x).sum(dim=1)
 
     def forward(self, x: Tensor, context: Context | None = None) -> Distribution:
-        """`model(x)` is `conditionals(x)`, unless a model says otherwise."""
+        """Return `conditionals(x)`; some models override it."""
         return self.conditionals(x, context)
 
     # --- one variable at a time: sampling ----------------------------------------------------------------------------
 
     def start(self, batch: int, context: Context | None = None) -> State:
-        """The state before anything is known."""
+        """Return the state in which no variable is known."""
         like = self.like()
         x = torch.zeros(batch, self.n or 0, dtype=like.dtype, device=like.device)
-        return Prefix(0, self.conditional.check(x, dtype=like.dtype), context)       # integers if the family has such
+        return Prefix(0, self.conditional.check(x, dtype=like.dtype), context)       # integers for a categorical family
 
     def predict(self, state: State) -> Distribution:
-        """The distribution of the next variable, batch shape (B,)."""
+        """Return the distribution of the next variable, batch shape (B,)."""
         x, i = state.x, self.variable_at(state.k)
-        if self.n is None:                                           # a sequence: make room for the next element
+        if self.n is None:                                           # a sequence: append the next element
             x = torch.cat([x, x.new_zeros(len(x), 1)], dim=1)
         return at(self.conditionals(x, state.context), (slice(None), i))
 
     def update(self, state: State, x_i: Tensor) -> State:
-        """The state once the next variable is known to be x_i (B,)."""
-        if not is_validating(self):                                     # else it was drawn a moment ago
+        """Return the state after the next variable has taken the value x_i (B,)."""
+        if not is_validating(self):                                     # `sample` passes its own values
             x_i = self.conditional.check(x_i, "x_i", state.x.dtype)
         column = x_i[:, None].to(state.x.dtype)
         if self.n is None:
@@ -120,27 +121,27 @@ class AutoregressiveModel(nn.Module):
         return Prefix(state.k + 1, x, state.context)
 
     def select(self, state: State, rows: Tensor) -> State:
-        """The state of these rows, repeated or reordered: `rows` is a LongTensor of indices into the batch."""
+        """Return the state of the batch rows `rows`, a LongTensor of indices, which may repeat or reorder them."""
         return select_rows(state, rows)
 
     @torch.no_grad()
     def sample(self, num: int, given: Tensor | None = None, known: Tensor | None = None,
                context: Context | None = None, generator: torch.Generator | None = None,
                length: int | None = None) -> Tensor:
-        """Draw `num` rows, one variable after another (ancestral sampling).
+        """Sample `num` rows, one variable after another (ancestral sampling). Returns (num, n).
 
-        given, known  (num, n): where the boolean `known` is True the value of `given` is kept; the others follow
-                      p(x_i | what came before). That is the conditional distribution p(unknown | known) only where
-                      the known variables come first in the order.
-        length        number of variables to draw, for a model of sequences of any length
-        generator     the same generator gives the same first rows whatever `num` is
+        given, known  (num, n): where the boolean `known` is True, the value of `given` is kept; the other variables are
+                      sampled from p(x_i | the variables before it). This is the conditional distribution
+                      p(unknown | known) only if the known variables come first in the order.
+        length        number of variables, for a model of sequences of any length
+        generator     with the same generator the first rows do not depend on `num`
 
-        The model is in eval mode while it draws; its mode is restored.
+        The model is in eval mode while it samples; its mode is restored.
         """
         n = self.length_for(length)
         check_integer("num", num, "a number of rows")
         if num < 1:
-            raise ValueError(f"num is {num}; at least one sample must be asked for")
+            raise ValueError(f"num is {num}; expected at least 1")
         given, known = self.check_given(num, n, given, known)
         if context is not None:
             self.check_context(context, num)
@@ -150,14 +151,13 @@ class AutoregressiveModel(nn.Module):
 
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Context | None = None) -> Tensor:
-        """The loop behind `sample`: predict, draw, update, for every variable in turn. Returns (num, n).
+        """The loop behind `sample`: predict, sample and update, for each variable in turn. Returns (num, n).
 
-        u             uniforms in [0, 1): the k-th variable drawn uses u[:, k], which the family turns into a value
+        u             uniforms in [0, 1): the k-th variable is sampled with u[:, k] by the inverse CDF of the family
         given, known  (num, n) as in `sample`, or both None
 
-        A model that can draw the same values faster overrides this. `sample` has checked what it passes on, and calls
-        it in eval mode and without gradients. In inference mode an operation costs less than under `no_grad`; what is stacked
-        outside of it is an ordinary tensor.
+        A model that can compute the same values faster overrides this method. `sample` calls it with validated
+        arguments, in eval mode and without gradients.
         """
         num, n, _ = u.shape
         columns: list[Tensor] = [None] * n
@@ -173,13 +173,13 @@ class AutoregressiveModel(nn.Module):
         return torch.stack(columns, dim=1)
 
     def extra_repr(self) -> str:
-        """What `print(model)` says: the constructor's arguments, by `config`."""
+        """Arguments of the constructor, from `config`, for `print(model)`."""
         return configuration(self)
 
-    # --- what the contract asks --------------------------------------------------------------------------------------
+    # --- for the contract --------------------------------------------------------------------------------------------
 
     def parents(self, i: int) -> list[int]:
-        """Variables that factor i may read: all that are drawn before i, unless a model declares fewer."""
+        """Variables that factor i may depend on: all variables before i in the order, unless a model declares fewer."""
         if self.order is None:
             return list(range(i))
         order = self.order.tolist()
@@ -187,15 +187,15 @@ class AutoregressiveModel(nn.Module):
 
     @torch.no_grad()
     def randomize(self, generator: torch.Generator | None = None) -> None:
-        """Redraw every parameter, large enough to matter and small enough not to saturate. Tables override this."""
+        """Initialize every parameter at random, at a scale at which the factors vary without saturating."""
         for p in self.parameters():
             scale = 0.5 if p.dim() < 2 else max(1, p[0].numel()) ** -0.5
             p.copy_(scale * torch.randn(p.shape, generator=generator, dtype=torch.float64))
 
-    # --- what a model of your own may use, or override ---------------------------------------------------------------
+    # --- for subclasses: to use, or to override ----------------------------------------------------------------------
 
     def check_input(self, x: Tensor, context: Context | None = None) -> Tensor:
-        """x (B, n) as the family wants it, or a ValueError that says what is wrong with it or with the context."""
+        """Return x (B, n) in the form that the family expects. Raises ValueError if x or the context is invalid."""
         check_tensor("x", x)
         if x.dim() != 2:
             raise ValueError(f"x has shape {tuple(x.shape)}; this model takes (B, n), images flattened")
@@ -208,16 +208,18 @@ class AutoregressiveModel(nn.Module):
         return self.conditional.check(x, dtype=self.like().dtype)
 
     def check_context(self, context: Context, batch: int) -> None:
-        """Raises a ValueError if the context does not fit `batch` rows. A model that is conditioned on something
-        overrides this; it is called for every context that is not None."""
-        raise ValueError(f"context was given; {type(self).__name__} models x alone")
+        """Raise ValueError if the context does not fit `batch` rows. Called for every context that is not None;
+        conditional models override it.
+        """
+        raise ValueError(f"context is given; expected None, because {type(self).__name__} is unconditional")
 
     def check_given(self, num: int, n: int, given: Tensor | None,
                     known: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-        """`given` and `known` (num, n) of `sample` on the model's device, `given` as the family wants it where it is
-        known and zero elsewhere; both None if both are. Raises a ValueError for what does not fit."""
+        """Validate `given` and `known` (num, n) of `sample`, and move them to the model's device; `given` is 0 where it
+        is not known. Returns None for both if both are None. Raises ValueError if they do not fit.
+        """
         if (given is None) != (known is None):
-            raise ValueError("given and known belong together: the values, and where they are to be kept")
+            raise ValueError(f"{'known' if known is None else 'given'} is None; expected given and known together")
         if given is None:
             return None, None
         for name, value in (("given", given), ("known", known)):
@@ -228,12 +230,13 @@ class AutoregressiveModel(nn.Module):
         like = self.like()
         known = known.to(like.device)
         given = given.to(like.device)
-        given = torch.where(known, given, torch.zeros_like(given))   # what is not known may be anything
+        given = torch.where(known, given, torch.zeros_like(given))   # unknown entries may hold any value
         return self.conditional.check(given, "given", like.dtype), known
 
     def length_for(self, length: int | None = None) -> int:
-        """The number of variables: the model's own, or `length` where it has none. Raises a ValueError if neither
-        settles it, or if the two differ; a TypeError for what is no number, such as a prompt."""
+        """Number of variables: the model's own, or `length` if it has none. Raises ValueError if neither is given or
+        the two differ, and TypeError if `length` is not an integer.
+        """
         if length is not None:
             check_integer("length", length, "a number of variables: a prompt is the argument context")
         if self.n is None and (length is None or length < 1):
@@ -244,13 +247,13 @@ class AutoregressiveModel(nn.Module):
         return self.n or length
 
     def variable_at(self, k: int) -> int:
-        """The variable that is drawn k-th, order[k]. Raises a ValueError once all are known."""
+        """Return order[k], the variable that is sampled k-th. Raises ValueError if all are known."""
         if self.n is not None and k >= self.n:
             raise ValueError(f"all {self.n} variables are known; there is no next one to predict")
         return k if self.order is None else int(self.order[k])
 
     def like(self) -> Tensor:
-        """A tensor with the dtype and the device of the model, as a pattern for others: its first floating one."""
+        """First floating-point parameter or buffer, whose dtype and device new tensors take."""
         for t in (*self.parameters(), *self.buffers()):
             if t.is_floating_point():
                 return t
@@ -258,7 +261,8 @@ class AutoregressiveModel(nn.Module):
 
 
 def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
-    """`order` as a LongTensor (n,); the identity if None. Raises ValueError unless it is a permutation of 0..n-1."""
+    """Return `order` as a LongTensor (n,), the identity if None. Raises ValueError unless it is a permutation of
+    0..n-1."""
     if order is None:
         return torch.arange(n)
     order = torch.as_tensor(order if isinstance(order, Tensor) else list(order))
@@ -269,17 +273,17 @@ def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
 
 def uniforms(num: int, n: int, per_variable: int, generator: torch.Generator | None,
              device) -> Float[Tensor, "num n U"]:
-    """Uniforms in [0, 1), row by row, so that the first rows do not depend on how many rows follow."""
+    """Sample uniforms in [0, 1) row by row, so that the first rows do not depend on the number of rows."""
     target, device = device, generator.device if generator is not None else device
     dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64
-    if torch.device(device).type == "cpu":                           # torch fills in order there: one call will do
+    if torch.device(device).type == "cpu":                           # torch fills in order there, so one call suffices
         return torch.rand(num, n, per_variable, generator=generator, dtype=dtype).to(target)
     rows = [torch.rand(n, per_variable, generator=generator, device=device, dtype=dtype) for _ in range(num)]
     return torch.stack(rows).to(target)
 
 
 def select_rows(state: State, rows: Tensor) -> State:
-    """Index the batch, the first axis, of every tensor in a state; other values pass through."""
+    """Index the first axis, the batch, of every tensor in a state; other values are returned unchanged."""
     if isinstance(state, Tensor):
         return state[rows]
     if isinstance(state, tuple) and hasattr(state, "_fields"):
@@ -291,7 +295,7 @@ def select_rows(state: State, rows: Tensor) -> State:
 
 @contextmanager
 def evaluating(model: nn.Module):
-    """Eval mode inside, every submodule's own mode restored after."""
+    """Put the model in eval mode in the context, and restore the mode of each submodule afterwards."""
     modes = [(m, m.training) for m in model.modules()]
     model.eval()
     try:
@@ -313,9 +317,9 @@ def _brief(t: Tensor) -> str:
 
 
 def configuration(model: nn.Module) -> str:
-    """The arguments in `model.config` as one line of text: "n=784, hidden=500, conditional=Bernoulli()".
+    """Format `model.config` as one line: "n=784, hidden=500, conditional=Bernoulli()".
 
-    Modules among them are left out, since torch prints them below; so is the natural order. Long lists are cut short.
+    Modules are left out, since torch prints them below, and so is the natural order. Long lists are truncated.
     """
     config = getattr(model, "config", None)
     if config is None:

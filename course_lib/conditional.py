@@ -1,11 +1,11 @@
-"""The family of one conditional $p(x_i \\mid x_{<i})$: what a model's raw numbers mean.
+"""Families of conditionals $p(x_i \\mid x_{<i})$: distributions that a model's outputs parametrize.
 
-A model computes raw parameters; a family turns them into a distribution. The two choices are independent: NADE with
-`Bernoulli()` is NADE, with `Categorical(256)` the softmax NADE, with `MixtureOfGaussians(k)` RNADE.
+A model computes raw parameters, and a family turns them into a distribution. The two are chosen independently: NADE
+with `Bernoulli()` is NADE, with `Categorical(256)` the softmax NADE, and with `MixtureOfGaussians(k)` RNADE.
 
-Raw parameters have shape `(..., *parameter_shape)`. Where a variable takes several, `parameter_shape` says how they lie
-and nothing is chunked or interleaved by hand: row 0 of `(3, k)` holds the logits of the weights, row 1 the means, row 2
-the log scales. A family also says how a network reads a value that is known: `encode` and `linear`.
+Raw parameters have shape `(..., *parameter_shape)`. For a shape of `(3, k)`, row 0 holds the logits of the mixture
+weights, row 1 the means and row 2 the log scales. `encode` and `linear` define how a network takes a known value as
+input.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from course_lib.validation import values_checked
 
 
 class Conditional:
-    """What all families share. A subclass names its numbers and writes `__call__`, `check` and `draw`.
+    """Base class of the families. A subclass sets the attributes below and defines `__call__`, `check` and `draw`.
 
-    parameter_shape  shape of the raw parameters of one variable; `()` is a single number
-    num_values       a discrete variable takes 0..num_values-1; None if it is continuous
-    num_uniforms     uniforms that one draw consumes
-    num_inputs       E, numbers as which a network reads one value
+    parameter_shape  shape of the raw parameters of one variable; `()` is a scalar
+    num_values       number of values, 0..num_values-1, of a discrete variable; None for a continuous one
+    num_uniforms     U, uniforms used to sample one value
+    num_inputs       E, size of the encoding of one value
 
-    >>> [one.num_parameters for one in (Bernoulli(), Categorical(256), MixtureOfGaussians(10))]
+    >>> [family.num_parameters for family in (Bernoulli(), Categorical(256), MixtureOfGaussians(10))]
     [1, 256, 30]
     """
 
@@ -44,36 +44,37 @@ class Conditional:
 
     @property
     def config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {}
 
     @property
     def num_parameters(self) -> int:
-        """Raw parameters that one variable takes."""
+        """Number of raw parameters of one variable."""
         return math.prod(self.parameter_shape)
 
     def __call__(self, raw: Tensor) -> Distribution:
-        """Raw parameters (..., *parameter_shape) to a distribution with batch shape (...)."""
+        """Return the distribution, batch shape (...), with raw parameters (..., *parameter_shape)."""
         raise NotImplementedError
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
-        """Return x as the distribution wants it, or raise a ValueError that shows the first value out of support."""
+        """Return x in the form that the distribution expects. Raises ValueError, with the first value outside the
+        support."""
         raise NotImplementedError
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
-        """Inverse CDF: uniforms u in [0, 1), `num_uniforms` in the last axis, to values with the batch shape."""
+        """Sample by the inverse CDF: map uniforms u (..., U) in [0, 1) to values with the batch shape."""
         raise NotImplementedError
 
     def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
-        """Values (...) as a network reads them: the number itself, unless the family says otherwise."""
+        """Encode values (...) as inputs of a network (..., E): the value itself by default."""
         return x.to(dtype)[..., None]
 
     def linear(self, x: Tensor, weight: Float[Tensor, "m E H"]) -> Float[Tensor, "m B H"]:
-        """What each of m variables (B, m) adds to a layer of H units: `encode` of its values times its weights."""
+        """Contributions (m, B, H) of m variables x (B, m) to H units: the encoding of each value times its weights."""
         return self.encode(x, weight.dtype).transpose(0, 1) @ weight
 
     def marginal(self, x: Tensor) -> Tensor:
-        """Raw parameters `(n, *parameter_shape)` that describe each column of x (N, n) on its own: where to start."""
+        """Raw parameters (n, *parameter_shape) that fit each column of x (N, n) independently, for initialization."""
         raise NotImplementedError(f"{type(self).__name__} does not define marginal(x)")
 
     def __repr__(self) -> str:
@@ -81,7 +82,7 @@ class Conditional:
 
 
 class Bernoulli(Conditional):
-    r"""$p(x = 1) = \sigma(a)$: one raw number, the logit a. Values 0 and 1, as integers, booleans or floats.
+    r"""$p(x = 1) = \sigma(a)$ with one raw parameter, the logit a. Values are 0 and 1, as integers, booleans or floats.
 
     >>> Bernoulli()(torch.tensor([0.0, 2.0])).probs
     tensor([0.5000, 0.8808])
@@ -105,7 +106,7 @@ class Bernoulli(Conditional):
 
 
 class Categorical(Conditional):
-    r"""$p(x = v) = \mathrm{softmax}(a)_v$: k raw numbers, the logits. Values 0..k-1.
+    r"""$p(x = v) = \mathrm{softmax}(a)_v$ with k raw parameters, the logits. Values are 0..k-1.
 
     >>> Categorical(3)(torch.zeros(2, 3)).log_prob(torch.tensor([0, 2]))
     tensor([-1.0986, -1.0986])
@@ -116,7 +117,7 @@ class Categorical(Conditional):
 
     def __init__(self, k: int):
         if k < 2:
-            raise ValueError(f"k is {k}; a categorical variable needs at least 2 values")
+            raise ValueError(f"k is {k}; expected at least 2")
         self.num_values = self.num_inputs = k
         self.parameter_shape = (k,)
 
@@ -134,7 +135,7 @@ class Categorical(Conditional):
         return _draw_index(distribution.probs, u[..., 0])
 
     def encode(self, x: Tensor, dtype: torch.dtype) -> Float[Tensor, "... E"]:
-        # one number for each value: no order among them
+        # one-hot: values have no order
         return F.one_hot(x.long(), self.num_values).to(dtype)
 
     def linear(self, x: Tensor, weight: Float[Tensor, "m E H"]) -> Float[Tensor, "m B H"]:
@@ -153,10 +154,10 @@ class MixtureOfGaussians(Conditional):
     r"""$p(x) = \sum_{j=1}^{k} \pi_j\, \mathcal{N}(x; \mu_j, \sigma_j^2)$ with $\pi$ a softmax and
     $\sigma_j = \sigma_{\min} + e^{s_j}$.
 
-    3k raw numbers in shape (3, k): logits of the weights, means, log scales s. The density is in the units of x. The
-    floor `min_sigma`, in those units too, keeps a component that sits on a repeated value from sending the likelihood
-    to infinity. With `equal_weights` the weights are 1/k, as on the slide, and 2k raw numbers remain: means, log
-    scales. Source: RNADE (Uria, Murray and Larochelle, 2013).
+    The raw parameters (3, k) are the logits of the weights, the means, and the log scales s. The density is in the
+    units of x. The lower bound `min_sigma`, in the same units, keeps the likelihood finite when a component fits a
+    repeated value. With `equal_weights` the weights are 1/k, as on the slide, and the raw parameters (2, k) are means
+    and log scales. Source: RNADE (Uria, Murray and Larochelle, 2013).
 
     >>> family = MixtureOfGaussians(2)
     >>> family.parameter_shape
@@ -204,12 +205,12 @@ class MixtureOfGaussians(Conditional):
 
 
 class DiscretizedLogisticMixture(Conditional):
-    r"""Integers 0..levels-1 as bins of a mixture of k logistic densities.
+    r"""Mixture of k logistic densities, discretized to the integers 0..levels-1.
 
-    $P(x) = \sum_j \pi_j [\sigma((x + 1/2 - \mu_j)/s_j) - \sigma((x - 1/2 - \mu_j)/s_j)]$, the first and the last bin
-    reaching to minus and plus infinity, so that the probabilities sum to one. 3k raw numbers in shape (3, k): logits
-    of the weights, means, log scales; means and scales live on levels mapped to [-1, 1]. Log scales stop at -7.
-    Source: PixelCNN++ (Salimans, Karpathy, Chen and Kingma, 2017).
+    $P(x) = \sum_j \pi_j [\sigma((x + 1/2 - \mu_j)/s_j) - \sigma((x - 1/2 - \mu_j)/s_j)]$, where the first and the last
+    bin extend to minus and plus infinity, so the probabilities sum to one. The raw parameters (3, k) are the logits of
+    the weights, the means and the log scales, which are clamped at -7. Means and scales refer to levels mapped to [-1,
+    1]. Source: PixelCNN++ (Salimans, Karpathy, Chen and Kingma, 2017).
 
     >>> family = DiscretizedLogisticMixture(3, levels=17)
     >>> # one variable, its 17 values
@@ -236,7 +237,7 @@ class DiscretizedLogisticMixture(Conditional):
                                  validate_args=False)
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
-        return _integers(x, name, self.num_values, "a discretised variable")
+        return _integers(x, name, self.num_values, "a discretized variable")
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
         component = _component(distribution, u[..., 0])
@@ -247,7 +248,7 @@ class DiscretizedLogisticMixture(Conditional):
 
     def marginal(self, x: Tensor) -> Tensor:
         mean, spread = _spread_over(self.encode(x, torch.get_default_dtype())[..., 0], self.k)
-        scale = 3 ** 0.5 / math.pi * spread                          # a logistic of scale s has deviation pi s / sqrt 3
+        scale = 3 ** 0.5 / math.pi * spread                          # a logistic of scale s has std pi s / sqrt 3
         return torch.stack([torch.zeros_like(mean), mean, scale.clamp(min=math.exp(-7)).log()], dim=1)
 
     def __repr__(self) -> str:
@@ -255,7 +256,7 @@ class DiscretizedLogisticMixture(Conditional):
 
 
 class DiscretizedLogistic(Distribution):
-    """A logistic density binned to the integers 0..levels-1; loc and scale live on levels mapped to [-1, 1].
+    """Logistic density discretized to the integers 0..levels-1; loc and scale refer to levels mapped to [-1, 1].
 
     >>> binned = DiscretizedLogistic(torch.tensor(0.0), torch.tensor(0.1), levels=3)
     >>> binned.log_prob(torch.arange(3)).exp()
@@ -273,22 +274,22 @@ class DiscretizedLogistic(Distribution):
 
     def log_prob(self, x: Tensor) -> Tensor:
         half = 1 / (self.levels - 1)                                 # half a bin, on [-1, 1]
-        centre = 2 * half * x.to(self.loc.dtype) - 1                 # an integer x alone would give float32
-        upper = (centre + half - self.loc) / self.scale
-        lower = (centre - half - self.loc) / self.scale
-        # sigma(u) - sigma(l) = sigma(u) sigma(-l) (1 - e^(l-u)): no difference of nearly equal numbers
+        center = 2 * half * x.to(self.loc.dtype) - 1                 # an integer x alone would give float32
+        upper = (center + half - self.loc) / self.scale
+        lower = (center - half - self.loc) / self.scale
+        # sigma(u) - sigma(l) = sigma(u) sigma(-l) (1 - e^(l-u)), without cancellation
         inside = F.logsigmoid(upper) + F.logsigmoid(-lower) + torch.log(-torch.expm1(-2 * half / self.scale))
         return torch.where(x == 0, F.logsigmoid(upper),
                            torch.where(x == self.levels - 1, F.logsigmoid(-lower), inside))
 
     def icdf(self, u: Tensor) -> Tensor:
-        """The integer whose bin holds the logistic's u-quantile."""
+        """Integer whose bin contains the u-quantile of the logistic density."""
         value = self.loc + self.scale * torch.logit(u)               # on [-1, 1]
         return ((value + 1) * (self.levels - 1) / 2).round().clamp(0, self.levels - 1).long()
 
 
 def at(distribution: Distribution, index) -> Distribution:
-    """The distribution at `index` of the batch: `at(d, (slice(None), 3))` is column 3 of batch shape (B, n)."""
+    """Index the batch of a distribution: `at(d, (slice(None), 3))` is column 3 of batch shape (B, n)."""
     if isinstance(distribution, MixtureSameFamily):
         return MixtureSameFamily(at(distribution.mixture_distribution, index),
                                  at(distribution.component_distribution, index), validate_args=False)
@@ -301,7 +302,7 @@ def at(distribution: Distribution, index) -> Distribution:
 
 
 def _component(mixture: Distribution, u: Tensor) -> Distribution:
-    """One component of the mixture for each element of the batch, by inverse CDF."""
+    """Sample one component of the mixture for each element of the batch, by the inverse CDF."""
     j = _draw_index(mixture.mixture_distribution.probs, u)
     component = mixture.component_distribution
     pick = {name: getattr(component, name).gather(-1, j[..., None])[..., 0] for name in ("loc", "scale")}
@@ -311,20 +312,20 @@ def _component(mixture: Distribution, u: Tensor) -> Distribution:
 
 
 def _spread_over(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Means (n, k) for k components over the range of each column of x (N, n), at its quantiles, and deviations."""
+    """Means (n, k), at quantiles of each column of x (N, n), and standard deviations, for k components."""
     place = ((torch.arange(k, device=x.device) + 0.5) / k * len(x)).long()
     mean = x.sort(dim=0).values[place].T                             # (n, k)
     return mean, (2 / (k + 1) * x.std(dim=0, correction=0))[:, None].expand_as(mean)
 
 
 def _draw_index(probs: Tensor, u: Tensor) -> Tensor:
-    """Inverse CDF over the last axis. An index of probability zero is never drawn, first or last ones included."""
+    """Inverse CDF over the last axis. An index of probability zero is never returned."""
     cdf = _finite(probs).double().cumsum(-1)                         # (..., k)
     return (u[..., None] * cdf[..., -1:] >= cdf[..., :-1]).sum(-1)
 
 
 def _open(u: Tensor) -> Tensor:
-    """[0, 1) to (0, 1): an inverse CDF is infinite at 0."""
+    """Map [0, 1) to (0, 1), because an inverse CDF is infinite at 0."""
     tiny = torch.finfo(u.dtype).eps / 4
     return u.clamp(min=tiny)
 
@@ -336,7 +337,7 @@ def _finite(probs: Tensor) -> Tensor:
 
 
 def _integers(x: Tensor, name: str, levels: int, what: str) -> Tensor:
-    value = x.long()                                                 # uint8 cannot be compared with 256
+    value = x.long()                                                 # because uint8 cannot be compared with 256
     _refuse(x, lambda: (value != x) | (value < 0) | (value >= levels), name,
             f"{what} with {levels} values takes 0..{levels - 1}")
     return value

@@ -1,7 +1,7 @@
-"""Input is checked once: by the first of a model's methods that is called, whoever wrote it, and not by those it calls.
+"""Validation of input: each value is checked once, by the outermost method that is called.
 
-A check of shapes costs nothing. A check of values reads them, which a graph cannot do (`torch.compile`,
-`torch.export`) and for which a GPU is waited for. Within `unchecked` no value is read: that is for data that were checked before.
+Checks of shapes cost nothing. Checks of values read tensors, which a compiled graph (`torch.compile`, `torch.export`)
+cannot do, and which synchronize a GPU. Within `unchecked` no value is read; use it for data that were validated before.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 
 class _ThreadState(threading.local):
-    """Of this thread; torch.compile can read it, which a ContextVar is not."""
+    """State of one thread. A thread-local, because torch.compile cannot read a ContextVar."""
 
-    def __init__(self):                                              # in each thread: a compiled graph guards these attributes
-        self.models: tuple[nn.Module, ...] = ()                      # whose input was checked
-        self.values = True                                           # whether they are looked at
+    def __init__(self):                                              # per thread: compiled graphs guard these
+        self.models: tuple[nn.Module, ...] = ()                      # whose input was validated
+        self.values = True                                           # whether values are validated
 
 
 _state = _ThreadState()
@@ -30,10 +30,10 @@ _state = _ThreadState()
 
 @contextmanager
 def unchecked():
-    """Inside, in this thread, models trust the values they are given; shapes and dtypes are checked as ever.
+    """Skip the validation of values in the context, for this thread; shapes and dtypes are still checked.
 
-    What is no value of the variable then gives an error of torch's, or an answer that means nothing: check the data
-    before, as `fit` does.
+    A value outside the support then raises an error of torch, or gives a meaningless result: validate the data before,
+    as `fit` does.
 
     >>> from course_lib.density import FVSBN
     >>> with unchecked():                            # a Bernoulli variable takes 0 or 1
@@ -48,12 +48,12 @@ def unchecked():
 
 
 def values_checked() -> bool:
-    """Whether values are looked at: everywhere but within `unchecked`."""
+    """Whether values are validated: everywhere except within `unchecked`."""
     return _state.values
 
 
 def check_integer(name: str, value: object, expected: str) -> None:
-    """TypeError unless the argument called `name` is a whole number; `expected` says what it counts."""
+    """Raise TypeError unless the argument called `name` is an integer; `expected` describes it."""
     if not isinstance(value, numbers.Integral):
         got = f"{value!r}" if isinstance(value, numbers.Number) else "a tensor" if isinstance(value, Tensor) else \
             f"of type {type(value).__name__}"
@@ -61,31 +61,31 @@ def check_integer(name: str, value: object, expected: str) -> None:
 
 
 def check_sizes(least: int = 1, **sizes: int) -> None:
-    """ValueError unless each of these arguments is at least `least`."""
+    """Raise ValueError unless each argument is at least `least`."""
     for name, size in sizes.items():
         if size < least:
             raise ValueError(f"{name} is {size}; expected at least {least}")
 
 
 def check_tensor(name: str, value: object) -> None:
-    """TypeError unless the argument called `name` is a tensor."""
+    """Raise TypeError unless the argument called `name` is a tensor."""
     if not isinstance(value, Tensor):
         raise TypeError(f"{name} is of type {type(value).__name__}; expected a tensor: torch.as_tensor makes one of numbers")
 
 
 def may_sync(tensor: Tensor) -> bool:
-    """Whether values may be looked at to save work: not in a graph, nor on a GPU within `unchecked`."""
+    """Whether values may be read to save work: not in a compiled graph, and not on a GPU within `unchecked`."""
     return (_state.values or tensor.device.type == "cpu") and not torch.compiler.is_compiling()
 
 
 def is_all_true(mask: Tensor) -> bool:
-    """Whether a mask is known to be True everywhere: False where it may not be looked at."""
+    """Whether a mask is True everywhere; False if its values may not be read."""
     return may_sync(mask) and bool(mask.all())
 
 
 @contextmanager
 def validating(model: nn.Module):
-    """Inside, nothing that the model calls of itself is checked again."""
+    """Mark the input of `model` as validated in the context, so that its methods do not check it again."""
     before, _state.models = _state.models, (*_state.models, model)
     try:
         yield
@@ -94,15 +94,15 @@ def validating(model: nn.Module):
 
 
 def is_validating(model: nn.Module) -> bool:
-    """Whether the input of this model was checked by a call that this one lies within."""
+    """Whether an outer call has validated the input of this model."""
     return any(other is model for other in _state.models)
 
 
 def checked(method: Callable) -> Callable:
-    """The method, called with x as the model's `check_input` returns it: x is first, then a context if any.
+    """Wrap a method so that it gets x as `check_input` returns it; x is its first argument, the context the second.
 
-    Of calls within calls the first one checks: `log_prob` does, and not the `conditionals` that it calls. The base
-    class puts this before `conditionals` and `log_prob` of every subclass; other methods that take x say it themselves.
+    Only the outermost call validates: `log_prob` does, and the `conditionals` that it calls does not. The base class
+    wraps `conditionals` and `log_prob` of every subclass; other methods that take x are decorated explicitly.
     """
     @functools.wraps(method)
     def call(self, x, *args, **kwargs):
@@ -116,7 +116,7 @@ def checked(method: Callable) -> Callable:
 
 
 def _checked_start(method: Callable) -> Callable:
-    """`start`, called with a context that fits the number of rows."""
+    """Wrap `start` so that it gets a context that fits the batch."""
     @functools.wraps(method)
     def call(self, batch, *args, **kwargs):
         context = args[0] if args else kwargs.get("context")
@@ -129,7 +129,7 @@ def _checked_start(method: Callable) -> Callable:
 
 
 def wrap_input_checks(cls: type) -> None:
-    """Puts the check before `conditionals`, `log_prob` and `start`, those of them that the class itself writes."""
+    """Wrap `conditionals`, `log_prob` and `start`, if the class itself defines them, with their checks."""
     for name, guard in (("conditionals", checked), ("log_prob", checked), ("start", _checked_start)):
         if inspect.isfunction(vars(cls).get(name)):
             setattr(cls, name, guard(vars(cls)[name]))

@@ -74,9 +74,9 @@ def test_x_image_width():
     (Categorical(5), 0.5, "x holds 0.5 at [1, 0]; a categorical variable with 5 values takes 0..4"),
     (Categorical(5), NAN, "x holds nan at [1, 0]; a categorical variable with 5 values takes 0..4"),
     (Categorical(5), INF, "x holds inf at [1, 0]; a categorical variable with 5 values takes 0..4"),
-    (LEVELS, 16, "x holds 16 at [1, 0]; a discretised variable with 16 values takes 0..15"),
-    (LEVELS, 0.1, "x holds 0.1 at [1, 0]; a discretised variable with 16 values takes 0..15"),
-    (LEVELS, NAN, "x holds nan at [1, 0]; a discretised variable with 16 values takes 0..15"),
+    (LEVELS, 16, "x holds 16 at [1, 0]; a discretized variable with 16 values takes 0..15"),
+    (LEVELS, 0.1, "x holds 0.1 at [1, 0]; a discretized variable with 16 values takes 0..15"),
+    (LEVELS, NAN, "x holds nan at [1, 0]; a discretized variable with 16 values takes 0..15"),
     (MixtureOfGaussians(2), NAN, "x holds nan at [1, 0]; a continuous variable takes finite numbers"),
     (MixtureOfGaussians(2), -INF, "x holds -inf at [1, 0]; a continuous variable takes finite numbers"),
 ])
@@ -89,11 +89,11 @@ def test_x_out_of_support(family, value, message):
 
 YES = torch.ones(3, 4, dtype=torch.bool)
 CALLS = [
-    ("no samples", (0,), {}, "num is 0; at least one sample must be asked for"),
-    ("minus one sample", (-1,), {}, "num is -1; at least one sample must be asked for"),
+    ("no samples", (0,), {}, "num is 0; expected at least 1"),
+    ("minus one sample", (-1,), {}, "num is -1; expected at least 1"),
     ("given alone", (3,), {"given": zeros(3, 4)},
-     "given and known belong together: the values, and where they are to be kept"),
-    ("known alone", (3,), {"known": YES}, "given and known belong together: the values, and where they are to be kept"),
+     "known is None; expected given and known together"),
+    ("known alone", (3,), {"known": YES}, "given is None; expected given and known together"),
     ("given for two rows", (3,), {"given": zeros(2, 4), "known": YES},
      "given has shape (2, 4); expected (num, n) = (3, 4)"),
     ("given without a batch", (3,), {"given": zeros(4), "known": YES},
@@ -145,7 +145,7 @@ def test_context_not_taken(model, name, call):
     model, context = BINARY[model](), zeros(3, 2)
     if isinstance(model, Mixture) and call in ("start", "predict"):
         return
-    with pytest.raises(ValueError, match=f"^context was given; {name} models x alone$"):
+    with pytest.raises(ValueError, match=f"^context is given; expected None, because {name} is unconditional$"):
         {"log_prob": lambda: model.log_prob(zeros(3, 4), context), "sample": lambda: model.sample(3, context=context),
          "start": lambda: model.start(3, context), "predict": lambda: model.predict(model.start(3, context))}[call]()
 
@@ -159,8 +159,8 @@ def test_context_shape():
 
 LONG = list(range(1, 11))
 MADE = [
-    ("no variables", lambda: FVSBN(0), "n is 0; a model needs at least one variable"),
-    ("minus one variable", lambda: Linear(-1), "n is -1; a model needs at least one variable"),
+    ("no variables", lambda: FVSBN(0), "n is 0; expected at least 1"),
+    ("minus one variable", lambda: Linear(-1), "n is -1; expected at least 1"),
     ("an order with a repetition", lambda: FVSBN(3, [0, 1, 1]), "order is [0, 1, 1]; expected a permutation of 0..2"),
     ("an order from one", lambda: FVSBN(3, [1, 2, 3]), "order is [1, 2, 3]; expected a permutation of 0..2"),
     ("a short order", lambda: Tabular(3, order=[0, 1]), "order is [0, 1]; expected a permutation of 0..2"),
@@ -171,7 +171,7 @@ MADE = [
      "order is [0.5, 1.0]; expected a permutation of 0..1"),
     ("a long wrong order", lambda: FVSBN(10, LONG),
      "order is [1, 2, 3, 4, 5, 6]... (10 entries); expected a permutation of 0..9"),
-    ("one category", lambda: Categorical(1), "k is 1; a categorical variable needs at least 2 values"),
+    ("one category", lambda: Categorical(1), "k is 1; expected at least 2"),
     ("no component", lambda: MixtureOfGaussians(0), "k is 0 and min_sigma 0.001; expected k >= 1 and min_sigma > 0"),
     ("no floor", lambda: MixtureOfGaussians(2, 0.0), "k is 2 and min_sigma 0.0; expected k >= 1 and min_sigma > 0"),
     ("a floor that is NaN", lambda: MixtureOfGaussians(2, NAN),
@@ -182,8 +182,8 @@ MADE = [
      "n is 40; the last table would have 2^39 rows, and the limit is 2^20: drop parents, or use FVSBN"),
     ("a factor too large", lambda: CPT(21), "m is 21 parents; a table has 2^m rows, so m may be 0 to 20"),
     ("a factor of minus one", lambda: CPT(-1), "m is -1 parents; a table has 2^m rows, so m may be 0 to 20"),
-    ("no hidden unit", lambda: Neural(2, 0), "hidden is 0; expected at least one hidden unit"),
-    ("no factors", lambda: Factorized([]), "n is 0; a model needs at least one variable"),
+    ("no hidden unit", lambda: Neural(2, 0), "hidden is 0; expected at least 1"),
+    ("no factors", lambda: Factorized([]), "n is 0; expected at least 1"),
     ("a factor for other parents", lambda: Factorized([CPT(0), Logistic(2)]),
      "factors[1] takes 2 parents; variable 1 has 1: [0]"),
     ("too few lists of parents", lambda: Tabular(3, parents=[[], [0]]),
@@ -197,11 +197,11 @@ MADE = [
      "parents[1] is [0, 0]; variable 1 may read each of [0] once"),
     ("a parent later in the order", lambda: Tabular(2, parents=[[], [0]], order=[1, 0]),
      "parents[1] is [0]; variable 1 may read each of [] once"),
-    ("a mixture of none", lambda: Mixture([]), "models is empty; a mixture needs at least one"),
+    ("a mixture of none", lambda: Mixture([]), "models is empty; expected at least one"),
     ("a mixture of sizes", lambda: Mixture([FVSBN(3), FVSBN(4)]),
-     "models have [3, 4] variables; all must model the same ones"),
+     "models have [3, 4] variables; expected the same number in all"),
     ("a mixture of families", lambda: Mixture([Linear(2), Linear(2, Categorical(3))]),
-     "models have the families ['Bernoulli()', 'Categorical(3)']; all must have the same one"),
+     "models have the families ['Bernoulli()', 'Categorical(3)']; expected the same in all"),
     ("a joint that sums to two", lambda: Tabular.from_joint(torch.full((2, 2), 0.5)),
      "joint sums to 2 with minimum 0.5; expected probabilities that sum to 1"),
     ("a negative joint", lambda: Tabular.from_joint(torch.tensor([1.5, -0.5])),
@@ -213,7 +213,7 @@ MADE = [
     ("a joint of nothing", lambda: Tabular.from_joint(torch.tensor(1.0)),
      "joint has shape (); expected (2, 2, ..., 2), one axis a variable"),
     ("negative smoothing", lambda: Tabular(2).fit_counts(zeros(3, 2), alpha=-1.0),
-     "alpha is -1.0; a smoothing count is 0 or more"),
+     "alpha is -1.0; expected 0 or more"),
     ("weights of another length", lambda: Tabular(2).fit_counts(zeros(3, 2), weights=torch.ones(2)),
      "weights has shape (2,); expected one for each row of x, (3,)"),
     ("counting grey values", lambda: Tabular(2).fit_counts(torch.tensor([[0.5, 0.0]])),

@@ -161,7 +161,7 @@ def test_plain_model_refuses_bad_input(method):
         getattr(Plain(), method)(torch.tensor([[0, 1, 1, 0], [0, 0, 1, 2]]))
     with pytest.raises(ValueError, match="^x has 3 variables; this model has 4$"):
         getattr(Plain(), method)(BITS[:, :3])
-    with pytest.raises(ValueError, match="^context was given; Plain models x alone$"):
+    with pytest.raises(ValueError, match="^context is given; expected None, because Plain is unconditional$"):
         getattr(Plain(), method)(BITS, torch.zeros(2, 1))
     with pytest.raises(ValueError, match=r"^context has shape \(1, 2\); expected \(2, 2\)$"):
         getattr(Conditioned(), method)(BITS, context=torch.zeros(1, 2))
@@ -236,8 +236,8 @@ def test_overridden_conditionals_all_views(make):
 
 
 def test_plain_models_contract():
-    assert str(check_all(Plain())).startswith("causal, normalised (sum of p over 16 states")
-    assert str(check_all(Softmax())).startswith("causal, normalised (sum of p over 64 states")
+    assert str(check_all(Plain())).startswith("causal, normalized (sum of p over 16 states")
+    assert str(check_all(Softmax())).startswith("causal, normalized (sum of p over 64 states")
     check_all(Conditioned(), context=torch.tensor([0.3, -1.0]).double())
 
 

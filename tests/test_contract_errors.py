@@ -211,7 +211,7 @@ def test_own_errors_pass():
         check_all(Empty(3))
     with pytest.raises(ValueError, match="^length is 4; this model has 3 variables$"):
         check_all(Own(), length=4)
-    with pytest.raises(ValueError, match="^context was given; Own models x alone$"):
+    with pytest.raises(ValueError, match="^context is given; expected None, because Own is unconditional$"):
         check_all(Own(), context=torch.zeros(2))
     with pytest.raises(TypeError, match="unexpected keyword argument 'sede'"):
         check_all(Own(), sede=1)
@@ -224,4 +224,4 @@ def test_component_named():
 
 @pytest.mark.parametrize("context", [torch.tensor([0.5, -1.0]), torch.tensor([[0.5, -1.0], [2.0, 0.0]]).double()])
 def test_context_cast(context):
-    assert str(check_all(AfterAContext(), context=context)).startswith("causal, normalised")
+    assert str(check_all(AfterAContext(), context=context)).startswith("causal, normalized")

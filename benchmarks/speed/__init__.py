@@ -1,8 +1,9 @@
-"""Speed beside a peer: one process, one thread, CPU time, contenders taking turns.
+"""Speed beside peers, on one thread, in CPU time, in interleaved rounds.
 
     python -m benchmarks.speed            every comparison
     python -m benchmarks.speed NAME ...
 
 timing        CPU time in interleaved rounds
-comparisons   one function a comparison
+comparisons   a function for each comparison
+gpu           wall-clock time on one CUDA card
 """

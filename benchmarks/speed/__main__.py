@@ -1,9 +1,9 @@
-"""Measure speed by name.
+"""Compare speed with peers, by the name of a comparison.
 
     python -m benchmarks.speed                 every comparison
     python -m benchmarks.speed NAME [NAME ...]
 
-A comparison whose peer is in no package index is skipped, and said, unless the folder PEERS holds it.
+A comparison whose peer is in no package index is skipped, with a message, unless the folder PEERS holds the peer.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from benchmarks.speed.timing import extra_memory, interleaved, ratio, summary
 
 
 def measure(name: str, rounds: int, results: Path = store.RESULTS) -> dict[str, Any]:
-    """Carry out a comparison on one thread, write its record, return it."""
+    """Measure a comparison on one thread, write its record, and return it."""
     torch.set_num_threads(1)
     comparison = COMPARISONS[name]()
     seconds = interleaved(comparison.contenders, rounds)

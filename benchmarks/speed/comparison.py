@@ -1,4 +1,4 @@
-"""What a comparison is: contenders that do the same work, and the two whose times are compared."""
+"""Comparisons: contenders that do the same work, and the two whose times are compared."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from types import ModuleType
 
 @dataclass(frozen=True)
 class Comparison:
-    """Contenders by name, and the two whose ratio of times is recorded: how many times as long `slow` takes as `fast`.
+    """Contenders by name, and the two whose ratio of times, that of `slow` over that of `fast`, is recorded.
 
-    parts  of a contender that does only a part of its work, how many such parts the whole has: its seconds are
-           multiplied by it
+    parts  for a contender that does a fraction of its work, the number of such parts, by which its seconds are
+           multiplied
     """
 
     title: str
@@ -29,7 +29,7 @@ class Comparison:
 
 
 def peer(name: str) -> ModuleType:
-    """A package that is compared with. Raises ModuleNotFoundError, with what to do, where it is not installed."""
+    """Import a peer. Raises ModuleNotFoundError, with advice, if it is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -38,11 +38,11 @@ def peer(name: str) -> ModuleType:
 
 
 class NoPeer(LookupError):
-    """A peer that is in no package index is not at hand."""
+    """The folder PEERS does not hold a peer that is in no package index."""
 
 
 def peer_from_source(repository: str, file: str) -> ModuleType:
-    """A file of a repository that lies in the folder PEERS. Raises NoPeer where there is none."""
+    """Import a file of a repository in the folder PEERS. Raises NoPeer if it is not there."""
     path = in_peers(repository, file)
     spec = importlib.util.spec_from_file_location(f"peer_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
@@ -51,9 +51,9 @@ def peer_from_source(repository: str, file: str) -> ModuleType:
 
 
 def peer_package(repository: str, name: str) -> ModuleType:
-    """A module of a package in such a repository, by its full name. Raises NoPeer where there is none.
+    """Import a module of a package in such a repository, by its full name. Raises NoPeer if it is not there.
 
-    The `__init__` files of the packages above it are not run: they import what this module does not need.
+    The `__init__` files of its packages are not run, because they import other dependencies.
     """
     path = in_peers(repository, name.replace(".", "/") + ".py")
     packages = name.split(".")[:-1]
@@ -65,7 +65,7 @@ def peer_package(repository: str, name: str) -> ModuleType:
 
 
 def in_peers(repository: str, file: str) -> Path:
-    """Where a file of a repository lies. Raises NoPeer, with what to do, where there is none."""
+    """Path of a file of a repository in PEERS. Raises NoPeer, with advice, if it is not there."""
     folder = os.environ.get("PEERS")
     path = Path(folder or "", repository, file)
     if not folder or not path.is_file():

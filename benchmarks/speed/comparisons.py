@@ -1,4 +1,4 @@
-"""Every comparison by name: one function each, which builds the contenders and says what is asked."""
+"""All comparisons by name: functions that build the contenders."""
 
 from benchmarks.speed import beams, density, from_source, pixels, recurrent, transformers
 

@@ -1,4 +1,4 @@
-"""FVSBN, NADE and MADE: training steps and samples, beside slower ways to the same and beside other libraries."""
+"""Training steps and sampling of FVSBN, NADE and MADE, beside slower algorithms and other libraries."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from course_lib import hub
 from course_lib.autoregressive import AutoregressiveModel
 from course_lib.density import FVSBN, MADE, NADE
 
-NUM, BATCH, N = 16, 128, 784                                         # images to draw, images in a step, pixels
+NUM, BATCH, N = 16, 128, 784                                         # sampled images, images per step, pixels
 
 
 def fvsbn_sampling() -> Comparison:
-    """Sixteen images of 28 x 28 from FVSBN trained on binarized MNIST, drawn in several ways."""
+    """Sixteen images sampled from FVSBN, trained on binarized MNIST, by several algorithms."""
     model, num = hub.load("fvsbn-binarized-mnist"), NUM
     n = model.n
     images = model.sample(num, generator=torch.Generator().manual_seed(0))
@@ -25,12 +25,12 @@ def fvsbn_sampling() -> Comparison:
         return sampler.sample(num, generator=torch.Generator().manual_seed(0))
 
     class Loop(FVSBN):
-        """FVSBN by the plain loop: predict, draw, update."""
+        """FVSBN with the loop of predict and update."""
 
         draw_all = AutoregressiveModel.draw_all
 
     class Derived(Loop):
-        """FVSBN as if it had written `conditionals` alone: the base class runs them again for every variable."""
+        """FVSBN with `conditionals` only, which the base class calls for every variable."""
 
         start, predict, update = AutoregressiveModel.start, AutoregressiveModel.predict, AutoregressiveModel.update
 
@@ -63,7 +63,7 @@ def as_class(model: AutoregressiveModel, cls: type[AutoregressiveModel]) -> Auto
 
 
 def full_passes(model: AutoregressiveModel, images: torch.Tensor, times: int):
-    """A call that runs `conditionals` that often: what a sampler costs that has nothing else."""
+    """A function that calls `conditionals` so many times, as a sampler without a state would."""
     @torch.no_grad()
     def call() -> None:
         for _ in range(times):
@@ -73,12 +73,12 @@ def full_passes(model: AutoregressiveModel, images: torch.Tensor, times: int):
 
 
 def batch() -> torch.Tensor:
-    """As many pixels are 1 as in binarized MNIST, about one in seven."""
+    """Random images with the mean of binarized MNIST."""
     return (torch.rand(BATCH, N, generator=torch.Generator().manual_seed(0)) < 0.13).float()
 
 
 def nade_step() -> Comparison:
-    """Forward and backward pass of NADE(500) in its forms."""
+    """Forward and backward pass of NADE(500), by `conditionals` and by the literal loop."""
     torch.manual_seed(0)
     model, x = NADE(N, 500), batch()
 
@@ -101,7 +101,7 @@ def nade_step() -> Comparison:
 
 
 def made_sampling(hidden: int, part: int):
-    """Sixteen images from MADE with one hidden layer: one pass in all beside a pass for each pixel."""
+    """Sixteen images sampled from MADE with one hidden layer, beside a full pass for each pixel."""
     def comparison() -> Comparison:
         torch.manual_seed(0)
         model = MADE(N, (hidden,)).eval()
@@ -123,12 +123,12 @@ def made_sampling(hidden: int, part: int):
 
 
 def nade_sampling() -> Comparison:
-    """Sixteen images from NADE(500), by `sample` and by the plain loop."""
+    """Sixteen images sampled from NADE(500), by `sample` and by the loop of predict and update."""
     torch.manual_seed(0)
     model = NADE(N, 500)
 
     class Loop(NADE):
-        """NADE by the plain loop: predict, draw, update."""
+        """NADE with the loop of predict and update."""
 
         draw_all = AutoregressiveModel.draw_all
 
@@ -146,7 +146,7 @@ def nade_sampling() -> Comparison:
 
 
 def made_step() -> Comparison:
-    """Forward and backward pass of a MADE of two hidden layers, here, in zuko and in nflows."""
+    """Forward and backward pass of a MADE with two hidden layers, beside zuko and nflows."""
     torch.manual_seed(0)
     x = batch()
     order = torch.arange(N)

@@ -1,13 +1,13 @@
-"""Steps of training beside programs that are in no package index: karpathy's pytorch-made and nanoGPT, E. Hotaj's
+"""Training steps beside peers that are in no package index: karpathy's pytorch-made and nanoGPT, E. Hotaj's
 pytorch-generative.
 
-PEERS names a folder in which their repositories lie, each under its own name:
+The folder PEERS holds their repositories:
 
     git clone https://github.com/karpathy/nanoGPT && git clone https://github.com/karpathy/pytorch-made
     git clone https://github.com/EugenHotaj/pytorch-generative
     PEERS=$PWD make bench NAME="speed-made-step-500 speed-gpt-step-nanogpt speed-gpt-step-nanogpt-bf16 speed-pixelcnn-step"
 
-Without it these comparisons are left out, and it is said so.
+Without it these comparisons are skipped, with a message.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ TRANSPOSED = ("attn.c_attn.weight", "attn.c_proj.weight", "mlp.c_fc.weight", "ml
 
 
 def as_in_fit(model: nn.Module, loss: Callable[[], torch.Tensor], bf16: bool = False) -> Callable[[], torch.Tensor]:
-    """A step as `fit` takes it: its data were checked before, and AdamW is one kernel."""
+    """A training step as in `fit`: values unchecked, AdamW as one kernel."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    device = next(model.parameters()).device.type
 
     def call() -> torch.Tensor:
         optimizer.zero_grad(set_to_none=True)
-        with unchecked(), torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        with unchecked(), torch.autocast(device, torch.bfloat16, enabled=bf16):
             value = loss()
         value.backward()
         optimizer.step()
@@ -46,13 +47,13 @@ def as_in_fit(model: nn.Module, loss: Callable[[], torch.Tensor], bf16: bool = F
 
 
 def made_step() -> Comparison:
-    """MADE with one hidden layer of 500, from pytorch-made's weights and masks."""
+    """MADE with one hidden layer of 500, with pytorch-made's weights and masks."""
     torch.manual_seed(0)
     theirs = peer_from_source("pytorch-made", "made.py").MADE(N, [500], N, natural_ordering=True)
     ours, x = MADE(N, (500,)), batch()
     pairs = list(zip(ours.layers, (layer for layer in theirs.net if isinstance(layer, nn.Linear)), strict=True))
     for mine, other in pairs:
-        mine.load_state_dict(other.state_dict())                     # weights, bias, mask: their degrees are drawn otherwise
+        mine.load_state_dict(other.state_dict())                     # weights, bias and mask
     calls = {"course_lib": as_in_fit(ours, lambda: -ours.log_prob(x).mean()),
              "pytorch-made": as_in_fit(theirs, lambda: F.binary_cross_entropy_with_logits(theirs(x), x, reduction="sum") / BATCH)}
     same(calls, 1e-3)
@@ -63,7 +64,7 @@ def made_step() -> Comparison:
 
 
 def gpt_step(bf16: bool) -> Callable[[], Comparison]:
-    """The GPT of the other comparisons with nanoGPT's exact GELU, from nanoGPT's weights."""
+    """The GPT of the other comparisons, with nanoGPT's exact GELU and weights."""
     def comparison() -> Comparison:
         torch.manual_seed(0)
         nano = peer_from_source("nanoGPT", "model.py")
@@ -84,7 +85,7 @@ def gpt_step(bf16: bool) -> Callable[[], Comparison]:
 
 
 def in_hugging_faces_form(theirs: nn.Module) -> nn.Module:
-    """nanoGPT's network with its weights in the class whose files this package reads; there matrices are (in, out)."""
+    """Convert nanoGPT's model to Hugging Face's class, whose matrices are (in, out)."""
     hf, c = peer("transformers"), theirs.config
     model = hf.GPT2LMHeadModel(hf.GPT2Config(
         vocab_size=c.vocab_size, n_positions=c.block_size, n_embd=c.n_embd, n_layer=c.n_layer, n_head=c.n_head,
@@ -95,11 +96,11 @@ def in_hugging_faces_form(theirs: nn.Module) -> nn.Module:
 
 
 def pixelcnn_step() -> Comparison:
-    """PixelCNN at the size of pytorch-generative's own script, from its weights."""
+    """PixelCNN of the size in pytorch-generative's script, with its weights."""
     torch.manual_seed(0)
     theirs = peer_package("pytorch-generative", "pytorch_generative.models.autoregressive.pixel_cnn").PixelCNN(
         n_residual=15, residual_channels=16, head_channels=32)
-    theirs._head[1].weight.data.mul_(0.5 ** 15)                      # what 15 blocks have doubled: else the loss is above 1e5
+    theirs._head[1].weight.data.mul_(0.5 ** 15)                      # 15 blocks double the maps: otherwise the loss is above 1e5
     ours = PixelCNN((28, 28), width=32, depth=15, first=7, inner=16)
     with_weights_of(theirs, ours)
     x = batch()[:50]
@@ -107,7 +108,7 @@ def pixelcnn_step() -> Comparison:
     calls = {"course_lib": as_in_fit(ours, lambda: -ours.log_prob(x).mean()),
              "pytorch-generative": as_in_fit(
                  theirs, lambda: F.binary_cross_entropy_with_logits(theirs(image), target, reduction="sum") / len(x))}
-    same(calls, 1e-2, steps=1)                                       # from then on Adam moves weights of another scale otherwise
+    same(calls, 1e-2, steps=1)                                       # then Adam's steps differ, because the weights have other scales
     return Comparison(
         "PixelCNN, 15 blocks, width 32: a training step beside pytorch-generative",
         f"{len(x)} images of 28 x 28, AdamW in one kernel included. The function is the same: pytorch-generative adds a block's input "
@@ -118,9 +119,9 @@ def pixelcnn_step() -> Comparison:
 
 @torch.no_grad()
 def with_weights_of(theirs: nn.Module, ours: PixelCNN) -> None:
-    """The same function in `ours`. A block of theirs takes h to 2h + f(h), so that their maps after l blocks are 2^l times ours."""
+    """Set `ours` to the same function. A block of theirs maps h to 2h + f(h), so their maps after l blocks are 2^l times ours."""
     def take(mine: nn.Module, other: nn.Module, weight: float = 1.0, bias: float = 1.0) -> None:
-        mine.weight.copy_(weight * other.weight[:, :, :mine.weight.shape[2]])          # rows below the centre are hidden
+        mine.weight.copy_(weight * other.weight[:, :, :mine.weight.shape[2]])          # rows below the center are masked
         mine.bias.copy_(bias * other.bias)
 
     take(ours.first, theirs._input)
@@ -135,7 +136,7 @@ def with_weights_of(theirs: nn.Module, ours: PixelCNN) -> None:
 
 
 def same(calls: dict[str, Callable[[], torch.Tensor]], tolerance: float, steps: int = 3) -> None:
-    """Raises AssertionError where the contenders' losses differ: at the first step and, from their own gradients, at the others."""
+    """Raise AssertionError if the contenders' losses differ in one of the first steps."""
     for _ in range(steps):
         torch.testing.assert_close(*(call() for call in calls.values()), atol=tolerance, rtol=0)
 

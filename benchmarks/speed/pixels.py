@@ -1,4 +1,4 @@
-"""Pixel networks: what it saves to keep the maps of the pixels that are drawn, and what one log-likelihood costs."""
+"""Sampling of pixel networks with stored maps beside full passes, and the time of a log-likelihood."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from benchmarks.speed.comparison import Comparison
 from benchmarks.speed.density import full_passes
 from course_lib.pixels import DiagonalBiLSTM, GatedPixelCNN, PixelCNN, RowLSTM
 
-NUM, SIDE, PART = 16, 28, 28                                         # PART: as many full passes are timed, of SIDE * SIDE
+NUM, SIDE, PART = 16, 28, 28                                         # PART: number of full passes timed
 
 
 def sampling(cls: type, **sizes: int):
-    """Sixteen images of 28 x 28, by `sample` and by a full pass for each pixel."""
+    """Sixteen images sampled by `sample`, beside a full pass for each pixel."""
     def comparison() -> Comparison:
         torch.manual_seed(0)
         model = cls((SIDE, SIDE), **sizes).eval()
@@ -43,7 +43,7 @@ NETWORKS = {                                                         # the sizes
 
 
 def scoring() -> Comparison:
-    """Sixteen images, by one `log_prob` of each network, for images of three sizes."""
+    """`log_prob` of sixteen images by each network, for three image sizes."""
     contenders = {}
     for side in (8, 16, 28):
         x = torch.randint(2, (NUM, side * side), generator=torch.Generator().manual_seed(0))

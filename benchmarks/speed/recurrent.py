@@ -1,5 +1,4 @@
-"""Recurrent cells beside torch's own, on the same weights; a recurrent layer beside attention, and beside a
-convolution over text; drawing with a state beside full passes."""
+"""Recurrent layers beside torch's, a block of attention and a convolution; sampling with a state beside full passes."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from course_lib.transformer import GPT, GPTConfig
 from course_lib.words import TextConv
 
 ROWS, STEPS, HIDDEN = 32, 64, 256
-KERNEL = 5                                                           # words that an output of the convolution reads
+KERNEL = 5                                                           # size of the convolution's kernel, in words
 
 
 def cell_step(kind: str):
@@ -39,8 +38,8 @@ def cell_step(kind: str):
         torch.testing.assert_close((slow(), x.grad), first)
         return Comparison(
             f"{kind}, {HIDDEN} hidden: forward and backward",
-            f"One layer over {ROWS} rows of {STEPS} steps, the same weights, the same outputs and gradients. Ours is written in "
-            "Python, step by step; torch's is one call.",
+            f"One layer over {ROWS} rows of {STEPS} steps, with the same weights, outputs and gradients. `course_lib` calls torch's "
+            "kernel with the weights of its own cell.",
             {"course_lib": fast, f"torch.nn.{kind}": slow},
             fast="course_lib", slow=f"torch.nn.{kind}")
 
@@ -48,7 +47,7 @@ def cell_step(kind: str):
 
 
 def text_convolution() -> Comparison:
-    """Forward and backward pass of one layer over the vectors of a text: a convolution, and a GRU as wide."""
+    """Forward and backward pass of one layer over a text: a convolution, and a GRU of the same width."""
     torch.manual_seed(0)
     convolution, gru = nn.Conv1d(HIDDEN, HIDDEN, KERNEL, padding=KERNEL // 2), nn.GRU(HIDDEN, HIDDEN, batch_first=True)
     ours = TextConv(HIDDEN, KERNEL)
@@ -77,11 +76,11 @@ def text_convolution() -> Comparison:
         "compared.", calls, fast="course_lib", slow="torch.nn.GRU")
 
 
-LENGTHS = (64, 256, 1024, 4096)                                      # of the texts that a GRU and attention read
+LENGTHS = (64, 256, 1024, 4096)                                      # of the texts, in tokens
 
 
 def reading() -> Comparison:
-    """One pass over longer and longer texts: a GRU goes from token to token, a block of attention does all at once."""
+    """Forward passes over texts of growing length, of a GRU and of a block of attention."""
     torch.manual_seed(0)
     gru = RecurrentLM(9, 64, "gru").eval()
     block = GPT(GPTConfig(vocab_size=9, window=max(LENGTHS), layers=1, heads=1, d_model=64)).eval()
@@ -112,13 +111,13 @@ def reading() -> Comparison:
 
 
 class Rereads(RecurrentLM):
-    """The same network without a state of its own: the base class reads all letters so far anew for each."""
+    """The same network without a state: the base class processes all letters so far for each new one."""
 
     start, predict, update = (getattr(AutoregressiveModel, name) for name in ("start", "predict", "update"))
 
 
 def drawing() -> Comparison:
-    """64 letters from a GRU: a step for each, or a pass over all letters before it for each."""
+    """64 letters sampled from a GRU, by a step for each or by a pass over all letters before it for each."""
     torch.manual_seed(0)
     size = {"vocab_size": 65, "hidden": HIDDEN, "cell": "gru", "embedding": 64, "bos_id": 0}
     ours, again = RecurrentLM(**size).eval(), Rereads(**size).eval()

@@ -1,4 +1,4 @@
-"""CPU time of several contenders, measured in turns: what disturbs one round disturbs all of it."""
+"""CPU time and memory of contenders, measured in interleaved rounds, so that a disturbance affects all of them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import statistics
 import time
 from collections.abc import Callable
 
-ENOUGH = 0.05                                                        # seconds that one measurement lasts at least
-LARGE = 2**16                                                        # bytes of a block whose memory is looked at by itself
+ENOUGH = 0.05                                                        # minimum duration of a measurement, in seconds
+LARGE = 2**16                                                        # bytes of a block that is mapped separately
 M_MMAP_THRESHOLD = -3                                                # of glibc's mallopt
 
 
 def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of CPU time a call, one entry a round for each contender; the order turns by one each round.
+    """Seconds of CPU time per call, one entry per round for each contender; the order rotates by one each round.
 
-    A contender that is done in a moment is called often enough for the clock to be fine enough.
+    A fast contender is called several times per round, because the resolution of the clock is limited.
     """
     repeats = {name: _repeats(call) for name, call in contenders.items()}
     names, seconds = list(contenders), {name: [] for name in contenders}
@@ -27,7 +27,7 @@ def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dic
 
 
 def cpu_time(call: Callable[[], object], repeats: int = 1) -> float:
-    """Seconds of this process's CPU time a call, over `repeats` calls."""
+    """CPU time of this process per call in seconds, over `repeats` calls."""
     began = time.process_time()
     for _ in range(repeats):
         call()
@@ -41,21 +41,21 @@ def summary(seconds: list[float]) -> dict[str, float]:
 
 
 def ratio(slow: list[float], fast: list[float]) -> float:
-    """The median over the rounds of how many times as long `slow` took as `fast`."""
+    """Median over the rounds of the time of `slow` over that of `fast`."""
     return statistics.median(s / f for s, f in zip(slow, fast, strict=True))
 
 
 def _repeats(call: Callable[[], object]) -> int:
-    call()                                                           # the first call pays for what is set up once
-    seconds = min(cpu_time(call) for _ in range(3))                  # one may be held up by the machine
+    call()                                                           # the first call includes the setup
+    seconds = min(cpu_time(call) for _ in range(3))                  # the machine may delay one
     return max(1, round(ENOUGH / max(seconds, 1e-6)))
 
 
 def extra_memory(call: Callable[[], object]) -> float | None:
-    """Most MiB that a call needs beyond what was there before it; None where the kernel does not say (not Linux).
+    """Peak memory of a call in MiB, beyond the memory in use before it; None if the kernel does not report it (not Linux).
 
-    Measured in a copy of this process. Its free blocks are taken away first: the call would find memory in them, and keep
-    what it has given back there, so that the figure would depend on what ran before.
+    Measured in a forked process, whose free blocks are allocated first: otherwise the call would use them, and the figure
+    would depend on earlier calls.
     """
     if not os.path.exists("/proc/self/clear_refs"):
         return None
@@ -66,7 +66,7 @@ def extra_memory(call: Callable[[], object]) -> float | None:
             call()                                                   # its code and constants are in memory now
             _take_free_blocks(ctypes.CDLL(None))
             with open("/proc/self/clear_refs", "w") as reset:
-                reset.write("5")                                     # the high-water mark, down to what is used now
+                reset.write("5")                                     # reset the peak to the current use
             before = _resident("VmRSS")
             call()
             os.write(send, f"{(_resident('VmHWM') - before) / 1024:.1f}".encode())
@@ -80,10 +80,10 @@ def extra_memory(call: Callable[[], object]) -> float | None:
 
 
 def _take_free_blocks(libc: ctypes.CDLL) -> None:
-    """Allocate, untouched and for good, every large free block; from here on each new one is the kernel's and returns to it.
+    """Allocate every large free block, so that new ones are mapped by the kernel, and returned to it.
 
-    With the threshold set, a large request is met from the heap only where a free block is there; else it is mapped, which
-    glibc notes in the second bit of the word before the block.
+    With the threshold set, a large request is served from the heap only if there is a free block; otherwise it is mapped, which
+    glibc marks in the second bit of the word before the block.
     """
     libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
     libc.malloc_trim(0)

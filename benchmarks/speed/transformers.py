@@ -1,4 +1,4 @@
-"""GPT, BERT and the encoder-decoder beside Hugging Face's and torch's, with the same weights or the same sizes."""
+"""GPT, BERT and the encoder-decoder beside those of Hugging Face and torch, with the same weights or sizes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PEER = "transformers 5.23.0"
 
 
 def step(model: nn.Module, loss: Callable[[], torch.Tensor]) -> Callable[[], torch.Tensor]:
-    """A training step: forward, backward, clipping aside what `fit` does with AdamW."""
+    """A training step as in `fit` with AdamW, without gradient clipping."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
 
     def call() -> torch.Tensor:
@@ -39,7 +39,7 @@ def step(model: nn.Module, loss: Callable[[], torch.Tensor]) -> Callable[[], tor
 
 
 def as_ours(cls: type, theirs: nn.Module) -> nn.Module:
-    """The same weights, by way of their file format."""
+    """A model with the same weights, converted through the file format."""
     with tempfile.TemporaryDirectory() as folder:
         theirs.save_pretrained(folder)
         return cls.from_pretrained(folder)
@@ -120,7 +120,7 @@ def gpt_padding() -> Comparison:
 
 
 class Recomputes(GPT):
-    """GPT that reads everything again for every token: the view that the base class derives from `conditionals`."""
+    """GPT without a cache: the base class calls `conditionals` for every token."""
 
     start, predict = AutoregressiveModel.start, AutoregressiveModel.predict
     update, select = AutoregressiveModel.update, AutoregressiveModel.select

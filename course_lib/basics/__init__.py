@@ -1,4 +1,4 @@
-"""What learning rests on: gradients of programs, regression, optimizers, and a network with hidden layers."""
+"""Automatic differentiation, regression, optimizers and the multilayer perceptron."""
 
 from course_lib.basics.autodiff import Value, gradients
 from course_lib.basics.mlp import ACTIVATIONS, MLP, Activation

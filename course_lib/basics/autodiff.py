@@ -1,11 +1,13 @@
-r"""Reverse-mode automatic differentiation on numbers, in about a hundred lines.
+r"""Reverse-mode automatic differentiation on scalars, in about a hundred lines.
 
-A `Value` is a number that remembers how it was computed: by which operation, and from which values. These memories are
-a graph. Walked backward from a result $L$, it gives every $\partial L / \partial v$ by the chain rule,
+A `Value` is a scalar that stores the operation and the values from which it was computed, so that values form a
+computation graph. Traversed backward from a result $L$, the graph gives every $\partial L / \partial v$ by the chain
+rule,
 
-$$\frac{\partial L}{\partial v} = \sum_{w \text{ reads } v} \frac{\partial L}{\partial w} \frac{\partial w}{\partial v},$$
+$$\frac{\partial L}{\partial v} = \sum_{w \text{ uses } v} \frac{\partial L}{\partial w} \frac{\partial w}{\partial v},$$
 
-a sum over all values w that were computed from v directly: a value that is used twice gets two contributions.
+where the sum is over all values w that were computed directly from v: a value that is used twice gets two
+contributions.
 """
 
 from __future__ import annotations
@@ -15,11 +17,11 @@ from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any
 
-Number = int | float                                                 # where types are checked, an int is no float
+Number = int | float                                                 # jaxtyping does not accept an int as a float
 
-# For each operation: its value, from numbers; and its rule, from the gradient g of the result, the result y and the
-# parents to one contribution for each parent. Rules use +, * and their like only, so that they take numbers and give
-# numbers, and take Values and give Values: then what they compute can be differentiated once more.
+# For each operation: the function on numbers, and the rule that maps the gradient g of the result, the result y and the
+# parents to one contribution for each parent. Rules use arithmetic only, so they apply to numbers and to Values; the
+# gradients of Values are Values, which can be differentiated again.
 OPERATIONS: dict[str, tuple[Callable, Callable]] = {
     "+": (lambda a, b: a + b, lambda g, y, a, b: (g, g)),
     "-": (lambda a, b: a - b, lambda g, y, a, b: (g, g * -1.0)),
@@ -30,20 +32,20 @@ OPERATIONS: dict[str, tuple[Callable, Callable]] = {
     "tanh": (math.tanh, lambda g, y, a: (g * (1 - y * y),)),
     "sigmoid": (lambda a: 1 / (1 + math.exp(-a)) if a >= 0 else math.exp(a) / (1 + math.exp(a)),
                 lambda g, y, a: (g * y * (1 - y),)),
-    "relu": (lambda a: max(0.0, a), lambda g, y, a: (g * (1.0 if a > 0 else 0.0),)),   # 0 at the kink, as in torch
+    "relu": (lambda a: max(0.0, a), lambda g, y, a: (g * (1.0 if a > 0 else 0.0),)),   # 0 at 0, as in torch
 }
 
 
 class Value:
-    r"""A number, its gradient once there is one, and the values that it was computed from.
+    r"""A scalar, its gradient, and the values from which it was computed.
 
     data   the number
-    grad   the derivative of a result by this value: None until `backward` was called on the result. Further calls add
-           to it; set it to None to begin anew
+    grad   derivative of a result with respect to this value; None until `backward` is called on the result. Further
+           calls add to it; set it to None to reset it
     label  a name, for drawings and messages
 
-    +, -, *, / and ** (with a number as its exponent) make new values, and so do `exp`, `log`, `tanh`, `sigmoid` and
-    `relu`. `+=` on a name makes a new value too: nothing is written over.
+    +, -, *, / and ** (with a number as its exponent) create new values, and so do `exp`, `log`, `tanh`, `sigmoid` and
+    `relu`. `+=` also creates a new value, so no value is overwritten.
 
     Slide: "How do frameworks represent these models? Computational graph", $L = (y - \beta x)^2$.
 
@@ -66,7 +68,7 @@ class Value:
         self.grad: float | None = None
         self.operation, self.parents, self.rule = "", (), None
 
-    # forward: each operation makes a value that knows its parents and its rule
+    # forward pass: each operation creates a value with its parents and its rule
     def __add__(self, other: Value | Number) -> Value:
         return _apply("+", self, other)
 
@@ -75,14 +77,14 @@ class Value:
 
     def __pow__(self, exponent: Value | Number) -> Value:
         if not isinstance(exponent, Real):
-            raise TypeError(f"the exponent is a {type(exponent).__name__}; expected a number. "
+            raise TypeError(f"exponent is a {type(exponent).__name__}; expected a number. "
                             "For a ** b with two values write (b * a.log()).exp()")
         if self.data < 0 and exponent != int(exponent) or self.data == 0 and exponent < 0:
             raise ValueError(f"{self.data:g} ** {exponent:g} is not a real number")
         return _node(f"** {exponent:g}", self.data ** exponent, (self,), lambda g, y, a: (_power_rule(g, a, exponent),))
 
     def exp(self) -> Value:
-        """e to the power of this value."""
+        """The exponential function of this value."""
         return _apply("exp", self)
 
     def log(self) -> Value:
@@ -129,24 +131,26 @@ class Value:
     def __repr__(self) -> str:
         return f"Value({self.data:g}{f', {self.label!r}' if self.label else ''})"
 
-    # backward: from the result to what it was computed from, each value after all that read it
+    # backward pass: reverse topological order
     def backward(self) -> None:
-        """Add the derivative of this value by v to `v.grad`, for every v that it was computed from, and for itself."""
+        """Add the derivative of this value with respect to v to `v.grad`, for itself and every v that it was computed
+        from."""
         for value, gradient in _backward(self, 1.0, lambda value: value.data).values():
             value.grad = gradient if value.grad is None else value.grad + gradient
 
 
 def gradients(result: Value, inputs: Sequence[Value]) -> list[Value]:
-    """The derivatives of `result` by each of `inputs`, as values: they can be computed with, and differentiated again.
+    """Derivatives of `result` with respect to each of `inputs`, as values that can be differentiated again.
 
-    No `grad` is touched. An input that the result was not computed from has the derivative 0.
+    No `grad` is changed. The derivative with respect to an input that is not in the graph of the result is 0.
     """
     nodes = _backward(result, Value(1.0), lambda value: value)
     return [nodes[id(value)][1] if id(value) in nodes else Value(0.0) for value in inputs]
 
 
 def ordered(result: Value) -> list[Value]:
-    """All values that `result` was computed from and itself, each after its parents. No recursion: graphs are deep."""
+    """Topological order of the graph of `result`: each value comes after its parents. Iterative, since graphs can be
+    deep."""
     order, seen, stack = [], set(), [(result, False)]
     while stack:
         value, parents_done = stack.pop()
@@ -161,15 +165,16 @@ def ordered(result: Value) -> list[Value]:
 
 def _backward(result: Value, one: Any,
               read: Callable[[Value], Any]) -> dict[int, tuple[Value, Any]]:
-    """The chain rule over the graph: id -> (value, derivative). `read` gives a rule
-    numbers, or the values themselves."""
+    """The chain rule over the graph: id -> (value, derivative). `read` passes numbers or
+    values to the rules.
+    """
     if not isinstance(result, Value):
         raise TypeError(f"result is a {type(result).__name__}; expected a Value")
     nodes = {id(result): (result, one)}
     for value in reversed(ordered(result)):
         if not value.parents:
             continue
-        g = nodes[id(value)][1]  # complete: all that read it came before
+        g = nodes[id(value)][1]  # complete: all values that use it came before
         for parent, part in zip(value.parents,
                                 value.rule(g, read(value), *map(read, value.parents)),
                                 strict=True):
@@ -193,7 +198,7 @@ def _node(operation: str, data: float, parents: Iterable[Value], rule: Callable)
 
 
 def _power_rule(g: Any, a: Any, n: Number) -> Any:
-    return g * (n * a ** (n - 1)) if n != 0 else g * 0.0            # also at a = 0, where 0 ** -1 has no value
+    return g * (n * a ** (n - 1)) if n != 0 else g * 0.0            # also at a = 0, where 0 ** -1 is undefined
 
 
 def _number(other: Value | Number) -> Number:

@@ -1,4 +1,4 @@
-"""Activations with their derivatives, and the multilayer perceptron."""
+"""Activation functions with their derivatives, and the multilayer perceptron."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 
 class Activation(NamedTuple):
-    """A function of one number, taken entry by entry, and its derivative.
+    """An elementwise function and its derivative.
 
     >>> ACTIVATIONS["tanh"].derivative(torch.tensor([0.0, 200.0]))
     tensor([1., 0.])
@@ -22,17 +22,17 @@ class Activation(NamedTuple):
 
 
 def sigmoid_derivative(z: Tensor) -> Tensor:
-    r"""$\sigma'(z) = \sigma(z) (1 - \sigma(z))$: at most 1/4."""
+    r"""$\sigma'(z) = \sigma(z) (1 - \sigma(z))$, at most 1/4."""
     return torch.sigmoid(z) * torch.sigmoid(-z)                      # 1 - sigma(z) = sigma(-z), without cancellation
 
 
 def tanh_derivative(z: Tensor) -> Tensor:
-    r"""$\tanh'(z) = 1 - \tanh^2(z)$: at most 1. From $\tanh(z) = 2 \sigma(2z) - 1$, it is $4 \sigma'(2z)$."""
+    r"""$\tanh'(z) = 1 - \tanh^2(z)$, at most 1; computed as $4 \sigma'(2z)$, because $\tanh(z) = 2 \sigma(2z) - 1$."""
     return 4 * sigmoid_derivative(2 * z)
 
 
 def relu_derivative(z: Tensor) -> Tensor:
-    """0 below 0, 1 above. At 0 there is none; torch takes 0, and so does this."""
+    """0 for z <= 0, 1 for z > 0. At 0, where the derivative does not exist, the value is torch's."""
     return (z > 0).to(z.dtype)
 
 
@@ -45,14 +45,13 @@ ACTIVATIONS = {
 
 
 class MLP(nn.Module):
-    r"""$h = f(A x + b)$, as often as there are hidden layers, then $\alpha_0 + \alpha^\top h$.
+    r"""Multilayer perceptron: $h = f(A x + b)$ for each hidden layer, then the output $\alpha_0 + \alpha^\top h$.
 
-    widths      of the layers, from the input to the output: `[2, 8, 1]` has one hidden layer of 8 units
-    activation  f: "sigmoid", "tanh", "relu", or "identity", which makes all layers one (see `collapsed`)
-    generator   draws the weights: of each layer from a normal with variance 1 / fan-in, 2 / fan-in for ReLU. Biases
-                begin at 0
+    widths      sizes of the layers, from the input to the output: `[2, 8, 1]` has one hidden layer of 8 units
+    activation  f: "sigmoid", "tanh", "relu", or "identity", with which the network is linear (see `collapsed`)
+    generator   for the initial weights, normal with variance 1 / fan-in, or 2 / fan-in for ReLU. Biases are 0
 
-    The output is the raw number: the logit of a class, or a prediction. Slide: "Neural networks: more flexible".
+    The output is the logit of a class, or a prediction. Slide: "Neural networks: more flexible".
 
     >>> model = MLP([2, 8, 1])
     >>> print(model)
@@ -68,21 +67,21 @@ class MLP(nn.Module):
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation is {activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         self.widths, self.activation = list(widths), activation
-        gain = 2.0 if activation == "relu" else 1.0                  # ReLU passes half of the variance
+        gain = 2.0 if activation == "relu" else 1.0                  # ReLU halves the second moment
         self.weights = nn.ParameterList(torch.randn(out, into, generator=generator) * (gain / into) ** 0.5
                                         for into, out in zip(widths, widths[1:]))
         self.biases = nn.ParameterList(torch.zeros(out) for out in widths[1:])
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments, the generator aside: it drew what the weights hold."""
+        """Arguments of the constructor except the generator."""
         return {"widths": self.widths, "activation": self.activation}
 
     def __repr__(self) -> str:
         return f"MLP(widths={self.widths}, activation={self.activation!r})"
 
     def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B E"]:
-        """One matrix product and one bias a layer; f after each but the last."""
+        """Outputs (B, E) of inputs x (B, n)."""
         if x.shape[1] != self.widths[0]:
             raise ValueError(f"x has {x.shape[1]} columns; this network has "
                              f"{self.widths[0]} inputs")
@@ -93,9 +92,9 @@ class MLP(nn.Module):
 
     @torch.no_grad()
     def collapsed(self) -> tuple[Float[Tensor, "E n"], Float[Tensor, "E"]]:
-        r"""The one layer that a network without activations is: $A_2 (A_1 x + b_1) + b_2 = (A_2 A_1) x + (A_2 b_1 + b_2)$."""
+        """Weight and bias of the equivalent linear layer: $A_2 (A_1 x + b_1) + b_2 = (A_2 A_1) x + (A_2 b_1 + b_2)$."""
         if self.activation != "identity":
-            raise ValueError(f"activation is {self.activation!r}; only a network with 'identity' is one layer")
+            raise ValueError(f"activation is {self.activation!r}; expected 'identity', with which the layers are one")
         A, b = self.weights[0], self.biases[0]
         for A_next, b_next in zip(self.weights[1:], self.biases[1:]):
             A, b = A_next @ A, A_next @ b + b_next

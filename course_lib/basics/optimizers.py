@@ -1,7 +1,6 @@
-r"""Rules that turn gradients into steps: SGD, momentum, Adam and AdamW, each as its equations stand.
+"""Optimizers: SGD, momentum, Adam and AdamW, written as their equations; their steps equal those of `torch.optim`.
 
-Each parameter is something with `data` and `grad`: a torch Parameter, or a `Value` of the autodiff. The rules are
-arithmetic alone, and so train both. The steps are those of `torch.optim`.
+A parameter is an object with `data` and `grad`: a torch Parameter, or a `Value` of `autodiff`.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from typing import Any
 
 import torch
 
-Number = int | float                                                 # where types are checked, an int is no float
+Number = int | float                                                 # jaxtyping does not accept an int as a float
 
 
 class Optimizer:
-    """What all have in common: the parameters, and a state for each.
+    """Base class: the parameters, and a state for each.
 
-    A rule writes `new(p, g, state)`: from the number or tensor p, its gradient g and the parameter's own state, a dict
-    that is kept from step to step, to the new p. `state["t"]` counts the steps, from 1.
+    A subclass defines `new(p, g, state)`, which returns the new value of a parameter from its value p, its gradient g
+    and its state, a dict that is kept between steps. `state["t"]` is the number of the step, from 1.
 
     >>> class Sign(Optimizer):
     ...     def new(self, p, g, state):
@@ -41,24 +40,24 @@ class Optimizer:
 
     @torch.no_grad()
     def step(self) -> None:
-        """One step for every parameter that has a gradient."""
+        """Update every parameter that has a gradient."""
         for parameter, state in zip(self.parameters, self.states):
             if parameter.grad is not None:
                 state["t"] += 1
                 parameter.data = self.new(parameter.data, parameter.grad, state)
 
     def zero_grad(self) -> None:
-        """Forget the gradients. Without it the next `backward` adds to them."""
+        """Set all gradients to None. Otherwise the next `backward` adds to them."""
         for parameter in self.parameters:
             parameter.grad = None
 
     def new(self, p: Any, g: Any, state: dict) -> Any:
-        """The parameter after one step."""
-        raise NotImplementedError(f"{type(self).__name__} has to say how p, g and state make the new p")
+        """Return the parameter after one step."""
+        raise NotImplementedError(f"{type(self).__name__} does not define new(p, g, state)")
 
 
 class SGD(Optimizer):
-    r"""$\theta \leftarrow \theta - a\, g$: gradient descent, on a batch. Slide: beta_new = beta_old - a grad.
+    r"""Gradient descent on a mini-batch, $\theta \leftarrow \theta - a\, g$. Slide: beta_new = beta_old - a grad.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> (beta ** 2).backward()
@@ -72,9 +71,10 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    r"""$v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$: past gradients are kept, and fade by $\mu$.
+    r"""SGD with momentum: $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$.
 
-    A steady gradient is taken $1 / (1 - \mu)$ times. (Polyak 1964; torch's SGD with momentum=mu.)
+    Past gradients decay by $\mu$ per step, so a constant gradient is multiplied by $1 / (1 - \mu)$. Equal to torch's
+    SGD with momentum=mu. Source: Polyak 1964.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> optimizer = Momentum([beta], lr=0.25, mu=0.5)
@@ -96,16 +96,17 @@ class Momentum(Optimizer):
 
 
 class Adam(Optimizer):
-    r"""Steps of about the rate's size in every coordinate, whatever the gradient's: Kingma and Ba 2015, algorithm 1.
+    r"""Adam: steps of about the learning rate in every coordinate, whatever the scale of its gradient.
 
     $m \leftarrow \beta_1 m + (1 - \beta_1)\, g$, $s \leftarrow \beta_2 s + (1 - \beta_2)\, g^2$,
     $\theta \leftarrow \theta - a\, \hat m / (\sqrt{\hat s} + \epsilon)$ with $\hat m = m / (1 - \beta_1^t)$ and
-    $\hat s = s / (1 - \beta_2^t)$: both means begin at 0, and are divided by the weight that they have gathered.
+    $\hat s = s / (1 - \beta_2^t)$, which correct the bias of moving averages that start at 0.
+    Source: Kingma and Ba 2015, algorithm 1.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> (beta ** 2).backward()
     >>> Adam([beta], lr=0.25).step()
-    >>> beta.item()                          # the first step is the rate, whatever the gradient
+    >>> beta.item()                          # the first step has the size of the learning rate
     7.75
     """
 
@@ -125,9 +126,9 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    r"""Adam, after $\theta \leftarrow (1 - a \lambda)\, \theta$: decay beside the gradient, not within it.
+    r"""Adam with decoupled weight decay, $\theta \leftarrow (1 - a \lambda)\, \theta$ before each step.
 
-    Inside the gradient, Adam would divide the decay by $\sqrt{\hat s}$ too. (Loshchilov and Hutter 2019.)
+    If the decay were part of the gradient, Adam would divide it by $\sqrt{\hat s}$. Source: Loshchilov and Hutter 2019.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> (beta ** 2).backward()

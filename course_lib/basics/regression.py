@@ -1,4 +1,4 @@
-"""Linear and logistic regression: the loss, its gradient, and two ways to its minimum."""
+"""Linear and logistic regression: losses, gradients, the normal equation, and gradient descent."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import torch.nn.functional as F
 from jaxtyping import Float, Shaped
 from torch import Tensor, nn
 
-Number = int | float                                                 # where types are checked, an int is no float
+Number = int | float                                                 # jaxtyping does not accept an int as a float
 
 
 def mean_squared_error(X: Float[Tensor, "B D"], y: Float[Tensor, "B"], beta: Float[Tensor, "D"]) -> Float[Tensor, ""]:
-    r"""$\frac1B \sum_i (y_i - x_i^\top \beta)^2$. The slide has the sum; 1/B changes the rates, not the minimum."""
+    r"""$\frac1B \sum_i (y_i - x_i^\top \beta)^2$. The slide has the sum; the factor 1/B does not change the minimum."""
     return ((y - X @ beta) ** 2).mean()
 
 
 def mean_squared_gradient(X: Float[Tensor, "B D"], y: Float[Tensor, "B"],
                           beta: Float[Tensor, "D"]) -> Float[Tensor, "D"]:
-    r"""$-\frac2B X^\top (y - X \beta)$, the derivative of `mean_squared_error` by $\beta$."""
+    r"""$-\frac2B X^\top (y - X \beta)$, the gradient of `mean_squared_error` with respect to $\beta$."""
     return -2 / len(X) * X.T @ (y - X @ beta)
 
 
 def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Tensor, "D"]:
-    r"""$\beta = (X^\top X)^{-1} X^\top y$: where the gradient is 0.
+    r"""Least-squares solution $\beta = (X^\top X)^{-1} X^\top y$, a zero of the gradient.
 
-    Solved as a system of equations, which is cheaper and more exact than an inverse. Slide:
-    "Analytic gradient". Raises ValueError where a column is a combination of the others:
-    then many betas are equally good.
+    Solved as a linear system, which is cheaper and more accurate than the inverse. Slide:
+    "Analytic gradient". Raises ValueError if the columns of X are linearly dependent,
+    because the solution is then not unique.
 
     >>> X = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
     >>> normal_equation(X, torch.tensor([1.0, 3.0, 5.0]))
@@ -37,28 +37,28 @@ def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Ten
     """
     rank = int(torch.linalg.matrix_rank(X))
     if rank < X.shape[1]:
-        raise ValueError(f"X has {X.shape[1]} columns and rank {rank}: some are "
+        raise ValueError(f"X has {X.shape[1]} columns and rank {rank}: some columns are "
                          "combinations of others, and no single beta is best. Leave "
                          "columns out, or add rows")
     return torch.linalg.solve(X.T @ X, X.T @ y)
 
 
 def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
-    r"""How fast the slope of the loss grows in each direction: the eigenvalues of $\frac2B X^\top X$, smallest first.
+    r"""Eigenvalues of the Hessian of `mean_squared_error`, $\frac2B X^\top X$, in ascending order.
 
-    Gradient descent converges for rates below 2 / the largest. The best rate is 2 / (smallest + largest); each step
-    then leaves (k - 1) / (k + 1) of the distance, k = largest / smallest being the condition number.
+    Gradient descent converges for learning rates below 2 / largest. With the best one, 2 / (smallest + largest), each
+    step multiplies the distance to the minimum by (k - 1) / (k + 1), where k = largest / smallest is the condition
+    number.
     """
     return torch.linalg.eigvalsh(2 / len(X) * X.T @ X)
 
 
 def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, "D"],
                      lr: Number, steps: int) -> Float[Tensor, "steps_and_one D"]:
-    r"""$\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$; every $\beta$ from
-    `start` on, a row each.
+    r"""Gradient descent, $\beta_{\text{new}} = \beta_{\text{old}} - a \cdot \text{grad}$.
+    Returns every $\beta$ from `start` on, one per row.
 
-    Slide: "Numerical gradient approach". The gradient is exact; what is numerical is the
-    search.
+    Slide: "Numerical gradient approach".
 
     >>> start = torch.tensor([8.0])
     >>> path = gradient_descent(lambda beta: 2 * beta, start, lr=0.25, steps=3)
@@ -76,13 +76,13 @@ def gradient_descent(gradient: Callable[[Tensor], Tensor], start: Float[Tensor, 
 
 
 class LogisticRegression(nn.Module):
-    r"""$p(Y = 1 \mid x; \alpha) = \sigma(\alpha_0 + \sum_i \alpha_i x_i)$.
+    r"""Logistic regression, $p(Y = 1 \mid x; \alpha) = \sigma(\alpha_0 + \sum_i \alpha_i x_i)$.
 
     n        number of inputs
     penalty  $\lambda$ of the loss $\mathcal{L} + \frac\lambda2 \sum_{i \ge 1} \alpha_i^2$; scikit-learn's C is
-             $1 / (\lambda B)$. $\alpha_0$ is free of it
+             $1 / (\lambda B)$. The bias $\alpha_0$ is not penalized
 
-    `forward` gives the logits. Slide: "Deep neural networks for classification".
+    `forward` returns the logits. Slide: "Deep neural networks for classification".
 
     >>> x, y = torch.tensor([[0.0], [1.0], [2.0], [3.0]]), torch.tensor([0, 1, 0, 1])
     >>> model = LogisticRegression(1, penalty=0.1).fit(x, y)
@@ -102,22 +102,22 @@ class LogisticRegression(nn.Module):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"n": len(self.weight), "penalty": self.penalty}
 
     def forward(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B"]:
-        """The logits z."""
+        """Logits (B,) of inputs x (B, n)."""
         if x.shape[1] != len(self.weight):
             raise ValueError(f"x has {x.shape[1]} columns; this model has {len(self.weight)} inputs")
         return x @ self.weight + self.bias
 
     @torch.no_grad()
     def probabilities(self, x: Float[Tensor, "B n"]) -> Float[Tensor, "B"]:
-        """p(Y = 1 | x) of each row."""
+        """p(Y = 1 | x) of each row of x."""
         return torch.sigmoid(self(x))
 
     def loss(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> Float[Tensor, ""]:
-        """Minus the mean log-likelihood of y, 0 or 1, in nats, and the penalty."""
+        """Mean negative log-likelihood of labels y, 0 or 1, in nats, plus the penalty."""
         if not ((y == 0) | (y == 1)).all():
             raise ValueError(f"y holds {sorted(set(y.tolist()) - {0, 1})[0]}; expected 0 and 1 only")
         nats = F.binary_cross_entropy_with_logits(self(x), y.to(x.dtype))
@@ -125,20 +125,22 @@ class LogisticRegression(nn.Module):
 
     @torch.no_grad()
     def gradient(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> tuple[Tensor, Tensor]:
-        r"""$\frac1B X^\top (p - y) + \lambda \alpha$ and the mean of $p - y$: the derivatives by weight and bias."""
+        r"""Gradient with respect to weight and bias: $\frac1B X^\top (p - y) + \lambda \alpha$, and the mean of $p -
+        y$."""
         off = self.probabilities(x) - y                              # (B,)
         return x.T @ off / len(x) + self.penalty * self.weight, off.mean()
 
     @torch.no_grad()
     def fit(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"], tol: Number | None = None,
             max_steps: int = 100_000) -> LogisticRegression:
-        """Gradient descent, each step along the whole gradient, until no part of it exceeds `tol`. Returns self.
+        """Minimize the loss by gradient descent until no entry of the gradient exceeds `tol`. Returns self.
 
-        The rate is 1 / the largest curvature that the loss can have, a quarter of the largest eigenvalue of [1 X]'[1 X] / B
-        and the penalty: with it no step goes up. `tol` is 1e-4 in float32 and 1e-8 in float64 unless given. Raises
-        RuntimeError after `max_steps`: without a penalty, classes that a line separates send the weights to infinity.
+        The learning rate is 1 / an upper bound of the curvature, a quarter of the largest eigenvalue of [1 X]'[1 X] / B
+        plus the penalty, with which the loss never increases. `tol` is 1e-4 in float32 and 1e-8 in float64 by default.
+        Raises RuntimeError after `max_steps`: without a penalty the weights diverge if the classes are linearly
+        separable.
         """
-        self.loss(x, y)                                              # complains about what does not fit
+        self.loss(x, y)                                              # raises ValueError for shapes that do not fit
         if not len(x):
             raise ValueError("x has no rows; expected at least one")
         tol = tol if tol is not None else 1e-8 if x.dtype == torch.float64 else 1e-4

@@ -1,8 +1,8 @@
-"""Proofs that a model keeps the contract: `check_all(model)` and the four checks behind it.
+"""Tests that a model satisfies the autoregressive contract: `check_all(model)` and the four checks that it runs.
 
-checks      the four questions, and their verdicts
-probes      what a model is asked with: inputs, copies, enumerations, quadrature
-statistics  the tests that samples have to pass
+checks      the four checks and their results
+probes      inputs, model copies, enumeration and quadrature
+statistics  goodness-of-fit tests for samples
 """
 
 from course_lib.contract.checks import (

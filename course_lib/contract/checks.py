@@ -1,14 +1,14 @@
-"""Proofs that a model keeps the autoregressive contract. They work on any model, the reader's own included.
+"""Tests that a model, of this library or of a reader, satisfies the autoregressive contract.
 
-    check_causal       each factor reacts to exactly its parents: nothing leaks, nothing is missing
-    check_normalized   probabilities of all states sum to one
-    check_views_agree  predicting one variable at a time gives the factors of the parallel pass
+    check_causal       each factor depends on exactly its parents
+    check_normalized   the probabilities of all states sum to one
+    check_views_agree  the sequential view gives the same factors as the parallel view
     check_samples      samples follow the enumerated distribution, also with some variables given
     check_all          all four
 
-Each works on a float64 copy in eval mode, with parameters redrawn by the model's own `randomize`, and returns a result
-that prints as one line, or raises `ContractError` with one sentence. The model itself is left alone. What cannot be
-asked, because something is missing or a method fails, raises a TypeError that says what to add.
+Each check works on a float64 copy in eval mode, whose parameters are initialized by the model's `randomize`; the model
+is not changed. It returns a result that prints as one line, or raises ContractError with one sentence. If a method is
+missing or fails, it raises a TypeError that says what to add.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from course_lib.contract.probes import TooLarge, Unusable
 from course_lib.contract.statistics import Test, chi_square, p_value, uniform_tests
 from course_lib.validation import check_integer
 
-REACTS = 1e-9           # a change in a factor's log-probabilities below this is rounding, in float64
+REACTS = 1e-9           # changes of log-probabilities below this are rounding errors, in float64
 AGREES = 1e-8
-SUMS = 1e-6             # enumeration; quadrature of a density is allowed 1e-3
-UNLIKELY = 1e-4         # samples fail on two p-values below this in a row: one correct model in a hundred million
+SUMS = 1e-6             # for enumeration; for quadrature 1e-3
+UNLIKELY = 1e-4         # two p-values in a row below this fail: a false alarm in 1e8
 
 
 class ContractError(AssertionError):
-    """A model broke the contract; the message says which input reached which output, or by how much it is off.
+    """The model violates the contract; the message names the input and output concerned, or the size of the error.
 
     >>> from course_lib.autoregressive import AutoregressiveModel
     >>> class Leaky(AutoregressiveModel):
@@ -48,11 +48,11 @@ class ContractError(AssertionError):
 
 @dataclass
 class Result:
-    """What was proved. Prints as one line; `values` holds the numbers behind it.
+    """Result of a check. Prints as one line; `values` holds the numbers.
 
     >>> from course_lib.density import FVSBN
     >>> print(check_normalized(FVSBN(9)))
-    normalised (sum of p over 512 states = 1.000000)
+    normalized (sum of p over 512 states = 1.000000)
     """
 
     line: str
@@ -65,7 +65,7 @@ class Result:
 
 
 def _requires(*names: str) -> Callable:
-    """A check of models that have these methods and attributes; an error that one of them raises is put into words."""
+    """Decorate a check with a test that the model has these attributes, and explain errors that the model raises."""
     def decorate(check: Callable) -> Callable:
         @functools.wraps(check)
         def call(model: nn.Module, *, length: int | None = None, context: Context | None = None,
@@ -75,7 +75,7 @@ def _requires(*names: str) -> Callable:
                 check_integer("length", length, "a number of variables")
             try:
                 return check(model, length=length, context=context, seed=seed)
-            except (NotImplementedError, Unusable):                  # these say what to do
+            except (NotImplementedError, Unusable):                  # their messages say what to do
                 raise
             except (AttributeError, IndexError, KeyError, RuntimeError, TypeError) as error:
                 raise Unusable(probe.explain(model, error, context)) from error
@@ -84,11 +84,12 @@ def _requires(*names: str) -> Callable:
 
 
 def check_all(model: nn.Module, *, length: int | None = None, context: Context | None = None, seed: int = 0) -> Result:
-    """All four checks. A `Mixture` is summed and sampled itself, its components are checked for everything.
+    """Run all four checks. For a `Mixture`, test the sum and the samples of the mixture, and all four checks of its
+    components.
 
     length   number of variables, for a model of sequences of any length
-    context  (P,) or (R, P), for a model that is conditioned on something, or a tuple of such, as prompts with their
-             mask; the views are compared for all R rows, the rest is checked for the first
+    context  (P,) or (R, P), for a conditional model, or a tuple of such tensors, as prompts with their mask; the views
+             are compared for all R rows, the other checks use the first
     """
     kwargs = {"length": length, "context": context, "seed": seed}
     lines, values = [], {}
@@ -112,30 +113,30 @@ def check_all(model: nn.Module, *, length: int | None = None, context: Context |
     return Result(", ".join(lines), values)
 
 
-# --- (1) nothing leaks and nothing is missing ------------------------------------------------------------------------
+# --- (1) dependencies ------------------------------------------------------------------------------------------------
 
 
 @_requires("conditionals", "order", "parents")
 def check_causal(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                  seed: int = 0) -> Result:
-    """Each factor reacts to exactly its `parents(i)`.
+    """Test that each factor depends on exactly its `parents(i)`.
 
-    Discrete inputs are flipped one at a time, continuous ones differentiated; the reactions are united over several
-    draws of the parameters and of the inputs, so that a chance zero hides nothing.
+    Discrete inputs are changed one at a time, continuous ones are differentiated. The dependencies found are combined
+    over several random parameters and inputs, because a dependency can vanish by chance.
     """
     generator = torch.Generator().manual_seed(seed)
     n = probe.length_of(model, length)
-    reacts = torch.zeros(n, n, dtype=torch.bool)                     # reacts[i, j]: factor i changes with variable j
+    reacts = torch.zeros(n, n, dtype=torch.bool)                     # reacts[i, j]: factor i depends on variable j
     declared = torch.zeros(n, n, dtype=torch.bool)
     for i in range(n):
         declared[i, model.parents(i)] = True
     pattern = probe.flips if probe.is_discrete(model) else probe.jacobian
-    rows = max(1, min(8, 512 // n))                                  # inputs for each draw of the parameters
+    rows = max(1, min(8, 512 // n))                                  # inputs per sample of the parameters
     for draw in range(8):
         net = probe.copy_of(model, generator)
         x, ctx = probe.inputs(net, rows, n, generator), probe.contexts(context, rows, net)
         reacts |= pattern(net, x, ctx, generator) > REACTS
-        if draw >= 2 and not (declared & ~reacts).any():             # nothing missing: three draws settle the leaks
+        if draw >= 2 and not (declared & ~reacts).any():             # nothing is missing; 3 samples for leaks
             break
     order = probe.order_of(model, n)
     where = "Jacobian" if pattern is probe.jacobian else "distribution"
@@ -148,15 +149,16 @@ def check_causal(model: nn.Module, *, length: int | None = None, context: Contex
     return Result("causal", {"reacts": reacts})
 
 
-# --- (2) probabilities sum to one ------------------------------------------------------------------------------------
+# --- (2) normalization -----------------------------------------------------------------------------------------------
 
 
 @_requires()
 def check_normalized(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                      seed: int = 0) -> Result:
-    """The sum over all states (at most 2^16), or the integral over one or two continuous variables, is 1.
+    """Test that probabilities sum to 1 over all states (at most 2^16), or integrate to 1 over one or two continuous
+    variables.
 
-    Taken for the parameters as they are and once more for redrawn ones; the worse of the two is reported.
+    Tested with the current and with random parameters; the larger error is reported.
     """
     generator = torch.Generator().manual_seed(seed)
     n = probe.length_of(model, length)
@@ -172,18 +174,19 @@ def check_normalized(model: nn.Module, *, length: int | None = None, context: Co
     what, over = ("sum of p", f"{count} states") if count else ("integral", f"{n} continuous variable{'s' * (n > 1)}")
     if not abs(total - 1) <= (SUMS if count else 1e-3):
         raise ContractError(f"probabilities do not sum to one: the {what} over {over} is {total:.6f}")
-    return Result(f"normalised ({what} over {over} = {total:.6f})", {"sum": total, "states": count})
+    return Result(f"normalized ({what} over {over} = {total:.6f})", {"sum": total, "states": count})
 
 
-# --- (3) both views agree --------------------------------------------------------------------------------------------
+# --- (3) agreement of the two views ----------------------------------------------------------------------------------
 
 
 @_requires("conditionals", "order", "start", "predict", "update", "select", "check_input")
 def check_views_agree(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                       seed: int = 0) -> Result:
-    """Along drawn paths, `predict` equals the matching column of one full `conditionals` pass on the result.
+    """Test that `predict`, along sampled sequences, equals the column of a `conditionals` pass over the whole
+    sequences.
 
-    Half-way the rows are reordered by `select`, as a beam search would. `log_prob` must be the sum of the factors.
+    Halfway, the rows are reordered by `select`, as in a beam search. `log_prob` must equal the sum of the factors.
     """
     generator = torch.Generator().manual_seed(seed)
     n, rows = probe.length_of(model, length), 4
@@ -221,21 +224,22 @@ def check_views_agree(model: nn.Module, *, length: int | None = None, context: C
 
 
 def _gap(a: Tensor, b: Tensor) -> tuple[float, float]:
-    """Largest difference of two tensors of log-probabilities, and their size; -1e9 and less are all "impossible"."""
+    """Largest difference of two tensors of log-probabilities, and their size; -1e9 and less count as impossible."""
     a, b = a.clamp(min=-1e9), b.clamp(min=-1e9)
     return (a - b).abs().max().item(), max(1.0, b.abs().max().item())
 
 
-# --- (4) samples follow the distribution -----------------------------------------------------------------------------
+# --- (4) samples -----------------------------------------------------------------------------------------------------
 
 
 @_requires("sample")
 def check_samples(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                   seed: int = 0) -> Result:
-    """Chi-square of samples against the enumerated distribution; for continuous variables, of their CDF values.
+    """Chi-square test of samples against the enumerated distribution; for continuous variables, of their CDF values.
 
-    Models with factors are tested twice, the second time with about half of the variables given, others in each row,
-    against the clamped law: known variables fixed, the others p(x_i | what came before).
+    Models with factors are tested twice, the second time with about half of the variables given, different ones in each
+    row. The expected distribution then fixes the known variables, and the others follow p(x_i | the variables before
+    it).
     """
     generator = torch.Generator().manual_seed(seed)
     n, net = probe.length_of(model, length), probe.copy_of(model, generator)
@@ -259,7 +263,7 @@ def _fit_of_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
 
 
 def _fit_of_clamped_states(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """Eight sets of known variables in turn, each with values of its own: rows 0, 8, 16, ... have the first one's."""
+    """Eight sets of known variables, each with its own values: rows 0, 8, 16, ... have the first set."""
     states, _ = probe.enumerate_states(net, n, context)
     ctx, each = probe.contexts(context, len(states), net), 4096
     given = states[torch.randint(len(states), (8,), generator=generator).to(states.device)]
@@ -278,7 +282,7 @@ def _fit_of_clamped_states(net, n: int, context, generator) -> Callable[[], list
 
 
 def _fit_of_percentiles(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """F(x_i | x_<i) of a continuous variable is uniform on [0, 1], and independent of the others'."""
+    """F(x_i | x_<i) of a continuous variable is uniform on [0, 1] and independent of the others."""
     def tests() -> list[Test]:
         x = probe.draw(net, 4096, n, context, generator)
         with torch.no_grad():
@@ -287,7 +291,7 @@ def _fit_of_percentiles(net, n: int, context, generator) -> Callable[[], list[Te
 
 
 def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """The same with values given, other variables in each row: the model's own draws, each column shuffled."""
+    """The same with some variables given in each row; their values are samples of the model, each column shuffled."""
     def tests() -> list[Test]:
         given = probe.draw(net, 2 ** 15, n, context, generator)
         given = given.gather(0, torch.rand(given.shape, generator=generator).argsort(dim=0).to(given.device))
@@ -296,7 +300,7 @@ def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[],
         _check_given(x, given, known)
         with torch.no_grad():
             u = probe.factors(net, x, probe.contexts(context, len(x), net)).cdf(x)
-        rank = given.argsort(dim=0).argsort(dim=0)                   # what is given is uniform by its rank
+        rank = given.argsort(dim=0).argsort(dim=0)                   # ranks of given values are uniform
         return uniform_tests(torch.where(known, (rank + 0.5) / len(given), u))
     return tests
 
@@ -307,7 +311,7 @@ def _check_given(x: Tensor, given: Tensor, known: Tensor) -> None:
 
 
 def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """A density without factors: samples against its integral over ten intervals an axis."""
+    """For a density without factors: samples against its integral over ten intervals per axis."""
     axes, mass = probe.masses(net, n, context)
     bins = []                                                        # for each axis, the interval of each of its cells
     for d in range(n):
@@ -325,7 +329,7 @@ def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
 
 
 def _decide(tests: Callable[[], list[Test]], sentence: str) -> Test:
-    """The first test's numbers. A failure counts if the same test fails on a second drawing of samples too."""
+    """Return the first test. Raises ContractError if the same test fails on two independent sets of samples."""
     results = tests()
     suspects = [t for t, test in enumerate(results) if p_value(*test) < UNLIKELY]
     second = tests() if suspects else []

@@ -1,4 +1,5 @@
-"""How the contract looks at a model: what it has, a copy to probe, inputs, distributions as numbers, all states."""
+"""Probes of the contract: model copies, test inputs, distributions as vectors, dependencies, enumeration and
+quadrature."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ MAX_STATES = 2 ** 16
 
 
 class TooLarge(ValueError):
-    """More states than can be enumerated, or a density that quadrature cannot resolve.
+    """Too many states to enumerate, or a density that quadrature cannot resolve.
 
     >>> from course_lib.contract import check_normalized
     >>> from course_lib.density import FVSBN
@@ -29,15 +30,15 @@ class TooLarge(ValueError):
 
 
 class Unusable(TypeError):
-    """What was passed cannot be asked: something is missing, or fails when it is called. Says what to add."""
+    """The object cannot be tested, because a method or attribute is missing or fails. The message says what to add."""
 
 
 CALLED = ("conditionals", "log_prob", "start", "predict", "update", "select", "sample", "draw_all", "parents",
-          "randomize", "check_input", "check_context")               # what the contract may reach
+          "randomize", "check_input", "check_context")               # attributes that the contract may use
 
 
 def require(model: Any, *names: str) -> None:
-    """Raises Unusable, with what to write, unless this is a module that has these methods and attributes."""
+    """Raise Unusable, with what to add, unless `model` is a module that has these methods and attributes."""
     if isinstance(model, type):
         raise Unusable(f"model is the class {model.__name__}; expected a model, {model.__name__}(...)")
     name = type(model).__name__
@@ -55,7 +56,7 @@ def require(model: Any, *names: str) -> None:
 
 
 def explain(model: nn.Module, error: Exception, context: Context | None) -> str:
-    """A sentence for an error that came up while the model was asked: in which method, on what, and what to do."""
+    """Describe an error that a model raised: the method, its input, and a remedy."""
     name, x, step = type(model).__name__, None, error.__traceback__
     while step is not None:                                          # the innermost of a model's own methods
         held = step.tb_frame.f_locals
@@ -80,7 +81,7 @@ def explain(model: nn.Module, error: Exception, context: Context | None) -> str:
 
 
 def copy_of(model: nn.Module, generator: torch.Generator | None = None) -> nn.Module:
-    """A float64 copy in eval mode; redrawn by the model's own `randomize` if a generator is passed."""
+    """A float64 copy in eval mode, with parameters from the model's `randomize` if a generator is passed."""
     net = copy.deepcopy(model).double().eval()
     if generator is not None:
         net.randomize(generator)
@@ -88,22 +89,22 @@ def copy_of(model: nn.Module, generator: torch.Generator | None = None) -> nn.Mo
 
 
 def has_factors(model: nn.Module) -> bool:
-    """Does the model have conditionals? A mixture has none, and is asked as a whole."""
+    """Whether the model has conditionals; a mixture has none."""
     return hasattr(model, "conditionals")
 
 
 def is_discrete(model: nn.Module) -> bool:
-    """Are its variables discrete? Then all values can be listed, and states enumerated."""
+    """Whether the variables are discrete, so that states can be enumerated."""
     return model.conditional.num_values is not None
 
 
 def order_of(model: nn.Module, n: int) -> list[int]:
-    """order[k] is the variable drawn k-th; the natural order for a model of sequences."""
+    """order[k] is the variable that is sampled k-th; the natural order for a model of sequences."""
     return list(range(n)) if model.order is None else model.order.tolist()
 
 
 def length_of(model: nn.Module, length: int | None) -> int:
-    """The number of variables to look at; ValueError, by name, for a model that cannot be asked so."""
+    """Number of variables to test. Raises ValueError if `length` is missing, or differs from the model's own."""
     name = type(model).__name__
     if model.n is None and (length is None or length < 1):
         raise ValueError(f"length is {length}; {name} has no fixed number of variables, expected a positive one")
@@ -113,23 +114,24 @@ def length_of(model: nn.Module, length: int | None) -> int:
 
 
 def device_of(model: nn.Module):
-    """Where the model lives; the processor for one without tensors."""
+    """Device of the model; the CPU if it has no tensors."""
     return next((t.device for t in (*model.parameters(), *model.buffers())), torch.device("cpu"))
 
 
 def contexts(context: Context | None, batch: int, model: nn.Module, every: bool = False) -> Context | None:
-    """The first row of the context for the whole batch, or its rows in turn; of a tuple, those of each part."""
+    """First row of the context repeated for the batch, or, if `every`, its rows in turn; of a tuple, those of each
+    element."""
     if context is None:
         return None
-    if isinstance(context, tuple):                                   # prompts and their mask, say
+    if isinstance(context, tuple):                                   # for example prompts and their mask
         return tuple(contexts(part, batch, model, every) for part in context)
     context = (context if context.dim() > 1 else context[None]).to(device_of(model))
-    context = context.double() if context.is_floating_point() else context           # as the copy is
+    context = context.double() if context.is_floating_point() else context           # like the copy
     return context[torch.arange(batch) % len(context)] if every else expand(context, batch)
 
 
 def expand(context: Context | None, batch: int) -> Context | None:
-    """The context's first row, `batch` times; None for None."""
+    """First row of the context, `batch` times; None for None."""
     if isinstance(context, tuple):
         return tuple(expand(part, batch) for part in context)
     return None if context is None else context[:1].expand(batch, *context.shape[1:])
@@ -137,12 +139,12 @@ def expand(context: Context | None, batch: int) -> Context | None:
 
 def draw(model: nn.Module, num: int, n: int, context: Context | None, generator: torch.Generator,
          given: Tensor | None = None, known: Tensor | None = None) -> Tensor:
-    """`sample`, with the context's first row for all and the length where the model has none of its own."""
+    """Call `sample` with the first row of the context for all rows, and with the length where the model has none."""
     return model.sample(num, given, known, contexts(context, num, model), generator, n if model.n is None else None)
 
 
 def inputs(model: nn.Module, batch: int, n: int, generator: torch.Generator) -> Tensor:
-    """Rows from the support of the model's family, (batch, n), as the family wants them: integers only for classes."""
+    """Random rows (batch, n) from the support of the family, in the form that it expects."""
     k = model.conditional.num_values
     x = torch.randn(batch, n, generator=generator, dtype=torch.float64) if k is None else \
         torch.randint(k, (batch, n), generator=generator)
@@ -150,12 +152,12 @@ def inputs(model: nn.Module, batch: int, n: int, generator: torch.Generator) -> 
 
 
 def factors(model: nn.Module, x: Tensor, context: Context | None) -> Distribution:
-    """What `conditionals` gives for x (B, n): distributions of batch shape (B, n)."""
+    """Distributions of `conditionals` for x (B, n), batch shape (B, n)."""
     return expect(model.conditionals(x, context), f"{type(model).__name__}.conditionals", tuple(x.shape))
 
 
 def expect(answer: Any, method: str, shape: tuple[int, ...]) -> Distribution:
-    """`answer` itself, which this method returned. Raises Unusable unless it is a distribution of this batch shape."""
+    """Return `answer`, the result of `method`. Raises Unusable unless it is a distribution of this batch shape."""
     if not hasattr(answer, "log_prob"):
         what = f"a tensor of shape {tuple(answer.shape)}" if isinstance(answer, Tensor) else f"a {type(answer).__name__}"
         raise Unusable(f"{method} returns {what}; expected a distribution of batch shape {shape}, as "
@@ -167,9 +169,9 @@ def expect(answer: Any, method: str, shape: tuple[int, ...]) -> Distribution:
 
 
 def features(model: nn.Module, distribution: Distribution) -> Tensor:
-    """A distribution as numbers, (..., K): log-probabilities of all values, or log-densities at fixed points."""
+    """A distribution as a vector (..., K): log-probabilities of all values, or log-densities at fixed points."""
     k = model.conditional.num_values
-    if k is not None and k > 64 and hasattr(distribution, "logits"):                 # a vocabulary: read the table
+    if k is not None and k > 64 and hasattr(distribution, "logits"):                 # a large vocabulary
         return distribution.logits.log_softmax(-1)
     points = (-2.0, -0.5, 0.3, 1.0, 2.5) if k is None else range(k)
     dtype = torch.long if k is not None and k != 2 else torch.float64
@@ -178,23 +180,24 @@ def features(model: nn.Module, distribution: Distribution) -> Tensor:
 
 
 def flips(model: nn.Module, x: Tensor, context: Context | None, generator: torch.Generator) -> Tensor:
-    """How far factor i's log-probabilities move, [i, j], if variable j takes another value; all j in one batch."""
+    """Largest change [i, j] of the log-probabilities of factor i when variable j takes another value, in one batch for
+    all j."""
     (rows, n), k = x.shape, model.conditional.num_values
-    flipped = x.repeat(n + 1, 1, 1)                                  # copy j has variable j changed, the last one none
+    flipped = x.repeat(n + 1, 1, 1)                                  # variable j is changed in copy j, none in the last
     for j in range(n):
         flipped[j, :, j] = (x[:, j] + torch.randint(1, k, (rows,), generator=generator).to(x.device)) % k
     with torch.no_grad():
         table = features(model, factors(model, flipped.flatten(0, 1), expand(context, (n + 1) * rows)))
     table = table.reshape(n + 1, rows, n, -1)                        # log-probabilities of the last axis' values
-    change = torch.where(table[:-1] == table[-1:], 0.0, (table[:-1] - table[-1:]).abs())   # inf and inf are the same
+    change = torch.where(table[:-1] == table[-1:], 0.0, (table[:-1] - table[-1:]).abs())   # inf - inf is NaN
     return change.nan_to_num(nan=1.0).amax(dim=(1, 3)).T.cpu()       # (i, j)
 
 
 def jacobian(model: nn.Module, x: Tensor, context: Context | None, generator: torch.Generator) -> Tensor:
-    """Size of the derivative of factor i's log-density, at fixed points, with respect to x_j, [i, j]."""
+    """Absolute derivative [i, j] of the log-density of factor i, at fixed points, with respect to x_j."""
     x = x.requires_grad_()
     points = torch.randn(5, 1, 1, generator=generator, dtype=torch.float64).to(x.device)
-    total = factors(model, x, context).log_prob(points).sum(dim=(0, 1))          # (n,), one number a factor
+    total = factors(model, x, context).log_prob(points).sum(dim=(0, 1))          # (n,), one value per factor
     grads = [torch.autograd.grad(t, x, retain_graph=True, allow_unused=True)[0] if t.requires_grad else None
              for t in total]
     reaction = [torch.zeros_like(x[0]) if g is None else g.abs().nan_to_num(nan=1.0).amax(dim=0) for g in grads]
@@ -202,12 +205,12 @@ def jacobian(model: nn.Module, x: Tensor, context: Context | None, generator: to
 
 
 def places(n: int, k: int, device) -> Tensor:
-    """k^(n-1), ..., k, 1: what each digit of a state in base k is worth."""
+    """k^(n-1), ..., k, 1: place values of the digits of a state in base k."""
     return k ** torch.arange(n - 1, -1, -1, device=device)
 
 
 def enumerate_states(model: nn.Module, n: int, context: Context | None) -> tuple[Tensor, Tensor]:
-    """All states (N, n), the last variable fastest, and their log-probabilities (N,)."""
+    """All states (N, n), the last variable varying fastest, and their log-probabilities (N,)."""
     k = model.conditional.num_values
     if n * math.log(k) > math.log(MAX_STATES) + 1e-9:
         raise TooLarge(f"{k}^{n} states; at most {MAX_STATES} are enumerated")
@@ -219,16 +222,16 @@ def enumerate_states(model: nn.Module, n: int, context: Context | None) -> tuple
 
 
 def count_states(model: nn.Module, x: Tensor) -> Tensor:
-    """How often each state occurs among the rows of x, (N,) in float64."""
+    """Number of occurrences of each state among the rows of x, (N,) in float64."""
     n, k = x.shape[1], model.conditional.num_values
     return torch.bincount((x.long() * places(n, k, x.device)).sum(dim=1), minlength=k ** n).double()
 
 
 def masses(model: nn.Module, n: int, context: Context | None) -> tuple[list[Tensor], Tensor]:
-    """The grid's axes and each cell's mass, on a box that holds the samples and eight standard deviations around them.
+    """Axes of a grid, and the probability of each cell, on a box that exceeds the samples by eight standard deviations.
 
-    The nodes are evenly spaced: for a smooth density the trapezoid rule then converges faster than any power of the
-    spacing, and a grid of half the nodes shows whether it has.
+    The nodes are equally spaced, because the trapezoid rule then converges fast for smooth densities. A grid of half
+    the nodes tests the convergence.
     """
     if n > 2:
         raise TooLarge(f"{n} continuous variables; quadrature takes one or two")

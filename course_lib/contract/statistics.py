@@ -1,4 +1,4 @@
-"""Tests of fit and a rule of quadrature: what the contract judges samples and densities by."""
+"""Goodness-of-fit tests for samples, and the trapezoid rule for densities."""
 
 from __future__ import annotations
 
@@ -14,21 +14,22 @@ Test = tuple[float, int]                                             # a chi-squ
 
 def p_value(statistic: float, freedom: int) -> float:
     """P(chi-square with `freedom` degrees of freedom >= statistic)."""
-    if freedom == 0 or math.isinf(statistic):                        # a single cell says nothing
+    if freedom == 0 or math.isinf(statistic):                        # with a single cell there is nothing to test
         return float(freedom == 0)
     a, x = torch.tensor([freedom / 2, statistic / 2], dtype=torch.float64)
     return torch.special.gammaincc(a, x).item()
 
 
 def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: float = 5.0) -> Test:
-    r"""Pearson's $\sum (O - E)^2 / E$ over cells; rare cells are pooled, rarest first, until `least` are expected.
+    r"""Pearson's statistic $\sum (O - E)^2 / E$ over cells; rare cells are pooled until `least` are expected in each
+    pool.
 
-    Infinite if something was seen that is expected less than 1e-10 times.
+    Infinite if there is an observation in a cell with an expected count below 1e-10.
     """
     if (counts[expected < 1e-10] > 0).any():
         return math.inf, 1
     expected, rank = expected.sort()
-    width = 2 * least                                                # a pool that spans this holds `least` or more
+    width = 2 * least                                                # such a pool expects at least `least`
     pool = ((expected.cumsum(0) - expected) / width).floor().clamp(max=max(0, int(expected.sum() / width) - 1))
     pool = pool.unique(return_inverse=True)[1]                       # numbered 0, 1, ...
     zeros = expected.new_zeros(int(pool.max()) + 1)
@@ -37,10 +38,10 @@ def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: 
 
 
 def uniform_tests(u: Float[Tensor, "num n"], bins: int = 5) -> list[Test]:
-    """Are the columns of u uniform on [0, 1], and are they independent in pairs? One chi-square for each question.
+    """Chi-square tests that the columns of u are uniform on [0, 1], and that pairs of columns are independent.
 
-    With uniform margins Pearson's statistic of a pair of columns is a sum of three: one for each margin, and one of
-    (bins - 1)^2 degrees of freedom for what they have in common. The margins and the common parts are summed apart.
+    With uniform margins, Pearson's statistic of a pair of columns is a sum of three: one for each margin, and one with
+    (bins - 1)^2 degrees of freedom for the interaction. Margins and interactions are summed separately.
     """
     num, n = u.shape
     cell = torch.nn.functional.one_hot((u * bins).long().clamp(0, bins - 1), bins).to(u.dtype)       # (num, n, bins)
@@ -53,7 +54,7 @@ def uniform_tests(u: Float[Tensor, "num n"], bins: int = 5) -> list[Test]:
 
 
 def cell_masses(p: Tensor, axes: Sequence[Tensor]) -> Tensor:
-    """Trapezoid rule: the mass of each cell of a grid whose nodes have density p, (len(axis) - 1, ...)."""
+    """Trapezoid rule: probability of each cell of a grid whose nodes have density p, (len(axis) - 1, ...)."""
     for d, axis in enumerate(axes):
         step = axis.diff().reshape([-1 if d == e else 1 for e in range(p.dim())])
         p = (p.narrow(d, 0, len(axis) - 1) + p.narrow(d, 1, len(axis) - 1)) / 2 * step

@@ -1,4 +1,4 @@
-"""Densities and distributions over a fixed number of variables."""
+"""Models of a fixed number of variables: tables, FVSBN, NADE, MADE, mixtures, and an autoencoder for comparison."""
 
 from course_lib.density.autoencoder import Autoencoder
 from course_lib.density.fvsbn import FVSBN

@@ -1,8 +1,9 @@
-r"""Ancestral sampling from an FVSBN as a system of equations, solved by blocks: the draws of the plain loop, faster.
+r"""Ancestral sampling from an FVSBN by fixed-point iteration on blocks of variables; the samples are those of the loop.
 
-Given its uniform, a draw is a threshold: $x_i = [\mathrm{logit}_i(x_{<i}) \ge \mathrm{logit}(1 - u_i)]$. Guess a block
-of variables, recompute it from the guess, repeat until nothing changes. Round r settles at least the r-th variable, so
-the fixed point is the sequential draw itself, usually after a few rounds.
+Given its uniform, a sampled variable is a threshold function, $x_i = [\mathrm{logit}_i(x_{<i}) \ge
+\mathrm{logit}(1 - u_i)]$. Starting from a guess, all variables of a block are recomputed until nothing changes. After
+iteration r at least the first r variables are final, so the fixed point is the sequential sample; usually a few
+iterations suffice.
 
 Source: Song, Meng, Liao and Ermon 2021, "Accelerating feedforward computation via parallel nonlinear equation solving".
 """
@@ -19,23 +20,23 @@ BLOCK = 112                                                          # variables
 def solve(weight: Float[Tensor, "n n"], bias: Float[Tensor, "n"], order: Int[Tensor, "n"], u: Float[Tensor, "num n"],
           given: Float[Tensor, "num n"] | None = None,
           known: Bool[Tensor, "num n"] | None = None) -> Float[Tensor, "num n"]:
-    """Rows of an FVSBN, its variable order[k] drawn k-th by the uniforms u[:, k]; `given` is kept where it is `known`.
+    """Sample rows of an FVSBN with the uniforms u, the variable order[k] with u[:, k]; `given` is kept where `known`.
 
-    Of `weight`, row i for variable i, only the columns of those drawn before are read. Raises ValueError for a NaN.
+    Only the weights of earlier variables are used. Raises ValueError for NaN.
     """
-    if (order.diff() != 1).any():                                    # drawing order; a copy, spared the natural one
+    if (order.diff() != 1).any():                                    # sampling order; the natural order needs no copy
         weight, bias = weight[order][:, order], bias[order]
     if known is not None:
         given, known = given.T[order], known.T[order]
     threshold = torch.logit(1 - u.T).to(bias.dtype)                  # (n, num); infinite at u = 0
-    x = bias.new_zeros(threshold.shape)                              # (n, num), in drawing order
+    x = bias.new_zeros(threshold.shape)                              # (n, num), in sampling order
     for begin in range(0, len(x), BLOCK):
         block = slice(begin, min(begin + BLOCK, len(x)))             # the variables solved together
         logits = bias[block, None] + weight[block, :begin] @ x[:begin] - threshold[block]
-        within = weight[block, block].tril(-1)                       # what the block's variables add to each other
+        within = weight[block, block].tril(-1)                       # interactions within the block
         drawn = x[block]                                             # the first guess: all zero
         for _ in range(len(logits) + 1):
-            margin = torch.addmm(logits, within, drawn)              # logit minus threshold
+            margin = torch.addmm(logits, within, drawn)              # logit - threshold
             guess, drawn = drawn, (margin >= 0).to(x.dtype)
             if known is not None:
                 drawn = torch.where(known[block], given[block], drawn)

@@ -1,4 +1,4 @@
-"""Drawing a whole sample from raw parameters, some variables at a time."""
+"""Inverse-CDF sampling of several variables at a time from raw parameters."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from course_lib.conditional import Bernoulli, Conditional
 
 
 class Sampler:
-    """`family.draw(family(raw), u)`, the k-th variable by the uniforms u[:, k]: u is (num, n, U)."""
+    """`family.draw(family(raw), u)`, the k-th variable with the uniforms u[:, k] of u (num, n, U)."""
 
     def __init__(self, family: Conditional, u: Float[Tensor, "num n U"]):
         self.family, self.u = family, u
 
     def __call__(self, raw: Tensor, k: int) -> Tensor:
-        """Values (num, m) of the variables drawn k-th to (k + m - 1)-th, from raw (num, m, *parameter_shape)."""
+        """Values (num, m) of variables k to k + m - 1 in sampling order, from raw parameters (num, m,
+        *parameter_shape)."""
         return self.family.draw(self.family(raw), self.u.narrow(1, k, raw.shape[1]))
 
     def check(self) -> None:
-        """Raise a ValueError if what was drawn from was NaN. Families look themselves, at each draw."""
+        """Raise ValueError if a raw parameter was NaN. Families check this at each call."""
 
 
 class Thresholds(Sampler):
-    r"""For Bernoulli variables: $x = [u \ge 1 - \sigma(a)] = [a \ge \mathrm{logit}(1 - u)]$, one comparison a draw."""
+    r"""For Bernoulli variables: $x = [u \ge 1 - \sigma(a)] = [a \ge \mathrm{logit}(1 - u)]$, a single comparison."""
 
     def __init__(self, family: Bernoulli, u: Float[Tensor, "num n U"]):
         self.thresholds = torch.log1p(-u[..., 0]) - torch.log(u[..., 0])       # (num, n); infinite at u = 0
@@ -40,5 +41,5 @@ class Thresholds(Sampler):
 
 
 def make_sampler(family: Conditional, u: Float[Tensor, "num n U"]) -> Sampler:
-    """The quickest way to draw from this family; values are those of `family.draw`."""
+    """Fastest sampler of this family, with the same values as `family.draw`."""
     return (Thresholds if type(family) is Bernoulli else Sampler)(family, u)

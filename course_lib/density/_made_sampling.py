@@ -1,4 +1,4 @@
-"""Sampling from MADE in order of degree: each hidden unit is computed once; equal to MADE's own forward pass."""
+"""Sampling from MADE in order of degree, so that each hidden unit is computed once; equal to MADE's forward pass."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from course_lib.density._fast_sampling import Sampler
 
 
 class SortedWeights:
-    r"""The layers of a MADE with units sorted by degree, inputs and outputs in drawing order.
+    """Layers of a MADE with hidden units sorted by degree, and inputs and outputs in sampling order.
 
-    The masks are staircases then: units of degree m are the rows `count[m - 1] : count[m]`, and what they read are the
-    first columns, `: count[m]` of the layer below. A unit of degree m depends on the first m variables, so it is
-    computed when the m-th is known, and never again: a whole sample costs the multiplications of one forward pass.
+    Sorted, the units of degree m are the rows `count[m - 1] : count[m]`, and their inputs the first `count[m]` columns.
+    A unit of degree m depends on the first m variables, so it is computed once, when the m-th is known. A sample
+    therefore costs as many multiplications as one forward pass.
     """
 
     def __init__(self, model: nn.Module):
@@ -26,8 +26,8 @@ class SortedWeights:
         for j, (layer, degrees) in enumerate(zip(model.layers, model.degrees[1:])):
             rows = degrees.argsort(stable=True)
             self.counts.append(torch.bincount(degrees, minlength=model.n + 1).cumsum(0).tolist())
-            # a step may hold several degrees of a layer, but of the last hidden one its last degree only: there the
-            # columns that are read say it all, and the product with the mask is spared
+            # a step may compute several degrees of a layer, but only one of the last hidden layer: there the columns
+            # that are used already exclude masked weights
             self._append(layer.masked_weight if j < len(model.hidden) - 1 else layer.weight, layer.bias, rows, columns)
             columns = rows
         self._append(model.layers[-1].weight, model.layers[-1].bias, _spread(order, self.P), columns)
@@ -36,34 +36,35 @@ class SortedWeights:
         self.weights.append(_take(_take(weight, 0, rows), 1, columns))
         self.biases.append(bias[rows, None])
 
-    # one variable at a time: the batch first, as a state has it
+    # one variable at a time, batch first
 
     def output(self, h: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B P"]:
-        """Raw parameters of the variable drawn k-th, from the units of degree k and less."""
+        """Raw parameters of the k-th variable, from the units of degree at most k."""
         rows = slice(self.P * k, self.P * (k + 1))
         return torch.addmm(self.biases[-1][rows], self.weights[-1][rows, :self.counts[-1][k]], h.T).T
 
     def units(self, j: int, below: Float[Tensor, "B H"], k: int) -> Float[Tensor, "B units"]:
-        """Hidden units of degree k in layer j, from the units of degree k and less below."""
+        """Hidden units of degree k in layer j, from the units of degree at most k below."""
         rows = slice(self.counts[j + 1][k - 1], self.counts[j + 1][k])
         return torch.relu(torch.addmm(self.biases[j][rows], self.weights[j][rows, :self.counts[j][k]], below.T)).T
 
-    # the whole sample: the batch last, so that units are rows and can be written where they belong
+    # the whole sample, batch last: units are rows, which can be written in place
 
     def steps(self) -> list[int]:
-        """Where a new step begins, and n: variables that read exactly the same hidden units are drawn together."""
+        """First variable of each step, and n. Variables that depend on the same hidden units are sampled in one step.
+        """
         count = self.counts[-1]
         return [0, *(k for k in range(1, self.model.n) if count[k] > count[k - 1]), self.model.n]
 
     def sample(self, draw: Sampler, num: int, given: Tensor | None,
                known: Tensor | None) -> Shaped[Tensor, "num n"]:
-        """Predict, draw and update, all in place; `draw` has the uniforms."""
+        """Predict, sample and update in place; `draw` holds the uniforms."""
         model, steps = self.model, self.steps()
         layers = [weight.new_empty(weight.shape[1], num) for weight in self.weights]
         each = [k * self.P for k in range(model.n + 1)]
         cut = [[b - a for a, b in zip([count[k] for k in steps], [count[k] for k in steps[1:]])]
                for count in (*self.counts, each)]                    # rows of each step, layer by layer
-        rows = [layer.split(c) for layer, c in zip(layers, cut)]     # views: the loop has little left to slice
+        rows = [layer.split(c) for layer, c in zip(layers, cut)]     # views, so that the loop slices little
         weights = [weight.split(c) for weight, c in zip(self.weights, cut[1:])]
         biases = [bias.split(c) for bias, c in zip(self.biases, cut[1:])]
         drawn = []
@@ -86,10 +87,10 @@ class SortedWeights:
 
 
 def _spread(order: Tensor, each: int) -> Tensor:
-    """The places of variables in drawing order where each takes `each` neighbouring places."""
+    """Indices in sampling order of variables that occupy `each` adjacent columns."""
     return (order[:, None] * each + torch.arange(each, device=order.device)).flatten()
 
 
 def _take(t: Tensor, dim: int, index: Tensor) -> Tensor:
-    """Rows or columns in another order; t itself where the order is the natural one."""
+    """Reorder rows or columns; t itself for the natural order."""
     return t.index_select(dim, index) if (index.diff() != 1).any() else t

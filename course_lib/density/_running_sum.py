@@ -1,4 +1,4 @@
-"""NADE's running sum without keeping its n layers for the backward pass: what makes training fast and small."""
+"""NADE's running sum with recomputation in the backward pass, which saves the memory of n hidden layers."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from torch.utils.checkpoint import checkpoint
 from course_lib.conditional import Conditional
 from course_lib.validation import may_sync
 
-BLOCK = 16                                                           # one pre-activation in BLOCK is kept
+BLOCK = 16                                                           # one of BLOCK pre-activations is stored
 
 
 def running_sum(family: Conditional, x: Shaped[Tensor, "B n"], W: Float[Tensor, "n E H"], c: Float[Tensor, "H"],
                 V: Float[Tensor, "n P H"], b: Float[Tensor, "n P"], order: Int[Tensor, "n"]) -> Float[Tensor, "B n P"]:
-    r"""$V_i\, \sigma(a_i) + b_i$ with $a_i = c + \sum_j W_j\, \mathrm{encode}(x_j)$ over the j drawn before i."""
+    r"""$V_i\, \sigma(a_i) + b_i$ with $a_i = c + \sum_j W_j\, \mathrm{encode}(x_j)$ over the variables j before i."""
     ordered = not may_sync(order) or bool((order.diff() != 1).any())
-    if ordered:                                                      # drawing order; a copy, spared the natural one
+    if ordered:                                                      # sampling order; the natural order needs no copy
         x, (W, V, b) = x[:, order], (p.index_select(0, order) for p in (W, V, b))
     way = in_place if family.num_inputs == 1 and x.device.type == "cpu" else by_blocks
-    raw = way(family, x, W, c, V, b)                                 # (n, B, P), in drawing order
+    raw = way(family, x, W, c, V, b)                                 # (n, B, P), in sampling order
     return (raw[order.argsort()] if ordered else raw).transpose(0, 1)
 
 
 def in_place(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tensor, V: Tensor,
              b: Tensor) -> Float[Tensor, "n B P"]:
-    """For a processor, whose cache holds a (B, H) and no more: one variable after another, overwriting it."""
+    """For a CPU: one variable after another, overwriting one (B, H) tensor, which stays in the cache."""
     return RunningSum.apply(family.encode(x, W.dtype).transpose(0, 1).contiguous(), W, c, V, b)
 
 
 def by_blocks(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tensor, V: Tensor,
               b: Tensor) -> Float[Tensor, "n B P"]:
-    """For a GPU, and where a value is read as several numbers: a block of variables at a time.
+    """For a GPU, and for encodings of several values: one block of variables after another.
 
-    What a block computes is not kept for the backward pass but computed again.
+    The hidden layers of a block are recomputed in the backward pass.
     """
-    a, raw = c.expand(len(x), -1), []                                # nothing seen: (B, H)
+    a, raw = c.expand(len(x), -1), []                                # (B, H), before the first variable
     for block in zip(x.split(BLOCK, dim=1), W.split(BLOCK), V.split(BLOCK), b.split(BLOCK)):
         if torch.is_grad_enabled():
             out, a = checkpoint(one_block, family, a, *block, use_reentrant=False, preserve_rng_state=False)
@@ -50,9 +50,9 @@ def by_blocks(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tenso
 def one_block(family: Conditional, a: Float[Tensor, "B H"], x: Shaped[Tensor, "B m"], W: Float[Tensor, "m E H"],
               V: Float[Tensor, "m P H"], b: Float[Tensor, "m P"]) -> tuple[Tensor, Tensor]:
     """Raw parameters (m, B, P) of the next m variables, and the pre-activation (B, H) after them."""
-    adds = family.linear(x, W)                                       # (m, B, H): what each adds to those after it
+    adds = family.linear(x, W)                                       # (m, B, H): contributions to later ones
     earlier = torch.ones(len(W), len(W), dtype=W.dtype, device=W.device).tril(-1)
-    within = (earlier @ adds.flatten(1)).view_as(adds)               # what those before it in the block have added
+    within = (earlier @ adds.flatten(1)).view_as(adds)               # contributions of earlier variables of the block
     h = torch.sigmoid(a + within)                                    # (m, B, H)
     raw = torch.baddbmm(b[:, None], h, V.transpose(1, 2))            # (m, B, P)
     return raw, a + within[-1] + adds[-1]
@@ -61,14 +61,14 @@ def one_block(family: Conditional, a: Float[Tensor, "B H"], x: Shaped[Tensor, "B
 class RunningSum(torch.autograd.Function):
     r"""$V_j\, \sigma(a_j) + b_j$ with $a_{j+1} = a_j + W_j x_j$ and $a_0 = c$, in place: (n, B, P).
 
-    Arguments: x (n, B, 1), W (n, 1, H), c (H,), V (n, P, H), b (n, P), in drawing order. Of the n pre-activations one
-    in BLOCK is kept; the backward pass runs forward again from there. It does not go back by subtraction: a_j would
-    come out rounded differently, which is not the function that was computed.
+    Arguments: x (n, B, 1), W (n, 1, H), c (H,), V (n, P, H), b (n, P), in sampling order. One of BLOCK pre-activations
+    is stored, and the backward pass recomputes the others from it. Subtracting the terms instead would round
+    differently.
     """
 
     @staticmethod
     def forward(ctx, x: Tensor, W: Tensor, c: Tensor, V: Tensor, b: Tensor) -> Tensor:
-        with torch.autocast(x.device.type, enabled=False):           # a sum of n terms wants single precision
+        with torch.autocast(x.device.type, enabled=False):           # a sum of n terms needs float32
             a, kept = c.repeat(x.shape[1], 1), []                    # (B, H)
             raw, h = b[:, None].repeat(1, x.shape[1], 1), torch.empty_like(a)
             for j, (x_j, W_j, V_j, raw_j) in enumerate(zip(x, W, V, raw)):
@@ -85,7 +85,7 @@ class RunningSum(torch.autograd.Function):
         x, W, V, kept = ctx.saved_tensors
         B, H = kept.shape[1:]
         into_x, into_W, into_V = (torch.empty_like(t) for t in (x, W, V))
-        into_a, into_now = kept.new_zeros(B, H), kept.new_empty(B, H)          # into_a: through all later variables
+        into_a, into_now = kept.new_zeros(B, H), kept.new_empty(B, H)          # into_a: from all later variables
         a, grad = kept.new_empty(BLOCK, B, H), grad.contiguous()
         with torch.autocast(x.device.type, enabled=False):
             for begin in reversed(range(0, len(x), BLOCK)):

@@ -1,4 +1,4 @@
-"""A plain autoencoder: it reconstructs, and defines no distribution over x. It stands beside MADE for comparison."""
+"""Autoencoder without masks, which defines no distribution over x, for comparison with MADE."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from course_lib.validation import checked
 
 
 class Autoencoder(nn.Module):
-    r"""$h = \mathrm{ReLU}(W x + c)$, $\hat x$ from the raw numbers $V h + b$; several hidden layers likewise.
+    r"""Autoencoder: $h = \mathrm{ReLU}(W x + c)$ and $\hat x$ from the raw parameters $V h + b$; also with several
+    hidden layers.
 
     n            number of variables
-    hidden       widths of the hidden layers; a number is one layer
-    conditional  family of what is reconstructed, `Bernoulli()` unless given
+    hidden       widths of the hidden layers; an integer is one layer
+    conditional  family of the reconstruction, `Bernoulli()` by default
 
-    It minimises $-\sum_i \log p(x_i \mid \hat x(x))$: how well x is reconstructed from x itself. That is no likelihood:
-    output i has seen x_i, so $\sum_x \exp(\mathrm{reconstruction}(x))$ is not 1, and there is nothing to sample from.
-    So there is no `log_prob` here and no `sample`. MADE is this network with the right paths cut.
+    The loss $-\sum_i \log p(x_i \mid \hat x(x))$ measures the reconstruction of x from x itself. It is not a
+    likelihood: output i depends on x_i, so $\sum_x \exp(\mathrm{reconstruction}(x))$ is not 1. The class therefore has
+    no `log_prob` and no `sample`. MADE masks the weights of this network.
 
     Slides: "Autoregressive models vs. autoencoders".
 
@@ -37,9 +38,9 @@ class Autoencoder(nn.Module):
         super().__init__()
         hidden = (hidden,) if isinstance(hidden, int) else tuple(hidden)
         if any(width < 1 for width in hidden):
-            raise ValueError(f"hidden is {hidden}; a hidden layer needs at least one unit")
+            raise ValueError(f"hidden is {hidden}; expected at least 1 in each layer")
         if n < 1:
-            raise ValueError(f"n is {n}; an autoencoder needs at least one variable")
+            raise ValueError(f"n is {n}; expected at least 1")
         self.n, self.hidden = n, hidden
         self.conditional = conditional if conditional is not None else Bernoulli()
         widths = [n * self.conditional.num_inputs, *self.hidden, n * self.conditional.num_parameters]
@@ -47,15 +48,16 @@ class Autoencoder(nn.Module):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"n": self.n, "hidden": list(self.hidden), "conditional": self.conditional}
 
-    check_input, like = AutoregressiveModel.check_input, AutoregressiveModel.like    # bad input is refused alike
+    check_input, like = AutoregressiveModel.check_input, AutoregressiveModel.like    # the same validation
 
     @checked
     def forward(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        """Each variable as it is reconstructed from all of x, itself included: batch
-        (B, n)."""
+        """Reconstruction of each variable from all variables, itself included: batch
+        shape (B, n).
+        """
         h = self.conditional.encode(x, self.layers[0].weight.dtype).flatten(1)  # (B, n E)
         for layer in self.layers[:-1]:
             h = torch.relu(layer(h))
@@ -64,12 +66,13 @@ class Autoencoder(nn.Module):
 
     @checked
     def reconstruction(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B"]:
-        """How well each row is reconstructed, in nats: it looks like a log-likelihood and
-        is none."""
+        """Log-probability (B,) of each row under its reconstruction, in nats; not a
+        log-likelihood.
+        """
         return self(x).log_prob(x).sum(dim=1)
 
-    extra_repr = AutoregressiveModel.extra_repr                      # print(model) says its configuration
+    extra_repr = AutoregressiveModel.extra_repr                      # for print(model)
 
     def loss(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, ""]:
-        """What training minimises: the cross-entropy of the reconstruction, summed over variables, mean over rows."""
+        """Cross-entropy of the reconstruction in nats, summed over variables, mean over rows."""
         return -self.reconstruction(x).mean()

@@ -1,4 +1,4 @@
-"""The fully visible sigmoid belief network: one logistic regression per variable."""
+"""Fully visible sigmoid belief network: a logistic regression for each variable."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from course_lib.density._block_solver import solve
 
 
 class State(NamedTuple):
-    """What is known after k variables: the logits of all others so far."""
+    """State after k variables: the logits of the others, given these k."""
 
-    k: int                                                           # variables known so far
-    logits: Tensor                                                   # (B, n): bias plus what the known ones add
+    k: int                                                           # number of known variables
+    logits: Tensor                                                   # (B, n): bias and contributions of known variables
 
 
 class FVSBN(AutoregressiveModel):
-    r"""$p(x_i = 1 \mid x_{<i}) = \sigma\bigl(\alpha_0^i + \sum_{j<i} \alpha_j^i x_j\bigr)$.
+    r"""Fully visible sigmoid belief network:
+    $p(x_i = 1 \mid x_{<i}) = \sigma\bigl(\alpha_0^i + \sum_{j<i} \alpha_j^i x_j\bigr)$.
 
-    n (n + 1) / 2 parameters, against $2^n - 1$ for the table. With `order`, j < i reads "j is drawn before i".
-    Weights start at zero: the loss is convex in them, and every factor begins as a fair coin.
+    It has n (n + 1) / 2 parameters, a table 2^n - 1. With `order`, j < i means that j comes before i in the order.
+    All parameters start at 0; the loss is convex in them.
 
     Slides: "Fully Visible Sigmoid Belief Network". Papers: Neal 1992; Frey, Hinton and Dayan 1996.
 
@@ -42,12 +43,12 @@ class FVSBN(AutoregressiveModel):
         # row i holds alpha^i; only earlier j are used
         self.weight = nn.Parameter(torch.zeros(n, n))
         self.bias = nn.Parameter(torch.zeros(n))  # alpha_0
-        position = self.order.argsort()           # position[i]: when variable i is drawn
+        position = self.order.argsort()           # position[i] of variable i
         self.register_buffer("earlier", (position[None, :] < position[:, None]).float())
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"n": self.n, "order": self.order.tolist()}
 
     # every factor at once: training and scoring
@@ -57,21 +58,22 @@ class FVSBN(AutoregressiveModel):
 
     # one variable at a time: sampling
     def start(self, batch: int, context: Tensor | None = None) -> State:
-        return State(0, self.bias.expand(batch, -1))  # nothing seen: each logit is its bias
+        return State(0, self.bias.expand(batch, -1))  # no variable is known: the biases
 
     def predict(self, state: State) -> Distribution:
         return self.conditional(state.logits[:, self.variable_at(state.k)])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """x_i is known now: add its column to the logits still to come. O(n) for each row,
-        not O(n^2)."""
+        """Add the contribution of x_i to the logits of later variables: O(n) per row
+        instead of O(n^2).
+        """
         i = self.variable_at(state.k)
-        # (n,): what variable i adds to the later ones
+        # (n,): weights of x_i in the later logits
         column = self.weight[:, i] * self.earlier[:, i]
         return State(state.k + 1, state.logits + x_i[:, None] * column)
 
-    # what makes `sample` fast: the same draws, many variables at once
+    # faster sampling: the same values, many variables at once
     def draw_all(self, u: Float[Tensor, "num n 1"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Float[Tensor, "num n"]:
-        """As predict, draw and update, but a block of variables is solved together."""
+        """Same samples as the loop of the base class, solved for a block of variables at a time."""
         return solve(self.weight, self.bias, self.order, u[..., 0], given, known)

@@ -1,4 +1,4 @@
-"""The masked autoencoder for distribution estimation: an autoencoder whose paths are cut until it is autoregressive."""
+"""Masked autoencoder for distribution estimation (MADE)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from course_lib.density._made_sampling import SortedWeights
 
 
 class MaskedLinear(nn.Linear):
-    r"""$y = (W \odot M)\, x + b$: the weights where the mask is 0 take no part.
+    r"""Linear layer with masked weights, $y = (W \odot M)\, x + b$.
 
-    The mask is a buffer, in the dtype of the weight, and belongs to the product: the weight
-    is never written to.
+    The mask is a buffer in the dtype of the weight. It is applied in the product, and the
+    weight itself is not changed.
 
     >>> layer = MaskedLinear(3, 2)
     >>> layer.mask.copy_(torch.tensor([[1, 0, 0], [1, 1, 0]])).shape
@@ -37,7 +37,7 @@ class MaskedLinear(nn.Linear):
 
     @property
     def masked_weight(self) -> Float[Tensor, "out in"]:
-        r"""$W \odot M$: what the product uses."""
+        r"""$W \odot M$."""
         return self.weight * self.mask
 
     def forward(self, x: Float[Tensor, "B in"]) -> Float[Tensor, "B out"]:
@@ -45,27 +45,29 @@ class MaskedLinear(nn.Linear):
 
 
 class State(NamedTuple):
-    """What is known after k variables: every unit that depends on these alone."""
+    """State after k variables: all units that depend on these variables only."""
 
-    k: int                                                           # variables known so far
-    layers: tuple[Tensor, ...]                                       # (B, .) each: the units known so far, by degree
+    k: int                                                           # number of known variables
+    layers: tuple[Tensor, ...]                                       # (B, .) each: the units computed so far, by degree
     sorted: SortedWeights                                                 # the weights, by degree
 
 
 class MADE(AutoregressiveModel):
-    r"""$h^l = \mathrm{ReLU}((W^l \odot M^l)\, h^{l-1} + b^l)$ with $h^0 = x$; the last layer gives the raw parameters.
+    r"""Masked autoencoder: $h^l = \mathrm{ReLU}((W^l \odot M^l)\, h^{l-1} + b^l)$ with $h^0 = x$; the outputs are raw
+    parameters.
 
     n            number of variables
-    hidden       widths of the hidden layers; a number is one layer
+    hidden       widths of the hidden layers; an integer is one layer
     conditional  family of the factors
-    order        order[k] is the variable drawn k-th
+    order        order[k] is the variable that is sampled k-th
     seed         of the degrees
 
-    Input and output of a variable have its position in the order as degree, 1 to n. Each hidden unit has a random
-    degree m in 1 to n - 1 and may depend on the first m variables only: it is connected to all units below with the
-    same or a smaller degree. An output is connected to those with a strictly smaller degree. So
-    $M_{kj} = [m_k \ge m_j]$ into hidden layers, $[m_k > m_j]$ into the output. The degrees of a layer start at the
-    smallest of the layer below, or units would be connected to nothing. Without hidden layers this is an FVSBN.
+    The degree of a variable's input and output is its position in the order, 1 to n. Each hidden unit has a random
+    degree m in 1 to n - 1 and may depend on the first m variables only, so it is connected to the units below of the
+    same or a smaller degree. An output is connected to units of a strictly smaller degree. The masks are therefore
+    $M_{kj} = [m_k \ge m_j]$ into hidden layers and $[m_k > m_j]$ into the output. The degrees of a layer are at least
+    the smallest degree of the layer below, because a unit would otherwise have no inputs. Without hidden layers MADE is
+    an FVSBN.
 
     Slides: "MADE". Paper: Germain, Gregor, Murray and Larochelle 2015.
 
@@ -83,7 +85,7 @@ class MADE(AutoregressiveModel):
         super().__init__(n, conditional, order)
         hidden = (hidden,) if isinstance(hidden, int) else tuple(hidden)
         if any(width < 1 for width in hidden):
-            raise ValueError(f"hidden is {hidden}; a hidden layer needs at least one unit")
+            raise ValueError(f"hidden is {hidden}; expected at least 1 in each layer")
         self.hidden, self.seed = hidden, seed
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
         widths = [n * E, *self.hidden, n * P]
@@ -94,7 +96,7 @@ class MADE(AutoregressiveModel):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"n": self.n, "hidden": list(self.hidden), "conditional": self.conditional,
                 "order": self.order.tolist(), "seed": self.seed}
 
@@ -106,7 +108,7 @@ class MADE(AutoregressiveModel):
             h = torch.relu(layer(h))                                 # (B, width)
         return self._family(self.layers[-1](h))                      # (B, n P)
 
-    # one variable at a time: each hidden unit is computed once, when the last variable that it reads is known
+    # one variable at a time: each hidden unit is computed once, when its last input is known
     def start(self, batch: int, context: Tensor | None = None) -> State:
         like = self.like()
         return State(0, (like.new_zeros(batch, 0),) * (1 + len(self.hidden)), SortedWeights(self))
@@ -116,7 +118,7 @@ class MADE(AutoregressiveModel):
         return self._family(state.sorted.output(state.layers[-1], state.k), column=0)
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """x_i is known now, and so are the units of degree k + 1: those below first."""
+        """Compute the units of degree k + 1, which depend on x_i, layer by layer."""
         self.variable_at(state.k)
         known = self.conditional.encode(x_i, self.like().dtype)      # (B, E)
         layers = [torch.cat([state.layers[0], known], dim=1)]
@@ -125,36 +127,36 @@ class MADE(AutoregressiveModel):
             layers.append(torch.cat([before, new], dim=1) if new.shape[1] else before)
         return State(state.k + 1, tuple(layers), state.sorted)
 
-    # what makes `sample` fast: the same draws with less bookkeeping
+    # faster sampling: the same values
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
-        """As predict, draw and update, but variables that read the same hidden units are drawn together."""
+        """Same samples as the loop of the base class; variables that depend on the same hidden units are sampled
+        together."""
         return SortedWeights(self).sample(make_sampler(self.conditional, u), len(u), given, known)
 
     # the masks
     @property
     def degrees(self) -> list[Int[Tensor, "..."]]:
-        """Of the inputs, column by column, and of each hidden layer."""
+        """Degrees of the inputs, column by column, and of each hidden layer."""
         return [self.order.argsort() + 1, *(getattr(self, f"degrees_{j + 1}") for j in range(len(self.hidden)))]
 
     def set_degrees(self, degrees: list[Int[Tensor, "..."]]) -> None:
-        """Give each hidden layer its degrees, one tensor (width,) a layer, and set all masks accordingly."""
+        """Set the degrees of each hidden layer, a tensor (width,) per layer, and the masks that follow from them."""
         for own, new in zip(self.degrees[1:], degrees):
             own.copy_(new)
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
         masks = made_masks(*self.degrees)
-        masks[0] = masks[0].repeat_interleave(E, dim=1)              # the E inputs of a variable lie side by side
+        masks[0] = masks[0].repeat_interleave(E, dim=1)              # the E inputs of a variable are adjacent
         masks[-1] = masks[-1].repeat_interleave(P, dim=0)            # and so do its P raw parameters
         for layer, mask in zip(self.layers, masks):
             layer.mask.copy_(mask)
 
     def remasked(self, seed: int, order: Iterable[int] | Tensor | None = None) -> MADE:
-        """Another model that shares the weights, under other degrees and another order,
-        both drawn from `seed`.
+        """A model with the same parameters, and with degrees and an order sampled with `seed`.
 
-        What trains one trains the other. `Mixture([made.remasked(s) for s in range(K)])` is
-        a model of K orders: in training each batch goes through one of them, drawn anew.
-        `order` fixes the order.
+        Training one model trains the other. `Mixture([made.remasked(s) for s in range(K)])` is
+        a mixture over K orders, of which each training batch uses one, chosen at random.
+        `order` sets the order.
         """
         generator = torch.Generator().manual_seed(seed)
         degrees = draw_degrees(self.n, self.hidden, generator)
@@ -167,10 +169,10 @@ class MADE(AutoregressiveModel):
         return other
 
     def parents(self, i: int) -> list[int]:
-        """Variables to which a path of units leads back from factor i: a small network may miss some.
+        """Variables with a path to factor i; in a small network some earlier variables have none.
 
-        A path from position p goes to a unit of degree p - 1 at most, from there to one of the same or a smaller
-        degree, and so on: what counts is the largest degree that the layer below has to offer.
+        A path from position p enters a unit of degree at most p - 1 and continues to units of the same or a smaller
+        degree, so the largest degree of each layer decides.
         """
         position, *hidden = self.degrees
         reach = int(position[i]) - 1
@@ -178,21 +180,21 @@ class MADE(AutoregressiveModel):
             reach = max((m for m in degrees.tolist() if m <= reach), default=0)
         return self.order[:reach].tolist()
 
-    # raw numbers to distributions, and where to start
+    # raw parameters to distributions, and initialization
     def _family(self, raw: Float[Tensor, "B nP"], column: int | None = None) -> Distribution:
         raw = raw.reshape(len(raw), -1, *self.conditional.parameter_shape)
         return self.conditional(raw if column is None else raw[:, column])
 
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> MADE:
-        """Start from the columns of x, each on its own: the last bias is set so, its weights made small. Returns self."""
+        """Set the last bias to the marginals of the columns of x, and scale down the last weights. Returns self."""
         self.layers[-1].bias.copy_(self.conditional.marginal(self.check_input(x)).flatten())
         self.layers[-1].weight.mul_(0.1)
         return self
 
 
 def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> list[Int[Tensor, "..."]]:
-    """A random degree in 1 to n - 1 for each hidden unit, at least the smallest of the layer below."""
+    """Sample a degree in 1 to n - 1 for each hidden unit, at least the smallest of the layer below."""
     degrees, low = [], 1
     for width in hidden:
         degrees.append(torch.randint(low, max(n, 2), (width,), generator=generator))
@@ -202,9 +204,10 @@ def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> l
 
 def made_masks(position: Int[Tensor, "n"],
                *degrees: Int[Tensor, "..."]) -> list[Bool[Tensor, "out in"]]:
-    """The mask of each layer, (out, in): position[i] of variable i, from 1; degrees of each
-    hidden layer."""
+    """Mask (out, in) of each layer, from the position of each variable in the order, 1 to
+    n, and the degrees of each hidden layer.
+    """
     below = [position, *degrees]
     hidden = [upper[:, None] >= lower for lower, upper in zip(below, degrees)]
-    # strict: a variable must not see itself
+    # strict: x_i must not depend on itself
     return [*hidden, position[:, None] > below[-1]]

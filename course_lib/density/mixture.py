@@ -1,4 +1,4 @@
-"""Several models of the same variables as one distribution."""
+"""Mixtures of models with equal weights."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from course_lib.autoregressive import AutoregressiveModel, evaluating
 
 
 class Mixture(nn.Module):
-    r"""$p(x) = \frac{1}{K} \sum_{k=1}^{K} p_k(x)$: one order or one set of masks each, say.
+    r"""Mixture with equal weights, $p(x) = \frac{1}{K} \sum_{k=1}^{K} p_k(x)$, for example over orders or masks.
 
-    log p(x) is the logsumexp of the models' joint log-probabilities minus log K. Averaging their logits variable by
-    variable is not: those products do not sum to one. A mixture has no conditionals, so it is scored and sampled whole.
+    log p(x) is the logsumexp of the joint log-probabilities of the models minus log K. Averaging the logits of each
+    variable instead gives another distribution. A mixture has no conditionals: it scores and samples whole rows.
 
     Slides: "MADE". Paper: Germain et al. 2015; Uria, Murray and Larochelle 2014.
 
@@ -31,34 +31,35 @@ class Mixture(nn.Module):
     def __init__(self, models: Sequence[AutoregressiveModel]):
         super().__init__()
         if not models:
-            raise ValueError("models is empty; a mixture needs at least one")
+            raise ValueError("models is empty; expected at least one")
         sizes = sorted({m.n for m in models}, key=str)
         if len(sizes) > 1:
-            raise ValueError(f"models have {sizes} variables; all must model the same ones")
+            raise ValueError(f"models have {sizes} variables; expected the same number in all")
         families = sorted({repr(m.conditional) for m in models})
         if len(families) > 1:
-            raise ValueError(f"models have the families {families}; all must have the same one")
+            raise ValueError(f"models have the families {families}; expected the same in all")
         self.models = nn.ModuleList(models)
         self.n, self.conditional = models[0].n, models[0].conditional
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"models": list(self.models)}
 
     def log_prob(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
-        """Exact log-likelihood of each row of x, in nats."""
+        """Exact log-likelihood (B,) of each row of x, in nats."""
         each = torch.stack([m.log_prob(x, context) for m in self.models])  # (K, B)
         return each.logsumexp(dim=0) - math.log(len(self.models))
 
     def forward(self, x: Tensor, context: Tensor | None = None) -> Float[Tensor, "B"]:
-        """`log_prob(x)`: a mixture has no conditionals that a call could give."""
+        """Return `log_prob(x)`, since a mixture has no conditionals."""
         return self.log_prob(x, context)
 
     def loss(self, x: Tensor, context: Tensor | None = None,
              generator: torch.Generator | None = None) -> Tensor:
-        """What training minimises: minus the mean log-likelihood of the batch under one
-        component, drawn anew."""
+        """Mean negative log-likelihood of the batch under one component, chosen at random
+        for each batch.
+        """
         k = int(torch.randint(len(self.models), (), generator=generator))
         return -self.models[k].log_prob(x, context).mean()
 
@@ -66,13 +67,13 @@ class Mixture(nn.Module):
     def sample(self, num: int, given: Tensor | None = None, known: Tensor | None = None,
                context: Tensor | None = None, generator: torch.Generator | None = None,
                length: int | None = None) -> Tensor:
-        """Draw a component for each row, then the row from it.
+        """Sample a component for each row, then the row from it.
 
-        `given` and `known` reach the drawn component as they are; the component is not re-weighted by how well it
-        explains the known values.
+        `given` and `known` are passed to the component; components are not weighted by the likelihood of the known
+        values.
         """
         if num < 1:
-            raise ValueError(f"num is {num}; at least one sample must be asked for")
+            raise ValueError(f"num is {num}; expected at least 1")
         given, known = self.models[0].check_given(num, self.models[0].length_for(length), given, known)
         seed = int(torch.randint(2 ** 62, (), generator=generator, device=generator.device if generator else None))
         which = torch.randint(len(self.models), (num,), generator=torch.Generator().manual_seed(seed))
@@ -92,6 +93,6 @@ class Mixture(nn.Module):
 
     @torch.no_grad()
     def randomize(self, generator: torch.Generator | None = None) -> None:
-        """Redraw every component."""
+        """Initialize every component at random."""
         for model in self.models:
             model.randomize(generator)

@@ -1,4 +1,4 @@
-"""The neural autoregressive distribution estimator: a hidden layer for every variable, one set of weights for all."""
+"""Neural autoregressive distribution estimator (NADE): one hidden layer per variable, with shared weights."""
 
 from __future__ import annotations
 
@@ -17,25 +17,27 @@ from course_lib.validation import checked
 
 
 class State(NamedTuple):
-    """What is known after k variables: the running sum."""
+    """State after k variables: the pre-activation of the next hidden layer."""
 
-    k: int                                                           # variables known so far
-    a: Tensor                                                        # (B, H): c plus what the known ones add
+    k: int                                                           # number of known variables
+    a: Tensor                                                        # (B, H): c and contributions of known variables
 
 
 class NADE(AutoregressiveModel):
-    r"""$h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$ and $p(x_i \mid x_{<i})$ from the raw numbers $V_i h_i + b_i$.
+    r"""Neural autoregressive distribution estimator: $h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$, and raw parameters
+    $V_i h_i + b_i$.
 
     n            number of variables
     hidden       H, width of each of the n hidden layers
     conditional  family of the factors. `Bernoulli()`, the default, is NADE: $\sigma(V_i h_i + b_i)$. `Categorical(256)`
                  is the softmax NADE, `MixtureOfGaussians(k)` RNADE
-    order        order[k] is the variable drawn k-th; j < i reads "j is drawn before i"
+    order        order[k] is the variable that is sampled k-th; j < i means that j comes before i in the order
 
-    The layers share W and c, so that the pre-activations $a_i = c + \sum_{j<i} W_{\cdot, j}\, x_j$ are one running sum,
-    $a_{i+1} = a_i + W_{\cdot, i}\, x_i$: O(n H) operations for a likelihood and for a sample, O(n H) parameters.
-    `from_scratch` is the slide's formula as it stands, `one_by_one` the running sum, `conditionals` the running sum
-    without keeping its n layers for the backward pass. The three agree in value and in gradient.
+    Because the layers share W and c, the pre-activation $a_i = c + \sum_{j<i} W_{\cdot, j}\, x_j$ is a running sum,
+    $a_{i+1} = a_i + W_{\cdot, i}\, x_i$. NADE has O(n H) parameters, and a likelihood or a sample takes O(n H)
+    operations. `from_scratch` is the slide's formula, `one_by_one` the running sum, and `conditionals` the running sum
+    without storing the n hidden layers for the backward pass. The three agree in value and gradient. NADE is not meant
+    for `torch.compile`: its loop over n variables, with a backward pass of its own, does not fit a graph.
 
     Slides: "NADE", "General discrete distributions", "RNADE". Papers: Larochelle and Murray 2011; Uria, Murray and
     Larochelle 2013.
@@ -54,7 +56,7 @@ class NADE(AutoregressiveModel):
                  order: Iterable[int] | Tensor | None = None):
         super().__init__(n, conditional, order)
         if hidden < 1:
-            raise ValueError(f"hidden is {hidden}; expected at least one hidden unit")
+            raise ValueError(f"hidden is {hidden}; expected at least 1")
         self.hidden = hidden
         E, P = self.conditional.num_inputs, self.conditional.num_parameters
         # W[i]: the slide's column w_i if E = 1
@@ -66,14 +68,15 @@ class NADE(AutoregressiveModel):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"n": self.n, "hidden": self.hidden, "conditional": self.conditional, "order": self.order.tolist()}
 
-    # the equation: the slide's, and as the running sum of the paper
+    # the equation of the slide, and the running sum of the paper
     @checked
     def from_scratch(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        r"""The slide: $h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$, each from nothing.
-        O(n^2 H)."""
+        r"""The slide's formula, $h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$ for each i
+        separately: O(n^2 H).
+        """
         raw = [None] * self.n
         for k, i in enumerate(self.order.tolist()):
             earlier = self.order[:k]
@@ -84,8 +87,9 @@ class NADE(AutoregressiveModel):
 
     @checked
     def one_by_one(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        r"""The paper: $a_{i+1} = a_i + W_{\cdot, i}\, x_i$, one variable after another.
-        O(n H)."""
+        r"""The paper's running sum, $a_{i+1} = a_i + W_{\cdot, i}\, x_i$, one variable
+        after another: O(n H).
+        """
         raw = [None] * self.n
         W, V, b = self.W.split(1), self.V.unbind(), self.b.view(self.n, -1).unbind()
         a = self.c.expand(len(x), -1)                                # (B, H)
@@ -96,7 +100,7 @@ class NADE(AutoregressiveModel):
 
     # every factor at once: training and scoring
     def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
-        """`one_by_one` in value and in gradient; the hidden layers are not kept for the backward pass."""
+        """Equal to `one_by_one` in value and gradient, but without storing the hidden layers for the backward pass."""
         b = self.b.view(self.n, -1)                                  # (n, P)
         return self._family(running_sum(self.conditional, x, self.W, self.c, self.V, b, self.order))
 
@@ -111,15 +115,15 @@ class NADE(AutoregressiveModel):
         return self.conditional(raw.view(-1, *self.conditional.parameter_shape))
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """x_i is known now: add its column of W. O(H) for each row."""
+        """Add the contribution of x_i to the pre-activation: O(H) per row."""
         i = self.variable_at(state.k)
         return State(state.k + 1,
                      state.a + self.conditional.linear(x_i[:, None], self.W[i:i + 1])[0])
 
-    # what makes `sample` fast: the same draws with less bookkeeping
+    # faster sampling: the same values
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
-        """As predict, draw and update, all in place."""
+        """Same samples as the loop of the base class, computed in place."""
         draw, columns, shape = make_sampler(self.conditional, u), [None] * self.n, self.conditional.parameter_shape
         W, V, b = self.W.unbind(), self.V.transpose(1, 2).unbind(), self.b.view(self.n, -1).unbind()
         a = self.c.repeat(len(u), 1)                                 # (num, H)
@@ -134,13 +138,13 @@ class NADE(AutoregressiveModel):
         draw.check()
         return torch.cat(columns, dim=1)
 
-    # raw numbers to distributions, and where to start
+    # raw parameters to distributions, and initialization
     def _family(self, raw: Float[Tensor, "B n P"]) -> Distribution:
         return self.conditional(raw.reshape(*raw.shape[:2], *self.conditional.parameter_shape))
 
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> NADE:
-        """Start from the columns of x, each on its own: b is set so, and V made small beside it. Returns self."""
+        """Set b to the marginals of the columns of x, and scale down V. Returns self."""
         self.b.copy_(self.conditional.marginal(self.check_input(x)).flatten())
         self.V.mul_(0.1)
         return self

@@ -1,4 +1,4 @@
-"""The chain rule with a module of its own for every factor: a table, a logistic regression or a small network."""
+"""The chain rule with a separate module for every factor: a table, a logistic regression or a neural network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CERTAIN = 100.0                                                      # a logit f
 
 
 class Factor(nn.Module):
-    """What the factors below share: a module from the values of m parents, (B, m), to the logit of x = 1, (B,).
+    """Base class of the factors: a module from the values of m parents (B, m) to the logit of x = 1, (B,).
 
     >>> print(Logistic(3))
     Logistic(m=3)
@@ -29,18 +29,18 @@ class Factor(nn.Module):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"m": self.m}
 
-    extra_repr = AutoregressiveModel.extra_repr                      # print(factor) says its configuration
+    extra_repr = AutoregressiveModel.extra_repr                      # for print(factor)
 
 
 class CPT(Factor):
-    """A conditional probability table: one free number for each of the 2^m values of the m
+    """Conditional probability table: one parameter for each of the 2^m values of the m
     parents.
 
-    Row r holds the logit of p(x = 1 | parents); r is the parents read as a binary number,
-    the first its highest bit.
+    Row r holds the logit of p(x = 1 | parents), where r is the binary number whose digits
+    are the parents, the first one being the highest bit.
 
     >>> table = CPT(2)
     >>> # of parents 00, 01, 10, 11
@@ -59,7 +59,7 @@ class CPT(Factor):
         self.register_buffer("place", 2 ** torch.arange(m - 1, -1, -1))
 
     def row(self, parents: Tensor) -> Int[Tensor, "B"]:
-        """Index of the row for parent values (B, m)."""
+        """Row index (B,) of parent values (B, m)."""
         return (parents.long() * self.place).sum(dim=1)
 
     def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
@@ -67,14 +67,15 @@ class CPT(Factor):
 
     @torch.no_grad()
     def set_probabilities(self, p: Tensor) -> None:
-        """Set p(x = 1 | parents) for all rows, (2^m,). Zeros and ones are kept to within
-        e^-100."""
+        """Set p(x = 1 | parents) for all rows, (2^m,). Zeros and ones are approximated to
+        within e^-100.
+        """
         self.logits.copy_(torch.logit(p.double()).clamp(-CERTAIN, CERTAIN))
 
 
 class Logistic(Factor):
-    r"""$\sigma(\alpha_0 + \sum_j \alpha_j x_j)$: m + 1 parameters for m parents, where the
-    table has 2^m.
+    r"""Logistic regression, $\sigma(\alpha_0 + \sum_j \alpha_j x_j)$, with m + 1 parameters
+    instead of the table's 2^m.
 
     >>> Logistic(3)(torch.tensor([[1.0, 0.0, 1.0]]))  # a logit; all weights start at 0
     tensor([0.], grad_fn=<AddBackward0>)
@@ -90,11 +91,11 @@ class Logistic(Factor):
 
 
 class Neural(Factor):
-    r"""$\sigma(\alpha_0 + \alpha^\top u)$ on $u = \tanh(A x + b)$: one hidden layer between
-    parents and logit.
+    r"""Network with one hidden layer, $\sigma(\alpha_0 + \alpha^\top u)$ with
+    $u = \tanh(A x + b)$.
 
-    Parameters: (m + 2) hidden + 1 for m parents. A and b start at random, drawn from
-    `generator`.
+    It has (m + 2) hidden + 1 parameters for m parents. A and b are initialized at random
+    with `generator`.
 
     >>> Neural(3, hidden=4)(torch.tensor([[1.0, 0.0, 1.0]])).shape
     torch.Size([1])
@@ -103,7 +104,7 @@ class Neural(Factor):
     def __init__(self, m: int, hidden: int, generator: torch.Generator | None = None):
         super().__init__(m)
         if hidden < 1:
-            raise ValueError(f"hidden is {hidden}; expected at least one hidden unit")
+            raise ValueError(f"hidden is {hidden}; expected at least 1")
         self.A = nn.Parameter(torch.randn(hidden, m, generator=generator))
         self.b = nn.Parameter(torch.randn(hidden, generator=generator))
         self.weight = nn.Parameter(torch.zeros(hidden))              # alpha
@@ -111,8 +112,7 @@ class Neural(Factor):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments, the generator aside: it drew what the weights
-        hold."""
+        """Arguments of the constructor except the generator."""
         return {"m": self.m, "hidden": len(self.b)}
 
     def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
@@ -121,11 +121,11 @@ class Neural(Factor):
 
 
 class Factorized(AutoregressiveModel):
-    r"""$p(x) = \prod_i p_i(x_i = \cdot \mid x_{\mathrm{pa}(i)})$, each factor a module from its parents to a logit.
+    r"""$p(x) = \prod_i p_i(x_i = \cdot \mid x_{\mathrm{pa}(i)})$ with a separate module for each factor.
 
     factors  factors[i] maps the values of variable i's parents, (B, m), to the logit of x_i = 1, (B,)
-    parents  parents[i] lists the variables that factor i reads, in the order in which it reads them; all that are
-             drawn before i unless given. A shorter list assumes a conditional independence.
+    parents  parents[i] lists the parents of variable i, in the order of the columns of factors[i]'s input; by default
+             all variables before i. A shorter list assumes a conditional independence.
 
     Slides: "PGMs vs. deep neural networks": `Factorized([CPT(0), CPT(1), Neural(2, 4), Neural(3, 4)])` is the product
     p_CPT(x1) p_CPT(x2 | x1) p_Neural(x3 | x1, x2) p_Neural(x4 | x1, x2, x3).
@@ -147,7 +147,7 @@ class Factorized(AutoregressiveModel):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"factors": list(self.factors), "parents": self._parents, "order": self.order.tolist()}
 
     def conditionals(self, x: Shaped[Tensor, "B n"], context: Tensor | None = None) -> Distribution:
@@ -159,9 +159,9 @@ class Factorized(AutoregressiveModel):
 
 
 class Tabular(Factorized):
-    """Every factor a table. With all parents this is any distribution over n binary variables: 2^n - 1 numbers.
+    """Tables for all factors; with all parents any distribution over n binary variables, with 2^n - 1 parameters.
 
-    With `parents` it is a graphical model (a Bayesian network) whose dropped parents are conditional independences:
+    With `parents` it is a Bayesian network, whose omitted parents are conditional independences:
     `Tabular(4, parents=[[], [0], [1], [0]])` is p(x1) p(x2 | x1) p(x3 | x2) p(x4 | x1).
 
     Slides: "PGMs vs. deep neural networks".
@@ -190,14 +190,14 @@ class Tabular(Factorized):
     @classmethod
     def from_joint(cls, joint: Float[Tensor, "..."], parents: Sequence[Sequence[int]] | None = None,
                    order: Iterable[int] | Tensor | None = None) -> "Tabular":
-        """Tables of the joint distribution with shape (2,) * n: exact with all parents, else the closest such model.
+        """Tables of a joint distribution of shape (2,) * n: exact with all parents, otherwise the closest model.
 
-        Each table is p(x_i | parents) of the joint, which minimises KL(joint || model). A row that the joint never
-        visits is set to 1/2. Raises ValueError unless the joint is non-negative and sums to 1 within 1e-6.
+        Each table is p(x_i | parents) of the joint, which minimizes KL(joint || model). A row of probability 0 is set
+        to 1/2. Raises ValueError unless the joint is non-negative and sums to 1 within 1e-6.
         """
         if set(joint.shape) != {2}:
             raise ValueError(f"joint has shape {tuple(joint.shape)}; expected (2, 2, ..., 2), one axis a variable")
-        if not (joint.min() >= 0 and abs(joint.sum().item() - 1) <= 1e-6):           # NaN is refused too
+        if not (joint.min() >= 0 and abs(joint.sum().item() - 1) <= 1e-6):           # also raises for NaN
             raise ValueError(f"joint sums to {joint.sum().item():.6g} with minimum {joint.min().item():.6g}; "
                              "expected probabilities that sum to 1")
         model = cls(joint.dim(), parents, order).to(joint.device, torch.float64)
@@ -206,17 +206,18 @@ class Tabular(Factorized):
 
     @torch.no_grad()
     def fit_counts(self, x: Tensor, alpha: float = 0.0, weights: Float[Tensor, "B"] | None = None) -> "Tabular":
-        r"""Maximum likelihood by counting: p(x_i = 1 | row) = (ones + alpha) / (visits + 2 alpha). Returns self.
+        """Maximum likelihood by counting: p(x_i = 1 | row) = (ones + alpha) / (visits + 2 alpha). Returns self.
 
-        alpha > 0 is add-alpha smoothing. A row never visited gets 1/2. `weights` (B,) counts rows of x by weight.
+        alpha > 0 is add-alpha smoothing. A row that does not occur is set to 1/2. `weights` (B,) are weights of the
+        rows of x.
         """
         if alpha < 0:
-            raise ValueError(f"alpha is {alpha}; a smoothing count is 0 or more")
+            raise ValueError(f"alpha is {alpha}; expected 0 or more")
         x = self.check_input(x)
         weights = torch.ones(len(x), device=x.device) if weights is None else weights
         if tuple(weights.shape) != (len(x),):
             raise ValueError(f"weights has shape {tuple(weights.shape)}; expected one for each row of x, ({len(x)},)")
-        x, weights = x.double(), weights.double()                    # counts are exact
+        x, weights = x.double(), weights.double()                    # exact counts
         for i, (factor, parents) in enumerate(zip(self.factors, self._parents)):
             row = factor.row(x[:, parents])
             visits = weights.new_zeros(len(factor.logits)).index_add(0, row, weights) + 2 * alpha
@@ -226,7 +227,7 @@ class Tabular(Factorized):
 
 
 def all_states(n: int, num_values: int = 2, device=None) -> Int[Tensor, "N n"]:
-    """Every value of n variables, (num_values^n, n), the last variable fastest: row r is r in that base."""
+    """All values of n variables, (num_values^n, n), the last variable varying fastest."""
     r = torch.arange(num_values ** n, device=device)
     place = num_values ** torch.arange(n - 1, -1, -1, device=device)
     return r[:, None] // place % num_values

@@ -1,4 +1,4 @@
-"""Distributions over images, one pixel after another; and images that are not what they seem."""
+"""Autoregressive models of images, an image classifier, adversarial attacks and their detection."""
 
 from course_lib.pixels.attacks import fgsm, pgd, sign_noise
 from course_lib.pixels.classifier import ImageClassifier

@@ -1,7 +1,8 @@
-"""A convolutional network at one pixel: what makes drawing fast.
+"""Incremental evaluation of convolutional networks, one pixel at a time, for fast sampling.
 
-A layer's output at a pixel takes the pixel's own input and that of a few pixels before it. Those are remembered, for each
-layer the last p W + p pixels of its input, in drawing order. So a new pixel costs one small product a layer.
+The output of a layer at a pixel depends on its input at that pixel and at a few pixels before it. For each layer the
+last p W + p pixels of its input are stored, in sampling order, so that a new pixel costs a small matrix product per
+layer.
 """
 
 from __future__ import annotations
@@ -17,17 +18,17 @@ from course_lib.pixels.masks import CausalConv2d
 
 @runtime_checkable
 class Run(Protocol):
-    """How a network's layers are applied: to whole maps, or at one pixel."""
+    """How the layers of a network are applied: to whole feature maps, or at one pixel."""
 
     def __call__(self, layer: CausalConv2d, h: Tensor) -> Tensor:
-        """The output of the layer."""
+        """Output of the layer."""
 
     def spread(self, t: Float[Tensor, "B channels"]) -> Tensor:
-        """The same numbers at every pixel, as the class of an image."""
+        """Broadcast a vector, such as the embedding of a class, to every pixel."""
 
 
 class Whole:
-    """Every pixel at once: (B, channels, H, W)."""
+    """Apply layers to whole feature maps (B, channels, H, W)."""
 
     def __call__(self, layer: CausalConv2d, h: Float[Tensor, "B in H W"]) -> Float[Tensor, "B out H W"]:
         return layer(h)
@@ -40,12 +41,13 @@ whole = Whole()
 
 
 class Layers:
-    """Some causal layers as one pixel needs them: matrices over the neighbours that exist, made when first asked for.
+    """Causal layers as matrices over the neighbors of a pixel that are inside the image, computed when first needed.
 
-    Neither module nor tuple: `select` passes it on with a state. A state is for the weights that it was started with.
+    It is neither a module nor a tuple, so that `select` copies the reference. The weights are those at the time of
+    `start`.
 
-    layers  those that reach beyond the pixel, in the order in which the network runs them
-    within  those of 1 x 1
+    layers  layers with kernels larger than 1 x 1, in the order of the network
+    within  layers with kernels of 1 x 1
     W       width of the image
     """
 
@@ -57,22 +59,23 @@ class Layers:
         self.made: dict[tuple[int, int, int], tuple[Tensor, Tensor]] = {}
 
     def empty(self, batch: int) -> tuple[Float[Tensor, "B pixels in"], ...]:
-        """What is remembered of each layer's input before anything is drawn: zeros, as around the image."""
+        """Stored inputs of each layer before the first pixel: zeros, as outside the image."""
         return tuple(layer.weight.new_zeros(batch, self.window(layer), layer.in_channels) for layer in self.layers)
 
     def window(self, layer: CausalConv2d) -> int:
-        """How many pixels back a layer reaches."""
+        """Number of earlier pixels that a layer depends on."""
         rows, k = layer.kernel_size
         return (rows - 1) * self.W + k // 2
 
     def at(self, number: int, place: int) -> tuple[Int[Tensor, "..."], Float[Tensor, "... out"]]:
-        """Which of the remembered pixels and the present one layer `number` reads at this place, and its matrix."""
+        """Indices of the stored and present pixels that are inputs of layer `number` at this place, and the matrix of
+        weights."""
         layer, column = self.layers[number], place % self.W
         (rows, k), window = layer.kernel_size, self.window(layer)
         left, right = min(column, k // 2), min(self.W - 1 - column, k // 2)
         if (number, left, right) not in self.made:
             taps = [(row, j) for row in range(rows) for j in range(k // 2 - left, k // 2 + right + 1)
-                    if row < rows - 1 or j <= k // 2]                # to the right in its own row there is nothing yet
+                    if row < rows - 1 or j <= k // 2]                # pixels to the right are not sampled yet
             back = [(rows - 1 - row) * self.W + k // 2 - j for row, j in taps]
             weight = self.weights[number]
             matrix = torch.cat([weight[:, :, row, j].T for row, j in taps])
@@ -81,9 +84,10 @@ class Layers:
 
 
 class OnePixel:
-    """Runs layers at one place on (B, channels). `maps` holds, after that, each layer's memory with the present pixel.
+    """Apply layers at one pixel, to (B, channels). Afterwards `maps` holds the stored inputs of each layer, with this
+    pixel.
 
-    past  for each layer what `Layers.empty` says, of the pixels before
+    past  stored inputs of each layer, as from `Layers.empty`
     """
 
     def __init__(self, layers: Layers, past: Sequence[Float[Tensor, "B pixels in"]], place: int):

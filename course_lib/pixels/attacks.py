@@ -1,7 +1,7 @@
-"""Attacks on a classifier: another class by a change of at most eps levels in every pixel.
+"""Adversarial attacks on a classifier: changes of at most eps levels per pixel that change the predicted class.
 
-An image is a row of whole numbers 0..levels-1, and so is every attacked image: what is not a level could not be stored,
-and rounding after the attack would undo some of it.
+Images, also attacked ones, are rows of integers 0..levels-1, because other values could not be stored, and rounding
+after the attack would undo part of it.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from course_lib.autoregressive import evaluating
 
 def fgsm(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int,
          targeted: bool = False, where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    r"""$x' = \mathrm{clip}(x + \epsilon\, \mathrm{sign}\, \nabla_x L(f(x), y))$: one step
-    up the loss.
+    r"""Fast gradient sign method, $x' = \mathrm{clip}(x + \epsilon\, \mathrm{sign}\,
+    \nabla_x L(f(x), y))$: one step that increases the loss.
 
-    classifier  levels (B, n), fractions too, to logits (B, classes)
+    classifier  module from levels (B, n), which may be fractions, to logits (B, classes)
     x           (B, n), levels
-    y           (B,), the true classes; with `targeted` those to be reached: down their loss
-                then
+    y           (B,), the true classes; with `targeted` the target classes, whose loss is
+                decreased
     eps         largest change of a pixel, in levels
-    where       (B, n), pixels that may change; all, if not given
+    where       (B, n), True for pixels that may change; None: all
 
-    Paper: Goodfellow, Shlens and Szegedy 2015. Raises ValueError for what `check_images`
-    refuses.
+    Raises ValueError for invalid arguments. Paper: Goodfellow, Shlens and Szegedy 2015.
 
     >>> toy = torch.nn.Linear(3, 2, bias=False)
     >>> toy.weight.data = torch.tensor([[1.0, 0, 0], [0, 1, 0]])  # two pixels, a class each
@@ -46,28 +45,30 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
         targeted: bool = False, where: Tensor | None = None,
         through: Callable[[Tensor], Tensor] | None = None, momentum: float = 0.0,
         generator: torch.Generator | None = None) -> Int[Tensor, "B n"]:
-    r"""$x_{s+1} = \Pi(x_s + \mathrm{sign}\, g_s)$: steps of one level, each clipped to the
-    box of eps.
+    r"""Projected gradient descent, $x_{s+1} = \Pi(x_s + \mathrm{sign}\, g_s)$: steps of one
+    level, each projected to the box of radius eps.
 
-    steps      how many; of $x_0, \dots, x_S$ the one with the largest `margin` is returned
-    through    a defence before the classifier, levels to levels. The loss is that of what
-               the classifier sees, $f(d(x_s))$, and the derivative of d is taken for the
+    steps      number of steps S; of $x_0, \dots, x_S$ the one with the largest `margin` is
+               returned
+    through    defense before the classifier, from levels to levels. The loss is that of the
+               defended image, $f(d(x_s))$, and the derivative of d is replaced by the
                identity: BPDA (Athalye, Carlini and Wagner 2018)
-    momentum   $g_s$ is the running sum $m\, g_{s-1} + \nabla / \lVert \nabla \rVert_1$
-               (Dong et al. 2018); at 0 the gradient alone
-    generator  start at random levels within eps; at x, if not given
+    momentum   m of the running sum $g_s = m\, g_{s-1} + \nabla / \lVert \nabla \rVert_1$
+               (Dong et al. 2018)
+    generator  start at random levels within eps; None: start at x
 
-    The rest as in `fgsm`. Paper: Madry, Makelov, Schmidt, Tsipras and Vladu 2018.
+    The other arguments are those of `fgsm`. Paper: Madry, Makelov, Schmidt, Tsipras and
+    Vladu 2018.
     """
     x = check_images(x, y, eps, levels, where)
     if steps < 1:
-        raise ValueError(f"steps is {steps}; expected at least one")
+        raise ValueError(f"steps is {steps}; expected at least 1")
     now = x if generator is None else random_start(x, eps, levels, where, generator)
     strongest, best, sums = now, torch.full((len(x),), -torch.inf, dtype=torch.float64), 0.0
     with evaluating(classifier):
         for _ in range(steps + 1):
             seen = now if through is None else through(now)
-            g, logits = gradient(classifier, seen, y)  # at what the classifier sees
+            g, logits = gradient(classifier, seen, y)  # at the defended image
             reached = margin(logits, y, targeted)
             better = reached > best
             strongest = torch.where(better[:, None], now, strongest)
@@ -79,51 +80,52 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
 
 def sign_noise(x: Tensor, eps: int, levels: int, generator: torch.Generator | None = None,
                where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    """x with eps levels added or taken, by a coin for each pixel: a change of the same size that aims at nothing."""
+    """Add or subtract eps levels at random in each pixel: noise of the size of an attack."""
     x = check_images(x, None, eps, levels, where)
     coins = 2 * torch.randint(2, x.shape, generator=generator) - 1
     return clipped(x + eps * (coins if where is None else coins * where), x, eps, levels)
 
 
 def gradient(classifier: nn.Module, x: Int[Tensor, "B n"], y: Int[Tensor, "B"]) -> tuple[Float[Tensor, "B n"], Tensor]:
-    r"""$\nabla_x L(f(x), y)$ of each image, L its own cross-entropy, in float64, and the logits."""
+    r"""Gradient $\nabla_x L(f(x), y)$ of the cross-entropy of each image, in float64, and the logits."""
     like = next(classifier.parameters())
     seen = x.to(like.device, like.dtype).requires_grad_()
     with torch.enable_grad():
         logits = classifier(seen)
-        loss = F.cross_entropy(logits, y.to(like.device), reduction="sum")     # a row's loss reads its own image only
+        loss = F.cross_entropy(logits, y.to(like.device), reduction="sum")     # each row has its own loss
         (g,) = torch.autograd.grad(loss, seen)
     return g.to("cpu", torch.float64), logits.detach().cpu()
 
 
 def margin(logits: Float[Tensor, "B classes"], y: Int[Tensor, "B"], targeted: bool = False) -> Float[Tensor, "B"]:
-    r"""$\max_{j \ne y} z_j - z_y$: above 0 where an image of class y is misread. With `targeted` its negative: above 0
-    where it is read as y."""
+    r"""Margin $\max_{j \ne y} z_j - z_y$, positive where an image of class y is misclassified; with `targeted` its
+    negative, positive where the image is classified as y.
+    """
     own = F.one_hot(y, logits.shape[1]).bool()
     others = logits.double().masked_fill(own, -torch.inf).max(dim=1).values
     return (-1 if targeted else 1) * (others - logits.double()[own])
 
 
 def direction(g: Float[Tensor, "B n"], targeted: bool, where: Bool[Tensor, "B n"] | None) -> Int[Tensor, "B n"]:
-    """One level up or down in each pixel: up the loss of the true class, or down that of the target."""
+    """Step of one level per pixel that increases the loss of the true class, or decreases that of the target class."""
     sign = (-1 if targeted else 1) * g.sign().long()
     return sign if where is None else sign * where
 
 
 def random_start(x: Int[Tensor, "B n"], eps: int, levels: int, where: Bool[Tensor, "B n"] | None,
                    generator: torch.Generator) -> Int[Tensor, "B n"]:
-    """Each pixel at a random level within eps, where it may change."""
+    """Random levels within eps in the pixels that may change."""
     start = clipped(x + torch.randint(-eps, eps + 1, x.shape, generator=generator), x, eps, levels)
     return start if where is None else torch.where(where, start, x)
 
 
 def clipped(changed: Int[Tensor, "B n"], x: Int[Tensor, "B n"], eps: int, levels: int) -> Int[Tensor, "B n"]:
-    """Within eps of the original and within 0..levels-1."""
+    """Clip to within eps of x and to 0..levels-1."""
     return torch.minimum(torch.maximum(changed, x - eps), x + eps).clamp(0, levels - 1)
 
 
 def check_images(x: Tensor, y: Tensor | None, eps: int, levels: int, where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    """x as int64. Raises ValueError for what are no images of whole levels, a class too few, or an eps below 0."""
+    """Return x as int64. Raises ValueError unless x holds integer levels and y, eps and `where` fit."""
     if x.dim() != 2 or len(x) == 0:
         raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n), at least one image, flattened")
     if x.is_floating_point() or x.is_complex():
@@ -131,9 +133,9 @@ def check_images(x: Tensor, y: Tensor | None, eps: int, levels: int, where: Tens
     if x.min() < 0 or x.max() > levels - 1:
         raise ValueError(f"x holds levels from {x.min()} to {x.max()}; expected 0..{levels - 1}")
     if y is not None and tuple(y.shape) != (len(x),):
-        raise ValueError(f"y has shape {tuple(y.shape)}; expected ({len(x)},), a class for each image")
+        raise ValueError(f"y has shape {tuple(y.shape)}; expected ({len(x)},), one class per image")
     if eps != int(eps) or eps < 0:
-        raise ValueError(f"eps is {eps}; expected a whole number of levels, 0 or more")
+        raise ValueError(f"eps is {eps}; expected an integer, 0 or more")
     if where is not None and (where.shape != x.shape or where.dtype != torch.bool):
         raise ValueError(f"where has shape {tuple(where.shape)} and dtype {where.dtype}; expected {tuple(x.shape)} and "
                          "torch.bool")

@@ -1,4 +1,4 @@
-"""A small convolutional network that says which class an image is of: what an attack attacks."""
+"""Convolutional image classifier, the target of the attacks."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch import Tensor, nn
 
 
 class ImageClassifier(nn.Module):
-    r"""$p(y \mid x) = \mathrm{softmax}(f(x))_y$ for images of `levels` grey levels.
+    r"""Convolutional classifier $p(y \mid x) = \mathrm{softmax}(f(x))_y$ of images with `levels` gray levels.
 
     shape    (H, W), both even
-    levels   K: a pixel is 0..K-1, and enters the network divided by K - 1
+    levels   K: pixels are 0..K-1, and are divided by K - 1
     classes  number of classes
-    widths   channels of its three convolutions; after the second, every second row and column remains
-    dropout  share of the last hidden values that training drops
+    widths   channels of the three convolutions; max pooling halves the size after the second
+    dropout  dropout probability of the last hidden layer
 
-    `forward` takes whole numbers or fractions between levels: an attack needs the gradient between them.
+    `forward` also takes fractional levels, at which an attack computes gradients.
 
     >>> net = ImageClassifier((8, 8), levels=17)
     >>> net(torch.full((2, 64), 16)).shape, net.classify(torch.zeros(2, 64)).shape
@@ -45,17 +45,18 @@ class ImageClassifier(nn.Module):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"shape": list(self.shape), "levels": self.levels, "classes": self.classes,
                 "widths": list(self.widths), "dropout": self.dropout.p}
 
     def forward(self, x: Tensor) -> Float[Tensor, "B classes"]:
-        """Logits of the classes, of images (B, n). Raises ValueError for images of another size or with levels outside 0..K-1."""
+        """Logits (B, classes) of images (B, n). Raises ValueError for images of another size, or with levels outside
+        0..K-1."""
         H, W = self.shape
         if x.dim() != 2 or x.shape[1] != H * W:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, {H * W}), images of {H} x {W}, flattened")
         if len(x) and not (0 <= x.min() and x.max() <= self.levels - 1):
-            raise ValueError(f"x holds levels from {x.min():g} to {x.max():g}; this network takes 0..{self.levels - 1}")
+            raise ValueError(f"x holds levels from {x.min():g} to {x.max():g}; expected 0..{self.levels - 1}")
         first, second, third = self.convolutions
         h = rearrange(x.to(first.weight.dtype), "B (h w) -> B 1 h w", h=H) / (self.levels - 1)
         h = F.relu(second(F.relu(first(h))))
@@ -64,8 +65,9 @@ class ImageClassifier(nn.Module):
         return self.last(self.dropout(h.flatten(1)))
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Float[Tensor, ""]:
-        """Mean cross-entropy of images and their classes, (B, n) and (B,). In training each image is moved by up to one
-        pixel in each direction: a digit stays what it is."""
+        """Mean cross-entropy in nats of images (B, n) with classes (B,). In training each image is shifted at random by
+        up to one pixel along each axis.
+        """
         x, y = batch
         return F.cross_entropy(self(shifted(x, self.shape) if self.training else x), y)
 
@@ -75,12 +77,13 @@ class ImageClassifier(nn.Module):
 
     @torch.no_grad()
     def classify(self, x: Shaped[Tensor, "B n"]) -> Int[Tensor, "B"]:
-        """The likeliest class of each image."""
+        """Most probable class of each image."""
         return self(x).argmax(dim=1)
 
 
 def shifted(x: Shaped[Tensor, "B n"], shape: Sequence[int]) -> Shaped[Tensor, "B n"]:
-    """Each image moved by -1, 0 or 1 pixels along both axes, drawn from torch's global generator; zeros come in."""
+    """Shift each image by -1, 0 or 1 pixels along both axes, at random from torch's global generator, padding with 0.
+    """
     H, W = shape
     padded = F.pad(x.view(-1, H, W), (1, 1, 1, 1))                   # (B, H + 2, W + 2)
     down, right = torch.randint(3, (2, len(x), 1), device=x.device)

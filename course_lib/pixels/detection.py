@@ -1,8 +1,5 @@
-"""Is this image one of those that a model was trained on? Ranks, error rates, scores other than likelihood, repair.
-
-A p-value ranks a log-likelihood among those of images that were set aside. `roc` and `auc` judge any score, high for what
-is suspicious. `purify` moves an image to a likelier one nearby.
-"""
+"""Detection of out-of-distribution and attacked images by rank tests, ROC curves and typicality, and their
+purification."""
 
 from __future__ import annotations
 
@@ -19,21 +16,20 @@ from course_lib.validation import validating
 
 def rank_p_values(scores: Tensor, calibration: Tensor,
                   generator: torch.Generator | None = None) -> Float[Tensor, "B"]:
-    r"""$p = \frac{1 + \#\{j : s_j \le s\}}{N + 1}$ for each score s, by its rank among
-    $s_1, \dots, s_N$.
+    r"""P-value of each score by its rank among calibration scores,
+    $p = \frac{1 + \#\{j : s_j \le s\}}{N + 1}$.
 
-    scores       (B,), low is suspicious: log-likelihoods
-    calibration  (N,), scores of clean images that the model has not seen, drawn as the
-                 others are
-    generator    of k scores equal to s a random number counts, 0 to k. Without it all of
-                 them do: with ties p is then too large rather than too small
+    scores       (B,), for example log-likelihoods; low scores are anomalous
+    calibration  (N,), scores of held-out images from the same distribution as the training
+                 images
+    generator    breaks ties at random: of k equal scores, 0 to k are counted. Without it
+                 all are, so with ties p is too large rather than too small
 
-    If s is one more draw from where the $s_j$ come from, each of its ranks is as likely as
-    any other, so $P(p \le \alpha) \le \alpha$, whatever the model is. Without ties it is
-    equal where (N + 1) alpha is whole.
+    If s has the same distribution as the $s_j$, all of its ranks are equally probable, so
+    $P(p \le \alpha) \le \alpha$ whatever the model is. Without ties equality holds where
+    (N + 1) alpha is an integer.
 
-    Raises ValueError for an empty set of calibration scores, and for a score that is not a
-    number.
+    Raises ValueError if there are no calibration scores, and for NaN.
 
     >>> calibration = torch.tensor([-60.0, -80.0, -70.0])
     >>> rank_p_values(torch.tensor([-90.0, -70.0, -50.0]), calibration)
@@ -41,30 +37,31 @@ def rank_p_values(scores: Tensor, calibration: Tensor,
     """
     calibration = _scores(calibration, "calibration").sort().values
     scores = _scores(scores, "scores")
-    # (B,): of the N, those <= s
+    # (B,): number of s_j <= s
     counted = torch.searchsorted(calibration, scores, right=True)
     if generator is not None:
-        below = torch.searchsorted(calibration, scores)              # those < s
+        below = torch.searchsorted(calibration, scores)              # number of s_j < s
         u = torch.rand(scores.shape, generator=generator, dtype=torch.float64)
         counted = below + (u * (counted - below + 1)).floor()
     return (1 + counted.double()) / (len(calibration) + 1)
 
 
 def roc(clean: Tensor, other: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
-    """False alarms and hits at every threshold: the shares of `clean` and of `other` that score at least so much.
+    """ROC curve: false and true positive rates, the fractions of `clean` and `other` with a score of at least each
+    threshold.
 
-    clean (N,) and other (M,) are scores, high for what is suspicious. Both shares begin at 0 and end at 1.
+    clean (N,) and other (M,) are scores; high scores are anomalous. Both rates go from 0 to 1.
     """
     clean, other = _scores(clean, "clean"), _scores(other, "other")
-    thresholds = torch.cat([clean, other]).unique().flip(0)          # from the highest on
+    thresholds = torch.cat([clean, other]).unique().flip(0)          # descending
     shares = [(s[None] >= thresholds[:, None]).double().mean(dim=1) for s in (clean, other)]
     return tuple(torch.cat([share.new_zeros(1), share]) for share in shares)
 
 
 def auc(clean: Tensor, other: Tensor) -> float:
-    """The area under `roc`: the chance that one of `other` scores higher than one of `clean`, a tie counting half.
+    """Area under the ROC curve: the probability that a score of `other` exceeds one of `clean`, ties counting half.
 
-    0.5 is blind; below it the score is the wrong way round.
+    0.5 is chance; below it the sign of the score is wrong.
 
     >>> auc(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 3.0]))
     0.875
@@ -76,9 +73,9 @@ def auc(clean: Tensor, other: Tensor) -> float:
 
 def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float = 0.95,
                  seed: int = 0) -> tuple[float, float]:
-    """Percentiles of `auc` over bootstrap samples of both sets. Where every pair is in order it cannot see any error."""
+    """Bootstrap percentile interval of `auc`. If the two sets are perfectly separated, its width is 0."""
     if repeats < 1 or not 0 < level < 1:
-        raise ValueError(f"repeats is {repeats} and level {level}; expected at least one repeat, and a level in (0, 1)")
+        raise ValueError(f"repeats is {repeats} and level {level}; expected repeats of at least 1 and a level in (0, 1)")
     clean, other = _scores(clean, "clean"), _scores(other, "other")
     g = torch.Generator().manual_seed(seed)
     areas = torch.tensor([auc(clean[torch.randint(len(clean), clean.shape, generator=g)],
@@ -87,15 +84,19 @@ def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float
 
 
 def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
-    r"""An interval for a share, after `count` of `of` were seen: the $\pi$ with $|c/n - \pi| \le z \sqrt{\pi (1 - \pi)/n}$.
+    r"""Wilson score interval of a proportion c/n: all $\pi$ with $|c/n - \pi| \le z \sqrt{\pi (1 - \pi)/n}$.
 
-    It stays within 0 and 1, and has a width at 0 and at 1 too (Wilson 1927).
+    count  c, number of successes
+    of     n, number of trials
+    z      quantile of the standard normal; the default gives 95 %
+
+    The interval stays within [0, 1] and has positive width at proportions 0 and 1. Source: Wilson 1927.
 
     >>> [round(end, 4) for end in wilson(0, 100)]
     [0.0, 0.037]
     """
     if not 0 <= count <= of or of < 1:
-        raise ValueError(f"count is {count} of {of}; expected 0 to {of} of at least one")
+        raise ValueError(f"count is {count} and of {of}; expected 0 <= count <= of and of at least 1")
     share, shrink = count / of, 1 + z ** 2 / of
     middle = (share + z ** 2 / (2 * of)) / shrink
     half = z * math.sqrt(share * (1 - share) / of + z ** 2 / (4 * of ** 2)) / shrink
@@ -103,7 +104,7 @@ def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
 
 
 def typicality(log_p: Shaped[Tensor, "B"], reference: Tensor) -> Float[Tensor, "B"]:
-    r"""$|\log p(x) - \bar{s}|$, with $\bar s$ the mean of log p over reference images (N,): too likely is suspicious too.
+    r"""Typicality score $|\log p(x) - \bar{s}|$, where $\bar s$ is the mean log p of reference images (N,).
 
     Source: Nalisnick et al. 2019 (Detecting out-of-distribution inputs to deep generative models using typicality).
     """
@@ -111,9 +112,9 @@ def typicality(log_p: Shaped[Tensor, "B"], reference: Tensor) -> Float[Tensor, "
 
 
 def compressed_bits(x: Tensor) -> Float[Tensor, "B"]:
-    """Length of each image of x (B, n), a byte a pixel, as zlib's deflate writes it without header, in bits.
+    """Length in bits of each image of x (B, n), one byte per pixel, compressed by zlib's deflate without header.
 
-    A compressor knows no digits, only repetition: what is short here is simple, whatever it shows.
+    It measures the complexity of an image without a model of digits.
     """
     if x.dim() != 2 or x.is_floating_point() or not len(x) or not (0 <= x.min() and x.max() <= 255):
         raise ValueError(f"x has shape {tuple(x.shape)} and dtype {x.dtype}; expected (B, n), whole levels in 0..255")
@@ -126,26 +127,26 @@ def compressed_bits(x: Tensor) -> Float[Tensor, "B"]:
 
 @torch.no_grad()
 def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"]:
-    r"""$\hat x_i = \arg\max_{v :\, |v - x_i| \le \epsilon}\; p(v \mid \hat x_{<i})$: greedy
-    decoding near an image.
+    r"""Greedy decoding within eps levels of an image,
+    $\hat x_i = \arg\max_{v :\, |v - x_i| \le \epsilon}\; p(v \mid \hat x_{<i})$.
 
-    model  of discrete variables, whatever its order
-    x      (B, n), images as they came
-    eps    largest change of a pixel, in levels; 0 gives x back
+    model  of discrete variables, in any order
+    x      (B, n), images
+    eps    largest change of a pixel, in levels; 0 returns x
 
-    Each pixel stays within eps of the pixel that came, and is predicted from those already
-    repaired. Of equally likely values the one nearest to x stays. Slides: "PixelDefend".
-    Paper: Song, Kim, Nowozin, Ermon and Kushman 2018.
+    Each pixel is predicted from the pixels that are already purified. Of equally probable
+    values the one nearest to x is used. Slides: "PixelDefend". Paper: Song, Kim, Nowozin,
+    Ermon and Kushman 2018.
 
-    Raises TypeError for a model of continuous variables, ValueError for an eps below 0 and
-    images that do not fit.
+    Raises TypeError for a model of continuous variables, ValueError for a negative eps and
+    for images that do not fit.
     """
     K, dtype = model.conditional.num_values, model.like().dtype
     if K is None:
         raise TypeError(f"{type(model).__name__} has continuous variables, "
                         f"{model.conditional}; expected levels")
     if eps != int(eps) or eps < 0:
-        raise ValueError(f"eps is {eps}; expected a whole number of levels, 0 or more")
+        raise ValueError(f"eps is {eps}; expected an integer, 0 or more")
     x = model.check_input(x).long()
     near = torch.tensor(sorted(range(-int(eps), int(eps) + 1), key=abs), device=x.device)
     repaired = x.clone()

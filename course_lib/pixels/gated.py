@@ -1,4 +1,5 @@
-"""The gated PixelCNN: a stack that reads the rows above, a stack that reads the row, and no blind spot."""
+"""Gated PixelCNN: a vertical stack for the rows above and a horizontal stack for the current row, without a blind spot.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +19,24 @@ from course_lib.pixels.masks import CausalConv2d, MaskedConv2d, widened
 
 
 class State(NamedTuple):
-    """What is known after k variables: the rows above for the vertical stack, the pixels before for the horizontal one."""
+    """State after k variables: rows above for the vertical stack, earlier pixels for the horizontal stack."""
 
     k: int
-    pixel: Tensor                                                    # (B, C): the colours of the present pixel so far
+    pixel: Tensor                                                    # (B, C): the colors of the present pixel so far
     row: Tensor                                                      # (B, C, 1, W): the present row so far, as levels
     rows: tuple[Tensor, ...]                                         # (B, channels, p, W): of each vertical layer
-    down: tuple[Tensor, ...]                                         # (B, 2 width, W): what the rows above say
+    down: tuple[Tensor, ...]                                         # (B, 2 width, W): from the vertical stack
     maps: tuple[Tensor, ...]                                         # (B, pixels + 1, channels), the present one last
     raw: Tensor                                                      # (B, outputs), at the present pixel
     label: Tensor | None
-    layers: Layers                                                   # the horizontal weights, as one pixel needs them
+    layers: Layers                                                   # weights of the horizontal stack
 
 
 class GatedLayer(nn.Module):
-    r"""Both stacks, one layer on: $y = \tanh(W_f * x + V_f^\top c) \odot \sigma(W_g * x + V_g^\top c)$ in each.
+    r"""Layer of both stacks, with gate $y = \tanh(W_f * x + V_f^\top c) \odot \sigma(W_g * x + V_g^\top c)$ in each.
 
-    The vertical stack never reads the horizontal one. `down` takes its sums to the horizontal stack before the gate, so
-    that both decide together what passes.
+    The vertical stack does not depend on the horizontal one. `down` adds its pre-activations to those of the horizontal
+    stack.
     """
 
     def __init__(self, inputs: int, width: int, k: int, kind: str, groups: int, classes: int | None, dropout: float):
@@ -48,7 +49,7 @@ class GatedLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def above(self, v: Tensor, label: Tensor | None, run: Run) -> tuple[Tensor, Tensor]:
-        """The vertical stack on, and what it tells the horizontal one."""
+        """Next maps of the vertical stack, and its contribution to the horizontal stack."""
         y = run(self.vertical, v)                                    # (B, 2 width, rows, W)
         down = self.down(y)
         if self.of_class is not None:
@@ -56,7 +57,7 @@ class GatedLayer(nn.Module):
         return gate(y), down
 
     def beside(self, h: Tensor, down: Tensor, label: Tensor | None, run: Run) -> Tensor:
-        """What the layer adds to the horizontal stack."""
+        """Output of the layer in the horizontal stack, without the residual connection."""
         y = run(self.horizontal, h) + down
         if self.of_class is not None:
             y = y + run.spread(self.of_class(label).chunk(2, dim=1)[1])
@@ -64,27 +65,28 @@ class GatedLayer(nn.Module):
 
 
 def gate(y: Float[Tensor, "B both ..."]) -> Float[Tensor, "B width ..."]:
-    r"""$\tanh(f) \odot \sigma(g)$, f the first half of the channels, g the second."""
+    r"""Gated activation $\tanh(f) \odot \sigma(g)$, where f and g are the first and second half of the channels."""
     f, g = y.chunk(2, dim=1)
     return torch.tanh(f) * torch.sigmoid(g)
 
 
 class GatedPixelCNN(ImageModel):
-    r"""Two stacks of gated convolutions: $v$ reads all rows above, $h$ the pixels to the left and $v$.
+    """Gated PixelCNN with two stacks: $v$ depends on all rows above, $h$ on the pixels to the left and on $v$.
 
     shape        (C, H, W) or (H, W)
     width        channels of each stack
-    depth        number of layers, the first included
-    first        width of the first kernels
-    k            width of the others
-    dropout      share of values dropped after a gate of the horizontal stack in training
+    depth        number of layers, including the first
+    first        size of the first kernels
+    k            size of the other kernels
+    dropout      dropout probability after a gate of the horizontal stack
     conditional, colors, classes  as in `ImageModel`
 
-    The image enters the vertical stack shifted down by exactly one row, so that all of its kernels may use the row that
-    they are at: they hold rows above only. It needs no mask, and no mask for colours. The first horizontal layer has mask
-    A and no residual connection, for that would show a pixel to itself. With enough layers every pixel before is read.
+    The input of the vertical stack is the image shifted down by one row. It therefore needs no masks: its kernels may
+    include the current row, which holds rows above only. The first horizontal layer has mask A and no residual
+    connection, which would give a pixel access to itself. With enough layers the receptive field includes all earlier
+    pixels.
 
-    The vertical stack is computed once a row, the horizontal one once a pixel.
+    In sampling, the vertical stack is computed once per row, the horizontal stack once per pixel.
 
     Slides: "PixelCNN". Paper: van den Oord, Kalchbrenner, Vinyals, Espeholt, Graves and Kavukcuoglu 2016 (Conditional
     image generation with PixelCNN decoders).
@@ -101,7 +103,7 @@ class GatedPixelCNN(ImageModel):
         super().__init__(shape, conditional, colors, classes)
         check_width(width, self.groups)
         if depth < 1:
-            raise ValueError(f"depth is {depth}; expected at least the first layer")
+            raise ValueError(f"depth is {depth}; expected at least 1")
         self.width, self.k, self.dropout = width, k, dropout
         self.layers = nn.ModuleList(
             GatedLayer(width if number else self.shape[0], width, k if number else first,
@@ -111,7 +113,7 @@ class GatedPixelCNN(ImageModel):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"shape": list(self.shape), "width": self.width, "depth": len(self.layers),
                 "first": self.layers[0].vertical.kernel_size[1], "k": self.k, "dropout": self.dropout,
                 "conditional": self.conditional, "colors": self.colors, "classes": self.classes}
@@ -123,8 +125,9 @@ class GatedPixelCNN(ImageModel):
         return self.row_of(image, self.rows_above(shifted, label, whole), label, whole)
 
     def rows_above(self, v: Tensor, label: Tensor | None, run: Run) -> list[Tensor]:
-        """The vertical stack on the shifted image: what each of its layers tells the
-        horizontal stack."""
+        """Vertical stack on the shifted image: the contribution of each layer to the
+        horizontal stack.
+        """
         told = []
         for layer in self.layers:
             v, down = layer.above(v, label, run)
@@ -133,10 +136,10 @@ class GatedPixelCNN(ImageModel):
 
     def row_of(self, h: Tensor, rows: Sequence[Tensor], label: Tensor | None,
                run: Run) -> Tensor:
-        """The horizontal stack on the image, and the raw parameters."""
+        """Horizontal stack on the image: raw parameters."""
         for number, (layer, down) in enumerate(zip(self.layers, rows)):
             y = layer.beside(h, down, label, run)
-            h = h + y if number else y  # no residual around mask A
+            h = h + y if number else y  # no residual connection around mask A
         for layer in self.head:
             h = run(layer, torch.relu(h))
         return h
@@ -165,14 +168,14 @@ class GatedPixelCNN(ImageModel):
         return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """x_i is known now: a colour of the present pixel; after the last one comes the next pixel, or the next row."""
+        """Set a color of the current pixel to x_i; after the last color go to the next pixel, or to the next row."""
         self.variable_at(state.k)
         x_i = self.check_value(x_i, len(state.pixel))
         (C, _, W), k = self.shape, state.k + 1
         pixel = state.pixel.clone()
         pixel[:, state.k % C] = x_i.to(pixel.dtype)
         state = state._replace(k=k, pixel=pixel)
-        if k % C:                                                    # more colours: a chain has their parameters already
+        if k % C:                                                    # more colors, whose parameters a chain has already
             past = [seen[:, :-1] for seen in state.maps]
             return state if self.colors == "chain" else self._at_pixel(state, past)
         if k == self.n:
@@ -182,18 +185,18 @@ class GatedPixelCNN(ImageModel):
         state = state._replace(row=row, pixel=torch.zeros_like(pixel))
         if k // C % W == 0:                                          # the row is complete
             state = self._at_row(state, self.scaled(row))
-        image, *rest = state.maps                                    # the first layer reads the image itself
+        image, *rest = state.maps                                    # input of the first layer
         past = [torch.cat([image[:, 1:-1], self.scaled(pixel)[:, None]], dim=1), *(seen[:, 1:] for seen in rest)]
         return self._at_pixel(state, past)
 
     def _at_row(self, state: State, above: Float[Tensor, "B C 1 W"]) -> State:
-        """Run the vertical stack on one more row, `above`: that before the present one."""
+        """Run the vertical stack on `above`, the row above the current one."""
         run = OneRow(state.rows)
         told = self.rows_above(above, state.label, run)              # (B, 2 width, 1, W) each
         return state._replace(rows=tuple(run.rows), down=tuple(t[:, :, 0] for t in told))
 
     def _at_pixel(self, state: State, past: Sequence[Tensor]) -> State:
-        """Run the horizontal stack at the present pixel, after what each layer remembers of the row."""
+        """Run the horizontal stack at the current pixel, after the stored inputs `past`."""
         C, _, W = self.shape
         place = state.k // C
         run = OnePixel(state.layers, past, place)
@@ -203,7 +206,7 @@ class GatedPixelCNN(ImageModel):
 
 
 class OneRow:
-    """Runs the layers of the vertical stack on one row, (B, channels, 1, W), below the rows that each remembers."""
+    """Apply the layers of the vertical stack to one row (B, channels, 1, W), after the stored rows of each."""
 
     def __init__(self, past: Sequence[Float[Tensor, "B in p W"]]):
         self.past, self.rows = past, []
@@ -214,5 +217,5 @@ class OneRow:
         return F.conv2d(rows, layer.masked_weight, layer.bias, padding=(0, layer.kernel_size[1] // 2))
 
     def spread(self, t: Float[Tensor, "B channels"]) -> Float[Tensor, "B channels 1 1"]:
-        """The same numbers all along the row."""
+        """Broadcast a vector along the row."""
         return t[..., None, None]

@@ -1,4 +1,4 @@
-"""What all models of images share: the order of their variables, colours, families and classes."""
+"""Base class of image models: order of the variables, colors, families and classes."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from course_lib.validation import is_validating
 
 
 class ImageModel(AutoregressiveModel):
-    r"""$p(x) = \prod_t p(x_t^R \mid x_{<t})\, p(x_t^G \mid x_{<t}, x_t^R)\, p(x_t^B \mid x_{<t}, x_t^R, x_t^G)$.
+    r"""$p(x) = \prod_t p(x_t^R \mid x_{<t})\, p(x_t^G \mid x_{<t}, x_t^R)\, p(x_t^B \mid x_{<t}, x_t^R, x_t^G)$ for
+    images.
 
-    shape        (C, H, W), or (H, W) for one channel. A row of x is such an image, flattened: n = C H W variables
+    shape        (C, H, W), or (H, W) for one channel. A row of x is a flattened image: n = C H W variables
     conditional  family of every factor
-    colors       "masks": every layer keeps a group of channels for each colour, and masks what a group may read.
-                 "chain": the network sees earlier pixels only, and gives the parameters of all colours at once; the
-                 colours are chained within the mixture, as in PixelCNN++. It takes a `DiscretizedLogisticMixture`
-    classes      number of classes, for a model of p(x | class); the context is then the class of each row, (B,)
+    colors       "masks": every layer has a group of channels for each color, and masks between groups. "chain": the
+                 network depends on earlier pixels only and returns the parameters of all colors at once; the colors
+                 form a chain within the mixture, as in PixelCNN++, for a `DiscretizedLogisticMixture`
+    classes      number of classes, for a model of p(x | class), whose context is the class of each row, (B,)
 
-    Pixels are drawn row by row from the top left, the colours of a pixel one after another. Columns of x follow the
-    layout (C, H, W), so with colours the order is not that of the columns. A subclass writes `raw(image, label)`.
+    Pixels are sampled row by row from the top left, and the colors of a pixel one after another. Columns of x have the
+    layout (C, H, W), so with colors the order is not that of the columns. A subclass defines `raw(image, label)`.
 
-    Slides: "PixelRNN", the factorisation over colours.
+    Slides: "PixelRNN", the factorization over colors.
 
     >>> from course_lib.pixels import PixelCNN
     >>> model = PixelCNN((3, 2, 2), width=6, depth=1, first=3)
@@ -51,9 +52,9 @@ class ImageModel(AutoregressiveModel):
             raise ValueError(f"colors is {colors!r}; expected 'masks' or 'chain'")
         if colors == "chain" and not isinstance(self.conditional, DiscretizedLogisticMixture):
             raise ValueError(f"colors is 'chain' and conditional {self.conditional}; expected a "
-                             "DiscretizedLogisticMixture, whose means the chain moves")
+                             "DiscretizedLogisticMixture")
         if classes is not None and classes < 1:
-            raise ValueError(f"classes is {classes}; expected at least one, or None")
+            raise ValueError(f"classes is {classes}; expected at least 1, or None")
         self.shape, self.colors, self.classes = shape, colors, classes
         self.groups = C if colors == "masks" else 1                  # groups of channels in every layer
         pairs, k = C * (C - 1) // 2, getattr(self.conditional, "k", 0)
@@ -64,34 +65,34 @@ class ImageModel(AutoregressiveModel):
         return self.family(self.raw(self.image(x), self.label(context)), x)
 
     def raw(self, image: Float[Tensor, "B C H W"], label: Int[Tensor, "B"] | None) -> Float[Tensor, "B outputs H W"]:
-        """Raw parameters at every pixel: for each colour in turn its P, or what the chain takes."""
+        """Raw parameters at every pixel: P for each color in turn, or the parameters of the chain."""
         raise NotImplementedError(f"{type(self).__name__} does not define raw(image, label)")
 
-    # what a network reads, and what its numbers mean
+    # inputs and outputs of a network
     def image(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B C H W"]:
-        """x as images, its levels 0..K-1 on [-1, 1], so that no level looks like the zeros around the image."""
+        """x as images, with levels 0..K-1 scaled to [-1, 1], so that the padding 0 differs from level 0."""
         return rearrange(self.scaled(x), "B (C h w) -> B C h w", C=self.shape[0], h=self.shape[1])
 
     def scaled(self, x: Tensor) -> Tensor:
-        """Levels 0..K-1 on [-1, 1]; a continuous value as it is."""
+        """Levels 0..K-1 scaled to [-1, 1]; continuous values unchanged."""
         K, x = self.conditional.num_values, x.to(self.head[-1].bias.dtype)
         return x if K is None else 2 * x / (K - 1) - 1
 
     def family(self, raw: Float[Tensor, "B outputs H W"], x: Shaped[Tensor, "B n"]) -> Distribution:
-        """The factors, batch shape (B, n), from the raw parameters of all pixels."""
+        """Factors, batch shape (B, n), from the raw parameters of all pixels."""
         B, (C, H, _) = len(raw), self.shape
         if self.colors == "chain":
             each = self.chained(rearrange(raw, "B P h w -> B h w P"), rearrange(x, "B (C h w) -> B h w C", C=C, h=H))
             return self.conditional(rearrange(each, "B h w C three k -> B (C h w) three k"))
-        each = rearrange(raw, "B (C P) h w -> B (C h w) P", C=C)     # colour by colour
+        each = rearrange(raw, "B (C P) h w -> B (C h w) P", C=C)     # color by color
         return self.conditional(each.reshape(B, self.n, *self.conditional.parameter_shape))
 
     def chained(self, raw: Float[Tensor, "... outputs"], x: Int[Tensor, "... C"]) -> Float[Tensor, "... C 3 k"]:
-        r"""The colours of a pixel as a chain within the mixture (PixelCNN++, equation 3): raw parameters of each colour.
+        r"""Raw parameters of each color of a pixel, for a chain of colors within the mixture (PixelCNN++, equation 3).
 
-        Component j of colour c has mean $\mu_{cj} + \sum_{b<c} \gamma_{cbj}\, x_b$. All colours of a pixel come from the
-        same component, $p(x) = \sum_j \pi_j \prod_c p_j(x_c \mid x_{<c})$; so the factor of colour c mixes with the
-        weights that the colours before it have left, $\pi_j \prod_{b<c} p_j(x_b \mid x_{<b})$.
+        Component j of color c has mean $\mu_{cj} + \sum_{b<c} \gamma_{cbj}\, x_b$. All colors of a pixel come from the
+        same component, $p(x) = \sum_j \pi_j \prod_c p_j(x_c \mid x_{<c})$. The mixture weights of color c are therefore
+        the posterior ones, proportional to $\pi_j \prod_{b<c} p_j(x_b \mid x_{<b})$.
         """
         C, k = self.shape[0], self.conditional.k
         weights, mean, log_scale, gamma = raw.split([k, C * k, C * k, raw.shape[-1] - (2 * C + 1) * k], dim=-1)
@@ -109,19 +110,19 @@ class ImageModel(AutoregressiveModel):
         return torch.stack(each, dim=-3)
 
     def of_color(self, raw: Float[Tensor, "B outputs"], pixel: Shaped[Tensor, "B C"], c: int) -> Distribution:
-        """The factor of colour c of one pixel, batch shape (B,), from its raw parameters and the colours before c."""
+        """Factor of color c of one pixel, batch shape (B,), from its raw parameters and the colors before c."""
         if self.colors == "chain":
             return self.conditional(self.chained(raw, pixel)[:, c])
         return self.conditional(raw.view(len(raw), self.shape[0], *self.conditional.parameter_shape)[:, c])
 
     # one variable at a time: sampling
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """The state once the next variable is known to be x_i. Raises ValueError unless it is a value of the family for
-        each row of the state."""
+        """Return the state after the next variable has taken the value x_i (B,). Raises ValueError if x_i is invalid.
+        """
         return super().update(state, self.check_value(x_i, len(state.x)))
 
     def check_value(self, x_i: Shaped[Tensor, "B"], batch: int) -> Shaped[Tensor, "B"]:
-        """x_i as the family wants it, for a state of `batch` rows. Within `sample`, which drew it, nothing is looked at."""
+        """Return x_i in the form that the family expects, for a state of `batch` rows; unchecked within `sample`."""
         if is_validating(self):
             return x_i
         shape = tuple(x_i.shape) if isinstance(x_i, Tensor) else None
@@ -132,9 +133,9 @@ class ImageModel(AutoregressiveModel):
 
     # classes
     def label(self, context: Tensor | None) -> Int[Tensor, "B"] | None:
-        """The class of each row, None for a model without classes."""
+        """Class of each row; None for a model without classes."""
         if self.classes is not None and context is None:
-            raise ValueError(f"context is None; this model is given the class of each row, 0..{self.classes - 1}")
+            raise ValueError(f"context is None; expected the class of each row, 0..{self.classes - 1}")
         return None if context is None else context.reshape(-1)
 
     def check_context(self, context: Tensor, batch: int) -> None:
@@ -144,40 +145,42 @@ class ImageModel(AutoregressiveModel):
             raise ValueError(f"context has shape {tuple(context.shape)} and dtype {context.dtype}; expected a class, "
                              f"an integer, for each of {batch} rows")
         if not ((context >= 0) & (context < self.classes)).all():
-            raise ValueError(f"context holds classes from {context.min()} to {context.max()}; this model has "
+            raise ValueError(f"context holds classes from {context.min()} to {context.max()}; expected "
                              f"0..{self.classes - 1}")
 
-    # which variables a factor reads
+    # receptive fields
     def parents(self, i: int) -> list[int]:
-        """The receptive field of variable i: what its factor reads, which may be less than all that is drawn before."""
+        """Receptive field of variable i, which may be smaller than the set of variables before i."""
         return self.receptive_field[i].nonzero()[:, 0].tolist()
 
     @functools.cached_property
     def receptive_field(self) -> Bool[Tensor, "n n"]:
-        """[i, j]: the factor of variable i depends on variable j. What is drawn before i and missing is a blind spot."""
+        """[i, j]: whether factor i depends on variable j. The earlier variables on which it does not depend are a blind
+        spot."""
         C, H, W = self.shape
         seen = self.seen(torch.eye(self.n, dtype=torch.bool).view(-1, C, H, W))                    # (n, groups, H, W)
-        if self.colors == "chain":                                   # and the colours of the pixel before
-            seen = seen.repeat(1, C, 1, 1) | _colours_before(C, H, W)
+        if self.colors == "chain":                                   # and the earlier colors of the pixel
+            seen = seen.repeat(1, C, 1, 1) | _colors_before(C, H, W)
         return seen.flatten(1).T.contiguous()
 
     def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
-        """As `raw`, with what a number depends on in place of the number: image[j] is 1 at variable j alone."""
+        """Receptive fields of `raw`: what each output depends on, where image[j] is True at variable j only."""
         raise NotImplementedError(f"{type(self).__name__} does not define seen(image)")
 
     def field_of(self, seen: Bool[Tensor, "n in H W"], layer: MaskedConv2d, kind: str) -> Bool[Tensor, "n groups H W"]:
-        """`widened` through a masked layer by the mask that it should have, for one channel a group.
+        """`widened` through a masked layer, with one channel per group.
 
-        The layer's own mask is not asked: what it hides or shows by mistake is for the contract to find.
+        It uses the correct mask instead of the layer's own, so that the contract can detect a wrong mask.
         """
         rows, k = layer.kernel_size
         mask = kernel_mask(k, kind, self.groups, seen.shape[1], self.groups)
         return widened(seen, mask[:, :, k // 2 + 1 - rows:k // 2 + 1])
 
-    # where to start
+    # initialization
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> ImageModel:
-        """Start from the colours of x, all pixels alike: the last bias is set so, its weights made small. Returns self."""
+        """Set the last bias to the marginals of the colors of x over all pixels, and scale down the last weights.
+        Returns self."""
         C, last = self.shape[0], self.head[-1]
         each = rearrange(self.check_input(x), "N (C p) -> (N p) C", C=C)
         marginal = self.conditional.marginal(each).to(last.bias.dtype)                             # (C, P)
@@ -190,17 +193,17 @@ class ImageModel(AutoregressiveModel):
         return self
 
 
-def _colours_before(C: int, H: int, W: int) -> Bool[Tensor, "n C H W"]:
-    """[j, c, r, w]: variable j is an earlier colour of the same pixel."""
+def _colors_before(C: int, H: int, W: int) -> Bool[Tensor, "n C H W"]:
+    """[j, c, r, w]: variable j is an earlier color of the same pixel."""
     earlier = torch.ones(C, C).triu(1)                               # [b, c]: b before c
     return torch.einsum("bc,pq->bpcq", earlier, torch.eye(H * W)).reshape(C * H * W, C, H, W) > 0
 
 
 def check_width(width: int, groups: int, name: str = "width") -> None:
-    """Raises a ValueError unless the colours can share the channels out evenly."""
+    """Raise ValueError unless the channels divide into groups."""
     group_of(width, groups, name)
 
 
 def head(width: int, outputs: int, groups: int) -> nn.ModuleList:
-    """The two 1 x 1 layers at the end, a ReLU before each."""
+    """Two 1 x 1 layers, each after a ReLU, that return the raw parameters."""
     return nn.ModuleList([MaskedConv2d(width, width, 1, "B", groups), MaskedConv2d(width, outputs, 1, "B", groups)])

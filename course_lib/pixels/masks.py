@@ -1,4 +1,4 @@
-"""Causal and masked convolutions: which neighbours of a pixel a layer may read, and which colours of the pixel itself."""
+"""Causal and masked convolutions."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from torch import Tensor, nn
 
 
 def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: int = 1) -> Float[Tensor, "out in k k"]:
-    r"""1 where a k x k kernel may read: before the centre in raster order; at the centre what `kind` says.
+    """Mask of a k x k kernel: 1 before the center in raster order; at the center as set by `kind`.
 
-    Channels come in `groups` blocks of equal width, for colours R, G, B in this order. At the centre a channel of group
-    g reads groups before g (kind "A", for the layer that reads the image) or up to g itself (kind "B", for all layers
-    after it, whose group g has not seen colour g). With one group A hides the centre and B shows it.
+    Channels form `groups` blocks of equal width, for colors R, G, B in this order. At the center a channel of group g
+    depends on the groups before g (kind "A", for the first layer) or on groups up to g (kind "B", for all other layers,
+    whose group g does not depend on color g). With one group, A masks the center and B does not.
 
-    Slides: "PixelCNN", masked convolutions and the additional masking for colours. Paper: van den Oord, Kalchbrenner and
+    Slides: "PixelCNN", masked convolutions and the additional masking for colors. Paper: van den Oord, Kalchbrenner and
     Kavukcuoglu 2016.
 
     >>> kernel_mask(3, "A")[0, 0]
     tensor([[1., 1., 1.],
             [1., 0., 0.],
             [0., 0., 0.]])
-    >>> kernel_mask(1, "A", 3, 3, groups=3)[:, :, 0, 0]            # green reads red, blue reads both
+    >>> kernel_mask(1, "A", 3, 3, groups=3)[:, :, 0, 0]     # green depends on red, blue on both
     tensor([[0., 0., 0.],
             [1., 0., 0.],
             [1., 1., 0.]])
     """
     if k < 1 or k % 2 == 0:
-        raise ValueError(f"k is {k}; a kernel needs a centre, expected an odd number")
+        raise ValueError(f"k is {k}; expected an odd number, so that the kernel has a center")
     if kind not in ("A", "B"):
         raise ValueError(f"kind is {kind!r}; expected 'A' or 'B'")
     of = [group_of(channels, groups, name) for channels, name in ((outputs, "outputs"), (inputs, "inputs"))]
@@ -42,18 +42,16 @@ def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: in
 
 
 def group_of(channels: int, groups: int, name: str = "channels") -> Tensor:
-    """The group of each channel: `groups` blocks of equal width, one behind the other. Raises ValueError if they do not
-    divide."""
+    """Group of each channel, for `groups` blocks of equal width. Raises ValueError if the channels do not divide."""
     if groups < 1 or channels < 1 or channels % groups:
         raise ValueError(f"{name} is {channels}, which {groups} groups do not divide; expected a multiple of {groups}")
     return torch.arange(channels) // (channels // groups)
 
 
 class CausalConv2d(nn.Conv2d):
-    """A convolution whose kernel ends with the pixel's own row: p = k // 2 rows above and that row, k columns.
+    """Convolution over the pixel's own row and p = k // 2 rows above, k columns each, padded with 0.
 
-    What lies outside the image counts as zero. Nothing hides what is to the right in the pixel's own row: alone, this
-    layer belongs into a stack that reads rows above only.
+    It does not mask pixels to the right in the same row, so it is for stacks whose input is shifted down by one row.
 
     >>> CausalConv2d(1, 4, k=3)(torch.zeros(2, 1, 8, 8)).shape
     torch.Size([2, 4, 8, 8])
@@ -61,30 +59,31 @@ class CausalConv2d(nn.Conv2d):
 
     def __init__(self, inputs: int, outputs: int, k: int, above: bool = True):
         if k < 1 or k % 2 == 0:
-            raise ValueError(f"k is {k}; a kernel needs a centre, expected an odd number")
+            raise ValueError(f"k is {k}; expected an odd number, so that the kernel has a center")
         super().__init__(inputs, outputs, (k // 2 + 1 if above else 1, k))
 
     @property
     def masked_weight(self) -> Float[Tensor, "out in rows k"]:
-        """What the product uses."""
+        """Weight of the convolution."""
         return self.weight
 
     def forward(self, x: Float[Tensor, "B in H W"]) -> Float[Tensor, "B out H W"]:
-        rows, k = self.kernel_size                                   # a padded copy of x would be kept for the backward pass:
+        rows, k = self.kernel_size                                   # a padded copy of x would stay in memory;
         y = F.conv2d(x, self.masked_weight, self.bias, padding=(rows - 1, k // 2))         # conv2d pads on all sides
         return y[:, :, :x.shape[2]]                                  # (B, out, H, W), without the rows below the image
 
 
 class MaskedConv2d(CausalConv2d):
-    r"""$y = (W \odot M) * x + b$: a convolution that reads pixels before its own only, and by `kind` its own.
+    r"""Masked convolution, $y = (W \odot M) * x + b$, which depends on earlier pixels, and by `kind` on the pixel
+    itself.
 
     inputs, outputs  channels
-    k                width of the kernel; of its k rows the k // 2 below the centre are all zero and not stored
+    k                size of the kernel; its k // 2 rows below the center are masked and not stored
     kind, groups     as in `kernel_mask`
-    above            False: the pixel's own row alone, a kernel of 1 x k
-    copies           the outputs are so many blocks, each with all groups: 2 for a gate, 4 for an LSTM
+    above            whether the kernel includes the rows above; otherwise it is 1 x k
+    copies           number of blocks of outputs, each with all groups: 2 for a gate, 4 for an LSTM
 
-    The mask is a buffer and belongs to the product: the weight is never written to.
+    The mask is a buffer. It is applied in the convolution, and the weight itself is not changed.
 
     >>> layer = MaskedConv2d(1, 4, k=3, kind="A")
     >>> x, other = torch.zeros(2, 1, 1, 5, 5)
@@ -99,14 +98,14 @@ class MaskedConv2d(CausalConv2d):
         mask = kernel_mask(k, kind, outputs // copies, inputs, groups).repeat(copies, 1, 1, 1)
         self.kind, self.colors = kind, groups
         self.register_buffer("mask", mask[:, :, 0 if above else k // 2:k // 2 + 1].clone())
-        with torch.no_grad():                                        # as if the hidden inputs were not there
+        with torch.no_grad():                                        # fan-in without the masked inputs
             bound = 1 / math.sqrt(max(1, self.mask.flatten(1).sum(dim=1).mean().item()))
             self.weight.uniform_(-bound, bound)
             self.bias.uniform_(-bound, bound)
 
     @property
     def masked_weight(self) -> Float[Tensor, "out in rows k"]:
-        r"""$W \odot M$: what the product uses."""
+        r"""$W \odot M$."""
         return self.weight * self.mask
 
     def extra_repr(self) -> str:
@@ -114,9 +113,9 @@ class MaskedConv2d(CausalConv2d):
 
 
 def widened(seen: Bool[Tensor, "n in H W"], mask: Float[Tensor, "out in rows k"]) -> Bool[Tensor, "n out H W"]:
-    """The receptive field one layer on. seen[j, g, r, c]: group g at (r, c) depends on variable j.
+    """Receptive field after one more layer. seen[j, g, r, c]: group g at (r, c) depends on variable j.
 
-    The mask of a layer with one channel for each group, its rows ending with the pixel's own.
+    mask  of a layer with one channel per group; its last row is the pixel's own
     """
     rows, k = mask.shape[2:]
     padded = F.pad(seen.float(), (k // 2, k // 2, rows - 1, 0))

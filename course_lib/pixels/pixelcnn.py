@@ -1,4 +1,4 @@
-"""PixelCNN: masked convolutions, all pixels at once."""
+"""PixelCNN: masked convolutions over all pixels at once."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from course_lib.pixels.masks import MaskedConv2d
 
 
 class State(NamedTuple):
-    """What is known after k variables: of each layer's input the last pixels, and the raw parameters of the present one."""
+    """State after k variables: the stored inputs of each layer, and the raw parameters of the current pixel."""
 
     k: int
-    pixel: Tensor                                                    # (B, C): the colours of the present pixel so far
+    pixel: Tensor                                                    # (B, C): the colors of the present pixel so far
     maps: tuple[Tensor, ...]                                         # (B, pixels + 1, channels): the present one last
     raw: Tensor                                                      # (B, outputs), at the present pixel
     label: Tensor | None
-    layers: Layers                                                   # the weights, as one pixel needs them
+    layers: Layers                                                   # weights for one pixel
 
 
 class Block(nn.Module):
-    """1 x 1, k x k, 1 x 1, a ReLU before each; the network adds the input."""
+    """Residual block without its skip connection: 1 x 1, k x k and 1 x 1 convolutions, each after a ReLU."""
 
     def __init__(self, width: int, inner: int, k: int, groups: int, classes: int | None, dropout: float):
         super().__init__()
@@ -46,23 +46,24 @@ class Block(nn.Module):
 
 
 class PixelCNN(ImageModel):
-    r"""$h^0 = (W^0 \odot M_A) * x$, then $h^l = h^{l-1} + \mathrm{block}(h^{l-1})$ with masks $M_B$; 1 x 1 layers give the raw
-    parameters.
+    r"""PixelCNN: $h^0 = (W^0 \odot M_A) * x$, residual blocks $h^l = h^{l-1} + \mathrm{block}(h^{l-1})$ with masks
+    $M_B$, and 1 x 1 layers that return the raw parameters.
 
     shape        (C, H, W) or (H, W)
-    width        channels of the maps
+    width        channels of the feature maps
     depth        number of blocks
-    first        width of the first kernel, under mask A
-    k            width of the kernels in the blocks, under mask B
-    inner        channels within a block; half the width unless given
-    dropout      share of channels' values dropped within a block in training
+    first        size of the first kernel, with mask A
+    k            size of the kernels in the blocks, with mask B
+    inner        channels within a block; by default half the width
+    dropout      dropout probability within a block
     conditional, colors, classes  as in `ImageModel`
 
-    Two masks A in a row would lose the nearest pixel; mask B in the first layer would show a pixel to itself. Kernels of
-    3 x 3 leave a blind spot to the right above: `receptive_field` says which pixels are read.
+    Mask A in a second layer would remove the nearest pixel; mask B in the first would give a pixel access to itself.
+    Kernels of 3 x 3 have a blind spot above and to the right; `receptive_field` returns the pixels that a factor
+    depends on.
 
-    One pass gives all factors. Drawing is sequential, but of every map only the new pixel is computed: `predict` and
-    `update` keep the last pixels of each layer's input.
+    One pass returns all factors. Sampling is sequential, but `predict` and `update` store the last inputs of each
+    layer, so that only the new pixel is computed.
 
     Slides: "PixelCNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016.
 
@@ -88,7 +89,7 @@ class PixelCNN(ImageModel):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"shape": list(self.shape), "width": self.width, "depth": self.depth, "first": self.first.kernel_size[1],
                 "k": self.k, "inner": self.inner, "dropout": self.dropout, "conditional": self.conditional,
                 "colors": self.colors, "classes": self.classes}
@@ -99,8 +100,9 @@ class PixelCNN(ImageModel):
         return self.network(image, label, whole)
 
     def network(self, image: Tensor, label: Tensor | None, run: Run) -> Tensor:
-        """`run` applies a layer: to whole maps, (B, ., H, W), or at one pixel, (B, .), with
-        what it remembers."""
+        """The network, where `run` applies a layer to whole maps (B, ., H, W), or to one
+        pixel (B, .).
+        """
         h = run(self.first, image)
         for block in self.blocks:
             h = h + block(h, label, run)
@@ -126,27 +128,29 @@ class PixelCNN(ImageModel):
         return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """x_i is known now: a colour of the present pixel, after the last of which the next
-        pixel is the present one."""
+        """Set a color of the current pixel to x_i; after the last color go to the next
+        pixel.
+        """
         self.variable_at(state.k)
         x_i = self.check_value(x_i, len(state.pixel))
         c, k = state.k % self.shape[0], state.k + 1
         pixel = state.pixel.clone()
         pixel[:, c] = x_i.to(pixel.dtype)
         state = state._replace(k=k, pixel=pixel)
-        if k % self.shape[0]:  # more colours: a chain has their parameters already
+        if k % self.shape[0]:  # more colors; a chain has their parameters
             past = [seen[:, :-1] for seen in state.maps]
             return state if self.colors == "chain" else self._at_pixel(state, past)
         if k == self.n:
             return state
-        image, *rest = state.maps  # the first layer reads the image itself
+        image, *rest = state.maps  # input of the first layer
         past = [torch.cat([image[:, 1:-1], self.scaled(pixel)[:, None]], dim=1),
                 *(seen[:, 1:] for seen in rest)]
         return self._at_pixel(state._replace(pixel=torch.zeros_like(pixel)), past)
 
     def _at_pixel(self, state: State, past: Sequence[Tensor]) -> State:
-        """Run the network at the present pixel, after what each layer remembers of the
-        pixels before."""
+        """Run the network at the current pixel, after the stored inputs `past` of each
+        layer.
+        """
         run = OnePixel(state.layers, past, state.k // self.shape[0])
         raw = self.network(self.scaled(state.pixel), state.label, run)  # (B, outputs)
         return state._replace(maps=tuple(run.maps), raw=raw)

@@ -1,4 +1,4 @@
-"""PixelRNN: LSTMs that run over an image, row by row or diagonal by diagonal."""
+"""PixelRNN: Row LSTM and Diagonal BiLSTM."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from course_lib.pixels.masks import MaskedConv2d, widened
 
 
 def lstm(gates: Float[Tensor, "B gates ..."], c: Float[Tensor, "B width ..."]) -> tuple[Tensor, Tensor]:
-    r"""$c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$, $h' = \sigma(o) \odot \tanh(c')$: the new h and c."""
+    r"""LSTM step, $c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$ and $h' = \sigma(o) \odot \tanh(c')$. Returns h'
+    and c'."""
     i, f, o, g = gates.chunk(4, dim=1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c
 
 
 class PixelRNN(ImageModel):
-    """What both have in common: a first convolution under mask A, layers of LSTMs with residuals, two 1 x 1 layers.
+    """Base class: a convolution with mask A, LSTM layers with residual connections, and two 1 x 1 layers.
 
     shape        (C, H, W) or (H, W)
-    width        channels of the maps, and of the LSTMs
+    width        channels of the feature maps, and of the LSTMs
     depth        number of LSTM layers
-    first        width of the first kernel
-    dropout      share of values dropped before the last two layers in training
-    conditional, colors, classes  as in `ImageModel`; the class enters at the first layer
+    first        size of the first kernel
+    dropout      dropout probability before the last two layers
+    conditional, colors, classes  as in `ImageModel`; the class is an input of the first layer
     """
 
     def __init__(self, shape: Sequence[int], width: int = 32, depth: int = 1, first: int = 7, dropout: float = 0.0,
@@ -44,7 +45,7 @@ class PixelRNN(ImageModel):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"shape": list(self.shape), "width": self.width, "depth": self.depth, "first": self.first.kernel_size[1],
                 "dropout": self.dropout.p, "conditional": self.conditional, "colors": self.colors,
                 "classes": self.classes}
@@ -61,11 +62,12 @@ class PixelRNN(ImageModel):
 
 
 class RowLSTM(PixelRNN):
-    r"""A row at a time: $[i, f, o, g]_r = W^{is} * x_r + W^{ss} * h_{r-1}$, two convolutions along the row.
+    """Row LSTM: $[i, f, o, g]_r = W^{is} * x_r + W^{ss} * h_{r-1}$ with convolutions along the row.
 
-    The input's part $W^{is}$ is under mask B and computed for the whole image at once; the state's part $W^{ss}$ reads
-    three hidden states of the row above, all drawn. H steps, each for a whole row. What a pixel reads of the rows above
-    is a triangle that widens by one pixel a row on each side, so it does not see all that is before it.
+    The input-to-state convolution $W^{is}$ has mask B and is computed for the whole image at once. The state-to-state
+    convolution $W^{ss}$ covers three hidden states of the row above. There are H steps, each for a whole row. The
+    receptive field in the rows above is a triangle that widens by one pixel per row on each side, so it does not
+    include all earlier pixels.
 
     Slides: "PixelRNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016, section 3.1.
 
@@ -104,16 +106,15 @@ class RowLSTM(PixelRNN):
 
 
 class DiagonalBiLSTM(PixelRNN):
-    r"""A diagonal at a time, from both upper corners: an LSTM whose state at a pixel follows from those of its left and
-    its upper neighbour, and its mirror image, whose result is shifted down by one row.
+    """Diagonal BiLSTM: an LSTM over diagonals, whose state depends on the states to the left and above, and its mirror
+    image.
 
-    *Skewing* shifts row r by r places, so that a diagonal becomes a column: H + W - 1 steps, each a convolution with two
-    taps. The two directions together have everything before a pixel. The mirror image runs over pixels to the right,
-    which in their own row are not yet drawn; shifted down by one row its result holds rows above only. Because the shift
-    hides the future already, the mirror image reads the image under mask B. Under mask A the last pixel of the row
-    above is never seen.
+    *Skewing* shifts row r by r columns, so that a diagonal becomes a column. There are H + W - 1 steps, each a
+    convolution with two taps. The two directions together cover all earlier pixels. The mirror image depends on pixels
+    to the right, which are not sampled yet, so its output is shifted down by one row and holds rows above only. Because
+    of the shift, its first convolution has mask B. With mask A the last pixel of the row above would not be covered.
 
-    mirrored     the mask of the mirror image's first convolution, "B", or "A" to see what then is missing
+    mirrored     mask of the first convolution of the mirror image, "B", or "A" for comparison
 
     Slides: "PixelRNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016, section 3.2.
 
@@ -134,7 +135,7 @@ class DiagonalBiLSTM(PixelRNN):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {**super().config, "mirrored": self.mirrored}
 
     # every factor at once: training and scoring
@@ -145,9 +146,9 @@ class DiagonalBiLSTM(PixelRNN):
             left = scan(self.of_input[number](x), self.of_state[number])
             right = scan(self.of_input_mirrored[number](mirrored).flip(-1),
                          self.of_state_mirrored[number]).flip(-1)
-            # row r gets what the mirror image has at r - 1
+            # row r depends on the mirror image at r - 1
             x = x + out(left) + F.pad(right, (0, 0, 1, -1))
-            mirrored = x  # beyond the first layer both read the same map
+            mirrored = x  # from the second layer on both have the same input
         return self._end(x)
 
     def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
@@ -163,7 +164,7 @@ class DiagonalBiLSTM(PixelRNN):
 
 
 def scan(of_input: Float[Tensor, "B gates H W"], of_state: nn.Conv1d) -> Float[Tensor, "B width H W"]:
-    """The LSTM from the upper left corner, diagonal by diagonal: a column of the skewed map at a time."""
+    """LSTM over the columns of the skewed map, which are the diagonals from the upper left corner."""
     gates, columns = skew(of_input), []                              # (B, 4 width, H, H + W - 1)
     h = c = torch.zeros_like(gates[:, :gates.shape[1] // 4, :, 0])   # (B, width, H)
     for column in gates.unbind(dim=-1):
@@ -173,7 +174,7 @@ def scan(of_input: Float[Tensor, "B gates H W"], of_state: nn.Conv1d) -> Float[T
 
 
 def skew(x: Float[Tensor, "B channels H W"]) -> Float[Tensor, "B channels H columns"]:
-    """Row r shifted to the right by r places: what lay on a diagonal lies in a column.
+    """Shift row r to the right by r columns, so that a diagonal becomes a column.
 
     >>> skew(torch.arange(1.0, 5.0).view(1, 1, 2, 2))[0, 0]
     tensor([[1., 2., 0.],
@@ -185,11 +186,11 @@ def skew(x: Float[Tensor, "B channels H W"]) -> Float[Tensor, "B channels H colu
 
 
 def unskew(x: Float[Tensor, "B channels H columns"]) -> Float[Tensor, "B channels H W"]:
-    """What `skew` did, undone."""
+    """Inverse of `skew`."""
     H = x.shape[2]
     return F.pad(x.flatten(2), (0, H)).unflatten(-1, (H, x.shape[3] + 1))[..., :x.shape[3] + 1 - H]
 
 
 def corner(seen: Bool[Tensor, "n groups H W"]) -> Bool[Tensor, "n groups H W"]:
-    """Everything above and to the left, the pixel itself included."""
+    """True at all pixels below and to the right of a True pixel, itself included."""
     return seen.long().cummax(dim=2).values.cummax(dim=3).values > 0

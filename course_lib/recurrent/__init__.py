@@ -1,4 +1,4 @@
-"""Recurrent networks: a memory of fixed size, updated at every token."""
+"""Recurrent networks: cells, layers, language models, attention over hidden states, and the encoder-decoder."""
 
 from course_lib.recurrent.attentive import AttentiveLM
 from course_lib.recurrent.cells import CELLS, Cell, GRUCell, LSTMCell, RNNCell

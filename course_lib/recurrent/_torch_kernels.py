@@ -1,4 +1,4 @@
-"""A cell along a sequence by torch's own kernels, cuDNN's on a GPU: the values and gradients of one step after another."""
+"""Recurrent cells along a sequence by torch's own kernels (cuDNN on a GPU), equal to the step-by-step loop."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from course_lib.recurrent.cells import Cell, GRUCell, LSTMCell, RNNCell, State
 
 
 def has_kernel(cell: nn.Module) -> bool:
-    """Whether torch computes what the cell does; a subclass may compute something else."""
+    """Whether torch has a kernel for this cell; a subclass may compute something else."""
     return type(cell) in (RNNCell, LSTMCell, GRUCell)
 
 
 def run_kernel(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-    """h after every step, and the state after the last one.
+    """Hidden states after every step, and the state after the last one.
 
-    torch adds a bias to each of the two products. The equations have one, so the other is zero, but for the candidate of a GRU.
+    torch adds a bias to each of the two products, and the cells have one, so the other is 0 except for the candidate of
+    a GRU.
     """
     W_x, W_h, b = cell.W_x, cell.W_h, cell.b
     b_h = torch.zeros_like(b)
     if type(cell) is GRUCell:
         b_h = torch.cat([b_h[cell.hidden:], cell.b_hn])
-    if type(cell) is LSTMCell:                                       # i, f, o, g here, and i, f, g, o there
+    if type(cell) is LSTMCell:                                       # i, f, o, g here; i, f, g, o in torch
         W_x, W_h, b = (torch.cat([rows[:-2 * cell.hidden], *rows[-2 * cell.hidden:].chunk(2)[::-1]]) for rows in (W_x, W_h, b))
     parts = [part[None].contiguous() for part in state]              # (1, B, H): one layer, one direction
     options = ([W_x, W_h, b, b_h], True, 1, 0.0, cell.training, False, True)

@@ -1,4 +1,4 @@
-r"""A recurrent language model that looks back: beside h_t the output layer reads c_t, taken from all states before."""
+"""Recurrent language model with attention over its earlier hidden states."""
 
 from __future__ import annotations
 
@@ -16,22 +16,23 @@ from course_lib.tokenizers.batching import Padded
 
 
 class Past(NamedTuple):
-    """What is known of each row: the memory of the layers, every state so far, and the logits of the next token."""
+    """State of each row: the states of the layers, all hidden states so far, and the logits of the next token."""
 
     memory: Memory
     states: Tensor                                                   # (B, S, H): M_t
-    seen: Tensor                                                     # (B, S), False where a prompt was filled up
+    seen: Tensor                                                     # (B, S), False for padding of a prompt
     logits: Tensor                                                   # (B, V)
 
 
 class AttentiveLM(RecurrentLM):
-    r"""$z_t = W_{cy} [h_t; c_t] + b_y$ with $c_t = \sum_{\tau < t} \alpha_{t,\tau} h_\tau$.
+    r"""Recurrent language model with attention: $z_t = W_{cy} [h_t; c_t] + b_y$ with $c_t = \sum_{\tau < t}
+    \alpha_{t,\tau} h_\tau$.
 
-    score  "dot", "scaled dot", "bilinear" or "additive", of h_t with h_tau
+    score  "dot", "scaled dot", "bilinear" or "additive": the score of query h_t and key h_tau
 
-    The sum runs over the states *before* h_t, which the output layer has anyway: $\alpha_{t,1} + \dots + \alpha_{t,t-1} =
-    1$, and $c_1 = 0$, since nothing comes before. The rest as in `RecurrentLM`, without `learned_start`. The state grows:
-    a token costs O(t H), where the model without attention has O(1) for every t.
+    The sum is over the states *before* h_t, because the output layer gets h_t anyway: $\alpha_{t,1} + \dots +
+    \alpha_{t,t-1} = 1$, and $c_1 = 0$. The other arguments are those of `RecurrentLM`, without `learned_start`. A token
+    costs O(t H), while without attention the cost does not depend on t.
 
     Slides: "Storing All Previous Hidden States", "Attention as a Similarity-Based Weighting" (one slide sums to t, the
     other to t - 1). Paper: Daniluk et al. 2017.
@@ -39,7 +40,7 @@ class AttentiveLM(RecurrentLM):
     >>> model = AttentiveLM(10, 16, "gru", score="additive", bos_id=0)
     >>> model.log_prob(torch.tensor([[3, 5]])).shape
     torch.Size([1])
-    >>> model.attention_weights(torch.tensor([[0, 3, 5]]))[0, 0]     # nothing comes before
+    >>> model.attention_weights(torch.tensor([[0, 3, 5]]))[0, 0]     # no earlier state
     tensor([0., 0., 0.])
     """
 
@@ -53,37 +54,37 @@ class AttentiveLM(RecurrentLM):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {name: value for name, value in super().config.items() if name != "learned_start"} | {"score": self.kind}
 
     def read(self, tokens: Padded, memory: Memory | None = None) -> tuple[Float[Tensor, "B T V"], Memory]:
-        """Logits (B, T, V) and the memory of the layers after the last token.
+        """Logits (B, T, V) and the states of the layers after the last token.
 
-        Raises ValueError for a memory: what attention looks back at is in no memory of the layers.
+        Raises ValueError if `memory` is given, because it does not contain the earlier hidden states.
         """
         if memory is not None:
-            raise ValueError("memory was given; this model looks back at every state, and reads a text in one piece")
+            raise ValueError("memory is given; expected None, because attention needs all earlier states")
         return super().read(tokens)
 
     def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,
                       memory: Memory | None = None) -> tuple[Float[Tensor, "B T R"], Memory]:
-        """[h_t; c_t] after each token, and the memory after the last one of each row."""
+        """[h_t; c_t] after each token, and the states of the layers after the last token of each row."""
         h, memory = super().hidden_states(tokens, mask, memory)            # (B, T, H)
         return torch.cat([h, context_of(self._weights(h, mask), h)], dim=2), memory
 
     def _weights(self, h: Float[Tensor, "B T H"], mask: Bool[Tensor, "B T"] | None) -> Float[Tensor, "B T T"]:
-        """alpha: row t over the states before it."""
+        """Attention weights alpha: row t over the states before it."""
         T = h.shape[1]
         before = torch.ones(T, T, dtype=torch.bool, device=h.device).tril(-1)
         return weights_of(self.score(h, h), (before if mask is None else before & mask[:, None]).expand(len(h), T, T))
 
     @torch.no_grad()
     def attention_weights(self, tokens: Padded) -> Float[Tensor, "B T T"]:
-        """Where the model looks back after each token: row t over the tokens before token t."""
+        """Attention weights after each token: row t over the tokens before token t."""
         tokens, mask = self.check_tokens(tokens)
         return self._weights(super().hidden_states(tokens, mask)[0], mask)
 
-    # --- one token at a time: the state is every h so far ------------------------------------------------------------
+    # --- one token at a time: the state holds all hidden states so far ----------------------------------------------
 
     @torch.no_grad()
     def start(self, batch: int, context: Padded | None = None) -> Past:
@@ -94,7 +95,7 @@ class AttentiveLM(RecurrentLM):
 
     @torch.no_grad()
     def update(self, state: Past, x_i: Tensor) -> Past:
-        """One token more: one step of each layer, and one look at all states before."""
+        """One step of each layer, and attention over all earlier states."""
         x_i = check_next(self, x_i, len(state.logits))
         h, memory = self.layers(self.embedded(x_i[:, None]), state.memory)                  # (B, 1, H)
         seen = F.pad(state.seen, (0, 1), value=True)

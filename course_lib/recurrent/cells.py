@@ -1,7 +1,7 @@
-r"""Recurrent cells: one step from what is kept and what is read to what is kept next.
+"""Recurrent cells: RNN, LSTM and GRU.
 
-A cell's state is a tuple of tensors (B, H), h first: (h,) for the RNN and the GRU, (h, c) for the LSTM. What a step needs
-of its input alone, $W_x x_t + b$, is `ahead`: for a whole sequence it is one product, before the first step.
+A state is a tuple of tensors (B, H), h first: (h,) for the RNN and the GRU, (h, c) for the LSTM. `ahead` computes the
+part of a step that depends on the input only, $W_x x_t + b$, in one product for the whole sequence.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ State = tuple[Tensor, ...]                                           # (h,) or (
 
 
 class Cell(nn.Module):
-    """What the cells share: the weights of their gates, one below the other, G = gates * H rows.
+    """Base class of the cells: the weights of all gates, stacked to G = gates * H rows.
 
-    inputs  I, numbers read at a step
-    hidden  H, numbers kept
+    inputs  I, size of an input
+    hidden  H, size of the hidden state
 
-    Weights and biases start uniform in [-1/sqrt(H), 1/sqrt(H)], as torch's do. A cell of your own writes `step`:
+    Weights and biases are initialized uniformly in [-1/sqrt(H), 1/sqrt(H)], as in torch. A subclass defines `step`:
 
     >>> class Sum(Cell):
     ...     def step(self, a, state):
@@ -46,29 +46,29 @@ class Cell(nn.Module):
             nn.init.uniform_(p, -hidden ** -0.5, hidden ** -0.5)
 
     def ahead(self, x: Float[Tensor, "... I"]) -> Float[Tensor, "... G"]:
-        """W_x x + b: the input's part of a step, for as many steps as x has."""
+        """Part of a step that depends on the input, W_x x + b (..., G), for any number of steps."""
         return F.linear(x, self.W_x, self.b)
 
     def step(self, a: Float[Tensor, "B G"], state: State) -> State:
-        """The next state, from `ahead` of what is read and the state before."""
+        """Next state, from `ahead` of the input and the previous state."""
         raise NotImplementedError(f"{type(self).__name__} does not define step(a, state)")
 
     def forward(self, x: Float[Tensor, "B I"], state: State | None = None) -> State:
-        """The state once x (B, I) is read; a state of zeros comes before it if none is given.
+        """State after the input x (B, I); the previous state is zero by default.
 
-        Raises ValueError for an x or a state of another shape.
+        Raises ValueError if the shape of x or of the state does not fit.
         """
         if x.dim() != 2 or x.shape[1] != self.inputs:
-            raise ValueError(f"x has shape {tuple(x.shape)}; this cell reads (B, {self.inputs})")
+            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, {self.inputs})")
         state = self.zeros(len(x)) if state is None else self.check_state(state, len(x))
         return self.step(self.ahead(x), state)
 
     def zeros(self, batch: int) -> State:
-        """The state before anything is read: zeros."""
+        """Initial state: zeros."""
         return tuple(self.b.new_zeros(batch, self.hidden) for _ in range(self.parts))
 
     def check_state(self, state: State, batch: int, name: str = "state") -> State:
-        """The state, or an error that says what does not fit."""
+        """Return the state. Raises TypeError or ValueError if it does not fit."""
         if not isinstance(state, tuple) or not all(isinstance(part, Tensor) for part in state):
             raise TypeError(f"{name} is of type {type(state).__name__}; expected a tuple of {self.parts} tensors (B, H)")
         got, expected = [tuple(part.shape) for part in state], [(batch, self.hidden)] * self.parts
@@ -81,7 +81,7 @@ class Cell(nn.Module):
 
 
 class RNNCell(Cell):
-    r"""$h_t = \tanh(W_h h_{t-1} + W_x x_t + b)$.
+    r"""Elman cell, $h_t = \tanh(W_h h_{t-1} + W_x x_t + b)$.
 
     Slides: "RNN: Recurrent neural nets", without the bias; "Recurrence in a Standard Elman
     RNN LM", with it. Paper: Elman 1990.
@@ -98,7 +98,7 @@ class RNNCell(Cell):
 
 
 class LSTMCell(Cell):
-    r"""Input, forget and output gate, and the candidate,
+    r"""LSTM cell with input, forget and output gates,
 
     $$\begin{pmatrix} i_t \\ f_t \\ o_t \end{pmatrix}
         = \sigma \begin{pmatrix} W_i\,[x_t; h_{t-1}] + b_i \\ W_f\,[x_t; h_{t-1}] + b_f \\
@@ -106,10 +106,10 @@ class LSTMCell(Cell):
       g_t = \tanh(W_g\,[x_t; h_{t-1}] + b_g),$$
     $$c_t = f_t \odot c_{t-1} + i_t \odot g_t, \qquad h_t = o_t \odot \tanh c_t.$$
 
-    The rows of W_x, W_h and b are those of i, f, o, g, in this order (torch has i, f, g, o): the three gates lie side by
-    side, under one sigmoid.
+    The rows of W_x, W_h and b are those of i, f, o, g, in this order (torch has i, f, g, o), so that one sigmoid
+    computes the three gates.
 
-    forget_bias  b_f at the start; None: at random, as the others. With 1, a new cell keeps what it has
+    forget_bias  initial b_f; None: random, like the others. With 1 a new cell mostly keeps its state
 
     Slides: "RNN/GRU/LSTM Architectures". Papers: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the forget gate;
     Jozefowicz et al. 2015 for its bias.
@@ -140,13 +140,13 @@ class LSTMCell(Cell):
 
 
 class GRUCell(Cell):
-    r"""Reset and update gate, and the candidate,
+    r"""GRU cell with reset and update gates,
 
     $$r_t = \sigma(W_r\,[x_t; h_{t-1}] + b_r), \qquad z_t = \sigma(W_z\,[x_t; h_{t-1}] + b_z),$$
     $$n_t = \tanh\bigl(W_{xn} x_t + b_n + r_t \odot (W_{hn} h_{t-1} + b_{hn})\bigr), \qquad
       h_t = (1 - z_t) \odot n_t + z_t \odot h_{t-1}.$$
 
-    This is torch's form: the reset gate comes after the product with W_hn. In the paper's it comes before,
+    This is torch's form, where the reset gate multiplies the product with W_hn. In the paper it multiplies the state,
     $W_{hn} (r_t \odot h_{t-1})$, which is another function; some texts also exchange z and 1 - z. The rows of W_x, W_h
     and b are those of r, z, n, as in torch.
 

@@ -1,4 +1,4 @@
-r"""The recurrent language model: $p(x_{t+1} \mid x_{\le t})$ from a vector that is updated at every token."""
+r"""Recurrent language model: $p(x_{t+1} \mid x_{\le t})$ from a hidden state that is updated at every token."""
 
 from __future__ import annotations
 
@@ -18,22 +18,23 @@ from course_lib.validation import check_sizes
 
 
 class RecurrentLM(AutoregressiveModel):
-    r"""$h_t = \mathrm{cell}(x_t, h_{t-1})$, $p(x_{t+1} \mid x_{\le t}) = \mathrm{softmax}(W_{hy} h_t + b_y)$.
+    r"""Recurrent language model: $h_t = \mathrm{cell}(x_t, h_{t-1})$,
+    $p(x_{t+1} \mid x_{\le t}) = \mathrm{softmax}(W_{hy} h_t + b_y)$.
 
     vocab_size     V, number of tokens
-    hidden         H, of each layer
+    hidden         H, size of each layer
     cell           "rnn", "lstm" or "gru"
-    embedding      width of the token vectors; None: a token is read as a one-hot vector of V numbers, as on the slide
-    dropout        probability of dropping, for what goes up from embedding and layers; never along time
-    forget_bias    b_f of an LSTM at the start; None: at random
-    learned_start  h_0 is a parameter, the slide's $h_0 = b_0$; zeros otherwise
-    bos_id         the token before every text that has no prompt
+    embedding      size of the token embeddings; None: one-hot vectors of size V, as on the slide
+    dropout        dropout probability of embeddings and of outputs of layers; not applied along time
+    forget_bias    initial b_f of an LSTM; None: random
+    learned_start  whether h_0 is a parameter, the slide's $h_0 = b_0$; otherwise it is 0
+    bos_id         token that precedes a text without a prompt
 
-    The state is the memory of the layers, whatever the length of the text. As a distribution
-    over sequences it starts after a prompt, `context`, or after `bos_id`. Without either, one
-    with a learned start predicts the first token from h_0, and any other raises. A context is
-    tokens (B, P) or, for prompts of unequal lengths, a pair (tokens, mask), as `left_pad`
-    gives it.
+    The state has a fixed size, whatever the length of the text. As a distribution over
+    sequences, the model continues a prompt, `context`, or starts after `bos_id`. Without
+    either, a learned start predicts the first token from h_0, and any other model raises
+    ValueError. A context is a tensor of tokens (B, P) or, for prompts of unequal lengths,
+    a pair (tokens, mask) from `left_pad`.
 
     Slides: "RNN: Recurrent neural nets", "Recurrence in a Standard Elman RNN LM".
     Paper: Mikolov et al. 2010.
@@ -54,7 +55,7 @@ class RecurrentLM(AutoregressiveModel):
         if embedding is not None and embedding < 1:
             raise ValueError(f"embedding is {embedding}; expected at least 1, or None for one-hot vectors")
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; this vocabulary has 0..{vocab_size - 1}")
+            raise ValueError(f"bos_id is {bos_id}; expected 0..{vocab_size - 1}")
         self._config = {"vocab_size": vocab_size, "hidden": hidden, "cell": cell, "layers": layers,
                         "embedding": embedding, "dropout": dropout, "forget_bias": forget_bias,
                         "learned_start": learned_start, "bos_id": bos_id}
@@ -66,26 +67,26 @@ class RecurrentLM(AutoregressiveModel):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return dict(self._config)
 
     # --- the network -------------------------------------------------------------------------------------------------
 
     def forward(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T V"]:
-        """Logits of the token that follows each position, (B, T, V), from tokens (B, T).
+        """Logits (B, T, V) of the token after each position, from tokens (B, T).
 
-        mask  (B, T), True for real tokens, which stand side by side: padding on either side
-              is not read, and the logits there mean nothing
+        mask  (B, T), True for real tokens, which must be contiguous: padding before or after
+              them is ignored, and its logits are meaningless
 
         Raises ValueError for tokens outside the vocabulary or a mask that does not fit.
         """
         return self.read((tokens, mask))[0]
 
     def read(self, tokens: Padded, memory: Memory | None = None) -> tuple[Float[Tensor, "B T V"], Memory]:
-        """Logits (B, T, V) as `forward` gives them, and the memory after the last token.
+        """Logits (B, T, V) as in `forward`, and the states of the layers after the last token.
 
-        memory  of the text before these tokens; the start if None. So a text may be read in
-                pieces: the result is that of reading it at once
+        memory  states after the text before these tokens; the initial states if None. A text
+                can thus be processed in pieces, with the same result as at once
         """
         tokens, mask = self.check_tokens(tokens)
         h, memory = self.hidden_states(tokens, mask, memory)
@@ -93,34 +94,35 @@ class RecurrentLM(AutoregressiveModel):
 
     def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,
                       memory: Memory | None = None) -> tuple[Float[Tensor, "B T H"], Memory]:
-        """The last layer's h after each token, and the memory after the last one of each row."""
+        """Hidden states of the last layer after each token, and the states of all layers after the last token of each
+        row."""
         if mask is None or mask.all():
             return self.layers(self.embedded(tokens), memory)
         first, t = mask.int().argmax(dim=1), torch.arange(tokens.shape[1], device=tokens.device)
         rows = torch.arange(len(tokens), device=tokens.device)[:, None]
-        place = (t + first[:, None]) % len(t)                        # (B, T): each row turned to begin at its first token
+        place = (t + first[:, None]) % len(t)                        # (B, T): rows rotated to their first token
         h, memory = self.layers(self.embedded(tokens[rows, place]), memory, mask.sum(dim=1))
-        return h[rows, (t - first[:, None]) % len(t)], memory        # and turned back
+        return h[rows, (t - first[:, None]) % len(t)], memory        # rotated back
 
     def embedded(self, tokens: Integer[Tensor, "B T"]) -> Float[Tensor, "B T I"]:
-        """What the first layer reads: vectors of the tokens, or one-hot ones."""
+        """Input of the first layer: token embeddings, or one-hot vectors."""
         if self.tokens is None:
             return F.one_hot(tokens, self.vocab_size).to(self.head.weight.dtype)
         return F.dropout(self.tokens(tokens), self.dropout, self.training)
 
     def scores(self, h: Float[Tensor, "... H"]) -> Float[Tensor, "... V"]:
-        """The logits of the next token, W_hy h + b_y."""
+        """Logits of the next token, W_hy h + b_y."""
         return self.head(F.dropout(h, self.dropout, self.training))
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats a token, and the number of tokens it is a mean over.
+        """Mean cross-entropy in nats per token, and the number of predicted tokens.
 
-        batch  tokens (B, T), each row a piece of text: every token but the first is predicted
-               from those before it; or a pair with their mask (B, T), True for real tokens
+        batch  tokens (B, T), of which all but the first of each row are predicted from those
+               before them; or a pair with their mask (B, T), True for real tokens
         """
         tokens, mask = self.check_tokens(batch)
         if tokens.shape[1] < 2:
-            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one to predict the other from")
+            raise ValueError(f"tokens has shape {tuple(tokens.shape)}; expected (B, T) with T at least 2")
         logits, target = self.read((tokens, mask) if mask is not None else tokens)[0][:, :-1], tokens[:, 1:]
         if mask is not None:
             counted = mask[:, 1:] & mask[:, :-1]
@@ -139,14 +141,14 @@ class RecurrentLM(AutoregressiveModel):
             if x.shape[1] > 1:
                 h = torch.cat([h, self.hidden_states(x[:, :-1], None, memory)[0]], dim=1)
         else:
-            # shifted: what stands before each token of x
+            # shifted: the tokens before each token of x
             tokens = torch.cat([prompt, x[:, :-1]], dim=1)
             if mask is not None:
                 mask = F.pad(mask, (0, x.shape[1] - 1), value=True)
             h = self.hidden_states(tokens, mask)[0][:, prompt.shape[1] - 1:]
         return self.conditional(self.scores(h))                     # (B, n, V)
 
-    # --- one token at a time: the state is h -------------------------------------------------------------------------
+    # --- one token at a time -----------------------------------------------------------------------------------------
 
     @torch.no_grad()
     def start(self, batch: int, context: Padded | None = None) -> State:
@@ -160,7 +162,7 @@ class RecurrentLM(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """One token more, one step of each layer: O(H^2), however long the text is."""
+        """One step of each layer: O(H^2), whatever the length of the text."""
         x_i = check_next(self, x_i, len(state.logits))
         first, *others = self.layers.cells
         if self.tokens is None:
@@ -179,7 +181,7 @@ class RecurrentLM(AutoregressiveModel):
         self.prompt(batch, context)
 
     def prompt(self, batch: int, context: Padded | None) -> tuple[Tensor | None, Tensor | None]:
-        """The tokens before x, (B, P), and their mask; None where the first token is predicted from h_0."""
+        """Tokens before x, (B, P), and their mask; None if the first token is predicted from h_0."""
         device = self.head.weight.device
         if context is None:
             if self.bos_id is not None:
@@ -192,12 +194,12 @@ class RecurrentLM(AutoregressiveModel):
         if len(tokens) != batch:
             raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
         if mask is not None and not mask[:, -1].all():
-            raise ValueError("the mask of context is False at the end of a row; shorter prompts are filled up on the "
+            raise ValueError("the mask of context is False at the end of a row; expected padding on the "
                              'left, as pad(prompts, 0, side="left") does')
         return tokens.to(device), None if mask is None else mask.to(device)
 
     def check_tokens(self, batch: Padded, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
-        """Tokens (B, T) of the vocabulary and their mask, or an error."""
+        """Return tokens (B, T) of the vocabulary and their mask. Raises ValueError if they are invalid."""
         tokens, mask = tokens_and_mask(batch, self.vocab_size, name)
         if tokens.dim() != 2 or tokens.numel() == 0:
             raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T), neither of them 0")
@@ -211,7 +213,7 @@ class RecurrentLM(AutoregressiveModel):
 
 
 class State(NamedTuple):
-    """What is known of each row: the memory of the layers, and the logits of the next token, a function of it."""
+    """State of each row: the states of the layers, and the logits of the next token."""
 
     memory: Memory                                                   # (h,) or (h, c) of each layer, (B, H) each
     logits: Tensor                                                   # (B, V)

@@ -1,4 +1,5 @@
-"""A cell run along a sequence: in one direction or both, layer upon layer, rows of unequal length packed."""
+"""Recurrent layers: a cell along a sequence, in one or both directions, in several layers, with rows of unequal length.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +18,9 @@ Memory = tuple[State, ...]                                           # a state f
 
 def run(cell: Cell, x: Float[Tensor, "B T I"], state: State,
         lengths: Int[Tensor, "B"] | None = None) -> tuple[Float[Tensor, "B T H"], State]:
-    """h after every step, and the state after the last one.
+    """Hidden states after every step, and the state after the last one.
 
-    lengths  (B,) steps that each row has; its state is then that after its own last step, and h is 0 where it has none
+    lengths  (B,) number of steps of each row; its final state is the one after its own last step, and h is 0 after that
     """
     if lengths is not None:
         return run_packed(cell, x, state, lengths)
@@ -29,7 +30,7 @@ def run(cell: Cell, x: Float[Tensor, "B T I"], state: State,
 
 
 def run_steps(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
-    """`run` for rows of equal length, one `cell.step` after another."""
+    """`run` for rows of equal length, as a loop over `cell.step`."""
     outputs = []
     for a in cell.ahead(x.transpose(0, 1)).unbind():                 # (T, B, G): one product for all steps
         state = cell.step(a, state)
@@ -39,15 +40,16 @@ def run_steps(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Floa
 
 def run_packed(cell: Cell, x: Float[Tensor, "B T I"], state: State,
                lengths: Int[Tensor, "B"]) -> tuple[Float[Tensor, "B T H"], State]:
-    """`run` with rows of unequal length. Longest first, the rows that go on are always the first ones: step t computes
-    those alone, and what is padding is never read."""
+    """`run` for rows of unequal length. Rows are sorted by length, so that step t computes the first rows only, and
+    padding is never used.
+    """
     order = lengths.argsort(descending=True, stable=True)
     B, T = x.shape[:2]
     going_on = (lengths[:, None] > torch.arange(T, device=x.device)).sum(dim=0)            # (T,) rows of each step
     state = tuple(part[order] for part in state)
     outputs, ended = [], []
     for a, rows in zip(cell.ahead(x.transpose(0, 1)[:, order]).unbind(), going_on.tolist()):
-        if rows < len(state[0]):                                     # the last of them end here
+        if rows < len(state[0]):                                     # some rows end here
             ended.append(tuple(part[rows:] for part in state))
             state = tuple(part[:rows] for part in state)
         state = cell.step(a[:rows], state)
@@ -58,7 +60,7 @@ def run_packed(cell: Cell, x: Float[Tensor, "B T I"], state: State,
 
 
 def reverse(x: Shaped[Tensor, "B T *rest"], lengths: Int[Tensor, "B"] | None = None) -> Shaped[Tensor, "B T *rest"]:
-    """Each row read from its own end to its beginning; what is padding stays where it is. Its own inverse."""
+    """Reverse each row up to its own length; padding stays in place. Its own inverse."""
     if lengths is None:
         return x.flip(1)
     t = torch.arange(x.shape[1], device=x.device)                    # (T,)
@@ -67,18 +69,18 @@ def reverse(x: Shaped[Tensor, "B T *rest"], lengths: Int[Tensor, "B"] | None = N
 
 
 class Recurrent(nn.Module):
-    r"""Layers of cells: layer l reads $h^{l-1}_1, \dots, h^{l-1}_T$, the outputs of the layer below.
+    r"""Stacked recurrent layers: layer l has the outputs $h^{l-1}_1, \dots, h^{l-1}_T$ of the layer below as inputs.
 
     cell           "rnn", "lstm" or "gru"
-    inputs         I, numbers read at a step
-    hidden         H, of each layer and direction
-    bidirectional  a second cell in each layer reads from the end to the beginning; outputs are [forward; backward]
-    dropout        probability of dropping, for what goes from a layer to the next
-    learned_start  h_0 is a parameter (the slide's $h_0 = b_0$), for an LSTM c_0 too; zeros otherwise
-    forget_bias    b_f of an LSTM at the start; None: at random
+    inputs         I, size of an input
+    hidden         H, size of each layer and direction
+    bidirectional  whether a second cell in each layer runs backward; outputs are then [forward; backward]
+    dropout        dropout probability between layers
+    learned_start  whether h_0 is a parameter (the slide's $h_0 = b_0$), with an LSTM also c_0; otherwise they are 0
+    forget_bias    initial b_f of an LSTM; None: random
 
-    The same numbers as torch.nn.RNN, LSTM and GRU on the same weights (`from_torch`), in value and in gradient. A
-    memory is a tuple of states, layer by layer, forward before backward.
+    Equal in value and gradient to torch.nn.RNN, LSTM and GRU with the same weights (`from_torch`). A memory is a tuple
+    of states, layer by layer, forward before backward.
 
     >>> lstm = Recurrent("lstm", 5, 8, layers=2, bidirectional=True)
     >>> outputs, memory = lstm(torch.randn(3, 6, 5), lengths=torch.tensor([6, 2, 4]))
@@ -93,7 +95,7 @@ class Recurrent(nn.Module):
             raise ValueError(f"cell is {cell!r}; expected one of {', '.join(map(repr, CELLS))}")
         check_sizes(layers=layers)
         if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; expected a probability of dropping, from 0 to below 1")
+            raise ValueError(f"dropout is {dropout}; expected a probability, at least 0 and less than 1")
         if forget_bias is not None and cell != "lstm":
             raise ValueError(f"forget_bias is {forget_bias}; only an LSTM has a forget gate, and cell is {cell!r}")
         self.cell, self.inputs, self.hidden, self.layers = cell, inputs, hidden, layers
@@ -106,12 +108,13 @@ class Recurrent(nn.Module):
 
     def forward(self, x: Float[Tensor, "B T I"], memory: Memory | None = None,
                 lengths: Int[Tensor, "B"] | None = None) -> tuple[Float[Tensor, "B T O"], Memory]:
-        """The last layer's h at every step, (B, T, H), or (B, T, 2H) in both directions, and the memory after the end.
+        """Outputs of the last layer, (B, T, H), or (B, T, 2H) if bidirectional, and the final states.
 
-        memory   of what was read before x; `start` if None
-        lengths  (B,) steps that each row of x has, from 1 to T; the rest is padding: not read, and 0 in the outputs
+        memory   states before x; `start` if None
+        lengths  (B,) number of steps of each row of x, 1 to T; the rest is padding, which is ignored, and 0 in the
+                 outputs
 
-        Raises ValueError for an x, a memory or lengths that do not fit.
+        Raises ValueError if x, memory or lengths do not fit.
         """
         if x.dim() != 3 or x.shape[2] != self.inputs or 0 in x.shape:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, T, {self.inputs}), neither B nor T 0")
@@ -133,13 +136,13 @@ class Recurrent(nn.Module):
         return x, tuple(states)
 
     def start(self, batch: int) -> Memory:
-        """The memory before anything is read."""
+        """Initial states."""
         if self.first is None:
             return tuple(cell.zeros(batch) for cell in self.cells)
         return tuple(tuple(part.expand(batch, -1) for part in state.unbind()) for state in self.first.unbind())
 
     def check_memory(self, memory: Memory, batch: int) -> Memory:
-        """The memory, or an error that says what does not fit."""
+        """Return the memory. Raises ValueError if it does not fit."""
         if not isinstance(memory, tuple) or len(memory) != len(self.cells):
             got = f"{len(memory)} states" if isinstance(memory, tuple) else f"a {type(memory).__name__}"
             raise ValueError(f"memory is {got}; expected a tuple of {len(self.cells)} states, one a layer and direction")
@@ -153,10 +156,10 @@ class Recurrent(nn.Module):
     @classmethod
     @torch.no_grad()
     def from_torch(cls, module: nn.RNN | nn.LSTM | nn.GRU) -> Recurrent:
-        """The layers with the weights of a torch.nn.RNN, LSTM or GRU, in its dtype.
+        """Layers with the weights of a torch.nn.RNN, LSTM or GRU, in its dtype.
 
-        torch has two biases where the equations have one: their sum is taken, but for the candidate of a GRU, where
-        they are two. Raises ValueError for a nonlinearity other than tanh and for an LSTM with a projection.
+        torch's two biases are added, except for the candidate of a GRU, which has both. Raises ValueError for a
+        nonlinearity other than tanh and for an LSTM with a projection.
         """
         if getattr(module, "nonlinearity", "tanh") != "tanh" or module.proj_size:
             raise ValueError(f"module is {module}; expected tanh, and no projection")
@@ -176,7 +179,7 @@ class Recurrent(nn.Module):
 
 
 def reorder_gates(cell: Cell, rows: Tensor) -> Tensor:
-    """Rows of torch's weights in the order of the cell's gates: those of an LSTM are i, f, g, o there, i, f, o, g here."""
+    """Rows of torch's weights in the order of the cell's gates: torch's LSTM has i, f, g, o, the cell i, f, o, g."""
     if cell.gates != 4:
         return rows
     i, f, g, o = rows.chunk(4)
@@ -184,7 +187,7 @@ def reorder_gates(cell: Cell, rows: Tensor) -> Tensor:
 
 
 def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[Tensor, "B"]:
-    """The tokens that `update` is told, one for each row of the state, or a ValueError. What `sample` drew is trusted."""
+    """Return the tokens x_i of `update`, one for each row of the state. Raises ValueError if they are invalid."""
     if is_validating(model):
         return x_i.long()
     if tuple(x_i.shape) != (batch,):
@@ -193,7 +196,7 @@ def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[T
 
 
 def check_lengths(lengths: Tensor, x: Tensor) -> Int[Tensor, "B"]:
-    """The lengths on the device of x, or a ValueError."""
+    """Return the lengths on the device of x. Raises ValueError if they are invalid."""
     if tuple(lengths.shape) != (len(x),) or lengths.is_floating_point():
         raise ValueError(f"lengths has shape {tuple(lengths.shape)} and dtype {lengths.dtype}; expected ({len(x)},), a "
                          "whole number for each row")

@@ -1,8 +1,8 @@
-r"""Four scores: how well a query h_t and a key h_tau match. Each is one number for each pair, before the softmax.
+"""Attention scores of a query h_t and a key h_tau: dot product, scaled dot product, bilinear and additive.
 
-All four have one interface, `score(queries, keys)`: (..., T, H) and (..., S, K) give (..., T, S). What needs the keys
-alone is `prepare`: computed once, it serves every query to come. `attention` makes weights of the scores, and of the
-weights a context vector.
+All have the interface `score(queries, keys)`: (..., T, H) and (..., S, K) to (..., T, S). `prepare` computes the part
+that depends on the keys only, once for all queries. `weights_of` normalizes scores to attention weights, and
+`context_of` computes the context vector.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from course_lib.validation import check_sizes
 
 
 class Score(nn.Module):
-    """What the scores share.
+    """Base class of the scores.
 
-    query  H, width of h_t
-    key    K, width of h_tau; that of the query if None
+    query  H, size of h_t
+    key    K, size of h_tau; that of the query if None
 
-    A score of your own writes `match`:
+    A subclass defines `match`:
 
     >>> class Distance(Score):
     ...     def match(self, queries, keys):
@@ -38,22 +38,22 @@ class Score(nn.Module):
         self.query, self.key = query, key
 
     def forward(self, queries: Float[Tensor, "... T H"], keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... T S"]:
-        """The score of every query with every key. Raises ValueError for widths other than the score's."""
+        """Score of every query with every key. Raises ValueError if the sizes do not fit."""
         for name, x, width in (("queries", queries, self.query), ("keys", keys, self.key)):
             if x.dim() < 2 or x.shape[-1] != width:
-                raise ValueError(f"{name} has shape {tuple(x.shape)}; expected (..., number of them, {width})")
+                raise ValueError(f"{name} has shape {tuple(x.shape)}; expected (..., number of vectors, {width})")
         return self.match(queries, self.prepare(keys))
 
     def prepare(self, keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... S E"]:
-        """What is computed of the keys once, for all queries."""
+        """Part of the score that depends on the keys only."""
         return keys
 
     def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S E"]) -> Float[Tensor, "... T S"]:
-        """The scores, from what `prepare` returned."""
+        """Scores (..., T, S), from the queries and the result of `prepare`."""
         raise NotImplementedError(f"{type(self).__name__} does not define match(queries, prepared)")
 
     def multiplications(self, T: int, S: int) -> int:
-        """Of T queries with S keys; a division by a constant and the tanh are not counted."""
+        """Number of multiplications for T queries and S keys, without divisions by constants and tanh."""
         return T * S * self.query
 
     def extra_repr(self) -> str:
@@ -61,9 +61,7 @@ class Score(nn.Module):
 
 
 class DotScore(Score):
-    r"""$s_{t,\tau} = h_t^\top h_\tau$. No parameters; both widths are equal.
-
-    Slides: "Four Common Similarity (Score) Functions". Paper: Luong et al. 2015.
+    r"""Dot product, $s_{t,\tau} = h_t^\top h_\tau$, without parameters; both sizes are equal.
 
     >>> DotScore(2)(torch.tensor([[1., 2.]]), torch.tensor([[3., 4.], [0., 1.]]))
     tensor([[11.,  2.]])
@@ -72,14 +70,15 @@ class DotScore(Score):
     def __init__(self, query: int, key: int | None = None):
         super().__init__(query, key)
         if self.key != self.query:
-            raise ValueError(f"key is {self.key} and query {self.query}; a dot product needs equal widths")
+            raise ValueError(f"key is {self.key} and query {self.query}; expected equal sizes for a dot product")
 
     def match(self, queries: Float[Tensor, "... T H"], prepared: Float[Tensor, "... S H"]) -> Float[Tensor, "... T S"]:
         return queries @ prepared.transpose(-2, -1)                  # (..., T, S)
 
 
 class ScaledDotScore(DotScore):
-    r"""$s_{t,\tau} = h_t^\top h_\tau / \sqrt H$: with independent entries of variance 1 its variance is 1 for every H.
+    r"""Scaled dot product, $s_{t,\tau} = h_t^\top h_\tau / \sqrt H$, of variance 1 for independent entries of variance
+    1.
 
     Slides: "Four Common Similarity (Score) Functions". Paper: Vaswani et al. 2017.
 
@@ -92,7 +91,7 @@ class ScaledDotScore(DotScore):
 
 
 class BilinearScore(Score):
-    r"""$s_{t,\tau} = h_t^\top W_{\mathrm{attn}} h_\tau$: H K parameters, and the two widths may differ.
+    r"""Bilinear score, $s_{t,\tau} = h_t^\top W_{\mathrm{attn}} h_\tau$, with H K parameters; the two sizes may differ.
 
     Slides: "Bilinear (Luong Attention)". Paper: Luong et al. 2015, "general".
 
@@ -117,11 +116,10 @@ class BilinearScore(Score):
 
 
 class AdditiveScore(Score):
-    r"""$s_{t,\tau} = v_a^\top \tanh(W_a h_t + U_a h_\tau)$: a network with one hidden layer
-    reads both.
+    r"""Additive score, $s_{t,\tau} = v_a^\top \tanh(W_a h_t + U_a h_\tau)$: a network with
+    one hidden layer.
 
-    width  A, units of the hidden layer; the slide's is that of the query, which is what
-           None means
+    width  A, units of the hidden layer; None: the size of the query, as on the slide
 
     Slides: "MLP (Additive / Bahdanau Attention)". Paper: Bahdanau et al. 2015.
 
@@ -163,7 +161,7 @@ SCORES: dict[str, type[Score]] = {"dot": DotScore, "scaled dot": ScaledDotScore,
 
 
 def make_score(name: str, query: int, key: int | None = None) -> Score:
-    """The score of this name. Raises ValueError for an unknown one."""
+    """Score with this name. Raises ValueError for an unknown name."""
     if name not in SCORES:
         raise ValueError(f"score is {name!r}; expected one of {', '.join(map(repr, SCORES))}")
     return SCORES[name](query, key)
@@ -173,18 +171,19 @@ def make_score(name: str, query: int, key: int | None = None) -> Score:
 
 
 def weights_of(scores: Float[Tensor, "... S"], mask: Bool[Tensor, "... S"] | None = None) -> Float[Tensor, "... S"]:
-    r"""$\alpha_{t,\tau} = \exp(s_{t,\tau}) / \sum_k \exp(s_{t,k})$ over what the mask allows.
+    r"""Attention weights $\alpha_{t,\tau} = \exp(s_{t,\tau}) / \sum_k \exp(s_{t,k})$ over the positions that the mask
+    allows.
 
-    mask  True where a slot may be used. A row without any, as the first step has that looks at its past, is zero
+    mask  True where a position may be attended to. A row without any is zero, as at the first step, which has no past
     """
     if mask is None:
         return scores.softmax(dim=-1)
     if mask.dtype != torch.bool:
-        raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool, True where a slot may be used")
+        raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool, True where a position may be attended to")
     weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)  # NaN in a row that is all -inf
-    return weights.masked_fill(~mask, 0)                             # no longer, and no gradient passes there
+    return weights.masked_fill(~mask, 0)                             # removes the NaN and its gradient
 
 
 def context_of(weights: Float[Tensor, "... T S"], memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... T H"]:
-    r"""$c_t = \sum_\tau \alpha_{t,\tau} h_\tau$."""
+    r"""Context vector $c_t = \sum_\tau \alpha_{t,\tau} h_\tau$."""
     return weights @ memory

@@ -1,13 +1,13 @@
-r"""Four ways to make one vector c of a memory $M = \{h_1, \dots, h_S\}$, and the gradients that get through the hard one.
+r"""Selection of a vector c from a memory $M = \{h_1, \dots, h_S\}$, and gradient estimators for hard selection.
 
-sum, mean    every slot counts alike
-hard         one slot, or k of them: those of the largest scores
-soft         all slots, in shares that sum to one
+sum, mean    all slots with equal weights
+hard         the slot with the largest score, or the k slots with the largest
+soft         all slots, weighted by the softmax of the scores
 
-The scores of a soft selection learn by back-propagation. Those of a hard one get a gradient of exactly 0: what is chosen
-does not change with a small change of the scores. Drawn at random instead, $P(\tau) = \mathrm{softmax}(s)_\tau$, the
-choice has an *expected* loss, $\sum_\tau P(\tau)\, L(h_\tau)$, and that has a gradient; the functions below compute it or
-estimate it from draws.
+The scores of a soft selection are learned by backpropagation. For a hard selection their gradient is 0, because small
+changes of the scores do not change the choice. If the slot is sampled instead, $P(\tau) = \mathrm{softmax}(s)_\tau$,
+the expected loss $\sum_\tau P(\tau)\, L(h_\tau)$ is differentiable. The functions below compute or estimate its
+gradient.
 """
 
 from __future__ import annotations
@@ -20,23 +20,24 @@ from torch import Tensor
 
 from course_lib.recurrent.scores import context_of, weights_of
 
-Loss = Callable[[Tensor], Tensor]                                    # of c (N, H), one number for each row: (N,)
+Loss = Callable[[Tensor], Tensor]                                    # from c (N, H) to losses (N,)
 
 
 def sum_selection(memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... H"]:
-    r"""$c = \sum_\tau h_\tau$."""
+    r"""Sum of the slots, $c = \sum_\tau h_\tau$."""
     return memory.sum(dim=-2)
 
 
 def mean_selection(memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... H"]:
-    r"""$c = \frac1S \sum_\tau h_\tau$."""
+    r"""Mean of the slots, $c = \frac1S \sum_\tau h_\tau$."""
     return memory.mean(dim=-2)
 
 
 def hard_selection(scores: Float[Tensor, "... S"], memory: Float[Tensor, "... S H"], k: int = 1) -> Float[Tensor, "... H"]:
-    r"""$c = \frac{1}{\sum_\tau \alpha_\tau} \sum_\tau \alpha_\tau h_\tau$ with $\alpha_\tau \in \{0, 1\}$.
+    r"""Mean of the k slots with the largest scores: $c = \frac{1}{\sum_\tau \alpha_\tau} \sum_\tau \alpha_\tau h_\tau$
+    with $\alpha_\tau \in \{0, 1\}$.
 
-    k  slots that are taken, those of the largest scores: 1 is one-hot, more is multi-hot
+    k  number of selected slots: 1 is one-hot, more is multi-hot
 
     >>> hard_selection(torch.tensor([0., 2., 1.]), torch.tensor([[1.], [5.], [9.]]), k=2)
     tensor([7.])
@@ -49,7 +50,8 @@ def hard_selection(scores: Float[Tensor, "... S"], memory: Float[Tensor, "... S 
 
 def soft_selection(scores: Float[Tensor, "... S"],
                    memory: Float[Tensor, "... S H"]) -> Float[Tensor, "... H"]:
-    r"""$c = \sum_\tau \alpha_\tau h_\tau$ with $\alpha = \mathrm{softmax}(s)$.
+    r"""Softmax-weighted mean of the slots: $c = \sum_\tau \alpha_\tau h_\tau$ with
+    $\alpha = \mathrm{softmax}(s)$.
 
     >>> soft_selection(torch.zeros(3), torch.tensor([[1.], [5.], [9.]]))
     tensor([5.])
@@ -61,11 +63,12 @@ def _mixed(weights: Float[Tensor, "... S"], memory: Float[Tensor, "... S H"]) ->
     return context_of(weights.unsqueeze(-2), memory).squeeze(-2)
 
 
-# --- gradients by the scores -----------------------------------------------------------------------------------------
+# --- gradients with respect to the scores ----------------------------------------------------------------------------
 
 
 def expected_loss_gradient(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss) -> Float[Tensor, "S"]:
-    r"""The gradient of $\sum_\tau P(\tau) L(h_\tau)$, by going through all slots: $P(\tau)\,(L(h_\tau) - \sum_k P(k) L(h_k))$."""
+    r"""Exact gradient of $\sum_\tau P(\tau) L(h_\tau)$ with respect to s: $P(\tau)\,(L(h_\tau) - \sum_k P(k) L(h_k))$.
+    """
     _check(scores, memory)
     p, losses = scores.softmax(dim=0), loss(memory)                  # (S,) each
     return p * (losses - p @ losses)
@@ -73,10 +76,11 @@ def expected_loss_gradient(scores: Float[Tensor, "S"], memory: Float[Tensor, "S 
 
 def reinforce(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss, num: int,
               generator: torch.Generator | None = None, baseline: bool = False) -> Float[Tensor, "num S"]:
-    r"""One estimate a draw: $(L(h_\tau) - b)\, \nabla_s \log P(\tau)$ with $\tau \sim P$.
+    r"""REINFORCE estimates of the gradient, one per sample: $(L(h_\tau) - b)\, \nabla_s \log P(\tau)$ with $\tau \sim
+    P$.
 
-    baseline  b is the mean loss of the other draws; 0 otherwise. It does not depend on the draw that it is taken from,
-              so the mean of the estimates stays right
+    baseline  whether b is the mean loss of the other samples; otherwise 0. It does not depend on the sample that it is
+              subtracted from, so the estimator stays unbiased
 
     Paper: Williams 1992.
     """
@@ -88,18 +92,19 @@ def reinforce(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Lo
     losses = loss(memory[slot])                                       # (num,)
     if baseline:
         losses = losses - (losses.sum() - losses) / (num - 1)
-    return losses[:, None] * (torch.nn.functional.one_hot(slot, len(p)) - p)                  # of log P: one-hot minus P
+    return losses[:, None] * (torch.nn.functional.one_hot(slot, len(p)) - p)                  # times grad log P
 
 
 def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss, num: int,
                    generator: torch.Generator | None = None, temperature: float | int = 1.0,
                    straight_through: bool = False) -> Float[Tensor, "num S"]:
-    r"""One estimate a draw: the gradient of $L(\sum_\tau y_\tau h_\tau)$, $y = \mathrm{softmax}((s + g) / T)$.
+    r"""Gumbel-softmax estimates of the gradient, one per sample: the gradient of $L(\sum_\tau y_\tau h_\tau)$ with
+    $y = \mathrm{softmax}((s + g) / T)$.
 
-    g are independent Gumbel variables: the largest of $s + g$ is slot $\tau$ with probability $P(\tau)$.
+    g are independent Gumbel variables, so the largest entry of $s + g$ is slot $\tau$ with probability $P(\tau)$.
 
-    temperature       T; towards 0 y is one-hot
-    straight_through  the loss is that of the one slot that is largest, the gradient that of y
+    temperature       T; for T to 0, y becomes one-hot
+    straight_through  whether the loss uses the one-hot vector of the largest entry, and the gradient that of y
 
     Papers: Jang et al. 2017, Maddison et al. 2017; Bengio et al. 2013 for straight-through.
     """
@@ -109,7 +114,7 @@ def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], los
     u = torch.rand(num, len(scores), generator=generator, dtype=torch.float64).clamp(min=1e-300)
     noise = -torch.log(-torch.log(u)).to(scores)
     with torch.enable_grad():
-        s = scores.detach().expand(num, -1).clone().requires_grad_()                         # (num, S): a copy a draw
+        s = scores.detach().expand(num, -1).clone().requires_grad_()                         # (num, S): a copy per sample
         y = ((s + noise) / temperature).softmax(dim=1)
         if straight_through:
             hard = torch.nn.functional.one_hot(y.argmax(dim=1), y.shape[1])

@@ -1,7 +1,7 @@
-r"""The recurrent encoder-decoder: one network reads the source, another writes the target, $p(y_t \mid y_{<t}, x)$.
+r"""Recurrent encoder-decoder (sequence-to-sequence model), $p(y_t \mid y_{<t}, x)$, with and without attention.
 
-What passes between them is a context vector c_t: the same one at every step, the encoder's last state, or one that
-attention takes anew at every step from all states of the encoder.
+The decoder gets a context vector c_t: without attention the encoder's last state at every step, with attention a
+weighted mean of the encoder's states, computed at each step.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ PLACEMENTS = ("before", "after")
 
 
 class Source(NamedTuple):
-    """What the encoder has made of the source: computed once, read at every step."""
+    """The encoded source, computed once for all steps of the decoder."""
 
     states: Tensor                                                   # (B, S, C), h_1 .. h_n of the encoder
-    prepared: Tensor                                                 # (B, S, E), what the score needs of them
+    prepared: Tensor                                                 # (B, S, E), result of `Score.prepare`
     seen: Tensor                                                     # (B, S), True where the source has a token
-    last: Tensor                                                     # (B, C), the one vector
+    last: Tensor                                                     # (B, C), last state
 
 
 class State(NamedTuple):
-    """What is known of each row while its target is written."""
+    """State of each row during decoding."""
 
     source: Source
     memory: Memory                                                   # of the decoder
     over: Tensor                                                     # (B,), True where the target has ended
     logits: Tensor                                                   # (B, V), of the next token
-    weights: Tensor                                                  # (B, S), with which the source was last looked at
+    weights: Tensor                                                  # (B, S), attention weights of the last step
 
 
 class Seq2Seq(AutoregressiveModel):
-    r"""An encoder reads x, a decoder writes y: with attention, "before" its step,
+    r"""Recurrent encoder-decoder of source x and target y, with attention "before" the decoder's step,
 
     $$c_t = \sum_\tau \alpha_{t,\tau}\, h_\tau^{\mathrm{enc}}, \quad
       \alpha_{t,\cdot} = \mathrm{softmax}_\tau\, s(h_{t-1}^{\mathrm{dec}}, h_\tau^{\mathrm{enc}}),$$
@@ -60,27 +60,27 @@ class Seq2Seq(AutoregressiveModel):
     $$p(y_t) = \mathrm{softmax}(W_{cy} [h_t^{\mathrm{dec}}; c_t] + b_y).$$
 
     source, target  sizes of the two vocabularies
-    hidden          H, of the decoder, and of the encoder in each direction
-    score           "dot", "scaled dot", "bilinear" or "additive"; None: c_t is the encoder's last state, at every step
-    placement       "before" (Bahdanau's) or "after" (Luong's) the decoder's step
-    cell            "rnn", "lstm" or "gru", of both
-    embedding       E, width of the token vectors; None: H
-    bidirectional   the encoder reads both ways: its states are [forward; backward], C = 2H wide, and its last state is
-                    that of either direction once it has read all
-    tied            the output layer's weights are the target's token vectors, behind a layer H or H + C to E with a tanh
-    dropout         probability of dropping, for token vectors and for what the output layer reads
-    smoothing       of the targets in the training loss, in torch's form: see `cross_entropy`
-    pad_id, bos_id, eos_id   what fills up a short row, of the source too; what a target starts from; what ends it
+    hidden          H, size of the decoder, and of each direction of the encoder
+    score           "dot", "scaled dot", "bilinear" or "additive"; None: no attention, c_t is the encoder's last state
+    placement       attention "before" (Bahdanau) or "after" (Luong) the decoder's step
+    cell            "rnn", "lstm" or "gru", in encoder and decoder
+    embedding       E, size of the token embeddings; None: H
+    bidirectional   whether the encoder runs in both directions: its states are then [forward; backward], of size C =
+                    2H, and its last state is that of each direction at its own end
+    tied            whether the output layer shares the weights of the target embeddings, after a tanh layer of size E
+    dropout         dropout probability of embeddings and of inputs of the output layer
+    smoothing       label smoothing of the training loss, in torch's form: see `cross_entropy`
+    pad_id, bos_id, eos_id   padding token, of the source too; first input of the decoder; last token of a target
 
-    An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S) filled up with `pad_id`
-    on the right, or a pair with their mask, True for real tokens. The decoder starts from $\tanh(W_s h_n + b_s)$,
-    h_n the encoder's last state, and is given the true tokens when it is trained (teacher forcing).
+    An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S), padded with `pad_id` on
+    the right, or a pair with their mask, True for real tokens. The decoder's initial state is $\tanh(W_s h_n + b_s)$,
+    where h_n is the encoder's last state; in training its inputs are the true tokens (teacher forcing).
 
-    A target ends with `eos_id`; what follows is padding with probability 1, so that rows of one length hold targets of
-    many.
+    A target ends with `eos_id`. It is followed by padding with probability 1, so that a tensor can hold targets of
+    different lengths.
 
-    Slides: "Encoder-Decoder Architecture", "Integrating Attention in Seq2Seq"; the slide takes the weights from h_t,
-    which needs c_t: they come from h_{t-1} in the paper, as here. Papers: Sutskever et al. 2014, Cho et al. 2014,
+    Slides: "Encoder-Decoder Architecture", "Integrating Attention in Seq2Seq". The slide computes the weights from h_t,
+    which depends on c_t; here they depend on h_{t-1}, as in the paper. Papers: Sutskever et al. 2014, Cho et al. 2014,
     Bahdanau et al. 2015, Luong et al. 2015.
 
     >>> model = Seq2Seq(source=9, target=8, hidden=6, score="additive")
@@ -100,13 +100,13 @@ class Seq2Seq(AutoregressiveModel):
         if placement not in PLACEMENTS:
             raise ValueError(f"placement is {placement!r}; expected one of {', '.join(map(repr, PLACEMENTS))}")
         if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; expected a probability of dropping, from 0 to below 1")
+            raise ValueError(f"dropout is {dropout}; expected a probability, at least 0 and less than 1")
         for name, value, size in (("pad_id", pad_id, min(source, target)), ("bos_id", bos_id, target),
                                   ("eos_id", eos_id, target)):
             if not 0 <= value < size:
                 raise ValueError(f"{name} is {value}; expected 0..{size - 1}")
         if eos_id == pad_id:
-            raise ValueError(f"eos_id and pad_id are both {pad_id}; the end of a target could not be told from its padding")
+            raise ValueError(f"eos_id and pad_id are both {pad_id}; expected different tokens")
         self._config = {"source": source, "target": target, "hidden": hidden, "score": score, "placement": placement,
                         "cell": cell, "embedding": embedding, "bidirectional": bidirectional, "tied": tied,
                         "dropout": dropout, "smoothing": smoothing, "pad_id": pad_id, "bos_id": bos_id, "eos_id": eos_id}
@@ -128,26 +128,27 @@ class Seq2Seq(AutoregressiveModel):
 
     @property
     def config(self) -> dict[str, Any]:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return dict(self._config)
 
-    # --- the source, once --------------------------------------------------------------------------------------------
+    # --- encoder -----------------------------------------------------------------------------------------------------
 
     def encode(self, source: Padded) -> Source:
-        """h_1 .. h_n of the source, and its last state."""
+        """Encoder states h_1 .. h_n of the source, and its last state."""
         tokens, seen = self._source(source)
         states, memory = self.encoder(self._drop(self.source(tokens)), lengths=seen.sum(dim=1))           # (B, S, C)
-        last = torch.cat([state[0] for state in memory], dim=1)      # (B, C): either direction once it has read all
+        last = torch.cat([state[0] for state in memory], dim=1)      # (B, C): each direction at its own end
         return Source(states, states if self.score is None else self.score.prepare(states), seen, last)
 
     def _initial_memory(self, source: Source) -> Memory:
-        """The decoder's memory before its first step."""
+        """Initial states of the decoder."""
         return tuple(torch.tanh(self.bridge(source.last)).chunk(self.decoder.cells[0].parts, dim=1)),
 
-    # --- looking back ------------------------------------------------------------------------------------------------
+    # --- attention ---------------------------------------------------------------------------------------------------
 
     def _attend(self, h: Float[Tensor, "B T H"], source: Source) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B T S"]]:
-        """c for each of the decoder's states, and the weights it was taken with; without attention the last state."""
+        """Context vector for each decoder state, and the attention weights; without attention the last encoder state.
+        """
         if self.score is None:
             B, T, S = *h.shape[:2], source.states.shape[1]
             ends = torch.arange(S, device=h.device) == source.seen.sum(dim=1, keepdim=True) - 1              # (B, S)
@@ -160,24 +161,25 @@ class Seq2Seq(AutoregressiveModel):
     def conditionals(self, x: Tensor, context: Padded | None = None) -> Distribution:
         h, _ = self.decode(x, self.encode(self._require_context(context)))
         ends = x == self.eos_id
-        return self.conditional(self._padded(self.logits(h), ends.cumsum(dim=1) > ends))    # an end before this token
+        return self.conditional(self._padded(self.logits(h), ends.cumsum(dim=1) > ends))    # True after the end
 
     def decode(self, x: Integer[Tensor, "B T"],
                source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
-        """What the output layer reads at each step, h_t or [h_t; c_t], and the weights on
-        the source."""
+        """Input of the output layer at each step, h_t or [h_t; c_t], and the attention
+        weights.
+        """
         # (B, T, E): shifted
         y = self._drop(self.target(F.pad(x[:, :-1], (1, 0), value=self.bos_id)))
         memory = self._initial_memory(source)
-        if self.placement == "after":  # the steps do not read c: all of them, then c
+        if self.placement == "after":  # the steps do not depend on c
             h, _ = self.decoder(y, memory)
             c, weights = self._attend(h, source)
             return torch.cat([h, c], dim=2), weights
-        if self.score is None:                                       # c is known beforehand
+        if self.score is None:                                       # c is constant
             c, weights = self._attend(y, source)
             return self.decoder(torch.cat([y, c], dim=2), memory)[0], weights
         outputs, looks = [], []
-        for y_t in y.split(1, dim=1):  # c_t needs h_(t-1): one step after another
+        for y_t in y.split(1, dim=1):  # c_t depends on h_(t-1)
             c, weights = self._attend(memory[0][0][:, None], source)  # (B, 1, C)
             h, memory = self.decoder(torch.cat([y_t, c], dim=2), memory)
             outputs.append(h)
@@ -185,10 +187,10 @@ class Seq2Seq(AutoregressiveModel):
         return torch.cat(outputs, dim=1), torch.cat(looks, dim=1)
 
     def loss(self, batch: tuple[Padded, Padded]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats a token, smoothed as configured, and the number of tokens it is a mean over.
+        """Mean cross-entropy in nats per token, label-smoothed as configured, and the number of predicted tokens.
 
-        batch  source (B, S) and target (B, T), the target without bos and with eos; each filled up with `pad_id` on the
-               right, or a pair with its mask. Padding neither predicts nor is predicted
+        batch  source (B, S) and target (B, T), the target without bos and with eos; each padded with `pad_id` on the
+               right, or a pair with its mask. Padding is neither an input nor a target
         """
         target, real = self._read(batch[1], self.conditional.num_values, "target")
         columns = int(real.sum(dim=1).max())
@@ -198,7 +200,7 @@ class Seq2Seq(AutoregressiveModel):
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> Float[Tensor, "B T S"]:
-        """Where each target position looks in the source: row t while token t is predicted."""
+        """Attention weights: row t over the source positions when token t of the target is predicted."""
         return self.decode(self.conditional.check(target, "target"), self.encode(source))[1]
 
     # --- one token at a time -----------------------------------------------------------------------------------------
@@ -215,7 +217,7 @@ class Seq2Seq(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """One token more: one step of the decoder, one look at the source."""
+        """One step of the decoder, with attention to the source."""
         x_i = check_next(self, x_i, len(state.over)).to(state.over.device)
         return self._step(state._replace(over=state.over | (x_i == self.eos_id)), x_i)
 
@@ -234,14 +236,14 @@ class Seq2Seq(AutoregressiveModel):
     # --- the output layer --------------------------------------------------------------------------------------------
 
     def logits(self, h: Float[Tensor, "... R"]) -> Float[Tensor, "... V"]:
-        """The output layer: logits (..., V) from what `decode` returns first, (..., R)."""
+        """Output layer: logits (..., V) from the inputs (..., R) that `decode` returns."""
         return self.head(self._drop(self.readout(h)))
 
     def _drop(self, x: Float[Tensor, "..."]) -> Float[Tensor, "..."]:
         return F.dropout(x, self.dropout, self.training)
 
     def _padded(self, logits: Float[Tensor, "*B V"], over: Bool[Tensor, "*B"]) -> Float[Tensor, "*B V"]:
-        """Where the target is over, nothing but padding is possible."""
+        """After the end of the target, only padding has a positive probability."""
         other = torch.arange(logits.shape[-1], device=logits.device) != self.pad_id
         return logits.masked_fill(over[..., None] & other, -torch.inf)
 
@@ -256,11 +258,11 @@ class Seq2Seq(AutoregressiveModel):
         tokens, seen = self._read(source, self.source.num_embeddings, "context")
         if not seen[:, 0].all():
             raise ValueError("context has a row without tokens; expected at least one in each")
-        columns = int(seen.sum(dim=1).max())                         # rows cut from a longer table: only what fills up
+        columns = int(seen.sum(dim=1).max())                         # drop columns that are padding in all rows
         return tokens[:, :columns], seen[:, :columns]
 
     def _read(self, side: Padded, vocab_size: int, name: str) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"]]:
-        """The tokens of a side, on the model's device, and where they are real: by its mask, or by `pad_id`."""
+        """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`."""
         tokens, mask = tokens_and_mask(side, vocab_size, name)
         if tokens.dim() != 2 or tokens.numel() == 0 or tokens.is_floating_point():
             raise ValueError(f"{name} has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected tokens (B, T), "
@@ -268,13 +270,13 @@ class Seq2Seq(AutoregressiveModel):
         tokens = tokens.to(self.head.weight.device)
         real = tokens != self.pad_id if mask is None else mask.to(tokens.device)
         if tokens.min() < 0 or tokens.max() >= vocab_size:
-            raise ValueError(f"{name} holds {int(tokens.min())} to {int(tokens.max())}; it has tokens 0..{vocab_size - 1}")
+            raise ValueError(f"{name} holds {int(tokens.min())} to {int(tokens.max())}; expected 0..{vocab_size - 1}")
         if (real[:, 1:] & ~real[:, :-1]).any():
-            raise ValueError(f"{name} has padding left of a token; expected it on the right, as pad puts it")
+            raise ValueError(f"{name} has padding left of a token; expected padding on the right, as by pad")
         return tokens, real
 
     @staticmethod
     def _require_context(context: Padded | None) -> Padded:
         if context is None:
-            raise ValueError("context is None; what is written needs its source (B, S)")
+            raise ValueError("context is None; expected the source (B, S)")
         return context

@@ -1,4 +1,4 @@
-"""Training on one long text: it is cut into parallel streams, and the memory is carried from piece to piece."""
+"""Truncated backpropagation through time on one long text, cut into parallel streams."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from course_lib.validation import check_sizes
 
 
 def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
-    """The text (T,) as `batch` streams side by side, in pieces of `length` tokens: batches (batch, length + 1).
+    """Cut a text (T,) into `batch` parallel streams, in pieces of `length` tokens: batches (batch, length + 1).
 
-    Row b of a batch goes on where row b of the batch before ended; the token between the two is in both, as the last
-    that is predicted and the first that is read. What is left over at the end is not used. Raises ValueError for a text
-    that is too short for one piece.
+    Row b of a batch continues row b of the previous batch. The token between the two is in both, as the last target and
+    as the first input. Tokens that do not fill a last batch are dropped. Raises ValueError if the text is too short for
+    one batch.
     """
     check_sizes(batch=batch, length=length)
     if text.dim() != 1 or len(text) < batch * length + 1:
@@ -30,13 +30,13 @@ def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
 
 
 class Carried(nn.Module):
-    """A language model as it is trained on streams: each batch is read with the memory that the last one left.
+    """Language model that is trained on streams: each batch starts from the final states of the previous batch.
 
-    The gradient ends where a piece begins (back-propagation through time, truncated), the memory does not. It is kept in
-    a buffer, so that a checkpoint of `fit` holds it. In eval mode the memory begins at the start, and the training's is
-    left alone.
+    States are carried from batch to batch, gradients are not (truncated backpropagation through time). The states are
+    in a buffer, so checkpoints of `fit` contain them. In eval mode they start anew, and those of training are
+    unchanged.
 
-    batch  rows of a batch in training
+    batch  number of rows of a training batch
 
     >>> text = torch.arange(100) % 7
     >>> model = Carried(RecurrentLM(7, 16), batch=4)
@@ -53,9 +53,9 @@ class Carried(nn.Module):
         self._reading: Memory | None = None                          # in eval mode
 
     def loss(self, tokens: Integer[Tensor, "B L"]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats of every token but the first of each row, and their number."""
+        """Mean cross-entropy in nats of all tokens but the first of each row, and their number."""
         if self.training and len(tokens) != self.batch:
-            raise ValueError(f"a batch has {len(tokens)} rows; expected {self.batch}, one for each stream")
+            raise ValueError(f"tokens has {len(tokens)} rows; expected {self.batch}, one for each stream")
         memory = self._reading
         if self.training:                                            # a copy: the buffer is written below
             memory = tuple(tuple(state.unbind()) for state in self.memory.clone().unbind())
@@ -75,10 +75,10 @@ class Carried(nn.Module):
 @torch.no_grad()
 def nats_of_text(model: RecurrentLM, text: Integer[Tensor, "T"], before: Integer[Tensor, "S"],
                  piece: int = 1000) -> Float[Tensor, "T"]:
-    """Minus log p of every token of a text, given all before it, in nats: the memory is carried through.
+    """Negative log-probability in nats of each token of a text, given all tokens before it.
 
-    before  what stands before the text; it is read and not scored, at least one token
-    piece   tokens read at a time
+    before  text that precedes it, at least one token, which is not scored
+    piece   number of tokens that are processed at once
     """
     if before.dim() != 1 or text.dim() != 1 or len(before) < 1 or len(text) < 1:
         raise ValueError(f"text has shape {tuple(text.shape)} and before {tuple(before.shape)}; expected (T,) and (S,), "

@@ -1,4 +1,4 @@
-"""Attention, positions, the blocks made of them, and the models made of blocks."""
+"""Attention, positional encodings, transformer blocks, and the models GPT, BERT and the encoder-decoder."""
 
 from course_lib.tokenizers.batching import left_pad
 from course_lib.transformer._fused_attention import fused_attention

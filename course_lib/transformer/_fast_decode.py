@@ -1,4 +1,4 @@
-"""One step of GPT's generation without the calls of modules, which at a single position cost more than the arithmetic."""
+"""One decoding step of GPT without module calls, whose overhead exceeds the arithmetic for a single position."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from course_lib.transformer.rotary_attention import RotaryAttention
 
 def decode_step(model: nn.Module, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                 caches: Sequence[KVCache]) -> Float[Tensor, "B D"]:
-    """`model.run_blocks` of the last token alone, whose query attends to the cached keys; the blocks are not called if
-    `can_inline` says so."""
+    """`model.run_blocks` for the last token only, whose query attends to the cached keys. Modules are inlined if
+    `can_inline`."""
     if not can_inline(model):
         return model.run_blocks(tokens[:, -1:], mask, caches)[:, -1]
     x = model._embed(tokens[:, -1:], mask, caches[0].length)[:, 0]     # (B, D)
@@ -31,7 +31,7 @@ def decode_step(model: nn.Module, tokens: Integer[Tensor, "B T"], mask: Bool[Ten
 
 def attention_step(attention: MultiHeadAttention, x: Float[Tensor, "B D"], attend: Bool[Tensor, "B 1 1 S"] | None,
                    cache: KVCache) -> Float[Tensor, "B D"]:
-    """`attention(x, mask, causal=True, cache=cache)`: the last position may attend to all that are cached."""
+    """Equal to `attention(x, mask, causal=True, cache=cache)` for one position, which may attend to all cached ones."""
     qkv = linear(attention.qkv, x).view(len(x), 3, attention.heads, 1, -1).transpose(0, 1)   # (3, B, H, 1, K)
     if type(attention) is RotaryAttention:
         qkv = attention.rotate(qkv, cache.length)
@@ -60,11 +60,12 @@ INLINED = {TransformerBlock, MultiHeadAttention, RotaryAttention, Residual, Feed
 
 
 def can_inline(model: nn.Module) -> bool:
-    """Whether a call does nothing but its arithmetic: no part drops out, has a hook, or is of another class with a `forward`
-    of its own. Asked at every step, of some eleven parts a block."""
+    """Whether calling the modules does nothing but their arithmetic: none is in training mode, has a hook or overrides
+    `forward`. Evaluated at every step, for about eleven modules per block.
+    """
     parts = [*model.blocks, model.norm]
     for part in parts:
         if part.training or part._forward_pre_hooks or part._forward_hooks or type(part) not in INLINED:
             return False
-        parts.extend(part._modules.values())                         # the list grows while it is walked
+        parts.extend(part._modules.values())                         # extends the list during the loop
     return True

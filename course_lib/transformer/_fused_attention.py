@@ -12,24 +12,24 @@ from torch import Tensor
 from course_lib.transformer.dropout import drop
 from course_lib.transformer.masks import causal_mask, check_mask, combine_masks
 
-LONG = 512                                                           # up to here a T x T mask takes no more time
+LONG = 512                                                           # up to this length a T x T mask takes no more time
 
 
 def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v: Float[Tensor, "... S E"],
                     mask: Bool[Tensor, "... #T #S"] | None = None, dropout: float | int = 0.0,
                     causal: bool = False) -> Float[Tensor, "... T E"]:
-    """Scaled dot-product attention by torch's fused kernel, which never stores the T x S weights.
+    """Scaled dot-product attention by torch's fused kernel, which does not store the T x S weights.
 
-    causal  add the causal mask, the queries being the last T of the S positions. Where T = S, a mask of keys alone,
-            (..., 1, S) for padding, is not joined with it in long texts: no T x S mask is made
+    causal  whether to add the causal mask, where the queries are the last T of the S positions. For long texts with T =
+            S, a mask of keys, (..., 1, S) for padding, is applied without a T x S mask
     """
     T, S = q.shape[-2], k.shape[-2]
-    if causal and T == 1:                                            # the last position sees all
+    if causal and T == 1:                                            # the last position attends to all
         causal = False
-    dropped_here = dropout > 0 and q.device.type == "cpu"            # no kernel drops weights there
+    dropped_here = dropout > 0 and q.device.type == "cpu"            # no CPU kernel has dropout
     if causal and mask is not None and T == S > LONG and mask.shape[-2:] == (1, S) and not dropped_here:
         return _causal_past_padding(q, k, v, mask, dropout)
-    if causal and (mask is not None or T != S):                      # the kernel knows the square causal mask alone
+    if causal and (mask is not None or T != S):                      # the kernel has the square causal mask only
         mask, causal = combine_masks(causal_mask(T, S, q.device), mask), False
     reachable = None
     if mask is not None:
@@ -45,27 +45,27 @@ def fused_attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"], v:
 
 def _causal_past_padding(q: Tensor, k: Tensor, v: Tensor, seen: Bool[Tensor, "... 1 S"],
                          dropout: float | int) -> Tensor:
-    r"""The causal kernel, and in the keys what a mask of keys says: $[q, 1]\,[k_j, b_j]^\top = q k_j^\top + b_j$.
+    r"""Causal kernel with a mask of keys as an additional key component: $[q, 1]\,[k_j, b_j]^\top = q k_j^\top + b_j$.
 
-    With $b_j$ = 0 for a key that may be seen, and else so low that its weight is exactly zero, no T x T mask is needed.
-    The width K + 1 is filled up with zeros to a multiple of 8, as kernels on a GPU want it.
+    $b_j$ is 0, or for a masked key so low that its weight is exactly 0, so no T x T mask is needed. The size K + 1 is
+    padded with zeros to a multiple of 8, as GPU kernels require.
     """
     check_mask(seen, (*q.shape[:-1], k.shape[-2]))
     (K, E), seen = (q.shape[-1], v.shape[-1]), seen.mT               # (..., S, 1)
     width = -(-max(K + 1, E) // 8) * 8
-    low = torch.finfo(k.dtype).min / 2                               # finite: a row may have nothing else
+    low = torch.finfo(k.dtype).min / 2                               # finite, since a row may have no other key
     b = k.new_zeros(seen.shape).masked_fill(~seen, low).expand(*k.shape[:-1], 1)
     q = F.pad(F.pad(q, (0, 1), value=1.0), (0, width - K - 1))       # (..., T, width)
     k = F.pad(torch.cat([k, b], dim=-1), (0, width - K - 1))
     out = F.scaled_dot_product_attention(q, k, F.pad(v, (0, width - E)), None, dropout, True, scale=K ** -0.5)
-    return out[..., :E].masked_fill(seen.cumsum(dim=-2) == 0, 0)     # nothing to attend to, up to there
+    return out[..., :E].masked_fill(seen.cumsum(dim=-2) == 0, 0)     # no key to attend to
 
 
 def _with_dropout(q: Tensor, k: Tensor, v: Tensor, mask: Bool[Tensor, "... #T #S"] | None,
                   dropout: float | int) -> Tensor:
-    """The equation with few passes over the T x S weights: q is scaled, and minus infinity added where mask is False.
+    """The equation with few passes over the T x S weights: q is scaled, and -inf added where the mask is False.
 
-    Every row has something to attend to, or the sum would be NaN.
+    Every row needs an unmasked key; otherwise it is NaN.
     """
     scores = q / math.sqrt(q.shape[-1]) @ k.transpose(-2, -1)        # (..., T, S)
     if mask is not None:

@@ -1,7 +1,7 @@
-r"""Attention: every query takes a weighted mean of the values, by how well it matches their keys.
+"""Scaled dot-product attention and multi-head attention.
 
-Masks are boolean and say where a query *may* attend (`masks`). A query that may attend nowhere gets zeros.
-`fused_attention`, by which the layer computes, is the same function by torch's kernel.
+Masks are boolean, True where a query may attend to a key (`masks`). The output of a query that may attend to no key is
+0. `MultiHeadAttention` uses `fused_attention`, the same function by torch's kernel.
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ from course_lib.transformer.masks import causal_mask, check_mask, combine_masks
 def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
                       mask: Bool[Tensor, "... #T #S"] | None = None
                       ) -> Float[Tensor, "... T S"]:
-    r"""$\alpha = \mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)$: row i says how query i
-    shares its attention.
+    r"""Attention weights $\alpha = \mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)$, a row
+    for each query.
 
-    mask  boolean, (T, S) or with all axes of the scores, axes of length 1 repeated; True
-          where a query may attend. The softmax runs over what is allowed; a row with
-          nothing allowed is zero, and so are its gradients.
+    mask  boolean, (T, S) or with all axes of the scores, where axes of length 1 broadcast;
+          True where a query may attend. A row without any key has weights and gradients 0
 
     Raises ValueError for a mask that is not boolean or does not fit.
     """
@@ -40,7 +39,7 @@ def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
     check_mask(mask, scores.shape)
     # NaN in a row that is all -inf
     weights = scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
-    return weights.masked_fill(~mask, 0)  # no longer, and no gradient passes there
+    return weights.masked_fill(~mask, 0)  # removes the NaN and its gradient
 
 
 def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
@@ -49,8 +48,7 @@ def attention(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
     r"""Scaled dot-product attention, $\mathrm{softmax}\bigl(q k^\top / \sqrt{K}\bigr)\, v$.
 
     mask     boolean, True where a query may attend; see `attention_weights`
-    dropout  probability with which a weight is dropped; the caller passes 0 outside
-             training
+    dropout  dropout probability of the weights; 0 outside training
 
     Slides: "Scaled dot-product attention". Paper: Vaswani et al. 2017, equation 1.
     """
@@ -66,16 +64,16 @@ class KeysValues(NamedTuple):
 
 
 class MultiHeadAttention(nn.Module):
-    r"""H heads of width K = D / H, each attending with its own projections, put side by side and mixed:
+    r"""Multi-head attention: H heads of size K = D / H with their own projections, concatenated and projected,
 
     $$\mathrm{head}_h = \mathrm{attention}(x W^Q_h,\; m W^K_h,\; m W^V_h), \qquad
-      y = [\mathrm{head}_1, \dots, \mathrm{head}_H]\, W^O$$
+      y = [\mathrm{head}_1, \dots, \mathrm{head}_H]\, W^O,$$
 
-    with m = x in self-attention and m the encoder's output, `memory`, in cross-attention.
+    with m = x in self-attention, and in cross-attention m = `memory`, the output of the encoder.
 
-    d_model  D, which `heads` must divide
-    dropout  probability with which an attention weight is dropped in training
-    bias     add a bias to each projection
+    d_model  D, a multiple of `heads`
+    dropout  dropout probability of the attention weights
+    bias     whether the projections have a bias
 
     Slides: "Multi-head attention". Paper: Vaswani et al. 2017, section 3.2.2.
 
@@ -91,36 +89,36 @@ class MultiHeadAttention(nn.Module):
                  bias: bool = True):
         super().__init__()
         if heads < 1 or d_model % heads:
-            raise ValueError(f"d_model is {d_model}, which {heads} heads do not divide")
+            raise ValueError(f"d_model is {d_model}; expected a multiple of heads, {heads}")
         if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; it is the probability of dropping, 0 "
-                             "<= dropout < 1")
+            raise ValueError(f"dropout is {dropout}; expected a probability, at least 0 "
+                             "and less than 1")
         self.d_model, self.heads, self.dropout = d_model, heads, dropout
-        # W^Q, W^K, W^V of all heads, one below the other
+        # W^Q, W^K, W^V of all heads, stacked
         self.qkv = nn.Linear(d_model, 3 * d_model, bias=bias)
         self.out = nn.Linear(d_model, d_model, bias=bias)            # W^O
 
     def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T S"] | None = None, causal: bool = False,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """Attend from x to x, or to `memory` (B, S, D), which may come projected, from
-        `keys_values`.
+        """Attention from x to x, or to `memory` (B, S, D), which may be projected already
+        by `keys_values`.
 
         mask    boolean, True where a query may attend: (T, S), (B, T, S) or, for each head,
                 (B, H, T, S)
-        causal  hide what follows each query, the queries being the last T of the S
+        causal  whether to mask later positions; the queries are the last T of the S
                 positions
-        cache   keys and values of the positions before x, to which those of x are added
+        cache   keys and values of the positions before x, to which those of x are appended
         """
         # (B, H, T, K), (B, H, S, K), (B, H, S, K)
         q, k, v = self._project(x, memory, cache)
         heads = fused_attention(q, k, v, self._expand_mask(mask, q, k),
                                 self.dropout if self.training else 0.0, causal)
-        return self.out(rearrange(heads, "B H T K -> B T (H K)"))    # side by side: H K = D
+        return self.out(rearrange(heads, "B H T K -> B T (H K)"))    # concatenated: H K = D
 
     def weights(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T #S"] | None = None, causal: bool = False) -> Float[Tensor, "B H T S"]:
-        """The attention weights of every head, without dropout."""
+        """Attention weights (B, H, T, S) of every head, without dropout."""
         q, k, _ = self._project(x, memory, None)
         mask = self._expand_mask(mask, q, k)
         if causal:
@@ -128,7 +126,7 @@ class MultiHeadAttention(nn.Module):
         return attention_weights(q, k, mask)
 
     def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
-        """Keys and values of `memory`: projected once, they serve every step of a decoder."""
+        """Keys and values of `memory`, to be projected once for all steps of a decoder."""
         D = self.d_model
         self._check(memory, "memory")
         kv = F.linear(memory, self.qkv.weight[D:], None if self.qkv.bias is None else self.qkv.bias[D:])
@@ -142,18 +140,19 @@ class MultiHeadAttention(nn.Module):
             qkv = self._split(self.qkv(x))                           # (3, B, H, T, K)
             return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
         if cache is not None:
-            raise ValueError("cache and memory were both given; a cache is for self-attention")
+            raise ValueError("cache and memory are given; expected at most one, as a cache is for self-attention")
         q = F.linear(x, self.qkv.weight[:D], None if self.qkv.bias is None else self.qkv.bias[:D])
         return (self._split(q)[0], *(memory if isinstance(memory, KeysValues) else self.keys_values(memory)))
 
     def _split(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "parts B H T K"]:
-        """One, two or three projections side by side, and in each the heads: the width is
-        cut, no position is mixed."""
+        """Split the last axis into one to three projections, and each of these into
+        heads.
+        """
         return rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads,
                          K=self.d_model // self.heads)
 
     def _expand_mask(self, mask: Bool[Tensor, "..."] | None, q: Tensor, k: Tensor) -> Bool[Tensor, "..."] | None:
-        """The mask with an axis for the heads, checked here, where (B, T, S) can be told from (H, T, S)."""
+        """Add an axis for the heads to the mask, after validation: here (B, T, S) differs from (H, T, S)."""
         if mask is None:
             return None
         (B, H, T, _), S = q.shape, k.shape[2]

@@ -1,4 +1,4 @@
-r"""BERT: an encoder that reads in both directions, trained to fill in what was hidden."""
+"""BERT: a bidirectional encoder, pre-trained by masked language modeling and next-sentence prediction."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ __all__ = ["BERT", "BERTConfig", "Corrupted", "Encoded", "Pair", "PretrainingBat
 
 @dataclass(frozen=True)
 class BERTConfig:
-    """The size of a BERT; the defaults are those of BERT base, 110 million parameters.
+    """Sizes of a BERT; the defaults are those of BERT base, with 110 million parameters.
 
     vocab_size   V, number of tokens
-    window       the longest input, in tokens
-    token_types  kinds of segment: 0 for the first sentence, 1 for the second
-    d_ff         hidden width of the feed-forward networks; 4 d_model if None
-    dropout      probability of dropping, for embeddings, layers and attention weights
-    tied         the table of token embeddings is the output layer of the masked language model too
+    window       maximum length of the input in tokens
+    token_types  number of segment types: 0 for the first sentence, 1 for the second
+    d_ff         hidden size of the feed-forward networks; None: 4 d_model
+    dropout      dropout probability of embeddings, sublayers and attention weights
+    tied         whether the output layer of the masked language model shares the token embeddings
 
     >>> BERTConfig(vocab_size=30522).heads
     12
@@ -56,20 +56,20 @@ class BERTConfig:
 
 
 class Encoded(NamedTuple):
-    """tokens (B, T, D), one vector a token; sentence (B, D), of the first token [CLS], through the pooler."""
+    """tokens (B, T, D), a vector for each token; sentence (B, D), the vector of [CLS] after the pooler."""
 
     tokens: Tensor
     sentence: Tensor
 
 
 class PretrainingBatch(NamedTuple):
-    """What `BERT.loss` takes.
+    """Input of `BERT.loss`.
 
-    tokens, token_types  (B, T), as corrupted
+    tokens, token_types  (B, T), corrupted tokens and segment types
     mask                 (B, T), True for real tokens
-    chosen               (B, T), True where the token is to be told
-    targets              (B, T), the tokens as they were; read where `chosen` is True
-    next                 (B,), whether the second sentence follows the first; None to leave that out
+    chosen               (B, T), True for tokens that are predicted
+    targets              (B, T), original tokens; used where `chosen` is True
+    next                 (B,), whether the second sentence follows the first; None: without next-sentence prediction
 
     >>> tokens = torch.tensor([[1, 5, 6, 2]])
     >>> read = mask_tokens(tokens, mask_id=3, vocab_size=8, special=(1, 2), rate=1.0)
@@ -88,12 +88,12 @@ class PretrainingBatch(NamedTuple):
 
 
 class BERT(nn.Module):
-    r"""$h^0 = \mathrm{LN}(E[x] + P + S[s])$, $\; h^l = \mathrm{block}_l(h^{l-1})$: post-LN blocks, no causal mask.
+    r"""Bidirectional encoder $h^0 = \mathrm{LN}(E[x] + P + S[s])$, $\; h^l = \mathrm{block}_l(h^{l-1})$ with post-LN
+    blocks.
 
-    The head of the masked language model gives $p(x_t \mid \tilde x) =
-    \mathrm{softmax}(\mathrm{LN}(\phi(h^L_t W + b))\, E^\top + c)$ for tokens of the corrupted text $\tilde x$, and a
-    second one tells from [CLS] whether the second sentence follows the first. It defines no distribution over texts:
-    each factor reads both sides.
+    The head of the masked language model predicts $p(x_t \mid \tilde x) = \mathrm{softmax}(\mathrm{LN}(\phi(h^L_t W +
+    b))\, E^\top + c)$ for tokens of the corrupted text $\tilde x$. A second head predicts from [CLS] whether the second
+    sentence follows the first. BERT defines no distribution over texts, because each prediction depends on both sides.
 
     Slides: "BERT". Paper: Devlin et al. 2019.
 
@@ -119,7 +119,7 @@ class BERT(nn.Module):
             for _ in range(c.layers))
         self.pooler = nn.Linear(D, D)
         self.mlm = MaskedLanguageHead(c)
-        self.nsp = nn.Linear(D, 2)                                   # 0: the next sentence, 1: another one
+        self.nsp = nn.Linear(D, 2)                                   # 0: next sentence, 1: another sentence
         for p in self.parameters():
             if p.dim() == 2:
                 nn.init.normal_(p, 0, 0.02)
@@ -127,25 +127,24 @@ class BERT(nn.Module):
             if isinstance(module, nn.Linear) and module.bias is not None:
                 nn.init.zeros_(module.bias)
 
-    extra_repr = AutoregressiveModel.extra_repr                      # print(model) says its configuration
+    extra_repr = AutoregressiveModel.extra_repr                      # for print(model)
 
     def forward(self, tokens: Tensor, token_types: Tensor | None = None,
                 mask: Bool[Tensor, "B T"] | None = None) -> Encoded:
-        """Read tokens (B, T): a vector for each, and one for the whole.
+        """Encode tokens (B, T): a vector for each token, and one for the whole input.
 
-        token_types  (B, T), the segment of each token; 0 unless given
-        mask         (B, T), True for real tokens; padding is not attended to, what comes out there means nothing. It
-                     stands on the right, since [CLS] is the first
+        token_types  (B, T), segment type of each token; 0 by default
+        mask         (B, T), True for real tokens; padding, on the right, is not attended to, and its output is
+                     meaningless
 
-        Raises ValueError for tokens or types out of range, input past the window, a mask that does not fit.
+        Raises ValueError for tokens or types out of range, input longer than the window, or a mask that does not fit.
         """
         x = self.states(tokens, token_types, mask)[-1]
         return Encoded(x, self.pooler(x[:, 0]).tanh())
 
     def states(self, tokens: Tensor, token_types: Tensor | None = None,
                mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T D"]]:
-        r"""$h^0, \dots, h^L$: the vectors of every token after the embeddings and after
-        each block."""
+        r"""Hidden states $h^0, \dots, h^L$: after the embeddings and after each block."""
         tokens, mask = tokens_and_mask((tokens, mask), self.config.vocab_size)
         self._check(tokens, token_types, mask)
         x = self.positions(self.tokens(tokens))                      # (B, T, D)
@@ -163,18 +162,19 @@ class BERT(nn.Module):
     def pretraining_logits(self, tokens: Tensor, token_types: Tensor | None = None,
                            mask: Bool[Tensor, "B T"] | None = None
                            ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 2"]]:
-        """Logits of the token at every position, and of "next" (0) against "not next" (1)."""
+        """Logits of the token at every position, and of "next" (0) and "not next" (1)."""
         encoded = self(tokens, token_types, mask)
         return self.mlm(encoded.tokens, self.tokens.weight), self.nsp(encoded.sentence)
 
     def loss(self, batch: PretrainingBatch) -> tuple[Float[Tensor, ""], int]:
-        """Cross-entropy in nats a chosen token, plus that of the next sentence; and the number of chosen tokens.
+        """Mean cross-entropy in nats over chosen tokens, plus that of the next sentence; and the number of chosen
+        tokens.
 
-        The head over V tokens runs on the chosen positions alone, a seventh of all. Slides: equation (10).
+        The output layer is applied to chosen positions only. Slides: equation (10).
         """
         batch = PretrainingBatch(*batch)
         if values_checked() and not batch.chosen.any():
-            raise ValueError("chosen is False everywhere; there is nothing to predict")
+            raise ValueError("chosen is False everywhere; expected True at one token or more")
         encoded = self(batch.tokens, batch.token_types, batch.mask)
         logits = self.mlm(encoded.tokens[batch.chosen], self.tokens.weight)          # (N, V)
         loss = F.cross_entropy(logits, batch.targets[batch.chosen])
@@ -183,7 +183,7 @@ class BERT(nn.Module):
         return loss, len(logits)
 
     def check_batch(self, batch: PretrainingBatch | tuple) -> None:
-        """Raises the ValueError that `loss` would raise for what it is to read."""
+        """Raise the ValueError of `loss` for invalid tokens."""
         given = PretrainingBatch(*batch)
         tokens, mask = tokens_and_mask((given.tokens, given.mask), self.config.vocab_size)
         self._check(tokens, given.token_types, mask)
@@ -191,7 +191,7 @@ class BERT(nn.Module):
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor, token_types: Tensor | None = None,
                           mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
-        """The attention weights of every layer, first to last."""
+        """Attention weights (B, H, T, T) of every layer, first to last."""
         weights, attend = [], None if mask is None else mask[:, None, :]
 
         def note(attention, inputs):
@@ -212,30 +212,31 @@ class BERT(nn.Module):
         for name, value, many in (("tokens", tokens, self.config.vocab_size),
                                   ("token_types", token_types, self.config.token_types)):
             if values_checked() and value is not None and (value.min() < 0 or value.max() >= many):
-                raise ValueError(f"{name} reach from {value.min()} to {value.max()}; expected 0..{many - 1}")
+                raise ValueError(f"{name} holds {value.min()} to {value.max()}; expected 0..{many - 1}")
         if token_types is not None and token_types.shape != tokens.shape:
             raise ValueError(f"token_types has shape {tuple(token_types.shape)}; expected {tuple(tokens.shape)}")
         if values_checked() and mask is not None and not mask[:, 0].all():
-            raise ValueError("mask is False at the first place of a row; [CLS] stands there, and padding on the right: "
+            raise ValueError("mask is False at the first position of a row; expected padding on the right only, as by "
                              "pad(texts, value)")
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> BERT:
-        """The BERT in a folder with config.json and its weights, or of that name on the Hugging Face hub; eval mode.
+        """BERT from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
 
-        A file without pooler or heads gives them fresh weights and a warning that names them. Raises HubError, a
-        ValueError, for another kind of configuration and for tensors that are missing, unexpected or misshapen.
+        A pooler or heads that the file lacks are initialized at random, with a warning. Raises HubError, a ValueError,
+        for a configuration of another kind, and for tensors that are missing, unexpected or of another shape.
         """
         return pretrained_bert.load(cls, name)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json and model.safetensors as Hugging Face's BertForPreTraining reads them."""
+        """Write config.json and model.safetensors in the format of Hugging Face's BertForPreTraining."""
         pretrained_bert.save(self, folder)
 
 
 class MaskedLanguageHead(nn.Module):
-    r"""$\mathrm{LN}(\phi(h W + b))\, E^\top + c$, with the token embeddings E, which are passed in, or, where they are not
-    tied, with a table of its own."""
+    r"""Masked language head $\mathrm{LN}(\phi(h W + b))\, E^\top + c$ with the token embeddings E, or, if not tied,
+    with an output layer of its own.
+    """
 
     def __init__(self, c: BERTConfig):
         super().__init__()

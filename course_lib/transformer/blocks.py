@@ -1,7 +1,6 @@
-r"""The blocks that transformers are stacked from: attention between positions, then a network at each position.
+"""Transformer blocks and their parts: layer norm, feed-forward network and residual connection.
 
-Around both stands a residual connection with a layer norm. Where the norm stands has a name: `norm` is "post", "pre" or
-"inner"; see `Residual`.
+The position of the norm, `norm`, is "post", "pre" or "inner": see `Residual`.
 """
 
 from __future__ import annotations
@@ -30,11 +29,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 
 def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"],
                beta: Float[Tensor, "D"], eps: float | int = 1e-5) -> Float[Tensor, "... D"]:
-    r"""$\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta$ with mean and
-    population variance over the width.
+    r"""Layer norm $\gamma \odot (x - \mu) / \sqrt{\sigma^2 + \epsilon} + \beta$ with mean
+    and population variance (divided by D) over the last axis.
 
-    The variance divides by D, not by D - 1, and eps stands inside the root. Paper: Ba,
-    Kiros and Hinton 2016.
+    Paper: Ba, Kiros and Hinton 2016.
     """
     mean = x.mean(dim=-1, keepdim=True)                              # (..., 1)
     variance = (x - mean).square().mean(dim=-1, keepdim=True)
@@ -42,7 +40,7 @@ def layer_norm(x: Float[Tensor, "... D"], gamma: Float[Tensor, "D"],
 
 
 class LayerNorm(nn.Module):
-    """`layer_norm` with gain gamma and shift beta in R^D to be learned, by torch's fused kernel.
+    """`layer_norm` with learned gain gamma and shift beta, by torch's fused kernel.
 
     >>> LayerNorm(4)(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
     tensor([[-1.3416, -0.4472,  0.4472,  1.3416]], grad_fn=<...>)
@@ -57,7 +55,7 @@ class LayerNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    r"""$\mathrm{FFN}(x) = \phi(x W_1 + b_1) W_2 + b_2$, the same at every position; $\phi$ is ReLU on the slides.
+    r"""Position-wise feed-forward network $\phi(x W_1 + b_1) W_2 + b_2$; on the slides $\phi$ is ReLU.
 
     >>> FeedForward(8, d_ff=32)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -66,7 +64,7 @@ class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu", bias: bool = True):
         super().__init__()
         if activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {activation!r}; there are {', '.join(ACTIVATIONS)}")
+            raise ValueError(f"activation is {activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         self.activation = activation
         self.widen = nn.Linear(d_model, d_ff, bias=bias)             # W_1, b_1
         self.narrow = nn.Linear(d_ff, d_model, bias=bias)            # W_2, b_2
@@ -76,13 +74,13 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    r"""A layer f with its skip connection and its norm, in one of three arrangements:
+    r"""Residual connection around a sublayer f, with a layer norm in one of three positions:
 
     norm="post"   $\mathrm{LN}(x + f(x))$   the paper and most slides
-    norm="pre"    $x + f(\mathrm{LN}(x))$   GPT-2: gradients reach every layer along the sum, unnormalised
+    norm="pre"    $x + f(\mathrm{LN}(x))$   GPT-2; gradients reach every layer along the unnormalized sum
     norm="inner"  $x + \mathrm{LN}(f(x))$   one deck of the slides
 
-    dropout is the probability of dropping a component of f's output, in training.
+    dropout is the dropout probability of f's output.
 
     >>> Residual(8, "pre")(torch.randn(1, 5, 8), torch.tanh).shape  # x + tanh(norm(x))
     torch.Size([1, 5, 8])
@@ -113,18 +111,18 @@ class Residual(nn.Module):
 
 
 class TransformerBlock(nn.Module):
-    """Self-attention, then a feed-forward network: the six equations of `transformer_function`.
+    """Transformer block: self-attention, then a feed-forward network, as in `transformer_function`.
 
-    With norm="pre", as GPT has it, and without dropout:
+    With norm="pre", as in GPT, and without dropout:
 
         x = x + attention(norm1(x))
         x = x + feed_forward(norm2(x))
 
     With `causal` it is the block of a decoder-only model, such as GPT.
 
-    d_model, heads, d_ff  D, H and the hidden width of the network, m on the slides
+    d_model, heads, d_ff  D, H and the hidden size of the feed-forward network, m on the slides
     norm                  "post" as on the slides, "pre" as in GPT-2, or "inner": see `Residual`
-    dropout               probability of dropping, for the outputs of both layers and for attention weights
+    dropout               dropout probability of both sublayers and of attention weights
 
     >>> block = TransformerBlock(d_model=8, heads=2, d_ff=32)
     >>> block(torch.randn(1, 5, 8), causal=True).shape
@@ -142,16 +140,16 @@ class TransformerBlock(nn.Module):
     def forward(self, x: Float[Tensor, "B T D"],
                 mask: Bool[Tensor, "... #T S"] | None = None, causal: bool = False,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """mask, causal and cache as in `MultiHeadAttention`."""
+        """Output (B, T, D); mask, causal and cache as in `MultiHeadAttention`."""
         u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=causal,
                                                        cache=cache))
         return self.residual2(u, self.feed_forward)
 
 
 class DecoderBlock(nn.Module):
-    """Causal self-attention, attention to the encoder's output, then a feed-forward network. Arguments as above.
+    """Decoder block: causal self-attention, cross-attention to the encoder's output, then a feed-forward network.
 
-    Paper: Vaswani et al. 2017, section 3.1.
+    The arguments are those of `TransformerBlock`. Paper: Vaswani et al. 2017, section 3.1.
 
     >>> block = DecoderBlock(d_model=8, heads=2, d_ff=32)
     >>> # seven source positions
@@ -174,10 +172,12 @@ class DecoderBlock(nn.Module):
                 mask: Bool[Tensor, "... #T T"] | None = None,
                 memory_mask: Bool[Tensor, "... #T S"] | None = None,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """memory       the encoder's output (B, S, D), or its keys and values from
+        """Output (B, T, D).
+
+        memory       output of the encoder (B, S, D), or its keys and values from
                      `cross_attention.keys_values`
-        mask         beside the causal one, where x may attend in x
-        memory_mask  where x may attend in the memory, (B, 1, S) for padding
+        mask         where x may attend to x, in addition to the causal mask
+        memory_mask  where x may attend to the memory, (B, 1, S) for padding
         """
         u = self.residual1(x, lambda y: self.attention(y, mask=mask, causal=True,
                                                        cache=cache))
@@ -185,7 +185,7 @@ class DecoderBlock(nn.Module):
         return self.residual3(w, self.feed_forward)
 
 
-# --- the block as the slide writes it --------------------------------------------------------------------------------
+# --- the block of the slide ------------------------------------------------------------------------------------------
 
 
 def transformer_function(
@@ -197,11 +197,11 @@ def transformer_function(
     gamma2: Float[Tensor, "D"], beta2: Float[Tensor, "D"],
     eps: float | int = 1e-5,
 ) -> Float[Tensor, "T D"]:
-    r"""The transformer function $f_\theta$ on T x D numbers, in six equations.
+    r"""Transformer function $f_\theta$ on a T x D matrix, in six equations.
 
-    A row $x_i$ is a token, K is the width of a head, F that of the hidden layer; on the
-    slide T, K and F are p, k and m. There are no biases but those of the norms, whose
-    gamma and beta are in R^D. Slides: "The transformer function".
+    A row $x_i$ is a token, K is the size of a head, F that of the hidden layer; on the
+    slide T, K and F are p, k and m. The only biases are those of the norms. Slides: "The
+    transformer function".
     """
     d_k = Wq.shape[-1]
     Q, K, V = (torch.einsum("hdk,td->htk", W, x) for W in (Wq, Wk, Wv))      # (1)
@@ -214,11 +214,11 @@ def transformer_function(
 
 
 def slide_weights(block: TransformerBlock) -> dict[str, Tensor]:
-    """The weights of a post-LN ReLU block without biases, by their names in `transformer_function`."""
+    """Weights of a post-LN ReLU block without biases, by their names in `transformer_function`."""
     attention, network, H = block.attention, block.feed_forward, block.attention.heads
     if attention.qkv.bias is not None or network.activation != "relu" or block.residual1.placement != "post":
-        raise ValueError('the block has biases, another activation than "relu", or another norm than "post"; '
-                         "the six equations have none of these")
+        raise ValueError('block has biases, another activation than "relu", or another norm than "post"; '
+                         "expected none of these, as in the six equations")
     Wq, Wk, Wv = rearrange(attention.qkv.weight, "(parts H K) D -> parts H D K", parts=3, H=H)       # (H, D, K) each
     Wc = rearrange(attention.out.weight, "D (H K) -> H K D", H=H)
     return {"Wq": Wq, "Wk": Wk, "Wv": Wv, "Wc": Wc,

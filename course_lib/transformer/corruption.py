@@ -1,4 +1,4 @@
-"""What BERT is trained to undo: tokens hidden, sentences put beside a stranger or in the wrong order."""
+"""Corruption for BERT's pre-training: masked tokens, and pairs of sentences."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from course_lib.tokenizers.batching import tokens_and_mask
 
 
 class Corrupted(NamedTuple):
-    """What `mask_tokens` makes of tokens."""
+    """Result of `mask_tokens`."""
 
-    tokens: Tensor                                                   # (B, T): what the model reads
-    chosen: Tensor                                                   # (B, T), boolean: where it is asked
+    tokens: Tensor                                                   # (B, T), input of the model
+    chosen: Tensor                                                   # (B, T), True where it predicts
 
 
 class Pair(NamedTuple):
-    """Two sentences, and whether the second one followed the first."""
+    """Two sentences, and whether the second follows the first."""
 
     first: Tensor                                                    # (T1,)
     second: Tensor                                                   # (T2,)
-    next: bool                                                       # False: random, or the wrong way round
+    next: bool                                                       # False: a random second sentence, or exchanged
 
 
 def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, special: Iterable[int] = (),
                 mask: Bool[Tensor, "B T"] | None = None, rate: float = 0.15,
                 shares: tuple[float, float, float] = (0.8, 0.1, 0.1),
                 generator: torch.Generator | None = None) -> Corrupted:
-    """Choose each ordinary token with probability `rate`; of those chosen hide 80 %, replace 10 %, keep 10 %.
+    """Choose each ordinary token with probability `rate`; of the chosen tokens mask 80 %, replace 10 %, keep 10 %.
 
-    mask_id  what stands for a hidden token; it is never chosen itself
-    special  other tokens that are never chosen and never put in: the start, the separator, the padding
+    mask_id  id of the mask token, which is never chosen
+    special  other tokens that are never chosen and never inserted, such as [CLS], [SEP] and padding
     mask     (B, T), True for real tokens; the others are never chosen
-    shares   of hidden, replaced and kept tokens, which sum to one; a replacement is any ordinary token
+    shares   of masked, replaced and kept tokens, which sum to one; replacements are uniform over ordinary tokens
 
-    The loss is taken where `chosen` is True, kept tokens included: the model cannot know which of what it reads to
-    trust. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
+    The loss is computed where `chosen` is True, kept tokens included, so that the model has to predict every token from
+    its context. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
     """
     if not 0 < rate <= 1 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
         raise ValueError(f"rate is {rate} and shares {shares}; expected 0 < rate <= 1 and shares that sum to one")
@@ -46,7 +46,7 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
     ordinary = torch.ones(vocab_size, dtype=torch.bool, device=tokens.device)
     ordinary[[mask_id, *special]] = False
     if inside.numel() and (inside.min() < 0 or inside.max() >= vocab_size):
-        raise ValueError(f"tokens reach from {inside.min()} to {inside.max()}; this vocabulary has 0..{vocab_size - 1}")
+        raise ValueError(f"tokens holds {inside.min()} to {inside.max()}; expected 0..{vocab_size - 1}")
     device = tokens.device if generator is None else generator.device
     u, fate = (torch.rand(tokens.shape, generator=generator, device=device).to(tokens.device) for _ in range(2))
     chosen = ordinary[inside] & (u < rate)
@@ -61,19 +61,20 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
 
 def sentence_pairs(documents: Sequence[Sequence[Integer[Tensor, "..."]]], generator: torch.Generator | None = None,
                    order: bool = False) -> list[Pair]:
-    """Every two neighbouring sentences of a document, half of the pairs spoilt.
+    """Pairs of consecutive sentences, half of them replaced or exchanged.
 
-    documents  lists of sentences, each the ids of its tokens
-    order      False: the second sentence is replaced by a random one of another document (next-sentence prediction,
-               BERT). True: the two are exchanged (sentence-order prediction: the slides' "toast" example, and ALBERT)
+    documents  lists of sentences, each a tensor of token ids
+    order      False: the second sentence is replaced by a random sentence of another document (next-sentence
+               prediction, BERT). True: the two are exchanged (sentence-order prediction: the slides' "toast" example,
+               and ALBERT)
 
-    Raises ValueError where no document has two sentences, or where there is no other document to draw from.
+    Raises ValueError if no document has two sentences, or if there is no other document to sample from.
     """
     sizes = torch.tensor([len(document) for document in documents])
     if len(sizes) == 0 or sizes.max() < 2:
-        raise ValueError("documents has none with two sentences; a pair needs two that follow each other")
+        raise ValueError("documents has none with two sentences; expected one or more")
     if not order and (sizes > 0).sum() < 2:
-        raise ValueError("documents is a single one; the random sentence comes from another document")
+        raise ValueError("documents has one document; expected at least 2, to sample a sentence of another one")
     everything = [sentence for document in documents for sentence in document]
     begins, pairs = (sizes.cumsum(0) - sizes).tolist(), []
     for document, begin in zip(documents, begins):
@@ -83,7 +84,7 @@ def sentence_pairs(documents: Sequence[Sequence[Integer[Tensor, "..."]]], genera
                 pairs.append(Pair(first, second, True))
             elif order:
                 pairs.append(Pair(second, first, False))
-            else:                                                    # any sentence but this document's
+            else:                                                    # a sentence of another document
                 i = int(torch.randint(len(everything) - len(document), (), generator=generator))
                 pairs.append(Pair(first, everything[i + len(document) * (i >= begin)], False))
     return pairs

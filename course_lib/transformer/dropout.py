@@ -1,4 +1,4 @@
-"""Dropout, with few random numbers where they are what takes the time."""
+"""Dropout with fewer random numbers on a CPU."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from torch import Tensor
 
 
 def drop(x: Tensor, p: float | int) -> Tensor:
-    """Dropout: each component is zero with probability p, and divided by 1 - p otherwise, so that its mean stays.
+    """Dropout: set each component to 0 with probability p, and divide it by 1 - p otherwise.
 
-    p is the probability of dropping, as in torch; one deck of the slides calls by p the probability of keeping. On a
-    CPU the time goes into random numbers, so four components share one of 64 bits, and p is rounded to 1/65536.
+    p is the probability of dropping, as in torch; in one deck of the slides it is that of keeping. On a CPU, where
+    random numbers dominate the time, four components share 64 random bits, and p is rounded to a multiple of 1/65536.
     """
     if p == 0 or x.device.type != "cpu" or torch.compiler.is_compiling():            # a graph has kernels of its own
         return F.dropout(x, p)

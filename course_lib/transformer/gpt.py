@@ -1,4 +1,4 @@
-r"""GPT: a stack of causal transformer blocks that predicts every next token, $p(x_t \mid x_{<t})$."""
+r"""GPT: causal transformer blocks that predict the next token at every position, $p(x_t \mid x_{<t})$."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from course_lib.validation import check_sizes, is_all_true, values_checked
 
 @dataclass(frozen=True)
 class GPTConfig:
-    """The size of a GPT; the defaults are those of the smallest GPT-2, 124 million parameters.
+    """Sizes of a GPT; the defaults are those of the smallest GPT-2, with 124 million parameters.
 
     vocab_size  V, number of tokens
-    window      the longest input, in tokens; the table of positions ends there
-    d_ff        hidden width of the feed-forward networks; 4 d_model if None
-    dropout     probability of dropping, for embeddings, layers and attention weights
-    tied        use the table of token embeddings as the output layer too
-    bos_id      the token before every text that has no prompt; None: a prompt is needed
+    window      maximum length of the input in tokens, the number of position embeddings
+    d_ff        hidden size of the feed-forward networks; None: 4 d_model
+    dropout     dropout probability of embeddings, sublayers and attention weights
+    tied        whether the output layer shares the token embeddings
+    bos_id      token that precedes a text without a prompt; None: a prompt is required
 
     >>> GPTConfig(vocab_size=50257).d_model  # the smallest GPT-2
     768
@@ -58,22 +58,23 @@ class GPTConfig:
         check_sizes(2, vocab_size=self.vocab_size)
         check_sizes(window=self.window, layers=self.layers, heads=self.heads, d_model=self.d_model)
         if self.bos_id is not None and not 0 <= self.bos_id < self.vocab_size:
-            raise ValueError(f"bos_id is {self.bos_id}; this vocabulary has 0..{self.vocab_size - 1}")
+            raise ValueError(f"bos_id is {self.bos_id}; expected 0..{self.vocab_size - 1}")
 
 
 class GPT(AutoregressiveModel):
-    r"""$p(x_{t+1} \mid x_{\le t}) = \mathrm{softmax}\bigl(\mathrm{LN}(h^L_t)\, E^\top\bigr)$, where
+    r"""Decoder-only transformer, $p(x_{t+1} \mid x_{\le t}) =
+    \mathrm{softmax}\bigl(\mathrm{LN}(h^L_t)\, E^\top\bigr)$, where
 
     $$h^0 = E[x] + P, \qquad u = h^{l-1} + \mathrm{attention}(\mathrm{LN}(h^{l-1})), \qquad
       h^l = u + \mathrm{FFN}(\mathrm{LN}(u)).$$
 
-    Attention is causal; the embeddings E serve as the output layer too, if tied. Position t
-    has read token t, so its output concerns token t + 1.
+    Attention is causal. If tied, the embeddings E are also the output layer. Position t attends
+    to token t and those before it, and predicts token t + 1.
 
-    As a distribution over sequences it starts after a prompt, `context`, or after `bos_id`. A
-    context is tokens (B, P) or, for prompts of unequal lengths, a pair (tokens, mask), as
-    `left_pad` gives it. Input longer than `window` raises; generation past it encodes the
-    last `window` tokens anew at every step, from position 0.
+    As a distribution over sequences, it continues a prompt, `context`, or starts after `bos_id`.
+    A context is a tensor of tokens (B, P) or, for prompts of unequal lengths, a pair (tokens,
+    mask) from `left_pad`. Input longer than `window` raises ValueError. Generation beyond the
+    window encodes the last `window` tokens at every step, from position 0.
 
     Slides: "GPT". Papers: Radford et al. 2018 and 2019.
 
@@ -102,14 +103,13 @@ class GPT(AutoregressiveModel):
 
     def forward(self, tokens: Tensor,
                 mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T V"]:
-        """Logits of the token that follows each position, (B, T, V), from tokens (B, T).
+        """Logits (B, T, V) of the token after each position, from tokens (B, T).
 
-        mask  (B, T), True for real tokens: the others are not attended to and have no
-              position of their own, so they may pad on either side; the logits there mean
-              nothing
+        mask  (B, T), True for real tokens. Padding, on either side, is not attended to and
+              has no position; its logits are meaningless
 
-        Raises ValueError for tokens outside the vocabulary, longer than the window, or a
-        mask that does not fit.
+        Raises ValueError for tokens outside the vocabulary, input longer than the window,
+        or a mask that does not fit.
         """
         tokens, mask = self._read((tokens, mask))
         return self.logits(self.run_blocks(self._check_tokens(tokens), mask))
@@ -117,8 +117,9 @@ class GPT(AutoregressiveModel):
     def run_blocks(self, tokens: Integer[Tensor, "B T"],
                 mask: Bool[Tensor, "B S"] | None = None,
                 caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
-        """The last block's output, normalized. With caches, T tokens after the cached
-        ones. The tokens are not checked."""
+        """Output of the last block (B, T, D), normalized, for T tokens after those in the
+        caches. The tokens are not validated.
+        """
         x = self._embed(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
         attend = None if mask is None else mask[:, None, :]  # (B, 1, S), for every query
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
@@ -126,14 +127,14 @@ class GPT(AutoregressiveModel):
         return self.norm(x)
 
     def hidden(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T D"]:
-        """The vector of each position before the output layer, normalized: (B, T, D) from tokens (B, T). Mask and errors are
-        those of `forward`."""
+        """Hidden state before the output layer, normalized: (B, T, D) from tokens (B, T). Mask and errors as in
+        `forward`."""
         tokens, mask = self._read((tokens, mask))
         return self.run_blocks(self._check_tokens(tokens), mask)
 
     def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
-        """E[x] + P, `past` tokens being cached. With a mask, only real tokens take up places."""
+        """E[x] + P for tokens after `past` cached ones. With a mask, only real tokens have positions."""
         P = self.positions.table
         if mask is None:
             places = P.weight[past:past + tokens.shape[1]]       # (T, D)
@@ -143,22 +144,22 @@ class GPT(AutoregressiveModel):
         return drop(x, self.config.dropout) if self.training else x
 
     def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
-        """The output layer: logits (..., V) from the hidden vectors (..., D)."""
+        """Output layer: logits (..., V) from hidden states (..., D)."""
         head = self.tokens if self.head is None else self.head   # E, if tied
         return F.linear(hidden, head.weight)
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats a token, and the number of tokens it is a mean over.
+        """Mean cross-entropy in nats per token, and the number of predicted tokens.
 
-        batch  tokens (B, T), each row a piece of text: every token but the first is
-               predicted from those before it; or a pair with their mask (B, T), True for
-               real tokens: padding neither predicts nor is predicted
+        batch  tokens (B, T), of which all but the first of each row are predicted from those
+               before them; or a pair with their mask (B, T), True for real tokens: padding is
+               neither an input nor a target
         """
         tokens, mask = self._read(batch)
         tokens = self._check_tokens(tokens, extra=1)
         if tokens.shape[1] < 2:
-            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one "
-                             "to predict the other from")
+            raise ValueError(f"tokens has shape {tuple(tokens.shape)}; expected (B, T) with "
+                             "T at least 2")
         target = tokens[:, 1:]
         # (B, T - 1, V)
         logits = self(tokens[:, :-1], None if mask is None else mask[:, :-1])
@@ -168,7 +169,7 @@ class GPT(AutoregressiveModel):
         return F.cross_entropy(logits.flatten(0, -2), target.flatten()), target.numel()
 
     def check_batch(self, batch: Padded) -> None:
-        """Raises the ValueError that `loss` would raise for these tokens."""
+        """Raise the ValueError of `loss` for invalid tokens."""
         self._check_tokens(self._read(batch)[0], extra=1)
 
     # --- the distribution: every factor at once ----------------------------------------------------------------------
@@ -179,7 +180,7 @@ class GPT(AutoregressiveModel):
         if n == 0 or P + n - 1 > self.window:
             raise ValueError(f"x has {n} tokens after {P}: {P + n - 1} to read; expected 1 to {self.window}, the "
                              "window, where the last one is predicted and not read")
-        tokens = torch.cat([prompt, x[:, :-1]], dim=1)               # shifted: what stands before each token of x
+        tokens = torch.cat([prompt, x[:, :-1]], dim=1)               # shifted: the tokens before each token of x
         if mask is not None:
             mask = F.pad(mask, (0, n - 1), value=True)
         return self.conditional(self.logits(self.run_blocks(tokens, mask)[:, P - 1:]))       # (B, n, V)
@@ -198,16 +199,16 @@ class GPT(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """One token more: its query meets the cached keys. O(t) at step t, not O(t^2)."""
+        """Append a token; its query attends to the cached keys. O(t) at step t instead of O(t^2)."""
         tokens = torch.cat([state.tokens, x_i[:, None].long()], dim=1)
         mask = None if state.mask is None else F.pad(state.mask, (0, 1), value=True)
-        if tokens.shape[1] > self.window:  # every position moves: no cached key holds
+        if tokens.shape[1] > self.window:  # all positions change, so no cached key is valid
             tokens = tokens[:, -self.window:]
             mask = None if mask is None else mask[:, -self.window:]
             return State(tokens, mask, None,
                          self.logits(self.run_blocks(tokens, mask)[:, -1]))
         caches, known = state.caches, state.tokens.shape[1]
-        if caches[0].length != known:  # another update went on from this state
+        if caches[0].length != known:  # another update has used this state
             caches = tuple(cache.select(length=known) for cache in caches)
         hidden = decode_step(self, tokens, mask, caches)         # (B, D)
         return State(tokens, mask, caches, self.logits(hidden))
@@ -217,12 +218,12 @@ class GPT(AutoregressiveModel):
         caches = None if state.caches is None else tuple(cache.select(rows, known) for cache in state.caches)
         return State(state.tokens[rows], None if state.mask is None else state.mask[rows], caches, state.logits[rows])
 
-    # --- where it looks, how it starts -------------------------------------------------------------------------------
+    # --- attention weights, initialization ---------------------------------------------------------------------------
 
     @torch.no_grad()
     def attention_weights(self, tokens: Tensor,
                           mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B H T T"]]:
-        """The attention weights of every layer, first to last, for tokens (B, T)."""
+        """Attention weights (B, H, T, T) of every layer, first to last, for tokens (B, T)."""
         tokens, mask = self._read((tokens, mask))
         tokens = self._check_tokens(tokens)
         attend = causal_mask(tokens.shape[1], device=tokens.device)
@@ -235,7 +236,7 @@ class GPT(AutoregressiveModel):
 
     @torch.no_grad()
     def _initialize(self) -> None:
-        """N(0, 0.02^2), less for what is added to the residual stream, 2 layers times. Radford et al. 2019."""
+        """N(0, 0.02^2), scaled down for the 2 layers sublayers that add to the residual stream. Radford et al. 2019."""
         for name, p in self.named_parameters():
             if p.dim() == 2:
                 residual = name.endswith(("attention.out.weight", "narrow.weight"))
@@ -249,7 +250,7 @@ class GPT(AutoregressiveModel):
         self._prompt(batch, context)
 
     def _prompt(self, batch: int, context: Padded | None) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"] | None]:
-        """The tokens before x, (B, P), and where there is one; None for the mask if there is one everywhere."""
+        """Tokens before x, (B, P), and their mask, or None if all are real."""
         device = self.tokens.weight.device
         tokens, mask = (None, None) if context is None else self._read(context, "context")
         if tokens is None or tokens.dim() == 2 and tokens.shape[1] == 0:
@@ -262,8 +263,8 @@ class GPT(AutoregressiveModel):
         if mask is None or is_all_true(mask):
             return tokens, None
         if values_checked() and ((mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all()):
-            raise ValueError("the mask of context has a row without tokens, or False right of a token; shorter prompts "
-                             'are filled up on the left, as pad(prompts, 0, side="left") does')
+            raise ValueError("the mask of context has an empty row, or False right of a token; expected padding "
+                             'on the left, as by pad(prompts, 0, side="left")')
         return tokens, mask.to(device)
 
     def _read(self, batch: Padded, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
@@ -273,31 +274,31 @@ class GPT(AutoregressiveModel):
         if tokens.dim() != 2 or tokens.numel() == 0:
             raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T), neither of them 0")
         if tokens.shape[1] > self.window + extra:
-            raise ValueError(f"{name} has {tokens.shape[1]} tokens a row; the window of this GPT has {self.window}")
+            raise ValueError(f"{name} has {tokens.shape[1]} tokens a row; expected at most {self.window}, the window")
         return self.conditional.check(tokens, name)
 
     # --- files -------------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> GPT:
-        """The GPT-2 in a folder with config.json and its weights, or of that name on the Hugging Face hub; eval mode.
+        """GPT-2 from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
 
-        The weights may lie in one file or in several with an index, as safetensors or .bin. Mask buffers in the file are
-        ignored, a tied output layer may be absent. Warns of dropouts that differ (one is taken, for training) and of a bos
-        outside the vocabulary (there is none then). Raises HubError, a ValueError, for a configuration of another kind and
-        for tensors that are missing, unexpected or of another shape.
+        The weights may be one file or several with an index, safetensors or .bin. Mask buffers are ignored, and a tied
+        output layer may be absent. Warns if the dropout probabilities differ, of which the first is used, and if the
+        bos token is outside the vocabulary, and thus unused. Raises HubError, a ValueError, for a configuration of
+        another kind, and for tensors that are missing, unexpected or of another shape.
         """
         return pretrained.load_gpt(cls, name)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json and model.safetensors as Hugging Face's GPT2LMHeadModel reads them."""
+        """Write config.json and model.safetensors in the format of Hugging Face's GPT2LMHeadModel."""
         pretrained.save_gpt(self, folder)
 
 
 class State(NamedTuple):
-    """What is known of each row: its tokens, the keys and values of every layer, the logits of the next token."""
+    """State of each row: tokens, keys and values of every layer, and the logits of the next token."""
 
-    tokens: Tensor                                                   # (B, L): all that the next token may depend on
-    mask: Tensor | None                                              # (B, L): False where a short prompt has no token
-    caches: tuple[KVCache, ...] | None                               # one a layer; None once the window is full
+    tokens: Tensor                                                   # (B, L), all tokens so far
+    mask: Tensor | None                                              # (B, L), False for padding of a prompt
+    caches: tuple[KVCache, ...] | None                               # one per layer; None once the window is full
     logits: Tensor                                                   # (B, V), of the next token

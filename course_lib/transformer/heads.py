@@ -1,4 +1,4 @@
-"""One head at a time: what does a trained model say without it?"""
+"""Ablation of attention heads."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from course_lib.transformer.gpt import GPT
 
 @contextmanager
 def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[None]:
-    r"""Within the `with`, the output of each (layer, head) is zero, so that its part of $W^O$ adds nothing.
+    """Ablate heads in the context: the output of each (layer, head) is 0, so its part of $W^O$ contributes nothing.
 
-    Layers and heads are counted from 0. The parameters stay as they are, and so do the attention weights of the head
-    itself; those of later layers move with what they read. Raises ValueError for a head that there is not.
+    Layers and heads are counted from 0. Parameters do not change, nor do the attention weights of an ablated head;
+    those of later layers change with their inputs. Raises ValueError for a head that does not exist.
 
     Paper: Michel, Levy and Neubig 2019, "Are sixteen heads really better than one?"
     """
@@ -38,9 +38,9 @@ def switched_off(model: GPT | BERT, heads: Iterable[Sequence[int]]) -> Iterator[
 
 @contextmanager
 def silenced(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[None]:
-    r"""The same for one layer of any model: within the `with`, the output of these of its heads is zero.
+    """Ablate heads of one layer of any model in the context: their outputs are 0.
 
-    Raises ValueError for a head that there is not.
+    Raises ValueError for a head that does not exist.
     """
     silent, most = set(heads), attention.heads - 1
     if not all(0 <= head <= most for head in silent):
@@ -53,7 +53,7 @@ def silenced(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[No
 
 
 def _without(silent: set[int], count: int):
-    """A hook on W^O of a layer, which reads the heads side by side, (B, T, D): zeros in place of these heads."""
+    """Hook on W^O, whose input are the concatenated heads (B, T, D), that sets these heads to 0."""
     off = torch.tensor([[h in silent] for h in range(count)])        # (H, 1)
 
     def hook(_, arguments: tuple[Tensor]) -> tuple[Tensor]:

@@ -1,4 +1,4 @@
-"""The KV cache: keys and values of the positions that a model has processed, for generation."""
+"""KV cache: keys and values of processed positions, for generation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from torch import Tensor
 
 
 class KVCache:
-    """Keys and values of the positions seen so far, in room that is allocated ahead and doubled when it is full.
+    """Keys and values of the positions so far, in a buffer that is allocated ahead and doubled when it is full.
 
-    Not differentiable: new positions are written in place.
+    Not differentiable, because new positions are written in place.
 
     >>> cache = KVCache()
     >>> # three positions, 4 heads of width 8
@@ -23,11 +23,11 @@ class KVCache:
     def __init__(self, room: int = 64):
         self.length, self.room = 0, max(1, room)
         self.kv: Tensor | None = None                                # (2, B, H, room, K), `length` of the room filled
-        self.rows: Tensor | None = None                              # of kv that this cache has selected and not copied yet
-        self.shared = False                                          # kv is another cache's: copy before writing
+        self.rows: Tensor | None = None                              # rows of kv that are selected and not copied yet
+        self.shared = False                                          # kv belongs to another cache: copy before writing
 
     def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
-        """Write T new positions; return all S of them so far, as a view."""
+        """Write T new positions, and return all S positions so far as a view."""
         start, T = self.length, kv.shape[3]
         self.length += T
         if self.kv is None or self.shared or self.length > self.room:
@@ -40,16 +40,18 @@ class KVCache:
         return self.kv.narrow(3, 0, self.length)
 
     def _move_to(self, room: Tensor, length: int) -> None:
-        """Copy the first positions of the selected rows into new memory; the old is freed if no other cache has it."""
+        """Copy the first positions of the selected rows into a new buffer; the old one is freed unless another cache
+        uses it."""
         if length:
             filled, new = self.kv.narrow(3, 0, length), room.narrow(3, 0, length)
             new.copy_(filled) if self.rows is None else torch.index_select(filled, 1, self.rows, out=new)
         self.kv, self.rows, self.shared = room, None, False
 
     def select(self, rows: Tensor | None = None, length: int | None = None) -> KVCache:
-        """A cache with these rows of the batch, all of them if None, and the first `length` positions.
+        """Cache of these rows of the batch, by default all, and of the first `length` positions.
 
-        It copies when it is appended to, so that a beam search holds the rows before and after one layer at a time.
+        It is copied at the next `append`, so that a beam search holds the rows before and after for one layer at a
+        time.
         """
         selected = KVCache(self.room)
         selected.length = self.length if length is None else length

@@ -1,7 +1,7 @@
-r"""Where a token stands: attention alone cannot tell, since it treats its inputs as a set.
+"""Positional encodings, which attention needs because it is invariant to the order of its inputs.
 
-The modules take embeddings x (B, T, D) and return them with their positions in. Position 0 is the first; others
-are passed as integers (T,) or (B, T), for a cache or for padding on the left.
+The modules take embeddings x (B, T, D) and return them with positions encoded. Positions are counted from 0; others,
+for a cache or for padding on the left, are integers (T,) or (B, T).
 """
 
 from __future__ import annotations
@@ -20,25 +20,24 @@ from course_lib.validation import may_sync, values_checked
 
 
 def frequencies(d: int, base: float | int = 10000.0, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
-    r"""$\omega_i = n^{-2i/d}$ for i < d/2, in radians per position, float64; n is `base`. One per sine."""
+    r"""Frequencies $\omega_i = n^{-2i/d}$ for i < d/2, in radians per position, in float64; n is `base`."""
     if d < 1 or not base > 0:
-        raise ValueError(f"d is {d} and base {base}; expected a width of at least 1 and a positive base")
+        raise ValueError(f"d is {d} and base {base}; expected d of at least 1 and a positive base")
     i = torch.arange((d + 1) // 2, dtype=torch.float64, device=device)
     return base ** (-2 * i / d)
 
 
 def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float | int = 10000.0,
                dtype: torch.dtype | None = None) -> Float[Tensor, "... d"]:
-    r"""$p(k, 2i) = \sin(k / n^{2i/d})$, $p(k, 2i+1) = \cos(k / n^{2i/d})$; n is `base`,
-    10000 in the paper.
+    r"""Sinusoidal positions, $p(k, 2i) = \sin(k / n^{2i/d})$ and
+    $p(k, 2i+1) = \cos(k / n^{2i/d})$; n is `base`, 10000 in the paper.
 
-    positions  k: integers of any shape, or a number of positions, 0..k-1. There is no
-               largest one.
-    d          the width; an odd one ends with a sine
+    positions  k: integers of any shape, or a number of positions, 0..k-1
+    d          size of the encoding; an odd one ends with a sine
 
-    Computed in float64, whatever the dtype asked for: a float32 angle of 5000 radians is
-    off in the fourth digit. Slides: "Positional encoding in transformers". Paper: Vaswani
-    et al. 2017, section 3.5.
+    Computed in float64 and then converted to dtype, because a float32 angle of 5000 radians
+    is wrong in the fourth digit. Slides: "Positional encoding in transformers". Paper:
+    Vaswani et al. 2017, section 3.5.
     """
     if isinstance(positions, int):
         positions = torch.arange(positions)
@@ -50,12 +49,12 @@ def sinusoidal(positions: int | Int[Tensor, "..."], d: int, base: float | int = 
 
 
 def offset_difference(position: int, offset: int, d: int, base: float | int = 10000.0) -> Float[Tensor, "D"]:
-    r"""$p(k + o) - p(k)$ by the sum-to-product identities, in float64:
+    r"""Difference $p(k + o) - p(k)$ by the sum-to-product identities, in float64:
 
     sine components    $2 \cos\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$,
     cosine components  $-2 \sin\bigl(\omega_i (k + o/2)\bigr) \sin(\omega_i o / 2)$.
 
-    Both depend on the position k; only their squares, summed, do not. The slide prints the first for all components.
+    Both depend on k; the sum of their squares does not. The slide prints the first for all components.
     """
     omega = frequencies(d, base)
     middle, half = omega * (position + offset / 2), omega * offset / 2
@@ -63,19 +62,20 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
 
 
 def offset_distance(offset: int, d: int, base: float | int = 10000.0) -> float:
-    r"""$\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$ for every k; d must be even."""
+    r"""Distance $\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$, for every k; d must be even.
+    """
     return 2 * math.sqrt((_paired(d, base) * offset / 2).sin().square().sum().item())
 
 
 def offset_product(offset: int, d: int, base: float | int = 10000.0) -> float:
-    r"""$p(k)^\top p(k + o) = \sum_i \cos(\omega_i o)$ for every k; d must be even."""
+    r"""Dot product $p(k)^\top p(k + o) = \sum_i \cos(\omega_i o)$, for every k; d must be even."""
     return (_paired(d, base) * offset).cos().sum().item()
 
 
 def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[Tensor, "d d"]:
-    r"""The matrix R with $p(k + o) = R\, p(k)$ for every k: each pair (sine, cosine) turned by $\omega_i o$.
+    r"""Matrix R with $p(k + o) = R\, p(k)$ for every k, which rotates each pair (sine, cosine) by $\omega_i o$.
 
-    In float64. d must be even, or the last sine has no cosine to turn with.
+    In float64. d must be even, so that every sine has its cosine.
     """
     angle = _paired(d, base) * offset
     blocks = rearrange([angle.cos(), angle.sin(), -angle.sin(), angle.cos()], "(i j) E -> E i j", i=2)
@@ -84,10 +84,10 @@ def offset_rotation(offset: int, d: int, base: float | int = 10000.0) -> Float[T
 
 def rotary(x: Float[Tensor, "... T K"], positions: Int[Tensor, "..."] | None = None,
            base: float | int = 10000.0) -> Float[Tensor, "... T K"]:
-    r"""Rotary positions: the pair $(x_{2i}, x_{2i+1})$ of a query or key at position k, turned by $\omega_i k$.
+    r"""Rotary positions: rotate the pair $(x_{2i}, x_{2i+1})$ of a query or key at position k by $\omega_i k$.
 
-    After it the product of a query and a key depends on their contents and on their distance, and on nothing else.
-    K must be even. Source: Su et al. 2021, "RoFormer"; it is what came after the slides' encodings.
+    The dot product of a rotated query and key then depends on the positions only through their difference. K must be
+    even. Source: Su et al. 2021, "RoFormer".
     """
     T, K = x.shape[-2:]
     omega = _paired(K, base, x.device)
@@ -100,43 +100,42 @@ def rotary(x: Float[Tensor, "... T K"], positions: Int[Tensor, "..."] | None = N
 
 def _paired(d: int, base: float | int, device: torch.device | str | None = None) -> Float[Tensor, "E"]:
     if d % 2:
-        raise ValueError(f"the width is {d}; expected an even one, so that every sine has its cosine")
+        raise ValueError(f"d is {d}; expected an even number, so that every sine has its cosine")
     return frequencies(d, base, device)
 
 
 def positions_among(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
-    """The place of each token among the real ones of its row, where `mask` is True; padding may be on either side."""
+    """Position of each token among the real tokens of its row, where `mask` is True; padding may be on either side."""
     return (mask.cumsum(dim=1) - 1).clamp(min=0)
 
 
-# --- modules: x in, x with positions out -----------------------------------------------------------------------------
+# --- modules ---------------------------------------------------------------------------------------------------------
 
 
 class Positions(nn.Module):
-    """What they share: positions 0..T-1 unless others are passed, checked against the table's length."""
+    """Base class: positions 0..T-1 by default, validated against the length of the table."""
 
-    window: int | None = None                                        # positions that have a row; None: all have
+    window: int | None = None                                        # number of positions; None: unlimited
 
     def resolve(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None) -> Int[Tensor, "..."]:
-        """The positions of x, (T,) or (B, T): 0 to T - 1 unless given.
+        """Positions of x, (T,) or (B, T): 0 to T - 1 by default.
 
-        Raises ValueError for a shape that does not fit x, and for positions below 0 or past the table.
+        Raises ValueError for a shape that does not fit x, and for negative positions or positions beyond the table.
         """
         if positions is None:
             positions = torch.arange(x.shape[1], device=x.device)
         elif tuple(positions.shape) not in (x.shape[1:2], x.shape[:2]):
-            raise ValueError(f"positions have shape {tuple(positions.shape)}; expected ({x.shape[1]},), the same for "
+            raise ValueError(f"positions has shape {tuple(positions.shape)}; expected ({x.shape[1]},), the same for "
                              f"all rows, or {tuple(x.shape[:2])}")
         if values_checked() and positions.numel() and (positions.min() < 0 or self.window is not None
                                                        and positions.max() >= self.window):
-            raise ValueError(f"positions reach from {positions.min()} to {positions.max()}; expected 0 and more"
+            raise ValueError(f"positions holds {positions.min()} to {positions.max()}; expected 0 and more"
                              + ("" if self.window is None else f", below {self.window}, the length of the table"))
         return positions
 
 
 class LearnedPositions(Positions):
-    r"""$x'_k = x_k + P_k$ with a learned row for each of `window` positions. There is none
-    for the next.
+    """Learned position embeddings, $x'_k = x_k + P_k$, for `window` positions.
 
     >>> LearnedPositions(window=16, d_model=8)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -153,7 +152,7 @@ class LearnedPositions(Positions):
 
 
 class SinusoidalPositions(Positions):
-    r"""$x'_k = x_k + p(k)$ with `sinusoidal`, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`.
+    r"""Sinusoidal positions, $x'_k = x_k + p(k)$, or $\sqrt{D}\, x_k + p(k)$, as in the paper, if `scale`.
 
     >>> SinusoidalPositions(4)(torch.zeros(1, 2, 4))
     tensor([[[0.0000, 1.0000, 0.0000, 1.0000],
@@ -166,15 +165,15 @@ class SinusoidalPositions(Positions):
 
     def forward(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None = None) -> Float[Tensor, "B T D"]:
         positions, D = self.resolve(x, positions), x.shape[-1]
-        if positions.dim() == 1 or not may_sync(positions):          # how many different ones there are is a value
+        if positions.dim() == 1 or not may_sync(positions):          # the number of distinct positions is a value
             return self.factor * x + sinusoidal(positions, D, self.base, x.dtype)
-        different, place = positions.unique(return_inverse=True)     # rows share most: the sines of each one once
+        different, place = positions.unique(return_inverse=True)     # compute the sines of each position once
         return self.factor * x + sinusoidal(different, D, self.base, x.dtype)[place]
 
 
 class OneHotPositions(Positions):
-    r"""$x'_k = (x_k, e_k)$: the position as a one-hot vector beside the embedding, D +
-    `window` wide.
+    """One-hot positions, concatenated with the embedding: $x'_k = (x_k, e_k)$, of size
+    D + `window`.
 
     >>> OneHotPositions(window=3, d_model=1)(torch.zeros(1, 2, 1))
     tensor([[[0., 1., 0., 0.],
@@ -193,8 +192,8 @@ class OneHotPositions(Positions):
 
 
 class CombinedPositions(Positions):
-    r"""$x'_k = W^\top \mathrm{ReLU}(W_x^\top x_k + W_e^\top e_k)$: embedding and position
-    enter one hidden layer.
+    r"""Embedding and position in one hidden layer:
+    $x'_k = W^\top \mathrm{ReLU}(W_x^\top x_k + W_e^\top e_k)$.
 
     >>> CombinedPositions(window=16, d_model=8, hidden=32)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -214,7 +213,7 @@ class CombinedPositions(Positions):
 
 
 class SeparatePositions(Positions):
-    r"""$x'_k = W_1^\top \mathrm{ReLU}(W_x^\top x_k) + W_2^\top \mathrm{ReLU}(W_e^\top e_k)$: a stream for each.
+    r"""Separate hidden layers: $x'_k = W_1^\top \mathrm{ReLU}(W_x^\top x_k) + W_2^\top \mathrm{ReLU}(W_e^\top e_k)$.
 
     >>> SeparatePositions(window=16, d_model=8, hidden=32)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])

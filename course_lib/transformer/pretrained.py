@@ -1,7 +1,7 @@
-"""Weights in Hugging Face's file formats: config.json beside model.safetensors, read and written.
+"""GPT-2's weights in Hugging Face's file format, read and written, and functions for the formats of other models.
 
-A public file is not quite a state dict: GPT-2's holds buffers with masks, lacks its tied output layer, and may or may
-not call everything "transformer.". What is left after these differences has to fit exactly, or nothing is loaded.
+A public file is not a state dict: GPT-2's contains mask buffers, lacks the tied output layer, and may or may not prefix
+names with "transformer.". After these differences are removed, the tensors must match exactly, or nothing is loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from course_lib.transformer.hub_files import read
 ACTIVATIONS = {"gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh", "gelu": "gelu", "gelu_python": "gelu",
                "relu": "relu"}
 
-# ours -> Hugging Face's, in a block; GPT-2 keeps its linear layers transposed, (in, out)
+# ours -> Hugging Face's, in a block; GPT-2 stores linear layers transposed, (in, out)
 GPT_BLOCK = {
     "residual1.norm.gamma": "ln_1.weight", "residual1.norm.beta": "ln_1.bias",
     "attention.qkv.weight": "attn.c_attn.weight", "attention.qkv.bias": "attn.c_attn.bias",
@@ -42,12 +42,13 @@ GPT_BUFFERS = re.compile(r"h\.\d+\.attn\.(bias|masked_bias)")
 
 
 def load_gpt(cls: type, name: str | Path) -> nn.Module:
-    """GPT-2 from a folder in the format of Hugging Face, or by its name; see `GPT.from_pretrained`. Raises HubError."""
+    """GPT-2 from a folder in Hugging Face's format, or from its hub by name; see `GPT.from_pretrained`. Raises
+    HubError."""
     return _gpt(cls, *read(name)).eval()
 
 
 def load_gpt_classifier(cls: type, gpt: type, name: str | Path) -> nn.Module:
-    """A GPT-2 fine-tuned for classes of texts; see `GPTClassifier.from_pretrained`. Raises HubError."""
+    """GPT-2 fine-tuned for classification; see `GPTClassifier.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     kinds = config.get("architectures") or [GPT_CLASSIFIER]
     if GPT_CLASSIFIER not in kinds:
@@ -66,14 +67,14 @@ def load_gpt_classifier(cls: type, gpt: type, name: str | Path) -> nn.Module:
 
 
 def _gpt(cls: type, config: dict[str, Any], tensors: dict[str, Tensor], where: str) -> nn.Module:
-    """A GPT with these tensors."""
+    """GPT with these tensors."""
     expect(where, config, "model_type", "gpt2")
     for key, value in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False),
                        ("add_cross_attention", False)):
         expect(where, {key: value} | config, key, value)
     activation = config.get("activation_function", "gelu_new")
     if activation not in ACTIVATIONS:
-        raise HubError(f"{where}: activation_function is {activation!r}; known are {', '.join(ACTIVATIONS)}")
+        raise HubError(f"{where}: activation_function is {activation!r}; expected one of {', '.join(ACTIVATIONS)}")
     try:
         settings = dict(
             vocab_size=config["vocab_size"], window=config["n_positions"], layers=config["n_layer"],
@@ -98,25 +99,25 @@ def _gpt(cls: type, config: dict[str, Any], tensors: dict[str, Tensor], where: s
 
 
 def save_gpt(model: nn.Module, folder: str | Path) -> None:
-    """Write config.json and model.safetensors as GPT2LMHeadModel reads them."""
+    """Write config.json and model.safetensors in the format of GPT2LMHeadModel."""
     write(folder, _gpt_config(model, "GPT2LMHeadModel"), _gpt_tensors(model))
 
 
 def save_gpt_classifier(model: nn.Module, folder: str | Path) -> None:
-    """Write config.json and model.safetensors as GPT2ForSequenceClassification reads them."""
+    """Write config.json and model.safetensors in the format of GPT2ForSequenceClassification."""
     config = _gpt_config(model.gpt, GPT_CLASSIFIER) | labels(model.head.out_features)
     tensors = {name: t for name, t in _gpt_tensors(model.gpt).items() if name != "lm_head.weight"}
     write(folder, config | {"pad_token_id": model.pad_id}, tensors | {"score.weight": model.head.weight})
 
 
 def labels(classes: int) -> dict[str, dict[str, Any]]:
-    """What config.json says of classes without names."""
+    """Entries of config.json for classes without names."""
     names = {str(k): f"LABEL_{k}" for k in range(classes)}
     return {"id2label": names, "label2id": {name: int(k) for k, name in names.items()}}
 
 
 def _gpt_config(model: nn.Module, kind: str) -> dict[str, Any]:
-    """What config.json says of a GPT that is read as this class."""
+    """Entries of config.json for a GPT of this Hugging Face class."""
     s = model.config
     return {
         "architectures": [kind], "model_type": "gpt2", "vocab_size": s.vocab_size,
@@ -127,14 +128,14 @@ def _gpt_config(model: nn.Module, kind: str) -> dict[str, Any]:
 
 
 def _gpt_tensors(model: nn.Module) -> dict[str, Tensor]:
-    """The tensors of a GPT by the file's names."""
+    """Tensors of a GPT by the names in the file."""
     state = model.state_dict()
     return {theirs if theirs == "lm_head.weight" else f"transformer.{theirs}": _transpose_linear(theirs, state[ours])
             for ours, theirs in _gpt_names(model).items()}
 
 
 def _bos(where: str, config: dict[str, Any]) -> int | None:
-    """The id of the first token, None where the vocabulary ends before it: GPT2Config writes 50256 whatever the vocabulary."""
+    """Id of the bos token; None if it is outside the vocabulary, since GPT2Config writes 50256 for every vocabulary."""
     bos, size = config.get("bos_token_id"), config["vocab_size"]
     if bos is None or 0 <= bos < size:
         return bos
@@ -144,7 +145,7 @@ def _bos(where: str, config: dict[str, Any]) -> int | None:
 
 
 def _gpt_names(model: nn.Module) -> dict[str, str]:
-    """Every tensor of the state dict -> its name in the file."""
+    """Map from the names of the state dict to those in the file."""
     names = dict(GPT_AROUND)
     for i in range(len(model.blocks)):
         names |= {f"blocks.{i}.{ours}": f"h.{i}.{theirs}" for ours, theirs in GPT_BLOCK.items()}
@@ -155,15 +156,18 @@ def _transpose_linear(theirs: str, t: Tensor) -> Tensor:
     return t.T if ".c_" in theirs and t.dim() == 2 else t
 
 
-# --- any model -------------------------------------------------------------------------------------------------------
+# --- all models ------------------------------------------------------------------------------------------------------
 
 
 @torch.no_grad()
 def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[str, str],
          unexpected: dict[str, Tensor]) -> None:
-    """Copy every tensor into the model, or raise HubError before the first if one is missing, left over or misshapen.
+    """Copy all tensors into the model. Raises HubError, before any copy, if one is missing, unexpected or of another
+    shape.
 
-    tensors  by our names; names  ours -> the file's, for messages; unexpected  what the file holds beside them
+    tensors     by the names of the state dict
+    names       from the names of the state dict to those in the file, for messages
+    unexpected  other tensors of the file
     """
     state = model.state_dict()
     missing = [names[ours] for ours in state if ours not in tensors]
@@ -179,7 +183,7 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
 
 
 def drop_copies(tensors: dict[str, Tensor], copies: dict[str, str], where: str) -> None:
-    """Take out what is written again under another name, {copy: original}; HubError where it differs."""
+    """Remove tensors that are stored again under another name, {copy: original}. Raises HubError if they differ."""
     for copy, original in copies.items():
         if copy in tensors:
             value = tensors.pop(copy)
@@ -188,14 +192,15 @@ def drop_copies(tensors: dict[str, Tensor], copies: dict[str, str], where: str) 
 
 
 def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
-    """model.safetensors, then config.json: each file whole or absent."""
+    """Write model.safetensors, then config.json, each atomically."""
     tensors = {key: t.detach().cpu().contiguous() for key, t in tensors.items()}
     write_atomically(Path(folder) / "model.safetensors", write_tensors(tensors, metadata={"format": "pt"}))
     write_atomically(Path(folder) / "config.json", json.dumps(config, indent=2).encode())
 
 
 def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) -> float:
-    """The dropout of a model that has one for all: the first. Says so where the others differ; in `eval` none plays a part."""
+    """Dropout probability of a model that has only one: the first. Warns if the others differ; eval mode is not
+    affected."""
     drops = {key: config.get(key, 0.1) for key in (first, *others)}
     if len(set(drops.values())) > 1:
         text = ", ".join(f"{key} {value}" for key, value in drops.items())
@@ -212,6 +217,6 @@ def join_names(names: Iterable[str]) -> str:
 
 
 def expect(where: str, config: dict[str, Any], key: str, value: Any) -> None:
-    """Raise a HubError unless config[key] is this value. Older files lack model_type: their tensors must fit then."""
+    """Raise HubError unless config[key] is this value, or is absent, as in older files."""
     if config.get(key) != value and not (key == "model_type" and key not in config):
         raise HubError(f"{where}: {key} is {config.get(key)!r}; expected {value!r}")

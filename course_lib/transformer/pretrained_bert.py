@@ -1,7 +1,7 @@
 """BERT's weights in Hugging Face's file format, read and written.
 
-Public files differ: older ones call the gains of norms gamma and beta, omit the output layer that is tied to the
-embeddings, hold a buffer of positions, or lack the pooler or the heads.
+Public files differ: older ones name the parameters of norms gamma and beta, omit the output layer that is tied to the
+embeddings, contain a buffer of positions, or lack the pooler or the heads.
 """
 
 from __future__ import annotations
@@ -37,15 +37,16 @@ AROUND = {"tokens": "bert.embeddings.word_embeddings", "positions.table": "bert.
           "pooler": "bert.pooler.dense", "mlm.transform": "cls.predictions.transform.dense",
           "mlm.norm": "cls.predictions.transform.LayerNorm", "mlm.table": "cls.predictions.decoder",
           "mlm": "cls.predictions", "nsp": "cls.seq_relationship"}
-PROJECTIONS = ("query", "key", "value")                              # one below the other in ours
-HEADS = ("pooler.", "mlm.", "nsp.")                                  # what a file may lack
+PROJECTIONS = ("query", "key", "value")                              # stacked in ours
+HEADS = ("pooler.", "mlm.", "nsp.")                                  # optional in a file
 COPIES = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-          "cls.predictions.decoder.bias": "cls.predictions.bias"}    # tied, and written out by some
+          "cls.predictions.decoder.bias": "cls.predictions.bias"}    # tied; stored by some files
 UNTIED = {"cls.predictions.bias": "cls.predictions.decoder.bias"}     # the first is not read then, in theirs
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
-    """BERT from a folder in the format of Hugging Face, or by its name; see `BERT.from_pretrained`. Raises HubError."""
+    """BERT from a folder in Hugging Face's format, or from its hub by name; see `BERT.from_pretrained`. Raises
+    HubError."""
     config, tensors, where = read(name)
     model, absent = _built(cls, config, tensors, where)
     if absent:
@@ -55,7 +56,7 @@ def load(cls: type, name: str | Path) -> nn.Module:
 
 
 def load_head(cls: type, bert: type, name: str | Path) -> nn.Module:
-    """A BERT fine-tuned for a task; see `TaskHead.from_pretrained`. Raises HubError."""
+    """BERT fine-tuned for a task; see `TaskHead.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     kind, layer = cls.files
     kinds = config.get("architectures") or [kind]
@@ -74,13 +75,13 @@ def load_head(cls: type, bert: type, name: str | Path) -> nn.Module:
 
 
 def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> tuple[nn.Module, dict[str, tuple[str, ...]]]:
-    """A BERT with these tensors, and the names, ours and the file's, of what the file lacks and may lack."""
+    """BERT with these tensors, and the names, ours and the file's, of optional tensors that the file lacks."""
     expect(where, config, "model_type", "bert")
     for key, value in (("position_embedding_type", "absolute"), ("is_decoder", False), ("add_cross_attention", False)):
         expect(where, {key: value} | config, key, value)
     activation = config.get("hidden_act", "gelu")
     if activation not in ACTIVATIONS:
-        raise HubError(f"{where}: hidden_act is {activation!r}; known are {', '.join(ACTIVATIONS)}")
+        raise HubError(f"{where}: hidden_act is {activation!r}; expected one of {', '.join(ACTIVATIONS)}")
     try:
         model = cls(dict(
             vocab_size=config["vocab_size"], window=config["max_position_embeddings"],
@@ -105,7 +106,7 @@ def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> t
     for ours, theirs in names.items():
         if all(part in tensors for part in theirs):
             values[ours] = torch.cat([tensors.pop(part) for part in theirs])
-    whole = [head for head in HEADS if not any(ours.startswith(head) for ours in values)]     # all of it is absent
+    whole = [head for head in HEADS if not any(ours.startswith(head) for ours in values)]     # absent entirely
     absent = [ours for ours in names if ours.startswith(tuple(whole))]
     state = model.state_dict()
     fill(model, values | {ours: state[ours] for ours in absent}, where,
@@ -114,12 +115,12 @@ def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> t
 
 
 def save(model: nn.Module, folder: str | Path) -> None:
-    """Write config.json and model.safetensors as BertForPreTraining reads them."""
+    """Write config.json and model.safetensors in the format of BertForPreTraining."""
     write(folder, _config(model, "BertForPreTraining"), _tensors(model))
 
 
 def save_head(model: nn.Module, folder: str | Path) -> None:
-    """Write config.json and model.safetensors as the Hugging Face class of the task reads them."""
+    """Write config.json and model.safetensors in the format of the Hugging Face class of the task."""
     kind, layer = model.files
     tensors = {name: t for name, t in _tensors(model.bert).items()
                if name.startswith("bert.") and (model.pooled or not name.startswith("bert.pooler."))}
@@ -128,7 +129,7 @@ def save_head(model: nn.Module, folder: str | Path) -> None:
 
 
 def _config(model: nn.Module, kind: str) -> dict:
-    """What config.json says of a BERT that is read as this class."""
+    """Entries of config.json for a BERT of this Hugging Face class."""
     s = model.config
     return {
         "architectures": [kind], "model_type": "bert", "vocab_size": s.vocab_size,
@@ -139,7 +140,7 @@ def _config(model: nn.Module, kind: str) -> dict:
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:
-    """The tensors of a BERT by the file's names."""
+    """Tensors of a BERT by the names in the file."""
     state, tensors = model.state_dict(), {}
     for ours, theirs in _names(model).items():
         tensors |= dict(zip(theirs, state[ours].chunk(len(theirs))))
@@ -149,7 +150,7 @@ def _tensors(model: nn.Module) -> dict[str, Tensor]:
 
 
 def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
-    """Every tensor of the state dict -> its name in the file, or its names, to be put one below the other."""
+    """Map from the names of the state dict to those in the file, several if they are stacked in ours."""
     names = {}
     for ours in model.state_dict():
         module, kind = ours.rsplit(".", 1)
@@ -167,7 +168,7 @@ def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
 
 
 def _rename_legacy(name: str) -> str:
-    """With the prefix that a bare encoder's file lacks, and without TensorFlow's names of the norms' parameters."""
+    """Add the prefix that files of a bare encoder lack, and replace TensorFlow's names of the norms' parameters."""
     name = name if name.startswith(("bert.", "cls.")) or not name.startswith(("embeddings.", "encoder.", "pooler.")) \
         else f"bert.{name}"
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

@@ -1,4 +1,4 @@
-r"""Attention with rotary positions, and keys and values of the last positions alone."""
+"""Attention with rotary positions, and a cache of the last positions."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from course_lib.transformer.positions import rotary
 
 
 class RotaryAttention(MultiHeadAttention):
-    r"""Multi-head self-attention whose queries and keys are turned by where they stand, each head by itself: `rotary`.
+    """Multi-head self-attention whose queries and keys are rotated by their positions, in each head: `rotary`.
 
-    A key is turned once, at its own position, and cached so: the product with a later query depends on their distance.
+    Keys are cached after rotation, so their dot product with a later query depends on the distance.
 
-    base  of the angles; the other arguments as in `MultiHeadAttention`. The width of a head must be even
+    base  of the frequencies; the other arguments as in `MultiHeadAttention`. The size of a head must be even
 
     Source: Su et al. 2021, "RoFormer".
 
@@ -30,28 +30,28 @@ class RotaryAttention(MultiHeadAttention):
         super().__init__(d_model, heads, dropout, bias)
         if d_model // heads % 2:
             raise ValueError(f"d_model is {d_model} and heads {heads}: the width of a head is {d_model // heads}; "
-                             "expected an even one, whose pairs can be turned")
+                             "expected an even size, for pairs to rotate")
         self.base = base
 
     def _project(self, x: Tensor, memory: Tensor | KeysValues | None,
                  cache: KVCache | None) -> tuple[Tensor, Tensor, Tensor]:
         if memory is not None:
-            raise ValueError("memory was given; rotary positions are for self-attention")
+            raise ValueError("memory is given; expected None, as rotary positions are for self-attention")
         qkv = torch.stack(super()._project(x, None, None))           # (3, B, H, T, K)
         qkv = self.rotate(qkv, 0 if cache is None else cache.length)
         return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
 
     def rotate(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
-        """Queries and keys at the T positions after `past` others; the values as they are."""
+        """Rotate queries and keys at the T positions after `past` others; values are unchanged."""
         places = torch.arange(past, past + qkv.shape[3], device=qkv.device)
         return torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])
 
 
 class RollingCache(KVCache):
-    """Keys and values of the last `window` positions: each new one pushes out the oldest.
+    """Keys and values of the last `window` positions.
 
-    `length` counts all positions that were appended, so that the next one stands there. Room is kept for about twice
-    the window; when it is full, what can still be seen moves to the front of a new room.
+    `length` counts all appended positions, and is the next position. The buffer holds about twice the window; when it
+    is full, the positions still in the window move to a new one.
 
     >>> cache = RollingCache(window=4)
     >>> cache.append(torch.zeros(2, 1, 1, 3, 8)).shape   # three positions, 1 head of width 8
@@ -66,25 +66,24 @@ class RollingCache(KVCache):
         super().__init__(room)
         if window < 1:
             raise ValueError(f"window is {window}; expected at least 1 position")
-        self.window, self.first = window, 0                          # first: position of the oldest one in the room
+        self.window, self.first = window, 0                          # first: oldest position in the buffer
 
     @classmethod
     def from_cache(cls, cache: KVCache, window: int) -> RollingCache:
-        """One that goes on from a cache of at most `window` positions, in its room."""
+        """Continue from a cache of at most `window` positions, in its buffer."""
         rolling = cls(window, cache.room)
         rolling.kv, rolling.length, cache.kv = cache.kv, cache.length, None
         return rolling
 
     @property
     def full(self) -> bool:
-        """Whether the next position needs new room."""
+        """Whether the next position needs a new buffer."""
         return self.kv is not None and self.length - self.first == self.room
 
     def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
-        """Write T new positions; return the last `window`, or all where there are fewer, as a view.
+        """Write T new positions, and return the last `window` positions, or all if there are fewer, as a view.
 
-        Raises ValueError where several positions at once go past the window: the first of them would see other keys
-        than the last.
+        Raises ValueError for several positions beyond the window, because they would attend to different keys.
         """
         T = kv.shape[3]
         if T > 1 and self.length + T > self.window:
@@ -102,9 +101,10 @@ class RollingCache(KVCache):
         return self.kv.narrow(3, self.length - self.first - seen, seen)
 
     def select(self, rows: Tensor | None = None, length: int | None = None, more: int = 1) -> RollingCache:
-        """A copy with these rows, all of them if None, after the first `length` positions, and room for `more`.
+        """Copy of these rows, by default all, after the first `length` positions, with room for `more`.
 
-        What the next position cannot see is left out. Raises ValueError where the room no longer holds what it can see.
+        Positions outside the next window are dropped. Raises ValueError if positions inside it are no longer in the
+        buffer.
         """
         copy = RollingCache(self.window)
         copy.length = self.length if length is None else length

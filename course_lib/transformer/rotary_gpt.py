@@ -1,4 +1,4 @@
-r"""A GPT without a table of positions: queries and keys are turned by where they stand, and its past may roll."""
+"""GPT with rotary positions instead of position embeddings, and with an optional rolling cache."""
 
 from __future__ import annotations
 
@@ -21,12 +21,11 @@ from course_lib.validation import values_checked
 
 @dataclass(frozen=True)
 class RotaryGPTConfig(GPTConfig):
-    """As `GPTConfig`, and
+    """`GPTConfig` with two more arguments.
 
-    base     of the angles, see `rotary`
-    rolling  what generation does once the window is full. False: it reads the last `window` tokens anew for every
-             token, as GPT does. True: it drops the oldest key and value of each layer and goes on; see `RotaryGPT` for
-             what is not the same then
+    base     of the frequencies, see `rotary`
+    rolling  generation beyond the window. False: encode the last `window` tokens at every step, as GPT does. True: drop
+             the oldest key and value of each layer, which changes the probabilities (see `RotaryGPT`)
 
     >>> RotaryGPTConfig(vocab_size=10, rolling=True).base
     10000.0
@@ -37,24 +36,23 @@ class RotaryGPTConfig(GPTConfig):
 
 
 class RotaryGPT(GPT):
-    r"""`GPT` with rotary positions: $h^0 = E[x]$, and in every layer queries and keys turned by where they stand.
+    """`GPT` with rotary positions: $h^0 = E[x]$, and queries and keys of every layer are rotated by their positions.
 
-    Scores depend on distances alone, so a key that is kept stays right when older ones are dropped. With
-    `rolling=True` generation past the window does that: a step costs the same however much was written.
+    Scores depend on distances only, so cached keys stay valid when older ones are dropped. With `rolling=True` this is
+    done in generation beyond the window, where the cost of a step is then constant.
 
-    What rolling is not: the model reading the last `window` tokens by themselves. Each layer looks back `window`
-    positions, but the keys of layer l were made from states that had looked back as far, so its output depends on
-    the last l (window - 1) + 1 tokens. It is sliding-window attention over the whole text. One layer gives the same as
-    reading anew; more give other probabilities, which the model was not trained for where texts were no longer than
-    the window.
+    Rolling is sliding-window attention over the whole text, not the model applied to the last `window` tokens: the keys
+    of layer l depend on earlier states, so its output depends on the last l (window - 1) + 1 tokens. With one layer the
+    two are equal. With more, the probabilities differ, and a model trained on texts of at most `window` tokens was not
+    trained for this case.
 
-    Distances are counted in columns: padding may stand on either side of a row's tokens, not between them.
+    Distances are counted in columns, so padding may be on either side of a row's tokens but not between them.
 
     Papers: Su et al. 2021, "RoFormer"; for the sliding window Jiang et al. 2023, "Mistral 7B", section 2.
 
     >>> model = RotaryGPT(dict(vocab_size=10, window=8, layers=2, heads=2, d_model=8, bos_id=0,
     ...                        rolling=True))
-    >>> model.sample(2, length=30).shape                 # 22 of them with a rolling past
+    >>> model.sample(2, length=30).shape                 # 22 of them beyond the window
     torch.Size([2, 30])
     """
 
@@ -71,7 +69,7 @@ class RotaryGPT(GPT):
 
     def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
-        """E[x]: where tokens stand, attention says."""
+        """E[x], without positions."""
         if mask is not None and past == 0 and values_checked():
             begins = mask & ~F.pad(mask[:, :-1], (1, 0), value=False)
             if (begins.sum(dim=1) > 1).any():
@@ -80,7 +78,7 @@ class RotaryGPT(GPT):
         x = self.tokens(tokens)
         return drop(x, self.config.dropout) if self.training else x
 
-    # --- one token at a time, with a past that rolls -----------------------------------------------------------------
+    # --- one token at a time, with a rolling cache -------------------------------------------------------------------
 
     @torch.no_grad()
     def start(self, batch: int, context: Padded | None = None) -> State:
@@ -91,15 +89,15 @@ class RotaryGPT(GPT):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """One token more: its query meets the last `window` keys, its own among them."""
+        """Append a token; its query attends to the last `window` keys, including its own."""
         if not self.config.rolling:
             return super().update(state, x_i)
         known, caches = state.tokens.shape[1], state.caches
         tokens = torch.cat([state.tokens, x_i[:, None].long()], dim=1)
         mask = None if state.mask is None else F.pad(state.mask, (0, 1), value=True)
-        if caches[0].length != known or caches[0].full:              # new room: this state can still be gone on from
+        if caches[0].length != known or caches[0].full:              # new buffers, so that this state remains usable
             caches = tuple(cache.select(length=known) for cache in caches)
-        near = None if mask is None else mask[:, -self.window:]      # (B, S): where the keys that are seen have a token
+        near = None if mask is None else mask[:, -self.window:]      # (B, S), mask of the keys in the window
         hidden = decode_step(self, tokens, near, caches)             # (B, D)
         return State(tokens, mask, caches, self.logits(hidden))
 
@@ -107,11 +105,11 @@ class RotaryGPT(GPT):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> RotaryGPT:
-        """Raises HubError: GPT-2's files hold a table of positions. `hub.save` and `hub.load` store this model."""
+        """Raise HubError, because GPT-2's format has position embeddings; use `hub.load`."""
         raise HubError(f"{name} cannot be read as a {cls.__name__}: GPT-2's format has a table of positions; use "
                        "hub.load")
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Raises HubError, as `from_pretrained` does."""
+        """Raise HubError, because GPT-2's format has position embeddings; use `hub.save`."""
         raise HubError(f"a {type(self).__name__} has no place in GPT-2's format, which has a table of positions; use "
                        "hub.save")

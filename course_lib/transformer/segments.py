@@ -1,4 +1,4 @@
-"""Two texts as one input of BERT's."""
+"""Input of BERT from two texts."""
 from __future__ import annotations
 
 import torch
@@ -8,7 +8,7 @@ from torch import Tensor
 
 def join_segments(a: Integer[Tensor, "..."], b: Integer[Tensor, "..."] | None, cls: int, sep: int
                   ) -> tuple[Integer[Tensor, "T"], Integer[Tensor, "T"]]:
-    """BERT's input: [CLS] a [SEP] b [SEP], and the token types, 0 up to the first [SEP] and 1 after it."""
+    """Tokens [CLS] a [SEP] b [SEP], and the token types, 0 up to the first [SEP] and 1 after it."""
     def as_column(i):
         return a.new_tensor([i])
 

@@ -1,4 +1,4 @@
-"""Heads for tasks: a linear layer on what a trained BERT or GPT makes of a text, trained on together."""
+"""Task heads: a linear layer on a pre-trained BERT or GPT, for fine-tuning."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ __all__ = ["GPTClassifier", "MultipleChoice", "QuestionAnswering", "SequenceClas
 
 
 class TaskHead(nn.Module):
-    """A BERT with a linear layer for a task on top; the two are stored together. Its subclasses are the tasks.
+    """Base class: a BERT with a linear layer for a task; both are stored together.
 
-    files    the class of Hugging Face's that reads its files, and that class's name of the layer
-    pooled   whether the layer reads the pooled [CLS], and not the tokens' vectors
-    classes  the layer's outputs where the task fixes them, None where the constructor is told
+    files    Hugging Face's class of the same files, and its name of the layer
+    pooled   whether the input of the layer is the pooled [CLS] instead of the vectors of the tokens
+    classes  number of outputs, if the task sets it; None: an argument of the constructor
     """
     files: ClassVar[tuple[str, str]]
     pooled: ClassVar[bool] = False
@@ -35,25 +35,25 @@ class TaskHead(nn.Module):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"bert": self.bert, "classes": self.head.out_features}
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> TaskHead:
-        """The fine-tuned BERT in a folder in Hugging Face's format, or of that name on its hub; eval mode.
+        """Fine-tuned BERT from a folder in Hugging Face's format, or from its hub by name; in eval mode.
 
-        The number of classes is the layer's in the file. Raises HubError, a ValueError, for the file of another task,
-        and as `BERT.from_pretrained` does.
+        The number of classes is that of the file. Raises HubError, a ValueError, for the file of another task, and as
+        `BERT.from_pretrained` does.
         """
         return pretrained_bert.load_head(cls, BERT, name)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json and model.safetensors as Hugging Face's class for this task reads them."""
+        """Write config.json and model.safetensors in the format of Hugging Face's class for this task."""
         pretrained_bert.save_head(self, folder)
 
 
 class SequenceClassifier(TaskHead):
-    """Logits of a class for the whole input, (B, classes), from the pooled [CLS]. Slides: "Fine-tuning".
+    """Sequence classification: logits (B, classes) from the pooled [CLS]. Slides: "Fine-tuning".
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> SequenceClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
@@ -67,7 +67,7 @@ class SequenceClassifier(TaskHead):
 
 
 class TokenClassifier(TaskHead):
-    """Logits of a class for every token, (B, T, classes): tagging, named entities.
+    """Token classification, for example tagging: logits (B, T, classes) of every token.
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> TokenClassifier(bert, classes=3)(torch.tensor([[1, 5, 6, 2]])).shape
@@ -81,7 +81,8 @@ class TokenClassifier(TaskHead):
 
 
 class QuestionAnswering(TaskHead):
-    """Logits of where an answer starts and where it ends, (B, T) each, as for SQuAD; minus infinity at padding.
+    """Extractive question answering, as for SQuAD: logits of the start and end of the answer, (B, T) each, -inf at
+    padding.
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> # first and last token of the answer
@@ -95,7 +96,7 @@ class QuestionAnswering(TaskHead):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"bert": self.bert}
 
     def forward(self, tokens: Tensor, token_types: Tensor | None = None,
@@ -110,11 +111,11 @@ class QuestionAnswering(TaskHead):
              mask: Bool[Tensor, "B T"] | None = None,
              allowed: Bool[Tensor, "B T"] | None = None,
              longest: int = 30) -> Integer[Tensor, "B 2"]:
-        """First and last token of the best answer: the pair with the largest sum of logits,
-        in order.
+        """First and last token of the most probable answer: the ordered pair with the
+        largest sum of logits.
 
-        allowed  (B, T), True where an answer may lie: the passage, not the question
-        longest  the answer's greatest length in tokens
+        allowed  (B, T), True for tokens of the passage
+        longest  maximum length of the answer in tokens
         """
         start, end = self(tokens, token_types, mask)
         if allowed is not None:
@@ -130,9 +131,9 @@ class QuestionAnswering(TaskHead):
 
 
 class MultipleChoice(TaskHead):
-    """Logits of which of C texts is the right one, (B, C): a question with each of its answers, say, a text each.
+    """Multiple choice: logits (B, C) of C texts, for example a question with each of its answers.
 
-    One linear layer gives every text a number, from its pooled [CLS]; the softmax runs over the texts of a row.
+    A linear layer maps the pooled [CLS] of each text to a score; the softmax is over the texts of a row.
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> texts = torch.tensor([[[1, 5, 6, 2], [1, 5, 7, 2], [1, 5, 5, 2]]])
@@ -146,7 +147,7 @@ class MultipleChoice(TaskHead):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"bert": self.bert}
 
     def forward(self, tokens: Integer[Tensor, "B C T"], token_types: Integer[Tensor, "B C T"] | None = None,
@@ -166,15 +167,16 @@ def _head(body: BERT | GPT, classes: int, bias: bool = True) -> nn.Linear:
     return head
 
 
-# --- a head on GPT ---------------------------------------------------------------------------------------------------
+# --- GPT -------------------------------------------------------------------------------------------------------------
 
 
 class GPTClassifier(nn.Module):
-    """Logits of a class for the whole text, (B, classes), from the vector of its last token: that one has read it all.
+    """Text classification by GPT: logits (B, classes) from the hidden state of the last token, which depends on all
+    tokens.
 
-    pad_id  the token that fills up a short row where no mask says so; None: without a mask every token is real
+    pad_id  padding token, if no mask is given; None: without a mask every token is real
 
-    Paper: Radford et al. 2018, section 3.2, with the text's own last token in place of a token for the end.
+    Paper: Radford et al. 2018, section 3.2, with the last token of the text instead of an end token.
 
     >>> gpt = GPT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> GPTClassifier(gpt, classes=3, pad_id=0)(torch.tensor([[5, 6, 7], [5, 0, 0]])).shape
@@ -184,17 +186,18 @@ class GPTClassifier(nn.Module):
     def __init__(self, gpt: GPT, classes: int, pad_id: int | None = None):
         super().__init__()
         if pad_id is not None and not 0 <= pad_id < gpt.config.vocab_size:
-            raise ValueError(f"pad_id is {pad_id}; this vocabulary has 0..{gpt.config.vocab_size - 1}")
+            raise ValueError(f"pad_id is {pad_id}; expected 0..{gpt.config.vocab_size - 1}")
         self.gpt, self.pad_id = gpt, pad_id
         self.head = _head(gpt, classes, bias=False)
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"gpt": self.gpt, "classes": self.head.out_features, "pad_id": self.pad_id}
 
     def forward(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B classes"]:
-        """Tokens (B, T), filled up on the right or, with a mask, on either side; mask as in `GPT`."""
+        """Logits (B, classes) of tokens (B, T), padded on the right or, with a mask, on either side; mask as in `GPT`.
+        """
         hidden = self.gpt.hidden(tokens, mask)                       # (B, T, D)
         real = mask if mask is not None else tokens != (-1 if self.pad_id is None else self.pad_id)
         place = torch.arange(1, tokens.shape[1] + 1, device=real.device)
@@ -203,16 +206,16 @@ class GPTClassifier(nn.Module):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> GPTClassifier:
-        """The fine-tuned GPT-2 in a folder in Hugging Face's format, or of that name on its hub; eval mode.
+        """Fine-tuned GPT-2 from a folder in Hugging Face's format, or from its hub by name; in eval mode.
 
-        The number of classes is the layer's in the file. Raises HubError, a ValueError, for the file of another task,
-        and as `GPT.from_pretrained` does.
+        The number of classes is that of the file. Raises HubError, a ValueError, for the file of another task, and as
+        `GPT.from_pretrained` does.
         """
         return pretrained.load_gpt_classifier(cls, GPT, name)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json and model.safetensors as Hugging Face's GPT2ForSequenceClassification reads them.
+        """Write config.json and model.safetensors in the format of Hugging Face's GPT2ForSequenceClassification.
 
-        The file has no output layer over the vocabulary; where this GPT's is not tied, it is not stored.
+        The format has no output layer over the vocabulary, so one that is not tied is not stored.
         """
         pretrained.save_gpt_classifier(self, folder)

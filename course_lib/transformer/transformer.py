@@ -1,4 +1,4 @@
-r"""The transformer of the paper: an encoder reads the source, a decoder writes the target, $p(y_t \mid y_{<t}, x)$."""
+r"""Encoder-decoder transformer, $p(y_t \mid y_{<t}, x)$ of a target y given a source x."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ TIED = ("none", "target", "all")
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """The size of an encoder-decoder; the defaults are those of the paper's base model.
+    """Sizes of an encoder-decoder; the defaults are those of the paper's base model.
 
     source, target  sizes of the two vocabularies, S and V
-    pad_id          the token that follows the end of a target; where no mask is given it tells what fills up a short
-                    row, of the source too
-    bos_id, eos_id  of the target: what it starts from, and what ends it
+    pad_id          token after the end of a target, and padding, of the source too, where no mask is given
+    bos_id, eos_id  first input of the decoder, and last token of a target
     norm            "post" as in the paper, or "pre", which adds a norm after each stack
-    tied            which tables are one: "none", "target" (embeddings and output layer of the decoder), or "all" three,
+    tied            shared embeddings: "none", "target" (embeddings and output layer of the decoder), or "all" three,
                     for a shared vocabulary
-    smoothing       of the targets in the training loss, in the form `form`: see `label_smoothing`
+    smoothing       label smoothing of the training loss, in the form `form`: see `label_smoothing`
 
     >>> TransformerConfig(source=9, target=8, pad_id=0, bos_id=1, eos_id=2).encoder_layers
     6
@@ -61,36 +60,37 @@ class TransformerConfig:
         if self.tied not in TIED:
             raise ValueError(f"tied is {self.tied!r}; expected one of {', '.join(TIED)}")
         if self.tied == "all" and self.source != self.target:
-            raise ValueError(f"tied is 'all', and the vocabularies have {self.source} and {self.target} symbols; one "
-                             "table needs one vocabulary")
+            raise ValueError(f"tied is 'all', and the vocabularies have {self.source} and {self.target} symbols; "
+                             "expected one vocabulary")
         for name, size in (("pad_id", min(self.source, self.target)), ("bos_id", self.target), ("eos_id", self.target)):
             if not 0 <= getattr(self, name) < size:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected 0..{size - 1}")
 
 
 class Past(NamedTuple):
-    """The decoder's state: what each layer has computed of the target so far, and of the source once and for all."""
+    """State of the decoder: keys and values of the target so far, and those of the source."""
 
-    length: int                                                      # tokens read, the first of them bos
-    caches: tuple[KVCache, ...]                                      # of the target, one a layer
-    memory: tuple[KeysValues, ...]                                   # of the source, one a layer
-    source: Integer[Tensor, "B"]                                     # which one each row translates
+    length: int                                                      # number of tokens, including bos
+    caches: tuple[KVCache, ...]                                      # of the target, one per layer
+    memory: tuple[KeysValues, ...]                                   # of the source, one per layer
+    source: Integer[Tensor, "B"]                                     # index of each row's source
     seen: Bool[Tensor, "B 1 S"]                                      # True where the source has a token
     over: Bool[Tensor, "B"]                                          # True where the target has ended
     logits: Float[Tensor, "B V"]                                     # of the next token
 
 
 class Transformer(AutoregressiveModel):
-    r"""$m = \mathrm{encoder}(x)$ and $p(y_t \mid y_{<t}, x) = \mathrm{softmax}(\mathrm{decoder}(y_{<t}, m)_t\, E^\top)$.
+    r"""Transformer: $m = \mathrm{encoder}(x)$ and $p(y_t \mid y_{<t}, x) = \mathrm{softmax}(\mathrm{decoder}(y_{<t},
+    m)_t\, E^\top)$.
 
-    An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S) filled up with `pad_id`,
-    or a pair with their mask, True for real tokens, as `pad` gives it. Embeddings are multiplied by the root of D and
-    get sinusoidal positions. One pass scores all targets, each position being given the true tokens before it (teacher
-    forcing); decoding keeps the keys and values of the past.
+    An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S), padded with `pad_id`, or
+    a pair with their mask, True for real tokens, as from `pad`. Embeddings are multiplied by the root of D, and
+    sinusoidal positions are added. In training the inputs of the decoder are the true tokens (teacher forcing), so one
+    pass scores all positions. Decoding caches keys and values.
 
-    A target ends with `eos_id`. What follows is padding with probability 1, so that rows of one length hold targets of
-    many: `log_prob` is that of the target up to and including its end token, a sample ends with padding, and the
-    probabilities of all rows sum to one. Anything but padding after the end has probability 0.
+    A target ends with `eos_id`. It is followed by padding with probability 1, so that a tensor can hold targets of
+    different lengths: `log_prob` is that of the target including its end token, a sample ends with padding, and
+    probabilities sum to one.
 
     Slides: "Transformer", "Teacher forcing". Paper: Vaswani et al. 2017.
 
@@ -114,7 +114,7 @@ class Transformer(AutoregressiveModel):
         self._initialize()
 
     def build(self, c: TransformerConfig) -> None:
-        """The layers, of their sizes. BART and T5 have others, and share the rest of this class."""
+        """Create the layers. BART and T5 override this method, and inherit the others."""
         self.source = nn.Embedding(c.source, c.d_model)
         self.target = self.source if c.tied == "all" else nn.Embedding(c.target, c.d_model)
         self.positions = self.target_positions = SinusoidalPositions(c.d_model, scale=True)
@@ -126,12 +126,13 @@ class Transformer(AutoregressiveModel):
         self.encoder_norm, self.decoder_norm = last(c.d_model), last(c.d_model)
         self.head = nn.Linear(c.d_model, c.target, bias=False) if c.tied == "none" else None
 
-    # --- the source, once --------------------------------------------------------------------------------------------
+    # --- encoder -----------------------------------------------------------------------------------------------------
 
     def encode(self,
                source: Padded) -> tuple[Float[Tensor, "B S D"], Bool[Tensor, "B 1 S"]]:
-        """What the encoder makes of the source, and where it has tokens, for every query
-        alike."""
+        """Output of the encoder, and the mask of real source tokens, the same for every
+        query.
+        """
         tokens, real = self._read(source, "context")
         self.check_context((tokens, real), len(tokens))
         seen = real[:, None]                                         # (B, 1, S)
@@ -147,21 +148,21 @@ class Transformer(AutoregressiveModel):
         return self.conditional(self._padded(logits, ends.cumsum(dim=1) > ends))
 
     def loss(self, batch: tuple[Padded, Padded]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats a token, smoothed as configured, and the number of
-        tokens it is a mean over.
+        """Mean cross-entropy in nats per token, label-smoothed as configured, and the
+        number of predicted tokens.
 
         batch  source (B, S) and target (B, T), the target without bos and with eos; each
-               filled up with `pad_id`, or a pair with its mask. Padding neither predicts
-               nor is predicted
+               padded with `pad_id`, or a pair with its mask. Padding is neither an input
+               nor a target
         """
         source = self._trim_padding(*self._read(batch[0], "source"))
         target, real = self._trim_padding(*self._read(batch[1], "target"))
         target = self.conditional.check(target, "target")
         if (real[:, 1:] & ~real[:, :-1]).any():
-            raise ValueError("the mask of target has padding left of a token; expected it "
-                             "on the right, as pad puts it")
+            raise ValueError("the mask of target has padding left of a token; expected "
+                             "padding on the right, as by pad")
         hidden = self.decode(self.shift_right(target), *self.encode(source))
-        logits = self.logits(hidden[real])  # (N, V): padding is not worth the output layer
+        logits = self.logits(hidden[real])  # (N, V), without padding
         return cross_entropy(logits, target[real], self.config.smoothing,
                              self.config.form), int(real.sum())
 
@@ -182,15 +183,15 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: Past, x_i: Tensor) -> Past:
-        """One token more: its query meets the cached keys, its own layer's of the target and the source's."""
-        if state.caches[0].length != state.length:                   # another update went on from this state before
+        """Append a token; its query attends to the cached keys of the target and to those of the source."""
+        if state.caches[0].length != state.length:                   # another update has used this state
             state = state._replace(caches=tuple(cache.select(length=state.length) for cache in state.caches))
         x_i = x_i.long().to(state.over.device)
         return self._step(x_i[:, None], state._replace(over=state.over | (x_i == self.eos_id)))
 
     def select(self, state: Past, rows: Tensor) -> Past:
         caches, source = tuple(cache.select(rows, state.length) for cache in state.caches), state.source[rows]
-        if torch.equal(source, state.source):                        # beams of one source exchanged: theirs stays in place
+        if torch.equal(source, state.source):                        # beams of the same sources: no copy of their keys
             return state._replace(caches=caches, over=state.over[rows], logits=state.logits[rows])
         return select_rows(state._replace(caches=()), rows)._replace(caches=caches)
 
@@ -208,7 +209,7 @@ class Transformer(AutoregressiveModel):
 
     def decode(self, tokens: Integer[Tensor, "B T"], memory: Float[Tensor, "B S D"],
                seen: Bool[Tensor, "B 1 S"]) -> Float[Tensor, "B T D"]:
-        """The decoder's last vectors (B, T, D) for tokens (B, T), shifted right, given what `encode` returned."""
+        """Hidden states (B, T, D) of the decoder for tokens (B, T), shifted right, given the result of `encode`."""
         h = self.dropout(self.target_positions(self.target(tokens)))  # (B, T, D)
         for block in self.decoder:
             h = block(h, memory, memory_mask=seen)
@@ -222,21 +223,21 @@ class Transformer(AutoregressiveModel):
         return self.decoder_norm(h)
 
     def logits(self, hidden: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
-        """The output layer: logits (..., V) from the decoder's vectors (..., D)."""
+        """Output layer: logits (..., V) from the decoder's hidden states (..., D)."""
         return F.linear(hidden, self.target.weight if self.head is None else self.head.weight)
 
     def _padded(self, logits: Float[Tensor, "*B V"],
                 over: Bool[Tensor, "*B"]) -> Float[Tensor, "*B V"]:
-        """Where the target is over, nothing but padding is possible."""
+        """After the end of the target, only padding has a positive probability."""
         other = torch.arange(logits.shape[-1], device=logits.device) != self.config.pad_id
         return logits.masked_fill(over[..., None] & other, -torch.inf)
 
     def shift_right(self, target: Integer[Tensor, "B T"]) -> Integer[Tensor, "B T"]:
-        """The decoder's input for a target (B, T): bos, then all but the last token."""
+        """Input of the decoder for a target (B, T): bos, then all but the last token."""
         return F.pad(target[:, :-1], (1, 0), value=self.bos_id)
 
     def _read(self, side: Padded, name: str) -> tuple[Tensor, Bool[Tensor, "..."]]:
-        """The tokens of a side, on the model's device, and where they are real: by its mask, or by `pad_id`."""
+        """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`."""
         c, device = self.config, self.source.weight.device
         tokens, mask = tokens_and_mask(side, c.target if name == "target" else c.source, name)
         tokens = tokens.to(device)
@@ -245,14 +246,15 @@ class Transformer(AutoregressiveModel):
     @staticmethod
     def _trim_padding(tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]
                  ) -> tuple[Integer[Tensor, "B L"], Bool[Tensor, "B L"]]:
-        """Without the columns at the end that only fill up: rows cut from a longer table would carry them along."""
+        """Drop the last columns if they are padding in all rows."""
         columns = real.any(dim=0).nonzero()
         last = int(columns.max()) + 1 if len(columns) else real.shape[1]
         return tokens[:, :last], real[:, :last]
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> list[Float[Tensor, "B H T S"]]:
-        """Where each target position looks in the source, layer by layer: row t while token t is predicted."""
+        """Cross-attention weights of every layer: row t over the source positions when token t of the target is
+        predicted."""
         memory, seen = self.encode(source)
         h, weights = self.dropout(self.target_positions(self.target(self.shift_right(self.conditional.check(target))))), []
         for block in self.decoder:
@@ -264,7 +266,7 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def _initialize(self) -> None:
-        """Glorot's uniform for the layers; embeddings N(0, 1/D), so that scaled by the root of D they are N(0, 1)."""
+        """Glorot's uniform for the layers; N(0, 1/D) for embeddings, which are N(0, 1) once scaled by the root of D."""
         for name, p in self.named_parameters():
             if name in ("source.weight", "target.weight"):
                 p.normal_(0, self.config.d_model ** -0.5)
@@ -276,7 +278,7 @@ class Transformer(AutoregressiveModel):
                 p.zero_()
 
     def check_batch(self, batch: tuple[Padded, Padded]) -> None:
-        """Raises the ValueError that `loss` would raise for the tokens of these pairs."""
+        """Raise the ValueError of `loss` for invalid tokens."""
         source, target = batch
         source = self._read(source, "source")
         self.check_context(source, len(source[0]))
@@ -290,11 +292,11 @@ class Transformer(AutoregressiveModel):
             raise ValueError(f"context has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected the tokens "
                              f"of the source (B, S) with B = {batch}, integers")
         if values_checked() and (tokens.min() < 0 or tokens.max() >= self.config.source):
-            raise ValueError(f"context holds {tokens.min()} to {tokens.max()}; the source has tokens "
+            raise ValueError(f"context holds {tokens.min()} to {tokens.max()}; expected "
                              f"0..{self.config.source - 1}")
 
     @staticmethod
     def _require_context(context: Padded | None) -> Padded:
         if context is None:
-            raise ValueError("context is None; a translation needs its source (B, S)")
+            raise ValueError("context is None; expected the source (B, S)")
         return context

@@ -64,7 +64,7 @@ def test_undefined_result(wrong, sentence):
 
 @pytest.mark.parametrize("wrong, sentence", [
     (lambda: Value(True), "data is True, a bool; expected a number"),
-    (lambda: Value(2.0) ** Value(3.0), r"the exponent is a Value; expected a number\. For a \*\* b with two values"),
+    (lambda: Value(2.0) ** Value(3.0), r"exponent is a Value; expected a number\. For a \*\* b with two values"),
 ])
 def test_wrong_types(wrong, sentence):
     with pytest.raises(TypeError, match=sentence):

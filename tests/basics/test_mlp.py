@@ -19,7 +19,7 @@ def test_mlp(right):
     (lambda: MLP([3, 0, 1]), r"widths is \[3, 0, 1\]; expected"),
     (lambda: MLP([3, 1], "swish"), "activation is 'swish'; expected one of sigmoid, tanh, relu, identity"),
     (lambda: MLP([3, 1])(torch.zeros(2, 4)), "x has 4 columns; this network has 3 inputs"),
-    (lambda: MLP([3, 2, 1]).collapsed(), "activation is 'tanh'; only a network with 'identity' is one layer"),
+    (lambda: MLP([3, 2, 1]).collapsed(), "activation is 'tanh'; expected 'identity'"),
 ])
 def test_bad_input(wrong, sentence):
     with pytest.raises(ValueError, match=sentence):

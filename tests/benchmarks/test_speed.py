@@ -2,12 +2,18 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import re
+import subprocess
+import sys
 
 import pytest
 
 from benchmarks import store
 from benchmarks.speed import __main__ as bench
+from benchmarks.speed import gpu
 from benchmarks.speed.comparisons import COMPARISONS
+from tests.conftest import ROOT
 
 FLOWS = () if importlib.util.find_spec("zuko") and importlib.util.find_spec("nflows") else ("speed-made-step",)
 
@@ -27,3 +33,15 @@ def test_comparisons_are_measured_and_recorded(tmp_path, monkeypatch, capsys):
         old = records[name]
         assert set(record) == set(old) and record["text"] == old["text"] and record["target"]["between"] == old["target"]["between"]
         assert [c["name"] for c in record["contenders"]] == [c["name"] for c in old["contenders"]]
+
+
+@pytest.mark.thorough
+def test_gpu_script_on_cpu():
+    """The script for one CUDA card, at tiny size on the CPU: every model in both dtypes, and GPT-2."""
+    environment = os.environ | {"PYTHON": sys.executable, "DEVICE": "cpu", "TINY": "1", "FULL": "1"}
+    done = subprocess.run(["sh", "benchmarks/gpu.sh"], capture_output=True, text=True, cwd=ROOT, env=environment, timeout=300,
+                          check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("peak", *gpu.STEPS, "GPT-2"):
+        for dtype in ("float32", "bfloat16"):
+            assert re.search(rf"^{name} +{dtype} +[\d.]+ ", done.stdout, flags=re.MULTILINE), (name, dtype)

@@ -39,7 +39,7 @@ def test_contract_holds(name):
 @pytest.mark.parametrize("name", CONDITIONED)
 def test_contract_holds_with_context(name, dtype):
     line = str(check_all(CONDITIONED[name]().to(dtype), context=CONTEXT.to(dtype)))
-    assert line.startswith("causal, normalised (")
+    assert line.startswith("causal, normalized (")
     assert str(check_samples(CONDITIONED[name]().to(dtype), context=CONTEXT[0].to(dtype))) in line
 
 
@@ -69,7 +69,7 @@ def test_contract_holds_for_sequences_on_gpu(name):
 
 def test_result_line_and_values():
     result = check_all(FVSBN(9))
-    assert str(result).startswith("causal, normalised (sum of p over 512 states = 1.000000), "
+    assert str(result).startswith("causal, normalized (sum of p over 512 states = 1.000000), "
                                   "both views agree within 1e-12, samples fit (chi-square ")
     assert repr(result) == str(result)
     assert torch.equal(result.values["reacts"], torch.ones(9, 9).tril(-1).bool())
@@ -97,7 +97,7 @@ def test_check_all_large_model():
 
 def test_check_all_vocabulary():
     line = str(check_all(Linear(2, Categorical(70))))
-    assert "normalised (sum of p over 4900 states = 1.000000)" in line and "samples fit" in line
+    assert "normalized (sum of p over 4900 states = 1.000000)" in line and "samples fit" in line
 
 
 def test_check_all_duck_type():
@@ -115,7 +115,7 @@ def test_check_all_duck_type():
             return getattr(self.net, name) if name in inherited else super().__getattr__(name)
 
     assert not isinstance(Own(), AutoregressiveModel)
-    assert str(check_all(Own())).startswith("causal, normalised (sum of p over 8 states")
+    assert str(check_all(Own())).startswith("causal, normalized (sum of p over 8 states")
 
 
 # --- the model is left alone -----------------------------------------------------------------------------------------

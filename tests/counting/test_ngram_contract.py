@@ -13,7 +13,7 @@ from tests.support.text import SCHEMES, some_text
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_contract_with_bos(scheme, order):
     model = NGram(n=order + 1, vocab_size=3, bos_id=1, smoothing=scheme, **SCHEMES[scheme]).fit_counts([0, 2, 2, 0, 2, 0, 0, 2])
-    assert "causal, normalised (sum of p over 243 states = 1.000000)" in str(check_all(model, length=5))
+    assert "causal, normalized (sum of p over 243 states = 1.000000)" in str(check_all(model, length=5))
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

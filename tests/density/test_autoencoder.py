@@ -45,9 +45,9 @@ def test_families_and_config(family):
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: Autoencoder(0), "n is 0; an autoencoder needs at least one variable"),
-    (lambda: Autoencoder(3, 0), r"hidden is \(0,\); a hidden layer needs at least one unit"),
-    (lambda: Autoencoder(3, (20, 0)), r"hidden is \(20, 0\); a hidden layer needs at least one unit"),
+    (lambda: Autoencoder(0), "n is 0; expected at least 1"),
+    (lambda: Autoencoder(3, 0), r"hidden is \(0,\); expected at least 1 in each layer"),
+    (lambda: Autoencoder(3, (20, 0)), r"hidden is \(20, 0\); expected at least 1 in each layer"),
     (lambda: Autoencoder(64)(torch.zeros(2, 81)), r"x has 81 variables; this model has 64 \(an 8 x 8 image, flattened\)"),
     (lambda: Autoencoder(3).loss(torch.full((2, 3), 2)), r"x holds 2 at \[0, 0\]; a Bernoulli variable takes 0 or 1"),
 ])

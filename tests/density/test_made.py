@@ -267,7 +267,7 @@ def test_mixture_of_masks_shares_weights():
     mixture = masks_of(made, 4)
     assert sum(p.numel() for p in mixture.parameters()) == sum(p.numel() for p in made.parameters())
     assert len({tuple(m.order.tolist()) for m in mixture.models}) > 1
-    assert "4 components keep the contract, normalised (sum of p over 32 states = 1.000000)" in str(check_all(mixture))
+    assert "4 components keep the contract, normalized (sum of p over 32 states = 1.000000)" in str(check_all(mixture))
     kept = copy.deepcopy(mixture)                                    # a copy shares among itself
     assert len(list(kept.parameters())) == 4 and kept.models[0].layers[0].weight is kept.models[3].layers[0].weight
     assert len(list(mixture.double().parameters())) == 4
@@ -304,13 +304,13 @@ def test_seed_of_masks():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: MADE(3, 0), r"hidden is \(0,\); a hidden layer needs at least one unit"),
-    (lambda: MADE(3, (4, 0)), r"hidden is \(4, 0\); a hidden layer needs at least one unit"),
-    (lambda: MADE(0), "n is 0; a model needs at least one variable"),
+    (lambda: MADE(3, 0), r"hidden is \(0,\); expected at least 1 in each layer"),
+    (lambda: MADE(3, (4, 0)), r"hidden is \(4, 0\); expected at least 1 in each layer"),
+    (lambda: MADE(0), "n is 0; expected at least 1"),
     (lambda: MADE(3, (4,), order=[1, 2, 3]), r"order is \[1, 2, 3\]; expected a permutation of 0..2"),
     (lambda: MADE(3, (4,)).log_prob(torch.full((2, 3), 2)), "x holds 2 at"),
-    (lambda: MADE(3, (4,)).log_prob(torch.zeros(2, 3), torch.zeros(2, 1)), "context was given; MADE models x alone"),
-    (lambda: MADE(3, (4,)).start(2, torch.zeros(2, 1)), "context was given; MADE models x alone"),
+    (lambda: MADE(3, (4,)).log_prob(torch.zeros(2, 3), torch.zeros(2, 1)), "context is given; expected None, because MADE is unconditional"),
+    (lambda: MADE(3, (4,)).start(2, torch.zeros(2, 1)), "context is given; expected None, because MADE is unconditional"),
 ])
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=message):

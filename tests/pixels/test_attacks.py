@@ -136,7 +136,7 @@ def test_attacks_change_nothing():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: fgsm(net(), images(), classes(), -1, LEVELS), "eps is -1; expected a whole number of levels, 0 or more"),
+    (lambda: fgsm(net(), images(), classes(), -1, LEVELS), "eps is -1; expected an integer, 0 or more"),
     (lambda: pgd(net(), images(), classes(), -1, LEVELS), "eps is -1"),
     (lambda: sign_noise(images(), -2, LEVELS), "eps is -2"),
     (lambda: fgsm(net(), images() + 1, classes(), 1, LEVELS), r"x holds levels from 1 to 17; expected 0\.\.16"),
@@ -145,11 +145,11 @@ def test_attacks_change_nothing():
     (lambda: fgsm(net(), images()[0], classes(), 1, LEVELS), r"x has shape \(16,\); expected \(B, n\)"),
     (lambda: fgsm(net(), images()[:0], classes()[:0], 1, LEVELS), r"x has shape \(0, 16\)"),
     (lambda: fgsm(net(), images()[:, :9], classes(), 1, LEVELS), r"x has shape \(20, 9\); expected \(B, 16\), images of 4 x 4"),
-    (lambda: pgd(net(), images(), classes(19), 1, LEVELS), r"y has shape \(19,\); expected \(20,\), a class for each image"),
-    (lambda: pgd(net(), images(), classes(), 1, LEVELS, steps=0), "steps is 0; expected at least one"),
+    (lambda: pgd(net(), images(), classes(19), 1, LEVELS), r"y has shape \(19,\); expected \(20,\), one class per image"),
+    (lambda: pgd(net(), images(), classes(), 1, LEVELS, steps=0), "steps is 0; expected at least 1"),
     (lambda: pgd(net(), images(), classes(), 1, LEVELS, where=torch.ones(20, 9).bool()),
      r"where has shape \(20, 9\) and dtype torch.bool; expected \(20, 16\)"),
-    (lambda: net()(images() + 1), r"x holds levels from 1 to 17; this network takes 0\.\.16"),
+    (lambda: net()(images() + 1), r"x holds levels from 1 to 17; expected 0\.\.16"),
     (lambda: ImageClassifier((5, 4), 17), r"shape is \[5, 4\]; expected \(height, width\), both even"),
     (lambda: ImageClassifier((4, 4), 1), "levels is 1 and classes 10; expected at least 2 of each"),
     (lambda: ImageClassifier((4, 4), 2, widths=(3, 4)), r"widths is \[3, 4\]; expected the channels of three convolutions"),

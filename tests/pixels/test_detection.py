@@ -113,8 +113,8 @@ def test_other_scores():
     (lambda: auc(torch.zeros(2), torch.tensor([1.0, float("nan")])), r"other holds NaN at \[1\]"),
     (lambda: auc_interval(torch.zeros(2), torch.zeros(2), repeats=0), "repeats is 0 and level 0.95"),
     (lambda: typicality(torch.zeros(2), torch.zeros(0)), r"reference has shape \(0,\)"),
-    (lambda: wilson(3, 2), "count is 3 of 2; expected 0 to 2"),
-    (lambda: wilson(0, 0), "count is 0 of 0"),
+    (lambda: wilson(3, 2), "count is 3 and of 2; expected 0 <= count <= of"),
+    (lambda: wilson(0, 0), "count is 0 and of 0"),
     (lambda: compressed_bits(torch.full((1, 4), 256)), r"expected \(B, n\), whole levels in 0\.\.255"),
     (lambda: compressed_bits(torch.zeros(1, 4)), "dtype torch.float32"),
 ])
@@ -155,7 +155,7 @@ def test_purify_bad_input():
     with pytest.raises(TypeError, match="NADE has continuous variables, MixtureOfGaussians.*; expected levels"):
         purify(NADE(4, 3, MixtureOfGaussians(2)), torch.zeros(1, 4), 1)
     model = GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5))
-    for x, eps, message in ((torch.zeros(1, 9), -1, "eps is -1; expected a whole number of levels, 0 or more"),
+    for x, eps, message in ((torch.zeros(1, 9), -1, "eps is -1; expected an integer, 0 or more"),
                             (torch.zeros(1, 8), 1, "x has 8 variables; this model has 9"),
                             (torch.full((1, 9), 5), 1, "x holds 5 at")):
         with pytest.raises(ValueError, match=message):

@@ -29,7 +29,7 @@ LOGISTIC = DiscretizedLogisticMixture(2, 4)
     pytest.param(GatedPixelCNN((3, 1, 1), 6, 1, 3, conditional=LOGISTIC, colors="chain"), id="chain"),
 ])
 def test_contract(model):
-    assert str(check_all(model)).startswith("causal, normalised (sum of p over ")
+    assert str(check_all(model)).startswith("causal, normalized (sum of p over ")
 
 
 @pytest.mark.parametrize("kind", MODELS)
@@ -243,21 +243,21 @@ def test_dropout():
     (lambda: PixelCNN((3, 8, 8), 30, 1, 3, inner=16), "inner is 16, which 3 groups do not divide"),
     (lambda: GatedPixelCNN((3, 8, 8), 32, 1, 3), "width is 32, which 3 groups do not divide"),
     (lambda: RowLSTM((3, 8, 8), 32, 1, 3), "width is 32, which 3 groups do not divide"),
-    (lambda: GatedPixelCNN((8, 8), depth=0), "depth is 0; expected at least the first layer"),
+    (lambda: GatedPixelCNN((8, 8), depth=0), "depth is 0; expected at least 1"),
     (lambda: PixelCNN((8,)), r"shape is \[1, 8\]; expected \(channels, height, width\) or \(height, width\)"),
     (lambda: PixelCNN((0, 8)), r"shape is \[1, 0, 8\]"),
-    (lambda: PixelCNN((8, 8), first=4), "k is 4; a kernel needs a centre"),
+    (lambda: PixelCNN((8, 8), first=4), "k is 4; expected an odd number"),
     (lambda: PixelCNN((8, 8), colors="blocks"), "colors is 'blocks'; expected 'masks' or 'chain'"),
     (lambda: PixelCNN((8, 8), colors="chain"), "colors is 'chain' and conditional Bernoulli.*expected a DiscretizedLogistic"),
-    (lambda: PixelCNN((8, 8), classes=0), "classes is 0; expected at least one, or None"),
+    (lambda: PixelCNN((8, 8), classes=0), "classes is 0; expected at least 1, or None"),
     (lambda: PixelCNN((4, 4), 4, 1, 3).log_prob(torch.zeros(1, 9)), r"x has 9 variables; this model has 16"),
     (lambda: PixelCNN((4, 4), 4, 1, 3, conditional=Categorical(4)).log_prob(torch.full((1, 16), 4)), "x holds 4 at"),
     (lambda: RowLSTM((4, 4), 4, 1, 3, classes=2).log_prob(torch.zeros(1, 16)),
-     r"context is None; this model is given the class of each row, 0\.\.1"),
+     r"context is None; expected the class of each row, 0\.\.1"),
     (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0, 2])),
-     r"context holds classes from 0 to 2; this model has 0\.\.1"),
+     r"context holds classes from 0 to 2; expected 0\.\.1"),
     (lambda: PixelCNN((4, 4), 4, 1, 3, classes=2).sample(2, context=torch.tensor([0])), r"context has shape \(1,\)"),
-    (lambda: PixelCNN((4, 4), 4, 1, 3).sample(2, context=torch.tensor([0, 1])), "context was given; PixelCNN models x alone"),
+    (lambda: PixelCNN((4, 4), 4, 1, 3).sample(2, context=torch.tensor([0, 1])), "context is given; expected None, because PixelCNN is unconditional"),
 ])
 def test_bad_input(make, message):
     with pytest.raises(ValueError, match=message):

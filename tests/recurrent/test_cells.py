@@ -48,7 +48,7 @@ def test_initialization(cell):
 @pytest.mark.parametrize("call, error, message", [
     (lambda: RNNCell(0, 3), ValueError, "inputs is 0; expected at least 1"),
     (lambda: GRUCell(3, -1), ValueError, "hidden is -1; expected at least 1"),
-    (lambda: RNNCell(3, 4)(torch.zeros(2, 5)), ValueError, r"x has shape \(2, 5\); this cell reads \(B, 3\)"),
+    (lambda: RNNCell(3, 4)(torch.zeros(2, 5)), ValueError, r"x has shape \(2, 5\); expected \(B, 3\)"),
     (lambda: RNNCell(3, 4)(torch.zeros(2, 3), torch.zeros(2, 4)), TypeError,
      r"state is of type Tensor; expected a tuple of 1 tensors"),
     (lambda: RNNCell(3, 4)(torch.zeros(2, 3), (torch.zeros(3, 4),)), ValueError,

@@ -27,7 +27,7 @@ def made(name="one-hot RNN", **more):
 @pytest.mark.parametrize("start", [{"bos_id": 0}, {"learned_start": True}], ids=["bos", "h_0"])
 @pytest.mark.parametrize("name", MODELS)
 def test_contract(name, start):
-    assert "causal, normalised" in str(check_all(RecurrentLM(3, 4, **{**MODELS[name], **start}), length=4))
+    assert "causal, normalized" in str(check_all(RecurrentLM(3, 4, **{**MODELS[name], **start}), length=4))
 
 
 def test_contract_with_prompts():
@@ -132,7 +132,7 @@ def test_nats_of_text():
     (lambda: RecurrentLM(1, 4), ValueError, "vocab_size is 1; expected at least 2"),
     (lambda: RecurrentLM(5, 0), ValueError, "hidden is 0; expected at least 1"),
     (lambda: RecurrentLM(5, 4, embedding=0), ValueError, "embedding is 0; expected at least 1, or None"),
-    (lambda: RecurrentLM(5, 4, bos_id=5), ValueError, r"bos_id is 5; this vocabulary has 0\.\.4"),
+    (lambda: RecurrentLM(5, 4, bos_id=5), ValueError, r"bos_id is 5; expected 0\.\.4"),
     (lambda: RecurrentLM(5, 4).log_prob(torch.tensor([[1]])), ValueError, "neither a bos_id nor a learned start"),
     (lambda: made(bos_id=0).log_prob(torch.zeros(2, 0, dtype=torch.long)), ValueError, "x has no tokens"),
     (lambda: made()(torch.tensor([[1, 5]])), ValueError, r"tokens holds 5 at \[0, 1\]"),
@@ -140,7 +140,7 @@ def test_nats_of_text():
     (lambda: made()(torch.tensor([[1, 2, 3]]), torch.tensor([[True, False, True]])), ValueError,
      "with padding between them"),
     (lambda: made()(torch.tensor([[1, 2]]), torch.tensor([[False, False]])), ValueError, "a row without tokens"),
-    (lambda: made().loss(torch.tensor([[1]])), ValueError, "a row has 1 token; expected at least 2"),
+    (lambda: made().loss(torch.tensor([[1]])), ValueError, r"tokens has shape \(1, 1\); expected \(B, T\) with T at least 2"),
     (lambda: made().start(3, torch.tensor([[1]])), ValueError, r"context has shape \(1, 1\); expected \(B, P\) with B = 3"),
     (lambda: made().start(1, (torch.tensor([[1, 2]]), torch.tensor([[True, False]]))), ValueError,
      "the mask of context is False at the end of a row"),
@@ -148,7 +148,7 @@ def test_nats_of_text():
     (lambda: streams(torch.arange(9), 2, 5), ValueError, r"text has shape \(9,\); expected \(T,\) with T at least 11"),
     (lambda: streams(torch.arange(9), 0, 5), ValueError, "batch is 0; expected at least 1"),
     (lambda: Carried(made(), 4).loss(torch.ones(3, 4, dtype=torch.long)), ValueError,
-     "a batch has 3 rows; expected 4, one for each stream"),
+     "tokens has 3 rows; expected 4, one for each stream"),
     (lambda: nats_of_text(made(), torch.tensor([1]), torch.tensor([])), ValueError, "neither of them empty"),
 ])
 def test_bad_input(call, error, message):

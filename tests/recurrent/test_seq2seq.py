@@ -29,7 +29,7 @@ def test_log_prob_equals_loop_other_parts(score, placement, changes):
 def test_contract(score, placement):
     check.keeps_the_contract(score, placement)
     torch.manual_seed(0)
-    assert "causal, normalised" in str(check_all(Seq2Seq(5, 3, 4, score, placement), length=3,
+    assert "causal, normalized" in str(check_all(Seq2Seq(5, 3, 4, score, placement), length=3,
                                                  context=torch.tensor([[3, 4, 3]])))
 
 
@@ -45,18 +45,18 @@ def test_beam_search_equals_exhaustive():
 @pytest.mark.parametrize("call, error", [
     (lambda: check.small(placement="between"), "placement is 'between'; expected one of 'before', 'after'"),
     (lambda: check.small(score="cosine"), "score is 'cosine'; expected one of 'dot'"),
-    (lambda: Seq2Seq(5, 5, 4, "dot"), "key is 8 and query 4; a dot product needs equal widths"),
-    (lambda: check.small(dropout=1), "dropout is 1; expected a probability of dropping"),
+    (lambda: Seq2Seq(5, 5, 4, "dot"), "key is 8 and query 4; expected equal sizes"),
+    (lambda: check.small(dropout=1), "dropout is 1; expected a probability"),
     (lambda: check.small(bos_id=13), r"bos_id is 13; expected 0\.\.12"),
     (lambda: check.small(eos_id=0), "eos_id and pad_id are both 0"),
-    (lambda: check.small().log_prob(check.TARGET), r"context is None; what is written needs its source \(B, S\)"),
+    (lambda: check.small().log_prob(check.TARGET), r"context is None; expected the source \(B, S\)"),
     (lambda: check.small().log_prob(check.TARGET, check.SOURCE[:2]), r"context has shape \(2, 4\); expected .* B = 3"),
     (lambda: check.small().encode(torch.tensor([[4, 3], [0, 0]])), "context has a row without tokens"),
     (lambda: check.small().encode(torch.tensor([[4, 0, 4]])), "context has padding left of a token"),
-    (lambda: check.small().encode(torch.tensor([[4, 11]])), r"context holds 4 to 11; it has tokens 0\.\.10"),
+    (lambda: check.small().encode(torch.tensor([[4, 11]])), r"context holds 4 to 11; expected 0\.\.10"),
     (lambda: check.small().encode(torch.tensor([4, 1])), r"context has shape \(2,\)"),
     (lambda: check.small().loss((check.SOURCE, torch.tensor([[4, 0, 2]] * 3))), "target has padding left of a token"),
-    (lambda: AttentiveLM(5, 4).read(torch.tensor([[1, 2]]), memory=()), "memory was given; this model looks back"),
+    (lambda: AttentiveLM(5, 4).read(torch.tensor([[1, 2]]), memory=()), "memory is given; expected None"),
     (lambda: AttentiveLM(5, 4).log_prob(torch.tensor([[1, 2]])), "there is no prompt"),
 ], ids=["placement", "score", "width", "dropout", "bos", "eos", "no context", "rows", "empty", "left", "range", "axes", "target",
         "memory", "prompt"])

@@ -179,16 +179,16 @@ def test_fused_attention_uses_kernel():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: MultiHeadAttention(10, 3), "d_model is 10, which 3 heads do not divide"),
-    (lambda: MultiHeadAttention(10, 0), "d_model is 10, which 0 heads do not divide"),
-    (lambda: MultiHeadAttention(12, 3, dropout=1.0), "dropout is 1.0; it is the probability of dropping"),
+    (lambda: MultiHeadAttention(10, 3), "d_model is 10; expected a multiple of heads, 3"),
+    (lambda: MultiHeadAttention(10, 0), "d_model is 10; expected a multiple of heads, 0"),
+    (lambda: MultiHeadAttention(12, 3, dropout=1.0), "dropout is 1.0; expected a probability"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 9)), r"x has shape \(2, 4, 9\); expected \(B, T, D\) with D"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 9)), "memory has shape"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(4, 4)), "mask has dtype torch.float32"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), mask=torch.ones(3, 4, 4).bool()),
-     r"mask has shape \(3, 4, 4\); the scores have \(2, 4, 4\)"),
+     r"mask has shape \(3, 4, 4\) and the scores \(2, 4, 4\); expected"),
     (lambda: MultiHeadAttention(12, 3)(torch.zeros(2, 4, 12), torch.zeros(2, 4, 12), cache=KVCache()),
-     "cache and memory were both given"),
+     "cache and memory are given"),
 ])
 def test_bad_input(make, message):
     with untyped(), pytest.raises(ValueError, match=message):

@@ -155,7 +155,7 @@ KEY = "bert.encoder.layer.0.attention.self.key.weight"
     (lambda t, c: c.update(model_type="gpt2"), "model_type is 'gpt2'; expected 'bert'"),
     (lambda t, c: c.update(position_embedding_type="relative_key"), "position_embedding_type is 'relative_key'"),
     (lambda t, c: c.update(hidden_act="swish"), "hidden_act is 'swish'"),
-    (lambda t, c: c.update(num_attention_heads=5), "cannot be built: d_model is 12, which 5 heads"),
+    (lambda t, c: c.update(num_attention_heads=5), "cannot be built: d_model is 12; expected a multiple of heads, 5"),
     (lambda t, c: c.pop("hidden_size"), "config.json lacks 'hidden_size'"),
 ])
 def test_files_refused(tmp_path, change, message):
@@ -172,24 +172,24 @@ B = small_bert()
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: B(torch.tensor([[11]])), "tokens reach from 11 to 11; expected 0..10"),
-    (lambda: B(torch.tensor([[-1, 2]])), "tokens reach from -1"),
+    (lambda: B(torch.tensor([[11]])), "tokens holds 11 to 11; expected 0..10"),
+    (lambda: B(torch.tensor([[-1, 2]])), "tokens holds -1"),
     (lambda: B(torch.zeros(1, 11).long()), r"tokens has shape \(1, 11\); expected \(B, T\) with T from 1 to 10"),
     (lambda: B(torch.zeros(3).long()), r"tokens has shape \(3,\)"),
-    (lambda: B(TOKENS, TYPES + 1), "token_types reach from 1 to 2; expected 0..1"),
+    (lambda: B(TOKENS, TYPES + 1), "token_types holds 1 to 2; expected 0..1"),
     (lambda: B(TOKENS, TYPES[:, 1:]), r"token_types has shape \(3, 7\)"),
     (lambda: B(TOKENS, TYPES, MASK.long()), "mask has shape .* torch.int64; expected"),
     (lambda: B(TOKENS, TYPES, MASK[:1]), r"mask has shape \(1, 8\)"),
     (lambda: B.loss(PretrainingBatch(TOKENS, TYPES, MASK, MASK & False, TOKENS)), "chosen is False everywhere"),
     (lambda: BERTConfig(5, layers=0), "layers is 0; expected at least 1"),
-    (lambda: BERT(BERTConfig(5, heads=5, d_model=12)), "d_model is 12, which 5 heads"),
+    (lambda: BERT(BERTConfig(5, heads=5, d_model=12)), "d_model is 12; expected a multiple of heads, 5"),
     (lambda: mask_tokens(TOKENS, 1, 11, rate=0.0), "rate is 0.0"),
     (lambda: mask_tokens(TOKENS, 1, 11, shares=(0.8, 0.1, 0.2)), "shares that sum to one"),
-    (lambda: mask_tokens(TOKENS, 1, 4), "tokens reach from .*; this vocabulary has 0..3"),
+    (lambda: mask_tokens(TOKENS, 1, 4), "tokens holds .*; expected 0..3"),
     (lambda: mask_tokens(TOKENS, 1, 11, mask=MASK[:, 1:]), r"mask has shape \(3, 7\)"),
     (lambda: sentence_pairs([]), "documents has none with two sentences"),
     (lambda: sentence_pairs([[torch.tensor([1])]] * 3), "documents has none with two sentences"),
-    (lambda: sentence_pairs([[torch.tensor([1])] * 3]), "documents is a single one"),
+    (lambda: sentence_pairs([[torch.tensor([1])] * 3]), "documents has one document"),
 ])
 def test_bad_input(make, message):
     with untyped(), pytest.raises(ValueError, match=message):

@@ -20,7 +20,7 @@ def test_contract(options):
     model = small(vocab_size=3, **options)
     context = None if options["bos_id"] is not None else torch.tensor([[0, 2, 1], [1, 1, 0]])
     line = str(check_all(model, length=4, context=context))
-    assert "causal, normalised (sum of p over 81 states = 1.000000), both views agree" in line
+    assert "causal, normalized (sum of p over 81 states = 1.000000), both views agree" in line
 
 
 def test_causality():
@@ -106,7 +106,7 @@ WITH_BOS = redrawn(GPT(GPTConfig(7, window=5, layers=1, heads=1, d_model=4, bos_
 @pytest.mark.parametrize("make, message", [
     (lambda: GPT7(torch.tensor([[1, 7]])), r"tokens holds 7 at \[0, 1\]; a categorical variable with 7 values"),
     (lambda: GPT7(torch.tensor([[1, -1]])), "tokens holds -1"),
-    (lambda: GPT7(torch.zeros(1, 6).long()), "tokens has 6 tokens a row; the window of this GPT has 5"),
+    (lambda: GPT7(torch.zeros(1, 6).long()), "tokens has 6 tokens a row; expected at most 5, the window"),
     (lambda: GPT7(torch.zeros(3).long()), r"tokens has shape \(3,\); expected \(B, T\)"),
     (lambda: GPT7(torch.zeros(2, 0).long()), r"tokens has shape \(2, 0\)"),
     (lambda: GPT7(torch.zeros(2, 3).long(), torch.ones(2, 3)), "mask has shape .* dtype torch.float32; expected"),
@@ -114,20 +114,20 @@ WITH_BOS = redrawn(GPT(GPTConfig(7, window=5, layers=1, heads=1, d_model=4, bos_
     (lambda: GPT7.start(2), "there is no prompt, and this GPT has no bos_id"),
     (lambda: GPT7.log_prob(torch.tensor([[1]])), "there is no prompt"),
     (lambda: GPT7.start(1, torch.zeros(1, 0).long()), "there is no prompt"),
-    (lambda: GPT7.start(1, torch.zeros(1, 6).long()), "context has 6 tokens a row; the window"),
+    (lambda: GPT7.start(1, torch.zeros(1, 6).long()), "context has 6 tokens a row; expected at most 5, the window"),
     (lambda: GPT7.start(2, torch.zeros(1, 3).long()), r"context has shape \(1, 3\); expected \(B, P\) with B = 2"),
-    (lambda: GPT7.start(2, left_pad([[1, 2], []])), "the mask of context has a row without tokens"),
-    (lambda: GPT7.start(2, pad([[1, 2], [1]], 0)), "or False right of a token; shorter prompts are filled up on"),
+    (lambda: GPT7.start(2, left_pad([[1, 2], []])), "the mask of context has an empty row"),
+    (lambda: GPT7.start(2, pad([[1, 2], [1]], 0)), "or False right of a token; expected padding on"),
     (lambda: GPT7.start(1, torch.tensor([[1, 9]])), "context holds 9"),
     (lambda: WITH_BOS.log_prob(torch.zeros(1, 6).long()), "x has 6 tokens after 1: 6 to read; expected 1 to 5"),
     (lambda: WITH_BOS.log_prob(torch.zeros(1, 0).long()), "x has 0 tokens"),
     (lambda: WITH_BOS.log_prob(torch.tensor([[8]])), "x holds 8"),
-    (lambda: WITH_BOS.loss(torch.tensor([[1]])), "a row has 1 token; expected at least 2"),
+    (lambda: WITH_BOS.loss(torch.tensor([[1]])), r"tokens has shape \(1, 1\); expected \(B, T\) with T at least 2"),
     (lambda: WITH_BOS.loss(torch.zeros(1, 7).long()), "tokens has 7 tokens a row"),
-    (lambda: GPT(GPTConfig(7, heads=5, d_model=12)), "d_model is 12, which 5 heads do not divide"),
+    (lambda: GPT(GPTConfig(7, heads=5, d_model=12)), "d_model is 12; expected a multiple of heads, 5"),
     (lambda: GPTConfig(1), "vocab_size is 1; expected at least 2"),
     (lambda: GPTConfig(7, layers=0), "layers is 0; expected at least 1"),
-    (lambda: GPTConfig(7, bos_id=7), "bos_id is 7; this vocabulary has 0..6"),
+    (lambda: GPTConfig(7, bos_id=7), "bos_id is 7; expected 0..6"),
     (lambda: GPT(GPTConfig(7, d_model=12, activation="swish")), "activation is 'swish'"),
     (lambda: left_pad([]), "sequences is empty"),
 ])

@@ -200,10 +200,10 @@ H0 = "transformer.h.0.attn.c_attn.weight"
     (lambda t, c: c.update(tie_word_embeddings=False), "missing are lm_head.weight"),
     (lambda t, c: c.update(n_layer=3), "missing are h.2.attn.c_attn.bias, .* and 4 more, unexpected"),
     (lambda t, c: c.update(n_positions=11), "wpe.weight gives positions.table.weight the shape"),
-    (lambda t, c: c.update(n_head=5), "cannot be built: d_model is 12, which 5 heads do not divide"),
+    (lambda t, c: c.update(n_head=5), "cannot be built: d_model is 12; expected a multiple of heads, 5"),
     (lambda t, c: c.update(model_type="bert"), "model_type is 'bert'; expected 'gpt2'"),
     (lambda t, c: c.update(scale_attn_by_inverse_layer_idx=True), "scale_attn_by_inverse_layer_idx is True"),
-    (lambda t, c: c.update(activation_function="swish"), "activation_function is 'swish'; known are"),
+    (lambda t, c: c.update(activation_function="swish"), "activation_function is 'swish'; expected one of"),
     (lambda t, c: c.pop("n_embd"), "config.json lacks 'n_embd'"),
 ])
 def test_configuration_refused(tmp_path, change, message):

@@ -27,7 +27,7 @@ def test_padding(proof, module):
 
 def test_bert_refuses_left_padding():
     tokens, mask = padded("left")
-    with pytest.raises(ValueError, match=r"mask is False at the first place of a row; \[CLS\] stands there"):
+    with pytest.raises(ValueError, match=r"mask is False at the first position of a row; expected padding on the right"):
         small_bert(tokens, mask=mask)
 
 

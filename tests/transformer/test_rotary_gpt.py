@@ -21,7 +21,7 @@ from tests.transformer.rotary_checks import small
 
 def test_contract():
     line = str(check_all(small(rotary_gpt, vocab_size=3, layers=1, rolling=True), length=3))
-    assert "causal, normalised (sum of p over 27 states = 1.000000), both views agree" in line
+    assert "causal, normalized (sum of p over 27 states = 1.000000), both views agree" in line
 
 
 def test_rotary_attention_equals_loops():
@@ -77,12 +77,12 @@ def test_hub_round_trip(tmp_path):
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: RotaryAttention(9, 3), "the width of a head is 3; expected an even one"),
-    (lambda: RotaryAttention(8, 2)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "memory was given"),
+    (lambda: RotaryAttention(9, 3), "the width of a head is 3; expected an even size"),
+    (lambda: RotaryAttention(8, 2)(torch.zeros(1, 2, 8), torch.zeros(1, 2, 8)), "memory is given"),
     (lambda: RollingCache(0), "window is 0"),
     (lambda: RollingCache(3).append(torch.zeros(2, 1, 1, 4, 2)), "kv has 4 positions after 0; past the window of 3"),
     (lambda: small(rotary_gpt)(torch.tensor([[1, 2, 3]]), torch.tensor([[1, 0, 1]]).bool()), "padding between tokens"),
-    (lambda: small(rotary_gpt)(torch.zeros(1, 6).long()), "the window of this GPT has 5"),
+    (lambda: small(rotary_gpt)(torch.zeros(1, 6).long()), "expected at most 5, the window"),
     (lambda: RotaryGPT.from_pretrained("gpt2"), "gpt2 cannot be read as a RotaryGPT"),
     (lambda: small(rotary_gpt).save_pretrained("x"), "a RotaryGPT has no place in GPT-2's format"),
 ])

@@ -1,4 +1,4 @@
-"""Text corrupted and restored: BART, T5, RoBERTa, ELECTRA, DeBERTa, Pegasus; and XLNet, which corrupts nothing."""
+"""Denoising pre-training and its models: BART, T5, RoBERTa, ELECTRA, DeBERTa, Pegasus; and XLNet."""
 
 from course_lib.transformer.denoising.bart import BART, BARTConfig
 from course_lib.transformer.denoising.deberta import DisentangledAttention, relative_index

@@ -1,4 +1,4 @@
-"""BART: the encoder-decoder of the paper with learned positions and GELU, trained to give a corrupted text back."""
+"""BART: the encoder-decoder with learned positions and GELU, pre-trained to reconstruct a corrupted text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from course_lib.transformer.transformer import Transformer, TransformerConfig
 
 @dataclass(frozen=True)
 class BARTConfig(TransformerConfig):
-    """`TransformerConfig` with one vocabulary for both sides, and
+    """`TransformerConfig` with one vocabulary for source and target, and with more arguments.
 
-    window      rows of the tables of positions
-    activation  of the networks
-    scale       whether word vectors are multiplied by the root of D
+    window      number of position embeddings
+    activation  of the feed-forward networks
+    scale       whether embeddings are multiplied by the root of D
 
-    `bos_id` is what the target starts from: the end token in BART's own files.
+    `bos_id` is the first input of the decoder: the end token in BART's own files.
 
     >>> BARTConfig(source=9, target=9, pad_id=1, bos_id=2, eos_id=2).window
     1024
@@ -37,15 +37,16 @@ class BARTConfig(TransformerConfig):
     def __post_init__(self):
         super().__post_init__()
         if self.tied != "all" or self.norm != "post":
-            raise ValueError(f"tied is {self.tied!r} and norm {self.norm!r}; BART has one table, 'all', and 'post'")
+            raise ValueError(f"tied is {self.tied!r} and norm {self.norm!r}; expected 'all' and 'post'")
         if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {self.activation!r}; there are {', '.join(ACTIVATIONS)}")
+            raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         if self.window < 1:
             raise ValueError(f"window is {self.window}; expected at least 1")
 
 
 class NormedPositions(LearnedPositions):
-    r"""$\mathrm{LN}(x_k + P_k)$, or $\mathrm{LN}(\sqrt{D}\, x_k + P_k)$ if `scale`.
+    r"""Learned positions with a layer norm: $\mathrm{LN}(x_k + P_k)$, or $\mathrm{LN}(\sqrt{D}\, x_k + P_k)$ if
+    `scale`.
 
     >>> NormedPositions(16, 8)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -60,10 +61,11 @@ class NormedPositions(LearnedPositions):
 
 
 class BART(Transformer):
-    r"""$p(x \mid \tilde x) = \prod_t p(x_t \mid x_{<t}, \tilde x)$: the corrupted text is the source, the text the target.
+    r"""BART, $p(x \mid \tilde x) = \prod_t p(x_t \mid x_{<t}, \tilde x)$: the source is the corrupted text, the target
+    the text.
 
-    Everything but the layers is `Transformer`'s: context, loss, step by step decoding, padding. Each side has learned
-    positions, and a norm before its first block; a number is added to each word's logit.
+    It inherits everything but the layers from `Transformer`. Encoder and decoder have learned positions and a norm
+    before the first block, and the output layer has a bias.
 
     Slides: "BART". Paper: Lewis et al. 2019.
 
@@ -99,12 +101,13 @@ class BART(Transformer):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> BART:
-        """The BART in a folder with config.json and its weights, or of that name on the Hugging Face hub; eval mode.
+        """BART from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
 
-        Raises HubError, a ValueError, for another configuration, and for tensors missing, unexpected or misshapen.
+        Raises HubError, a ValueError, for a configuration of another kind, and for tensors that are missing, unexpected
+        or of another shape.
         """
         return pretrained_bart.load(cls, name)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json and model.safetensors as Hugging Face's BartForConditionalGeneration reads them."""
+        """Write config.json and model.safetensors in the format of Hugging Face's BartForConditionalGeneration."""
         pretrained_bart.save(self, folder)

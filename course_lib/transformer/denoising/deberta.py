@@ -1,4 +1,4 @@
-r"""DeBERTa's disentangled attention: what a word *is* and how far it stands from another are kept apart."""
+"""DeBERTa's disentangled attention, with separate terms for content and relative position."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TERMS = ("content-to-content", "content-to-position", "position-to-content")
 
 
 def relative_index(T: int, span: int, device: torch.device | str | None = None) -> Int[Tensor, "T T"]:
-    r"""$\delta(i, j)$: the row of the table of distances that i uses for j, from 0 to 2 `span` - 1.
+    r"""Relative position $\delta(i, j)$: the row, 0 to 2 `span` - 1, of the table of distances for query i and key j.
 
-    i - j + span, kept within the table: all that stand `span` or further away share its first or its last row.
+    It is i - j + span, clamped to the table: distances of `span` or more share the first or the last row.
 
     >>> relative_index(4, span=2)
     tensor([[2, 1, 0, 0],
@@ -33,18 +33,18 @@ def relative_index(T: int, span: int, device: torch.device | str | None = None) 
 
 
 class DisentangledAttention(nn.Module):
-    r"""Scores of three terms, with $\delta$ from `relative_index` and a table R of 2k vectors for the distances:
+    r"""Attention with scores of three terms, with $\delta$ from `relative_index` and a table R of 2k embeddings of
+    distances:
 
     $$s_{ij} = Q_i K_j^\top + Q_i K^r_{\delta(i,j)}{}^\top + K_j Q^r_{\delta(j,i)}{}^\top, \qquad
       \alpha = \mathrm{softmax}(s / \sqrt{3 K})$$
 
-    What a word looks for in what another is; what it looks for at a distance; what is looked for *by* a place at that
-    distance in what the other is. The root has the number of terms in it. K^r and Q^r are projections of R. A word
-    knows no absolute position here, and only pairs of words know a distance. (This is the paper's equation. The code
-    that its authors published reads delta(i, j) in the third term as well.)
+    The terms are content-to-content, content-to-position and position-to-content; K^r and Q^r are projections of R, and
+    the 3 in the root is the number of terms. Scores depend on relative positions only. This is the paper's equation;
+    the authors' code uses delta(i, j) in the third term as well.
 
     d_model, heads  D, H
-    span            k: distances from -k + 1 to k - 1 are told apart, larger ones are not
+    span            k: distances from -k + 1 to k - 1 have their own embeddings
     terms           some of `TERMS`
 
     Slides: "Other models". Paper: He et al. 2020, section 3.
@@ -57,7 +57,7 @@ class DisentangledAttention(nn.Module):
     def __init__(self, d_model: int, heads: int, span: int, terms: Iterable[str] = TERMS):
         super().__init__()
         if heads < 1 or d_model % heads:
-            raise ValueError(f"d_model is {d_model}, which {heads} heads do not divide")
+            raise ValueError(f"d_model is {d_model}; expected a multiple of heads, {heads}")
         terms = tuple(terms)
         if not terms or len(set(terms)) < len(terms) or not set(terms) <= set(TERMS):
             raise ValueError(f"terms is {terms}; expected some of {', '.join(TERMS)}, each once")
@@ -69,11 +69,11 @@ class DisentangledAttention(nn.Module):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"d_model": self.d_model, "heads": self.heads, "span": self.span, "terms": self.terms}
 
     def scores(self, x: Float[Tensor, "B T D"]) -> dict[str, Float[Tensor, "B H T S"]]:
-        """Each term by its name, unscaled."""
+        """Unscaled scores of each term, by name."""
         q, k = self._heads(self.q(x)), self._heads(self.k(x))        # (B, H, T, K)
         # (1, H, 2k, K)
         q_r, k_r = (self._heads(layer(self.distances.weight)[None])
@@ -88,13 +88,13 @@ class DisentangledAttention(nn.Module):
                 # row i, column j: entry delta(i, j)
                 found[term] = (q @ k_r.mT).gather(-1, delta)
             else:
-                # row j, column i: entry delta(j, i); then turned
+                # row j, column i: entry delta(j, i); then transposed
                 found[term] = (k @ q_r.mT).gather(-1, delta).mT
         return found
 
     def weights(self, x: Float[Tensor, "B T D"], mask: Bool[Tensor, "... #T #T"] | None = None
                 ) -> Float[Tensor, "B H T T"]:
-        """The attention weights; `mask` (T, T), (B, T, T) or (B, H, T, T), True where a word may look."""
+        """Attention weights; `mask` (T, T), (B, T, T) or (B, H, T, T), True where a query may attend."""
         s = sum(self.scores(x).values()) / math.sqrt(len(self.terms) * self.d_model / self.heads)
         if mask is None:
             return s.softmax(dim=-1)

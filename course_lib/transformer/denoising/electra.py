@@ -1,4 +1,5 @@
-r"""ELECTRA: a small generator fills the gaps, and a discriminator tells of *every* token whether it was put in."""
+"""ELECTRA: a generator fills masked positions, and a discriminator predicts for *every* token whether it was replaced.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +15,15 @@ from course_lib.transformer.blocks import ACTIVATIONS
 
 
 class Replaced(NamedTuple):
-    """What the discriminator is asked."""
+    """Input and targets of the discriminator."""
 
-    tokens: Tensor                                                   # (B, T): the text, the generator's words in its gaps
-    replaced: Tensor                                                 # (B, T), boolean: not the word that stood there
+    tokens: Tensor                                                   # (B, T), with sampled tokens at masked positions
+    replaced: Tensor                                                 # (B, T), True where it differs from the text
 
 
 def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn: Integer[Tensor, "..."]) -> Replaced:
-    """Put the drawn words where `chosen` is True. A word that is drawn right is *not* replaced: nobody could tell.
+    """Insert the sampled tokens where `chosen` is True. A sampled token that equals the original does not count as
+    replaced.
 
     >>> text, drawn = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 9, 9]])
     >>> replace(text, torch.tensor([[True, False, True]]), drawn).replaced
@@ -35,7 +37,7 @@ def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn:
 
 
 class ReplacedTokenHead(nn.Module):
-    r"""$w^\top \phi(h_t W + b) + c$: one logit a token, large where the token looks put in."""
+    r"""Logit of "replaced" for each token, $w^\top \phi(h_t W + b) + c$."""
 
     def __init__(self, d_model: int, activation: str = "gelu"):
         super().__init__()
@@ -47,15 +49,15 @@ class ReplacedTokenHead(nn.Module):
 
 
 class ELECTRA(nn.Module):
-    r"""$\mathcal{L} = \mathcal{L}_\mathrm{MLM}(\text{generator}) + \lambda\, \mathbb{E}\,\frac{1}{T} \sum_t
-    -\ln p(\text{replaced}_t \mid \hat x)$: the second sum runs over all T tokens, not over the masked ones.
+    r"""ELECTRA, with loss $\mathcal{L} = \mathcal{L}_\mathrm{MLM}(\text{generator}) + \lambda\, \mathbb{E}\,\frac{1}{T}
+    \sum_t -\ln p(\text{replaced}_t \mid \hat x)$, whose second sum is over all T tokens.
 
-    generator      a small BERT, trained on the gaps alone; no gradient passes through what it draws
-    discriminator  the BERT that is kept
-    weight         lambda, 50 in the paper, where a sentence's masked words are a hard task and its labels an easy one
+    generator      small BERT, trained by masked language modeling; no gradient flows through its samples
+    discriminator  BERT that is used after pre-training
+    weight         lambda, 50 in the paper, because the discriminator's loss is much smaller than the generator's
 
-    It is no adversarial game: the generator wants to be right, not to deceive, and a word that it guesses counts as
-    original. Slides: "Other models". Paper: Clark et al. 2020.
+    Training is not adversarial: the generator maximizes the likelihood of the original tokens. Slides: "Other models".
+    Paper: Clark et al. 2020.
 
     >>> from course_lib.transformer import BERTConfig, mask_tokens
     >>> small, large = (BERT(BERTConfig(vocab_size=12, window=8, layers=1, heads=2,
@@ -80,12 +82,12 @@ class ELECTRA(nn.Module):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"generator": self.generator, "discriminator": self.discriminator, "weight": self.weight}
 
     def logits(self, tokens: Integer[Tensor, "B T"], token_types: Tensor | None = None,
                mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T"]:
-        """Of "this token was put in", for each."""
+        """Logits (B, T) of "this token was replaced"."""
         return self.head(self.discriminator(tokens, token_types, mask).tokens)
 
     forward = logits
@@ -93,20 +95,21 @@ class ELECTRA(nn.Module):
     @torch.no_grad()
     def put_in(self, batch: PretrainingBatch,
                generator: torch.Generator | None = None) -> Replaced:
-        """Draw a word from the generator for every gap of the batch."""
+        """Sample a token from the generator for every masked position of the batch."""
         batch = PretrainingBatch(*batch)
         scores, _ = self.generator.pretraining_logits(batch.tokens, batch.token_types,
                                                       batch.mask)
         u = torch.rand(scores.shape, generator=generator,
                        device=None if generator is None else generator.device)
-        # Gumbel: a draw from the softmax
+        # Gumbel: a sample from the softmax
         drawn = (scores - (-u.to(scores).clamp(1e-12).log()).log()).argmax(dim=-1)
         return replace(batch.targets, batch.chosen, drawn)
 
     def loss(self, batch: PretrainingBatch,
              generator: torch.Generator | None = None) -> tuple[Float[Tensor, ""], int]:
-        """Both losses, and the number of real tokens. `batch` as for `BERT.loss`, without
-        its next sentence."""
+        """Sum of both losses, and the number of real tokens. `batch` as for `BERT.loss`,
+        without next-sentence prediction.
+        """
         batch = PretrainingBatch(*batch)
         gaps, _ = self.generator.loss(batch._replace(next=None))
         asked = self.put_in(batch, generator)

@@ -1,4 +1,4 @@
-"""Masks drawn once, or drawn anew: BERT's static masking and RoBERTa's dynamic one."""
+"""Static and dynamic masking, of BERT and RoBERTa."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from course_lib.validation import check_sizes
 
 
 class StaticMasking:
-    """Every text has the same `copies` masks, drawn before training: epoch e reads copy e mod `copies`.
+    """Static masking: each text has `copies` masks, sampled before training; epoch e uses copy e mod `copies`.
 
-    The original BERT's data were made like that, with 10 copies for 40 epochs. RoBERTa draws a mask whenever a text is
-    read, `DynamicMasking`: texts that return never return alike.
+    The data of the original BERT had 10 copies for 40 epochs. RoBERTa samples a mask whenever a text is used:
+    `DynamicMasking`.
 
-    tokens   (N, T), all of the training texts
+    tokens   (N, T), all training texts
     options  of `mask_tokens`: mask_id, vocab_size, special, mask (N, T), rate, shares
 
     Slides: "Other models", RoBERTa. Paper: Liu et al. 2019, section 4.1.
@@ -37,13 +37,14 @@ class StaticMasking:
         self.tokens, self.chosen = (torch.stack(parts) for parts in zip(*drawn))
 
     def __call__(self, rows: Integer[Tensor, "B"], epoch: int = 0) -> Corrupted:
-        """What is read of these texts in this epoch."""
+        """Corrupted texts of these rows in this epoch."""
         copy = epoch % len(self.tokens)
         return Corrupted(self.tokens[copy, rows], self.chosen[copy, rows])
 
 
 class DynamicMasking:
-    """A new mask whenever a text is read. Arguments and call as for `StaticMasking`; `epoch` changes nothing.
+    """Dynamic masking: a new mask whenever a text is used. Arguments and call as for `StaticMasking`; `epoch` is
+    ignored.
 
     >>> drawn = DynamicMasking(torch.randint(5, 9, (3, 40)), mask_id=4, vocab_size=9, special=range(4))
     >>> rows = torch.tensor([0, 2])

@@ -1,7 +1,7 @@
-r"""BART's five noises: what is done to a text $x$ before a model has to give it back, $p(x \mid \tilde x)$.
+r"""BART's five corruptions of a text $x$, for a model $p(x \mid \tilde x)$ that reconstructs it.
 
-Each takes one text, (T,) tokens, and returns a new one; a generator makes it the same every time. They can follow one
-another: BART's own training infills spans of a text whose sentences were put in another order.
+Each takes one text, (T,) tokens, and returns a new one; a generator makes it reproducible. They can be combined: BART's
+training uses text infilling after sentence permutation.
 
 Slides: "BART's denoising objective". Paper: Lewis et al. 2019, section 2.2.
 """
@@ -17,7 +17,7 @@ from course_lib.transformer.denoising.spans import check_mean, check_rate, place
 
 def token_masking(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | int = 0.15,
                   generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
-    """Each token becomes the mask with probability `rate`. The length stays, and with it the place of every gap.
+    """Replace each token by the mask with probability `rate`; the length does not change.
 
     >>> token_masking(torch.arange(1, 7), mask_id=0, rate=1)
     tensor([0, 0, 0, 0, 0, 0])
@@ -28,8 +28,8 @@ def token_masking(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | in
 
 def token_deletion(tokens: Integer[Tensor, "..."], rate: float | int = 0.15,
                    generator: torch.Generator | None = None) -> Integer[Tensor, "..."]:
-    """Each token is left out with probability `rate`: nothing shows *where* something is missing. The text may end up
-    empty; a model that cannot read nothing needs an end token, which is appended afterwards.
+    """Delete each token with probability `rate`, without a trace of its position. The text may become empty; append an
+    end token afterwards for a model that needs at least one.
 
     >>> token_deletion(torch.arange(1, 7), rate=0.5, generator=torch.Generator().manual_seed(1))
     tensor([1, 4, 6])
@@ -41,12 +41,12 @@ def token_deletion(tokens: Integer[Tensor, "..."], rate: float | int = 0.15,
 def text_infilling(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | int = 0.3,
                    mean: float | int = 3.0,
                    generator: torch.Generator | None = None) -> Integer[Tensor, "..."]:
-    """Spans are replaced by *one* mask each, whatever their length: how many tokens are
-    missing has to be guessed too.
+    """Replace spans by a single mask each, so that the model also has to predict how many
+    tokens are missing.
 
-    rate  share of the tokens that the spans cover, rounded to whole tokens
-    mean  of the spans' lengths, which are Poisson; a span of length 0 puts a mask where
-          nothing is missing
+    rate  share of the tokens that the spans cover, rounded to an integer number
+    mean  of the spans' lengths, which have a Poisson distribution; a span of length 0
+          inserts a mask
 
     >>> generator = torch.Generator().manual_seed(0)
     >>> text_infilling(torch.arange(1, 11), mask_id=0, generator=generator)
@@ -65,9 +65,9 @@ def text_infilling(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | i
 
 def sentence_permutation(tokens: Integer[Tensor, "..."], end_id: int,
                          generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
-    """The sentences in another order, every order equally likely, the old one included; inside them nothing changes.
+    """Permute the sentences; all orders, including the original one, are equally probable.
 
-    end_id  the token that ends a sentence, and belongs to it; what follows the last one is a sentence too
+    end_id  token that ends a sentence, and is part of it; tokens after the last one are a sentence too
 
     >>> text = torch.tensor([1, 2, 9, 3, 9, 4, 5, 9])                # 9 is the full stop
     >>> sentence_permutation(text, end_id=9, generator=torch.Generator().manual_seed(0))
@@ -78,7 +78,7 @@ def sentence_permutation(tokens: Integer[Tensor, "..."], end_id: int,
 
 
 def document_rotation(tokens: Integer[Tensor, "..."], generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
-    """The text starts at a token drawn uniformly, and what stood before it follows at the end.
+    """Rotate the text to start at a token sampled uniformly.
 
     >>> document_rotation(torch.arange(1, 7), generator=torch.Generator().manual_seed(0))
     tensor([3, 4, 5, 6, 1, 2])
@@ -88,7 +88,7 @@ def document_rotation(tokens: Integer[Tensor, "..."], generator: torch.Generator
 
 
 def split_sentences(tokens: Integer[Tensor, "..."], end_id: int) -> list[Integer[Tensor, "..."]]:
-    """The text cut after every `end_id`; put together again, the parts are the text."""
+    """Split the text after every `end_id`."""
     tokens = token_row(tokens)
     ends = (tokens == end_id).nonzero()[:, 0] + 1
     return [part for part in tokens.tensor_split(ends.cpu()) if len(part)]

@@ -1,4 +1,5 @@
-"""Pegasus: the sentences that say most of a text are taken out of it, and have to be written. ROUGE says which."""
+"""Pegasus's gap-sentence generation: the most important sentences of a text, selected by ROUGE, are masked and
+generated."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ WAYS = ("independent", "sequential", "lead", "random")
 
 
 class Rouge(NamedTuple):
-    """Shares of n-grams, or of the longest common subsequence."""
+    """Precision, recall and F1 of common n-grams, or of the longest common subsequence."""
 
     precision: float                                                 # of the candidate's
     recall: float                                                    # of the reference's
@@ -22,7 +23,7 @@ class Rouge(NamedTuple):
 
 
 def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
-    """N-grams that both have, each counted as often as in the text that has it less often.
+    """ROUGE-N: common n-grams, each counted as often as in the text in which it is rarer.
 
     >>> rouge_n("the cat sat".split(), "the cat and the dog".split())
     Rouge(precision=0.66..., recall=0.4, f1=0.5)
@@ -35,12 +36,12 @@ def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
 
 
 def rouge_l(candidate: Words, reference: Words) -> Rouge:
-    """The longest common subsequence: words in the same order, with anything between them.
+    """ROUGE-L: longest common subsequence, whose words need not be adjacent.
 
     >>> rouge_l("the cat sat".split(), "the old cat".split()).f1
     0.66...
     """
-    row = [0] * (len(reference) + 1)                                 # of the dynamic programme: one word of candidate
+    row = [0] * (len(reference) + 1)                                 # of the dynamic program, for one word of candidate
     for word in candidate:
         above, row = row, [0]
         for j, other in enumerate(reference):
@@ -54,25 +55,24 @@ def _rouge(common: int, ours: int, theirs: int) -> Rouge:
 
 
 class Gaps(NamedTuple):
-    """A text with sentences taken out."""
+    """A text with masked sentences."""
 
-    read: list[Words]                                                # the sentences, [mask] in place of those taken
-    target: list[Words]                                              # those taken, in the order of the text
-    chosen: list[int]                                                # which
+    read: list[Words]                                                # sentences, [mask] in place of the selected ones
+    target: list[Words]                                              # the selected sentences, in the order of the text
+    chosen: list[int]                                                # indices of the selected sentences
 
 
 def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "independent",
                   mask: Hashable = "[MASK1]",
                   generator: torch.Generator | None = None) -> Gaps:
-    """Take `number` sentences out of a text. Each leaves one mask; together they are what
-    is to be written.
+    """Mask `number` sentences of a text, each with one mask; together they are the target.
 
-    by  "independent": those whose own ROUGE-1 F1 with the rest of the text is highest, each
-        against all others; "sequential": one after another, each the one with which those
-        taken so far say most of what is left; "lead": the first ones; "random"
+    by  "independent": the sentences with the highest ROUGE-1 F1 with the rest of the text;
+        "sequential": greedily, one after another, each maximizing the ROUGE-1 F1 of the
+        selected sentences with the rest; "lead": the first sentences; "random"
 
-    Ties go to the earlier sentence. Slides: "Other models". Paper: Zhang et al. 2020,
-    section 3.1.
+    Of equal sentences the earlier one is selected. Slides: "Other models". Paper: Zhang et
+    al. 2020, section 3.1.
 
     >>> text = [s.split() for s in ("a cat sat", "it rained", "the cat sat on a mat")]
     >>> gap_sentences(text).target
@@ -81,8 +81,8 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
     if by not in WAYS:
         raise ValueError(f"by is {by!r}; expected one of {', '.join(WAYS)}")
     if not 1 <= number < len(sentences):
-        raise ValueError(f"number is {number}; expected 1 to {len(sentences) - 1}: some of "
-                         f"the {len(sentences)} sentences have to stay")
+        raise ValueError(f"number is {number}; expected 1 to {len(sentences) - 1}, for "
+                         f"{len(sentences)} sentences")
     everyone = range(len(sentences))
     if by == "lead":
         chosen = list(range(number))
@@ -102,6 +102,6 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
 
 
 def _against_the_rest(sentences: Sequence[Words], taken: Sequence[int]) -> float:
-    """ROUGE-1 F1 of the sentences taken, in the order of the text, with all others."""
+    """ROUGE-1 F1 of the selected sentences, in the order of the text, with all others."""
     ours, rest = ([w for i, s in enumerate(sentences) if (i in taken) is inside for w in s] for inside in (True, False))
     return rouge_n(ours, rest).f1

@@ -1,7 +1,7 @@
 """BART's weights in Hugging Face's file format, read and written.
 
-What differs: the tables of positions have two rows more, a trace of fairseq, where position t was row t + padding + 1;
-queries, keys and values are three matrices; the table of words may be written out up to four times.
+The format has two more rows in the tables of positions, where fairseq stored position t in row t + padding + 1,
+separate matrices of queries, keys and values, and up to four copies of the token embeddings.
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ COPIES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weigh
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
-    """BART from a folder in the format of Hugging Face, or by its name; see `BART.from_pretrained`. Raises HubError."""
+    """BART from a folder in Hugging Face's format, or from its hub by name; see `BART.from_pretrained`. Raises
+    HubError."""
     config, tensors, where = read(name)
     expect(where, config, "model_type", "bart")
     for ours in ("attention_heads", "ffn_dim"):
         both = [config.get(f"{side}_{ours}") for side in ("encoder", "decoder")]
         if both[0] != both[1]:
-            raise HubError(f"{where}: encoder_{ours} and decoder_{ours} are {both}; a BART here has one for both")
+            raise HubError(f"{where}: encoder_{ours} and decoder_{ours} are {both}; expected the same for both")
     activation = config.get("activation_function", "gelu")
     if activation not in ACTIVATIONS:
-        raise HubError(f"{where}: activation_function is {activation!r}; known are {', '.join(ACTIVATIONS)}")
+        raise HubError(f"{where}: activation_function is {activation!r}; expected one of {', '.join(ACTIVATIONS)}")
     try:
         eos = config["eos_token_id"]
         model = cls(dict(
@@ -70,7 +71,7 @@ def load(cls: type, name: str | Path) -> nn.Module:
 
 
 def save(model: nn.Module, folder: str | Path) -> None:
-    """Write config.json and model.safetensors as BartForConditionalGeneration reads them."""
+    """Write config.json and model.safetensors in the format of BartForConditionalGeneration."""
     s = model.config
     config = {
         "architectures": ["BartForConditionalGeneration"], "model_type": "bart", "vocab_size": s.source,
@@ -90,7 +91,8 @@ def save(model: nn.Module, folder: str | Path) -> None:
 
 
 def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
-    """Every tensor of the state dict, the tied table once -> its name in the file, or its names, one below the other."""
+    """Map from the names of the state dict, with the tied table once, to those in the file, several if they are stacked
+    in ours."""
     names = {}
     for ours in model.state_dict():
         if ours == "target.weight":                                  # the same as source.weight

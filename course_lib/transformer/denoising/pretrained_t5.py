@@ -1,9 +1,9 @@
 """T5's weights in Hugging Face's file format, read and written.
 
-The biases of distances lie in each stack's first block.
+The biases of distances are stored in the first block of each stack.
 
-Version 1 has one table of words for both sides and for the output, whose input it scales; version 1.1 has an output
-layer of its own and does not scale. config.json says whether it scales, by tie_word_embeddings in older files.
+Version 1 has one table of embeddings for source, target and output, whose input it scales; version 1.1 has a separate
+output layer without scaling. config.json has the scaling, in older files as tie_word_embeddings.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ AROUND = {"source.weight": "shared.weight", "target.weight": "shared.weight", "h
           "encoder_bias.table.weight": BIAS.format(side="encoder"), "decoder_bias.table.weight": BIAS.format(side="decoder")}
 ATTENTION = {"attention": "0.SelfAttention", "cross_attention": "1.EncDecAttention"}
 COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
-UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"      # in old files, read by nobody
+UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"      # in old files, unused
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
-    """T5 from a folder in the format of Hugging Face, or by its name; see `T5.from_pretrained`. Raises HubError."""
+    """T5 from a folder in Hugging Face's format, or from its hub by name; see `T5.from_pretrained`. Raises HubError."""
     config, tensors, where = read(name)
     expect(where, config, "model_type", "t5")
     network = config.get("feed_forward_proj", "relu")
     if network not in NETWORKS:
-        raise HubError(f"{where}: feed_forward_proj is {network!r}; known are {', '.join(NETWORKS)}")
+        raise HubError(f"{where}: feed_forward_proj is {network!r}; expected one of {', '.join(NETWORKS)}")
     head, words = tensors.get("lm_head.weight"), tensors.get("shared.weight")
-    tied = head is None or words is not None and torch.equal(head, words)               # config.json does not tell
+    tied = head is None or words is not None and torch.equal(head, words)               # config.json has no reliable entry
     try:
         activation, gated = NETWORKS[network]
         model = cls(dict(
@@ -61,24 +61,24 @@ def load(cls: type, name: str | Path) -> nn.Module:
 
 
 def save(model: nn.Module, folder: str | Path) -> None:
-    """Write config.json and model.safetensors as T5ForConditionalGeneration reads them."""
+    """Write config.json and model.safetensors in the format of T5ForConditionalGeneration."""
     s = model.config
     network = next((name for name, kind in NETWORKS.items() if kind == (s.activation, s.gated)), None)
     if network is None:
-        raise ValueError(f"activation is {s.activation!r} and gated {s.gated}; the format has {', '.join(NETWORKS)}")
+        raise ValueError(f"activation is {s.activation!r} and gated {s.gated}; expected one of {', '.join(NETWORKS)}")
     config = {
         "architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "vocab_size": s.source, "d_model": s.d_model,
         "d_kv": s.d_kv, "d_ff": s.d_ff, "num_layers": s.encoder_layers, "num_decoder_layers": s.decoder_layers,
         "num_heads": s.heads, "relative_attention_num_buckets": s.buckets, "relative_attention_max_distance": s.distance,
         "dropout_rate": s.dropout, "layer_norm_epsilon": s.eps, "feed_forward_proj": network, "pad_token_id": s.pad_id,
         "eos_token_id": s.eos_id, "decoder_start_token_id": s.bos_id, "is_encoder_decoder": True,
-        "tie_word_embeddings": s.scale, "scale_decoder_outputs": s.scale}              # the format takes one for the other
+        "tie_word_embeddings": s.scale, "scale_decoder_outputs": s.scale}              # the format uses either
     state = model.state_dict()
     write(folder, config, {theirs: state[ours] for ours, theirs in _names(model).items()})
 
 
 def _names(model: nn.Module) -> dict[str, str]:
-    """Every tensor of the state dict -> its name in the file."""
+    """Map from the names of the state dict to those in the file."""
     gated, names = model.config.gated, {}
     for ours in model.state_dict():
         inside = re.fullmatch(r"(encoder|decoder)\.(\d+)\.(.+)\.(weight|gamma)", ours)
@@ -86,7 +86,7 @@ def _names(model: nn.Module) -> dict[str, str]:
             names[ours] = AROUND[ours]
             continue
         side, number, part, _ = inside.groups()
-        last = 2 if side == "decoder" else 1                         # of the network's layer, after one or two attentions
+        last = 2 if side == "decoder" else 1                         # sublayer of the feed-forward network
         module, _, which = part.partition(".")
         if module in ATTENTION:
             place = f"{ATTENTION[module]}.{'o' if which == 'out' else which}"

@@ -1,10 +1,10 @@
-r"""T5's span corruption: the spans leave the text for the target, and sentinels say where each of them belongs.
+"""T5's span corruption: spans move from the text to the target, and sentinel tokens mark their positions.
 
     text     Thank you for inviting me to your party last week
     read     Thank you <X> me to your party <Y> week
     target   <X> for inviting <Y> last <Z>
 
-The target holds what is missing and nothing else; the two together hold the text, and `restore` puts it back.
+The target contains the missing spans only. `restore` reconstructs the text from the two.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from course_lib.transformer.denoising.spans import separate_spans, token_row
 
 
 class Pair(NamedTuple):
-    """What the encoder reads, and what the decoder writes."""
+    """Input of the encoder, and target of the decoder."""
 
     read: Integer[Tensor, "S"]
     target: Integer[Tensor, "T"]
@@ -28,19 +28,19 @@ class Pair(NamedTuple):
 def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
                     rate: float | int = 0.15, mean: float | int = 3.0,
                     generator: torch.Generator | None = None) -> Pair:
-    """Spans of the text exchanged for sentinels, one after another in their order; one more
-    ends the target.
+    """Replace spans of the text by sentinels, in their order; one more sentinel ends the
+    target.
 
-    sentinels  ids that stand for no word, in the order of use: one more than there are
-               spans is needed
-    rate       share of the tokens that go, rounded to whole tokens, at least one of a text
-               of two
-    mean       of the spans' lengths: round(rate * T / mean) spans of at least 1, none
-               touching another
+    sentinels  ids of the sentinel tokens, in the order of use: one more than there are
+               spans
+    rate       share of the tokens in spans, rounded to an integer number, at least one in a
+               text of two
+    mean       of the spans' lengths: round(rate * T / mean) spans of at least 1, which are
+               not adjacent
 
-    (T5's own code makes every text begin with a kept token and end with a span, which does
-    no harm in windows of 512 tokens. Here both ends may be either.) Raises ValueError where
-    sentinels run out, or one stands in the text.
+    In T5's own code a text always begins with a kept token and ends with a span; here it
+    may also begin with a span or end with a kept token. Raises ValueError if there are too
+    few sentinels, or if the text contains one.
 
     Slides: "Other models". Paper: Raffel et al. 2019, section 3.1.4.
 
@@ -54,14 +54,14 @@ def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
 
 
 def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], sentinels: Sequence[int]) -> Pair:
-    """The pair for spans that are given, in order and without overlap. Raises ValueError as `span_corruption` does."""
+    """The pair for given spans, in order and without overlap. Raises ValueError as `span_corruption` does."""
     tokens, sentinels = token_row(tokens), _checked(sentinels)
     if len(sentinels) <= len(spans):
-        raise ValueError(f"sentinels has {len(sentinels)} tokens; {len(spans)} spans need {len(spans) + 1}, one for each "
+        raise ValueError(f"sentinels has {len(sentinels)} tokens; expected at least {len(spans) + 1}, one for each span "
                          "and one that ends the target")
     if torch.isin(tokens, tokens.new_tensor(sentinels)).any():
         clashing = sorted(set(sentinels) & set(tokens.tolist()))
-        raise ValueError(f"tokens holds {clashing[0]}, which is one of the sentinels; a sentinel stands for no word")
+        raise ValueError(f"tokens holds {clashing[0]}, which is one of the sentinels; expected ordinary tokens")
     read, target, at = [], [], 0
     for (start, end), sentinel in zip(spans, sentinels):
         if not at <= start <= end <= len(tokens):
@@ -75,10 +75,11 @@ def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], s
 
 
 def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentinels: Sequence[int]) -> Integer[Tensor, "..."]:
-    """The text: every sentinel in `read` replaced by what follows it in `target`, up to the next one.
+    """Reconstruct the text: replace every sentinel in `read` by the tokens after it in `target`, up to the next
+    sentinel.
 
-    A model's target need not be a right one. ValueError where it does not start with a sentinel, holds one twice, or
-    lacks one that `read` has; what follows the sentinel that `read` has not is dropped.
+    Raises ValueError if the target does not start with a sentinel, has one twice, or lacks one of `read`. The part
+    after a sentinel that is not in `read` is dropped.
 
     >>> read, target = torch.tensor([5, 97, 8]), torch.tensor([97, 6, 7, 98])
     >>> restore(read, target, sentinels=[97, 98, 99])
@@ -99,7 +100,7 @@ def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentin
     text: list[int] = []
     for token in read.tolist():
         if token in sentinels and token not in spans:
-            raise ValueError(f"target lacks the sentinel {token}, which read has; expected each of read's")
+            raise ValueError(f"target lacks the sentinel {token}, which is in read; expected each sentinel of read")
         text += spans[token] if token in sentinels else [token]
     return read.new_tensor(text)
 

@@ -1,4 +1,4 @@
-"""Spans of a text, drawn so that each place is as likely as another: what BART and T5 take out."""
+"""Random spans of a text, placed uniformly, for the corruptions of BART and T5."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torch import Tensor
 
 
 class Span(NamedTuple):
-    """Tokens `start` to `end`, the last one not included; a span of length 0 lies between two tokens."""
+    """Tokens `start` to `end`, exclusive; a span of length 0 lies between two tokens."""
 
     start: int
     end: int
 
 
 def token_row(tokens: Tensor | Sequence[int], name: str = "tokens") -> Integer[Tensor, "T"]:
-    """One text, (T,) integers, at least one; a ValueError that says what was got otherwise."""
+    """Return one text as (T,) integers, T at least 1. Raises ValueError otherwise."""
     tokens = torch.as_tensor(tokens)
     if tokens.dim() != 1 or len(tokens) == 0 or tokens.is_floating_point() or tokens.dtype == torch.bool:
         raise ValueError(f"{name} has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected one text, (T,) "
@@ -26,22 +26,22 @@ def token_row(tokens: Tensor | Sequence[int], name: str = "tokens") -> Integer[T
 
 
 def check_rate(rate: float | int, name: str = "rate") -> float:
-    """A share of the tokens, or a ValueError."""
+    """Return a share of the tokens. Raises ValueError unless it is in [0, 1]."""
     if not 0 <= rate <= 1:
         raise ValueError(f"{name} is {rate}; expected a share of the tokens, from 0 to 1")
     return float(rate)
 
 
 def check_mean(mean: float | int, least: float | int) -> None:
-    """The mean length of spans, or a ValueError."""
+    """Raise ValueError unless the mean length of spans is at least `least`."""
     if not least <= mean < float("inf"):
         raise ValueError(f"mean is {mean}; expected a length of spans, at least {least}")
 
 
 def poisson_lengths(budget: int, mean: float | int, generator: torch.Generator | None = None) -> list[int]:
-    """Lengths of spans from a Poisson distribution, drawn until they add up to `budget`; the last one is cut to fit.
+    """Sample Poisson lengths of spans until their sum reaches `budget`; the last one is truncated to fit.
 
-    Lengths of 0 come too, with probability exp(-mean): they take nothing away.
+    Lengths of 0 occur too, with probability exp(-mean).
     """
     lengths: list[int] = []
     while sum(lengths) < budget:
@@ -51,34 +51,35 @@ def poisson_lengths(budget: int, mean: float | int, generator: torch.Generator |
 
 
 def place(length: int, lengths: Sequence[int], generator: torch.Generator | None = None) -> list[Span]:
-    """Spans of these lengths in a text of `length` tokens, none over another: every arrangement is equally likely.
+    """Place spans of these lengths in a text of `length` tokens without overlap; all arrangements are equally probable.
 
-    The tokens that stay and the spans are items of one row; which of the items are spans is drawn without replacement.
-    Two spans may touch.
+    Kept tokens and spans are items of one sequence, and the indices of the spans are sampled without replacement. Two
+    spans may be adjacent.
     """
     kept = length - sum(lengths)
     items = kept + len(lengths)
     places = torch.randperm(items, generator=generator)[:len(lengths)].sort().values.tolist()
     spans, taken = [], 0
     for number, (place_, size) in enumerate(zip(places, lengths)):
-        start = place_ - number + taken                              # tokens kept before it, and those in earlier spans
+        start = place_ - number + taken                              # kept tokens and spans before it
         spans.append(Span(start, start + size))
         taken += size
     return spans
 
 
 def split(total: int, parts: int, generator: torch.Generator | None = None) -> list[int]:
-    """`total` as a sum of `parts` whole numbers of at least 1, every such sum equally likely."""
+    """Sample a composition of `total` into `parts` integers of at least 1, uniformly."""
     cuts = (torch.randperm(total - 1, generator=generator)[:parts - 1] + 1).sort().values.tolist()
     return [b - a for a, b in zip([0, *cuts], [*cuts, total])]
 
 
 def separate_spans(length: int, rate: float | int, mean: float | int,
                    generator: torch.Generator | None = None) -> list[Span]:
-    """Spans over round(rate * length) tokens, of the mean length asked for, with a token between any two of them.
+    """Spans over round(rate * length) tokens, of the given mean length, with at least one token between any two of
+    them.
 
-    At least one token is covered and one is not, unless the rate is 0 or 1 or the text a single token. All lengths that
-    add up are equally likely, and so are all gaps.
+    At least one token is covered and one is not, unless the rate is 0 or 1 or the text has a single token. Lengths and
+    gaps are sampled uniformly.
     """
     check_rate(rate)
     check_mean(mean, 1)

@@ -1,4 +1,4 @@
-r"""T5: an encoder-decoder whose attention knows distances alone, by a number that is added to each score."""
+"""T5: an encoder-decoder whose attention has a learned bias for each relative position."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from course_lib.transformer.transformer import Past, Transformer, TransformerCon
 
 @dataclass(frozen=True)
 class T5Config(TransformerConfig):
-    """`TransformerConfig` with one vocabulary for both sides, and
+    """`TransformerConfig` with one vocabulary for source and target, and with more arguments.
 
-    d_kv               width of a head, which need not be D / H
-    buckets, distance  of distances: see `RelativeBias`
-    activation, gated  of the networks: "relu" and False in the first version, "gelu_tanh" and True in version 1.1
+    d_kv               size of a head, which need not be D / H
+    buckets, distance  of relative positions: see `RelativeBias`
+    activation, gated  of the feed-forward networks: "relu" and False in version 1, "gelu_tanh" and True in version 1.1
     eps                of the norms
-    scale              whether the decoder's output is divided by the root of D before the output layer: version 1
-    tied               "all", or "none": an output layer of its own, as in version 1.1
+    scale              whether the decoder's output is divided by the root of D before the output layer, as in version 1
+    tied               "all", or "none": a separate output layer, as in version 1.1
 
     >>> T5Config(source=9, target=9, pad_id=0, bos_id=0, eos_id=1).buckets
     32
@@ -49,9 +49,9 @@ class T5Config(TransformerConfig):
         super().__post_init__()
         if self.tied not in ("all", "none") or self.norm != "pre" or self.source != self.target:
             raise ValueError(f"tied is {self.tied!r}, norm {self.norm!r} and the vocabularies have {self.source} and "
-                             f"{self.target} symbols; T5 has 'all' or 'none', 'pre' and one vocabulary")
+                             f"{self.target} symbols; expected 'all' or 'none', 'pre' and one vocabulary")
         if self.activation not in ACTIVATIONS:
-            raise ValueError(f"activation is {self.activation!r}; there are {', '.join(ACTIVATIONS)}")
+            raise ValueError(f"activation is {self.activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         for name, least in (("d_kv", 1), ("heads", 1), ("buckets", 4), ("distance", self.buckets)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
@@ -60,7 +60,7 @@ class T5Config(TransformerConfig):
 
 
 class RMSNorm(nn.Module):
-    r"""$\gamma \odot x / \sqrt{\frac{1}{D} \sum_d x_d^2 + \epsilon}$: a layer norm without mean and without shift.
+    r"""RMS norm $\gamma \odot x / \sqrt{\frac{1}{D} \sum_d x_d^2 + \epsilon}$: a layer norm without mean and shift.
 
     >>> RMSNorm(2)(torch.tensor([[3.0, 4.0]]))
     tensor([[0.8485, 1.1314]], grad_fn=<...>)
@@ -76,10 +76,10 @@ class RMSNorm(nn.Module):
 
 def bucket(offset: Int[Tensor, "..."], buckets: int = 32, distance: int = 128,
            both: bool = True) -> Int[Tensor, "..."]:
-    """The bucket of key position minus query position: near ones have one each, far ones share, logarithmically.
+    """Bucket of an offset, key position minus query position: one per small offset, logarithmic ranges for larger ones.
 
-    buckets   half of them for keys after the query if `both`; a decoder has none of these, and uses all for the past
-    distance  from here on all offsets share the last bucket
+    buckets   number of buckets; if `both`, half of them are for keys after the query, which a decoder does not have
+    distance  all offsets from here on share the last bucket
 
     >>> bucket(torch.tensor([-200, -20, -3, 0, 3, 20]), buckets=8, distance=32)
     tensor([3, 3, 2, 0, 6, 7])
@@ -97,7 +97,7 @@ def bucket(offset: Int[Tensor, "..."], buckets: int = 32, distance: int = 128,
 
 
 class RelativeBias(nn.Module):
-    """A number for each head and each bucket of distances, the same in all layers of a stack.
+    """Bias of the scores for each head and each bucket of relative positions, shared by all layers of a stack.
 
     >>> RelativeBias(heads=2)(3, 5).shape
     torch.Size([1, 2, 3, 5])
@@ -108,14 +108,14 @@ class RelativeBias(nn.Module):
         self.table, self.buckets, self.distance, self.both = nn.Embedding(buckets, heads), buckets, distance, both
 
     def forward(self, T: int, S: int) -> Float[Tensor, "1 H T S"]:
-        """For the last T of S positions as queries."""
+        """Bias (1, H, T, S) for the last T of S positions as queries."""
         place = torch.arange(S, device=self.table.weight.device)
         offset = place[None, :] - place[S - T:, None]                # (T, S)
         return rearrange(self.table(bucket(offset, self.buckets, self.distance, self.both)), "T S H -> 1 H T S")
 
 
 class T5Attention(nn.Module):
-    r"""$\mathrm{softmax}(q k^\top + b)\, v$: no division by the root of K, no biases, but one for each distance.
+    r"""Attention $\mathrm{softmax}(q k^\top + b)\, v$ with a relative bias b, unscaled and without other biases.
 
     >>> T5Attention(d_model=8, heads=2, d_kv=3)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -143,7 +143,7 @@ class T5Attention(nn.Module):
         return self.out(rearrange(heads, "B H T K -> B T (H K)"))
 
     def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
-        """Keys and values of `memory`, for every step of a decoder."""
+        """Keys and values of `memory`, to be projected once for all steps of a decoder."""
         return KeysValues(self._heads(self.k(memory)), self._heads(self.v(memory)))
 
     def _heads(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "B H T K"]:
@@ -151,7 +151,7 @@ class T5Attention(nn.Module):
 
 
 class T5Network(nn.Module):
-    r"""$\phi(x W) W_2$, or gated $(\phi(x W) \odot x V) W_2$; no biases.
+    r"""Feed-forward network $\phi(x W) W_2$, or gated $(\phi(x W) \odot x V) W_2$, without biases.
 
     >>> T5Network(8, d_ff=16, gated=True)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -170,7 +170,7 @@ class T5Network(nn.Module):
 
 
 class T5Block(nn.Module):
-    """Pre-norm: self-attention, attention to the encoder's output in a decoder, then the network.
+    """Pre-norm block: self-attention, in a decoder cross-attention, then the feed-forward network.
 
     >>> c = T5Config(source=9, target=9, pad_id=0, bos_id=0, eos_id=1, d_model=8, heads=2,
     ...              d_kv=4, d_ff=16)
@@ -198,10 +198,9 @@ class T5Block(nn.Module):
 
 
 class T5(Transformer):
-    r"""$p(y \mid x)$ for any task that can be written as text to text; pre-trained to write what `span_corruption` took.
+    r"""Text-to-text transformer, $p(y \mid x)$, pre-trained with `span_corruption`.
 
-    Everything but the layers is `Transformer`'s: context, loss, step by step decoding, padding. The target starts from
-    the padding token.
+    It inherits everything but the layers from `Transformer`. The first input of the decoder is the padding token.
 
     Slides: "Other models". Paper: Raffel et al. 2019.
 
@@ -248,11 +247,11 @@ class T5(Transformer):
         return hidden @ (self.target if self.head is None else self.head).weight.T
 
     def attention_weights(self, source, target):
-        raise NotImplementedError("a T5 here does not say its weights; the classes with MultiHeadAttention do")
+        raise NotImplementedError("T5 does not return attention weights; classes with MultiHeadAttention do")
 
     @torch.no_grad()
     def _initialize(self) -> None:
-        """The paper's: no scale in the scores, so the queries' matrices are smaller by the root of the head's width."""
+        """The paper's initialization; scores are not scaled, so queries are smaller by the root of the head's size."""
         c = self.config
         self.source.weight.normal_(0, 1)
         for name, p in self.named_parameters():
@@ -262,12 +261,13 @@ class T5(Transformer):
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> T5:
-        """The T5 in a folder with config.json and its weights, or of that name on the Hugging Face hub; eval mode.
+        """T5 from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
 
-        Raises HubError, a ValueError, for another configuration, and for tensors missing, unexpected or misshapen.
+        Raises HubError, a ValueError, for a configuration of another kind, and for tensors that are missing, unexpected
+        or of another shape.
         """
         return pretrained_t5.load(cls, name)
 
     def save_pretrained(self, folder: str | Path) -> None:
-        """Write config.json and model.safetensors as Hugging Face's T5ForConditionalGeneration reads them."""
+        """Write config.json and model.safetensors in the format of Hugging Face's T5ForConditionalGeneration."""
         pretrained_t5.save(self, folder)

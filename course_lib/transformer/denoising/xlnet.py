@@ -1,6 +1,6 @@
-r"""XLNet: the chain rule in any order, $p(x) = \prod_k p(x_{o_k} \mid x_{o_1}, \dots, x_{o_{k-1}})$, by one transformer.
+r"""XLNet: permutation language modeling, $p(x) = \prod_k p(x_{o_k} \mid x_{o_1}, \dots, x_{o_{k-1}})$ for any order.
 
-The order is one of *factors*. The words stay where they are: each keeps its position, and masks say who may read whom.
+The order is that of the *factors*. The words keep their positions, and attention masks implement the order.
 """
 
 from __future__ import annotations
@@ -20,46 +20,49 @@ from course_lib.validation import check_sizes
 
 
 def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
-    """Who may read whom, [reader, read], when word order[k] is the k-th to be told: for contents, and for queries.
+    """Attention masks [query, key] for an order, where word order[k] is predicted k-th: of contents, and of queries.
 
-    A content reads itself and what comes before it in the order; a query reads what comes before it alone, for it is
-    asked for the word that its own content holds. They are MADE's two kinds of masks, for layers and for the output.
+    The content of a word attends to itself and to words before it in the order. Its query attends to words before it
+    only, because it predicts the word that is in its content. These are MADE's masks of hidden layers and of the
+    output.
 
     >>> content, query = order_masks([2, 0, 1])
-    >>> query.int()                                      # the third word first, then the first
+    >>> query.int()                                      # the third word, the first, the second
     tensor([[0, 0, 1],
             [1, 0, 1],
             [0, 0, 0]], dtype=torch.int32)
     """
     order = torch.as_tensor(order if isinstance(order, Tensor) else list(order))
     order = check_order(order, order.numel())
-    turn = order.argsort()                                           # turn[i]: when word i is told
+    turn = order.argsort()                                           # turn[i]: rank of word i in the order
     query = turn[None, :] < turn[:, None]
     return query | torch.eye(len(order), dtype=torch.bool, device=order.device), query
 
 
 class State(NamedTuple):
-    """The sequential view's state: the content of every word told so far, in each layer."""
+    """State after k words: the contents of these words in each layer."""
 
     k: int
-    contents: tuple[Tensor, ...]                                     # (B, k, D), what layer l reads
+    contents: tuple[Tensor, ...]                                     # (B, k, D), input of layer l
 
 
 class XLNet(AutoregressiveModel):
-    r"""Two streams through the same blocks, $h$ with a word's content and $g$ without:
+    r"""XLNet: two streams through the same blocks, $h$ with the content of a word and $g$ without,
 
     $$h^0_i = E[x_i] + P_i, \quad g^0_i = w + P_i, \qquad
-      h^l_i = \mathrm{block}_l(h^{l-1}_i; h^{l-1}_{o \le i}), \quad g^l_i = \mathrm{block}_l(g^{l-1}_i; h^{l-1}_{o < i})$$
+      h^l_i = \mathrm{block}_l(h^{l-1}_i; h^{l-1}_{o \le i}), \quad g^l_i = \mathrm{block}_l(g^{l-1}_i; h^{l-1}_{o <
+      i})$$
 
-    and $p(x_i \mid x_{o < i}) = \mathrm{softmax}(E g^L_i + b)$. One pass gives all factors of one order. `reordered`
-    is the same weights under another: training draws an order for every batch, as with MADE.
+    and $p(x_i \mid x_{o < i}) = \mathrm{softmax}(E g^L_i + b)$. One pass returns all factors of an order. `reordered`
+    is a model with the same weights and another order; training samples an order for every batch, as with MADE.
 
-    Positions are a learned table. (The paper's are relative, with a memory of earlier segments from Transformer-XL; the
-    objective and the two streams do not hang on it.) Slides: the timeline's XLNet. Paper: Yang et al. 2019.
+    Positions are learned embeddings. In the paper they are relative, with a memory of earlier segments from
+    Transformer-XL; the objective and the two streams do not depend on this. Slides: the timeline's XLNet. Paper: Yang
+    et al. 2019.
 
     vocab_size  V
     n           number of words
-    order       order[k] is the word told k-th; from left to right unless given
+    order       order[k] is the word predicted k-th; left to right by default
 
     >>> model = XLNet(vocab_size=9, n=5, order=[3, 1, 4, 0, 2])
     >>> model.log_prob(torch.tensor([[1, 2, 3, 4, 5]])).shape
@@ -75,7 +78,7 @@ class XLNet(AutoregressiveModel):
         self.size = {"d_model": d_model, "heads": heads, "layers": layers, "d_ff": d_ff or 4 * d_model, "dropout": dropout}
         self.tokens = nn.Embedding(vocab_size, d_model)              # E
         self.positions = nn.Embedding(n, d_model)                    # P
-        self.asked = nn.Parameter(torch.zeros(d_model))              # w: a word that is not known
+        self.asked = nn.Parameter(torch.zeros(d_model))              # w: a word to be predicted
         self.bias = nn.Parameter(torch.zeros(vocab_size))            # b
         self.blocks = nn.ModuleList(TransformerBlock(d_model, heads, self.size["d_ff"], dropout, "post", "gelu")
                                     for _ in range(layers))
@@ -84,11 +87,11 @@ class XLNet(AutoregressiveModel):
 
     @property
     def config(self) -> dict:
-        """The constructor's arguments."""
+        """Arguments of the constructor."""
         return {"vocab_size": self.conditional.num_values, "n": self.n, "order": self.order.tolist(), **self.size}
 
     def reordered(self, order: Iterable[int] | Tensor) -> XLNet:
-        """Another model that shares the weights, under another order: what trains one trains the other."""
+        """A model with the same parameters and another order; training one trains the other."""
         other = copy.deepcopy(self, {id(p): p for p in self.parameters()})             # parameters are not copied
         other.order.copy_(check_order(order, self.n))
         return other
@@ -102,7 +105,7 @@ class XLNet(AutoregressiveModel):
             g, h = self._read(block, g, h, query), self._read(block, h, h, content)
         return self._family(g)
 
-    # one word at a time: its query reads the contents so far, then its content joins them
+    # one word at a time: its query attends to the contents so far, to which its content is then appended
     def start(self, batch: int, context: None = None) -> State:
         empty = self.asked.new_zeros(batch, 0, self.size["d_model"])
         return State(0, (empty,) * len(self.blocks))
@@ -126,7 +129,7 @@ class XLNet(AutoregressiveModel):
     def _read(self, block: TransformerBlock, x: Float[Tensor, "B T D"],
               contents: Float[Tensor, "B S D"],
               mask: Bool[Tensor, "T S"] | None = None) -> Float[Tensor, "B T D"]:
-        # nothing to read gives zeros
+        # without contents the output is 0
         u = block.residual1(x, lambda y: block.attention(y, contents, mask=mask))
         return block.residual2(u, block.feed_forward)
 
@@ -135,10 +138,10 @@ class XLNet(AutoregressiveModel):
 
     def loss_in(self, x: Integer[Tensor, "B n"], order: Iterable[int] | Tensor,
                 last: int | None = None) -> tuple[Float[Tensor, ""], int]:
-        """Nats a word when the words are told in this order, and the number of words it is a mean over.
+        """Mean cross-entropy in nats per word for the given order, and the number of predicted words.
 
-        last  only the last so many words of the order are asked for, as in the paper: with little known, the first ones
-              are little more than a guess, and slow the training down
+        last  number of words at the end of the order that are predicted, as in the paper; the first words have little
+              context, so their loss is high and slows training
         """
         last = self.n if last is None else last
         if not 1 <= last <= self.n:

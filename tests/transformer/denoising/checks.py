@@ -115,7 +115,7 @@ def refuses_what_is_no_pair(m):
                                ([100, 5, 101], [100, 7], "lacks the sentinel 101")):
         with pytest.raises(ValueError, match=said):
             m.restore(torch.tensor(read), torch.tensor(target), marks)
-    with pytest.raises(ValueError, match="sentinels has 2 tokens; 2 spans need 3"):
+    with pytest.raises(ValueError, match="sentinels has 2 tokens; expected at least 3"):
         m.span_corruption(LONG, [100, 101], 0.15, 3, rng())
     with pytest.raises(ValueError, match="holds 7, which is one of the sentinels"):
         m.span_corruption(LONG, [7, 100, 101], 0.15, 3, rng())
