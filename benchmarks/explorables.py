@@ -168,7 +168,7 @@ def alignment(folder: Path = FOLDER) -> None:
             "toy_translation", "MIT, as the code that draws it", "a grammar of this course, "
             "course_lib.data.toy_translation", {**TRANSLATORS, "pairs": len(train), "seed": best[1]},
             {"right of 400": seeds, "sentences by words": {str(k): num for k, (_, num) in by_length.items()}},
-            "For the figure of chapter 12. Half precision. Made by `python -m benchmarks.explorables alignment`.")
+            "For the figure of chapter attention. Half precision. Made by `python -m benchmarks.explorables alignment`.")
         hub.save(best[2], folder, name, about, dtype=torch.float16)
 
 

@@ -4,7 +4,7 @@
                                                 minutes
     python -m benchmarks.translators heads      all subsets of their nine heads ablated: minutes
 
-Both have one encoder block and one decoder block of three heads, on the grammar of chapter 15. The first is trained
+Both have one encoder block and one decoder block of three heads, on the grammar of chapter transformer. The first is trained
 without dropout of heads; in the second the output of each head is 0 with probability 0.15 per sentence during training.
 Test and validation sentences do not occur in training, and all figures are of the rounded weights, in float64.
 """

@@ -1,4 +1,4 @@
-"""Runs of PixelCNN, the gated PixelCNN, Row LSTM and Diagonal BiLSTM: the models of chapter 08."""
+"""Runs of PixelCNN, the gated PixelCNN, Row LSTM and Diagonal BiLSTM: the models of chapter pixelcnn."""
 
 from __future__ import annotations
 

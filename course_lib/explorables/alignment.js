@@ -1,4 +1,4 @@
-/* Two recurrent encoder-decoders of chapter 12. written() computes every number that is shown; the library's own model,
+/* Two recurrent encoder-decoders of chapter attention. written() computes every number that is shown; the library's own model,
    stepped by written() in alignment.py, is its reference. */
 import { button, decoded, dropdown, h, oneStop, scrollable, sum, svg, tie } from "./common.js";
 import { compared, compose, italian, LONGEST, parse, softmax } from "./translator_model.js";

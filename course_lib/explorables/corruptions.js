@@ -1,4 +1,4 @@
-/* One text under the objectives of chapter 19. The functions above render() compute all that is shown; corruptions.py
+/* One text under the objectives of chapter denoising. The functions above render() compute all that is shown; corruptions.py
    has the same functions and is their reference. */
 import { button, columnHead, dropdown, h, numbered, on, oneStop, refused, same, scrollable, showChoice, sum, tie,
   xorshift } from "./common.js";

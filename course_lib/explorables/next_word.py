@@ -94,7 +94,7 @@ class NextWord(Explorable):
     """The most probable next words after two prefixes, and the words that the settings keep.
 
     contexts     2 to 8 prefixes
-    model, words  a language model and its tokenizer; None for the n-gram of chapter 17
+    model, words  a language model and its tokenizer; None for the n-gram of chapter decoding
     left, right  indices of the two selected prefixes
     cut          "none", "top-k", "top-p" or "both"
     temperature  0 to 2         top_k  1 to the number of symbols       top_p  0 < p <= 1

@@ -1,6 +1,6 @@
 r"""A complete encoder-decoder transformer: the reader edits the sentence, inspects activations and ablates heads.
 
-Two networks of 14,616 parameters for the toy language of chapter 15 run in the browser, with weights in half precision. `run`
+Two networks of 14,616 parameters for the toy language of chapter transformer run in the browser, with weights in half precision. `run`
 computes the reference values in float64 from the same weights. A head is a pair of its part, "encoder", "decoder" or
 "cross", and its index, from 0 here and from 1 in the figure. The output of an ablated head is zero.
 """

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from course_lib.exercises.likelihood.own_detector import OwnDetector, detected
-from course_lib.exercises.transformer.mended_training import MendedTraining
+from course_lib.exercises.training_a_transformer.mended_training import MendedTraining
 from course_lib.grading import EXERCISES, evaluate
 from course_lib.grading.checks import Compare
 from course_lib.grading.protocol.models import ModelServer

@@ -134,7 +134,7 @@ def record_weights() -> dict:
     return found
 
 
-CLASS = {                     # student -> for each exercise of chapter 13 the answer that was handed in
+CLASS = {                     # student -> for each exercise of chapter self-attention the answer that was handed in
     "ada": "solution", "bo": "stub", "cleo": "half", "dan": "wrong", "eve": "broken", "fay": "none", "gus": "error",
 }
 
