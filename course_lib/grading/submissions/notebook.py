@@ -28,6 +28,7 @@ STEPS = 100_000             # from a name to a statement that binds it, for one 
 PYTHON = ".".join(map(str, sys.version_info[:2]))
 MAGIC = re.compile(rb'(["\n]|\\n)[ \t]*([%!?>]|In \[)|\?\\n')          # in a file: a cell that IPython has to rewrite
 LONGEST = 100               # characters of a name that may be suggested
+SETUP = "# Set-up: on Colab this installs"          # the first cell of a notebook of the course; its %pip concerns no answer
 
 
 class Entangled(ValueError):
@@ -167,7 +168,8 @@ def parse_cells(cells: list, exercises: list[str]) -> Notebook:
         try:
             content = Cell(source, number)
             parsed += content.statements
-            notebook.left_out += [(number, magic) for magic in content.left_out]
+            if not source.startswith(SETUP):
+                notebook.left_out += [(number, magic) for magic in content.left_out]
             if len(parsed) > STATEMENTS:
                 raise Unreadable(f"The cells hold more than {STATEMENTS} definitions. Delete what is not needed.")
         except SyntaxError as problem:

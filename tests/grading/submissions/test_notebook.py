@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from book._tools import setup_cell
 from course_lib.grading.sandbox.inside.worker import children
 from course_lib.grading.submissions import cells, files
 from course_lib.grading.submissions import notebook as notebook_module
@@ -437,3 +438,8 @@ def test_read_is_bounded(monkeypatch):
         with pytest.raises(Unreadable, match="more memory than there is"):
             notebook_module.read(b"{}")
     assert children() == before, "a reader is left"
+
+
+def test_magics_are_named_but_those_of_the_set_up_cell():
+    set_up = setup_cell.text({"url": "https://git.example/org/course"})
+    assert "%pip" in set_up and read(set_up, "!ls").left_out == [(2, "!ls")]
