@@ -74,7 +74,7 @@ class NADE(AutoregressiveModel):
     # the equation of the slide, and the running sum of the paper
     @checked
     def from_scratch(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        r"""$h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$, as on the slide: O(n^2 H)."""
+        r"""The slide's formula, $h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$: O(n^2 H)."""
         raw = [None] * self.n
         for k, i in enumerate(self.order.tolist()):
             earlier = self.order[:k]
