@@ -198,7 +198,7 @@ class AutoregressiveModel(nn.Module):
         """Return x (B, n) in the form that the family expects. Raises ValueError if x or the context is invalid."""
         check_tensor("x", x)
         if x.dim() != 2:
-            raise ValueError(f"x has shape {tuple(x.shape)}; this model takes (B, n), images flattened")
+            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n), images flattened")
         if len(x) == 0:
             raise ValueError("x is an empty batch; expected at least one row")
         if self.n is not None and x.shape[1] != self.n:
@@ -208,9 +208,7 @@ class AutoregressiveModel(nn.Module):
         return self.conditional.check(x, dtype=self.like().dtype)
 
     def check_context(self, context: Context, batch: int) -> None:
-        """Raise ValueError if the context does not fit `batch` rows. Called for every context that is not None;
-        conditional models override it.
-        """
+        """Raise ValueError if the context, not None, does not fit `batch` rows. Conditional models override it."""
         raise ValueError(f"context is given; expected None, because {type(self).__name__} is unconditional")
 
     def check_given(self, num: int, n: int, given: Tensor | None,
@@ -261,8 +259,7 @@ class AutoregressiveModel(nn.Module):
 
 
 def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
-    """Return `order` as a LongTensor (n,), the identity if None. Raises ValueError unless it is a permutation of
-    0..n-1."""
+    """Return `order` as a LongTensor (n,), the identity if None. ValueError unless a permutation of 0..n-1."""
     if order is None:
         return torch.arange(n)
     order = torch.as_tensor(order if isinstance(order, Tensor) else list(order))

@@ -57,8 +57,7 @@ class Conditional:
         raise NotImplementedError
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
-        """Return x in the form that the distribution expects. Raises ValueError, with the first value outside the
-        support."""
+        """Return x as the distribution expects it. Raises ValueError with the first value outside the support."""
         raise NotImplementedError
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:

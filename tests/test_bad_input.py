@@ -38,9 +38,9 @@ ROWS = [
     ("five variables", zeros(3, 5), "x has 5 variables; this model has 4"),
     ("no variables", zeros(3, 0), "x has 0 variables; this model has 4"),
     ("an empty batch", zeros(0, 4), "x is an empty batch; expected at least one row"),
-    ("one row without a batch", zeros(4), "x has shape (4,); this model takes (B, n), images flattened"),
-    ("images", zeros(3, 2, 2), "x has shape (3, 2, 2); this model takes (B, n), images flattened"),
-    ("a number", torch.tensor(1.0), "x has shape (); this model takes (B, n), images flattened"),
+    ("one row without a batch", zeros(4), "x has shape (4,); expected (B, n), images flattened"),
+    ("images", zeros(3, 2, 2), "x has shape (3, 2, 2); expected (B, n), images flattened"),
+    ("a number", torch.tensor(1.0), "x has shape (); expected (B, n), images flattened"),
 ]
 
 

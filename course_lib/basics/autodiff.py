@@ -133,8 +133,7 @@ class Value:
 
     # backward pass: reverse topological order
     def backward(self) -> None:
-        """Add the derivative of this value with respect to v to `v.grad`, for itself and every v that it was computed
-        from."""
+        """Add the derivative with respect to v to `v.grad`, for this value and every v in its graph."""
         for value, gradient in _backward(self, 1.0, lambda value: value.data).values():
             value.grad = gradient if value.grad is None else value.grad + gradient
 
@@ -149,8 +148,7 @@ def gradients(result: Value, inputs: Sequence[Value]) -> list[Value]:
 
 
 def ordered(result: Value) -> list[Value]:
-    """Topological order of the graph of `result`: each value comes after its parents. Iterative, since graphs can be
-    deep."""
+    """Topological order of the graph of `result`: each value comes after its parents. Not recursive."""
     order, seen, stack = [], set(), [(result, False)]
     while stack:
         value, parents_done = stack.pop()
@@ -165,9 +163,7 @@ def ordered(result: Value) -> list[Value]:
 
 def _backward(result: Value, one: Any,
               read: Callable[[Value], Any]) -> dict[int, tuple[Value, Any]]:
-    """The chain rule over the graph: id -> (value, derivative). `read` passes numbers or
-    values to the rules.
-    """
+    """The chain rule over the graph: id -> (value, derivative). Rules get `read(value)`."""
     if not isinstance(result, Value):
         raise TypeError(f"result is a {type(result).__name__}; expected a Value")
     nodes = {id(result): (result, one)}

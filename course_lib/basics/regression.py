@@ -125,8 +125,7 @@ class LogisticRegression(nn.Module):
 
     @torch.no_grad()
     def gradient(self, x: Float[Tensor, "B n"], y: Shaped[Tensor, "B"]) -> tuple[Tensor, Tensor]:
-        r"""Gradient with respect to weight and bias: $\frac1B X^\top (p - y) + \lambda \alpha$, and the mean of $p -
-        y$."""
+        r"""Gradients of weight and bias: $\frac1B X^\top (p - y) + \lambda \alpha$, and the mean of $p - y$."""
         off = self.probabilities(x) - y                              # (B,)
         return x.T @ off / len(x) + self.penalty * self.weight, off.mean()
 

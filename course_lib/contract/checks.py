@@ -84,8 +84,7 @@ def _requires(*names: str) -> Callable:
 
 
 def check_all(model: nn.Module, *, length: int | None = None, context: Context | None = None, seed: int = 0) -> Result:
-    """Run all four checks. For a `Mixture`, test the sum and the samples of the mixture, and all four checks of its
-    components.
+    """Run all four checks; for a `Mixture` its sum and samples, and all checks of its components.
 
     length   number of variables, for a model of sequences of any length
     context  (P,) or (R, P), for a conditional model, or a tuple of such tensors, as prompts with their mask; the views
@@ -155,8 +154,7 @@ def check_causal(model: nn.Module, *, length: int | None = None, context: Contex
 @_requires()
 def check_normalized(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                      seed: int = 0) -> Result:
-    """Test that probabilities sum to 1 over all states (at most 2^16), or integrate to 1 over one or two continuous
-    variables.
+    """Test that probabilities sum to 1 over all states, at most 2^16, or over one or two continuous variables.
 
     Tested with the current and with random parameters; the larger error is reported.
     """
@@ -183,8 +181,7 @@ def check_normalized(model: nn.Module, *, length: int | None = None, context: Co
 @_requires("conditionals", "order", "start", "predict", "update", "select", "check_input")
 def check_views_agree(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                       seed: int = 0) -> Result:
-    """Test that `predict`, along sampled sequences, equals the column of a `conditionals` pass over the whole
-    sequences.
+    """Test that `predict`, along sampled sequences, equals the columns of `conditionals`.
 
     Halfway, the rows are reordered by `select`, as in a beam search. `log_prob` must equal the sum of the factors.
     """

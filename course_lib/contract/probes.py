@@ -119,8 +119,7 @@ def device_of(model: nn.Module):
 
 
 def contexts(context: Context | None, batch: int, model: nn.Module, every: bool = False) -> Context | None:
-    """First row of the context repeated for the batch, or, if `every`, its rows in turn; of a tuple, those of each
-    element."""
+    """First row of the context for the whole batch, or, if `every`, its rows in turn; so for each of a tuple."""
     if context is None:
         return None
     if isinstance(context, tuple):                                   # for example prompts and their mask
@@ -180,8 +179,7 @@ def features(model: nn.Module, distribution: Distribution) -> Tensor:
 
 
 def flips(model: nn.Module, x: Tensor, context: Context | None, generator: torch.Generator) -> Tensor:
-    """Largest change [i, j] of the log-probabilities of factor i when variable j takes another value, in one batch for
-    all j."""
+    """Largest change [i, j] of the log-probabilities of factor i when variable j changes, in one batch."""
     (rows, n), k = x.shape, model.conditional.num_values
     flipped = x.repeat(n + 1, 1, 1)                                  # variable j is changed in copy j, none in the last
     for j in range(n):

@@ -21,8 +21,7 @@ def p_value(statistic: float, freedom: int) -> float:
 
 
 def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: float = 5.0) -> Test:
-    r"""Pearson's statistic $\sum (O - E)^2 / E$ over cells; rare cells are pooled until `least` are expected in each
-    pool.
+    r"""Pearson's statistic $\sum (O - E)^2 / E$ over cells; rare cells are pooled until `least` are expected.
 
     Infinite if there is an observation in a cell with an expected count below 1e-10.
     """

@@ -16,8 +16,7 @@ class Sampler:
         self.family, self.u = family, u
 
     def __call__(self, raw: Tensor, k: int) -> Tensor:
-        """Values (num, m) of variables k to k + m - 1 in sampling order, from raw parameters (num, m,
-        *parameter_shape)."""
+        """Values (num, m) of variables k to k + m - 1, from raw parameters (num, m, *parameter_shape)."""
         return self.family.draw(self.family(raw), self.u.narrow(1, k, raw.shape[1]))
 
     def check(self) -> None:

@@ -51,8 +51,7 @@ class SortedWeights:
     # the whole sample, batch last: units are rows, which can be written in place
 
     def steps(self) -> list[int]:
-        """First variable of each step, and n. Variables that depend on the same hidden units are sampled in one step.
-        """
+        """First variable of each step, and n. Variables with the same hidden units are sampled in one step."""
         count = self.counts[-1]
         return [0, *(k for k in range(1, self.model.n) if count[k] > count[k - 1]), self.model.n]
 

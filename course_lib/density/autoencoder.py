@@ -15,8 +15,7 @@ from course_lib.validation import checked
 
 
 class Autoencoder(nn.Module):
-    r"""Autoencoder: $h = \mathrm{ReLU}(W x + c)$ and $\hat x$ from the raw parameters $V h + b$; also with several
-    hidden layers.
+    r"""Autoencoder: $h = \mathrm{ReLU}(W x + c)$ and $\hat x$ from the raw parameters $V h + b$.
 
     n            number of variables
     hidden       widths of the hidden layers; an integer is one layer
@@ -55,9 +54,7 @@ class Autoencoder(nn.Module):
 
     @checked
     def forward(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        """Reconstruction of each variable from all variables, itself included: batch
-        shape (B, n).
-        """
+        """Distribution (B, n) of each variable given all, itself included."""
         h = self.conditional.encode(x, self.layers[0].weight.dtype).flatten(1)  # (B, n E)
         for layer in self.layers[:-1]:
             h = torch.relu(layer(h))
@@ -66,9 +63,7 @@ class Autoencoder(nn.Module):
 
     @checked
     def reconstruction(self, x: Shaped[Tensor, "B n"]) -> Float[Tensor, "B"]:
-        """Log-probability (B,) of each row under its reconstruction, in nats; not a
-        log-likelihood.
-        """
+        """Log-probability (B,) of each row given itself, in nats."""
         return self(x).log_prob(x).sum(dim=1)
 
     extra_repr = AutoregressiveModel.extra_repr                      # for print(model)

@@ -64,9 +64,7 @@ class FVSBN(AutoregressiveModel):
         return self.conditional(state.logits[:, self.variable_at(state.k)])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Add the contribution of x_i to the logits of later variables: O(n) per row
-        instead of O(n^2).
-        """
+        """Add the contribution of x_i to the later logits: O(n) per row."""
         i = self.variable_at(state.k)
         # (n,): weights of x_i in the later logits
         column = self.weight[:, i] * self.earlier[:, i]

@@ -53,8 +53,7 @@ class State(NamedTuple):
 
 
 class MADE(AutoregressiveModel):
-    r"""Masked autoencoder: $h^l = \mathrm{ReLU}((W^l \odot M^l)\, h^{l-1} + b^l)$ with $h^0 = x$; the outputs are raw
-    parameters.
+    r"""Masked autoencoder: $h^l = \mathrm{ReLU}((W^l \odot M^l)\, h^{l-1} + b^l)$ with $h^0 = x$.
 
     n            number of variables
     hidden       widths of the hidden layers; an integer is one layer
@@ -130,8 +129,7 @@ class MADE(AutoregressiveModel):
     # faster sampling: the same values
     def draw_all(self, u: Float[Tensor, "num n U"], given: Tensor | None = None, known: Tensor | None = None,
                  context: Tensor | None = None) -> Shaped[Tensor, "num n"]:
-        """Same samples as the loop of the base class; variables that depend on the same hidden units are sampled
-        together."""
+        """Same samples as the loop of the base class; variables with the same hidden units are sampled together."""
         return SortedWeights(self).sample(make_sampler(self.conditional, u), len(u), given, known)
 
     # the masks
@@ -204,9 +202,7 @@ def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> l
 
 def made_masks(position: Int[Tensor, "n"],
                *degrees: Int[Tensor, "..."]) -> list[Bool[Tensor, "out in"]]:
-    """Mask (out, in) of each layer, from the position of each variable in the order, 1 to
-    n, and the degrees of each hidden layer.
-    """
+    """Mask (out, in) of each layer, from positions in the order, 1 to n, and degrees."""
     below = [position, *degrees]
     hidden = [upper[:, None] >= lower for lower, upper in zip(below, degrees)]
     # strict: x_i must not depend on itself

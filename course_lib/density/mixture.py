@@ -57,9 +57,7 @@ class Mixture(nn.Module):
 
     def loss(self, x: Tensor, context: Tensor | None = None,
              generator: torch.Generator | None = None) -> Tensor:
-        """Mean negative log-likelihood of the batch under one component, chosen at random
-        for each batch.
-        """
+        """Mean negative log-likelihood of the batch under a random component."""
         k = int(torch.randint(len(self.models), (), generator=generator))
         return -self.models[k].log_prob(x, context).mean()
 

@@ -74,9 +74,7 @@ class NADE(AutoregressiveModel):
     # the equation of the slide, and the running sum of the paper
     @checked
     def from_scratch(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        r"""The slide's formula, $h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$ for each i
-        separately: O(n^2 H).
-        """
+        r"""The slide's formula, $h_i = \sigma(W_{\cdot, <i}\, x_{<i} + c)$: O(n^2 H)."""
         raw = [None] * self.n
         for k, i in enumerate(self.order.tolist()):
             earlier = self.order[:k]
@@ -87,9 +85,7 @@ class NADE(AutoregressiveModel):
 
     @checked
     def one_by_one(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        r"""The paper's running sum, $a_{i+1} = a_i + W_{\cdot, i}\, x_i$, one variable
-        after another: O(n H).
-        """
+        r"""The running sum $a_{i+1} = a_i + W_{\cdot, i}\, x_i$ of the paper: O(n H)."""
         raw = [None] * self.n
         W, V, b = self.W.split(1), self.V.unbind(), self.b.view(self.n, -1).unbind()
         a = self.c.expand(len(x), -1)                                # (B, H)

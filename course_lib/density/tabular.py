@@ -67,9 +67,7 @@ class CPT(Factor):
 
     @torch.no_grad()
     def set_probabilities(self, p: Tensor) -> None:
-        """Set p(x = 1 | parents) for all rows, (2^m,). Zeros and ones are approximated to
-        within e^-100.
-        """
+        """Set p(x = 1 | parents) for all rows, (2^m,), to within e^-100."""
         self.logits.copy_(torch.logit(p.double()).clamp(-CERTAIN, CERTAIN))
 
 
@@ -208,8 +206,7 @@ class Tabular(Factorized):
     def fit_counts(self, x: Tensor, alpha: float = 0.0, weights: Float[Tensor, "B"] | None = None) -> "Tabular":
         """Maximum likelihood by counting: p(x_i = 1 | row) = (ones + alpha) / (visits + 2 alpha). Returns self.
 
-        alpha > 0 is add-alpha smoothing. A row that does not occur is set to 1/2. `weights` (B,) are weights of the
-        rows of x.
+        alpha > 0 is add-alpha smoothing. A row that does not occur is set to 1/2. `weights` (B,) are those of rows.
         """
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")

@@ -50,8 +50,7 @@ class ImageClassifier(nn.Module):
                 "widths": list(self.widths), "dropout": self.dropout.p}
 
     def forward(self, x: Tensor) -> Float[Tensor, "B classes"]:
-        """Logits (B, classes) of images (B, n). Raises ValueError for images of another size, or with levels outside
-        0..K-1."""
+        """Logits (B, classes) of images (B, n). Raises ValueError for another size, or levels outside 0..K-1."""
         H, W = self.shape
         if x.dim() != 2 or x.shape[1] != H * W:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, {H * W}), images of {H} x {W}, flattened")
@@ -82,8 +81,7 @@ class ImageClassifier(nn.Module):
 
 
 def shifted(x: Shaped[Tensor, "B n"], shape: Sequence[int]) -> Shaped[Tensor, "B n"]:
-    """Shift each image by -1, 0 or 1 pixels along both axes, at random from torch's global generator, padding with 0.
-    """
+    """Shift each image at random, from torch's generator, by -1, 0 or 1 pixels along both axes; pad with 0."""
     H, W = shape
     padded = F.pad(x.view(-1, H, W), (1, 1, 1, 1))                   # (B, H + 2, W + 2)
     down, right = torch.randint(3, (2, len(x), 1), device=x.device)

@@ -47,8 +47,7 @@ def rank_p_values(scores: Tensor, calibration: Tensor,
 
 
 def roc(clean: Tensor, other: Tensor) -> tuple[Float[Tensor, "..."], Float[Tensor, "..."]]:
-    """ROC curve: false and true positive rates, the fractions of `clean` and `other` with a score of at least each
-    threshold.
+    """ROC curve: false and true positive rates, the fractions of `clean` and `other` that reach each threshold.
 
     clean (N,) and other (M,) are scores; high scores are anomalous. Both rates go from 0 to 1.
     """
@@ -86,9 +85,7 @@ def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float
 def wilson(count: int, of: int, z: float = 1.959964) -> tuple[float, float]:
     r"""Wilson score interval of a proportion c/n: all $\pi$ with $|c/n - \pi| \le z \sqrt{\pi (1 - \pi)/n}$.
 
-    count  c, number of successes
-    of     n, number of trials
-    z      quantile of the standard normal; the default gives 95 %
+    z  quantile of the standard normal; by default for 95 %
 
     The interval stays within [0, 1] and has positive width at proportions 0 and 1. Source: Wilson 1927.
 

@@ -125,9 +125,7 @@ class GatedPixelCNN(ImageModel):
         return self.row_of(image, self.rows_above(shifted, label, whole), label, whole)
 
     def rows_above(self, v: Tensor, label: Tensor | None, run: Run) -> list[Tensor]:
-        """Vertical stack on the shifted image: the contribution of each layer to the
-        horizontal stack.
-        """
+        """Contributions of the vertical stack, on the shifted image."""
         told = []
         for layer in self.layers:
             v, down = layer.above(v, label, run)

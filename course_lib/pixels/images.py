@@ -155,8 +155,7 @@ class ImageModel(AutoregressiveModel):
 
     @functools.cached_property
     def receptive_field(self) -> Bool[Tensor, "n n"]:
-        """[i, j]: whether factor i depends on variable j. The earlier variables on which it does not depend are a blind
-        spot."""
+        """[i, j]: whether factor i depends on variable j. Earlier variables without a dependency are a blind spot."""
         C, H, W = self.shape
         seen = self.seen(torch.eye(self.n, dtype=torch.bool).view(-1, C, H, W))                    # (n, groups, H, W)
         if self.colors == "chain":                                   # and the earlier colors of the pixel
@@ -179,8 +178,7 @@ class ImageModel(AutoregressiveModel):
     # initialization
     @torch.no_grad()
     def initialize(self, x: Shaped[Tensor, "N n"]) -> ImageModel:
-        """Set the last bias to the marginals of the colors of x over all pixels, and scale down the last weights.
-        Returns self."""
+        """Set the last bias to marginals of colors over all pixels, and scale down the last weights. Returns self."""
         C, last = self.shape[0], self.head[-1]
         each = rearrange(self.check_input(x), "N (C p) -> (N p) C", C=C)
         marginal = self.conditional.marginal(each).to(last.bias.dtype)                             # (C, P)

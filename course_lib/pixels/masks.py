@@ -74,8 +74,7 @@ class CausalConv2d(nn.Conv2d):
 
 
 class MaskedConv2d(CausalConv2d):
-    r"""Masked convolution, $y = (W \odot M) * x + b$, which depends on earlier pixels, and by `kind` on the pixel
-    itself.
+    r"""Masked convolution, $y = (W \odot M) * x + b$, over earlier pixels and, by `kind`, the pixel itself.
 
     inputs, outputs  channels
     k                size of the kernel; its k // 2 rows below the center are masked and not stored

@@ -100,9 +100,7 @@ class PixelCNN(ImageModel):
         return self.network(image, label, whole)
 
     def network(self, image: Tensor, label: Tensor | None, run: Run) -> Tensor:
-        """The network, where `run` applies a layer to whole maps (B, ., H, W), or to one
-        pixel (B, .).
-        """
+        """`run` applies a layer to maps (B, ., H, W), or to one pixel (B, .)."""
         h = run(self.first, image)
         for block in self.blocks:
             h = h + block(h, label, run)
@@ -128,9 +126,7 @@ class PixelCNN(ImageModel):
         return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Set a color of the current pixel to x_i; after the last color go to the next
-        pixel.
-        """
+        """Set a color of the current pixel to x_i; after the last, go on."""
         self.variable_at(state.k)
         x_i = self.check_value(x_i, len(state.pixel))
         c, k = state.k % self.shape[0], state.k + 1
@@ -148,9 +144,7 @@ class PixelCNN(ImageModel):
         return self._at_pixel(state._replace(pixel=torch.zeros_like(pixel)), past)
 
     def _at_pixel(self, state: State, past: Sequence[Tensor]) -> State:
-        """Run the network at the current pixel, after the stored inputs `past` of each
-        layer.
-        """
+        """Run the network at the current pixel, after stored inputs `past`."""
         run = OnePixel(state.layers, past, state.k // self.shape[0])
         raw = self.network(self.scaled(state.pixel), state.label, run)  # (B, outputs)
         return state._replace(maps=tuple(run.maps), raw=raw)

@@ -15,8 +15,7 @@ from course_lib.pixels.masks import MaskedConv2d, widened
 
 
 def lstm(gates: Float[Tensor, "B gates ..."], c: Float[Tensor, "B width ..."]) -> tuple[Tensor, Tensor]:
-    r"""LSTM step, $c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$ and $h' = \sigma(o) \odot \tanh(c')$. Returns h'
-    and c'."""
+    r"""LSTM step, h' and c': $c' = \sigma(f) \odot c + \sigma(i) \odot \tanh(g)$, $h' = \sigma(o) \odot \tanh(c')$."""
     i, f, o, g = gates.chunk(4, dim=1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     return torch.sigmoid(o) * torch.tanh(c), c

@@ -94,8 +94,7 @@ class RecurrentLM(AutoregressiveModel):
 
     def hidden_states(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"] | None,
                       memory: Memory | None = None) -> tuple[Float[Tensor, "B T H"], Memory]:
-        """Hidden states of the last layer after each token, and the states of all layers after the last token of each
-        row."""
+        """Hidden states of the last layer after each token, and the final states of all layers for each row."""
         if mask is None or mask.all():
             return self.layers(self.embedded(tokens), memory)
         first, t = mask.int().argmax(dim=1), torch.arange(tokens.shape[1], device=tokens.device)

@@ -77,8 +77,7 @@ class DotScore(Score):
 
 
 class ScaledDotScore(DotScore):
-    r"""Scaled dot product, $s_{t,\tau} = h_t^\top h_\tau / \sqrt H$, of variance 1 for independent entries of variance
-    1.
+    r"""Scaled dot product, $s_{t,\tau} = h_t^\top h_\tau / \sqrt H$, whose variance does not grow with H.
 
     Slides: "Four Common Similarity (Score) Functions". Paper: Vaswani et al. 2017.
 
@@ -171,8 +170,7 @@ def make_score(name: str, query: int, key: int | None = None) -> Score:
 
 
 def weights_of(scores: Float[Tensor, "... S"], mask: Bool[Tensor, "... S"] | None = None) -> Float[Tensor, "... S"]:
-    r"""Attention weights $\alpha_{t,\tau} = \exp(s_{t,\tau}) / \sum_k \exp(s_{t,k})$ over the positions that the mask
-    allows.
+    r"""Attention weights $\alpha_{t,\tau} = \exp(s_{t,\tau}) / \sum_k \exp(s_{t,k})$ over unmasked positions.
 
     mask  True where a position may be attended to. A row without any is zero, as at the first step, which has no past
     """

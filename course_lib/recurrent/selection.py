@@ -67,8 +67,7 @@ def _mixed(weights: Float[Tensor, "... S"], memory: Float[Tensor, "... S H"]) ->
 
 
 def expected_loss_gradient(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss) -> Float[Tensor, "S"]:
-    r"""Exact gradient of $\sum_\tau P(\tau) L(h_\tau)$ with respect to s: $P(\tau)\,(L(h_\tau) - \sum_k P(k) L(h_k))$.
-    """
+    r"""Exact gradient of $\sum_\tau P(\tau) L(h_\tau)$ in s: $P(\tau)\,(L(h_\tau) - \sum_k P(k) L(h_k))$."""
     _check(scores, memory)
     p, losses = scores.softmax(dim=0), loss(memory)                  # (S,) each
     return p * (losses - p @ losses)
@@ -76,7 +75,7 @@ def expected_loss_gradient(scores: Float[Tensor, "S"], memory: Float[Tensor, "S 
 
 def reinforce(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], loss: Loss, num: int,
               generator: torch.Generator | None = None, baseline: bool = False) -> Float[Tensor, "num S"]:
-    r"""REINFORCE estimates of the gradient, one per sample: $(L(h_\tau) - b)\, \nabla_s \log P(\tau)$ with $\tau \sim
+    r"""REINFORCE estimates, one per sample: $(L(h_\tau) - b)\, \nabla_s \log P(\tau)$ with $\tau \sim
     P$.
 
     baseline  whether b is the mean loss of the other samples; otherwise 0. It does not depend on the sample that it is

@@ -147,8 +147,7 @@ class Seq2Seq(AutoregressiveModel):
     # --- attention ---------------------------------------------------------------------------------------------------
 
     def _attend(self, h: Float[Tensor, "B T H"], source: Source) -> tuple[Float[Tensor, "B T C"], Float[Tensor, "B T S"]]:
-        """Context vector for each decoder state, and the attention weights; without attention the last encoder state.
-        """
+        """Context vectors and attention weights of decoder states; without attention the last encoder state."""
         if self.score is None:
             B, T, S = *h.shape[:2], source.states.shape[1]
             ends = torch.arange(S, device=h.device) == source.seen.sum(dim=1, keepdim=True) - 1              # (B, S)
@@ -165,9 +164,7 @@ class Seq2Seq(AutoregressiveModel):
 
     def decode(self, x: Integer[Tensor, "B T"],
                source: Source) -> tuple[Float[Tensor, "B T R"], Float[Tensor, "B T S"]]:
-        """Input of the output layer at each step, h_t or [h_t; c_t], and the attention
-        weights.
-        """
+        """h_t or [h_t; c_t] for the output layer, and the attention weights."""
         # (B, T, E): shifted
         y = self._drop(self.target(F.pad(x[:, :-1], (1, 0), value=self.bos_id)))
         memory = self._initial_memory(source)

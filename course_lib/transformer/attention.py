@@ -145,9 +145,7 @@ class MultiHeadAttention(nn.Module):
         return (self._split(q)[0], *(memory if isinstance(memory, KeysValues) else self.keys_values(memory)))
 
     def _split(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "parts B H T K"]:
-        """Split the last axis into one to three projections, and each of these into
-        heads.
-        """
+        """Split the last axis into 1 to 3 projections, each of these into heads."""
         return rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads,
                          K=self.d_model // self.heads)
 

@@ -167,8 +167,7 @@ class BERT(nn.Module):
         return self.mlm(encoded.tokens, self.tokens.weight), self.nsp(encoded.sentence)
 
     def loss(self, batch: PretrainingBatch) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats over chosen tokens, plus that of the next sentence; and the number of chosen
-        tokens.
+        """Mean cross-entropy in nats over chosen tokens, plus that of the next sentence; and their number.
 
         The output layer is applied to chosen positions only. Slides: equation (10).
         """

@@ -117,9 +117,7 @@ class GPT(AutoregressiveModel):
     def run_blocks(self, tokens: Integer[Tensor, "B T"],
                 mask: Bool[Tensor, "B S"] | None = None,
                 caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
-        """Output of the last block (B, T, D), normalized, for T tokens after those in the
-        caches. The tokens are not validated.
-        """
+        """Normalized output (B, T, D) of the last block, for tokens after cached ones."""
         x = self._embed(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
         attend = None if mask is None else mask[:, None, :]  # (B, 1, S), for every query
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):

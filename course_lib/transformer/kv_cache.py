@@ -40,8 +40,7 @@ class KVCache:
         return self.kv.narrow(3, 0, self.length)
 
     def _move_to(self, room: Tensor, length: int) -> None:
-        """Copy the first positions of the selected rows into a new buffer; the old one is freed unless another cache
-        uses it."""
+        """Copy the first positions of the selected rows into a new buffer; an unshared old one is freed."""
         if length:
             filled, new = self.kv.narrow(3, 0, length), room.narrow(3, 0, length)
             new.copy_(filled) if self.rows is None else torch.index_select(filled, 1, self.rows, out=new)
@@ -50,8 +49,7 @@ class KVCache:
     def select(self, rows: Tensor | None = None, length: int | None = None) -> KVCache:
         """Cache of these rows of the batch, by default all, and of the first `length` positions.
 
-        It is copied at the next `append`, so that a beam search holds the rows before and after for one layer at a
-        time.
+        It is copied at the next `append`, so that a beam search holds both copies for one layer at a time.
         """
         selected = KVCache(self.room)
         selected.length = self.length if length is None else length

@@ -8,8 +8,7 @@ from torch import Tensor
 
 
 def causal_mask(n: int, m: int | None = None, device: torch.device | str | None = None) -> Bool[Tensor, "n m"]:
-    """Causal mask: True where key j is at the position of query i or before. The n queries are the last of m positions.
-    """
+    """Causal mask: True where key j is not after query i. The n queries are the last of m positions."""
     m = n if m is None else m
     if not 1 <= n <= m:
         raise ValueError(f"n is {n} and m {m}; expected 1 <= n <= m, as the n queries are the last of m positions")

@@ -62,8 +62,7 @@ def offset_difference(position: int, offset: int, d: int, base: float | int = 10
 
 
 def offset_distance(offset: int, d: int, base: float | int = 10000.0) -> float:
-    r"""Distance $\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$, for every k; d must be even.
-    """
+    r"""Distance $\lVert p(k + o) - p(k) \rVert = 2 \sqrt{\sum_i \sin^2(\omega_i o / 2)}$ for every k; d is even."""
     return 2 * math.sqrt((_paired(d, base) * offset / 2).sin().square().sum().item())
 
 

@@ -162,8 +162,7 @@ def _transpose_linear(theirs: str, t: Tensor) -> Tensor:
 @torch.no_grad()
 def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[str, str],
          unexpected: dict[str, Tensor]) -> None:
-    """Copy all tensors into the model. Raises HubError, before any copy, if one is missing, unexpected or of another
-    shape.
+    """Copy all tensors into the model. HubError if one is missing, unexpected or misshapen.
 
     tensors     by the names of the state dict
     names       from the names of the state dict to those in the file, for messages
@@ -199,8 +198,7 @@ def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]
 
 
 def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) -> float:
-    """Dropout probability of a model that has only one: the first. Warns if the others differ; eval mode is not
-    affected."""
+    """Dropout probability of a model that has only one: the first. Warns if the others differ."""
     drops = {key: config.get(key, 0.1) for key in (first, *others)}
     if len(set(drops.values())) > 1:
         text = ", ".join(f"{key} {value}" for key, value in drops.items())

@@ -103,8 +103,7 @@ class RollingCache(KVCache):
     def select(self, rows: Tensor | None = None, length: int | None = None, more: int = 1) -> RollingCache:
         """Copy of these rows, by default all, after the first `length` positions, with room for `more`.
 
-        Positions outside the next window are dropped. Raises ValueError if positions inside it are no longer in the
-        buffer.
+        Positions outside the next window are dropped. ValueError if some inside it are not in the buffer.
         """
         copy = RollingCache(self.window)
         copy.length = self.length if length is None else length

@@ -81,8 +81,7 @@ class TokenClassifier(TaskHead):
 
 
 class QuestionAnswering(TaskHead):
-    """Extractive question answering, as for SQuAD: logits of the start and end of the answer, (B, T) each, -inf at
-    padding.
+    """Extractive question answering, as for SQuAD: logits of its start and end, (B, T) each, -inf at padding.
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> # first and last token of the answer
@@ -171,8 +170,7 @@ def _head(body: BERT | GPT, classes: int, bias: bool = True) -> nn.Linear:
 
 
 class GPTClassifier(nn.Module):
-    """Text classification by GPT: logits (B, classes) from the hidden state of the last token, which depends on all
-    tokens.
+    """Text classification by GPT: logits (B, classes) from the hidden state of the last token.
 
     pad_id  padding token, if no mask is given; None: without a mask every token is real
 
@@ -196,8 +194,7 @@ class GPTClassifier(nn.Module):
         return {"gpt": self.gpt, "classes": self.head.out_features, "pad_id": self.pad_id}
 
     def forward(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B classes"]:
-        """Logits (B, classes) of tokens (B, T), padded on the right or, with a mask, on either side; mask as in `GPT`.
-        """
+        """Logits (B, classes) of tokens (B, T), padded on the right or, with a mask as in `GPT`, on either side."""
         hidden = self.gpt.hidden(tokens, mask)                       # (B, T, D)
         real = mask if mask is not None else tokens != (-1 if self.pad_id is None else self.pad_id)
         place = torch.arange(1, tokens.shape[1] + 1, device=real.device)

@@ -130,9 +130,7 @@ class Transformer(AutoregressiveModel):
 
     def encode(self,
                source: Padded) -> tuple[Float[Tensor, "B S D"], Bool[Tensor, "B 1 S"]]:
-        """Output of the encoder, and the mask of real source tokens, the same for every
-        query.
-        """
+        """Output of the encoder, and the mask of real source tokens."""
         tokens, real = self._read(source, "context")
         self.check_context((tokens, real), len(tokens))
         seen = real[:, None]                                         # (B, 1, S)
@@ -253,8 +251,7 @@ class Transformer(AutoregressiveModel):
 
     @torch.no_grad()
     def attention_weights(self, source: Padded, target: Tensor) -> list[Float[Tensor, "B H T S"]]:
-        """Cross-attention weights of every layer: row t over the source positions when token t of the target is
-        predicted."""
+        """Cross-attention weights of every layer: row t over source positions when token t is predicted."""
         memory, seen = self.encode(source)
         h, weights = self.dropout(self.target_positions(self.target(self.shift_right(self.conditional.check(target))))), []
         for block in self.decoder:

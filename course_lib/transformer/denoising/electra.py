@@ -22,8 +22,7 @@ class Replaced(NamedTuple):
 
 
 def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn: Integer[Tensor, "..."]) -> Replaced:
-    """Insert the sampled tokens where `chosen` is True. A sampled token that equals the original does not count as
-    replaced.
+    """Insert the sampled tokens where `chosen` is True. One that equals the original does not count as replaced.
 
     >>> text, drawn = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 9, 9]])
     >>> replace(text, torch.tensor([[True, False, True]]), drawn).replaced
@@ -107,9 +106,7 @@ class ELECTRA(nn.Module):
 
     def loss(self, batch: PretrainingBatch,
              generator: torch.Generator | None = None) -> tuple[Float[Tensor, ""], int]:
-        """Sum of both losses, and the number of real tokens. `batch` as for `BERT.loss`,
-        without next-sentence prediction.
-        """
+        """Sum of both losses, and the number of real tokens in the batch."""
         batch = PretrainingBatch(*batch)
         gaps, _ = self.generator.loss(batch._replace(next=None))
         asked = self.put_in(batch, generator)

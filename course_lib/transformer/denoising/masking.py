@@ -43,8 +43,7 @@ class StaticMasking:
 
 
 class DynamicMasking:
-    """Dynamic masking: a new mask whenever a text is used. Arguments and call as for `StaticMasking`; `epoch` is
-    ignored.
+    """Dynamic masking: a new mask whenever a text is used. As `StaticMasking`; `epoch` is ignored.
 
     >>> drawn = DynamicMasking(torch.randint(5, 9, (3, 40)), mask_id=4, vocab_size=9, special=range(4))
     >>> rows = torch.tensor([0, 2])

@@ -91,8 +91,7 @@ def save(model: nn.Module, folder: str | Path) -> None:
 
 
 def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
-    """Map from the names of the state dict, with the tied table once, to those in the file, several if they are stacked
-    in ours."""
+    """Map from the names of the state dict, the tied table once, to those in the file, several if stacked in ours."""
     names = {}
     for ours in model.state_dict():
         if ours == "target.weight":                                  # the same as source.weight

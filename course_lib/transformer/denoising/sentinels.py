@@ -75,8 +75,7 @@ def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], s
 
 
 def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentinels: Sequence[int]) -> Integer[Tensor, "..."]:
-    """Reconstruct the text: replace every sentinel in `read` by the tokens after it in `target`, up to the next
-    sentinel.
+    """Reconstruct the text: replace every sentinel in `read` by the tokens after it in `target`.
 
     Raises ValueError if the target does not start with a sentinel, has one twice, or lacks one of `read`. The part
     after a sentinel that is not in `read` is dropped.

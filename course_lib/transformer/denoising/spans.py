@@ -75,8 +75,7 @@ def split(total: int, parts: int, generator: torch.Generator | None = None) -> l
 
 def separate_spans(length: int, rate: float | int, mean: float | int,
                    generator: torch.Generator | None = None) -> list[Span]:
-    """Spans over round(rate * length) tokens, of the given mean length, with at least one token between any two of
-    them.
+    """Spans over round(rate * length) tokens, of the given mean length, not adjacent.
 
     At least one token is covered and one is not, unless the rate is 0 or 1 or the text has a single token. Lengths and
     gaps are sampled uniformly.
