@@ -12,11 +12,11 @@ DIRECTIVE = re.compile(r"^\.\. automodule:: (\S+)(?:\n +:members: (\S.*))?$", re
 
 
 def modules() -> set[str]:
-    """The modules that define something public. Of the grader, a page shows what a user calls, not its modules."""
+    """The modules that a user calls. Of the grader and of the figures, a page shows what a user calls, not their modules."""
     found = set()
     for path in (ROOT / "course_lib").rglob("*.py"):
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        if not name.startswith(("course_lib.grading.", "course_lib.exercises")) and not any(part.startswith("_") for part in name.split(".")) and any(
+        if not name.startswith(("course_lib.grading.", "course_lib.exercises", "course_lib.show.architectures.", "course_lib.explorables.")) and not any(part.startswith("_") for part in name.split(".")) and any(
                 isinstance(node, (ast.ClassDef, ast.FunctionDef)) and not node.name.startswith("_")
                 for node in ast.parse(path.read_text("utf-8")).body):
             found.add(name)
