@@ -1,4 +1,4 @@
-"""Files that are either whole or absent: written beside their place, flushed to disk, then moved into it."""
+"""Write files atomically: under another name, flushed to disk, then renamed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 
 def write_atomically(path: Path | str, data: bytes, previous: Path | None = None) -> None:
-    """Write `data` to `path` so that a reader, at any moment, finds the old file or the new one, never a part.
+    """Write `data` to `path` so that a reader finds the old file or the new one at any moment, never a part.
 
-    The bytes go to `path` with `.part` appended, are forced to disk, and the file is renamed, which the operating
-    system does at once or not at all. With `previous`, the old file is kept under that name. Should the process be
-    killed between the two renames, `path` is absent and `previous` is whole.
+    The bytes are written to `path` with `.part` appended and flushed to disk, and the file is renamed, which is atomic.
+    With `previous`, the old file is kept under that name; if the process is killed between the two renames, `path` is
+    absent and `previous` is complete.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,12 +32,12 @@ def write_atomically(path: Path | str, data: bytes, previous: Path | None = None
 
 
 def sha256(data: bytes) -> str:
-    """The digest that names these bytes, in hexadecimal."""
+    """The SHA-256 digest of `data` in hexadecimal."""
     return hashlib.sha256(data).hexdigest()
 
 
 def _flush_folder(folder: Path) -> None:
-    """A rename is itself a change to the folder, which POSIX systems hold back too; Windows cannot open one."""
+    """Flush the rename to disk, which POSIX delays too; Windows cannot open a folder."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)

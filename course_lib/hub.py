@@ -1,10 +1,10 @@
-"""Trained weights that ship with the course, each with a card that says what it was trained on and what was measured.
+"""Store and load trained weights, each with a card that describes the data, the training and the results.
 
-A model is three files. NAME.safetensors holds the tensors, buffers included: the counts of an n-gram are weights too.
-NAME.json says how to build the model, names the weights by size and sha256, and holds the card. NAME.md is the card to
-read. The JSON file is written last: without it the other two are not looked at.
+A model is stored as three files. NAME.safetensors holds the tensors, buffers included: the counts of an n-gram are weights too.
+NAME.json holds the arguments of the constructor, the size and sha256 of the weights, and the card. NAME.md is the card in
+Markdown. The JSON file is written last, and the other two are ignored without it.
 
-Only classes listed here, or handed over with `register`, are ever built: a file cannot name code to run.
+Only classes listed here or passed to `register` are built, so a file cannot run code.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WEIGHTS = Path(__file__).parent / "weights"
 FORMAT = "course_lib model 1"
 PRINTED = 12                                                         # entries of a list that a card prints one by one
 
-MODULES = {                                                          # class name -> the module that has it
+MODULES = {                                                          # class name -> module
     "Tabular": "course_lib.density.tabular",
     "Factorized": "course_lib.density.tabular",
     "CPT": "course_lib.density.tabular",
@@ -67,13 +67,13 @@ MODULES = {                                                          # class nam
     "XLNet": "course_lib.transformer.denoising.xlnet",
     "ELECTRA": "course_lib.transformer.denoising.electra",
     **dict.fromkeys(("Bernoulli", "Categorical", "MixtureOfGaussians", "DiscretizedLogisticMixture"),
-                    "course_lib.conditional"),                       # families, which are parts of a config
+                    "course_lib.conditional"),                       # distributions, which are parts of a config
 }
 _registered: dict[str, type] = {}
 
 
 class HubError(ValueError):
-    """Weights that cannot be read or do not fit together.
+    """Stored weights are damaged, or do not belong to the model.
 
     >>> from course_lib.density import FVSBN
     >>> class Own(FVSBN):
@@ -86,15 +86,15 @@ class HubError(ValueError):
 
 @dataclass
 class Card:
-    """What a reader must know of trained weights.
+    """The description of trained weights.
 
-    model     what it is, in a sentence
+    model     the model, in one sentence
     data      name of the data set
-    licence   licence of the data; a card without one cannot be saved
-    citation  where the data come from
-    training  the configuration: everything that `fit` or its like was told
-    results   what was measured, with its unit in the name
-    notes     anything else, in Markdown
+    licence   license of the data; a card without one cannot be saved
+    citation  source of the data
+    training  settings of the training run
+    results   measured values, the unit in each name
+    notes     further remarks, in Markdown
 
     >>> about = card("trigram-tiny-shakespeare")
     >>> about.data, about.licence
@@ -121,20 +121,20 @@ class Card:
 def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: torch.dtype | None = None) -> Path:
     """Store `model` in `folder` as NAME.safetensors, NAME.json and NAME.md; return the path of the first.
 
-    The model tells its constructor's arguments by `model.config`. `dtype`, such as torch.float16, stores the
-    floating-point tensors in less room; they come back in the model's own dtype, rounded. A tensor under two names is
-    stored once. Raises ValueError for a card that is no `Card` or lacks one of `model`, `data`, `licence` and
-    `citation`, a class that is not registered, a config that JSON cannot hold, values that `dtype` cannot.
+    model  its `config` gives the arguments of its constructor. A tensor under two names is stored once
+    dtype  dtype of the stored floating-point tensors, such as torch.float16; `load` converts them to the model's dtype
+
+    Raises ValueError for a card without `model`, `data`, `licence` or `citation`, a class that is not registered, a
+    config that JSON cannot represent, and values outside the range of `dtype`.
     """
     if not isinstance(card, Card):
-        raise ValueError(f"card is {_brief(card)}; expected a hub.Card: weights are stored with what they are, and with "
-                         "the name, the licence and the source of their data")
+        raise ValueError(f"card is {_brief(card)}; expected a hub.Card, with the model, and the name, license and "
+                         "source of the data")
     for what in ("model", "data", "licence", "citation"):
         if not str(getattr(card, what) or "").strip():
-            raise ValueError(f"card.{what} is empty; weights are stored with what they are, and with the name, the "
-                             "licence and the source of their data")
+            raise ValueError(f"card.{what} is empty; expected the model, and the name, license and source of the data")
     if not name or Path(name).name != name or name.startswith("."):
-        raise ValueError(f"name is {name!r}; expected a plain file name, without folder or ending")
+        raise ValueError(f"name is {name!r}; expected a plain file name, without folder or suffix")
     folder = Path(folder)
     built = _encode(model)
     tensors, tied = _tensors_once(model)
@@ -152,11 +152,13 @@ def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: tor
 
 
 def load(name: str | Path, device: str | torch.device | None = None) -> nn.Module:
-    """The trained model of that name, in eval mode.
+    """Load a trained model, in eval mode.
 
-    `name` is one of `available()`, or a folder that holds one model, or folder/NAME. Weights stored in half precision
-    come back in the dtype that the model had, float32 as a rule. Raises ValueError for an unknown name, and HubError,
-    a ValueError too, for files that are damaged or do not belong together; nothing is half-loaded.
+    name    one of `available()`, a folder that holds one model, or folder/NAME
+    device  device of the returned model
+
+    The model has the dtype with which it was saved, whatever the dtype of the stored weights. Raises ValueError for an
+    unknown name, and HubError, a subclass, for files that are damaged or do not belong together.
     """
     path, description = _describe(name)
     weights = path.with_name(path.name + ".safetensors")
@@ -173,10 +175,10 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
         tensors |= {other: tensors[first] for other, first in description["tied"].items()}
         model = _decode(description)
         dtype = getattr(torch, description["dtype"])
-    except Exception as error:                                       # whatever a damaged description leads to
+    except Exception as error:                                       # a damaged description can fail anywhere
         raise HubError(f"{path.name}.json describes a {description['class']} that cannot be built: {error}") from error
     if not isinstance(model, nn.Module):
-        raise HubError(f"{path.name}.json describes a {description['class']}, which is a family and not a model")
+        raise HubError(f"{path.name}.json describes a {description['class']}, which is a distribution; expected a model")
     if description["dtype"] != _dtype_of(model):                     # only then: a model may mix them by design
         model = model.to(dtype=dtype)
     try:
@@ -190,26 +192,26 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
 
 
 def card(name: str | Path) -> Card:
-    """The card of stored weights, read without loading them."""
+    """Return the card of stored weights without loading the weights."""
     path, description = _describe(name)
     try:
         return Card(**description["card"])
     except TypeError as error:
-        raise HubError(f"{path.name}.json holds no complete card: {error}") from error
+        raise HubError(f"{path.name}.json holds an incomplete card: {error}") from error
 
 
 def available(folder: str | Path | None = None) -> list[str]:
-    """Names of the models in `folder`, those that ship with the course unless another is given."""
+    """Return the names of the models in `folder`; default: those that ship with the course."""
     return sorted(path.stem for path in Path(folder or WEIGHTS).glob("*.json"))
 
 
 def register(cls: type) -> type:
-    """Let `save` and `load` handle a class of one's own, in this process; usable as a decorator.
+    """Let `save` and `load` handle your own class, in this process; usable as a decorator.
 
-    cls  a module or a family, whose `config` gives its constructor's arguments
+    cls  a module or a conditional distribution, whose `config` gives the arguments of its constructor
 
-    A class of the same module and name replaces the one registered before, as when a cell of a notebook is run again.
-    Raises ValueError for a name that another class has.
+    It replaces a registered class of the same module and name, as when a cell of a notebook is run again. Raises
+    ValueError for the name of another class.
     """
     former = _registered.get(cls.__name__, cls)
     if cls.__name__ in MODULES or (former.__module__, former.__qualname__) != (cls.__module__, cls.__qualname__):
@@ -222,7 +224,7 @@ def register(cls: type) -> type:
 
 
 def _describe(name: str | Path) -> tuple[Path, dict[str, Any]]:
-    """The files' path without ending, and the content of the JSON file."""
+    """The path of the files without suffix, and the content of the JSON file."""
     path = _locate(name)
     file = path.with_name(path.name + ".json")
     try:
@@ -266,7 +268,7 @@ def _class(name: str) -> type:
 
 
 def _encode(value: Any) -> Any:
-    """Constructor arguments as JSON; models and families among them as their class and their own arguments."""
+    """Constructor arguments as JSON; a model or distribution becomes its class name and its own arguments."""
     if isinstance(value, dict):
         return {key: _encode(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, nn.ModuleList)):
@@ -276,7 +278,7 @@ def _encode(value: Any) -> Any:
     if isinstance(value, (nn.Module, Conditional)):
         name, arguments = type(value).__name__, getattr(value, "config", None)
         if _class(name) is not type(value):
-            raise ValueError(f"{type(value).__module__}.{name} is another class than the registered {name}")
+            raise ValueError(f"{type(value).__module__}.{name} is another class than the registered {name}; expected the registered one")
         if arguments is None:
             raise ValueError(f"{name} has no config; expected a property with its constructor's arguments")
         arguments = {"config": asdict(arguments)} if is_dataclass(arguments) else arguments
@@ -297,13 +299,13 @@ def _decode(value: Any) -> Any:
 
 
 def _tensors_once(model: nn.Module) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The state dict without repetitions, and what was left out: name -> the name that holds the same tensor."""
+    """The state dict with each tensor once, and for every further name of a tensor its first name."""
     first: dict[int, str] = {}
     tensors, tied = {}, {}
     for name, t in model.state_dict(keep_vars=True).items():
         if not isinstance(t, Tensor):
-            raise TypeError(f"{type(model).__name__} keeps {name} in its state, a {type(t).__name__}; only tensors can "
-                            "be stored")
+            raise TypeError(f"{type(model).__name__} keeps {name} in its state, a {type(t).__name__}; expected "
+                            "tensors")
         if id(t) in first:
             tied[name] = first[id(t)]
         else:
@@ -318,12 +320,12 @@ def _stored(name: str, t: Tensor, dtype: torch.dtype | None) -> Tensor:
     small = t.to(dtype)
     if (small.isinf() & ~t.isinf()).any():
         raise ValueError(f"{name} reaches {t[t.isfinite()].abs().max():.4g}; "
-                         f"{dtype} holds {torch.finfo(dtype).max:.4g}")
+                         f"expected at most {torch.finfo(dtype).max:.4g} for {dtype}")
     return small
 
 
 def _dtype_of(model: nn.Module) -> str:
-    """Of the parameters, or of the buffers where there are none: "float32"."""
+    """The dtype of the parameters, or of the buffers if there are none, such as "float32"."""
     floats = [t.dtype for t in (*model.parameters(), *model.buffers()) if t.is_floating_point()]
     return str(floats[0] if floats else torch.float32).removeprefix("torch.")
 
@@ -338,7 +340,7 @@ def _table(rows: dict[str, Any]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """What a card prints of a value: a dict entry by entry, a long list by its length and its first entries."""
+    """A value as a card prints it; a long list is shortened."""
     if isinstance(value, dict):
         return "; ".join(f"{key}: {_cell(part)}" for key, part in value.items())
     if isinstance(value, (list, tuple)) and len(value) > PRINTED:

@@ -1,4 +1,4 @@
-"""Measured results that chapters set beside the papers': a copy of the records that ships with the package.
+"""Measured results, which the chapters compare with those of the papers.
 
 The records are in benchmarks/results/, written by `python -m benchmarks.reproduce`, and what papers report is in
 benchmarks/papers.toml. Neither is installed with the package, so `python book/_tools/generate.py records` copies what chapters show.
@@ -14,14 +14,16 @@ FILE = Path(__file__).parent / "records.json"
 
 
 def read(name: str) -> dict[str, Any]:
-    """One record: its `unit`, its `note`, the `command` that made it, `rows` and `papers`.
+    """Return a record: `unit`, `note`, the `command` that measured it, `rows` and `papers`.
 
-    Each of `rows` has the model, its parameters and its test figure (`mean`, `standard_error`, `over`), or in a record
-    of speed, `speed-...`, the contender as the model and its `seconds`; each of
-    `papers` the model, the value, the authors, the address of the text in which the value was read (`source`) and, if
-    that is not the authors' own, whose text it is (`by`). Raises ValueError for a record that is not there.
+    rows    the model, its parameters and its test result (`mean`, `standard_error`, `over`); in a record of speed,
+            `speed-...`, the implementation as the model and its `seconds`
+    papers  the model, the value, the authors, the address of the text that reports the value (`source`) and, if that is
+            not the authors' text, its author (`by`)
+
+    Raises ValueError for an unknown record.
     """
     records = json.loads(FILE.read_text(encoding="utf-8"))
     if name not in records:
-        raise ValueError(f"name is {name!r}; the records are {', '.join(records)}")
+        raise ValueError(f"name is {name!r}; expected one of {', '.join(records)}")
     return records[name]

@@ -50,7 +50,7 @@ def test_load_refuses_family(tmp_path):
     hub.save(NADE(4, 3), tmp_path, "stored", CARD)
     file = tmp_path / "stored.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"class": "Categorical", "config": {"k": 3}}))
-    with pytest.raises(hub.HubError, match="describes a Categorical, which is a family and not a model"):
+    with pytest.raises(hub.HubError, match="describes a Categorical, which is a distribution; expected a model"):
         hub.load(tmp_path)
 
 

@@ -90,7 +90,7 @@ def test_weights_of_other_model(saved):
     with pytest.raises(hub.HubError, match="describes a Tied that cannot be built: .*sizes"):
         hub.load(saved)
     edit(saved, card={"model": "half a card"})
-    with pytest.raises(hub.HubError, match="holds no complete card"):
+    with pytest.raises(hub.HubError, match="holds an incomplete card"):
         hub.card(saved)
 
 

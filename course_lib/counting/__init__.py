@@ -1,12 +1,12 @@
-"""Models by counting: chains, n-grams and their smoothing, classes of words.
+"""Count-based language models: Markov chains, n-grams with smoothing, class-based n-grams.
 
-markov       a chain over the values themselves
-ngram        the next symbol from the last n - 1
-counts       the tree of counts behind it
-smoothing    what unseen histories are given
-packing      the counts in a file of weights
-brown        classes of words, found by mutual information
-class_ngram  an n-gram over classes
+markov       a first-order Markov chain
+ngram        n-gram models
+counts       counts of n-grams, in a tree of histories
+smoothing    add-alpha, interpolation, Kneser-Ney
+packing      compressed counts for a file of weights
+brown        Brown clustering
+class_ngram  an n-gram model over word classes
 """
 
 from course_lib.counting.brown import brown_classes, mutual_information

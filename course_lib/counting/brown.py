@@ -1,4 +1,4 @@
-"""Classes of words that are followed by, and follow, the same classes: found by merging, improved by exchange."""
+"""Brown clustering: word classes by greedy merging under mutual information, refined by exchange."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from course_lib.tokenizers.sequences import Tokens, as_sequences
 
 
 class Bigrams(NamedTuple):
-    """Distinct pairs of neighbours: left (M,), right (M,), count (M,); and how often each of V words occurs."""
+    """Distinct bigrams: left (M,), right (M,), count (M,); and the count of each of the V words."""
 
     left: np.ndarray
     right: np.ndarray
@@ -22,11 +22,11 @@ class Bigrams(NamedTuple):
 
 
 def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
-    """Count neighbours within each sequence."""
+    """Count the bigrams of each sequence."""
     sequences = [s.cpu() for s in as_sequences(tokens, vocab_size)]
     pairs = torch.cat([s[:-1] * vocab_size + s[1:] for s in sequences])
     if len(pairs) == 0:
-        raise ValueError("tokens has no two symbols beside each other; classes are found from neighbours")
+        raise ValueError("tokens has no two adjacent symbols; expected at least one bigram")
     pairs, count = torch.unique(pairs, return_counts=True)
     return Bigrams((pairs // vocab_size).numpy(), (pairs % vocab_size).numpy(), count.double().numpy(),
                    torch.bincount(torch.cat(sequences), minlength=vocab_size).numpy())
@@ -35,15 +35,15 @@ def bigrams(tokens: Tokens, vocab_size: int) -> Bigrams:
 def mutual_information(table: np.ndarray) -> float:
     r"""$I = \sum_{c, c'} p(c, c') \ln \frac{p(c, c')}{p(c)\, p(c')}$ in nats, from a table of counts (C, C).
 
-    A class bigram's log-likelihood per symbol is I minus the entropy of the words, so the classes that maximise I are
-    the most likely ones. Source: Brown et al. 1992, section 3.
+    The log-likelihood per symbol of a class bigram model is I minus the entropy of the words, so maximizing I maximizes
+    the likelihood of the classes. Source: Brown et al. 1992, section 3.
     """
     total = table.sum()
     return float((_f(table).sum() - _f(table.sum(1)).sum() - _f(table.sum(0)).sum() + _f(total)) / total)
 
 
 def class_table(classes: Integer[Tensor, "V"], pairs: Bigrams) -> np.ndarray:
-    """Counts of neighbouring classes, (C, C)."""
+    """Counts of class bigrams, (C, C)."""
     label = classes.cpu().numpy()
     size = int(label.max()) + 1
     return np.bincount(label[pairs.left] * size + label[pairs.right], pairs.count, size ** 2).reshape(size, size)
@@ -51,23 +51,23 @@ def class_table(classes: Integer[Tensor, "V"], pairs: Bigrams) -> np.ndarray:
 
 def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int | None = None,
                   exchange: int = 0) -> Integer[Tensor, "V"]:
-    """The class of each word, (V,), by greedy merging under average mutual information. Source: Brown et al. 1992.
+    """Brown clustering: the class of each word, (V,), by greedy merging under average mutual information.
 
-    The C most frequent words get a class each. Each further word, by frequency, makes a class C + 1, and the two
-    classes whose merging loses the least information become one. The information is that of the words taken in so far.
+    Each of the C most frequent words starts in its own class. Every further word, in order of frequency, is added as class
+    C + 1, and the two classes whose merge loses the least mutual information are merged.
 
-    num_classes  C; words that never occur join the class that occurs least
-    bos_id       gets a class of its own, number C, which `ClassNGram` needs
-    exchange     rounds of moving single words to better classes afterwards, each round over all words; it stops when
-                 a round moves none. Source: Brown et al. 1992, section 3; Martin, Liermann and Ney 1998.
+    num_classes  C; words that do not occur join the least frequent class
+    bos_id       has its own class, C, as `ClassNGram` requires
+    exchange     maximum number of passes that move single words to better classes; they stop when no word moves
 
-    A step costs O(C^2): the loss of a pair is kept up to date, not summed anew.
+    A merge costs O(C^2), because the losses of all pairs are updated and not recomputed. Papers: Brown et al. 1992,
+    section 3; Martin, Liermann and Ney 1998 for the exchange.
     """
     pairs = bigrams(as_sequences(tokens, vocab_size, bos_id=bos_id), vocab_size)
     ranked = np.argsort(-pairs.frequency, kind="stable")
     ranked = ranked[pairs.frequency[ranked] > 0]
     if not 2 <= num_classes <= len(ranked):
-        raise ValueError(f"num_classes is {num_classes}; expected 2 to {len(ranked)}, the distinct words of the text")
+        raise ValueError(f"num_classes is {num_classes}; expected 2 to {len(ranked)}, the number of distinct words")
     label = _merge(pairs, ranked, num_classes)
     for _ in range(exchange):
         if not _exchange(pairs, ranked, label, num_classes):
@@ -80,13 +80,13 @@ def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int
 
 
 def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
-    r"""Labels (V,), -1 for words that never occur.
+    r"""Labels (V,), -1 for words that do not occur.
 
     Up to constants N I is $\sum f(N_{ij}) - \sum f(N_{i\cdot}) - \sum f(N_{\cdot j})$ with f(x) = x ln x. With
     g(a, b) = f(a + b) - f(a) - f(b), merging i and j adds $\sum_k g(N_{ik}, N_{jk})$ for the rows, the same for the
-    columns, and takes away g of the margins. `rows` and `columns` hold those two sums for every pair.
+    columns, and subtracts g of the margins. `rows` and `columns` hold these two sums for every pair.
     """
-    m = num_classes + 1                                              # one slot more than classes
+    m = num_classes + 1                                              # one more slot than classes
     label = np.full(len(pairs.frequency), -1)
     label[ranked[:num_classes]] = np.arange(num_classes)
     inside = (label[pairs.left] >= 0) & (label[pairs.right] >= 0)
@@ -96,10 +96,10 @@ def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
     columns = np.stack([_g(n[:, i], n.T).sum(1) for i in range(m)])
     after, before = _neighbours(pairs)
     possible = np.triu(np.ones((m, m), dtype=bool), 1)
-    free = num_classes                                               # the slot that holds no class
+    free = num_classes                                               # the empty slot
 
     for word in ranked[num_classes:]:
-        label[word] = free                                           # a class of its own
+        label[word] = free                                           # its own class
         n[free] = _by_class(after[word], label, m)
         n[:, free] = _by_class(before[word], label, m)
         rows += _outer(n[:, free])
@@ -107,8 +107,8 @@ def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
         rows[free] = rows[:, free] = _g(n[free], n).sum(1)
         columns[free] = columns[:, free] = _g(n[:, free], n.T).sum(1)
 
-        gain = np.where(possible, _gain(n, rows, columns), -np.inf)  # never positive
-        i, j = np.unravel_index(np.round(gain, 6).argmax(), gain.shape)                # rounded: ties are ties
+        gain = np.where(possible, _gain(n, rows, columns), -np.inf)  # at most 0
+        i, j = np.unravel_index(np.round(gain, 6).argmax(), gain.shape)                # rounded, so that ties are exact
         label[label == j] = i
         rows += _outer(n[:, i] + n[:, j]) - _outer(n[:, i]) - _outer(n[:, j])
         columns += _outer(n[i] + n[j]) - _outer(n[i]) - _outer(n[j])
@@ -125,7 +125,7 @@ def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
 
 
 def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Change of N I, (m, m), if i and j became one class."""
+    """Change of N I, (m, m), when classes i and j are merged."""
     own = np.diag(n)
     gain = rows - _g(own[:, None], n.T) - _g(n, own)                 # k other than i and j
     gain = gain + columns - _g(own[:, None], n) - _g(n.T, own)
@@ -134,7 +134,7 @@ def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes: int) -> int:
-    """Move each word, in place, to the class where I is largest; how many moved. No class is emptied."""
+    """Move each word, in place, to the class that maximizes I; return the number of moves. No class becomes empty."""
     n = class_table(torch.from_numpy(np.where(label < 0, 0, label)), pairs)
     size = np.bincount(label[ranked], minlength=num_classes)
     after, before = _neighbours(pairs)
@@ -143,15 +143,15 @@ def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes
         a = label[word]
         if size[a] == 1:
             continue
-        label[word] = -1                                             # taken out of its class
+        label[word] = -1                                             # removed from its class
         out, into = _by_class(after[word], label, num_classes), _by_class(before[word], label, num_classes)
         right, number = after[word]
-        own = number[right == word].sum()                            # the word beside itself
+        own = number[right == word].sum()                            # bigrams of the word with itself
         n[a] -= out
         n[:, a] -= into
         n[a, a] -= own
         gain = np.round(_entry(n, out, into, own), 6)
-        b = a if gain[a] == gain.max() else int(gain.argmax())       # a tie is no reason to move
+        b = a if gain[a] == gain.max() else int(gain.argmax())       # on a tie the word stays
         n[b] += out
         n[:, b] += into
         n[b, b] += own
@@ -163,19 +163,19 @@ def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes
 
 
 def _entry(n: np.ndarray, out: np.ndarray, into: np.ndarray, own: float) -> np.ndarray:
-    """Change of N I, (C,), if the word with these neighbours entered each class."""
+    """Change of N I, (C,), when the word with these neighbors is added to each class."""
     each = np.arange(len(n))
     gain = (_f(n + out) - _f(n)).sum(1) + (_f(n + into[:, None]) - _f(n)).sum(0)
     diagonal = n[each, each]
     gain += _f(diagonal + out + into + own) - _f(diagonal + out) - _f(diagonal + into) + _f(diagonal)
-    # as a neighbour of others the word is in their margins, wherever it goes
+    # the margins of other classes contain the word in any case
     for margin, more in ((n.sum(1) + into, out.sum() + own), (n.sum(0) + out, into.sum() + own)):
         gain -= _f(margin + more) - _f(margin)
     return gain
 
 
 def _neighbours(pairs: Bigrams) -> tuple[list, list]:
-    """For each word: (words, counts) of what comes after it, and of what comes before it."""
+    """For each word, (words, counts) of its successors and of its predecessors."""
     sides = []
     for key, other in ((pairs.left, pairs.right), (pairs.right, pairs.left)):
         by_key = np.argsort(key, kind="stable")
@@ -185,7 +185,7 @@ def _neighbours(pairs: Bigrams) -> tuple[list, list]:
 
 
 def _by_class(neighbours: tuple[np.ndarray, np.ndarray], label: np.ndarray, size: int) -> np.ndarray:
-    """Counts of neighbours summed by their class, (size,); words with label -1 are left out."""
+    """Counts of neighbors summed by class, (size,), without words of label -1."""
     words, count = neighbours
     inside = label[words] >= 0
     return np.bincount(label[words[inside]], count[inside], size)

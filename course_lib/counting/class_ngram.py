@@ -1,4 +1,4 @@
-"""An n-gram over classes of words, and each word drawn from its class."""
+"""A class-based n-gram model: an n-gram over word classes, and words given their class."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from course_lib.tokenizers.sequences import Tokens, as_sequences, check_prompt, 
 class ClassNGram(AutoregressiveModel):
     r"""$p(w_i \mid w_{i-m}, \dots, w_{i-1}) = p(w_i \mid c_i)\; p(c_i \mid c_{i-m}, \dots, c_{i-1})$, $c_i = c(w_i)$.
 
-    With m = 1 this is Brown's class bigram, p(w | c) p(c | c'): C (C - 1) + V - C free numbers, where the word
+    With m = 1 this is the class bigram of Brown et al., p(w | c) p(c | c'), with C (C - 1) + V - C parameters; the word
     bigram has V (V - 1).
 
-    classes     classes[w] is the class of word w, 0..C-1, each with a word: `brown_classes` finds them
-    n           n - 1 = m classes before decide; bos_id, smoothing, alpha and buckets are those of the `NGram` over classes, `chain`
+    classes     (V,), the class of each word, 0..C-1, as `brown_classes` returns
+    n           order of the `NGram` over classes, m = n - 1; it takes bos_id, smoothing, alpha and buckets too
     bos_id      must be alone in its class
-    word_alpha  added to every word's count in p(w | c) = c(w) / c(c)
+    word_alpha  added to the count of every word in p(w | c) = c(w) / c(c)
 
     Slides: the timeline of language models. Paper: Brown, Della Pietra, deSouza, Lai and Mercer 1992.
 
-    >>> # words 0 and 1 are alike, 2 and 3 are
+    >>> # the classes are {0, 1} and {2, 3}
     >>> model = ClassNGram([0, 0, 1, 1]).fit_counts([0, 2, 1, 3, 0, 3, 1, 2])
     >>> # 1/2 for each word of the class
     >>> model.log_prob(torch.tensor([[3, 0]]), context=torch.tensor([[1]])).exp()
@@ -41,7 +41,7 @@ class ClassNGram(AutoregressiveModel):
         num_classes = _check_classes(classes, bos_id)
         super().__init__(None, Categorical(len(classes)))
         if not 0 <= word_alpha < float("inf"):
-            raise ValueError(f"word_alpha is {word_alpha}; a smoothing count is 0 or more")
+            raise ValueError(f"word_alpha is {word_alpha}; expected 0 or more")
         self.bos_id, self.word_alpha = bos_id, word_alpha
         self._options = {"smoothing": smoothing, "alpha": alpha, "buckets": buckets}
         self.chain = NGram(n=n, vocab_size=num_classes,
@@ -57,7 +57,7 @@ class ClassNGram(AutoregressiveModel):
 
     @property
     def membership(self) -> Float[Tensor, "V"]:
-        """p(w | c(w)), (V,). A class none of whose words was counted is uniform over them."""
+        """p(w | c(w)), (V,); uniform within a class whose words were not counted."""
         count = self.word_counts.to(self.chain.allowed.dtype) + self.word_alpha
         alike = torch.zeros(self.chain.vocab_size, dtype=count.dtype, device=count.device)
         total = alike.index_add(0, self.classes, count)[self.classes]                # (V,): of each word's class
@@ -100,14 +100,14 @@ class ClassNGram(AutoregressiveModel):
     # estimation
     @torch.no_grad()
     def fit_counts(self, tokens: Tokens) -> ClassNGram:
-        """Count words and windows of classes. Returns self."""
+        """Count words and n-grams of classes. Returns self."""
         sequences = self._sequences(tokens, "tokens")
         self.chain.fit_counts([self.classes[s] for s in sequences])
         self.word_counts = torch.bincount(torch.cat(sequences), minlength=len(self.classes)).int()
         return self
 
     def fit_weights(self, held_out: Tokens, steps: int = 30) -> list[float]:
-        """The weights of "interpolated" by EM, as in `NGram.fit_weights`: mean log-likelihood of the classes."""
+        """Fit the interpolation weights by EM, as `NGram.fit_weights`; return mean log-likelihoods of the classes."""
         return self.chain.fit_weights([self.classes[s] for s in self._sequences(held_out, "held_out")], steps)
 
     def _sequences(self, tokens: Tokens, name: str) -> list[Tensor]:
@@ -115,23 +115,23 @@ class ClassNGram(AutoregressiveModel):
 
     @torch.no_grad()
     def randomize(self, generator: torch.Generator | None = None) -> None:
-        """Redraw the counts of words and of classes; the classes stay."""
+        """Set random counts of words and of classes; the classes are unchanged."""
         self.chain.randomize(generator)
         drawn = torch.randint(1, 8, (len(self.classes),), generator=generator)
         self.word_counts = drawn.int().to(self.word_counts.device)
 
 
 def _check_classes(classes: Tensor, bos_id: int | None) -> int:
-    """The number of classes, or a ValueError."""
+    """Check the classes; return their number."""
     if classes.dim() != 1 or len(classes) == 0 or classes.is_floating_point():
         raise ValueError(f"classes has shape {tuple(classes.shape)} and {classes.dtype}; expected integers (V,)")
     size = int(classes.max()) + 1
     if int(classes.min()) < 0 or len(classes.unique()) != size:
         raise ValueError(f"classes holds {classes.unique().tolist()[:6]}...; expected 0..C-1, each with a word")
     if size < 2:
-        raise ValueError("classes has one class; expected at least two, for one class is a unigram")
+        raise ValueError("classes has one class; expected at least two")
     if bos_id is not None and not 0 <= bos_id < len(classes):
-        raise ValueError(f"bos_id is {bos_id}; this vocabulary has {len(classes)} symbols, 0..{len(classes) - 1}")
+        raise ValueError(f"bos_id is {bos_id}; expected 0..{len(classes) - 1}, the ids of this vocabulary")
     if bos_id is not None and int((classes == classes[bos_id]).sum()) > 1:
-        raise ValueError(f"bos_id = {bos_id} shares its class with other words; it is never predicted, they are")
+        raise ValueError(f"bos_id = {bos_id} shares its class with other words; expected a class of its own")
     return size

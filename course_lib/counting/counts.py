@@ -1,4 +1,4 @@
-"""Counting n-grams: windows of a text, and the tree of histories with what followed each."""
+"""Count n-grams: the windows of a text, and a tree of histories with the counts of their successors."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from torch import Tensor, nn
 
 
 def windows(sequences: list[Tensor], order: int, bos_id: int | None) -> Integer[Tensor, "N m"]:
-    """All (history, next symbol) rows, (N, order + 1): the `order` symbols before a symbol, oldest first, and it.
+    """All windows (history, next symbol) of a text, (N, order + 1), oldest symbol first.
 
-    With `bos_id` every symbol gives a row, histories being padded by it on the left. Without, the first `order`
-    symbols of a sequence have no whole history: they are context only.
+    With `bos_id`, histories are padded with it on the left, and every symbol gives a row. Without it, the first `order`
+    symbols of a sequence have no complete history and give no row.
     """
     pad = [] if bos_id is None else [torch.full((order,), bos_id, device=sequences[0].device)]
     parts = [torch.cat([*pad, s]) for s in sequences]
     flat = torch.cat(parts)
     lengths = torch.tensor([len(p) for p in parts], device=flat.device)
-    start = (lengths.cumsum(0) - lengths).repeat_interleave(lengths)                 # where a symbol's sequence starts
+    start = (lengths.cumsum(0) - lengths).repeat_interleave(lengths)                 # start of each symbol's sequence
     last = torch.arange(len(flat), device=flat.device)
-    last = last[last - start >= order]                               # positions whose whole history lies inside
+    last = last[last - start >= order]                               # positions with a complete history
     return flat[last[:, None] + torch.arange(-order, 1, device=flat.device)]
 
 
 def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
-    """Distinct rows in lexicographic order, (G, m), and how often each occurs, (G,).
+    """Distinct rows in lexicographic order, (G, m), and their counts, (G,).
 
-    A row is read as one integer in base V. Before it would overflow, which long windows of words do, the integers so
-    far are replaced by their ranks: there are no more of those than rows.
+    A row is encoded as one integer in base V; before it overflows, the integers so far are replaced by their ranks, of
+    which there are at most as many as rows.
     """
     base = int(rows.max()) + 1
     number, largest = torch.zeros(len(rows), dtype=torch.long, device=rows.device), 0
@@ -38,20 +38,20 @@ def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
         number, largest = number * base + column, (largest + 1) * base - 1
     _, group, counts = torch.unique(number, return_inverse=True, return_counts=True)
     grams = rows.new_zeros(len(counts), rows.shape[1])
-    grams[group] = rows                                              # every row of a group writes the same
+    grams[group] = rows                                              # all rows of a group are equal
     return grams, counts
 
 
 class Histories(nn.Module):
-    """What followed each history of 0 to m symbols that a text holds. Only what was seen takes space.
+    """Counts of the successors of each history of 0 to m symbols, sparse.
 
     Histories are numbered, shorter ones first; 0 is the empty one. They form a tree: the parent of a history is the
-    history without its oldest symbol. So one walk from the latest symbol backwards meets every shorter history, which
-    is just what smoothing needs.
+    history without its oldest symbol. A walk from the latest symbol backwards meets every shorter history, as smoothing
+    needs.
 
     keys   (H - 1,)  sorted: parent * V + oldest symbol, for histories 1, 2, ..., H - 1
     pairs  (M,)      sorted: history * V + next symbol, and `count` (M,)
-    total  (H,)      the sum of the history's counts; `types` (H,) how many there are
+    total  (H,)      sum of the counts of a history; `types` (H,) its number of distinct successors
     """
 
     def __init__(self, vocab_size: int, depth: Tensor, keys: Tensor, pairs: Tensor, count: Tensor):
@@ -61,13 +61,12 @@ class Histories(nn.Module):
         total = torch.zeros(len(depth), dtype=torch.long, device=keys.device).index_add_(0, history, count)
         columns = {"depth": depth, "keys": keys, "pairs": pairs, "count": count, "total": total,
                    "types": torch.bincount(history, minlength=len(depth))}
-        for name, column in columns.items():                         # derived from the packed counts: not saved
+        for name, column in columns.items():                         # derived from the packed counts, not saved
             self.register_buffer(name, column, persistent=False)
 
     @classmethod
     def of(cls, grams: Integer[Tensor, "G m"], counts: Tensor, vocab_size: int) -> Histories:
-        """From distinct windows (history, next symbol) and their counts (G,): a shorter window is counted wherever a
-        longer one ends in it."""
+        """Build the tree from distinct windows (history, next symbol) and their counts (G,); suffixes are counted too."""
         h = torch.zeros(len(grams), dtype=torch.long, device=grams.device)           # each window's history, by number
         depth, keys, pairs, count, size = [h[:1]], [], [], [], 1
         for k in range(grams.shape[1]):
@@ -82,10 +81,9 @@ class Histories(nn.Module):
         return cls(vocab_size, torch.cat(depth), torch.cat([h[:0], *keys]), torch.cat(pairs), torch.cat(count))
 
     def continued(self, bos_id: int | None) -> Histories:
-        r"""With Kneser-Ney's counts: $N_{1+}(\cdot\, h\, w)$, the distinct symbols seen before h w.
+        r"""The continuation counts of Kneser-Ney: $N_{1+}(\cdot\, h\, w)$, the number of distinct symbols before h w.
 
-        The longest histories keep their true counts. A history that begins with `bos_id` has nothing before it, so it
-        keeps its own too.
+        The longest histories, and those that begin with `bos_id`, keep their counts.
         """
         v, h = self.vocab_size, self.pairs // self.vocab_size
         deeper = h > 0
@@ -98,21 +96,21 @@ class Histories(nn.Module):
         return Histories(v, self.depth, self.keys, self.pairs, torch.where(true, self.count, count))
 
     def walk(self, history: Integer[Tensor, "... m"]) -> Integer[Tensor, "... L"]:
-        """Numbers of the last 0, 1, ..., m symbols as histories, L = m + 1; -1 for one never seen."""
+        """The numbers of the histories of 0, 1, ..., m symbols, L = m + 1; -1 for an unseen one."""
         met = [torch.zeros(history.shape[:-1], dtype=torch.long, device=self.keys.device)]
         for k in range(1, history.shape[-1] + 1):
-            rank = find(self.keys, met[-1] * self.vocab_size + history[..., -k])     # a key from -1 is negative: absent
+            rank = find(self.keys, met[-1] * self.vocab_size + history[..., -k])     # a key from -1 is negative, so absent
             met.append(torch.where(rank >= 0, rank + 1, -1))
         return torch.stack(met, dim=-1)
 
     def count_of(self, h: Tensor, symbol: Tensor) -> Tensor:
-        """How often the symbol followed history h; 0 for h = -1."""
+        """The count of a symbol after history h; 0 for h = -1."""
         place = find(self.pairs, h * self.vocab_size + symbol)
         return torch.where(place >= 0, self.count[place], 0)
 
     def following(self, h: Integer[Tensor, "T"]) -> tuple[Tensor, Tensor, Tensor]:
-        """All that followed the histories h, one after another: index into h, next symbol, count. Nothing for -1."""
-        first = torch.searchsorted(self.pairs, h * self.vocab_size)                  # a history's pairs are neighbours
+        """The successors of the histories h: index into h, symbol, count; none for -1."""
+        first = torch.searchsorted(self.pairs, h * self.vocab_size)                  # the pairs of a history are adjacent
         number = torch.where(h >= 0, self.types[h], 0)
         row = torch.arange(len(h), device=h.device).repeat_interleave(number)
         place = torch.arange(len(row), device=h.device) + (first - number.cumsum(0) + number)[row]
@@ -120,7 +118,7 @@ class Histories(nn.Module):
 
 
 def find(table: Tensor, keys: Tensor) -> Tensor:
-    """Index of each key in a sorted table, -1 where it is absent."""
+    """The index of each key in a sorted table, -1 if absent."""
     if len(table) == 0:
         return torch.full_like(keys, -1)
     place = torch.searchsorted(table, keys).clamp(max=len(table) - 1)

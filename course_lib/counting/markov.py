@@ -1,4 +1,4 @@
-"""Markov's chain: the next symbol depends on the one before it alone."""
+"""A first-order Markov chain."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMPOSSIBLE = -100.0                                                  # a logit f
 
 
 class State(NamedTuple):
-    """What the next symbol depends on."""
+    """The last symbol of each row."""
 
     last: Tensor                                                     # (B,), -1 before the first symbol
 
@@ -25,13 +25,13 @@ class State(NamedTuple):
 class MarkovChain(AutoregressiveModel):
     r"""$p(x_1) = \pi_{x_1}, \quad p(x_i = b \mid x_{i-1} = a) = A_{ab}$: a first-order chain, sequences of any length.
 
-    An `NGram` of order 1 with an initial distribution in the place of a start symbol, as a full table: V - 1 free
-    numbers at the start and V (V - 1) after it. A prompt `context` (B, P), its last symbol, may take the start's place.
+    The chain has V - 1 parameters for the first symbol and V (V - 1) for the transitions. The last symbol of a prompt
+    `context` (B, P) replaces the initial distribution.
 
     Slides: the timeline of language models. Paper: Markov 1913, on vowels and consonants.
 
     >>> chain = MarkovChain(2).fit_counts([0, 0, 1, 0, 1, 1, 0, 0])
-    >>> chain.transition  # row a: what follows a
+    >>> chain.transition  # row a: the distribution after a
     tensor([[0.5000, 0.5000],
             [0.6667, 0.3333]], grad_fn=<SoftmaxBackward0>)
     """
@@ -39,7 +39,7 @@ class MarkovChain(AutoregressiveModel):
     def __init__(self, num_states: int):
         super().__init__(None, Categorical(num_states))
         self.initial_logits = nn.Parameter(torch.zeros(num_states))
-        self.transition_logits = nn.Parameter(torch.zeros(num_states, num_states))   # row a: what follows a
+        self.transition_logits = nn.Parameter(torch.zeros(num_states, num_states))   # row a: logits after a
 
     @property
     def config(self) -> dict:
@@ -53,7 +53,7 @@ class MarkovChain(AutoregressiveModel):
 
     @property
     def transition(self) -> Float[Tensor, "V V"]:
-        """Row a is the distribution of the symbol after a."""
+        """The transition matrix: row a is the distribution of the symbol after a."""
         return self.transition_logits.softmax(dim=-1)
 
     # every factor at once
@@ -90,11 +90,11 @@ class MarkovChain(AutoregressiveModel):
         r"""Maximum likelihood by counting:
         $A_{ab} = (c(a, b) + \alpha) / (c(a) + \alpha V)$. Returns self.
 
-        Each sequence gives one first symbol and its transitions. A row that was never left
-        becomes uniform; what was never seen is kept at p = e^-100, a finite logit.
+        Each sequence counts as one first symbol and its transitions. The row of a symbol
+        without a successor is uniform; an unseen transition has p = e^-100, a finite logit.
         """
         if alpha < 0:
-            raise ValueError(f"alpha is {alpha}; a smoothing count is 0 or more")
+            raise ValueError(f"alpha is {alpha}; expected 0 or more")
         size = len(self.initial_logits)
         sequences = [s.to(self.initial_logits.device) for s in as_sequences(tokens, size)]
         first = torch.stack([s[0] for s in sequences])
@@ -105,7 +105,7 @@ class MarkovChain(AutoregressiveModel):
 
     @classmethod
     def from_probabilities(cls, initial: Float[Tensor, "V"], transition: Float[Tensor, "V V"]) -> MarkovChain:
-        """The chain with this start and these rows. Raises ValueError unless each sums to 1 within 1e-6."""
+        """Build a chain from its distributions. Raises ValueError unless each sums to 1 within 1e-6."""
         for name, p in (("initial", initial), ("transition", transition)):
             if (p < 0).any() or ((p.sum(-1) - 1).abs() > 1e-6).any():
                 raise ValueError(f"{name} holds {p.min().item():.6g} and sums to {p.sum(-1).tolist()}; "
@@ -122,16 +122,16 @@ class MarkovChain(AutoregressiveModel):
             logits.copy_(p.log().clamp(min=IMPOSSIBLE))
 
     def stationary(self) -> Float[Tensor, "V"]:
-        r"""The distribution that one step leaves as it is, $\pi A = \pi$. Raises ValueError if there are several."""
+        r"""The stationary distribution, $\pi A = \pi$. Raises ValueError if there are several."""
         a = self.transition.detach().double()
         equations = torch.cat([a.T - torch.eye(len(a), dtype=a.dtype, device=a.device), torch.ones_like(a[:1])])
         if torch.linalg.matrix_rank(equations, rtol=1e-9) < len(a):
-            raise ValueError("transition has parts that never reach each other; no single distribution is stationary")
+            raise ValueError("transition has several closed classes; expected one, so that the distribution is unique")
         right_side = torch.zeros(len(a) + 1, dtype=a.dtype, device=a.device)
         right_side[-1] = 1
         return torch.linalg.lstsq(equations, right_side[:, None]).solution[:, 0].clamp(min=0).to(self.transition.dtype)
 
     def entropy_rate(self) -> Float[Tensor, ""]:
-        r"""$-\sum_a \pi_a \sum_b A_{ab} \ln A_{ab}$, nats per symbol: no model does better on long texts."""
+        r"""$-\sum_a \pi_a \sum_b A_{ab} \ln A_{ab}$, nats per symbol: the entropy rate of the chain."""
         a = self.transition.detach()
         return -(self.stationary()[:, None] * torch.xlogy(a, a)).sum()

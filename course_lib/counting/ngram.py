@@ -1,4 +1,4 @@
-r"""Models of text by counting: the next symbol depends on the last few alone, $p(x_i \mid x_{i-m}, \dots, x_{i-1})$."""
+r"""N-gram models: $p(x_i \mid x_{i-m}, \dots, x_{i-1})$ from counts."""
 
 from __future__ import annotations
 
@@ -16,32 +16,31 @@ from course_lib.counting.packing import pack, unpack
 from course_lib.counting.smoothing import Interpolated, scheme
 from course_lib.tokenizers.sequences import Tokens, as_sequences, check_prompt, check_symbols
 
-MAX_TABLE = 2 ** 20                                                  # rows that `randomize` will fill
+MAX_TABLE = 2 ** 20                                                  # maximum number of counts in `randomize`
 
 
 class State(NamedTuple):
-    """What the next symbol depends on."""
+    """The history of each row."""
 
     history: Tensor                                                  # (B, m): the last m symbols, oldest first
 
 
 class NGram(AutoregressiveModel):
-    r"""$p(x_i \mid x_{<i}) = p(x_i \mid x_{i-m}, \dots, x_{i-1})$, estimated by counting, with m = n - 1.
+    r"""$p(x_i \mid x_{<i}) = p(x_i \mid x_{i-m}, \dots, x_{i-1})$, estimated from counts, with m = n - 1.
 
-    n           symbols of a window: 1 for a unigram, 2 for a bigram, 3 for a trigram
+    n           order: 1 for a unigram, 2 for a bigram, 3 for a trigram model
     vocab_size  V, the number of symbols
-    bos_id      a symbol that stands before every sequence, m times, and is itself never predicted: p(bos) = 0. None:
-                the model starts after a prompt, `context` (B, P) with P >= m, and invents no distribution for a start
-    smoothing   "none" (maximum likelihood), "add" (`alpha`), "interpolated" (weights by `fit_weights`, `buckets` of
-                them a level) or "kneser-ney": see `course_lib.counting.smoothing`
+    bos_id      start symbol, prepended m times to every sequence and never predicted. None: the model conditions on a
+                prompt, `context` (B, P) with P >= m
+    smoothing   "none" (maximum likelihood), "add" (`alpha`), "interpolated" (`buckets` weights per level, fitted by
+                `fit_weights`) or "kneser-ney": see `course_lib.counting.smoothing`
 
-    The counts are the weights: they travel in the state dict, packed: a 6-gram of a megabyte of
-    characters takes half a megabyte.
+    The counts are stored in the state dict, compressed: half a megabyte for the 6-grams of a megabyte of text.
 
     Slides: the timeline of language models. Papers: Shannon 1948; Jelinek and Mercer 1980.
 
     >>> bigram = NGram(n=2, vocab_size=3, bos_id=2).fit_counts([[0, 1, 1], [0, 0, 1]])
-    >>> # after the start: 0; after a 0: 0 or 1
+    >>> # 0 at the start; 0 or 1 after a 0
     >>> bigram.conditionals(torch.tensor([[0, 1]])).probs
     tensor([[[1.0000, 0.0000, 0.0000],
              [0.3333, 0.6667, 0.0000]]])
@@ -51,9 +50,9 @@ class NGram(AutoregressiveModel):
                  alpha: float = 1.0, buckets: int = 1):
         super().__init__(None, Categorical(vocab_size))
         if n < 1:
-            raise ValueError(f"n is {n}; a window has at least one symbol: 1 for a unigram, 2 for a bigram")
+            raise ValueError(f"n is {n}; expected at least 1 (1 for a unigram, 2 for a bigram)")
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; this vocabulary has {vocab_size} symbols, 0..{vocab_size - 1}")
+            raise ValueError(f"bos_id is {bos_id}; expected 0..{vocab_size - 1}, the ids of this vocabulary")
         self.memory, self.vocab_size, self.bos_id = n - 1, vocab_size, bos_id        # `n` is the number of variables
         self._options = {"smoothing": smoothing, "alpha": alpha, "buckets": buckets}
         self.smoothing = scheme(smoothing, n - 1, vocab_size - (bos_id is not None), alpha, buckets)
@@ -62,7 +61,7 @@ class NGram(AutoregressiveModel):
         if bos_id is not None:
             allowed[bos_id] = 0
         self.register_buffer("allowed", allowed, persistent=False)   # (V,): 1 where a symbol may be predicted
-        self.register_buffer("packed", torch.zeros(0, dtype=torch.uint8))            # the counts, as a file holds them
+        self.register_buffer("packed", torch.zeros(0, dtype=torch.uint8))            # the compressed counts
 
     @property
     def config(self) -> dict:
@@ -74,7 +73,7 @@ class NGram(AutoregressiveModel):
         return self.conditional(self._p(self._past(x, context)).log())          # (B, n, V)
 
     def log_prob(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Float[Tensor, "B"]:
-        """Exact log-likelihood of each row, in nats. It looks up the symbols of x alone, not all V of them."""
+        """Exact log-likelihood of each row, in nats; it looks up the symbols of x only."""
         return self._p(self._past(x, context), x).log().sum(dim=1)
 
     # one symbol at a time
@@ -91,19 +90,19 @@ class NGram(AutoregressiveModel):
         return list(range(max(0, i - self.memory), i))
 
     def _p(self, history: Integer[Tensor, "... m"], symbol: Tensor | None = None) -> Tensor:
-        """p(symbol | history), (...), or of every symbol, (..., V), by the recursion that `smoothing` states.
+        """p(symbol | history), (...), or of every symbol, (..., V), by the recursion of `smoothing`, unrolled.
 
-        Unrolled: the shares of level k count by the product of the rests above it, and only symbols that were seen
-        have a share. So the cost is that of the counts met, not V for each level.
+        The share of level k is multiplied by the rests of the levels above it. Only counted symbols have a share, so the
+        cost is proportional to the number of successors, not to V.
         """
         if self.histories is None:
-            raise ValueError("this n-gram has no counts yet; call fit_counts first")
+            raise ValueError("this n-gram has no counts; call fit_counts first")
         dtype, tree, k = self.allowed.dtype, self.histories, torch.arange(self.memory + 1, device=self.allowed.device)
-        h = tree.walk(history)                                       # (..., L): levels 0..m, -1 where never seen
+        h = tree.walk(history)                                       # (..., L): levels 0..m, -1 if unseen
         total, types = tree.total[h].to(dtype), tree.types[h].to(dtype)
         rest = torch.where(h >= 0, self.smoothing.rest(k, total, types), 1)
-        below = rest.flip(-1).cumprod(dim=-1).flip(-1)               # what levels k and above leave to those below
-        reach = torch.cat([below[..., 1:], torch.ones_like(below[..., :1])], dim=-1)  # what reaches level k
+        below = rest.flip(-1).cumprod(dim=-1).flip(-1)               # product of the rests of levels k and above
+        reach = torch.cat([below[..., 1:], torch.ones_like(below[..., :1])], dim=-1)  # weight of level k
         uniform = self.allowed / self.allowed.sum()
         if symbol is not None:
             share = self.smoothing.share(k, tree.count_of(h, symbol[..., None]).to(dtype), total, types)
@@ -121,10 +120,10 @@ class NGram(AutoregressiveModel):
         return padded[:, index]
 
     def _before(self, batch: int, context: Tensor | None) -> Integer[Tensor, "B m"]:
-        """The history of the first symbol: bos_id repeated, then the prompt, its last m symbols."""
+        """The history of the first symbol: the last m symbols of bos_id, repeated, and the prompt."""
         device = self.allowed.device
         if context is None and self.bos_id is None and self.memory > 0:
-            raise ValueError(f"context is None; without a bos_id, a {self.memory + 1}-gram starts after a "
+            raise ValueError(f"context is None; without a bos_id, a {self.memory + 1}-gram needs a "
                              f"prompt, (B, P) with P at least {self.memory}")
         parts = [torch.full((batch, self.memory if self.bos_id is not None else 0), self.bos_id or 0, device=device)]
         if context is not None:
@@ -141,10 +140,10 @@ class NGram(AutoregressiveModel):
     # estimation
     @torch.no_grad()
     def fit_counts(self, tokens: Tokens) -> NGram:
-        """Count the windows of one text (T,) or of several, which do not run into each other. Returns self.
+        """Count the n-grams of one text (T,) or of several. Returns self.
 
-        Without bos_id the first m symbols of a text serve as history alone. Raises ValueError if no window is
-        left, or if a text holds bos_id: the model itself puts it in front.
+        Without bos_id the first m symbols of a text are history only. Raises ValueError if there is no n-gram, and for a
+        text that contains bos_id, which the model prepends itself.
         """
         self._set(*distinct(self._windows(tokens, "tokens")))
         tree = self.histories
@@ -153,17 +152,17 @@ class NGram(AutoregressiveModel):
 
     @torch.no_grad()
     def fit_weights(self, held_out: Tokens, steps: int = 30) -> list[float]:
-        """Fit the weights of "interpolated" by EM to text that was not counted. Mean log-likelihood before each step.
+        """Fit the interpolation weights by EM on held-out text; return the mean log-likelihood before each step.
 
-        The hidden variable is the level that a symbol came from. A step sets each weight to the expected share of
-        symbols that stopped at its level among those that reached it: the likelihood never falls. On the counted text
-        itself, the longest histories would take all. Source: Jelinek and Mercer 1980.
+        The latent variable is the level of each symbol. An M-step sets a weight to the expected fraction of symbols of its
+        level among those that reach it. On the counted text, the longest histories would get all weight. Paper: Jelinek
+        and Mercer 1980.
         """
         if not isinstance(self.smoothing, Interpolated):
-            raise ValueError(f'smoothing is {self._options["smoothing"]!r}; only "interpolated" has weights to fit')
+            raise ValueError(f'smoothing is {self._options["smoothing"]!r}; expected "interpolated", which has weights to fit')
         rows = self._windows(held_out, "held_out")
         history, symbol = rows[:, :-1], rows[:, -1]
-        self._p(history[:1])                                         # raises if nothing was counted
+        self._p(history[:1])                                         # raises without counts
         h = self.histories.walk(history)                             # (N, L)
         total = self.histories.total[h]
         ml = self.histories.count_of(h, symbol[:, None]) / total.double()
@@ -174,11 +173,11 @@ class NGram(AutoregressiveModel):
         sequences = [s.to(self.allowed.device) for s in as_sequences(tokens, self.vocab_size, name, self.bos_id)]
         rows = windows(sequences, self.memory, self.bos_id)
         if len(rows) == 0:
-            raise ValueError(f"{name} has no sequence of n = {self.memory + 1} symbols or more; nothing can be counted")
+            raise ValueError(f"{name} has no sequence of n = {self.memory + 1} symbols; expected at least one")
         return rows
 
     def _set(self, grams: Integer[Tensor, "G m"], counts: Tensor) -> None:
-        """Take these counts of distinct windows, sorted."""
+        """Set the counts of distinct windows, sorted."""
         self.packed = pack(grams, counts)
         self._count(grams, counts)
 
@@ -188,13 +187,13 @@ class NGram(AutoregressiveModel):
 
     @torch.no_grad()
     def randomize(self, generator: torch.Generator | None = None) -> None:
-        """Redraw every count, some of them 0, and the numbers of the smoothing."""
+        """Set random counts, some of them 0, and random smoothing parameters."""
         m, size = self.memory + 1, self.vocab_size ** (self.memory + 1)
         if size > MAX_TABLE:
-            raise ValueError(f"randomize would draw {self.vocab_size}^{m} = {size} counts, at most {MAX_TABLE}: "
-                             "prove a model of the same class with fewer symbols")
+            raise ValueError(f"randomize would draw {self.vocab_size}^{m} = {size} counts; expected at most {MAX_TABLE}: "
+                             "test a model of the same class with fewer symbols")
         place = self.vocab_size ** torch.arange(m - 1, -1, -1)
-        grams = torch.arange(size)[:, None] // place % self.vocab_size               # every window, sorted
+        grams = torch.arange(size)[:, None] // place % self.vocab_size               # all windows, sorted
         counts = torch.randint(0, 8, (size,), generator=generator)
         keep = (counts > 0) & (grams[:, -1] != (-1 if self.bos_id is None else self.bos_id))
         keep[-1 if self.bos_id != self.vocab_size - 1 else -2] |= not keep.any()     # never an empty table
@@ -202,7 +201,7 @@ class NGram(AutoregressiveModel):
         self.smoothing.randomize(generator)
 
     def _load_from_state_dict(self, state_dict, prefix, *args):
-        """Counts have whatever size the file gives them; the tree is built from them."""
+        """Load counts of any size, and build the tree from them."""
         packed = state_dict.get(prefix + "packed")
         if packed is not None:
             self.packed, self.histories = packed.to(self.allowed.device).clone(), None

@@ -1,4 +1,4 @@
-"""The packed form of n-gram counts: what a file of weights holds."""
+"""Compress n-gram counts for a file of weights."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from torch import Tensor
 
 
 def pack(grams: Integer[Tensor, "G m"], counts: Integer[Tensor, " G"]) -> UInt8[Tensor, " bytes"]:
-    """Sorted windows and their counts as the bytes of a compressed .npz of numpy.
+    """Sorted windows and their counts as the bytes of a compressed .npz file.
 
-    The windows are stored column by column: in a sorted table the first ones repeat, and compress to little.
+    The windows are stored column by column, since the first columns of a sorted table compress well.
     """
     archive = io.BytesIO()
     np.savez_compressed(archive, grams=_small(grams.T.contiguous()), counts=_small(counts))
@@ -23,7 +23,7 @@ def pack(grams: Integer[Tensor, "G m"], counts: Integer[Tensor, " G"]) -> UInt8[
 
 
 def unpack(packed: UInt8[Tensor, " bytes"]) -> tuple[Integer[Tensor, "G m"], Integer[Tensor, " G"]]:
-    """The windows and counts that `pack` packed. Raises ValueError if the bytes cannot have come from it."""
+    """The inverse of `pack`. Raises ValueError for other bytes."""
     try:
         with np.load(io.BytesIO(packed.cpu().numpy().tobytes()), allow_pickle=False) as archive:
             columns, counts = (torch.from_numpy(archive[name].astype(np.int64)) for name in ("grams", "counts"))
@@ -36,5 +36,5 @@ def unpack(packed: UInt8[Tensor, " bytes"]) -> tuple[Integer[Tensor, "G m"], Int
 
 
 def _small(x: Tensor) -> np.ndarray:
-    """In the smallest type of numpy that holds it."""
+    """Convert to the smallest integer dtype of NumPy."""
     return x.cpu().numpy().astype(np.min_scalar_type(int(x.max()) if x.numel() else 0))

@@ -1,12 +1,12 @@
-r"""Smoothing: what an n-gram says about symbols that never followed a history.
+r"""Smoothing of n-gram models: probabilities of symbols that were not seen after a history.
 
-Every scheme here is one recursion over histories h of k = 0, 1, ..., m symbols, h' being h without its oldest:
+Every scheme is a recursion over histories h of k = 0, 1, ..., m symbols, where h' is h without its oldest symbol:
 
     p_k(w | h) = share(w, h) + rest(h) p_{k-1}(w | h'),        p_{-1}(w) = 1 / V,
 
-where the shares of a history and its rest sum to one. A history never seen leaves all to the shorter one. A scheme says
-what share and rest are, from c(h, w), c(h) = sum_w c(h, w) and N_{1+}(h), the number of w with c(h, w) > 0. All take
-tensors, elementwise: k, c and total, types for c(h), N_{1+}(h).
+where the shares of a history and its rest sum to one. The rest of an unseen history is 1. A scheme defines share and
+rest from c(h, w), c(h) = sum_w c(h, w) and N_{1+}(h), the number of w with c(h, w) > 0. The arguments k, c, total and
+types are tensors of k, c(h, w), c(h) and N_{1+}(h).
 """
 
 from __future__ import annotations
@@ -18,38 +18,35 @@ from course_lib.validation import check_sizes
 
 
 class MaximumLikelihood(nn.Module):
-    r"""$p(w \mid h) = c(h, w) / c(h)$. After a history never seen: that of its longest end that was."""
+    r"""$p(w \mid h) = c(h, w) / c(h)$, with the longest seen suffix of an unseen history."""
 
-    continuation = False                                             # shorter histories keep their true counts
+    continuation = False                                             # shorter histories keep their counts
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
-        """What level k itself gives to a symbol counted `c` times.
-
-        total, types  of its history: how often it was counted, and before how many different symbols
-        """
+        """The share of level k for a symbol of count `c` after a history of count `total` with `types` successors."""
         return c / total
 
     def rest(self, k: Tensor, total: Tensor, types: Tensor) -> Tensor:
-        """What level k leaves to the level below it."""
+        """The weight of the level below level k."""
         return torch.zeros_like(total)
 
     def fit(self, k: Tensor, count: Tensor) -> None:
-        """Set numbers of the scheme's own, if it has such, from all counts and the levels they are of."""
+        """Estimate the parameters of the scheme, if it has any, from all counts and their levels."""
 
     def randomize(self, generator: torch.Generator | None) -> None:
-        """Redraw numbers of the scheme's own, if it has such."""
+        """Set random parameters of the scheme, if it has any."""
 
 
 class AddAlpha(MaximumLikelihood):
-    r"""$p(w \mid h) = (c(h, w) + \alpha) / (c(h) + \alpha V)$: as if each symbol had been seen $\alpha$ times more.
+    r"""$p(w \mid h) = (c(h, w) + \alpha) / (c(h) + \alpha V)$: add-alpha smoothing.
 
-    Shorter histories play no part: a history never seen gives 1 / V. Alpha = 1 is Laplace's rule, others Lidstone's.
+    Shorter histories are not used; after an unseen history p = 1 / V. Alpha = 1 is Laplace's rule, others are Lidstone's.
     """
 
     def __init__(self, order: int, alpha: float, num_symbols: int):
         super().__init__()
         if not 0 < alpha < float("inf"):
-            raise ValueError(f"alpha is {alpha}; a smoothing count is a positive number")
+            raise ValueError(f"alpha is {alpha}; expected a finite number above 0")
         self.order, self.added = order, alpha * num_symbols
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
@@ -62,8 +59,8 @@ class AddAlpha(MaximumLikelihood):
 class Interpolated(MaximumLikelihood):
     r"""$p_k(w \mid h) = \lambda_k\, c(h, w) / c(h) + (1 - \lambda_k)\, p_{k-1}(w \mid h')$.
 
-    One weight a level, or with `buckets` > 1 one for each range of c(h): 1, 2-3, 4-7, ..., the last one open. They are
-    fitted on text that was not counted, by `NGram.fit_weights`. Source: Jelinek and Mercer 1980.
+    Interpolation with one weight per level, or with `buckets` > 1 one for each range of c(h): 1, 2-3, 4-7, ..., the last
+    one open. `NGram.fit_weights` fits them on held-out text. Paper: Jelinek and Mercer 1980.
     """
 
     def __init__(self, order: int, buckets: int):
@@ -72,7 +69,7 @@ class Interpolated(MaximumLikelihood):
         self.register_buffer("weights", torch.full((order + 1, buckets), 0.5))       # lambda
 
     def bucket(self, total: Tensor) -> Tensor:
-        """floor(log2 c(h)), the last bucket at most. frexp is exact where a rounded logarithm is not."""
+        """The bucket of a count, floor(log2 c(h)), at most the last; frexp is exact, unlike a rounded logarithm."""
         return (torch.frexp(total.clamp(min=1).double()).exponent.long() - 1).clamp(max=self.weights.shape[1] - 1)
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
@@ -82,9 +79,10 @@ class Interpolated(MaximumLikelihood):
         return 1 - self.weights[k, self.bucket(total)]
 
     def em(self, ml: Tensor, bucket: Tensor, seen: Tensor, base: Tensor, steps: int) -> list[float]:
-        """EM on N held-out symbols: c(h, w) / c(h), the bucket of h, whether h was seen, each (N, L), a level a column.
+        """Fit the weights by EM on N held-out symbols; return the mean log-likelihood before each step.
 
-        base (N,) is p_{-1}(w). Sets the weights; returns the mean log-likelihood before each step.
+        ml, bucket, seen  (N, L), one column per level: c(h, w) / c(h), the bucket of h, whether h was seen
+        base              (N,), p_{-1}(w)
         """
         curve, levels = [], range(ml.shape[1])
         for _ in range(steps):
@@ -94,13 +92,13 @@ class Interpolated(MaximumLikelihood):
             for k in levels:
                 p.append(weight[:, k] * ml[:, k] + (1 - weight[:, k]) * p[-1])
             curve.append(p[-1].log().mean().item())
-            reached = torch.ones_like(base)                          # posterior probability of coming down to level k
+            reached = torch.ones_like(base)                          # posterior probability of reaching level k
             for k in reversed(levels):
                 stopped = reached * weight[:, k] * ml[:, k] / p[k + 1]
                 zero = torch.zeros_like(self.weights[k], dtype=torch.float64)
                 stops = zero.index_add(0, bucket[:, k], torch.where(seen[:, k], stopped, 0))
                 visits = zero.index_add(0, bucket[:, k], torch.where(seen[:, k], reached, 0))
-                fitted = (stops / visits.clamp(min=1e-300)).clamp(max=1 - 1e-6)      # a new symbol stays possible
+                fitted = (stops / visits.clamp(min=1e-300)).clamp(max=1 - 1e-6)      # leaves probability to new symbols
                 self.weights[k] = torch.where(visits > 0, fitted, self.weights[k])
                 reached = reached - stopped
         return curve
@@ -112,10 +110,10 @@ class Interpolated(MaximumLikelihood):
 class KneserNey(MaximumLikelihood):
     r"""$p_k(w \mid h) = \frac{\max(c(h, w) - D_k, 0)}{c(h)} + \frac{D_k N_{1+}(h)}{c(h)}\, p_{k-1}(w \mid h')$.
 
-    Absolute discounting, interpolated. Below the longest histories c(h, w) counts before how many symbols h w occurs,
-    not how often: the word Francisco is frequent and yet unlikely elsewhere, for it follows San alone. One discount a
-    level, $D = n_1 / (n_1 + 2 n_2)$ with $n_r$ the number of pairs counted r times (Ney, Essen and Kneser 1994).
-    Source: Kneser and Ney 1995; interpolated as in Chen and Goodman 1998.
+    Interpolated Kneser-Ney smoothing. Below the longest histories c(h, w) is the number of distinct symbols before h w,
+    so a frequent word that follows one other word only, such as Francisco, has a low probability elsewhere. Each level
+    has a discount $D = n_1 / (n_1 + 2 n_2)$, where $n_r$ is the number of n-grams with count r, or 0.5 if one of them is
+    0. Papers: Kneser and Ney 1995; Ney, Essen and Kneser 1994; Chen and Goodman 1998.
     """
 
     continuation = True
@@ -133,7 +131,7 @@ class KneserNey(MaximumLikelihood):
     def fit(self, k: Tensor, count: Tensor) -> None:
         for level in range(len(self.discounts)):
             ones, twos = (int(((k == level) & (count == r)).sum()) for r in (1, 2))
-            self.discounts[level] = ones / (ones + 2 * twos) if ones and twos else 0.5       # else it would be 0 or 1
+            self.discounts[level] = ones / (ones + 2 * twos) if ones and twos else 0.5       # D = 0 or 1 is degenerate
 
     def randomize(self, generator: torch.Generator | None) -> None:
         self.discounts.copy_(0.2 + 0.6 * torch.rand(self.discounts.shape, generator=generator, dtype=torch.float64))
@@ -143,7 +141,7 @@ SCHEMES = ("none", "add", "interpolated", "kneser-ney")
 
 
 def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) -> MaximumLikelihood:
-    """The scheme of that name. Raises ValueError for another."""
+    """Create the scheme of that name. Raises ValueError for another name."""
     if name == "none":
         return MaximumLikelihood()
     if name == "add":
@@ -152,4 +150,4 @@ def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) 
         return Interpolated(order, buckets)
     if name == "kneser-ney":
         return KneserNey(order)
-    raise ValueError(f"smoothing is {name!r}; there are {', '.join(SCHEMES)}")
+    raise ValueError(f"smoothing is {name!r}; expected one of {', '.join(SCHEMES)}")

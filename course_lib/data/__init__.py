@@ -1,11 +1,11 @@
-"""Data sets by name: found, verified, read and cut into train, valid and test.
+"""Load data sets by name: download, verify, read and split into train, valid and test.
 
     from course_lib import load_data
-    digits = load_data("digits")  # ships with scikit-learn: no network
-    mnist = load_data("binarized_mnist")  # downloaded once, checked each time
+    digits = load_data("digits")  # part of scikit-learn, no download
+    mnist = load_data("binarized_mnist")  # downloaded once, verified each time
 
-Files are taken from the folder that the environment variable COURSE_DATA names, else from the cache (COURSE_CACHE, or
-the system's place), else downloaded. describe(name) says what a set is, whose, and how it is to be used.
+Files are read from the folder COURSE_DATA, else from the cache (the folder COURSE_CACHE, or the default of the system), else
+downloaded; both are environment variables. describe(name) prints the source, license and protocol of a data set.
 """
 
 from __future__ import annotations
@@ -19,33 +19,33 @@ __all__ = ["DataError", "Splits", "available", "binarize", "describe", "load_dat
 
 
 def load_data(name: str, **options) -> Splits:
-    """The data set called `name`, in three parts.
+    """Load the data set `name`, split into train, valid and test.
 
-    options: split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; side=16 or
+    options  split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; side=16 or
     8 for "cifar10_small"; fold=0 to 9 and standardize=False for the tables "red_wine", "white_wine", "parkinsons",
     "ionosphere", "boston_housing"; source and target, "de", "en" or "fr", for "multi30k"; the others take none.
 
-    Raises ValueError for an unknown name or option, DataError if a file is damaged or cannot be had.
+    Raises ValueError for an unknown name or option, DataError if a file is damaged or cannot be downloaded.
     """
     entry = find(name)
     for option, value in options.items():
         if option not in entry.options:
             takes = ", ".join(entry.options) or "none"
-            raise ValueError(f"{name} was given the option {option!r}; the options it takes: {takes}")
+            raise ValueError(f"{name} was given the option {option!r}; expected one of: {takes}")
         if value not in entry.options[option]:
             allowed = ", ".join(map(repr, entry.options[option]))
-            raise ValueError(f"{option} is {value!r}; for {name} it must be one of {allowed}")
+            raise ValueError(f"{option} is {value!r}; expected one of {allowed} for {name}")
     defaults = {option: values[0] for option, values in entry.options.items()}
     return read(entry, **{**defaults, **options})
 
 
 def available() -> list[str]:
-    """The names that load_data() knows."""
+    """The names of all data sets."""
     return list(REGISTRY)
 
 
 def describe(name: str) -> str:
-    """What the table says of one set: shape, protocol, options, files, licence, citation. ValueError if unknown."""
+    """Describe a data set: shape, protocol, options, files, license, citation. Raises ValueError for an unknown name."""
     entry = find(name)
     rows = [("name", entry.name), ("is", entry.title), ("shape", entry.shape), ("protocol", entry.protocol)]
     for option, values in entry.options.items():

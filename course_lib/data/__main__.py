@@ -1,4 +1,4 @@
-"""The table of data sets on the command line: python -m course_lib.data list | show NAME | fetch NAME."""
+"""List, describe or download data sets: python -m course_lib.data list | show NAME | fetch NAME."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from course_lib.data.registry import REGISTRY
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; 0 if it went well, 1 with a sentence on stderr if not."""
+    """Run a command; return 0, or 1 after an error message on stderr."""
     parser = argparse.ArgumentParser(prog="python -m course_lib.data", description="The data sets of the course.")
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("list", help="the sets, a line each")

@@ -1,9 +1,9 @@
-"""From a row of the table to a verified file on disk: COURSE_DATA, then the cache, then the network.
+"""Find a verified file: in COURSE_DATA, in the cache, or by download.
 
-A file is handed out only after its hash was checked, every time. A download is written in a folder of its own and
-moved into place, by one rename, when it is whole and right; until then it has no name that anything reads.
+The hash of a file is checked on every access. A download is written to its own folder, and renamed when it is complete and
+verified.
 
-pooch and requests are imported where a file is had: they take a third of a second, and most who come by want none.
+pooch and requests are imported for a download only, since their import takes a third of a second.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from tqdm import tqdm
 from course_lib.data.registry import File
 
 TIMEOUT = 30.0  # seconds without a byte before the next address is tried
-STALE = 3600.0  # seconds without a write after which the folder of a killed download is swept away
+STALE = 3600.0  # seconds without a write after which an abandoned download is removed
 
 
 class DataError(RuntimeError):
-    """A data file is damaged, or could not be had. The message says which, and what to do.
+    """A data file is damaged or could not be downloaded.
 
     >>> raise DataError("digits: the file is damaged")
     Traceback (most recent call last):
@@ -35,7 +35,7 @@ class DataError(RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why one address did not give the file. kind: "unreachable", "refused", "partial" or "altered"."""
+    """Why a download failed; kind: "unreachable", "refused", "partial" or "altered"."""
 
     url: str
     kind: str
@@ -44,7 +44,7 @@ class Failure:
 
 
 class Bar:
-    """tqdm's bar with the four things that pooch asks of one, which remembers whether the address answered."""
+    """A tqdm bar with the interface that pooch requires; it records whether the server answered."""
 
     def __init__(self, title: str):
         self.bar = tqdm(desc=title, unit="B", unit_scale=True, leave=False)
@@ -53,28 +53,28 @@ class Bar:
 
     @property
     def total(self) -> int | None:
-        """The bytes that are to come; None if the server did not say."""
+        """The size of the download in bytes; None if the server did not state it."""
         return self.bar.total
 
     @total.setter
     def total(self, length: int):
-        """Set by pooch from the header of an answer; 0 if the server states no length."""
+        """Set by pooch from the header of the response; 0 if the server does not state a length."""
         self.answered, self.bar.total = True, length or None
 
 
 def course_data() -> Path | None:
-    """The folder that the environment variable COURSE_DATA names, or None. Raises ValueError if it is not a folder."""
+    """The folder COURSE_DATA, or None if the variable is not set. Raises ValueError if it is not a folder."""
     value = os.environ.get("COURSE_DATA", "")
     if not value:
         return None
     folder = Path(value).expanduser()
     if not folder.is_dir():
-        raise ValueError(f"COURSE_DATA is {value!r}, which is not a folder; name one, or unset it to use the cache")
+        raise ValueError(f"COURSE_DATA is {value!r}, expected a folder; unset it to use the cache")
     return folder
 
 
 def cache() -> Path:
-    """The folder for downloads: the environment variable COURSE_CACHE, else the system's place for caches."""
+    """The folder for downloads: COURSE_CACHE, else the cache folder of the system."""
     if value := os.environ.get("COURSE_CACHE", ""):
         return Path(value).expanduser()
     import pooch
@@ -83,9 +83,9 @@ def cache() -> Path:
 
 
 def local(name: str, file: File) -> Path | None:
-    """The file in COURSE_DATA, verified; None if COURSE_DATA is unset or lacks it.
+    """The verified file in COURSE_DATA; None if it is not there.
 
-    Raises DataError if it is there with another hash: it was put there by hand, so it is neither ignored nor replaced.
+    Raises DataError if it has another hash; it is neither ignored nor replaced, since the user put it there.
     """
     folder = course_data()
     if folder is None or not (folder / file.path).is_file():
@@ -100,9 +100,11 @@ def local(name: str, file: File) -> Path | None:
 
 
 def fetch(name: str, file: File) -> Path:
-    """A verified copy of the file: from COURSE_DATA, else from the cache, else downloaded.
+    """Return the path of a verified copy of the file: in COURSE_DATA, else in the cache, else downloaded.
 
-    name: of the data set, for messages. Raises DataError if the file cannot be had from anywhere.
+    name  of the data set, for messages
+
+    Raises DataError if no source gives the file.
     """
     path = local(name, file)
     if path is not None:
@@ -114,7 +116,7 @@ def fetch(name: str, file: File) -> Path:
 
 
 def digest(path: Path, file: File) -> str:
-    """The hash of the file at path, in the kind that the table has for it: "sha256:..." or "md5:..."."""
+    """The hash of the file at path, in the form of the registry, "sha256:..." or "md5:..."."""
     import pooch
 
     kind = file.hash.split(":")[0]
@@ -135,19 +137,19 @@ def _download(name: str, file: File, cached: Path) -> Path:
             failure = _attempt(name, file, url, target)
             if failure is None:
                 cached.parent.mkdir(parents=True, exist_ok=True)
-                os.replace(target, cached)  # one rename: other processes see the old state or the whole file
+                os.replace(target, cached)  # atomic for other processes
                 return cached
             failures.append(failure)
     raise DataError(_message(name, file, failures))
 
 
 def _attempt(name: str, file: File, url: str, target: Path) -> Failure | None:
-    """Download one address into target. None if what came is the file."""
+    """Download a URL to target; return None on success."""
     import pooch
     import requests
 
     bar = Bar(f"{name}: {file.name}")
-    # Uncompressed, so that the length the server states is the file's.
+    # Uncompressed, so that the stated length is that of the file.
     get = pooch.HTTPDownloader(bar, chunk_size=1 << 16, timeout=TIMEOUT, headers={"Accept-Encoding": "identity"})
     try:
         get(url, str(target), None)
@@ -156,7 +158,7 @@ def _attempt(name: str, file: File, url: str, target: Path) -> Failure | None:
     except requests.exceptions.SSLError:
         return Failure(url, "refused", "its certificate was not accepted")
     except requests.RequestException as error:
-        arrived = target.stat().st_size  # pooch opens it, empty, before it asks
+        arrived = target.stat().st_size  # pooch creates it before the request
         if bar.answered:
             return Failure(url, "partial", f"{_of(arrived, file)}, then the connection was lost", arrived)
         if isinstance(error, requests.Timeout):
@@ -173,7 +175,7 @@ def _attempt(name: str, file: File, url: str, target: Path) -> Failure | None:
 
 
 def _message(name: str, file: File, failures: list[Failure]) -> str:
-    """What happened, in figures, and what to do."""
+    """The error message: what failed, and what to do."""
     if not file.urls:
         return f"{name}: {file.path} has no public address; put it in the folder that COURSE_DATA names."
     kinds = [failure.kind for failure in failures]
@@ -205,7 +207,7 @@ def _size(count: int | None) -> str:
 
 
 def _of(arrived: int, file: File) -> str:
-    """31 of 78 MB; to the byte where rounding would hide what is missing."""
+    """Such as "31 of 78 MB"; in bytes if the rounded sizes are equal."""
     if file.size is None:
         return _size(arrived)
     if _size(arrived) == _size(file.size):
@@ -214,8 +216,8 @@ def _of(arrived: int, file: File) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed downloads left; a running one has written within the hour."""
+    """Remove abandoned downloads; a running one has written within the last hour."""
     for part in folder.glob(".part-*"):
-        with suppress(OSError):  # another process may be done with it just now
+        with suppress(OSError):  # another process may remove it
             if time.time() - max(path.stat().st_mtime for path in (part, *part.iterdir())) > STALE:
                 shutil.rmtree(part)

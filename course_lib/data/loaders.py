@@ -1,4 +1,4 @@
-"""The loaders that the table names: the files of a data set, read and cut into train, valid and test."""
+"""Loaders of data sets: read the files and split them into train, valid and test."""
 
 from __future__ import annotations
 
@@ -27,13 +27,12 @@ PARTS = ("train", "valid", "test")
 
 @dataclass(frozen=True, repr=False)
 class Splits:
-    """A data set in three parts: uint8 tensors (N, n), images flattened row by row; float64 ones; str; or
-    lists of str, or of pairs of them.
+    """A data set with the parts train, valid and test.
 
-    labels: classes, int64 (N,), under "train", "valid" and "test"; None if the set has none.
-    info: protocol, licence, citation, key; comparable_with_papers; for images image_shape and maximum, the level
-    of a full pixel; class_names where the set has them; mean and standard_deviation, by which each column was
-    standardised; and the options it was loaded with.
+    train, valid, test  uint8 tensors (N, n), images flattened row by row; float64 tensors; str; lists of str or of pairs
+    labels              classes, int64 (N,), under "train", "valid" and "test"; None if there are none
+    info                protocol, license, citation, key, comparable_with_papers, options; image_shape and maximum (the
+                        largest level) of images; class_names; mean and standard_deviation of standardized columns
 
     >>> from course_lib.data import load_data
     >>> digits = load_data("digits")
@@ -59,7 +58,7 @@ def _describe(part: Tensor | str | list) -> str:
 
 
 def read(entry: Entry, **options) -> Splits:
-    """The data set of one row of the table. options: as in entry.options, each with a value."""
+    """Load the data set of a registry entry, with a value for each of its options."""
     load = globals()[entry.loader]
     splits = load(entry, **entry.arguments, **options)
     facts = {"comparable_with_papers": True, **splits.info, **options}
@@ -69,15 +68,15 @@ def read(entry: Entry, **options) -> Splits:
 
 
 def load_digits(entry: Entry, split: str, grey: bool) -> Splits:
-    """Handwritten digits of scikit-learn, binarized unless `grey`; split: "shuffled" or "writers"."""
-    from sklearn.datasets import load_digits  # here: seconds to import, and only this set needs it
+    """The digits of scikit-learn, binarized unless `grey`; split: "shuffled" or "writers"."""
+    from sklearn.datasets import load_digits  # slow to import
 
     digits = load_digits()
     x = torch.from_numpy(digits.data.astype(np.uint8))               # (1797, 64), 0 to 16
     y = torch.from_numpy(digits.target.astype(np.int64))
     if not grey:
         x = (x >= 8).to(torch.uint8)
-    if split == "shuffled":                                          # "writers": in the file's own order
+    if split == "shuffled":                                          # "writers": in the order of the file
         order = _permutation(len(x))
         x, y = x[order], y[order]
     info = {"image_shape": (8, 8), "maximum": 16 if grey else 1, "comparable_with_papers": False}
@@ -85,7 +84,7 @@ def load_digits(entry: Entry, split: str, grey: bool) -> Splits:
 
 
 def load_idx_images(entry: Entry) -> Splits:
-    """MNIST and Fashion-MNIST: images and labels in idx files."""
+    """MNIST and Fashion-MNIST from idx files."""
     x, y = {}, {}
     for part in ("train", "t10k"):
         images = read_idx(fetch(entry.name, entry.file(f"{part}-images-idx3-ubyte.gz")))
@@ -98,7 +97,7 @@ def load_idx_images(entry: Entry) -> Splits:
 
 
 def load_binary_text(entry: Entry, columns: int, separator: str, **info) -> Splits:
-    """Sets whose public form is text of zeros and ones, in the order of PARTS, and whose re-packed form is one npz."""
+    """Data sets published as text of zeros and ones, or repacked as one npz file."""
     (packed,) = entry.packed
     path = local(entry.name, packed)
     if path is not None:
@@ -109,7 +108,7 @@ def load_binary_text(entry: Entry, columns: int, separator: str, **info) -> Spli
 
 
 def load_caltech(entry: Entry, split: str) -> Splits:
-    """Silhouettes and their classes from a MATLAB file; split: "own" or "official"."""
+    """Caltech 101 Silhouettes from a MATLAB file; split: "own" or "official"."""
     info = {"image_shape": (28, 28), "maximum": 1, "comparable_with_papers": split == "official"}
     if split == "official":
         path = fetch(entry.name, entry.file("caltech101_silhouettes_28_split1.mat"))
@@ -122,14 +121,14 @@ def load_caltech(entry: Entry, split: str) -> Splits:
         cuts = (4100, 4100 + 2264)                                   # the sizes of the published split
         order = _permutation(len(images))
         x, y = np.split(images[order], cuts), np.split(labels.ravel()[order], cuts)
-    # Images are stored by columns with 0 for the object.
+    # Images are stored column by column, with 0 for the object.
     x = [rearrange(torch.from_numpy(1 - a.astype(np.uint8)), "N (column row) -> N (row column)", row=28) for a in x]
     y = [torch.from_numpy(a.ravel().astype(np.int64) - 1) for a in y]
     return _labelled(entry, x, y, info | {"class_names": [str(name.item()) for name in names.ravel()]})
 
 
 def load_cifar10_small(entry: Entry, side: int) -> Splits:
-    """Four files of a thousand images: a row of each file is one image, its pixels line by line."""
+    """CIFAR-10, reduced in size: four files of a thousand images, one per row."""
     files = [local(entry.name, ours) or fetch(entry.name, file) for ours, file in zip(entry.packed, entry.files)]
     x = np.concatenate([read_png(path, 1000, 1024) for path in files])
     x = rearrange(torch.from_numpy(x), "N (h w) C -> N C h w", h=32)
@@ -141,7 +140,7 @@ def load_cifar10_small(entry: Entry, side: int) -> Splits:
 
 
 def load_tiny_shakespeare(entry: Entry) -> Splits:
-    """One text, cut into consecutive parts."""
+    """Tiny Shakespeare, split into consecutive parts."""
     text = read_text(fetch(entry.name, entry.files[0]))
     first = int(0.9 * len(text))
     second = first + (len(text) - first) // 2
@@ -149,18 +148,18 @@ def load_tiny_shakespeare(entry: Entry) -> Splits:
 
 
 def load_names(entry: Entry) -> Splits:
-    """Distinct names in a fixed random order."""
+    """Distinct first names in a fixed random order."""
     distinct = sorted(set(read_text(fetch(entry.name, entry.files[0])).split()))
     names = [distinct[i] for i in _permutation(len(distinct))]
     first, second = int(0.8 * len(names)), int(0.9 * len(names))
-    info = {"comparable_with_papers": False}                         # each author splits these names in his own way
+    info = {"comparable_with_papers": False}                         # there is no standard split
     return Splits(entry.name, names[:first], names[first:second], names[second:], info=info)
 
 
 def load_multi30k(entry: Entry, source: str, target: str) -> Splits:
-    """Pairs of a sentence and its translation."""
+    """Multi30k: pairs of a sentence and its translation."""
     if source == target:
-        raise ValueError(f"source and target are both {source!r}; a translation needs two languages")
+        raise ValueError(f"source and target are both {source!r}; expected two languages")
     parts = []
     for part in ("train", "val", "test_2016_flickr"):
         sides = [read_text(fetch(entry.name, entry.file(f"{part}.{language}.gz"))).removesuffix("\n").split("\n")
@@ -172,13 +171,13 @@ def load_multi30k(entry: Entry, source: str, target: str) -> Splits:
 
 
 def load_sst2(entry: Entry) -> Splits:
-    """Sentences of film reviews, negative or positive."""
+    """SST-2: sentences of film reviews, negative or positive."""
     rows = [read_rows(read_text(fetch(entry.name, file)), file.name, 2) for file in entry.files]
     return _sentences(entry, [[(text, label) for text, label in part] for part in rows], ["negative", "positive"])
 
 
 def load_cola(entry: Entry) -> Splits:
-    """Sentences, acceptable or not."""
+    """CoLA: sentences, grammatically acceptable or not."""
     path = fetch(entry.name, entry.files[0])
     rows = [read_rows(read_text(path, f"cola_public/raw/{part}.tsv"), part, 4)
             for part in ("in_domain_train", "in_domain_dev", "out_of_domain_dev")]
@@ -187,7 +186,7 @@ def load_cola(entry: Entry) -> Splits:
 
 
 def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: list[str]) -> Splits:
-    """Sentences with a label of 0 or 1 each."""
+    """Sentences with labels 0 or 1."""
     for rows in parts:
         if odd := {label for _, label in rows} - {"0", "1"}:
             raise DataError(f"{entry.name}: a label is {min(odd)!r}; expected 0 and 1")
@@ -197,7 +196,7 @@ def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: li
 
 
 def load_folds(entry: Entry, fold: int, standardize: bool, rows: int, columns: tuple[int, ...], **form) -> Splits:
-    """A table of numbers by ten folds: the fold of that number tests, the next one validates, the others train."""
+    """A numeric table in ten folds: test on fold `fold`, validate on the next, train on the others."""
     x = read_table(fetch(entry.name, entry.files[0]), columns, rows, **form)
     folds = np.array_split(_permutation(rows), 10)
     held = (fold, (fold + 1) % 10)
@@ -218,5 +217,5 @@ def _labelled(entry: Entry, x, y, info: dict) -> Splits:
 
 
 def _permutation(count: int) -> list[int]:
-    """A fixed order of 0 to count - 1: numpy promises that RandomState's stream never changes."""
+    """A fixed permutation of 0 to count - 1; the stream of RandomState is the same in all versions of NumPy."""
     return np.random.RandomState(0).permutation(count).tolist()

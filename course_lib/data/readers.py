@@ -1,6 +1,6 @@
-"""Readers of the few stable formats: idx, npz, png, text of 0 and 1, tables, mat, plain text. Nothing is unpickled.
+"""Read the file formats of the data sets: idx, npz, png, binary text, tables, mat, plain text. Nothing is unpickled.
 
-Each returns numpy arrays or str, and raises DataError, naming the file, if the content does not fit the format.
+Each reader returns NumPy arrays or str, and raises DataError if the content does not have the format.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from course_lib.data.download import DataError
 
-# What the decoders raise on truncated or altered bytes, found by feeding them such.
+# Errors that the decoders raise for truncated or altered bytes.
 DAMAGE = (
     AttributeError, EOFError, IndexError, KeyError, NotImplementedError, OSError, SyntaxError, TypeError, ValueError,
     tokenize.TokenError, zipfile.BadZipFile, zlib.error,
@@ -26,22 +26,22 @@ DAMAGE = (
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """A gzipped idx file of unsigned bytes: 0 0 8 d, then d sizes as big-endian int32, then the values."""
+    """Read a gzipped idx file of unsigned bytes: 0 0 8 d, d sizes as big-endian int32, the values."""
     try:
         raw = gzip.decompress(path.read_bytes())
     except DAMAGE as error:
-        raise DataError(f"{path.name} is not a whole gzip file: {error}") from None
+        raise DataError(f"{path.name} is not a complete gzip file: {error}") from None
     if raw[:3] != b"\x00\x00\x08" or len(raw) < 4 or len(raw) < 4 + 4 * raw[3]:
-        raise DataError(f"{path.name} starts with {raw[:4].hex(' ')}; an idx file of bytes starts with 00 00 08")
+        raise DataError(f"{path.name} starts with {raw[:4].hex(' ')}; expected 00 00 08, as in an idx file of bytes")
     start = 4 + 4 * raw[3]
     shape = tuple(np.frombuffer(raw, ">i4", count=raw[3], offset=4).tolist())
     if len(raw) - start != math.prod(shape):
-        raise DataError(f"{path.name} has {len(raw) - start} values; its header says {shape}")
+        raise DataError(f"{path.name} has {len(raw) - start} values; expected {shape} by its header")
     return np.frombuffer(raw, np.uint8, offset=start).reshape(shape).copy()
 
 
 def read_npz(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
-    """The arrays called `keys` of an npz file, in that order."""
+    """Read the arrays `keys` of an npz file."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             missing = [key for key in keys if key not in arrays]
@@ -53,25 +53,25 @@ def read_npz(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
 
 
 def read_png(path: Path, height: int, width: int) -> np.ndarray:
-    """A png file of 8-bit colours: uint8 (height, width, 3)."""
-    from matplotlib.image import imread  # here: slow to import, and only one set needs it
+    """Read a PNG file of 8-bit colors: uint8 (height, width, 3)."""
+    from matplotlib.image import imread  # slow to import
 
     try:
         picture = imread(path, format="png")                         # float32, each level divided by 255
     except DAMAGE as error:
-        raise DataError(f"{path.name} is not a whole png file: {error}") from None
+        raise DataError(f"{path.name} is not a complete png file: {error}") from None
     if picture.shape != (height, width, 3) or picture.dtype != np.float32:
         raise DataError(f"{path.name} is a picture of shape {picture.shape}; expected ({height}, {width}, 3)")
     return (255 * picture).round().astype(np.uint8)
 
 
 def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
-    """Lines of `columns` zeros and ones with one separator between: uint8 (N, columns). Of .amat and .data files."""
+    """Read lines of `columns` zeros and ones with separators, as in .amat and .data files: uint8 (N, columns)."""
     raw = np.frombuffer(path.read_bytes(), np.uint8)
     if raw.size == 0 or raw.size % (2 * columns):
-        raise DataError(f"{path.name} has {raw.size} bytes; lines of {columns} values take {2 * columns} bytes each")
+        raise DataError(f"{path.name} has {raw.size} bytes; expected lines of {2 * columns} bytes for {columns} values")
     lines = raw.reshape(-1, 2 * columns)
-    values, between = lines[:, ::2] - ord("0"), lines[:, 1::2]       # a byte below "0" wraps around, above 1
+    values, between = lines[:, ::2] - ord("0"), lines[:, 1::2]       # a byte below "0" wraps to a value above 1
     ends = np.full(columns, ord(separator), np.uint8)
     ends[-1] = ord("\n")
     if values.max() > 1 or (between != ends).any():
@@ -81,7 +81,7 @@ def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
 
 def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | None = None,
                header: bool = False) -> np.ndarray:
-    """These columns of a table of numbers, float64 (rows, columns); separator None stands for white space."""
+    """Read columns of a numeric table, float64 (rows, columns); separator None means white space."""
     try:
         values = np.loadtxt(path, delimiter=separator, skiprows=int(header), usecols=columns, ndmin=2)
     except DAMAGE as error:
@@ -92,9 +92,8 @@ def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | N
 
 
 def read_mat(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
-    """The arrays called `keys` of a MATLAB file, in that order. Of a verified file only: scipy's reader can crash the
-    process on altered bytes, which no except clause catches. Truncated ones it reports."""
-    from scipy.io import loadmat  # here: slow to import, and only one set needs it
+    """Read the arrays `keys` of a MATLAB file, which must be verified: SciPy's reader can crash on altered bytes."""
+    from scipy.io import loadmat  # slow to import
     from scipy.io.matlab import MatReadError
 
     try:
@@ -108,7 +107,7 @@ def read_mat(path: Path, keys: tuple[str, ...]) -> list[np.ndarray]:
 
 
 def read_text(path: Path, member: str | None = None) -> str:
-    """The whole text, unpacked if it is a gzip file, or one member of a zip file; every line ends in one newline."""
+    """Read a UTF-8 text, a gzip file of one, or a member of a zip file; line ends become newlines."""
     try:
         if member is not None:
             with zipfile.ZipFile(path) as packed:
@@ -124,7 +123,7 @@ def read_text(path: Path, member: str | None = None) -> str:
 
 
 def read_rows(text: str, name: str, columns: int) -> list[list[str]]:
-    """The lines of a text in fields with tabs between, each line with this many; quotes are letters like others."""
+    """Split a text into lines of `columns` fields separated by tabs; quotes have no special meaning."""
     lines = [line.split("\t") for line in text.removesuffix("\n").split("\n")]
     for number, line in enumerate(lines, 1):
         if len(line) != columns:

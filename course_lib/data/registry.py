@@ -1,6 +1,6 @@
-"""The table of data sets, `registry.toml`: files, addresses, hashes, licences, citations, protocols.
+"""The registry of data sets, `registry.toml`: files, URLs, hashes, licenses, citations, protocols.
 
-Every file has a published or regenerated hash; one without cannot be entered, so it cannot be loaded.
+Every file has a published or computed hash.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ else:
 
 @dataclass(frozen=True)
 class File:
-    """One file: `path` below COURSE_DATA and below the cache, its size in bytes, hash and public addresses.
+    """A file of a data set: path below COURSE_DATA and the cache, size in bytes, hash and public URLs.
 
-    hash is "sha256:..." or, where only that is published, "md5:...". No addresses: it is read from COURSE_DATA only.
-    known_from says where the hash comes from when it is not simply the hash of the public download.
+    hash        "sha256:...", or "md5:..." if only that is published
+    urls        without any, the file is read from COURSE_DATA only
+    known_from  source of the hash if it is not that of the public download
+
     Raises ValueError if the hash is missing or malformed.
     """
 
@@ -36,23 +38,24 @@ class File:
     def __post_init__(self):
         if not re.fullmatch(r"sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", self.hash or ""):
             raise ValueError(
-                f"{self.path} has hash {self.hash!r}; it needs sha256:... or md5:... in lower-case hexadecimal. "
+                f"{self.path} has hash {self.hash!r}; expected sha256:... or md5:... in lower-case hexadecimal. "
                 "A file that cannot be verified is not loaded."
             )
 
     @property
     def name(self) -> str:
-        """The name of the file without its folder."""
+        """The file name without the folder."""
         return self.path.rsplit("/", 1)[-1]
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One data set. `options` maps each keyword that load_data() takes to its allowed values, the default first.
+    """A data set.
 
-    loader, arguments  the function of `loaders` that reads it, and what it is called with besides the options
-    key                of the citation in the book's bibliography
-    packed             re-packed contents of `files`, read from COURSE_DATA only
+    options            keyword of load_data() -> allowed values, the default first
+    loader, arguments  function of `loaders`, and its arguments besides the options
+    key                citation key in the bibliography of the book
+    packed             repacked contents of `files`, read from COURSE_DATA only
     """
 
     name: str
@@ -69,7 +72,7 @@ class Entry:
     options: dict[str, tuple] = field(default_factory=dict)
 
     def file(self, name: str) -> File:
-        """The file or packed file called `name`. Raises KeyError if there is none."""
+        """The file or packed file `name`. Raises KeyError if there is none."""
         for file in (*self.packed, *self.files):
             if file.name == name:
                 return file
@@ -77,15 +80,15 @@ class Entry:
 
 
 def find(name: str) -> Entry:
-    """The entry called `name`. Raises ValueError, with the nearest name, if there is none."""
+    """The entry `name`. Raises ValueError, with the most similar name, if there is none."""
     if name in REGISTRY:
         return REGISTRY[name]
     near = difflib.get_close_matches(name.lower(), REGISTRY, n=1, cutoff=0.0)[0]
-    raise ValueError(f"name is {name!r}; the nearest data set is {near!r}. There are: {', '.join(REGISTRY)}")
+    raise ValueError(f"name is {name!r}; did you mean {near!r}? Expected one of {', '.join(REGISTRY)}")
 
 
 def _read_entry(name: str, row: dict[str, Any], shared: dict[str, str]) -> Entry:
-    """The entry of a row of the table."""
+    """Create the entry of a table of registry.toml."""
     folder, homes, known_from = (row.pop(key, default) for key, default in (("folder", ""), ("homes", []), ("known_from", "")))
     public = tuple(File(f"{folder}/{file['name']}", file.get("size"), file["hash"],
                         tuple(file.get("urls", [home + file["name"] for home in homes])),

@@ -1,4 +1,4 @@
-"""Contact sheets: sixteen real test images of a set that does not ship with the package."""
+"""Sixteen test images each of data sets that are not part of the package."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ FOLDER = Path(__file__).parent / "_sample_images"
 
 
 def load_sample_images(name: str) -> UInt8[Tensor, "N n"]:
-    """Sixteen test images of the set `name`, drawn at random once: uint8, (16, n), flattened row by row.
+    """Sixteen random test images of the data set `name`, for figures: uint8 (16, n), flattened row by row.
 
-    A pixel is 0 or 1; of "mnist" and "fashion_mnist", which are 14 x 14 here, a level from 0 to 15.
-    For figures only: too few to measure anything on. sheets/README.md names their sources. Raises ValueError for a
-    set without a sheet.
+    Pixels are 0 or 1; those of "mnist" and "fashion_mnist", 14 x 14 here, are levels from 0 to 15. Raises ValueError for a
+    data set without sample images.
     """
     path = FOLDER / f"{name}.npz"
     if not path.exists():
         known = ", ".join(sorted(p.stem for p in FOLDER.glob("*.npz")))
-        raise ValueError(f"name is {name!r}; there is a sheet of: {known or 'no set'}")
+        raise ValueError(f"name is {name!r}; expected one of: {known or 'no data set'}")
     with np.load(path, allow_pickle=False) as file:
         if "levels" in file:
             return torch.from_numpy(file["levels"])

@@ -1,6 +1,6 @@
-"""Sixteen passages written for the course, and two questions for each: one in its words, one without any of them.
+"""Sixteen passages for retrieval, written for the course, each with a literal and a paraphrased question.
 
-For retrieval without a network. The answers are made up with the passages, so that nobody can know them from elsewhere.
+The facts are invented, so the answers occur in the passages only.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ SMALL = frozenset("a an and are as at be been by did do does for from had has ha
 
 
 class Passage(NamedTuple):
-    """A passage, a question that quotes it, one that shares no content word with it, and the answer, which stands in it."""
+    """A passage, a question in its words, one that shares no content word with it, and the answer, a part of the passage."""
 
     text: str
     quoting: str
@@ -59,7 +59,7 @@ PASSAGES = tuple(Passage(*row) for row in (
 
 
 def content_words(text: str) -> list[str]:
-    """Words in lower case, the small ones left out.
+    """The words of a text in lower case, without stop words.
 
     >>> content_words("Who bakes the bread?")
     ['bakes', 'bread']

@@ -1,8 +1,8 @@
-"""Two sentences in which three words can only be known by looking back, from a grammar: for models that attend.
+"""Pairs of sentences with long-range agreement, sampled from a grammar.
 
-"the old girl near the dogs sees the ball . she wants the ball ." The verb agrees with the subject, whoever else stands
-near; the pronoun of the second sentence is that of the subject; its object is the object of the first. Everything else
-is drawn, each choice equally likely, so that the entropy of a text is known.
+"the old girl near the dogs sees the ball . she wants the ball ." The verb agrees with the subject, not with
+other nouns; the pronoun of the second sentence refers to the subject, and its object is that of the first sentence. All
+other choices are uniform, so the entropy of a text is known.
 """
 from __future__ import annotations
 
@@ -26,12 +26,11 @@ MANY = "they"
 VERBS = ("see", "want", "find", "paint", "like", "draw")             # and with an s after one being
 THINGS = ("ball", "book", "boat", "house", "letter", "apple", "table", "hat")
 ADJECTIVES = ("small", "old", "big", "strange")
-LONGEST = 17                                                         # words of a text, full stops counted
+LONGEST = 17                                                         # words of a text, with full stops
 
 
 class Text(NamedTuple):
-    """words, and which of them follow from others: "verb", "pronoun", "verb2" and "thing" -> its place, and that of the
-    word to look back to."""
+    """A text: its words, and for "verb", "pronoun", "verb2" and "thing" the positions of the word and of its antecedent."""
 
     words: tuple[str, ...]
     known: dict[str, tuple[int, int]]
@@ -41,7 +40,7 @@ class Text(NamedTuple):
 
 
 def texts(num: int, generator: torch.Generator | None = None) -> list[Text]:
-    """`num` texts, drawn independently. An adjective, and a being near the subject, stand in half of the places."""
+    """Sample `num` texts; an adjective, and a noun near the subject, occur with probability 1/2."""
     check_sizes(num=num)
     return [_text(generator) for _ in range(num)]
 
@@ -69,7 +68,7 @@ def _half(generator: torch.Generator | None) -> bool:
 
 
 def _being(generator: torch.Generator | None) -> tuple[str, str]:
-    """One or many, and their pronoun."""
+    """A noun, singular or plural, and its pronoun."""
     name = _choose(list(BEINGS), generator)
     plural, pronoun = BEINGS[name]
     return (plural, MANY) if _half(generator) else (name, pronoun)
@@ -84,14 +83,14 @@ def _verb(pronoun: str, generator: torch.Generator | None) -> str:
 
 
 def entropy() -> float:
-    """Nats a text that no model of the grammar can go below."""
+    """The entropy of a text, in nats."""
     beings, adjective = math.log(2 * len(BEINGS)), math.log(2) + 0.5 * math.log(len(ADJECTIVES))
     near = math.log(2) + 0.5 * beings
     return 2 * adjective + beings + near + 2 * math.log(len(VERBS)) + math.log(len(THINGS))
 
 
 def vocabulary() -> Vocabulary:
-    """The words of the grammar after the start symbol, which is number 0; there is no symbol for an unknown word."""
+    """The start symbol, with id 0, and the words of the grammar."""
     beings = [word for name, (plural, _) in BEINGS.items() for word in (name, plural)]
     pronouns = [*dict.fromkeys(pronoun for _, pronoun in BEINGS.values()), MANY]
     return Vocabulary([BOS, "the", "near", END, *pronouns, *beings, *VERBS, *(verb + "s" for verb in VERBS), *THINGS,
@@ -99,9 +98,9 @@ def vocabulary() -> Vocabulary:
 
 
 def to_ids(drawn: Sequence[Text | str]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
-    """The texts as ids after the start symbol, filled up on the right, and True where a word is.
+    """Encode texts as ids after the start symbol, padded on the right, and the mask, True for words.
 
-    Raises ValueError, with the nearest word that there is, for a word that the grammar lacks.
+    Raises ValueError, with the most similar word, for a word outside the grammar.
     """
     words = vocabulary()
     return pad([torch.tensor([words.id(word) for word in (BOS, *str(text).split())]) for text in drawn], words.id(BOS))

@@ -1,6 +1,6 @@
-"""A small world whose words keep known company: roles of two sexes, countries and capitals, words of two senses.
+"""A toy corpus with known co-occurrences: gendered roles, countries and capitals, ambiguous words.
 
-What a word has to do with another one is put in by hand, so that neighbours and analogies have right answers.
+So the correct neighbors and analogies are known.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from itertools import permutations
 
 import torch
 
-ROLES = {                                                            # man, woman: what the role has to do with
+ROLES = {                                                            # (man, woman): words of their context
     ("king", "queen"): ("crown", "throne", "palace"),
     ("actor", "actress"): ("stage", "film", "script"),
     ("prince", "princess"): ("castle", "horse", "tower"),
@@ -17,7 +17,7 @@ ROLES = {                                                            # man, woma
     ("uncle", "aunt"): ("nephew", "cousin", "family"),
     ("boy", "girl"): ("toy", "school", "kite"),
 }
-COUNTRIES = {                                                        # country, capital: what both have to do with
+COUNTRIES = {                                                        # (country, capital): words of their context
     ("france", "paris"): ("french", "cheese"),
     ("italy", "rome"): ("italian", "pasta"),
     ("japan", "tokyo"): ("japanese", "rice"),
@@ -25,7 +25,7 @@ COUNTRIES = {                                                        # country, 
     ("russia", "moscow"): ("russian", "soup"),
     ("egypt", "cairo"): ("arabic", "beans"),
 }
-SENSES = {                                                           # a word, and the company of each of its two senses
+SENSES = {                                                           # a word: the context of each of its two senses
     "bat": (("ball", "cricket", "player", "glove"), ("cave", "owl", "wing", "night")),
     "bank": (("money", "loan", "clerk", "account"), ("river", "water", "fish", "mud")),
     "bark": (("dog", "puppy", "growl", "fence"), ("tree", "branch", "leaf", "root")),
@@ -37,7 +37,7 @@ FILLERS = ("the", "a", "and", "with", "near", "saw", "has", "of", "in", "is")
 
 
 def draw_sentences(num: int, generator: torch.Generator) -> list[list[str]]:
-    """Sentences of 7 words, as lists: a third each on roles, on countries, and with a word of two senses or its company.
+    """Sample sentences of 7 words: a third each on roles, on countries, and on ambiguous words.
 
     >>> for sentence in draw_sentences(2, torch.Generator().manual_seed(0)):
     ...     print(*sentence)

@@ -1,8 +1,8 @@
-"""One-sentence news whose topic, time, subject and object can be asked for: for prompts and instructions.
+"""One-sentence news with topic, time, subject and object, for prompts and instructions.
 
-"last night , the seawolves won the game ." A text of the world is such a sentence; an instruction names fields, in an
-order: "tell topic and time"; the answer gives them in that order: "sports , last night". Four fields make 4 instructions of
-one, 12 of two and 24 of three, so that some can be kept out of the training.
+"last night , the seawolves won the game ." An instruction names fields in an order, such as
+"tell topic and time", and the answer gives them in that order: "sports , last night". Four fields give 4 instructions of one
+field, 12 of two and 24 of three.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SLIDE = ("what", "topic", "is", "this", "about", "?")                # the wordi
 
 
 class News(NamedTuple):
-    """A sentence, as words, and what can be asked of it.
+    """The words of a sentence, and its fields.
 
     >>> news = draw_news(1, torch.Generator().manual_seed(0))[0]
     >>> " ".join(news.words), news.fields["topic"]
@@ -47,7 +47,7 @@ class Instructed(NamedTuple):
 
 
 def draw_news(num: int, generator: torch.Generator | None = None) -> list[News]:
-    """`num` sentences, every choice equally likely."""
+    """Sample `num` sentences; all choices are uniform."""
     if num < 1:
         raise ValueError(f"num is {num}; expected at least one sentence")
 
@@ -64,16 +64,16 @@ def draw_news(num: int, generator: torch.Generator | None = None) -> list[News]:
 
 
 def instructions(size: int) -> list[tuple[str, ...]]:
-    """Every order of `size` of the four fields: each is an instruction of its own."""
+    """All ordered selections of `size` of the four fields."""
     if not 1 <= size <= len(FIELDS):
-        raise ValueError(f"size is {size}; there are 1 to {len(FIELDS)} fields to ask for")
+        raise ValueError(f"size is {size}; expected 1 to {len(FIELDS)}, the number of fields")
     return list(permutations(FIELDS, size))
 
 
 def instruct(news: News, fields: Sequence[str], slide: bool = False) -> Instructed:
-    """The instruction in front, the sentence in quotation marks, "answer:", and the fields in the order asked for.
+    """Build a prompt, the instruction and the quoted sentence, and its answer, the fields in their order.
 
-    slide  the topic asked for in the words of the slide
+    slide  ask for the topic in the words of the slide
 
     >>> news = draw_news(1, torch.Generator().manual_seed(0))[0]
     >>> " ".join(instruct(news, ["topic", "who"]).answer)
@@ -89,7 +89,7 @@ def instruct(news: News, fields: Sequence[str], slide: bool = False) -> Instruct
 
 
 def vocabulary() -> Vocabulary:
-    """All words of sentences, instructions and answers; <s> begins a text, </s> ends an answer."""
+    """All words of sentences, instructions and answers, with <s> for the start of a text and </s> for the end of an answer."""
     words = [word for who, did, what in TOPICS.values() for word in (*who, *did, *what)]
     times = [word for time in TIMES for word in time.split()]
     every = [BOS, END, ",", ".", OPEN, ASK, TELL, "and", "the", *FIELDS, *SLIDE, *TOPICS, *times, *words]

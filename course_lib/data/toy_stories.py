@@ -1,9 +1,8 @@
-"""Stories in the style of telegrams, from a grammar, for an encoder that has a minute to learn to read.
+"""Short stories sampled from a grammar, for the pre-training of a small encoder.
 
-A story has a person, whom the first sentence names and the others call "he" or "she", and a subject: the sea, baking,
-the garden or school. Persons, verbs, things and places belong to a subject, and each of them is now and then taken from
-another one. So a reader who knows which words go together can tell the subject of a sentence, which of two sentences
-comes first, and whether they are of one story.
+A story has a person, named in the first sentence and "he" or "she" in the others, and a subject: the sea, baking, the garden
+or school. Persons, verbs, things and places depend on the subject, with a small probability of another one. So the subject of
+a sentence, the order of two sentences, and whether they are from one story can be predicted from co-occurring words.
 """
 from __future__ import annotations
 
@@ -23,11 +22,11 @@ SUBJECTS = {
                "classroom library schoolyard"),
 }
 ADJECTIVES = ("old", "young", "small", "quiet", "new", "heavy")
-STRANGE = 0.1                                      # how often a word is taken from any of the subjects
+STRANGE = 0.1                                      # probability that a word is from any subject
 
 
 class Sentence(NamedTuple):
-    """words, a tag for each of them, and where the person, the thing and the place stand: first and last word."""
+    """The words of a sentence, a tag for each, and the spans (first, last word) of person, thing and place."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
@@ -38,14 +37,14 @@ class Sentence(NamedTuple):
 
 
 class Story(NamedTuple):
-    """Sentences about one subject."""
+    """Sentences on one subject."""
 
     subject: str
     sentences: tuple[Sentence, ...]
 
 
 def stories(num: int, generator: torch.Generator | None = None, sentences: int = 3) -> list[Story]:
-    """`num` stories of as many `sentences` each, subjects equally likely. Raises ValueError below one of either."""
+    """Sample `num` stories of `sentences` sentences each, with uniform subjects. Raises ValueError below 1."""
     if num < 1 or sentences < 1:
         raise ValueError(f"num is {num} and sentences {sentences}; expected at least 1 of each")
     return [_story(sentences, generator) for _ in range(num)]
@@ -69,7 +68,7 @@ def _story(count: int, generator: torch.Generator | None) -> Story:
 
 
 def _phrase(noun: str, generator: torch.Generator | None) -> list[tuple[str, str]]:
-    """The noun, with an adjective half of the time."""
+    """The noun, with an adjective with probability 1/2."""
     described = bool(torch.rand((), generator=generator) < 0.5)
     return [*([(_pick(ADJECTIVES, generator), "ADJECTIVE")] if described else []), (noun, "NOUN")]
 

@@ -1,9 +1,9 @@
-"""A translation task small enough for a minute: English to Italian, from a grammar and a lexicon, with known alignments.
+"""A toy translation task, English to Italian, from a grammar and a lexicon, with known alignments.
 
-A sentence is a subject, a verb that may be denied, and an object: "I love hiking", "the small dog does not see the red
-house". Four things make it more than looking words up. The adjective follows its noun; article and adjective agree with
-the noun's gender; a pronoun vanishes into the form of the verb; "do not" is one word. All words of the lexicon begin so
-that the articles are "il" and "la" throughout.
+A sentence is a subject, a verb that may be negated, and an object: "I love hiking", "the small dog does not see the red
+house". A translation is more than a lookup of words: the adjective follows its noun; article and adjective agree with the
+gender of the noun; a pronoun is expressed by the form of the verb; "do not" is one word. The articles are "il" and "la" for
+all nouns of the lexicon.
 """
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from course_lib.tokenizers.batching import pad
 from course_lib.tokenizers.vocabulary import Vocabulary
 
 PAD, BOS, EOS = "<pad>", "<s>", "</s>"
-PRONOUNS = {"I": 0, "we": 1, "they": 2}                              # the verb's form; 3 is that of a noun
+PRONOUNS = {"I": 0, "we": 1, "they": 2}                              # form of the verb; 3 after a noun
 VERBS = {"love": ("adoro", "adoriamo", "adorano", "adora"), "see": ("vedo", "vediamo", "vedono", "vede"),
          "want": ("voglio", "vogliamo", "vogliono", "vuole"), "find": ("trovo", "troviamo", "trovano", "trova"),
          "paint": ("dipingo", "dipingiamo", "dipingono", "dipinge")}
@@ -33,7 +33,7 @@ PASTIMES = {"hiking": ("le", "escursioni"), "cooking": ("la", "cucina"), "readin
 
 
 class Pair(NamedTuple):
-    """A sentence, its translation, and for each word of the translation the places of the words that it comes from."""
+    """A sentence, its translation, and the positions of the source words of each target word."""
 
     source: tuple[str, ...]
     target: tuple[str, ...]
@@ -41,16 +41,16 @@ class Pair(NamedTuple):
 
 
 def translate(sentence: str) -> Pair:
-    """The translation of a sentence of the grammar, with its alignment. Raises ValueError for any other sentence."""
+    """Translate a sentence of the grammar, with its alignment. Raises ValueError for any other sentence."""
     source = tuple(sentence.split())
     subject, verb = _noun_phrase(source, 0), 3
     if subject is None:
         if not source or source[0] not in PRONOUNS:
-            raise ValueError(f"sentence is {sentence!r}; it begins with neither a pronoun ({', '.join(PRONOUNS)}) nor "
-                             "'the' and a noun")
+            raise ValueError(f"sentence is {sentence!r}; expected a pronoun ({', '.join(PRONOUNS)}) or "
+                             "'the' and a noun at the start")
         subject, verb = ([], 1), PRONOUNS[source[0]]
     target, i = subject
-    carried = (0,) if verb < 3 else ()                               # a pronoun lives on in the verb
+    carried = (0,) if verb < 3 else ()                               # the verb expresses the pronoun
     denied = source[i:i + 2] == ("does" if verb == 3 else "do", "not")
     if denied:
         target = [*target, ("non", (i, i + 1))]
@@ -58,7 +58,7 @@ def translate(sentence: str) -> Pair:
     word = source[i] if i < len(source) else ""
     stem = word.removesuffix("s") if verb == 3 and not denied and word.endswith("s") else word
     if stem not in VERBS or (verb == 3 and not denied) != (word == stem + "s"):
-        raise ValueError(f"sentence is {sentence!r}; word {i + 1} is not a verb of the grammar in its right form")
+        raise ValueError(f"sentence is {sentence!r}; expected a verb of the grammar in its form as word {i + 1}")
     target = [*target, (VERBS[stem][verb], (*carried, i))]
     i += 1
     if source[i:] and source[i] in PASTIMES:
@@ -67,13 +67,13 @@ def translate(sentence: str) -> Pair:
     else:
         phrase = _noun_phrase(source, i)
     if phrase is None or phrase[1] != len(source):
-        raise ValueError(f"sentence is {sentence!r}; from word {i + 1} on it is not an object of the grammar")
+        raise ValueError(f"sentence is {sentence!r}; expected an object of the grammar from word {i + 1} on")
     words, alignment = zip(*target, *phrase[0])
     return Pair(source, words, alignment)
 
 
 def _noun_phrase(source: Sequence[str], i: int) -> tuple[list[tuple[str, tuple[int, ...]]], int] | None:
-    """The translation of "the (adjective) noun" at word i and the place after it; None if there is no such phrase."""
+    """Translate "the (adjective) noun" at word i; return it and the next position, or None for another phrase."""
     if i >= len(source) or source[i] != "the":
         return None
     described = i + 1 < len(source) and source[i + 1] in ADJECTIVES
@@ -88,7 +88,7 @@ def _noun_phrase(source: Sequence[str], i: int) -> tuple[list[tuple[str, tuple[i
 
 
 def draw_pairs(num: int, generator: torch.Generator) -> list[Pair]:
-    """`num` pairs, drawn independently: a third with a pronoun, a fourth denied, half of the nouns described."""
+    """Sample `num` pairs: a third with a pronoun, a fourth negated, half of the nouns with an adjective."""
     def choose(words) -> str:
         words = list(words)
         return words[int(torch.randint(len(words), (), generator=generator))]
@@ -112,7 +112,7 @@ def draw_pairs(num: int, generator: torch.Generator) -> list[Pair]:
 
 
 def vocabularies() -> tuple[Vocabulary, Vocabulary]:
-    """The words of the source and of the target, each after the three special symbols."""
+    """The vocabularies of source and target, each with three special symbols first."""
     english = [*PRONOUNS, *VERBS, *(verb + "s" for verb in VERBS), *NOUNS, *ADJECTIVES, *PASTIMES,
                "the", "do", "does", "not"]
     italian = [*sum(VERBS.values(), ()), *(word for _, word in NOUNS.values()), *sum(ADJECTIVES.values(), ()),
@@ -122,9 +122,9 @@ def vocabularies() -> tuple[Vocabulary, Vocabulary]:
 
 def to_ids(pairs: Sequence[Pair],
            words: tuple[Vocabulary, Vocabulary] | None = None) -> tuple[Int[Tensor, "B S"], Int[Tensor, "B T"]]:
-    """The pairs as ids, filled up on the right; targets end with the end symbol, and have no start symbol.
+    """Encode pairs as ids, padded on the right; targets end with the end symbol and have no start symbol.
 
-    words  those of the sources and those of the targets; `vocabularies()` unless given
+    words  vocabularies of source and target; default `vocabularies()`
     """
     first, second = words or vocabularies()
     sources = [torch.tensor([first.id(word) for word in pair.source]) for pair in pairs]
@@ -133,13 +133,13 @@ def to_ids(pairs: Sequence[Pair],
 
 
 def to_text(ids: Int[Tensor, "T"], words: Vocabulary | None = None) -> str:
-    """The target sentence that ids stand for, up to its end symbol; `words` are those of the Italian unless given."""
+    """Decode ids to a target sentence, up to the end symbol; `words` is the Italian vocabulary by default."""
     words = [(words or vocabularies()[1]).symbol(i) for i in ids.tolist()]
     return " ".join(words[:words.index(EOS)] if EOS in words else words)
 
 
 def aligned(pair: Pair) -> Bool[Tensor, "T S"]:
-    """True where a word of the target (row) comes from a word of the source (column)."""
+    """The alignment matrix: True where a target word (row) comes from a source word (column)."""
     table = torch.zeros(len(pair.target), len(pair.source), dtype=torch.bool)
     for t, places in enumerate(pair.alignment):
         table[t, list(places)] = True
@@ -148,10 +148,10 @@ def aligned(pair: Pair) -> Bool[Tensor, "T S"]:
 
 def alignment_score(weights: Sequence[Float[Tensor, "_ _"]], pairs: Sequence[Pair],
                     without: Sequence[str] = ()) -> float:
-    """The share of target words whose largest weight is on a source word that they come from.
+    """The fraction of target words whose largest attention weight is on a source word of their alignment.
 
-    weights  for each pair its attention (T, S); rows and columns beyond the pair's words, of padding, are not looked at
-    without  words of the target that are not counted, such as the articles
+    weights  attention weights (T, S) of each pair; rows and columns of padding are ignored
+    without  target words to exclude, such as articles
     """
     hits = []
     for w, pair in zip(weights, pairs, strict=True):
@@ -159,5 +159,5 @@ def alignment_score(weights: Sequence[Float[Tensor, "_ _"]], pairs: Sequence[Pai
         best = w[:len(table), :table.shape[1]].argmax(dim=1)
         hits += [bool(table[t, best[t]]) for t, word in enumerate(pair.target) if word not in without]
     if not hits:
-        raise ValueError("pairs holds no word to count; a share needs at least one")
+        raise ValueError("pairs holds no word to count; expected at least one")
     return sum(hits) / len(hits)

@@ -1,7 +1,7 @@
-"""From the passive voice to the active one: "the ball was kicked by Kayla" to "Kayla kicked the ball".
+"""A toy task: passive to active voice, "the ball was kicked by Kayla" to "Kayla kicked the ball".
 
-The first word to be written is the last word to be read, and every adjective of the ball puts one word more between
-them. Source: slides "Sequence to sequence", the example of Kayla and the ball.
+The first target word is the last source word, and every adjective increases their distance by one. Slides: "Sequence to
+sequence".
 """
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ ADJECTIVES = ("red", "old", "small", "heavy", "round", "wet", "green", "broken")
 
 
 def to_active(sentence: str) -> Pair:
-    """The active form of "the (adjective ...) thing was verbed by name", with its alignment: "was" is part of the verb,
-    "by" of the name. Raises ValueError for any other sentence."""
+    """The active form of "the (adjective ...) thing was verbed by name", with its alignment.
+
+    "was" is aligned with the verb, "by" with the name. Raises ValueError for any other sentence.
+    """
     source = tuple(sentence.split())
     described = len(source) - 6                                      # the, thing, was, verb, by, name
     fits = described >= 0 and source[0] == "the" and (source[-4], source[-2]) == ("was", "by")
@@ -33,7 +35,7 @@ def to_active(sentence: str) -> Pair:
 
 
 def draw_voices(num: int, generator: torch.Generator, least: int = 0, most: int = 3) -> list[Pair]:
-    """`num` pairs, drawn independently, with `least` to `most` adjectives, no two of them alike."""
+    """Sample `num` pairs with `least` to `most` distinct adjectives."""
     if not 0 <= least <= most <= len(ADJECTIVES):
         raise ValueError(f"least is {least} and most {most}; expected 0 <= least <= most <= {len(ADJECTIVES)}")
 
@@ -49,6 +51,6 @@ def draw_voices(num: int, generator: torch.Generator, least: int = 0, most: int 
 
 
 def vocabulary() -> Vocabulary:
-    """The words of both voices, after the three special symbols."""
+    """The vocabulary of both voices, with three special symbols first."""
     words = [*NAMES, *VERBS, *THINGS, *ADJECTIVES, "the", "was", "by"]
     return Vocabulary([PAD, BOS, EOS, *words], bos=BOS, eos=EOS, pad=PAD)

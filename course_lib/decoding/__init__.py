@@ -1,20 +1,20 @@
-r"""From a model to sequences: which x to write down, given $p(x_i \mid x_{<i})$?
+r"""Decoding: search or sample a sequence x from the conditionals $p(x_i \mid x_{<i})$ of a model.
 
-    greedy           the likeliest value at every step
-    beam_search      the k likeliest prefixes at every step
-    sample           draw, after changing the distribution by temperature, top-k and top-p
-    stochastic_beam  a beam that walks at random: k different sequences, drawn without replacement
-    exhaustive       the likeliest sequences there are, by trying all: the reference for small models
+    greedy           the most probable value at every step
+    beam_search      the k most probable prefixes at every step
+    sample           ancestral sampling with temperature, top-k and top-p
+    stochastic_beam  k distinct sequences, sampled without replacement
+    exhaustive       the most probable of all sequences, for small models
 
-They ask a model for `start`, `predict`, `update` and `select` alone, so they work for a table as for GPT. All raise
-TypeError for a model of continuous variables, whose values cannot be listed.
+They use `start`, `predict`, `update` and `select` of a model only. All raise TypeError for a model of continuous
+variables, whose values cannot be enumerated.
 
-Arguments they share:
+Common arguments:
 
-    length   number of variables to write, for a model of sequences of any length
-    context  what the model is conditioned on, (B, ...): prompts, say; or a tuple of such, as prompts with their mask
-    batch    number of rows without a context; 1 unless given. A row's result does not depend on the others
-    eos_id   the value that ends a sequence, which counts as part of it; None: every sequence has full length
+    length   number of variables, for a model of sequences of any length
+    context  the condition, (B, ...), such as prompts; or a tuple of tensors, such as prompts and their mask
+    batch    number of rows if there is no context, default 1; rows are independent of each other
+    eos_id   the value that ends a sequence and is part of it; None: every sequence has full length
 """
 
 from course_lib.decoding.beam import beam_search

@@ -1,4 +1,4 @@
-"""Several sequences a row: the likeliest prefixes, side by side."""
+"""Beam search."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from course_lib.decoding.steps import Decoded, batch_of, device_of, ended, finis
 def beam_search(model: nn.Module, length: int | None = None, context: Any = None,
                 batch: int | None = None, eos_id: int | None = None, beams: int = 4,
                 num_return: int = 1, length_penalty: float | int = 1.0) -> Decoded:
-    r"""Keep the `beams` likeliest prefixes at every step; return the `num_return` best
-    finished ones, (B, num_return, T).
+    r"""Beam search: keep the `beams` most probable prefixes at every step; return the
+    `num_return` best sequences, (B, num_return, T).
 
-    A finished sequence leaves the beam with its score $\log p(x) / |x|^\alpha$. Alpha is
-    `length_penalty`, 0 for log p itself, and $|x|$ counts what was written, the end token
-    included. Exact if there are no more than `beams` sequences. The rules are those of
-    Hugging Face's generate with early_stopping=False:
+    The score of a finished sequence is $\log p(x) / |x|^\alpha$, where alpha is
+    `length_penalty` and $|x|$ the length with the end token. The result is exact if there
+    are at most `beams` sequences. The rules are those of Hugging Face's generate with
+    early_stopping=False:
 
-    - of the 2 `beams` best continuations, those that end may finish, if among the first
-      `beams`; the best of the others go on: the beam never shrinks;
-    - a row is done once `beams` sequences are finished and the best that goes on, scored at
-      its present length, is no better than the worst of them.
+    - of the 2 `beams` best continuations, those among the first `beams` that end are
+      finished, and the best `beams` of the others continue;
+    - a row is done when `beams` sequences are finished and the best open prefix, scored at
+      its present length, is not better than the worst of them.
 
-    Where fewer sequences exist than were asked for, the rest score minus infinity.
+    If fewer than `num_return` sequences exist, the others have score minus infinity.
     Slides: "Beam search", "Practical points". Paper: Wu et al. 2016 for the exponent.
     """
     n, V = sizes(model, length, eos_id)
@@ -39,17 +39,17 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
                          "num_return <= beams")
     if not math.isfinite(length_penalty):
         raise ValueError(f"length_penalty is {length_penalty}; expected a finite number, 0 "
-                         "for no normalisation")
+                         "for no normalization")
     device = device_of(model)
     with evaluating(model):
         state = model.select(model.start(B, context),
                              torch.arange(B, device=device).repeat_interleave(k))
         log_p = torch.full((B, k), -torch.inf, device=device, dtype=torch.float64)
-        log_p[:, 0] = 0  # k equal prefixes: one of them counts
+        log_p[:, 0] = 0  # k equal prefixes, of which one counts
         tokens = torch.zeros(B, k, n, dtype=torch.long, device=device)
         done = Decoded(tokens.clone(), torch.zeros_like(tokens[..., 0]),
                        log_p.clone().fill_(-torch.inf),
-                       torch.full_like(log_p, -torch.inf))  # the finished ones, best first
+                       torch.full_like(log_p, -torch.inf))  # finished sequences, best first
         # rows that may still improve
         open_ = torch.ones(B, 1, dtype=torch.bool, device=device)
         for t in range(n):
@@ -73,13 +73,13 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
             tokens = gather(candidates, chosen)
             rows = (torch.arange(B, device=device)[:, None] * k
                     + row.gather(1, chosen)).flatten()
-            state = model.select(state, rows)  # frees the state before
+            state = model.select(state, rows)  # frees the former state
             state = model.update(state, tokens[..., t].flatten())
     return finish(model, done, eos_id, num_return)
 
 
 def _merge(a: Decoded, b: Decoded) -> Decoded:
-    """The best of both, as many as a has."""
+    """The best sequences of a and b, as many as a has."""
     both = Decoded(*(torch.cat([x, y], dim=1) for x, y in zip(a, b)))
     score, place = both.score.topk(a.score.shape[1], dim=-1)
     return Decoded(gather(both.tokens, place), both.length.gather(1, place), both.log_prob.gather(1, place), score)

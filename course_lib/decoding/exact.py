@@ -1,4 +1,4 @@
-"""All sequences, one by one: what a search is compared with where there are few."""
+"""Exhaustive search, the reference for other methods on small models."""
 
 from __future__ import annotations
 
@@ -10,31 +10,30 @@ from torch import nn
 from course_lib.autoregressive import evaluating
 from course_lib.decoding.steps import Decoded, batch_of, device_of, ended, finish, gather, log_probs, sizes
 
-MAX_SEQUENCES = 2 ** 16                                              # that are followed at once
+MAX_SEQUENCES = 2 ** 16                                              # maximum number of prefixes
 
 
 @torch.no_grad()
 def exhaustive(model: nn.Module, length: int | None = None, context: Any = None, eos_id: int | None = None,
                num_return: int = 1, length_penalty: float | int = 0.0) -> Decoded:
-    """The `num_return` likeliest of all sequences, or as many as there are, by following every prefix: (1, num_return, T).
+    """Return the `num_return` best of all sequences, or all if there are fewer, (1, num_return, T).
 
-    Scores as in `beam_search`.
-
-    Raises ValueError for a batch of more than one row, or more than 65536 prefixes at once.
+    Scores as in `beam_search`. Raises ValueError for more than one row, and for more than 65536 prefixes of one length.
     """
     n, V = sizes(model, length, eos_id)
     B = batch_of(context, None)
     if B != 1:
-        raise ValueError(f"context has {B} rows; exhaustive search takes one")
+        raise ValueError(f"context has {B} rows; expected one")
     device = device_of(model)
-    finished = []                                                    # (tokens, length, log p) of those that ended
+    finished = []                                                    # (tokens, length, log p)
     with evaluating(model):
         state = model.start(1, context)
         tokens = torch.zeros(1, n, dtype=torch.long, device=device)
         log_p = torch.zeros(1, dtype=torch.float64, device=device)
         for t in range(n):
             if len(tokens) * V > MAX_SEQUENCES:
-                raise ValueError(f"{len(tokens) * V} prefixes of {t + 1} values; at most {MAX_SEQUENCES} are tried")
+                raise ValueError(f"the model has {len(tokens) * V} prefixes of {t + 1} values; expected at most "
+                                 f"{MAX_SEQUENCES}")
             rows = torch.arange(len(tokens), device=device).repeat_interleave(V)
             value = torch.arange(V, device=device).repeat(len(tokens))
             log_p = (log_p[:, None] + log_probs(model, model.predict(state))).flatten()

@@ -1,4 +1,4 @@
-"""A model small enough to draw: the distribution of the next symbol, written down for every prefix."""
+"""A model given by a table with the distribution of the next symbol for every prefix."""
 
 from __future__ import annotations
 
@@ -14,25 +14,24 @@ from course_lib.conditional import Categorical
 
 
 class State(NamedTuple):
-    """Where in the tree each row stands."""
+    """The node of each row."""
 
-    node: Tensor                                                     # (B,): row of the table, the last one: it is over
+    node: Tensor                                                     # (B,): row of the table; the last: after the end
 
 
 class PrefixTree(AutoregressiveModel):
-    r"""$p(x_i \mid x_{<i})$ is the row of a table for the prefix $x_{<i}$: a tree with a node for each prefix.
+    r"""$p(x_i \mid x_{<i})$ is the row of a table for the prefix $x_{<i}$, a node of a tree.
 
-    symbols  V of them; the last one ends a sequence
-    table    prefix -> V probabilities. A prefix is its symbols with spaces between them, "" the empty one:
+    symbols  the V symbols; the last one ends a sequence
+    table    prefix -> V probabilities. A prefix is its symbols separated by spaces, "" the empty one:
              {"": [0.5, 0.4, 0.1], "yes": [0.4, 0.3, 0.3]}
 
-    A prefix that the table lacks goes on with the end symbol, with certainty; so does whatever has ended. The
-    probabilities of all sequences up to the first end symbol therefore sum to one.
+    After a prefix that is not in the table, and after the end, the end symbol has probability 1. The probabilities of all
+    sequences up to the first end symbol therefore sum to one.
 
     Slides: "Greedy search", the search tree over yes, ok and the end symbol.
 
-    Raises ValueError for a row that is no distribution over the symbols, for a prefix that nothing leads to, and for
-    a table without "".
+    Raises ValueError for a row that is not a distribution over the symbols, an unreachable prefix, and a table without "".
 
     >>> tree = PrefixTree(["a", "end"], {"": [0.75, 0.25], "a": [0.5, 0.5]})
     >>> tree.log_prob(torch.tensor([[0, 1]])).exp()                        # "a end"
@@ -43,7 +42,7 @@ class PrefixTree(AutoregressiveModel):
         super().__init__(None, Categorical(len(symbols)))
         self.symbols, self.eos_id = list(symbols), len(symbols) - 1
         if "" not in table:
-            raise ValueError('table has no row for "", the empty prefix')
+            raise ValueError('table has no row for ""; expected one, for the empty prefix')
         self.prefixes = [tuple(map(self._id, prefix.split())) for prefix in table]
         row = {prefix: i for i, prefix in enumerate(self.prefixes)}
         for prefix, p in table.items():
@@ -52,9 +51,9 @@ class PrefixTree(AutoregressiveModel):
                                  "to 1")
         for prefix in self.prefixes:
             if prefix and (prefix[:-1] not in row or self.eos_id in prefix):
-                raise ValueError(f"table holds {self.write(prefix)!r}, and nothing leads there")
+                raise ValueError(f"table holds {self.write(prefix)!r}, which is unreachable; expected rows for its prefixes")
         over, V = len(row), len(symbols)
-        p = torch.zeros(over + 1, V, dtype=torch.float64)            # the last row: it is over
+        p = torch.zeros(over + 1, V, dtype=torch.float64)            # the last row: after the end
         p[:over] = torch.tensor(list(table.values()), dtype=torch.float64)
         p[over, self.eos_id] = 1
         child = [[row.get((*prefix, v), over) for v in range(V)] for prefix in self.prefixes]
@@ -82,27 +81,27 @@ class PrefixTree(AutoregressiveModel):
 
     @torch.no_grad()
     def randomize(self, generator: torch.Generator | None = None) -> None:
-        """Redraw every row of the table."""
+        """Set every row of the table to a random distribution."""
         p = 0.05 + torch.rand(len(self.prefixes), len(self.symbols), generator=generator, dtype=torch.float64)
         self.p[:-1] = (p / p.sum(dim=1, keepdim=True)).to(self.p)
 
     # names
     def write(self, x: Iterable[int] | Tensor) -> str:
-        """The symbols of a sequence, up to the first end symbol."""
+        """Decode a sequence of ids up to the first end symbol; symbols are separated by spaces."""
         ids = x.tolist() if isinstance(x, Tensor) else list(x)
         ids = ids[: ids.index(self.eos_id) + 1] if self.eos_id in ids else ids
         return " ".join(self.symbols[i] for i in ids)
 
     def _id(self, symbol: str) -> int:
         if symbol not in self.symbols:
-            raise ValueError(f"table holds the symbol {symbol!r}; the symbols are {', '.join(self.symbols)}")
+            raise ValueError(f"table holds the symbol {symbol!r}; expected one of {', '.join(self.symbols)}")
         return self.symbols.index(symbol)
 
 
 def yes_or_ok() -> PrefixTree:
-    """The slide's search tree: greedy search writes "yes yes </s>", the likeliest sequence is "ok ok </s>".
+    """The search tree of the slide: greedy search returns "yes yes </s>", the most probable sequence is "ok ok </s>".
 
-    The vocabulary holds the end symbol, where the slide prints the start symbol.
+    The vocabulary contains the end symbol instead of the start symbol of the slide.
     """
     return PrefixTree(["yes", "ok", "</s>"], {
         "": [0.5, 0.4, 0.1],

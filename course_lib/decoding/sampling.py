@@ -1,4 +1,4 @@
-"""One sequence a row, one value after another: the likeliest, or a drawn one."""
+"""Greedy search and ancestral sampling."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from course_lib.autoregressive import evaluating, uniforms
 from course_lib.conditional import Categorical
 from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, log_probs, sizes
 
-SMALLEST = torch.finfo(torch.float32).tiny                           # temperature above 0 that float32 can divide by
+SMALLEST = torch.finfo(torch.float32).tiny                           # least divisor in float32
 
 
 @torch.no_grad()
 def greedy(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None) -> Decoded:
-    r"""$\hat x_t = \arg\max_v\, p(v \mid \hat x_{<t})$. Locally best, which need not be the best sequence.
+    r"""$\hat x_t = \arg\max_v\, p(v \mid \hat x_{<t})$. The result need not be the most probable sequence.
 
     Slides: "Greedy search".
     """
@@ -30,9 +30,9 @@ def greedy(model: nn.Module, length: int | None = None, context: Any = None, bat
 def sample(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
            eos_id: int | None = None, temperature: float | int = 1.0, top_k: int | None = None,
            top_p: float | int | None = None, generator: torch.Generator | None = None) -> Decoded:
-    """Draw each value in turn: ancestral sampling, from a distribution changed by `reshape`.
+    """Ancestral sampling from the distributions that `reshape` returns.
 
-    The same generator gives the same first rows whatever `batch` is. `score` is the log-probability under the changed
+    The same generator gives the same first rows for any `batch`. `score` is the log-probability under the reshaped
     distribution, `log_prob` that under the model. Slides: "Other inference methods".
     """
     _check_reshape(temperature, top_k, top_p)
@@ -56,16 +56,16 @@ def sample(model: nn.Module, length: int | None = None, context: Any = None, bat
 def reshape(log_p: Float[Tensor, "... V"], temperature: float | int = 1.0,
             top_k: int | None = None, top_p: float | int | None = None
             ) -> Float[Tensor, "... V"]:
-    r"""Log-probabilities of the distribution of `sample`: $p^{1/\tau}$, then top-k, then
-    top-p, normalised.
+    r"""Log-probabilities of the distribution that `sample` uses: $p^{1/\tau}$, then top-k, then
+    top-p, normalized.
 
-    temperature  below 1 sharpens, above 1 flattens; 0 leaves the likeliest value alone
+    temperature  tau; 0 keeps the most probable value only
     """
     _check_reshape(temperature, top_k, top_p)
     if temperature == 0:
         best = log_p.argmax(dim=-1, keepdim=True)
         return torch.full_like(log_p, -torch.inf).scatter(-1, best, 0.0)
-    # relative to the maximum, which stays 0 for any temperature
+    # the maximum is 0 for any temperature
     log_p = (log_p - log_p.amax(dim=-1, keepdim=True)) / max(temperature, SMALLEST)
     if top_k is not None:
         log_p = log_p.masked_fill(~keep_top_k(log_p, top_k), -torch.inf)
@@ -75,17 +75,17 @@ def reshape(log_p: Float[Tensor, "... V"], temperature: float | int = 1.0,
 
 
 def keep_top_k(log_p: Float[Tensor, "... V"], k: int) -> Bool[Tensor, "... V"]:
-    """True for the k likeliest values, and for all that tie with the last of them."""
+    """True for the k most probable values, and for all that tie with the last of them."""
     least = log_p.topk(min(k, log_p.shape[-1]), dim=-1).values[..., -1:]
     return log_p >= least
 
 
 def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]:
-    """True for the smallest set of values whose mass reaches p: the one that crosses p is
-    in, so it is never empty.
+    """Nucleus (top-p) sampling: True for the smallest set of most probable values whose
+    total probability is at least p.
 
-    Of values that tie at the edge those of higher number stay, as in Hugging Face's
-    generate. Source: Holtzman et al. 2020, nucleus sampling.
+    Of values that tie at the boundary the higher ids are kept, as in Hugging Face's
+    generate. Paper: Holtzman et al. 2020.
     """
     rank = log_p.sort(dim=-1, stable=True)  # ascending
     tail = rank.values.softmax(dim=-1).cumsum(dim=-1)  # mass of a value and all below it
@@ -98,7 +98,7 @@ def _generate(model: nn.Module, length: int | None, context: Any, batch: int | N
           choose: Callable[[Tensor, int], Tensor]) -> Decoded:
     """Predict, choose, update, until every row has ended.
 
-    In inference mode each operation costs less than under `no_grad`; what is stacked outside of it is an ordinary tensor.
+    Inference mode is faster than `no_grad`; tensors stacked outside of it are ordinary tensors.
     """
     n, B = sizes(model, length, eos_id)[0], batch_of(context, batch)
     values, steps, going = [], [], None
@@ -113,7 +113,7 @@ def _generate(model: nn.Module, length: int | None, context: Any, batch: int | N
             if t == n - 1 or eos_id is not None and not going.any():
                 break
             state = model.update(state, values[t])
-    tokens = torch.stack(values, dim=1)                              # (B, T), whatever followed the end
+    tokens = torch.stack(values, dim=1)                              # (B, T), arbitrary after the end
     written = torch.ones_like(tokens, dtype=torch.bool)
     if eos_id is not None:
         written[:, 1:] = (tokens != eos_id)[:, :-1].cumprod(dim=1)      # up to the first end token
@@ -125,6 +125,6 @@ def _check_reshape(temperature: float | int, top_k: int | None, top_p: float | i
     if not (math.isfinite(temperature) and temperature >= 0):
         raise ValueError(f"temperature is {temperature}; expected a finite number, 0 (greedy) or more")
     if top_k is not None and top_k < 1:
-        raise ValueError(f"top_k is {top_k}; at least one value has to be kept")
+        raise ValueError(f"top_k is {top_k}; expected at least 1")
     if top_p is not None and not 0 < top_p <= 1:
-        raise ValueError(f"top_p is {top_p}; it is the mass to be kept, 0 < top_p <= 1")
+        raise ValueError(f"top_p is {top_p}; expected 0 < top_p <= 1")

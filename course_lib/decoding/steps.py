@@ -1,4 +1,4 @@
-"""What all ways of decoding share: their result, a step's probabilities, and a look at what was asked for."""
+"""Shared parts of decoding: the result, the log-probabilities of a step, checks of arguments."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from course_lib.conditional import Categorical
 
 
 class Decoded(NamedTuple):
-    """Sequences, best first where there are several a row.
+    """Decoded sequences, best first if there are several per row.
 
-    tokens    (B, T), or (B, N, T) with N sequences a row; after the end, the end token again
-    length    (B,) or (B, N): values before that, the end token included
+    tokens    (B, T), or (B, N, T) for N sequences per row; the end token is repeated after the end
+    length    (B,) or (B, N): number of values up to the end, the end token included
     log_prob  (B,) or (B, N): log p of the sequence under the model, in nats
-    score     what it was ranked by
+    score     (B,) or (B, N): the value by which sequences are ranked
 
     >>> from course_lib.decoding import greedy
     >>> from course_lib.decoding.prefix_tree import yes_or_ok
@@ -34,31 +34,31 @@ class Decoded(NamedTuple):
 
 
 def log_probs(model: nn.Module, distribution: Distribution) -> Float[Tensor, "B V"]:
-    """log p of every value that the next variable may take."""
+    """log p of every value of the next variable, (B, V)."""
     if isinstance(model.conditional, Categorical):
-        return distribution.logits                                   # torch has normalised them
+        return distribution.logits                                   # torch has normalized them
     values = torch.arange(model.conditional.num_values, device=device_of(model))
     values = model.conditional.check(values, dtype=model.like().dtype)
     return distribution.log_prob(values[:, None]).T                  # (V, B) -> (B, V)
 
 
 def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int, int]:
-    """Number of variables and of the values each takes, after a look at what was asked for."""
+    """Check `length` and `eos_id`; return the number of variables and of values per variable."""
     name = type(model).__name__
     if not hasattr(model, "predict"):
-        raise TypeError(f"{name} has no predict; what is decoded gives one variable at a time")
+        raise TypeError(f"{name} has no predict; expected a model that predicts one variable at a time")
     V = model.conditional.num_values
     if V is None:
-        raise TypeError(f"{name} models continuous variables, whose values cannot be listed; use its sample")
+        raise TypeError(f"{name} models continuous variables; expected discrete ones (its sample works for both)")
     if eos_id is not None and model.n is not None:
-        raise ValueError(f"eos_id is {eos_id}; {name} has {model.n} variables, all of them written")
+        raise ValueError(f"eos_id is {eos_id}; {name} has {model.n} variables, expected eos_id None")
     if eos_id is not None and not 0 <= eos_id < V:
-        raise ValueError(f"eos_id is {eos_id}; the values are 0..{V - 1}")
+        raise ValueError(f"eos_id is {eos_id}; expected 0..{V - 1}")
     return model.length_for(length), V
 
 
 def batch_of(context: Any, batch: int | None) -> int:
-    """Number of rows: that of the context, else `batch`, else 1. ValueError if the two differ."""
+    """Number of rows: that of the context, else `batch`, else 1. Raises ValueError if the two differ."""
     rows = None if context is None else len(context[0] if isinstance(context, tuple) else context)
     if batch is not None and (batch < 1 or rows not in (None, batch)):
         raise ValueError(f"batch is {batch}; expected " + ("at least 1" if rows is None else f"{rows}, as in context"))
@@ -66,22 +66,22 @@ def batch_of(context: Any, batch: int | None) -> int:
 
 
 def device_of(model: nn.Module) -> torch.device:
-    """Where the model lives."""
+    """The device of the model."""
     return model.like().device
 
 
 def gather(tokens: Integer[Tensor, "B k T"], row: Integer[Tensor, "B C"]) -> Integer[Tensor, "B C T"]:
-    """The sequences with these numbers, row by row."""
+    """Select the sequences of these indices in each row."""
     return tokens.gather(1, row[..., None].expand(-1, -1, tokens.shape[-1]))
 
 
 def ended(value: Integer[Tensor, "..."], eos_id: int | None, last: bool) -> Bool[Tensor, "..."]:
-    """True where a sequence is over: it has come to the end token, or this is the last step."""
+    """True if a sequence has ended: at the end token, or at the last step."""
     return torch.full_like(value, last, dtype=torch.bool) if eos_id is None else (value == eos_id) | last
 
 
 def finish(model: nn.Module, decoded: Decoded, eos_id: int | None, num_return: int | None = None) -> Decoded:
-    """The first `num_return` of each row; after the end, the end token; columns are variables, whatever their order."""
+    """Select the first `num_return` sequences of each row, fill with the end token, and sort columns by variable."""
     tokens, size, log_p, score = decoded if num_return is None else (part[:, :num_return] for part in decoded)
     if model.order is not None:
         tokens = tokens[..., model.order.argsort()]                  # the k-th written is variable order[k]

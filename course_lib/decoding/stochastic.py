@@ -1,4 +1,4 @@
-"""A beam that walks at random: several different draws from one model."""
+"""Stochastic beam search: sampling without replacement."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from course_lib.decoding.steps import Decoded, batch_of, device_of, finish, gath
 @torch.no_grad()
 def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = None, batch: int | None = None,
                     eos_id: int | None = None, beams: int = 4, generator: torch.Generator | None = None) -> Decoded:
-    r"""`beams` different sequences drawn from the model without replacement, (B, beams, T), in the order of drawing.
+    r"""Sample `beams` distinct sequences without replacement, (B, beams, T), in the order of sampling.
 
-    A beam search over $G = \log p(x) + g$ with Gumbel noise g: the k largest G of all sequences are such a draw. Noise
-    is added top-down: the children of a node get Gumbel variables conditioned on their maximum being the node's own,
-    so whatever is not among the k best prefixes cannot lead to one of the k best sequences. One beam is ancestral
+    A beam search over $G = \log p(x) + g$ with Gumbel noise g: the k largest G of all sequences are a sample without
+    replacement. The noise is sampled top-down: the Gumbel variables of the children of a prefix are conditioned on their
+    maximum being that of the prefix, so only the k best prefixes can lead to the k best sequences. One beam is ancestral
     sampling. `score` is G. Slides: "combine beam and random walk". Paper: Kool, van Hoof and Welling 2019.
     """
     n, V = sizes(model, length, eos_id)
@@ -32,7 +32,7 @@ def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = 
         state = model.select(model.start(B, context), torch.arange(B, device=device).repeat_interleave(k))
         log_p = torch.full((B, k), -torch.inf, device=device, dtype=torch.float64)
         log_p[:, 0] = 0
-        perturbed = log_p.clone()                                    # G of each prefix; -inf: no such one
+        perturbed = log_p.clone()                                    # G of each prefix; -inf: absent
         tokens = torch.zeros(B, k, n, dtype=torch.long, device=device)
         size, going = torch.zeros_like(tokens[..., 0]), torch.ones(B, k, dtype=torch.bool, device=device)
         for t in range(n):
@@ -40,7 +40,7 @@ def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = 
             child = log_p[..., None] + step                          # (B, k, V): log p of each continuation
             u = torch.rand(B, k, V, generator=generator, device=drawn_on, dtype=torch.float64).to(device)
             G = _gumbel_below(child, perturbed, u)
-            G = torch.where(going[..., None], G, -torch.inf)         # the finished stay, with the G they have
+            G = torch.where(going[..., None], G, -torch.inf)         # finished sequences keep their G
             G, child = (torch.cat([a.flatten(1), b.masked_fill(going, -torch.inf)], dim=1)
                         for a, b in ((G, perturbed), (child, log_p)))
             perturbed, place = G.topk(k, dim=-1)                     # (B, k) of k V continuations and k finished ones
@@ -60,9 +60,9 @@ def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = 
 
 def _gumbel_below(location: Float[Tensor, "B k V"], maximum: Float[Tensor, "B k"],
                   u: Float[Tensor, "B k V"]) -> Float[Tensor, "B k V"]:
-    r"""Gumbel variables with these locations, given that the largest of each row is `maximum`.
+    r"""Gumbel variables with these locations, conditioned on their maximum in each row being `maximum`.
 
-    With G drawn freely and Z its maximum, $-\log(e^{-m} - e^{-Z} + e^{-G})$, written so that nothing overflows.
+    $-\log(e^{-m} - e^{-Z} + e^{-G})$ for unconditioned G with maximum Z, without overflow.
     """
     u = u.clamp(torch.finfo(u.dtype).tiny, 1 - torch.finfo(u.dtype).eps / 2)
     G = location - torch.log(-torch.log(u))

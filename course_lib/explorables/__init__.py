@@ -1,6 +1,6 @@
-"""Figures that answer the reader's hand: in JupyterLab, in Colab and in the static book without a kernel.
+"""Interactive figures for JupyterLab, Colab and the static book without a kernel.
 
-Each is an anywidget: a Python file, a script and a style sheet of its name, after common.js and explorables.css.
+Each is an anywidget of three files, NAME.py, NAME.js and NAME.css, beside common.js and explorables.css.
 """
 
 from course_lib.explorables.alignment import Alignment

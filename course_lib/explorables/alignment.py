@@ -1,8 +1,7 @@
-r"""Two small translators side by side, one vector against attention: which words each step of the decoder looks at.
+r"""Two small sequence-to-sequence models, without and with attention, and the attention weights of each decoder step.
 
-Both are the `Seq2Seq` of chapter 12 with 10 hidden units and token vectors of width 8, trained alike on the toy
-language; they run in the page, from weights in half precision. `written` steps through the library's model in float64
-and is the reference for every number.
+Both are the `Seq2Seq` of chapter 12 with 10 hidden units and token vectors of width 8. They run in the browser, with weights
+in half precision. `written` computes the reference values in float64.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ START = "the small dog does not find the white mountain"
 
 
 class Written(NamedTuple):
-    """What a network writes, and from what."""
+    """A translation and its attention weights."""
 
     ids: list[int]                                                   # up to the end symbol
     p: Float[Tensor, "T V"]                                          # of each next word, given those before
@@ -35,7 +34,7 @@ class Written(NamedTuple):
 
 @torch.no_grad()
 def written(model: Seq2Seq, source: list[int]) -> Written:
-    """The likeliest word each time, one step of the decoder after the other."""
+    """Greedy decoding."""
     state, ids, p, weights = model.start(1, torch.tensor([source])), [], [], []
     while not ids or ids[-1] != model.eos_id and len(ids) < LONGEST:
         p.append(model.predict(state).probs[0])
@@ -46,7 +45,7 @@ def written(model: Seq2Seq, source: list[int]) -> Written:
 
 
 def parameters(model: Seq2Seq) -> list[Tensor]:
-    """In the order in which the page reads them."""
+    """The parameters in the order of the script."""
     cells = [*model.encoder.cells, *model.decoder.cells]
     score = () if model.score is None else (model.score.W, model.score.U, model.score.v)
     return [model.source.weight, model.target.weight, *(p for c in cells for p in (c.W_x, c.W_h, c.b, c.b_hn)),
@@ -60,12 +59,12 @@ def pack(model: Seq2Seq) -> str:
 
 
 class Alignment(Explorable):
-    """A sentence of the toy language translated word by word, with one vector and with attention, both networks live.
+    """Greedy translation of a sentence of the toy language, with a fixed vector and with attention.
 
     sentence  English of the grammar of `course_lib.data.toy_translation`
-    place     the word of the translation with attention that is looked at, from 0
+    place     index of the selected word of the translation with attention
 
-    Raises ValueError for other sentences and for a place below 0; a place past the end is the last.
+    Raises ValueError for other sentences and for a negative place; a place past the end is the last.
 
     >>> print(Alignment(sentence="I love music").text().splitlines()[-1])
     word 1, adoro, looks most at love: 0.79
@@ -76,7 +75,7 @@ class Alignment(Explorable):
     weights = traitlets.List(traitlets.Unicode()).tag(sync=True)     # of one vector, of attention
     sizes = traitlets.Dict().tag(sync=True)
     grammar = traitlets.Dict().tag(sync=True)
-    measured = traitlets.Dict().tag(sync=True)                       # words: for each network, right of how many
+    measured = traitlets.Dict().tag(sync=True)                       # length -> correct of how many, by network
     sentence = traitlets.Unicode(START).tag(sync=True)
     place = traitlets.Int(0).tag(sync=True)
 
@@ -93,27 +92,27 @@ class Alignment(Explorable):
 
     @property
     def _lengths(self) -> dict[str, int]:
-        """How many of the 400 sentences have so many Italian words."""
+        """Number of the 400 sentences by length in Italian words."""
         return self._cards[0].results["sentences by words"]
 
     @property
     def seeds(self) -> list[list[dict]]:
-        """Of each network: what the three trainings got right of 400 new sentences."""
+        """For each network and training seed, the correct translations of 400 new sentences."""
         return [card.results["right of 400"] for card in self._cards]
 
     def right(self, network: int, words: str) -> list[int]:
-        """Sentences of so many Italian words that a network gets right, fewest and most of three trainings, and of how many."""
+        """Minimum and maximum over seeds of correct sentences of a length, and the number of sentences."""
         found = [seed["by length"][list(self._lengths).index(words)] for seed in self.seeds[network]]
         return [min(found), max(found), self._lengths[words]]
 
     @property
     def ids(self) -> list[int]:
-        """The source, as ids."""
+        """The ids of the source."""
         return [self._words[0].id(word) for word in self.sentence.split()]
 
     @property
     def result(self) -> list[Written]:
-        """What both networks write."""
+        """The translations of both networks."""
         return [written(model, self.ids) for model in self._models]
 
     def text(self) -> str:

@@ -1,8 +1,7 @@
-r"""Digits under attack: what the classifier reads, what the density makes of each pixel, and the repair.
+r"""Adversarial attacks on digits: predictions of the classifier, log-probabilities of pixels, and purification.
 
-Nothing is computed in the page. `everything` attacks, scores and repairs with the library's own functions and the two
-networks of chapter 9; the page holds its numbers as float32. Pixels are counted from 0 here, row by row; rows and
-columns from 1 on the page.
+`everything` computes all values with the library and the two networks of chapter 9; the figure stores them as float32.
+Pixels are counted from 0 here; rows and columns from 1 in the figure.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from course_lib.pixels import fgsm, pgd, purify, rank_p_values, sign_noise
 CLASSIFIER, DENSITY, LEVELS, LARGEST = "classifier-grey-digits", "gated-pixelcnn-grey-digits", 17, 3
 SHOWN, TARGET, SHARED, ALARM = (0, 1, 3, 4, 5, 6, 7, 9), 8, 50, 0.05
 ATTACKS = ("PGD", "FGSM", f"PGD, towards {TARGET}", f"FGSM, towards {TARGET}", "random signs")
-SIGNS = "0123456789abcdefg"                                          # a level each
+SIGNS = "0123456789abcdefg"                                          # one character per level
 
 
 class Seen(NamedTuple):
-    """An image of n pixels, and what the two networks say of it."""
+    """An image of n pixels with its density and class probabilities."""
 
     x: Int[Tensor, " n"]
     log_p: Float[Tensor, " n"]                                       # of each pixel, given those before it
@@ -35,32 +34,32 @@ class Seen(NamedTuple):
 
     @property
     def read(self) -> int:
-        """The likeliest class."""
+        """The predicted class."""
         return int(self.classes.argmax())
 
 
 class Pair(NamedTuple):
-    """An image, and what the repair makes of it."""
+    """An image, and its purified version."""
 
     image: Seen
     repaired: Seen
 
 
 class Everything(NamedTuple):
-    """What the figure can show. Attacks as in ATTACKS; [..., 0] is eps = 1."""
+    """All values of the figure; attacks as in ATTACKS, [..., 0] for eps = 1."""
 
-    calibration: Float[Tensor, " N"]                                 # log p of the images that were set aside
+    calibration: Float[Tensor, " N"]                                 # log p of the calibration images
     clean: list[Pair]                                                # of each digit in SHOWN
     changed: list[list[list[Pair]]]                                  # [digit][attack][eps - 1]
-    shares: list[list[list[int]]]                                    # [attack][eps]: right, flagged, repaired and right
+    shares: list[list[list[int]]]                                    # [attack][eps]: correct, flagged, repaired
 
 
 @cache
 @torch.no_grad()
 def everything() -> Everything:
-    """Every attack at every eps: on the first test image of each digit in SHOWN, and on the first SHARED test images.
+    """Compute every attack for every eps, on the first test image of each digit in SHOWN and the first SHARED test images.
 
-    The repair may change as many levels as the attack. Random signs are drawn from seed 0.
+    Purification uses the eps of the attack. Random signs use seed 0.
     """
     from course_lib import hub
     from course_lib.data import load_data
@@ -110,7 +109,7 @@ def pack(values: Float[Tensor, "..."]) -> str:
 
 
 def _packed(pair: Pair) -> dict[str, object]:
-    """What the page reads of an image and of its repair, of which it shows no single pixel's log p."""
+    """The values of an image and its purified version in the format of the script."""
     image, repaired = ({"x": "".join(SIGNS[v] for v in seen.x.tolist()), "classes": pack(seen.classes),
                         "p": round(seen.p, 6)} for seen in pair)
     total = round(pair.repaired.log_p.sum().item(), 6)
@@ -118,14 +117,14 @@ def _packed(pair: Pair) -> dict[str, object]:
 
 
 class AttackedDigit(Explorable):
-    """Digits of 17 grey levels under attack: classes, log p of every pixel, the p-value by rank, and the repair.
+    """Attacks on digits of 17 gray levels: class, log p of every pixel, p-value by rank, and purification.
 
-    digit   which of the images, from 0: SHOWN says the digits
-    attack  which of ATTACKS, from 0
+    digit   index of the image; SHOWN lists the digits
+    attack  index in ATTACKS
     eps     largest change of a pixel, in levels, 0 to 3
-    pixel   the one that is looked at
+    pixel   index of the selected pixel
 
-    Raises ValueError for what is not there.
+    Raises ValueError for values out of range.
 
     >>> print(AttackedDigit().text().splitlines()[-2])
     It is read as 9, p = 0.90; log p is -231.5 nats, p-value 0.003, flagged.
@@ -133,7 +132,7 @@ class AttackedDigit(Explorable):
 
     _esm = script("attacked_digit")
     _css = style("drawn_digit", "attacked_digit")
-    digits = traitlets.List().tag(sync=True)                         # of each: its name, unchanged, and by attack
+    digits = traitlets.List().tag(sync=True)                         # of each: name, unchanged, by attack
     attacks = traitlets.List(list(ATTACKS)).tag(sync=True)
     calibration = traitlets.Unicode().tag(sync=True)
     shares = traitlets.List().tag(sync=True)
@@ -152,7 +151,7 @@ class AttackedDigit(Explorable):
 
     @property
     def result(self) -> Pair:
-        """What the figure shows now."""
+        """The values that the figure shows."""
         found = everything()
         return found.changed[self.digit][self.attack][self.eps - 1] if self.eps else found.clean[self.digit]
 
@@ -174,6 +173,6 @@ class AttackedDigit(Explorable):
 
 
 def said(seen: Seen) -> str:
-    """Class, likelihood and alarm in words."""
+    """Class, log-likelihood and detection as text."""
     return (f"{seen.read}, p = {seen.classes.max():.2f}; log p is {seen.log_p.sum():.1f} nats, p-value {seen.p:.3f}, "
             f"{'flagged' if seen.p <= ALARM else 'not flagged'}")

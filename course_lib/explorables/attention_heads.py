@@ -1,8 +1,7 @@
-r"""Attention head by head in a small trained GPT: the reader picks the words, and switches heads off.
+r"""Attention heads of a small trained GPT: the reader edits the text and ablates heads.
 
-The page runs the whole model: `run` computes the same with the library's own, in float64, and is the reference for
-every number that `attention_heads.js` shows. The weights travel in the page in half precision, and both compute from these.
-Layers, heads and words are counted from 0 here, from 1 on the page; place 0 of the tokens is the start symbol.
+The model runs in the browser, with weights in half precision. `run` computes the reference values in float64 from the same
+weights. Layers, heads and words are counted from 0 here, from 1 in the figure; position 0 is the start symbol.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from course_lib.explorables.base import Explorable, script, style
 from course_lib.transformer.gpt import GPT
 from course_lib.transformer.heads import switched_off
 
-LIMIT = 90_000                                                       # characters of weights that a page may carry
+LIMIT = 90_000                                                       # maximum number of characters of weights
 EXAMPLES = ("the girl near the dogs sees the ball . she wants the ball",
             "the girls near the dog see the ball . they want the ball",
             "the old king near the women draws the strange house . he likes the house",
@@ -31,11 +30,11 @@ EXAMPLES = ("the girl near the dogs sees the ball . she wants the ball",
 
 
 class Run(NamedTuple):
-    """What a model with L layers of H heads makes of T tokens, the start symbol first; row i is place i."""
+    """The values of a model with L layers of H heads on T tokens; row i is position i."""
 
     weights: Float[Tensor, "L H T T"]                                # zero above the diagonal
     entropy: Float[Tensor, "L H T"]                                  # of each row of weights, in nats
-    p: Float[Tensor, "T V"]                                          # of the word that follows each place
+    p: Float[Tensor, "T V"]                                          # of the word after each position
 
 
 @torch.no_grad()
@@ -43,7 +42,7 @@ def run(model: GPT, words: Sequence[int], off: Iterable[Sequence[int]] = ()) -> 
     r"""Attention weights $\alpha$, their entropies $-\sum_j \alpha_{ij} \ln \alpha_{ij}$, and predictions.
 
     words  ids without the start symbol
-    off    pairs (layer, head) whose output is zero
+    off    ablated heads (layer, head)
     """
     tokens = torch.tensor([[model.bos_id, *words]])
     with switched_off(model, off):
@@ -53,12 +52,12 @@ def run(model: GPT, words: Sequence[int], off: Iterable[Sequence[int]] = ()) -> 
 
 
 def moved(p: Float[Tensor, "... V"], q: Float[Tensor, "... V"]) -> Float[Tensor, "..."]:
-    r"""How much probability went from one word to another: $\frac12 \sum_v |p_v - q_v|$, from 0 to 1."""
+    r"""The total variation distance: $\frac12 \sum_v |p_v - q_v|$, from 0 to 1."""
     return (p - q).abs().sum(dim=-1) / 2
 
 
 def parameters(model: GPT) -> list[Tensor]:
-    """In the order in which the page reads them."""
+    """The parameters in the order of the script."""
     found = [model.tokens.weight, model.positions.table.weight]      # (V, D), (window, D)
     for block in model.blocks:
         attention, network, norms = block.attention, block.feed_forward, (block.residual1.norm, block.residual2.norm)
@@ -69,20 +68,22 @@ def parameters(model: GPT) -> list[Tensor]:
 
 
 def pack(model: GPT) -> str:
-    """All parameters one after another, each row by row, little-endian half precision in base64."""
+    """All parameters, row by row, in little-endian half precision and base64."""
     flat = torch.cat([p.detach().cpu().flatten() for p in parameters(model)])
     return base64.b64encode(flat.half().numpy().astype("<f2").tobytes()).decode("ascii")
 
 
 class AttentionHeads(Explorable):
-    """All heads of a small GPT on a text that the reader changes word by word; each head can be switched off.
+    """The attention heads of a small GPT on a text that the reader edits; each head can be ablated.
 
-    model  a small GPT with a start symbol, tied embeddings and gelu_tanh, and `words`, the names of its tokens; None
-           takes "gpt-agreement", which ships with the course. It is used as half precision holds it.
+    model     a GPT with start symbol, tied embeddings and gelu_tanh, rounded to half precision; None for "gpt-agreement"
+    words     names of its tokens
+    text_ids  ids without the start symbol; `read(text)` sets them
+    off       ablated heads (layer, head)
+    shown     selected head
 
-    Set `text_ids` (ids without the start symbol), `off` (pairs of layer and head) or `shown` (one such pair) and the
-    figure redraws; what the reader changes comes back. `read(text)` sets the text. Raises ValueError for another kind
-    of model, for one that is too large for a page, and for texts and heads that it does not have.
+    Set any of them and the figure updates. Raises ValueError for another kind of model, one that is too large, and for
+    unknown texts and heads.
 
     >>> figure = AttentionHeads()
     >>> print(figure.text().splitlines()[-1])
@@ -101,8 +102,8 @@ class AttentionHeads(Explorable):
 
     def __init__(self, model=None, words: Sequence[str] | None = None, examples: Sequence[str] = (), **traits):
         if (model is None) != (words is None):
-            raise ValueError("model and words belong together; pass both or neither")
-        first = [0, 3] if model is None else [0, 0]          # ours has its finder of the subject there: chapter 13
+            raise ValueError("model and words belong together; expected both or neither")
+        first = [0, 3] if model is None else [0, 0]          # this head attends to the subject: chapter 13
         if model is None:
             from course_lib import hub
             vocabulary = toy_agreement.vocabulary()
@@ -111,7 +112,7 @@ class AttentionHeads(Explorable):
         self._model, self._words = copy.deepcopy(_check_model(model, words)).half().double().eval(), list(words)
         packed = pack(model)
         if len(packed) > LIMIT:
-            raise ValueError(f"model takes {len(packed):,} characters of a page, which carries at most {LIMIT:,}")
+            raise ValueError(f"model takes {len(packed):,} characters; expected at most {LIMIT:,}")
         texts = [self._ids(text) for text in examples] or [[i] for i in range(len(words)) if i != model.bos_id][:1]
         c = model.config
         sizes = {"layers": c.layers, "heads": c.heads, "width": c.d_model, "hidden": c.d_ff or 4 * c.d_model,
@@ -122,16 +123,16 @@ class AttentionHeads(Explorable):
 
     @property
     def result(self) -> Run:
-        """What the figure shows now."""
+        """The values that the figure shows."""
         return run(self._model, self.text_ids, self.off)
 
     @property
     def moved(self) -> Float[Tensor, "T"]:
-        """What the heads that are off change in the prediction at each place."""
+        """The effect of the ablated heads on the prediction at each position."""
         return moved(self.result.p, run(self._model, self.text_ids).p)
 
     def read(self, text: str) -> None:
-        """Show another text. Raises ValueError for a word that the model does not know, or too many."""
+        """Set the text. Raises ValueError for unknown words, and too many."""
         self.text_ids = self._ids(text)
 
     def text(self) -> str:
@@ -156,7 +157,7 @@ class AttentionHeads(Explorable):
     def _ids(self, text: str) -> list[int]:
         unknown = [word for word in text.split() if word not in self._words]
         if unknown:
-            raise ValueError(f"the text has {', '.join(map(repr, unknown))}; this model knows {', '.join(self._words)}")
+            raise ValueError(f"the text has {', '.join(map(repr, unknown))}; expected words of {', '.join(self._words)}")
         return [self._words.index(word) for word in text.split()]
 
     @traitlets.validate("text_ids")
@@ -175,18 +176,18 @@ class AttentionHeads(Explorable):
         c = self._model.config
         for pair in pairs:
             if len(pair) != 2 or not (0 <= pair[0] < c.layers and 0 <= pair[1] < c.heads):
-                raise ValueError(f"{proposal['trait'].name} holds {list(pair)}; this model has layers 0 to "
+                raise ValueError(f"{proposal['trait'].name} holds {list(pair)}; expected layers 0 to "
                                  f"{c.layers - 1}, each with heads 0 to {c.heads - 1}")
         return proposal["value"]
 
 
 def _check_model(model: object, words: Sequence[str]) -> GPT:
     if not isinstance(model, GPT):
-        raise ValueError(f"model is a {type(model).__name__}; the figure needs a GPT")
+        raise ValueError(f"model is a {type(model).__name__}; expected a GPT")
     c = model.config
     if c.bos_id is None or not c.tied or c.activation != "gelu_tanh":
-        raise ValueError(f"model has bos_id {c.bos_id}, tied {c.tied}, activation {c.activation!r}; the figure needs a "
+        raise ValueError(f"model has bos_id {c.bos_id}, tied {c.tied}, activation {c.activation!r}; expected a "
                          "start symbol, tied embeddings and 'gelu_tanh'")
     if len(words) != c.vocab_size:
-        raise ValueError(f"words has {len(words)} names; this model has {c.vocab_size} tokens")
+        raise ValueError(f"words has {len(words)} names; expected {c.vocab_size}, the number of tokens")
     return model

@@ -1,4 +1,4 @@
-"""What all explorables share: how scripts and style sheets are put together, and a text for readers without them."""
+"""The base class of interactive figures, and their scripts and style sheets."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ IMPORT = re.compile(r'^import \{[^}]*\} from "\./\w+\.js";\n', re.MULTILINE)
 
 
 def script(*names: str) -> str:
-    """common.js and the named scripts after it, as the one ES module that a notebook stores.
+    """Concatenate common.js and the named scripts to one ES module.
 
-    Each script imports what it takes from the others, so that it is a module by itself too; here these imports go.
+    The imports between the scripts are removed.
     """
     texts = ((STATIC / f"{name}.js").read_text("utf-8") for name in ("common", *names))
     return "\n".join(IMPORT.sub("", text) for text in texts)
 
 
 def style(*names: str) -> str:
-    """The style sheet of all explorables and the named ones after it."""
+    """Concatenate explorables.css and the named style sheets."""
     return "\n".join(path.read_text("utf-8") for path in (CSS, *(STATIC / f"{name}.css" for name in names)))
 
 
 class Explorable(anywidget.AnyWidget):
-    """An anywidget whose `repr` is its name and whose plain-text output is `text()`.
+    """Base class: an anywidget whose plain-text output is `text()`.
 
-    `alt` is the label that assistive software reads for the figure as a whole.
+    `alt` is the label of the figure for screen readers.
     """
 
     alt = traitlets.Unicode("").tag(sync=True)
 
     def text(self) -> str:
-        """What the figure says, in words and numbers: the output wherever no widget can be drawn."""
+        """The figure as text, where no widget can be shown."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

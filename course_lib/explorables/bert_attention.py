@@ -1,9 +1,8 @@
-r"""Attention by layer and head in a BERT that has read English: where each word looks, and what that does not say.
+r"""Attention weights of a trained BERT by layer and head, compared with an untrained BERT and with ablation.
 
-Nothing is computed by a network in the page. `maps` takes the attention weights of the stored "bert-english" on a few
-sentences, and those of a twin that has read nothing; `costs` hides one word after the other and asks the model for it,
-with all heads and with one of them switched off. The page holds the weights in steps of 1/10,000.
-Layers, heads and words are counted from 0 here, layers and heads from 1 on the page.
+`maps` computes the attention weights of "bert-english" and of an untrained twin on a few sentences, in steps of 1/10,000;
+`costs` computes the loss of each masked word with all heads and with one head ablated. Layers, heads and words are counted
+from 0 here, layers and heads from 1 in the figure.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ SENTENCES = (                                                        # written f
     "he said that he would not go to war .",
     "a dog is running through the water with a ball .",
 )
-STEPS = 10_000                                                       # of a weight from 0 to 1, as the page holds it
-WIDER = 3                                                            # the twin's matrices: 0.06, as training began
-LIMIT = 300_000                                                      # characters of numbers that a page may carry
+STEPS = 10_000                                                       # quantization of a weight
+WIDER = 3                                                            # scale of the twin's matrices: 0.06, the initial one
+LIMIT = 300_000                                                      # maximum number of characters of weights
 SIDES = ("looks", "looked at")
 
 
 def twin(bert: BERT, seed: int = 0) -> BERT:
-    """One that has read nothing: fresh weights, its matrices as wide as those that "bert-english" began with."""
+    """An untrained BERT of the same configuration, initialized as "bert-english" was."""
     fresh = untrained_twin(bert, seed)
     with torch.no_grad():
         for p in fresh.parameters():
@@ -53,7 +52,7 @@ def twin(bert: BERT, seed: int = 0) -> BERT:
 
 
 def maps(bert: BERT, tokens: Int[Tensor, " T"]) -> Float[Tensor, "L H T T"]:
-    r"""Attention weights $\alpha$ in steps of 1/10,000: of layer and head, row i says where token i looks."""
+    r"""Attention weights $\alpha$ in steps of 1/10,000: row i contains the weights of query i."""
     weights = torch.cat(bert.attention_weights(tokens[None]))        # (L, H, T, T)
     return (weights.double() * STEPS).round() / STEPS
 
@@ -61,12 +60,12 @@ def maps(bert: BERT, tokens: Int[Tensor, " T"]) -> Float[Tensor, "L H T T"]:
 @torch.no_grad()
 def costs(bert: BERT, tokens: Int[Tensor, " T"], mask_id: int, off: Iterable[Sequence[int]] = ()
           ) -> Float[Tensor, " N"]:
-    r"""$-\ln p$ in nats of each token between [CLS] and [SEP] when it alone is hidden.
+    r"""$-\ln p$ in nats of each token between [CLS] and [SEP] when only this token is masked.
 
-    off  pairs (layer, head) whose output is zero
+    off  ablated heads (layer, head)
     """
     asked = torch.arange(1, len(tokens) - 1)
-    rows = tokens.repeat(len(asked), 1)                              # (T - 2, T), one hidden in each
+    rows = tokens.repeat(len(asked), 1)                              # (T - 2, T), one masked in each
     rows[asked - 1, asked] = mask_id
     with switched_off(bert, off):
         logits = bert.pretraining_logits(rows)[0][asked - 1, asked]  # (T - 2, V)
@@ -74,30 +73,30 @@ def costs(bert: BERT, tokens: Int[Tensor, " T"], mask_id: int, off: Iterable[Seq
 
 
 def largest(weights: Float[Tensor, "T T"], count: int = 3) -> list[tuple[int, int, float]]:
-    """(from, to, weight) of the largest weights, first the largest; of equal ones the earlier row, the earlier column."""
+    """The `count` largest weights, as (query, key, weight); ties in the order of rows and columns."""
     T = len(weights)
     order = weights.flatten().argsort(descending=True, stable=True)[:count].tolist()
     return [(at // T, at % T, weights.flatten()[at].item()) for at in order]
 
 
 def pack(weights: Float[Tensor, "..."]) -> str:
-    """Little-endian 16-bit counts of steps in base64."""
+    """Encode weights as little-endian 16-bit integers in base64."""
     counts = (weights * STEPS).round().flatten().numpy().astype("<u2")
     return base64.b64encode(counts.tobytes()).decode("ascii")
 
 
 class BertAttention(Explorable):
-    """Where the words of a sentence look, in each layer and head of a trained BERT; beside it the head switched off.
+    """Attention weights of a sentence in each layer and head of a trained BERT, and the loss with the head ablated.
 
-    model      a BERT; None takes "bert-english", which ships with the course, and its tokenizer
-    tokenizer  the model's, with [CLS], [SEP] and [MASK]
-    sentences  texts in its letters
-    sentence   which of them is shown, from 0
-    shown      (layer, head)
-    word       the token that is looked at, with [CLS] as 0; side: whether it "looks" or is "looked at"
-    untrained  whether the twin's map is shown
+    model      a BERT; None for "bert-english" and its tokenizer
+    tokenizer  of the model, with [CLS], [SEP] and [MASK]
+    sentences  texts
+    sentence   index of the selected text
+    shown      selected head (layer, head)
+    word       index of the selected token, 0 for [CLS]; side: whether it is the query ("looks") or key ("looked at")
+    untrained  show the untrained twin
 
-    Raises ValueError for another kind of model, for more numbers than a page should carry, and for what is not there.
+    Raises ValueError for another kind of model, too many weights, and values out of range.
 
     >>> BertAttention().text().splitlines()[0].split(". ")[1]
     'Layer 2, head 1: my brother and his wife live in new york .'
@@ -117,7 +116,7 @@ class BertAttention(Explorable):
     def __init__(self, model=None, tokenizer: WordPieceTokenizer | None = None,
                  sentences: Sequence[str] = SENTENCES, **traits):
         if (model is None) != (tokenizer is None):
-            raise ValueError("model and tokenizer belong together; pass both or neither")
+            raise ValueError("model and tokenizer belong together; expected both or neither")
         start = {}
         if model is None:
             from course_lib import hub
@@ -125,14 +124,14 @@ class BertAttention(Explorable):
             tokenizer = WordPieceTokenizer.from_config(hub.card(WEIGHTS).training["tokenizer"])
             start = {"shown": [1, 0], "word": 8} if sentences is SENTENCES else {}
         if not isinstance(model, BERT):
-            raise ValueError(f"model is a {type(model).__name__}; the figure needs a BERT")
+            raise ValueError(f"model is a {type(model).__name__}; expected a BERT")
         if not sentences or isinstance(sentences, str):
             raise ValueError(f"sentences is {sentences!r}; expected a list of at least one text")
         bert, c = _copy(model), model.config
         self._ids = [tokenizer.encode(text, bos=True, eos=True) for text in sentences]
         carried = 2 * sum(-(-2 * c.layers * c.heads * len(ids) ** 2 // 3) * 4 for ids in self._ids)      # base64
         if carried > LIMIT:
-            raise ValueError(f"the maps take {carried:,} characters; a page carries at most {LIMIT:,}")
+            raise ValueError(f"the maps take {carried:,} characters; expected at most {LIMIT:,}")
         other, mask_id = twin(bert), tokenizer.vocabulary.id("[MASK]")
         self._maps = [(maps(bert, ids), maps(other, ids)) for ids in self._ids]
         heads = [(layer, head) for layer in range(c.layers) for head in range(c.heads)]
@@ -146,22 +145,22 @@ class BertAttention(Explorable):
 
     @property
     def weights(self) -> Float[Tensor, "T T"]:
-        """The map that is shown."""
+        """The attention weights that are shown."""
         return self._maps[self.sentence][int(self.untrained)][self.shown[0], self.shown[1]]
 
     @property
     def costs(self) -> tuple[Float[Tensor, " N"], Float[Tensor, " N"]]:
-        """Nats of each hidden word of the sentence: with all heads, and with the shown one off."""
+        """The loss of each masked word in nats, with all heads and with the selected one ablated."""
         every = self._costs[self.sentence]
         return every[0], every[1 + self.shown[0] * self.size[1] + self.shown[1]]
 
     def cost_of(self, layer: int, head: int) -> float:
-        """What the model loses without that head: nats a hidden word, the mean over the words of all sentences."""
+        """The increase of the mean loss in nats per masked word when a head is ablated, over all sentences."""
         row = 1 + layer * self.size[1] + head
         return torch.cat([nats[row] - nats[0] for nats in self._costs]).mean().item()
 
     def sharpness_of(self, layer: int, head: int, untrained: bool = False) -> float:
-        """How sharply that head looks: the largest weight of a row, the mean over the rows of all sentences."""
+        """The mean over all queries of the largest attention weight of a head."""
         most = [both[int(untrained)][layer, head].max(dim=1).values for both in self._maps]
         return torch.cat(most).mean().item()
 
@@ -187,7 +186,7 @@ class BertAttention(Explorable):
         if name == "side" and value not in SIDES:
             raise ValueError(f"side is {value!r}; expected {' or '.join(map(repr, SIDES))}")
         if name == "shown" and not (len(value) == 2 and all(0 <= v < most for v, most in zip(value, self.size))):
-            raise ValueError(f"shown is {value}; this model has layers 0 to {self.size[0] - 1}, each with heads 0 to "
+            raise ValueError(f"shown is {value}; expected layers 0 to {self.size[0] - 1}, each with heads 0 to "
                              f"{self.size[1] - 1}")
         if name in ("sentence", "word"):
             most = len(self._ids if name == "sentence" else self._ids[self.sentence])
@@ -197,12 +196,12 @@ class BertAttention(Explorable):
 
     @traitlets.observe("sentence")
     def _another(self, change):
-        """A shorter sentence may lack the word."""
+        """Keep `word` within the new sentence."""
         self.word = min(self.word, len(self._ids[self.sentence]) - 1)
 
 
 def _copy(model: BERT) -> BERT:
-    """The same in double precision; the reader's own stays as it is."""
+    """A copy in double precision."""
     bert = BERT(model.config)
     bert.load_state_dict(model.state_dict())
     return bert.double().eval()

@@ -1,7 +1,7 @@
-"""BERT's 15 / 80 / 10 / 10 rule on one sentence, step by step: what is chosen, what is done to it, what is asked.
+"""BERT's 15 / 80 / 10 / 10 masking rule on one sentence, step by step.
 
-Three uniform numbers a token decide: u whether it is chosen, f its fate, r which random word would be put in. The
-functions below are the reference for everything that `bert_masking.js` shows; the rule is that of
+Three uniform numbers per token determine whether it is selected (u), how it is corrupted (f), and the random word that
+replaces it (r). The functions below compute the reference values; the rule is that of
 `course_lib.transformer.corruption.mask_tokens`.
 """
 
@@ -18,7 +18,7 @@ from torch import Tensor
 
 from course_lib.explorables.base import Explorable, script, style
 
-SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]             # never chosen, never put in
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]             # never selected, never inserted
 SENTENCES = ["The curious kitten deftly climbed the bookshelf",      # the slide's
              "Toast is a simple yet delicious food [SEP] It's often served with butter",
              "The bank raised its rates while the river rose above its bank"]
@@ -26,14 +26,14 @@ VOCABULARY = sorted({word for s in SENTENCES for word in s.split()} - set(SPECIA
     "apple", "bird", "cloud", "dances", "evening", "forest", "green", "harbour", "island", "jumps", "kettle", "letter",
     "music", "never", "orange", "paints", "quiet", "river's", "silver", "tall", "under", "violin", "window", "young"]
 STEPS, DRAWS = 4, (1, 100, 10_000)
-MOST, LONGEST, LAST_SEED = 20, 24, 999_999                           # words, letters a word, seeds
-BY_DRAW, NOT_CHOSEN, CHOSEN = -1, 0, 1                               # what the reader's hand says of a token
-UNCHOSEN, HIDDEN, RANDOM, KEPT = range(4)                            # what happens to it
+MOST, LONGEST, LAST_SEED = 20, 24, 999_999                           # words, characters per word, seeds
+BY_DRAW, NOT_CHOSEN, CHOSEN = -1, 0, 1                               # selection of a token by the reader
+UNCHOSEN, HIDDEN, RANDOM, KEPT = range(4)                            # corruption of a token
 DONE = ["", "[MASK]", "random", "unchanged"]
 
 
 class Count(NamedTuple):
-    """A share that was counted beside the one that is expected; `error` is the standard error of the share."""
+    """An observed fraction, the expected one, and the standard error of the fraction."""
 
     label: str
     count: int
@@ -43,7 +43,7 @@ class Count(NamedTuple):
 
 
 def uniforms(seed: int, n: int) -> Float[Tensor, "n"]:
-    """The first n numbers in [0, 1) of a seed: number i is mix(mix(seed) + i * 0x9e3779b9) / 2^32, modulo 2^32.
+    """The first n uniform numbers in [0, 1) of a seed: number i is mix(mix(seed) + i * 0x9e3779b9) / 2^32, modulo 2^32.
 
     mix is the last step of MurmurHash3 with 32 bits (Appleby 2011), which JavaScript computes to the same bit.
     """
@@ -53,7 +53,7 @@ def uniforms(seed: int, n: int) -> Float[Tensor, "n"]:
 
 
 def _mix(x: np.ndarray) -> np.ndarray:
-    """A permutation of the numbers of 32 bits that leaves no trace of their order."""
+    """A pseudorandom permutation of the 32-bit integers."""
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x85EBCA6B)
     x = (x ^ x >> np.uint32(13)) * np.uint32(0xC2B2AE35)
     return x ^ x >> np.uint32(16)
@@ -61,9 +61,10 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 def fates(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], u: Float[Tensor, "... T"],
           f: Float[Tensor, "... T"], hand: Int[Tensor, "T"] | None = None) -> Int[Tensor, "... T"]:
-    """0 not chosen, 1 hidden, 2 replaced by a random word, 3 kept; rate and shares in percent.
+    """The corruption of each token: 0 not selected, 1 masked, 2 replaced by a random word, 3 kept.
 
-    hand  1 chooses a token whatever u is, 0 does not choose it, -1 leaves it to u. Special tokens are never chosen.
+    rate, shares  in percent
+    hand          1 selects a token, 0 does not, -1 uses u; special tokens are never selected
     """
     chosen = u < rate / 100
     if hand is not None:
@@ -74,19 +75,19 @@ def fates(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], u: Floa
 
 
 def candidates(words: Sequence[str], vocabulary: Sequence[str]) -> list[str]:
-    """The ordinary words that may be put in: the vocabulary, then those of the sentence that it lacks."""
+    """The words for random replacement: the vocabulary and the words of the sentence."""
     return list(dict.fromkeys(word for word in [*vocabulary, *words] if word not in SPECIAL))
 
 
 def reads(tokens: Sequence[str], fate: Int[Tensor, "T"], r: Float[Tensor, "T"], words: Sequence[str]) -> list[str]:
-    """What the model reads: [MASK], candidate floor(r * their number), or the token as it was."""
+    """The input of the model: [MASK], candidate floor(r * their number), or the original token."""
     put_in = (words[int(v * len(words))] for v in r.tolist())
     return ["[MASK]" if k == HIDDEN else other if k == RANDOM else token
             for token, k, other in zip(tokens, fate.tolist(), put_in)]
 
 
 def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: int, draws: int) -> list[Count]:
-    """Shares over `draws` draws, of which the seed's first is the one that is shown; nothing chosen by hand."""
+    """Fractions over `draws` samples, the first of which is shown; selections by hand are ignored."""
     T = len(ordinary)
     u, f, _ = uniforms(seed, 3 * T * draws).view(draws, 3, T).unbind(1)
     fate = fates(ordinary, rate, shares, u, f)                       # (draws, T)
@@ -100,7 +101,7 @@ def counts(ordinary: Bool[Tensor, "T"], rate: int, shares: Sequence[int], seed: 
 
 
 def reshare(shares: Sequence[int], i: int, value: int) -> list[int]:
-    """Share i set to `value`: the others make room, the last one first (the first, if i is the last)."""
+    """Set share i to `value` and adjust the others, the last one first (the first, if i is the last)."""
     new = list(shares)
     first = 0 if i == 2 else 2
     new[i], new[first] = value, new[first] - (value - new[i])
@@ -111,17 +112,17 @@ def reshare(shares: Sequence[int], i: int, value: int) -> list[int]:
 
 
 class MaskingForBert(Explorable):
-    """The rule of the masked language model on one sentence, with the numbers that decide it.
+    """The masking rule of BERT on one sentence, with the random numbers that determine it.
 
-    words   the sentence, a string or a list of 1 to 20 words; [CLS] and [SEP] are put around it
-    rate    percent of the tokens to be chosen, 1 to 100
-    shares  percent of the chosen that are hidden, replaced, kept; three whole numbers that sum to 100
-    seed    0 to 999999; the shown draw is its first, further draws are counted
-    step    1 choose, 2 decide, 3 read, 4 ask
-    draws   to be counted: 1, 100 or 10000
-    hand    one number a token, [CLS] and [SEP] included: 1 chosen by hand, 0 not chosen, -1 as drawn
+    words   the sentence, a string or a list of 1 to 20 words, without [CLS] and [SEP]
+    rate    percentage of selected tokens, 1 to 100
+    shares  percentages of the selected tokens that are masked, replaced, kept; integers that sum to 100
+    seed    0 to 999999
+    step    1 select, 2 corrupt, 3 input, 4 targets
+    draws   number of samples: 1, 100 or 10000
+    hand    one entry per token with [CLS] and [SEP]: 1 selected by hand, 0 not selected, -1 as sampled
 
-    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for anything else.
+    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for other values.
 
     >>> figure = MaskingForBert(words="the cat sat", seed=1)
     >>> figure.tokens
@@ -146,7 +147,7 @@ class MaskingForBert(Explorable):
         hand = traits.pop("hand", [BY_DRAW] * (len(words) + 2))
         super().__init__(**{"words": words, **traits,
                             "alt": traits.get("alt", "The rule of the masked language model on one sentence")})
-        self.hand = hand                                             # after the words, which set it back
+        self.hand = hand                                             # after words, which reset it
 
     @property
     def tokens(self) -> list[str]:
@@ -155,33 +156,33 @@ class MaskingForBert(Explorable):
 
     @property
     def ordinary(self) -> Bool[Tensor, "T"]:
-        """True where a token may be chosen."""
+        """True where a token may be selected."""
         return torch.tensor([token not in SPECIAL for token in self.tokens])
 
     @property
     def numbers(self) -> Float[Tensor, "3 T"]:
-        """u, f and r of the draw that is shown."""
+        """u, f and r of the sample that is shown."""
         return uniforms(self.seed, 3 * len(self.tokens)).view(3, -1)
 
     @property
     def fate(self) -> Int[Tensor, "T"]:
-        """What becomes of each token, (T,): a number from `fates`."""
+        """The corruption of each token, (T,), as in `fates`."""
         u, f, _ = self.numbers
         return fates(self.ordinary, self.rate, self.shares, u, f, torch.tensor(self.hand))
 
     @property
     def reads(self) -> list[str]:
-        """What the model reads in the place of each token."""
+        """The input of the model."""
         return reads(self.tokens, self.fate, self.numbers[2], candidates(self.words, self.vocabulary))
 
     @property
     def asked(self) -> list[str]:
-        """The tokens that the model must tell, in the order of the sentence."""
+        """The targets, in the order of the sentence."""
         return [token for token, k in zip(self.tokens, self.fate.tolist()) if k != UNCHOSEN]
 
     @property
     def counts(self) -> list[Count]:
-        """Over many draws: how often each fate occurred, beside what is expected."""
+        """Observed and expected fractions over many samples."""
         return counts(self.ordinary, self.rate, self.shares, self.seed, self.draws)
 
     def text(self) -> str:
@@ -205,12 +206,12 @@ class MaskingForBert(Explorable):
             raise ValueError(f"words is {words}; expected 1 to {MOST}, not all of them special")
         for word in words:
             if len(word.split()) != 1 or len(word) > LONGEST:
-                raise ValueError(f"words holds {word!r}; a word has 1 to {LONGEST} characters and no space")
+                raise ValueError(f"words holds {word!r}; expected words of 1 to {LONGEST} characters without spaces")
         return words
 
     @traitlets.observe("words")
     def _nothing_by_hand(self, change):
-        """Another sentence: what was chosen by hand is taken back."""
+        """Reset the selections by hand for another sentence."""
         self.hand = [BY_DRAW] * (len(change["new"]) + 2)
 
     @traitlets.validate("hand")
@@ -231,7 +232,7 @@ class MaskingForBert(Explorable):
     def _valid_number(self, proposal):
         name, value = proposal["trait"].name, proposal["value"]
         if name == "draws" and value not in DRAWS:
-            raise ValueError(f"draws is {value}; the figure counts {', '.join(map(str, DRAWS))}")
+            raise ValueError(f"draws is {value}; expected one of {', '.join(map(str, DRAWS))}")
         low, high = {"rate": (1, 100), "seed": (0, LAST_SEED), "step": (1, STEPS), "draws": (1, max(DRAWS))}[name]
         if not low <= value <= high:
             raise ValueError(f"{name} is {value}; expected {low} to {high}")

@@ -1,10 +1,9 @@
-"""A GPT writes word by word, with a cache of keys and values and without: operation by operation, with the bill.
+"""The cost of generating text with a GPT, with and without a cache of keys and values, operation by operation.
 
-Counted are the multiplications of all matrix products, for one text: the projections, the scores, the weighted sums,
-the feed-forward networks and the logits of the last position, as the package's GPT runs them. A pass over several
-positions multiplies all pairs of them; what the causal mask hides is computed and thrown away. Not counted: biases,
-norms, activations, the scaling of scores; the exponentials of the softmax have a column of their own. The functions
-below are the reference for everything that `cache_steps.js` shows.
+The cost is the number of multiplications in matrix products for one text: projections, scores, weighted sums, feed-forward
+networks and the logits of the last position, as in the GPT of this package. A pass over several positions computes the
+scores of all pairs, including masked ones. Biases, norms, activations and the scaling of scores are not counted; the
+exponentials of the softmax are counted separately. The functions below compute the reference values.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ OPERATIONS = ["embed", "project q, k, v", "append to the cache", "scores", "soft
               "feed-forward", "logits"]
 EMBED, PROJECT, APPEND, SCORES, SOFTMAX, SUM, OUT, FEED, LOGITS = range(len(OPERATIONS))
 BOUNDS = {"prompt": (1, 4), "layers": (1, 48), "width": (1, 4096), "heads": (1, 64), "feed_forward": (1, 16384),
-          "vocabulary": (2, 100_000), "tokens": (2, 1024)}           # every total stays a whole number below 2^53
+          "vocabulary": (2, 100_000), "tokens": (2, 1024)}           # totals are integers below 2^53
 PRESETS = [{"label": "a toy", "layers": 2, "width": 8, "heads": 2, "feed_forward": 32, "vocabulary": 50},
            {"label": "gpt-tiny-shakespeare", "layers": 4, "width": 128, "heads": 4, "feed_forward": 512,
             "vocabulary": 65},
@@ -41,7 +40,7 @@ class Size(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Multiplications in attention and in products with weights, exponentials, and numbers put into the cache."""
+    """Multiplications in attention and with weights, exponentials, and numbers stored in the cache."""
 
     attention: int = 0
     weights: int = 0
@@ -50,23 +49,23 @@ class Work(NamedTuple):
 
     @property
     def multiplications(self) -> int:
-        """Those in attention and those with weights."""
+        """All multiplications."""
         return self.attention + self.weights
 
     def plus(self, other: Work) -> Work:
-        """The work of both together."""
+        """The sum of both."""
         return Work(self.attention + other.attention, self.weights + other.weights,
                     self.exponentials + other.exponentials, self.stored + other.stored)
 
 
 def rows(prompt: int, number: int, cached: bool) -> tuple[int, int]:
-    """Positions that pass `number` (from 1) computes, and keys that each of them meets: all that there are by then."""
+    """The number of positions that pass `number` (from 1) computes, and of keys for each of them."""
     keys = prompt + number - 1
     return (1 if cached and number > 1 else keys), keys
 
 
 def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
-    """What one operation takes in all layers together, for `new` positions that meet `keys` keys each."""
+    """The cost of one operation in all layers, for `new` positions with `keys` keys each."""
     L, D, H, F, V = size
     if operation in (SCORES, SUM):
         return Work(attention=L * new * keys * D)                    # H heads of width D / H
@@ -79,7 +78,7 @@ def work(size: Size, operation: int, new: int, keys: int, cached: bool) -> Work:
 
 
 def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
-    """All operations up to 0, up to 1, and so on without end, nine to a pass."""
+    """Cumulative costs of the operations, nine per pass, without end."""
     total = Work()
     for i in count():
         number, operation = divmod(i, len(OPERATIONS))
@@ -88,12 +87,12 @@ def sums(size: Size, prompt: int, cached: bool) -> Iterator[Work]:
 
 
 def running(size: Size, prompt: int, at: int, cached: bool) -> Work:
-    """The sum of operations 0 to `at`."""
+    """The cost of operations 0 to `at`."""
     return next(islice(sums(size, prompt, cached), at, None))
 
 
 def totals(size: Size, prompt: int, tokens: int, cached: bool) -> Work:
-    """The bill of `tokens` new tokens after the prompt."""
+    """The cost of `tokens` new tokens after the prompt."""
     return running(size, prompt, tokens * len(OPERATIONS) - 1, cached)
 
 
@@ -104,10 +103,10 @@ def halvings(tokens: int) -> list[int]:
 
 
 def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
-    """What has happened in this pass, for each position read (row) and operation (column).
+    """The state of each position (row) and operation (column) in this pass.
 
-    "now" computed by this operation; "done" computed earlier in this pass; "kept" keys and values in the cache, from
-    an earlier pass, and "read" while this operation reads them; "" not computed, or not yet.
+    "now" computed by this operation; "done" computed earlier in this pass; "kept" keys and values in the cache; "read"
+    those that this operation uses; "" not computed.
     """
     number, operation = divmod(at, len(OPERATIONS))
     new, keys = rows(prompt, number + 1, cached)
@@ -124,14 +123,14 @@ def cells(prompt: int, at: int, cached: bool) -> list[list[str]]:
 
 
 class CacheSteps(Explorable):
-    """Two GPTs of one size write the same sentence, one of them with a cache of keys and values.
+    """The cost of generating a sentence with and without a cache of keys and values.
 
-    at          the operation that both stand at, from 0, nine to a pass
-    prompt      words given at the start, 1 to 4; the first pass reads them all
-    layers, width, heads, feed_forward, vocabulary  the size; `heads` must divide `width`
-    tokens      t, the number of new tokens up to which the bill is shown, 2 to 1024
+    at          index of the current operation, nine per pass
+    prompt      number of words of the prompt, 1 to 4
+    layers, width, heads, feed_forward, vocabulary  size of the GPT; `heads` must divide `width`
+    tokens      t, maximum number of new tokens in the table of costs, 2 to 1024
 
-    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError out of bounds.
+    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError out of range.
 
     >>> print(CacheSteps(prompt=2).text().splitlines()[1])
     Pass 1 predicts word 3. Operation: embed.
@@ -157,29 +156,29 @@ class CacheSteps(Explorable):
 
     @property
     def size(self) -> Size:
-        """The size of the model whose work is counted."""
+        """The size of the model."""
         return Size(self.layers, self.width, self.heads, self.feed_forward, self.vocabulary)
 
     @property
     def last(self) -> int:
-        """The last operation there is, of the pass that predicts the last word."""
+        """The index of the last operation."""
         return (len(self.words) - self.prompt) * len(OPERATIONS) - 1
 
     @property
     def now(self) -> dict[bool, Work]:
-        """What this operation takes, with the cache (True) and without."""
+        """The cost of this operation, with the cache (True) and without."""
         number, operation = divmod(self.at, len(OPERATIONS))
         return {cached: work(self.size, operation, *rows(self.prompt, number + 1, cached), cached)
                 for cached in (True, False)}
 
     @property
     def so_far(self) -> dict[bool, Work]:
-        """All operations up to this one, with the cache (True) and without."""
+        """The cost up to this operation, with the cache (True) and without."""
         return {cached: running(self.size, self.prompt, self.at, cached) for cached in (True, False)}
 
     @property
     def bill(self) -> list[tuple[int, Work, Work]]:
-        """(t, with the cache, without) for t, its half, its quarter and so on, ascending."""
+        """(t, cost with the cache, cost without) for t, t/2, t/4, ..., ascending."""
         per_pass = len(OPERATIONS)
         one, two = (list(islice(sums(self.size, self.prompt, cached), per_pass - 1, per_pass * self.tokens, per_pass))
                     for cached in (True, False))                     # after each pass
@@ -210,13 +209,13 @@ class CacheSteps(Explorable):
             raise ValueError(f"{name} is {value}; expected {low} to {high}")
         size = {"width": self.width, "heads": self.heads, name: value}
         if size["width"] % size["heads"]:
-            raise ValueError(f"heads is {size['heads']} and width {size['width']}; the heads must divide the width")
+            raise ValueError(f"heads is {size['heads']} and width {size['width']}; expected heads that divide the width")
         return value
 
     @traitlets.validate("at")
     def _valid_at(self, proposal):
         if not 0 <= proposal["value"] <= self.last:
-            raise ValueError(f"at is {proposal['value']}; after a prompt of {self.prompt} there are 0 to {self.last}")
+            raise ValueError(f"at is {proposal['value']}; expected 0 to {self.last} after a prompt of {self.prompt}")
         return proposal["value"]
 
     @traitlets.observe("prompt")

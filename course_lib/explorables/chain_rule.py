@@ -1,12 +1,11 @@
-r"""The chain rule on three binary variables, by hand: $p(x) = p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$.
+r"""The chain rule for three binary variables: $p(x) = p(x_a)\, p(x_b \mid x_a)\, p(x_c \mid x_a, x_b)$.
 
-(a, b, c) is the order of factorisation, 0-based here and 1-based on the page. The seven conditionals lie in one list:
+(a, b, c) is the order of factorization, 0-based here and 1-based in the figure. The seven conditionals form one list:
 
     p(x_a = 1), p(x_b = 1 | x_a = 0), p(x_b = 1 | x_a = 1),
     p(x_c = 1 | x_a, x_b) for (x_a, x_b) = (0, 0), (0, 1), (1, 0), (1, 1)
 
-A joint is a tensor (2, 2, 2); axis i is variable i, whatever the order. The functions below are the reference for every
-number that `chain_rule.js` shows.
+A joint is a tensor (2, 2, 2) whose axis i is variable i in any order. The functions below compute the reference values.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def joint_from_conditionals(conditionals: Float[Tensor, " 7"], order: Sequence[i
 def conditionals_in_order(joint: Float[Tensor, "2 2 2"], order: Sequence[int] = (0, 1, 2)) -> Float[Tensor, " 7"]:
     r"""The seven conditionals of a joint in an order, $p(x_b \mid x_a) = p(x_a, x_b) / p(x_a)$.
 
-    What never happens has no conditional: 1/2 stands where the context has probability 0.
+    A conditional on a context of probability 0 is set to 1/2.
     """
     p = joint.permute(tuple(order))                                  # axes (a, b, c)
     a, ab = p.sum(dim=(1, 2)), p.sum(dim=2)
@@ -49,11 +48,11 @@ def conditionals_in_order(joint: Float[Tensor, "2 2 2"], order: Sequence[int] = 
 
 def project(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Collection[Sequence[int]]
             ) -> Float[Tensor, " 7"]:
-    r"""The conditionals of the best model without the dropped arrows.
+    r"""The conditionals of the best model without the dropped edges, $\arg\min_q KL(p \| q)$.
 
-    `dropped` holds pairs of variables with no arrow between them: the later of the two, in this order, no longer reads
-    the earlier. Of all such models $q$ the one nearest to $p$, $\arg\min_q KL(p \| q)$, keeps each conditional
-    $p(x_k \mid \text{kept parents})$ of the joint itself. The rows that become equal are repeated.
+    dropped  pairs of variables without an edge: the later one, in this order, does not depend on the earlier
+
+    The best model has the conditionals $p(x_k \mid \text{remaining parents})$ of the joint.
     """
     pairs = {frozenset(pair) for pair in dropped}
     p = joint_from_conditionals(conditionals, order).permute(tuple(order))
@@ -68,13 +67,13 @@ def project(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Co
 
 
 def kl(p: Float[Tensor, "2 2 2"], q: Float[Tensor, "2 2 2"]) -> Float[Tensor, ""]:
-    r"""$KL(p \| q) = \sum_x p(x) \log(p(x) / q(x))$ in nats; $0 \log 0 = 0$; infinite where q is 0 and p is not."""
+    r"""$KL(p \| q) = \sum_x p(x) \log(p(x) / q(x))$ in nats; infinite if q is 0 where p is not."""
     return (torch.xlogy(p, p) - torch.xlogy(p, q)).sum()
 
 
 def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Collection[Sequence[int]]
           ) -> Float[Tensor, " 3"]:
-    r"""What each factor loses by its dropped parents, in nats; k-th entry for order[k]. Their sum is $KL(p \| q)$.
+    r"""The KL divergence of each factor due to its dropped parents, in nats, in this order; the sum is $KL(p \| q)$.
 
     $\sum_x p(x) \log \frac{p(x_k \mid x_{<k})}{q(x_k \mid \text{kept})}$, a conditional mutual information.
     """
@@ -89,7 +88,7 @@ def costs(conditionals: Float[Tensor, " 7"], order: Sequence[int], dropped: Coll
 
 
 def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, seed: int = 1) -> Int[Tensor, "num 3"]:
-    r"""Draw one variable after the other by inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1."""
+    r"""Ancestral sampling by inverse CDF: $x_k = 0$ if $u < p(x_k = 0 \mid x_{<k})$, else 1."""
     table, u = conditionals.tolist(), iter(uniforms(seed, 3 * num))
     drawn = []
     for _ in range(num):
@@ -101,9 +100,9 @@ def sample(conditionals: Float[Tensor, " 7"], order: Sequence[int], num: int, se
 
 
 def digits_joint() -> Float[Tensor, "2 2 2"]:
-    """Three neighbouring pixels of real digits: shares of the eight patterns in 1797 images of 8 x 8, ink at >= 8.
+    """The empirical distribution of three adjacent pixels, row 3, columns 2 to 4, of the 1797 digits of scikit-learn.
 
-    Row 3, columns 2 to 4, counted from 0, of scikit-learn's bundled digits.
+    A pixel is 1 if its level is at least 8.
     """
     from sklearn.datasets import load_digits
     ink = torch.from_numpy(load_digits().images[:, 3, 2:5] >= 8).long()     # (1797, 3)
@@ -126,13 +125,15 @@ def _presets() -> list[dict]:
 
 
 class ChainRule(Explorable):
-    """A joint over three binary variables that the reader takes apart, conditional by conditional.
+    """A joint distribution over three binary variables, factorized by the chain rule.
 
-    joint: (2, 2, 2) or 8 probabilities, x3 changing fastest; None takes three pixels of real digits (`digits_joint`).
+    joint         (2, 2, 2) or 8 probabilities, x3 changing fastest; None for `digits_joint`
+    conditionals  seven probabilities
+    dropped       pairs of variables without an edge, such as [[0, 2]]
+    drawn, seed   number of samples, and their seed
 
-    Set `conditionals` (7 numbers in 0..1), `dropped` (pairs such as [[0, 2]]), `drawn` or `seed` and the figure
-    redraws; what the reader changes comes back. `reorder(order)` keeps the joint; setting `order` alone reads the same
-    seven numbers in another order. Raises ValueError for what is no probability, no joint or no order.
+    Set any of them and the figure updates; changes by the reader set them too. `reorder(order)` keeps the joint; setting
+    `order` keeps the seven numbers. Raises ValueError for invalid probabilities and orders.
 
     >>> print(ChainRule(joint=[0.125] * 8).text().splitlines()[-1])
     sum       1.000000
@@ -168,7 +169,7 @@ class ChainRule(Explorable):
 
     @property
     def model(self) -> Float[Tensor, "2 2 2"]:
-        """q, the best model without the dropped arrows; p itself when none is dropped."""
+        """q, the best model without the dropped edges."""
         return joint_from_conditionals(project(self._table(), self.order, self.dropped), self.order)
 
     @property
@@ -178,11 +179,11 @@ class ChainRule(Explorable):
 
     @property
     def samples(self) -> Int[Tensor, "drawn 3"]:
-        """The samples that the figure counts, in the order drawn."""
+        """The samples."""
         return sample(project(self._table(), self.order, self.dropped), self.order, self.drawn, self.seed)
 
     def reorder(self, order: Sequence[int]) -> None:
-        """Factorise the same joint in another order: other conditionals, the same table."""
+        """Factorize the same joint in another order."""
         conditionals = conditionals_in_order(self.joint, _check_order(order)).tolist()
         with self.hold_sync():
             self.order, self.conditionals = list(order), conditionals
@@ -197,7 +198,7 @@ class ChainRule(Explorable):
         return "\n".join(lines)
 
     def _arrows(self) -> str:
-        """The graph in words."""
+        """The graph as text."""
         gone = {frozenset(pair) for pair in self.dropped}
         said = [f"x{j + 1} to x{k + 1}{' dropped' if {j, k} in gone else ''}"
                 for j, k in itertools.combinations(self.order, 2)]
@@ -210,10 +211,10 @@ class ChainRule(Explorable):
     def _valid_conditionals(self, proposal):
         values = proposal["value"]
         if len(values) != 7:
-            raise ValueError(f"conditionals has {len(values)} numbers; three binary variables need 7")
+            raise ValueError(f"conditionals has {len(values)} numbers; expected 7")
         for v in values:
             if not 0 <= v <= 1:
-                raise ValueError(f"conditionals holds {v}; a probability lies between 0 and 1")
+                raise ValueError(f"conditionals holds {v}; expected probabilities from 0 to 1")
         return values
 
     @traitlets.validate("order")
@@ -230,7 +231,7 @@ class ChainRule(Explorable):
     @traitlets.validate("drawn")
     def _valid_drawn(self, proposal):
         if not 0 <= proposal["value"] <= MAX_DRAWN:
-            raise ValueError(f"drawn is {proposal['value']}; the figure counts from 0 to {MAX_DRAWN} samples")
+            raise ValueError(f"drawn is {proposal['value']}; expected 0 to {MAX_DRAWN}")
         return proposal["value"]
 
 
@@ -243,11 +244,11 @@ def _check_order(order: Sequence[int]) -> list[int]:
 def _check_joint(joint) -> Float[Tensor, "2 2 2"]:
     table = torch.as_tensor(joint, dtype=torch.float64).detach().cpu()
     if table.numel() != 8:
-        raise ValueError(f"joint has shape {tuple(table.shape)}; three binary variables need (2, 2, 2), or 8 in a row")
+        raise ValueError(f"joint has shape {tuple(table.shape)}; expected (2, 2, 2) or (8,)")
     if not bool((table >= 0).all()):
-        raise ValueError(f"joint holds {table.min().item()}; a probability is not negative and not NaN")
+        raise ValueError(f"joint holds {table.min().item()}; expected numbers that are not negative")
     if abs(table.sum().item() - 1) > 1e-6:
-        raise ValueError(f"joint sums to {table.sum().item():.6f}; it must sum to 1")
+        raise ValueError(f"joint sums to {table.sum().item():.6f}; expected 1")
     return table.reshape(2, 2, 2) / table.sum()
 
 

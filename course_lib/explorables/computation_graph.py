@@ -1,9 +1,8 @@
-r"""A computation graph, one step at a time: forward, then backward edge by edge, values and gradients at each node.
+r"""Backpropagation in a computation graph, step by step.
 
-`steps` walks the library's `Value`s and is the reference for what `computation_graph.js` computes. A step forward
-computes one node. The first step backward sets dL/dL = 1, and each later one takes one edge: it adds a
-contribution to a parent.
-Without clearing, a further backward pass adds to the gradients that are there, as torch does.
+`steps` computes the reference values with the library's `Value`. A forward step computes one node. The first backward step
+sets dL/dL = 1, and each later one adds the contribution of one edge to the gradient of a parent. A further backward pass
+accumulates gradients, as in torch.
 """
 
 from __future__ import annotations
@@ -18,19 +17,19 @@ from course_lib.explorables.base import Explorable, script, style
 
 
 class Graph(NamedTuple):
-    """Nodes in the order in which they are computed: name, operation ("" for an input), places of the parents."""
+    """Nodes in the order of computation: name, operation ("" for an input), indices of the parents."""
 
     nodes: tuple[tuple[str, str, tuple[int, ...]], ...]
     start: tuple[float, ...]                                         # of the inputs, in their order
 
     @property
     def inputs(self) -> list[int]:
-        """Places of the inputs."""
+        """Indices of the inputs."""
         return [k for k, (_, operation, _) in enumerate(self.nodes) if not operation]
 
     @property
     def edges(self) -> list[tuple[int, int]]:
-        """(node, parent), in the order in which backward takes them."""
+        """(node, parent), in the order of the backward pass."""
         return [(k, parent) for k in reversed(range(len(self.nodes))) for parent in self.nodes[k][2]]
 
     @property
@@ -51,14 +50,14 @@ LARGEST = 10
 
 
 class Steps(NamedTuple):
-    """What stands at each node after some steps; None where nothing does yet."""
+    """Values and gradients of the nodes after some steps; None if not yet computed."""
 
     values: list[float | None]
     gradients: list[float | None]
 
 
 def steps(graph: Graph, inputs: Sequence[float], step: int, passes: int = 1) -> Steps:
-    """After `step` steps of the last of `passes` backward passes; those before it are complete and were not cleared."""
+    """The state after `step` steps of the last of `passes` backward passes, with accumulated gradients."""
     values: list[Value] = []
     numbers = iter(inputs)
     for name, operation, parents in graph.nodes:
@@ -83,12 +82,12 @@ def steps(graph: Graph, inputs: Sequence[float], step: int, passes: int = 1) -> 
 
 
 class ComputationGraph(Explorable):
-    """A graph of six values that the reader computes forward and backward, one step at a time.
+    """Forward and backward pass through a graph of six values, one step at a time.
 
     graph   "loss", L = (y - beta x)^2, or "twice", y = (a b + c) a, in which a is used twice
-    inputs  three numbers from -10 to 10; None: the chapter's
-    step    taken so far; forward first
-    passes  which backward pass this is: before the second and the third, gradients were not cleared
+    inputs  three numbers from -10 to 10; None for those of the chapter
+    step    number of completed steps, forward first
+    passes  number of the backward pass; gradients accumulate
 
     Raises ValueError for settings other than these.
 
@@ -112,7 +111,7 @@ class ComputationGraph(Explorable):
 
     @property
     def result(self) -> Steps:
-        """What the figure shows now."""
+        """The values that the figure shows."""
         return steps(GRAPHS[self.graph], self.inputs, self.step, self.passes)
 
     def text(self) -> str:

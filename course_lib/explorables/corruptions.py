@@ -1,7 +1,7 @@
-"""One text, every objective of chapter 19 beside the others: what the model reads, what it must tell, where a loss is taken.
+"""One text under the pre-training objectives of chapter 19: input, target, and positions with a loss.
 
-Uniform numbers decide everything that is drawn. The functions below are the reference for what `corruptions.js` shows;
-their rules are those of `course_lib.transformer.corruption` and `course_lib.transformer.denoising`, number by number.
+The functions below compute the reference values from uniform numbers, by the rules of `course_lib.transformer.corruption` and
+`course_lib.transformer.denoising`.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ VOCABULARY = ["apple", "cake", "digs", "flour", "garden", "kneads", "lamp", "mil
               "slices", "small", "tulip", "warms"]
 MASK, END = "[M]", "."
 SENTINELS = ["<X>", "<Y>", "<Z>", "<U>", "<V>", "<W>"]
-SHARES = (0, 30, 50)                                                 # percent of the words that go; 0: as in the papers
-MOST, LONGEST, LAST_SEED, READINGS = 24, 14, 9_999, 100              # tokens, letters of one, seeds, readings
-NUMBERS = 120                                                        # that one reading may use up
-RIGHT = 0.25                                                         # of the stand-in for ELECTRA's generator
+SHARES = (0, 30, 50)                                                 # percentage of corrupted words; 0: as in the papers
+MOST, LONGEST, LAST_SEED, READINGS = 24, 14, 9_999, 100              # tokens, characters per token, seeds, epochs
+NUMBERS = 120                                                        # uniform numbers per epoch
+RIGHT = 0.25                                                         # accuracy of the simulated ELECTRA generator
 
 # name, share and mean length of spans in the paper, what is done in a sentence
 OBJECTIVES = (
@@ -47,28 +47,28 @@ NAMES = [name for name, *_ in OBJECTIVES]
 
 
 class Task(NamedTuple):
-    """What one objective makes of a text."""
+    """Input and target of one objective."""
 
     reads: list[str]
     tells: list[str]
-    at: list[int]                                                    # places in reads with a loss; none: at each told token
-    turn: list[int]                                                  # XLNet: when each word is told, from 1
+    at: list[int]                                                    # positions in reads with a loss; none: at each target
+    turn: list[int]                                                  # XLNet: the factorization order, from 1
 
     @property
     def losses(self) -> int:
-        """How many places have a loss."""
+        """The number of positions with a loss."""
         return len(self.at) or len(self.tells)
 
 
 def numbers_of(objective: int, seed: int, reading: int) -> Iterator[float]:
-    """The uniform numbers of one reading. Those that choose words have the same ones: the same words are chosen."""
+    """The uniform numbers of one epoch; objectives that select words share them."""
     kind = 0 if NAMES[objective] in ("RoBERTa", "ELECTRA", "BART: masked", "BART: deleted") else objective
     return iter(uniforms((seed * 128 + reading) * 16 + kind + 1, NUMBERS))
 
 
 def task(objective: int, tokens: Sequence[str], seed: int, reading: int = 1, share: int = 0,
          vocabulary: Sequence[str] = VOCABULARY) -> Task:
-    """What `objective`, a place in OBJECTIVES, makes of the tokens at a reading."""
+    """Input and target of an objective, an index in OBJECTIVES, in one epoch."""
     name, paper, _ = OBJECTIVES[objective]
     tokens, rate, numbers = list(tokens), (share or paper) / 100, numbers_of(objective, seed, reading)
     T = len(tokens)
@@ -114,18 +114,18 @@ def task(objective: int, tokens: Sequence[str], seed: int, reading: int = 1, sha
 
 
 def half_even(x: float) -> int:
-    """The nearest whole number, of two the even one."""
+    """Round half to even."""
     return round(x)
 
 
 def permutation(n: int, numbers: Iterator[float]) -> list[int]:
-    """The places of n numbers, the smallest first."""
+    """A permutation: the argsort of n uniform numbers."""
     u = [next(numbers) for _ in range(n)]
     return sorted(range(n), key=lambda i: u[i])
 
 
 def poisson(mean: float, u: float) -> int:
-    """The smallest k whose cumulated probability is above u."""
+    """A Poisson sample by inverse CDF."""
     k, p = 0, math.exp(-mean)
     total = p
     while u >= total and k < 50:
@@ -136,7 +136,7 @@ def poisson(mean: float, u: float) -> int:
 
 
 def poisson_lengths(budget: int, mean: float, numbers: Iterator[float]) -> list[int]:
-    """Lengths of spans that add up to `budget`, the last one cut to fit; lengths of 0 come too."""
+    """Poisson lengths of spans that sum to `budget`, the last one truncated; 0 is possible."""
     lengths: list[int] = []
     while sum(lengths) < budget:
         lengths.append(min(poisson(mean, next(numbers)), budget - sum(lengths)))
@@ -144,7 +144,7 @@ def poisson_lengths(budget: int, mean: float, numbers: Iterator[float]) -> list[
 
 
 def placed(T: int, lengths: Sequence[int], numbers: Iterator[float]) -> list[tuple[int, int]]:
-    """Spans of these lengths, (start, end) each; which of the kept tokens and spans are spans is drawn."""
+    """Random positions of spans of these lengths, (start, end) each."""
     items = T - sum(lengths) + len(lengths)
     spans, taken = [], 0
     for number, (item, length) in enumerate(zip(sorted(permutation(items, numbers)[:len(lengths)]), lengths)):
@@ -155,13 +155,13 @@ def placed(T: int, lengths: Sequence[int], numbers: Iterator[float]) -> list[tup
 
 
 def split(total: int, parts: int, numbers: Iterator[float]) -> list[int]:
-    """`total` as a sum of `parts` whole numbers of at least 1."""
+    """A random composition of `total` into `parts` positive integers."""
     cuts = sorted(i + 1 for i in permutation(total - 1, numbers)[:parts - 1])
     return [b - a for a, b in zip([0, *cuts], [*cuts, total])]
 
 
 def separate_spans(T: int, rate: float, mean: float, numbers: Iterator[float]) -> list[tuple[int, int]]:
-    """T5's spans over round(rate T) of at least two tokens, a kept token between any two."""
+    """T5's spans over round(rate T) tokens, with at least one token between spans."""
     covered = min(max(half_even(rate * T), 1), T - 1)
     number = min(max(1, half_even(covered / mean)), covered, T - covered + 1)
     sizes = split(covered, number, numbers)
@@ -174,7 +174,7 @@ def separate_spans(T: int, rate: float, mean: float, numbers: Iterator[float]) -
 
 
 def exchanged(tokens: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[list[str], list[str]]:
-    """Sentinels in the text for the spans, and the sentinels with what they stand for."""
+    """The text with sentinels for the spans, and the target: each sentinel with its span."""
     reads, tells, at = [], [], 0
     for (start, end), sentinel in zip(spans, SENTINELS):
         reads += [*tokens[at:start], sentinel]
@@ -184,7 +184,7 @@ def exchanged(tokens: Sequence[str], spans: Sequence[tuple[int, int]]) -> tuple[
 
 
 def cut_at_ends(tokens: Sequence[str]) -> list[list[str]]:
-    """The text cut after every full stop."""
+    """Split the text after every full stop."""
     parts: list[list[str]] = [[]]
     for token in tokens:
         parts[-1].append(token)
@@ -194,9 +194,9 @@ def cut_at_ends(tokens: Sequence[str]) -> list[list[str]]:
 
 
 def gap(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The text with one mask for the sentence of the largest ROUGE-1 with all others, and that sentence.
+    """The text with a mask for the sentence of largest ROUGE-1 with all others, and that sentence.
 
-    A single sentence stays, and nothing is told.
+    A single sentence is not masked.
     """
     parts = cut_at_ends(tokens)
     if len(parts) < 2:
@@ -213,20 +213,20 @@ def gap(tokens: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def cut(text: str) -> list[str]:
-    """Words and full stops; a question mark and an exclamation mark count as one."""
+    """Split a text into words and full stops; question and exclamation marks become full stops."""
     return [END if t in ".?!" else t for t in re.findall(r"[^\s.?!]+|[.?!]", text)]
 
 
 class Corruptions(Explorable):
-    """One text under eleven objectives: what is read, what is told, and every place with a loss.
+    """One text under eleven objectives: input, target, and positions with a loss.
 
-    words    the text, a string or a list of tokens: 2 to 24
+    words    the text, a string or a list of 2 to 24 tokens
     seed     0 to 9999
-    reading  1 to 100: how often the text was read; BERT's mask is that of the first reading
-    share    percent of the words that are spoilt, 30 or 50; 0: what the papers take, 15, and 30 where BART infills
-    row      the objective that is told in a sentence, a place in `OBJECTIVES`
+    reading  epoch, 1 to 100; BERT's mask is that of the first
+    share    percentage of corrupted words, 30 or 50; 0 for those of the papers, 15, and 30 for BART's infilling
+    row      index of the described objective in `OBJECTIVES`
 
-    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for anything else.
+    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for other values.
 
     >>> figure = Corruptions("the cat sat . it purred .", seed=2)
     >>> figure.tasks["BART: permuted"].reads
@@ -251,13 +251,13 @@ class Corruptions(Explorable):
 
     @property
     def tasks(self) -> dict[str, Task]:
-        """What each objective makes of the text, by name."""
+        """Input and target of each objective, by name."""
         return {name: task(i, self.words, self.seed, 1 if name == "BERT" else self.reading, self.share, self.vocabulary)
                 for i, name in enumerate(NAMES)}
 
     @property
     def losses(self) -> dict[str, float]:
-        """Places with a loss for 100 tokens of the text, over the hundred readings of the seed."""
+        """The mean number of positions with a loss per 100 tokens, over the hundred epochs of the seed."""
         per = 100 / (READINGS * len(self.words))
         return {name: per * sum(task(i, self.words, self.seed, reading, self.share, self.vocabulary).losses
                                 for reading in range(1, READINGS + 1)) for i, name in enumerate(NAMES)}
@@ -278,8 +278,8 @@ class Corruptions(Explorable):
             raise ValueError(f"words has {len(words)} tokens; expected 2 to {MOST}")
         for word in words:
             if len(cut(word)) != 1 or len(word) > LONGEST or word in (MASK, *SENTINELS):
-                raise ValueError(f"words holds {word!r}; a word has 1 to {LONGEST} characters, no space, no full stop "
-                                 "inside, and is none of the signs")
+                raise ValueError(f"words holds {word!r}; expected words of 1 to {LONGEST} characters without spaces "
+                                 "and full stops, other than the special symbols")
         return words
 
     @traitlets.validate("seed", "reading", "share", "row")

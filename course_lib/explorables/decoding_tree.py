@@ -1,8 +1,7 @@
-r"""Ways through a tree: greedy search, beams and draws, step by step, on a model small enough to be drawn whole.
+r"""Greedy search, beam search and sampling in a search tree, step by step.
 
-`follow` takes a strategy apart into steps, each with what was kept, what finished, what was dropped. It is the
-reference for every number that `decoding_tree.js` shows; its results are those of `course_lib.decoding`, in
-float64. What ties is taken in the order of the symbols.
+`follow` computes the reference values: the kept, finished and dropped prefixes of each step. Its results are those of
+`course_lib.decoding`, in float64. Ties are resolved in the order of the symbols.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ WIDEST, MOST_SEQUENCES = 5, 24
 
 
 class Hypothesis(NamedTuple):
-    """A prefix or a whole sequence. `score` is what it is ranked by; of a draw, log p under the setting."""
+    """A prefix or a sequence; `score` is the value of its ranking, or log p under the setting of a sample."""
 
     tokens: tuple[int, ...]
     log_prob: float
@@ -35,13 +34,13 @@ class Hypothesis(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one step did with the continuations that it looked at, best first.
+    """The continuations of one step, best first.
 
-    kept      go on            finished  have ended, and may be the result
-    dropped   looked at, no more       stopped   were to go on, but the search was over
-    done      the finished ones that count so far, as many as the beam is wide
-    cut       continuations that temperature, top-k and top-p left without probability
-    u         the uniform of a draw
+    kept      continued                finished  ended, candidates for the result
+    dropped   not continued            stopped   not continued because the search was over
+    done      the best finished sequences so far, at most the width of the beam
+    cut       continuations whose probability temperature, top-k or top-p set to 0
+    u         the uniform number of a sample
     """
 
     kept: list[Hypothesis]
@@ -54,7 +53,7 @@ class Step(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What the reader chooses. top_k 0 and top_p 1 cut nothing."""
+    """The settings; top_k 0 and top_p 1 keep all symbols."""
 
     strategy: str = "greedy"
     width: int = 2
@@ -66,12 +65,12 @@ class Setting(NamedTuple):
 
 
 def depth(tree: PrefixTree) -> int:
-    """Symbols of the longest sequence, the end symbol included."""
+    """The length of the longest sequence, with the end symbol."""
     return 1 + max(map(len, tree.prefixes))
 
 
 def table(tree: PrefixTree, setting: Setting | None = None) -> Float[Tensor, "N V"]:
-    """log p of every symbol after every prefix, the last row for what is over; reshaped if a setting samples."""
+    """log p of every symbol after every prefix, the last row after the end; reshaped for sampling."""
     log_p = log_probs(tree, tree.predict(State(torch.arange(len(tree.p)))))
     if setting is None or setting.strategy != "sampling":
         return log_p
@@ -79,12 +78,12 @@ def table(tree: PrefixTree, setting: Setting | None = None) -> Float[Tensor, "N 
 
 
 def stated_uniforms(seed: int, num: int) -> list[float]:
-    """Uniforms of four decimal places, so that what is printed is what was drawn with."""
+    """Uniform numbers rounded to the four decimal places that the figure shows."""
     return [math.floor(u * 10000) / 10000 for u in uniforms(seed, num)]
 
 
 def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
-    """All sequences of positive probability; score as beam search has it, or log p under the setting of a draw."""
+    """All sequences of positive probability, with the score of beam search or log p under the sampling setting."""
     log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
     found = []
 
@@ -103,7 +102,7 @@ def sequences(tree: PrefixTree, setting: Setting) -> list[Hypothesis]:
 
 
 def follow(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """The steps of a strategy, from the empty prefix until it is over."""
+    """The steps of a strategy."""
     return _beam(tree, setting) if setting.strategy == "beam search" else _walk(tree, setting)
 
 
@@ -134,7 +133,7 @@ def _beam(tree: PrefixTree, setting: Setting) -> list[Step]:
 
 
 def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
-    """One prefix: the likeliest symbol of each step, or a drawn one."""
+    """Greedy search or sampling."""
     log_p, changed, n = table(tree).tolist(), table(tree, setting).tolist(), depth(tree)
     u = stated_uniforms(setting.seed, n) if setting.strategy == "sampling" else [None] * n
     here, steps = Hypothesis((), 0.0, 0.0), []
@@ -146,7 +145,7 @@ def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
                 (new if score > -math.inf else cut).append(b)
         if u[t] is None:
             here = max(new, key=lambda b: b.score)                   # the first of those that tie
-        else:                                                        # inverse CDF: the first whose share reaches past u
+        else:                                                        # inverse CDF
             p = torch.tensor([changed[node][b.tokens[-1]] for b in new], dtype=torch.float64).softmax(0)
             cdf = p.cumsum(0)
             here = new[int((u[t] * cdf[-1] >= cdf[:-1]).sum())]
@@ -160,13 +159,13 @@ def _walk(tree: PrefixTree, setting: Setting) -> list[Step]:
 
 
 def write(tree: PrefixTree, tokens: tuple[int, ...]) -> str:
-    """A sequence as the page writes it: characters side by side, words with spaces."""
+    """A sequence as text: characters concatenated, words separated by spaces."""
     names = [tree.symbols[v] for v in tokens]
     return ("" if max(map(len, tree.symbols)) == 1 else " ").join(names)
 
 
 def state_of(offer: Offer) -> dict:
-    """A tree as the page takes it: rows of (symbol, log p, row that follows), branches of probability 0 left out."""
+    """A tree for the script: rows of (symbol, log p, next row), without branches of probability 0."""
     tree, log_p = offer.tree, table(offer.tree).tolist()
     rows = [[[v, p, int(tree.child[i, v])] for v, p in enumerate(row) if p > -math.inf] for i, row in enumerate(log_p)]
     return {"label": offer.label, "note": offer.note, "symbols": tree.symbols, "end": tree.eos_id, "root": tree.root,
@@ -174,15 +173,15 @@ def state_of(offer: Offer) -> dict:
 
 
 class DecodingTree(Explorable):
-    """A tree of sequences with the way that a strategy takes through it, one step at a time.
+    """A search tree with the steps of a decoding strategy.
 
-    trees        label -> PrefixTree of at most 24 sequences; None takes three, the slide's first
-    tree         which of them is shown, from 0           step  steps that are shown as taken, from 0
+    trees        label -> PrefixTree of at most 24 sequences; None for three, that of the slide first
+    tree         index of the selected tree               step  number of steps shown
     strategy     "greedy", "beam search" or "sampling"
     width        of the beam, 1 to 5                      exponent  of its length, 0 to 2
     temperature  0 to 2     top_k  0 keeps all     top_p  0 < p <= 1, 1 keeps all     seed  of the draw, from 0
 
-    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
+    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
 
     >>> print(DecodingTree(strategy="greedy").text().splitlines()[-2])
     Found: “yes yes </s>”, p = 0.2000
@@ -208,34 +207,34 @@ class DecodingTree(Explorable):
         for offer in self._offers:
             size = len(sequences(offer.tree, Setting()))
             if size > MOST_SEQUENCES:
-                raise ValueError(f"trees[{offer.label!r}] has {size} sequences; at most {MOST_SEQUENCES} are shown")
+                raise ValueError(f"trees[{offer.label!r}] has {size} sequences; expected at most {MOST_SEQUENCES}")
         super().__init__(**{"trees": [state_of(offer) for offer in self._offers],
                             "alt": "A tree of sequences and the way that a strategy of decoding takes through it",
                             **traits})
 
     @property
     def model(self) -> PrefixTree:
-        """The tree that is shown."""
+        """The selected tree."""
         return self._offers[self.tree].tree
 
     @property
     def setting(self) -> Setting:
-        """What the controls say, as one tuple."""
+        """The settings as a tuple."""
         return Setting(*(getattr(self, name) for name in Setting._fields))
 
     @property
     def steps(self) -> list[Step]:
-        """All steps of the strategy, whatever `step` is."""
+        """All steps of the strategy."""
         return follow(self.model, self.setting)
 
     @property
     def found(self) -> Hypothesis:
-        """What the strategy comes to in the end."""
+        """The result of the strategy."""
         return self.steps[-1].done[0]
 
     @property
     def best(self) -> Hypothesis:
-        """The best sequence of all, by the score of the search, or for a draw by its probability in the model."""
+        """The best of all sequences, by score, or by log p for sampling."""
         by = (lambda b: b.log_prob) if self.strategy == "sampling" else (lambda b: b.score)
         return max(sequences(self.model, self.setting), key=by)
 

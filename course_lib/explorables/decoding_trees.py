@@ -1,4 +1,4 @@
-"""The trees that `DecodingTree` offers: written ones, and one cut out of a trained model."""
+"""The trees of `DecodingTree`: two given by tables, and one from a trained model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from course_lib.decoding import log_probs
 from course_lib.decoding.prefix_tree import PrefixTree, yes_or_ok
 from course_lib.tokenizers.characters import CharTokenizer
 
-SPACE = "\N{OPEN BOX}"                                               # a space that can be seen
+SPACE = "\N{OPEN BOX}"                                               # a visible space
 PROMPT = "to be a "
 
 
 class Offer(NamedTuple):
-    """A tree with the name and the sentence under which a reader finds it."""
+    """A tree with its label and a description."""
 
     label: str
     note: str
@@ -28,10 +28,10 @@ class Offer(NamedTuple):
 
 
 def rain() -> PrefixTree:
-    """The likeliest sequence is the empty one: the better the search, the shorter what it finds.
+    """A tree whose most probable sequence is empty, so that a wider beam finds shorter sequences.
 
-    Without a length exponent beams of width 1, 2 and 3 find "it is raining now", "raining" and nothing at all. With a
-    wide beam the exponent moves the result back, through "it is cold", to the longest.
+    With a length exponent of 0, beams of width 1, 2 and 3 find "it is raining now", "raining" and the empty sequence. With
+    a wide beam, larger exponents lead to "it is cold" and to the longest sequence.
     """
     return PrefixTree(["it", "is", "raining", "cold", "now", "</s>"], {
         "": [0.47, 0.0, 0.3, 0.0, 0.0, 0.23],
@@ -48,14 +48,18 @@ def rain() -> PrefixTree:
 @torch.no_grad()
 def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], end: int, length: int = 4,
         keep: int = 2, digits: int = 4) -> tuple[PrefixTree, float]:
-    r"""The likeliest continuations of a prompt as a tree, and the smallest mass that a prefix kept.
+    r"""The most probable continuations of a prompt as a tree, and the smallest probability mass kept at a prefix.
 
-    At each prefix the `keep` likeliest values stay, $p(v) / \sum_{w\,\text{kept}} p(w)$, rounded to `digits` places;
-    the others are cut. names[v] is how value v is written; `end` ends a sequence, and so do `length` values.
-    Raises ValueError for an `end` that is not a value, and for no values to keep or to write.
+    names   text of each value
+    end     value that ends a sequence
+    length  maximum length of a sequence
+    keep    number of values kept at each prefix, renormalized
+    digits  decimal places of the probabilities
+
+    Raises ValueError for arguments out of range.
     """
     if not 0 <= end < len(names):
-        raise ValueError(f"end is {end}; the values are 0..{len(names) - 1}")
+        raise ValueError(f"end is {end}; expected 0..{len(names) - 1}")
     if length < 1 or not 1 <= keep <= len(names):
         raise ValueError(f"length is {length} and keep {keep}; expected length >= 1 and 1 <= keep <= {len(names)}")
     rows: dict[tuple[int, ...], dict[int, float]] = {}
@@ -77,7 +81,7 @@ def cut(model: nn.Module, prompt: Integer[Tensor, " P"], names: Sequence[str], e
 
 @lru_cache(maxsize=1)
 def next_characters() -> tuple[PrefixTree, float]:
-    """What the course's GPT of characters goes on with after "to be a "; a space ends."""
+    """Continuations of "to be a " by the character GPT; a space ends a sequence."""
     gpt = hub.load("gpt-tiny-shakespeare").eval()
     tokenizer = CharTokenizer.from_config(hub.card("gpt-tiny-shakespeare").training["tokenizer"])
     symbols = [tokenizer.decode(torch.tensor([v])) for v in range(len(tokenizer.vocabulary))]
@@ -86,7 +90,7 @@ def next_characters() -> tuple[PrefixTree, float]:
 
 
 def offers() -> list[Offer]:
-    """The trees of the figure, the chapter's first."""
+    """The trees of the figure, that of the chapter first."""
     characters, mass = next_characters()
     return [
         Offer("yes or ok", "The tree of this chapter.", yes_or_ok()),

@@ -1,8 +1,7 @@
-r"""A digit that a trained network drew, pixel by pixel: each probability, and which earlier pixels move it by how much.
+r"""Digits sampled from trained networks, with the probability of each pixel and the effect of earlier pixels on it.
 
-Nothing is computed in the page. `trace` draws with the library's own start, predict and update, and asks for every
-pixel what its probability would be if one earlier pixel were the other one; the page holds these numbers as float32.
-Pixels are counted from 0 here, row by row; rows and columns from 1 on the page.
+`trace` computes all values with the library: the sample, and the probability of every pixel when one earlier pixel is
+flipped. The figure stores them as float32. Pixels are counted from 0 here; rows and columns from 1 in the figure.
 """
 
 from __future__ import annotations
@@ -22,21 +21,21 @@ from course_lib.pixels import ImageModel
 
 WEIGHTS = {"PixelCNN": "pixelcnn-drawn-digits", "gated PixelCNN": "gated-drawn-digits"}
 SEEDS = (1, 2, 3)
-LIMIT = 100_000                                                      # bytes of numbers that a page may carry
+LIMIT = 100_000                                                      # maximum number of bytes of values
 
 
 class Trace(NamedTuple):
-    """An image as it was drawn; n pixels, row by row."""
+    """A sampled image of n pixels, row by row."""
 
     x: Int[Tensor, " n"]                                             # 1 ink, 0 empty
-    u: Float[Tensor, " n"]                                           # the uniform numbers of the draws
-    p: Float[Tensor, " n"]                                           # of ink, given the pixels before
-    effect: Float[Tensor, "n n"]                                     # [i, j], j < i; NaN where i does not read j
+    u: Float[Tensor, " n"]                                           # the uniform numbers
+    p: Float[Tensor, " n"]                                           # probability of ink
+    effect: Float[Tensor, "n n"]                                     # [i, j], j < i; NaN if i does not depend on j
 
 
 @torch.no_grad()
 def trace(model: ImageModel, seed: int) -> Trace:
-    r"""Draw $x_i = [u_i \ge 1 - p_i]$, and measure $p_i(x_j = 1) - p_i(x_j = 0)$ with all other pixels as drawn."""
+    r"""Sample $x_i = [u_i \ge 1 - p_i]$, and measure $p_i(x_j = 1) - p_i(x_j = 0)$ with all other pixels fixed."""
     u = torch.tensor(uniforms(seed, model.n), dtype=torch.float64)
     state, x, p = model.start(1), [], []
     for i in range(model.n):
@@ -58,16 +57,15 @@ def pack(values: Float[Tensor, "..."]) -> str:
 
 
 class DrawnDigit(Explorable):
-    """Digits drawn by small trained networks, with the probability of each pixel and what moves it.
+    """Digits sampled from small trained networks, with the probability of each pixel and its dependence on others.
 
-    models   names and models of square binary images; None takes the two that the figure comes with, PixelCNN and the
-             gated one, trained for some seconds on the 8 x 8 digits
-    network  which of them is shown, from 0
-    drawing  which of its three drawings, from 0
-    steps    pixels drawn so far
-    pixel    the one that is looked at
+    models   name -> model of square binary images; None for a PixelCNN and a gated PixelCNN, trained on 8 x 8 digits
+    network  index of the selected model
+    drawing  index of one of its three samples
+    steps    number of sampled pixels
+    pixel    index of the selected pixel
 
-    Raises ValueError for other models and for what is not there.
+    Raises ValueError for other models and values out of range.
 
     >>> print(DrawnDigit().text().splitlines()[0])
     Interactive figure: PixelCNN draws a digit. # is ink, . is empty, ? is not drawn yet.
@@ -76,7 +74,7 @@ class DrawnDigit(Explorable):
     _esm = script("drawn_digit")
     _css = style("drawn_digit")
     side = traitlets.Int().tag(sync=True)
-    traces = traitlets.List().tag(sync=True)                         # of each network: its name and its drawings
+    traces = traitlets.List().tag(sync=True)                         # of each network: its name and its samples
     network = traitlets.Int(0).tag(sync=True)
     drawing = traitlets.Int(0).tag(sync=True)
     steps = traitlets.Int().tag(sync=True)
@@ -97,7 +95,7 @@ class DrawnDigit(Explorable):
             for t in drawings]} for name, drawings in zip(models, self._traces)]
         size = sum(len(d["effect"]) for each in packed for d in each["drawings"])
         if size > LIMIT:
-            raise ValueError(f"the drawings take {size:,} bytes; a page carries at most {LIMIT:,}")
+            raise ValueError(f"the drawings take {size:,} bytes; expected at most {LIMIT:,}")
         side = round(self._n ** 0.5)
         at = side * (side // 2) + side // 2
         super().__init__(**{"side": side, "traces": packed, "steps": at, "pixel": at,
@@ -105,7 +103,7 @@ class DrawnDigit(Explorable):
 
     @property
     def result(self) -> Trace:
-        """The drawing that is shown, whole."""
+        """The selected sample."""
         return self._traces[self.network][self.drawing]
 
     def text(self) -> str:
@@ -139,7 +137,7 @@ class DrawnDigit(Explorable):
 def _check(model: object) -> ImageModel:
     if not isinstance(model, ImageModel) or not isinstance(model.conditional, Bernoulli):
         what = f"{type(model).__name__} with {getattr(model, 'conditional', None)}"
-        raise ValueError(f"a model is a {what}; the figure needs networks of chapter 8 with Bernoulli()")
+        raise ValueError(f"a model is a {what}; expected networks of chapter 8 with Bernoulli()")
     channels, height, width = model.shape
     if channels != 1 or height != width or model.classes is not None:
         raise ValueError(f"a model has shape {list(model.shape)} and {model.classes or 'no'} classes; expected a "

@@ -1,10 +1,10 @@
-"""Random numbers that Python and the browser both compute: what an explorable draws is what a test draws."""
+"""Random numbers that Python and the browser compute alike."""
 
 from __future__ import annotations
 
 
 def uniforms(seed: int, num: int) -> list[float]:
-    """Numbers in (0, 1) by xorshift with 32 bits (Marsaglia, 2003): the same in Python and in the browser."""
+    """Uniform numbers in (0, 1) by 32-bit xorshift (Marsaglia 2003)."""
     state = (seed * 2654435769) % 2**32 or 1                         # spreads small seeds; 0 is a fixed point
     out = []
     for _ in range(num):

@@ -1,8 +1,7 @@
-r"""A ball on a loss surface: the reader drops it, gives each optimizer a rate, and sees four ways down side by side.
+r"""Paths of four optimizers on a loss surface.
 
-`path` takes the steps with the library's own optimizers, (2.4), (2.7) and (2.8), and is the reference for what
-`loss_surface.js` computes from the same equations. All four read the same noise: step t adds the same two numbers to
-the gradient, as a batch would.
+`path` computes the reference values with the optimizers of the library, (2.4), (2.7) and (2.8). All four have the same noise
+in the gradient, which simulates a mini-batch.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ SURFACES: dict[str, tuple[Callable, Callable]] = {
 
 
 def noise(seed: int, steps: int) -> list[tuple[float, float]]:
-    r"""Two draws of $\mathcal N(0, 1)$ a step, by Box and Muller: $\sqrt{-2 \ln u}\,(\cos 2\pi v, \sin 2\pi v)$."""
+    r"""Two samples of $\mathcal N(0, 1)$ per step, by the Box-Muller transform."""
     u = uniforms(seed, 2 * steps)
     size = [math.sqrt(-2 * math.log(a)) for a in u[::2]]
     return [(r * math.cos(2 * math.pi * b), r * math.sin(2 * math.pi * b)) for r, b in zip(size, u[1::2])]
@@ -42,7 +41,7 @@ def noise(seed: int, steps: int) -> list[tuple[float, float]]:
 
 def path(surface: str, optimizer: str, rate: float, start: Sequence[float], steps: int, sigma: float = 0.0,
          seed: int = 1) -> Float[Tensor, "steps 2"]:
-    """The points from the start on, one a step; it ends early beyond FAR, where the search has diverged."""
+    """The iterates from the start on; the path ends when it diverges beyond FAR."""
     theta = nn.Parameter(torch.tensor(start, dtype=torch.float64))
     rule, gradient, found = OPTIMIZERS[optimizer]([theta], rate), SURFACES[surface][1], [theta.detach().clone()]
     for z in noise(seed, steps):
@@ -59,12 +58,12 @@ class LossSurface(Explorable):
     """SGD, momentum, Adam and AdamW from one start on one surface, each at its own rate.
 
     surface  "valley" (curvatures 0.2 and 10), "bowl" or "saddle"
-    start    where the ball is dropped, (x, y), x from -3 to 3, y from -2 to 2
-    rates    of the four, in this order; from RATES
-    steps    how many are taken, 0 to 100
-    noisy    whether the gradient is that of a batch: noise of size 0.3
+    start    initial point (x, y), x from -3 to 3, y from -2 to 2
+    rates    learning rates of the four, in this order; from RATES
+    steps    number of steps, 0 to 100
+    noisy    add noise of standard deviation 0.3 to the gradient
     seed     of the noise
-    shown    which of the four are drawn
+    shown    which of the four are shown
 
     Raises ValueError for settings other than these.
 
@@ -87,7 +86,7 @@ class LossSurface(Explorable):
 
     @property
     def paths(self) -> list[Float[Tensor, "steps 2"]]:
-        """The way of each optimizer, whether it is drawn or not."""
+        """The path of each optimizer."""
         return [path(self.surface, name, rate, self.start, self.steps, NOISE * self.noisy, self.seed)
                 for name, rate in zip(OPTIMIZERS, self.rates)]
 

@@ -1,9 +1,8 @@
-r"""The state of a small LSTM that reads letters: the reader types, picks a cell, and holds one of its gates.
+r"""States and gates of a small character LSTM on a text that the reader types; one gate can be fixed.
 
-The page runs the whole model. `run` computes the same from the library's cell by its equations, in float64, and is the
-reference for every number that `lstm_letters.js` shows. The weights travel in the page in half precision, and both
-compute from these. Cells and letters are counted from 0 here, cells from 1 on the page. Before every text the model
-reads two line ends, as they stand before a speaker.
+The model runs in the browser, with weights in half precision. `run` computes the reference values in float64 from the same
+weights. Cells and letters are counted from 0 here, cells from 1 in the figure. Two line ends precede every text, as before a
+speaker in the training data.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from course_lib.recurrent import LSTMCell, RecurrentLM
 from course_lib.tokenizers import CharTokenizer
 
 WEIGHTS = "lstm-letters"
-LIMIT = 90_000                                                       # characters of weights that a page may carry
+LIMIT = 90_000                                                       # maximum number of characters of weights
 BEFORE, LONGEST = "\n\n", 160
 START = "ROMEO:\nThe night is long, and I go.\nFarewell!\n"
 GATES = ("i", "f", "o")
@@ -31,23 +30,23 @@ HELD = ("", *(f"{gate}={value}" for gate in GATES for value in (0, 1)))
 
 
 class Run(NamedTuple):
-    """What the model makes of T letters, row t after letter t."""
+    """The states of the model on T letters, row t after letter t."""
 
     gates: Float[Tensor, "T three H"]                                # i, f, o
     c: Float[Tensor, "T H"]
     h: Float[Tensor, "T H"]
-    logits: Float[Tensor, "T V"]                                     # of the letter that follows
+    logits: Float[Tensor, "T V"]                                     # of the next letter
 
 
 def lstm_of(model: RecurrentLM) -> LSTMCell:
-    """The one cell of such a model."""
+    """The LSTM cell of the model."""
     cell, = model.layers.cells
     return cell
 
 
 @torch.no_grad()
 def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -> Run:
-    r"""$c_t = f_t \odot c_{t-1} + i_t \odot g_t$, $h_t = o_t \odot \tanh c_t$; `held` sets one gate of one cell."""
+    r"""$c_t = f_t \odot c_{t-1} + i_t \odot g_t$, $h_t = o_t \odot \tanh c_t$; `held` fixes one gate of one cell."""
     lstm = lstm_of(model)
     h, c = (part[0] for part in lstm.zeros(1))
     found = []
@@ -64,7 +63,7 @@ def run(model: RecurrentLM, ids: Sequence[int], cell: int = 0, held: str = "") -
 
 
 def pack(model: RecurrentLM) -> str:
-    """W_x, W_h, b, W_hy and b_y one after another, each row by row, little-endian half precision in base64."""
+    """W_x, W_h, b, W_hy and b_y, row by row, in little-endian half precision and base64."""
     lstm = lstm_of(model)
     parts = [p.detach().flatten() for p in (lstm.W_x, lstm.W_h, lstm.b, model.head.weight, model.head.bias)]
     return base64.b64encode(torch.cat(parts).half().numpy().astype("<f2").tobytes()).decode("ascii")
@@ -73,12 +72,12 @@ def pack(model: RecurrentLM) -> str:
 class LstmLetters(Explorable):
     """An LSTM of 48 cells on tiny Shakespeare, letter by letter.
 
-    typed   what the reader typed, at most 160 letters of the model's alphabet
-    letter  the one that is looked at: 0 and 1 are the line ends before the text
-    cell    the cell whose memory and gates are drawn
-    held    "" or a gate of that cell and the value it is held at: "i=0", "i=1", "f=0", ..., "o=1"
+    typed   the text, at most 160 letters of the model's vocabulary
+    letter  index of the selected letter; 0 and 1 are the line ends before the text
+    cell    index of the selected cell
+    held    "" or a fixed gate of that cell: "i=0", "i=1", "f=0", ..., "o=1"
 
-    Raises ValueError for letters that the model does not know and for what is not there.
+    Raises ValueError for unknown letters and values out of range.
 
     >>> print(LstmLetters(typed="O").text().splitlines()[0])
     Interactive figure: cell 23 of 48 in an LSTM that reads letters. c is its memory, h what it shows.
@@ -89,7 +88,7 @@ class LstmLetters(Explorable):
     weights = traitlets.Unicode().tag(sync=True)
     symbols = traitlets.List(traitlets.Unicode()).tag(sync=True)
     hidden = traitlets.Int().tag(sync=True)
-    follows = traitlets.Dict().tag(sync=True)                        # what was measured: cell, and two correlations
+    follows = traitlets.Dict().tag(sync=True)                        # measured: cell, and two correlations
     typed = traitlets.Unicode(START).tag(sync=True)
     letter = traitlets.Int().tag(sync=True)
     cell = traitlets.Int().tag(sync=True)
@@ -101,7 +100,7 @@ class LstmLetters(Explorable):
         model, card = hub.load(path), hub.card(path)
         packed = pack(model)
         if len(packed) > LIMIT:
-            raise ValueError(f"the weights take {len(packed):,} characters; a page carries at most {LIMIT:,}")
+            raise ValueError(f"the weights take {len(packed):,} characters; expected at most {LIMIT:,}")
         self._model, self._tokenizer = model.double(), CharTokenizer.from_config(card.training["tokenizer"])
         self._symbols, self._hidden = card.training["tokenizer"]["symbols"], lstm_of(model).hidden
         typed = traits.get("typed", START)
@@ -112,12 +111,12 @@ class LstmLetters(Explorable):
 
     @property
     def ids(self) -> list[int]:
-        """The letters that are read, the two line ends first."""
+        """The ids of the letters, the two line ends first."""
         return self._tokenizer.encode(BEFORE + self.typed).tolist()
 
     @property
     def result(self) -> Run:
-        """What the figure shows now."""
+        """The values that the figure shows."""
         return run(self._model, self.ids, self.cell, self.held)
 
     def text(self) -> str:
@@ -140,7 +139,7 @@ class LstmLetters(Explorable):
         value = proposal["value"]
         unknown = sorted(set(value) - set(self._symbols))
         if unknown:
-            raise ValueError(f"typed has {', '.join(map(repr, unknown))}; this model knows {''.join(self._symbols)!r}")
+            raise ValueError(f"typed has {', '.join(map(repr, unknown))}; expected letters of {''.join(self._symbols)!r}")
         if len(value) > LONGEST:
             raise ValueError(f"typed has {len(value)} letters; expected at most {LONGEST}")
         return value

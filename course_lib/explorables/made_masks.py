@@ -1,9 +1,8 @@
-r"""MADE's masks on three to five variables: choose the order and the degrees, and see which connections survive.
+r"""The masks of a MADE on three to five variables, for any order and degrees.
 
 The masks are those of `course_lib.density.made.made_masks`: $m_k \ge m_j$ into a hidden layer, $m_i > m_j$ into the output.
-The functions below are the reference for what `made_masks.js` computes. Variables are counted from 0 here, from 1 on the
-page. Degrees of hidden units run from 1 to n here, one more than a MADE draws: a unit of degree n is dead weight, and the
-figure shows it.
+The functions below compute the reference values. Variables are counted from 0 here, from 1 in the figure. Degrees of hidden
+units are 1 to n; a MADE samples 1 to n - 1, since a unit of degree n is not connected to any output.
 """
 
 from __future__ import annotations
@@ -24,9 +23,10 @@ SMALLEST, LARGEST, WIDEST = 3, 5, 6
 
 
 def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool = False) -> list[Bool[Tensor, "_ _"]]:
-    r"""The mask of each layer of connections, from the input on; order[k] is the variable drawn k-th.
+    r"""The mask of each layer of connections, from the input on.
 
-    With `leak` the output takes equal degrees too, $m_i \ge m_j$: the diagonal of the order is open.
+    order  order[k] is the k-th variable
+    leak   use $m_i \ge m_j$ at the output, so that a factor depends on its own variable
     """
     position = torch.tensor(order).argsort() + 1
     masks = made_masks(position, *(torch.tensor(row) for row in degrees))
@@ -34,7 +34,7 @@ def masks_of(order: Sequence[int], degrees: Sequence[Sequence[int]], leak: bool 
 
 
 def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
-    """reach[i, j]: a path leads from input j to output i. This is the pattern of the Jacobian."""
+    """reach[i, j]: whether there is a path from input j to output i, the sparsity pattern of the Jacobian."""
     paths = masks[0].double()
     for mask in masks[1:]:
         paths = mask.double() @ paths
@@ -42,7 +42,7 @@ def reach(masks: Sequence[Bool[Tensor, "_ _"]]) -> Bool[Tensor, "n n"]:
 
 
 def used(masks: Sequence[Bool[Tensor, "_ _"]], output: int) -> list[Bool[Tensor, "..."]]:
-    """Inputs and hidden units from which a path leads to one output, layer by layer from the input on."""
+    """Inputs and hidden units with a path to one output, layer by layer from the input on."""
     found = [masks[-1][output]]
     for mask in reversed(masks[:-1]):
         found.insert(0, mask[found[0]].any(dim=0))
@@ -50,7 +50,7 @@ def used(masks: Sequence[Bool[Tensor, "_ _"]], output: int) -> list[Bool[Tensor,
 
 
 def draw(seed: int, n: int, widths: Sequence[int]) -> list[list[int]]:
-    """Degrees as MADE draws them: 1 to n - 1, in each layer at least the smallest of the layer below."""
+    """Sample degrees as MADE does: 1 to n - 1, at least the minimum of the layer below."""
     u, low, degrees = iter(uniforms(seed, sum(widths))), 1, []
     for width in widths:
         degrees.append([low + int(next(u) * (n - low)) for _ in range(width)])
@@ -59,15 +59,15 @@ def draw(seed: int, n: int, widths: Sequence[int]) -> list[list[int]]:
 
 
 class MadeMasks(Explorable):
-    """A small MADE whose order and degrees the reader sets, with the connections and paths that are left.
+    """The unmasked connections and paths of a small MADE, for any order and degrees.
 
-    order    order[k] is the variable drawn k-th, from 0: three to five variables
-    degrees  of the hidden units, a list for each of one or two layers, one to six units each; 1 to n
-    output   the output whose paths are shown, from 0; -1 for none
-    seed     of the degrees that the page draws next
-    leak     whether the output takes equal degrees too: the fault that the contract names
+    order    order[k] is the k-th variable; three to five variables
+    degrees  1 to n, of the hidden units: a list for each of one or two layers, one to six units each
+    output   index of the output whose paths are shown; -1 for none
+    seed     of sampled degrees
+    leak     use equal degrees too at the output, the error that the contract finds
 
-    Raises ValueError for what is no order, and for degrees outside 1 to n.
+    Raises ValueError for invalid orders and degrees.
 
     >>> print(MadeMasks(order=[2, 0, 1]).text().splitlines()[-2])
     The factor of x2 reads x1, x3.
@@ -86,7 +86,7 @@ class MadeMasks(Explorable):
 
     @property
     def masks(self) -> list[Bool[Tensor, "_ _"]]:
-        """The masks that the figure draws."""
+        """The masks."""
         return masks_of(self.order, self.degrees, self.leak)
 
     @property
@@ -96,12 +96,12 @@ class MadeMasks(Explorable):
 
     @property
     def dead(self) -> list[list[int]]:
-        """For each hidden layer, the units that no path joins to an input, or to an output."""
+        """For each hidden layer, the units without a path from an input or to an output."""
         return [row.nonzero().flatten().tolist() for row in idle(self.masks)]
 
     @property
     def verdict(self) -> str:
-        """What `check_causal` says of the first factor that reads itself."""
+        """The error of `check_causal`, or the statement that the model is causal."""
         own = self.reads.diagonal().nonzero().flatten().tolist()
         return ("The contract, which counts from 0: "
                 f"factor {own[0]} reads x_{own[0]}, which is the variable that it predicts." if own
@@ -142,9 +142,9 @@ class MadeMasks(Explorable):
     def _check(order: Sequence[int], value: Sequence[Sequence[int]], output: int) -> None:
         n = len(order)
         if not -1 <= output < n:
-            raise ValueError(f"output is {output}; there are {n} outputs, counted from 0, or -1 for none")
+            raise ValueError(f"output is {output}; expected 0 to {n - 1}, or -1 for none")
         if not 1 <= len(value) <= 2 or not all(1 <= len(row) <= WIDEST for row in value):
             raise ValueError(f"degrees is {value}; expected one or two layers of 1 to {WIDEST} units")
         wrong = [m for row in value for m in row if not 1 <= m <= n]
         if wrong:
-            raise ValueError(f"degrees holds {wrong[0]}; with {n} variables a degree lies between 1 and {n}")
+            raise ValueError(f"degrees holds {wrong[0]}; expected degrees from 1 to {n}")

@@ -1,7 +1,7 @@
-"""Who may attend to whom: a mask to edit, the weights that it leaves, and what reaches what through the layers.
+"""Attention weights under an editable mask, and the dependence of outputs on inputs after one and two layers.
 
-Words are counted from 0 here, from 1 on the page. `mask[i][j]` is True where word i may attend to word j.
-The functions below are the reference for every number that `mask_editor.js` shows.
+Words are counted from 0 here, from 1 in the figure. `mask[i][j]` is True if word i may attend to word j. The functions below
+compute the reference values.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST = 8                                                             # words
 
 
 def masked_weights(scores: Float[Tensor, "n n"], mask: Bool[Tensor, "n n"]) -> Float[Tensor, "n n"]:
-    """The softmax of each row over what it may attend to, term by term; zeros in a row that may attend nowhere."""
+    """The masked softmax of each row; zeros in a row that is masked completely."""
     weights = torch.zeros_like(scores)
     for i, row in enumerate(mask.tolist()):
         allowed = [j for j, may in enumerate(row) if may]
@@ -36,9 +36,9 @@ def masked_weights(scores: Float[Tensor, "n n"], mask: Bool[Tensor, "n n"]) -> F
 
 
 def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"]:
-    """The first layer after which output i can depend on input j; 0 where none of the `layers` does.
+    """The first layer after which output i can depend on input j; 0 if none of the `layers`.
 
-    A layer is attention with a residual connection around it, so that output i always depends on input i.
+    A layer has a residual connection, so output i depends on input i.
     """
     step = mask | torch.eye(len(mask), dtype=torch.bool)
     reached, first = torch.eye(len(mask), dtype=torch.bool), torch.zeros(mask.shape, dtype=torch.long)
@@ -49,7 +49,7 @@ def first_layer(mask: Bool[Tensor, "n n"], layers: int = 2) -> Int[Tensor, "n n"
 
 
 def presets(n: int) -> dict[str, list[list[bool]]]:
-    """The masks that the figure offers; the last word counts as padding."""
+    """The preset masks; the last word is padding."""
     rows = range(n)
     return {
         "none: every word sees every word": [[True for j in rows] for i in rows],
@@ -61,7 +61,7 @@ def presets(n: int) -> dict[str, list[list[bool]]]:
 
 
 def verdict(words: Sequence[str], mask: Bool[Tensor, "n n"]) -> str:
-    """Whether a model with this mask in both layers is causal, in a sentence."""
+    """A sentence on whether a model with this mask in both layers is causal."""
     first, n = first_layer(mask), len(words)
     later = [(i, j) for i in range(n) for j in range(i + 1, n) if first[i, j]]
     if not later:
@@ -73,12 +73,14 @@ def verdict(words: Sequence[str], mask: Bool[Tensor, "n n"]) -> str:
 
 
 class MaskEditor(Explorable):
-    """Attention weights of a short sentence under a mask that the reader edits.
+    """Attention weights of a short sentence under an editable mask.
 
-    words: two to eight; scores (n, n): row i holds the scores of query i, before the softmax. None takes an example.
+    words   two to eight words; None for an example
+    scores  (n, n), before the softmax; row i are the scores of query i
+    mask    n rows of n booleans
 
-    Set `mask`, a list of n rows of n booleans, and the figure redraws; what the reader changes comes back.
-    `apply(name)` takes one of `presets(n)`. Raises ValueError for scores or a mask that do not fit the words.
+    Set `mask` and the figure updates; changes by the reader set it too. `apply(name)` sets one of `presets(n)`. Raises
+    ValueError for scores or a mask of another shape.
 
     >>> figure = MaskEditor()
     >>> figure.apply("causal")
@@ -95,16 +97,16 @@ class MaskEditor(Explorable):
 
     def __init__(self, words: Sequence[str] | None = None, scores=None, **traits):
         if (words is None) != (scores is None):
-            raise ValueError("words and scores belong together; pass both or neither")
+            raise ValueError("words and scores belong together; expected both or neither")
         words = list(WORDS if words is None else words)
         n = len(words)
         if not 2 <= n <= MOST:
-            raise ValueError(f"words has {n}; the figure shows 2 to {MOST}")
+            raise ValueError(f"words has {n}; expected 2 to {MOST}")
         table = torch.as_tensor(SCORES if scores is None else scores, dtype=torch.float64).detach().cpu()
         if table.shape != (n, n):
-            raise ValueError(f"scores has shape {tuple(table.shape)}; {n} words need ({n}, {n})")
+            raise ValueError(f"scores has shape {tuple(table.shape)}; expected ({n}, {n})")
         if not bool(table.isfinite().all()):
-            raise ValueError("scores holds an infinity or NaN; what is hidden belongs into the mask")
+            raise ValueError("scores holds an infinity or NaN; expected finite numbers")
         offered = presets(n)
         super().__init__(**{"words": words, "scores": table.tolist(), "mask": offered["causal"],
                             "presets": [{"label": label, "mask": mask} for label, mask in offered.items()],
@@ -118,19 +120,19 @@ class MaskEditor(Explorable):
 
     @property
     def reach(self) -> Int[Tensor, "n n"]:
-        """1 where output i reaches input j after one layer, 2 where it takes two, 0 where two do not do it."""
+        """The number of layers after which output i depends on input j, 1 or 2; 0 if two are not enough."""
         return first_layer(torch.tensor(self.mask))
 
     @property
     def verdict(self) -> str:
-        """The sentence on the mask that is shown: causal, or which position sees what."""
+        """A sentence on whether the mask is causal."""
         return verdict(self.words, torch.tensor(self.mask))
 
     def apply(self, name: str) -> None:
-        """Take a preset by its name. Raises ValueError for a name that there is not."""
+        """Set a preset mask. Raises ValueError for an unknown name."""
         offered = presets(len(self.words))
         if name not in offered:
-            raise ValueError(f"name is {name!r}; there are {', '.join(map(repr, offered))}")
+            raise ValueError(f"name is {name!r}; expected one of {', '.join(map(repr, offered))}")
         self.mask = offered[name]
 
     def text(self) -> str:
@@ -146,5 +148,5 @@ class MaskEditor(Explorable):
     def _valid_mask(self, proposal):
         mask, n = proposal["value"], len(self.words)
         if n and [len(row) for row in mask] != [n] * n:
-            raise ValueError(f"mask has rows of {[len(row) for row in mask]}; {n} words need {n} rows of {n}")
+            raise ValueError(f"mask has rows of {[len(row) for row in mask]}; expected {n} rows of {n}")
         return mask

@@ -1,8 +1,7 @@
-r"""A trained NADE, pixel by pixel: the reader sets some pixels of a small image, the model draws the others in its order.
+r"""Completion of a small image by a trained NADE: the reader sets some pixels, and the model samples the others.
 
-The page is a function of three things: the pixels that are given, how many steps of the order were taken, and a seed.
-`run` computes it with the library's own start, predict and update, and is the reference for every number that
-`nade_pixels.js` shows; the weights travel in the page as float32.
+`run` computes the reference values, which depend on the given pixels, the number of steps and a seed. The figure stores the
+weights as float32.
 """
 
 from __future__ import annotations
@@ -22,26 +21,25 @@ from course_lib.density.nade import NADE
 from course_lib.explorables.base import Explorable, script, style
 from course_lib.explorables.draws import uniforms
 
-LIMIT = 100_000                                                      # bytes of weights that a page may carry
-OPEN = -1                                                            # a pixel that nobody has set
+LIMIT = 100_000                                                      # maximum number of bytes of weights
+OPEN = -1                                                            # a pixel without a value
 
 
 class Run(NamedTuple):
-    """What is known after some steps; entry i belongs to pixel i, whatever the order."""
+    """The state after some steps; entry i belongs to pixel i in any order."""
 
     x: Int[Tensor, " n"]                                             # 1 ink, 0 empty, -1 open
-    p: Float[Tensor, " n"]                                           # p(x_i = 1 | before); NaN where something before is open
+    p: Float[Tensor, " n"]                                           # p(x_i = 1 | before); NaN if an earlier pixel is open
     known: int                                                       # steps of the order up to the first open pixel
-    log_prob: float                                                  # of these first `known` pixels, in nats
+    log_prob: float                                                  # of the first `known` pixels, in nats
 
 
 @torch.no_grad()
 def run(model: NADE, given: Sequence[int], steps: int, seed: int) -> Run:
-    r"""Take `steps` steps of the order: keep the given pixels, draw the others, $x_i = [u_k \ge 1 - \hat x_i]$.
+    r"""Take `steps` steps of the order: keep the given pixels, sample the others, $x_i = [u_k \ge 1 - \hat x_i]$.
 
-    Given pixels further on are kept as they are; the run goes on through those that follow without a gap. Where pixels
-    were given after open ones the drawn pixels do not follow $p(\text{open} \mid \text{given})$: they were drawn without
-    looking ahead.
+    Given pixels that directly follow are included. If pixels are given after open ones, the samples do not follow
+    $p(\text{open} \mid \text{given})$, because they do not condition on later pixels.
     """
     x, p, total = torch.tensor(list(given)), torch.full((model.n,), torch.nan, dtype=torch.float64), 0.0
     state, u, k = model.start(1), uniforms(seed, model.n), 0
@@ -59,13 +57,13 @@ def run(model: NADE, given: Sequence[int], steps: int, seed: int) -> Run:
 
 
 def pack(model: NADE) -> str:
-    """W (n, H), c (H,), V (n, H), b (n,) one after another, little-endian float32 in base64."""
+    """W (n, H), c (H,), V (n, H), b (n,) in little-endian float32 and base64."""
     parts = [p.detach().cpu().float().flatten() for p in (model.W, model.c, model.V, model.b)]
     return base64.b64encode(torch.cat(parts).numpy().astype("<f4").tobytes()).decode("ascii")
 
 
 def halves(images: Shaped[Tensor, "num n"], classes: Int[Tensor, " num"]) -> list[dict]:
-    """Starts to choose from: of each image, a digit of that class, the upper half is given, or the lower."""
+    """Initial images: the upper or lower half of each image, with the class of the digit."""
     n, found = images.shape[1], []
     for place, keep in (("upper", slice(0, n // 2)), ("lower", slice(n // 2, n))):
         for digit, image in zip(classes.tolist(), images):
@@ -76,12 +74,14 @@ def halves(images: Shaped[Tensor, "num n"], classes: Int[Tensor, " num"]) -> lis
 
 
 class NadePixels(Explorable):
-    """A small image that a reader begins and a trained NADE goes on with, one pixel at a time.
+    """Completion of a small image by a trained NADE, one pixel at a time.
 
-    model: a NADE of binary pixels, n a square number; None takes the weights "nade-digits" that ship with the course,
-    with halves of two test digits to start from. Set `given` (n numbers: 1 ink, 0 empty, -1 open), `steps` or `seed` and
-    the figure redraws; what the reader changes comes back. Raises ValueError for another kind of model, for weights
-    above 100,000 bytes, for values that are none of these.
+    model        a NADE of binary pixels, n a square number; None for "nade-digits", with halves of two test digits
+    given        n numbers: 1 ink, 0 empty, -1 open
+    steps, seed  number of steps, and seed of the samples
+
+    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for another kind of model,
+    weights above 100,000 bytes, and other values.
 
     >>> print(NadePixels(seed=3).text().splitlines()[-2])
     pixels known in the order: 0 of 64, log-probability 0.0000 nats
@@ -113,12 +113,12 @@ class NadePixels(Explorable):
 
     @property
     def result(self) -> Run:
-        """What the figure shows now."""
+        """The values that the figure shows."""
         return run(self._model, self.given, self.steps, self.seed)
 
     @property
     def exact(self) -> bool:
-        """Whether the given pixels come first in the order. Only then are the drawn ones a draw given all of them."""
+        """Whether the given pixels precede the open ones, so that samples are conditioned on all of them."""
         is_open = [self.given[i] == OPEN for i in self.order]
         return is_open == sorted(is_open)
 
@@ -140,26 +140,26 @@ class NadePixels(Explorable):
     def _valid_given(self, proposal):
         given, n = proposal["value"], self._model.n
         if len(given) != n:
-            raise ValueError(f"given has {len(given)} entries; this model has {n} pixels")
+            raise ValueError(f"given has {len(given)} entries; expected {n}, the number of pixels")
         for value in given:
             if value not in (OPEN, 0, 1):
-                raise ValueError(f"given holds {value}; a pixel is 1 (ink), 0 (empty) or -1 (open)")
+                raise ValueError(f"given holds {value}; expected 1 (ink), 0 (empty) or -1 (open)")
         return given
 
     @traitlets.validate("steps")
     def _valid_steps(self, proposal):
         if not 0 <= proposal["value"] <= self._model.n:
-            raise ValueError(f"steps is {proposal['value']}; the order has {self._model.n} steps")
+            raise ValueError(f"steps is {proposal['value']}; expected 0 to {self._model.n}")
         return proposal["value"]
 
 
 def _check_model(model: object) -> NADE:
     if not isinstance(model, NADE) or not isinstance(model.conditional, Bernoulli):
         what = f"{type(model).__name__} with {getattr(model, 'conditional', None)}"
-        raise ValueError(f"model is a {what}; the figure needs a NADE with Bernoulli()")
+        raise ValueError(f"model is a {what}; expected a NADE with Bernoulli()")
     if round(model.n ** 0.5) ** 2 != model.n:
-        raise ValueError(f"model has {model.n} variables; the figure needs a square image")
+        raise ValueError(f"model has {model.n} variables; expected a square image")
     size = 4 * sum(p.numel() for p in model.parameters())
     if size > LIMIT:
-        raise ValueError(f"model has {size:,} bytes of weights; a page carries at most {LIMIT:,}")
+        raise ValueError(f"model has {size:,} bytes of weights; expected at most {LIMIT:,}")
     return model

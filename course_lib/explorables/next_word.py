@@ -1,7 +1,6 @@
-r"""The next word after two beginnings, one setting for both: what temperature, top-k and top-p leave of each.
+r"""The distribution of the next word after two prefixes, under temperature, top-k and top-p.
 
-`after` applies `course_lib.decoding.reshape` and is the reference for every number that `next_word.js` shows. The
-probabilities are those of a model of words, all of them: the tail is there, and what is shown sums to 1.
+`after` computes the reference values by `course_lib.decoding.reshape`, over the whole vocabulary of a word n-gram.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ MOST_SYMBOLS, MOST_CONTEXTS, MOST_DRAWS = 2000, 8, 40
 
 
 class Setting(NamedTuple):
-    """What the reader chooses. `cut` says which of top_k and top_p are used, `late` puts the temperature after them."""
+    """The settings; `cut` selects top_k, top_p or both, `late` applies the temperature after them."""
 
     cut: str = "top-k"
     temperature: float = 1.0
@@ -43,15 +42,15 @@ class Setting(NamedTuple):
 
 
 class After(NamedTuple):
-    """A distribution after a setting."""
+    """A distribution after applying the settings."""
 
-    log_p: Float[Tensor, " V"]                                       # normalised; -inf for what is cut
+    log_p: Float[Tensor, " V"]                                       # normalized; -inf for excluded words
     kept: Bool[Tensor, " V"]
-    mass: float                                                      # of the kept, in the distribution that was cut
+    mass: float                                                      # probability mass of the kept words
 
 
 def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
-    """`reshape` with this setting: temperature, top-k, top-p; or top-k, top-p, temperature if it is late."""
+    """Apply the settings: temperature, top-k, top-p; or top-k, top-p, temperature if `late`."""
     k = setting.top_k if setting.cut in ("top-k", "both") else None
     p = setting.top_p if setting.cut in ("top-p", "both") else None
     if setting.late:
@@ -65,12 +64,12 @@ def after(log_p: Float[Tensor, " V"], setting: Setting) -> After:
 
 
 def ranked(log_p: Float[Tensor, " V"]) -> list[int]:
-    """The symbols from the likeliest down; of those that tie the higher number first, as it is the one that top-p keeps."""
+    """The symbols by decreasing probability; ties by decreasing id, as in top-p."""
     return log_p.sort(stable=True).indices.flip(0).tolist()
 
 
 def spelt(symbol: str) -> str:
-    """A symbol as the page writes it: signs in quotes, a space and a new line as signs.
+    """A symbol as text: punctuation in quotes, spaces and line ends as visible characters.
 
     >>> [spelt(symbol) for symbol in (" sea", ".", " ")]
     ['sea', '“.”', '␣']
@@ -83,7 +82,7 @@ def spelt(symbol: str) -> str:
 
 @lru_cache(maxsize=1)
 def prose_model() -> tuple[NGram, WordTokenizer]:
-    """The n-gram of chapter 17, which looks two words back, and its words: the course's own prose, in lower case."""
+    """The trigram model of chapter 17 and its tokenizer, on the prose of the course in lower case."""
     sentences = re.findall(r"\S[^.?!]*[.?!]", load_prose("train").lower())
     words = WordTokenizer.fit("\n".join(sentences), unk="<unk>", bos="<s>", eos="</s>")
     model = NGram(n=3, vocab_size=len(words.vocabulary), bos_id=words.vocabulary.bos_id, smoothing="kneser-ney")
@@ -92,17 +91,17 @@ def prose_model() -> tuple[NGram, WordTokenizer]:
 
 
 class NextWord(Explorable):
-    """The words after two beginnings, sorted, and what one setting keeps of both.
+    """The most probable next words after two prefixes, and the words that the settings keep.
 
-    contexts     beginnings to choose from, 2 to 8; `model` and `words` are a language model and its tokenizer, chapter
-                 17's n-gram if there is none
-    left, right  which of them stand side by side, from 0
+    contexts     2 to 8 prefixes
+    model, words  a language model and its tokenizer; None for the n-gram of chapter 17
+    left, right  indices of the two selected prefixes
     cut          "none", "top-k", "top-p" or "both"
     temperature  0 to 2         top_k  1 to the number of symbols       top_p  0 < p <= 1
-    late         True puts the temperature after the cuts, where the library does not have it
-    draws        words that have been drawn, 0 to 40                    seed   of the draws, from 0
+    late         apply the temperature after top-k and top-p, unlike the library
+    draws        number of samples, 0 to 40                             seed   of the samples, from 0
 
-    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
+    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
 
     >>> print(NextWord().text().splitlines()[1])
     after “in the”: keeps 5 of 1,229 words, which hold 0.136 of the mass
@@ -127,16 +126,16 @@ class NextWord(Explorable):
         if isinstance(contexts, str) or not 2 <= len(contexts) <= MOST_CONTEXTS:
             raise ValueError(f"contexts is {contexts!r}; expected a list of 2 to {MOST_CONTEXTS} beginnings")
         if (model is None) != (words is None):
-            raise ValueError("model and words belong together: a language model and its tokenizer")
+            raise ValueError("model and words belong together; expected both or neither")
         model, words = prose_model() if model is None else (model, words)
         symbols = list(words.vocabulary.symbols)
         if len(symbols) > MOST_SYMBOLS:
-            raise ValueError(f"words has {len(symbols)} symbols; at most {MOST_SYMBOLS} fit into the figure")
+            raise ValueError(f"words has {len(symbols)} symbols; expected at most {MOST_SYMBOLS}")
         rows = []
         with torch.no_grad():
             for text in contexts:
                 if len(prompt := words.encode(text)) == 0:
-                    raise ValueError(f"contexts holds {text!r}, which has no symbol")
+                    raise ValueError(f"contexts holds {text!r}; expected at least one symbol")
                 rows.append(log_probs(model, model.predict(model.start(1, prompt[None])))[0].float().numpy())
         self._rows = [torch.from_numpy(row.astype(np.float64)) for row in rows]
         super().__init__(**{"contexts": list(contexts), "symbols": symbols,
@@ -145,24 +144,24 @@ class NextWord(Explorable):
 
     @property
     def setting(self) -> Setting:
-        """What the controls say, as one tuple."""
+        """The settings as a tuple."""
         return Setting(*(getattr(self, name) for name in Setting._fields))
 
     @property
     def shown(self) -> tuple[int, int]:
-        """The two beginnings that stand side by side."""
+        """The indices of the two selected prefixes."""
         return self.left, self.right
 
     def log_p(self, i: int) -> Float[Tensor, " V"]:
-        """ln p of every symbol after beginning i, float64."""
+        """ln p of every symbol after prefix i, float64."""
         return self._rows[i]
 
     def after(self, i: int) -> After:
-        """What the setting leaves after beginning i."""
+        """The distribution after prefix i under the settings."""
         return after(self.log_p(i), self.setting)
 
     def drawn(self, i: int) -> list[int]:
-        """The symbols drawn after beginning i, by inverse CDF from numbers that all beginnings share."""
+        """Samples after prefix i by inverse CDF, from uniform numbers that all prefixes share."""
         changed = self.after(i).log_p
         u = torch.tensor(stated_uniforms(self.seed, self.draws), dtype=torch.float64)
         family = Categorical(len(changed))

@@ -1,8 +1,7 @@
-r"""What a pixel of a masked network sees, and what it will never see: the reader sets the layers and clicks a pixel.
+r"""The receptive field and the blind spot of a pixel in a masked convolutional network.
 
-`field` asks the library's own networks, which go through their layers with sets in the place of numbers
-(`ImageModel.receptive_field`), and is the reference for what `receptive_field.js` finds by going backward from a pixel.
-Pixels, rows and columns are counted from 0 here, from 1 on the page.
+`field` computes the reference values by `ImageModel.receptive_field`. Pixels, rows and columns are counted from 0 here, from 1
+in the figure.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from torch import Tensor
 from course_lib.explorables.base import Explorable, script, style
 from course_lib.pixels import GatedPixelCNN, ImageModel, PixelCNN
 
-SIDE, DEEPEST, EVER = 11, 14, 2 * 11                                 # EVER layers reach what any number of layers reach
+SIDE, DEEPEST, EVER = 11, 14, 2 * 11                                 # more than EVER layers add nothing
 KINDS = {"pixelcnn": PixelCNN, "gated": GatedPixelCNN}
 CHOICES = {"network": tuple(KINDS), "first": (3, 5, 7), "kernel": (3, 5), "colors": (1, 3), "mask": ("A", "B")}
 MARKS = {"self": "@", "reads": "#", "not yet": "o", "never": "x", "later": ".", "leak": "!"}
 
 
 class _ShowsItself:
-    """Mask B in every layer, the first one too."""
+    """Use mask B in every layer, also in the first."""
 
     def field_of(self, seen, layer, kind):
         return super().field_of(seen, layer, "B")
@@ -37,27 +36,27 @@ class _OpenGated(_ShowsItself, GatedPixelCNN):
 
 
 def network(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str) -> ImageModel:
-    """The library's network of these settings, on an image of SIDE x SIDE pixels; its weights do not matter here."""
+    """The network of these settings, for images of SIDE x SIDE pixels, untrained."""
     classes = KINDS if mask == "A" else {"pixelcnn": _OpenPixelCNN, "gated": _OpenGated}
     return classes[kind]((colors, SIDE, SIDE), 2 * colors, depth, first, kernel)
 
 
 def field(kind: str, first: int, kernel: int, depth: int, colors: int, mask: str, variable: int) -> Bool[Tensor, " n"]:
-    """Which values the factor of `variable` depends on; value c SIDE^2 + pixel is colour c of a pixel."""
+    """The values that the factor of `variable` depends on; value c SIDE^2 + pixel is color c of a pixel."""
     return network(kind, first, kernel, depth, colors, mask).receptive_field[variable]
 
 
 class ReceptiveField(Explorable):
-    """The receptive field of a pixel, for masks, kernels, depth and colours that the reader sets.
+    """The receptive field of a pixel for given masks, kernels, depth and colors.
 
     network  "pixelcnn", one stack, or "gated", two
-    first    width of the first kernel: 3, 5 or 7
-    kernel   width of the others: 3 or 5
-    depth    the networks' own: blocks after the first layer for PixelCNN, all layers for the gated network; 1 to 14
-    colors   1, or 3: then every layer keeps a group of channels for each colour
-    mask     of the first layer: "A", or "B", which is the mistake
-    pixel    the one that is looked at, row by row from 0
-    color    which of its colours, from 0
+    first    first kernel size: 3, 5 or 7
+    kernel   other kernel sizes: 3 or 5
+    depth    blocks after the first layer of PixelCNN, or all layers of the gated network; 1 to 14
+    colors   1 or 3; with 3 every layer has a group of channels per color
+    mask     of the first layer: "A", or "B", which is an error
+    pixel    index of the selected pixel, row by row
+    color    index of the selected color
 
     Raises ValueError for settings other than these.
 
@@ -82,7 +81,7 @@ class ReceptiveField(Explorable):
 
     @property
     def kinds(self) -> list[str]:
-        """What each value is to the chosen one, colour by colour: a key of MARKS."""
+        """The relation of each value to the selected one, color by color: a key of MARKS."""
         settings = self.network, self.first, self.kernel
         area, color = SIDE * SIDE, min(self.color, self.colors - 1)
         chosen = color * area + self.pixel
@@ -98,7 +97,7 @@ class ReceptiveField(Explorable):
 
     @property
     def summary(self) -> str:
-        """The counts, in a sentence or two."""
+        """The counts as text."""
         kinds, things = self.kinds, "pixels" if self.colors == 1 else "values"
         count = {kind: kinds.count(kind) for kind in MARKS}
         before = count["reads"] + count["not yet"] + count["never"]
@@ -114,7 +113,7 @@ class ReceptiveField(Explorable):
     def text(self) -> str:
         kinds, area = self.kinds, SIDE * SIDE
         name = {"pixelcnn": "PixelCNN", "gated": "gated PixelCNN"}[self.network]
-        shown = kinds[min(self.color, self.colors - 1) * area:][:area]          # the plane of the chosen colour
+        shown = kinds[min(self.color, self.colors - 1) * area:][:area]          # the selected color
         lines = [f"Interactive figure: what one pixel of a {name} sees. First kernel {self.first} x {self.first}, "
                  f"mask {self.mask}; then {self.kernel} x {self.kernel}, depth {self.depth}. "
                  "@ the pixel, # read, o with more layers, x never, . comes later."]

@@ -1,7 +1,7 @@
-r"""Sinusoidal positions on one sentence: clocks of several speeds, a word to stand at, and an offset to turn them by.
+r"""Sinusoidal positional encodings of a sentence, shown as clocks of several frequencies.
 
 The hand of clock i at position k is $(\sin \omega_i k, \cos \omega_i k)$ with $\omega_i = n^{-2i/D}$. The functions of
-`course_lib.transformer.positions` are the reference for every number that `sinusoids.js` shows.
+`course_lib.transformer.positions` compute the reference values.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ MOST_WORDS = 16
 
 
 class Sinusoids(Explorable):
-    """A sentence with its positions: the reader moves the word, the offset and the clock, and chooses width and base.
+    """Positional encodings of a sentence for a given position, offset, pair, width and base.
 
     words     the sentence, a string or a list of 2 to 16 words
-    position  k, the word to stand at, from 0
+    position  k, index of the selected word
     offset    o; the other word is at k + o, which must be in the sentence
     pair      i, the clock that is looked at, from 0
     width     D: 4, 6, 8 or 16        base  n: 100, 1000 or 10000
 
-    Set any of them and the figure redraws; what the reader changes comes back. Raises ValueError for what is not there.
+    Set any of them and the figure updates; changes by the reader set them too. Raises ValueError for values out of range.
 
     >>> figure = Sinusoids(words="the cat saw the dog", position=1, offset=2)
     >>> print(figure.text().splitlines()[-1])
@@ -48,18 +48,18 @@ class Sinusoids(Explorable):
     def __init__(self, words: str | list[str] = SENTENCE, **traits):
         words = words.split() if isinstance(words, str) else list(words)
         if not 2 <= len(words) <= MOST_WORDS:
-            raise ValueError(f"words has {len(words)} words; the figure shows 2 to {MOST_WORDS}")
+            raise ValueError(f"words has {len(words)} words; expected 2 to {MOST_WORDS}")
         traits.setdefault("offset", min(2, len(words) - 1 - traits.get("position", 0)))
         super().__init__(**{"words": words, "alt": f"Sinusoidal positions of “{' '.join(words)}”", **traits})
 
     @property
     def table(self) -> Float[Tensor, "T D"]:
-        """p(k) for every word, float64."""
+        """p(k) of every word, float64."""
         return sinusoidal(len(self.words), self.width, self.base, dtype=float64)
 
     @property
     def products(self) -> Float[Tensor, "T"]:
-        """The inner product of the chosen position with every other, p(k)'p(j)."""
+        """The inner products of the selected position with all positions, p(k)'p(j)."""
         return self.table @ self.table[self.position]
 
     @property
@@ -92,7 +92,7 @@ class Sinusoids(Explorable):
     def _valid_pair(self, proposal):
         pair = proposal["value"]
         if not 0 <= pair < self.width // 2:
-            raise ValueError(f"pair is {pair}; a width of {self.width} has the pairs 0 to {self.width // 2 - 1}")
+            raise ValueError(f"pair is {pair}; expected 0 to {self.width // 2 - 1} for a width of {self.width}")
         return pair
 
     @traitlets.observe("width")
@@ -105,11 +105,11 @@ class Sinusoids(Explorable):
         k, o = (value, self.offset) if name == "position" else (self.position, value)
         last = len(self.words) - 1
         if not 0 <= k <= last or not 0 <= k + o <= last:
-            raise ValueError(f"{name} is {value}: word {k} and offset {o} lead to {k + o}; the words are 0 to {last}")
+            raise ValueError(f"{name} is {value}: word {k} and offset {o} lead to {k + o}; expected 0 to {last}")
         return value
 
 
 def _one_of(name: str, value: int, allowed: tuple[int, ...]) -> int:
     if value not in allowed:
-        raise ValueError(f"{name} is {value}; the figure has {', '.join(map(str, allowed))}")
+        raise ValueError(f"{name} is {value}; expected one of {', '.join(map(str, allowed))}")
     return value

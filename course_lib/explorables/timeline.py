@@ -1,8 +1,7 @@
-"""Language models and vector semantics from 1913 to 2023, as a figure that leads to the chapters.
+"""A timeline of language models and vector semantics from 1913 to 2023, with links to the chapters.
 
-The systems and the three kinds are those of the slide "Timeline: Language Modeling and Vector Semantics" and its
-repetitions. Dates are those of the publication cited; where the slide has another date or name, or has no such entry,
-`note` says so. `kind` is "lm" (gives probabilities of text), "vectors" (gives vectors of meaning) or "both".
+Slides: "Timeline: Language Modeling and Vector Semantics". Dates are those of the cited publication; `note` states where the
+slide differs. `kind` is "lm" (language model), "vectors" (vector semantics) or "both".
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from course_lib.explorables.base import Explorable, script, style
 
 KINDS = {"lm": "language models", "vectors": "vector semantics", "both": "both"}
 TICKS = [1913, 1948, 1980, 2003, 2010, 2018, 2023]
-NOW = 2026                                                           # the axis is logarithmic in years before this one
+NOW = 2026                                                           # the axis is logarithmic in years before NOW
 
 
 def axis_position(year: int) -> float:
-    """Place on the axis, 0 in 1913 and 1 in 2023: logarithmic in the years before `NOW`."""
+    """The position on the axis, 0 for 1913 and 1 for 2023."""
     first, last = math.log(NOW - TICKS[0]), math.log(NOW - TICKS[-1])
     return (first - math.log(NOW - year)) / (first - last)
 
@@ -135,12 +134,13 @@ SYSTEMS = [
 
 
 class Timeline(Explorable):
-    """Each system a point on the axis; on focus or pointing: who, when, the idea, the source and its chapter.
+    """A timeline of systems with authors, year, idea, source and chapter.
 
-    existing: what can be linked, from a chapter ("03") or a system's id ("shannon") to a relative address, such as
-    {"01": "01-chain-rule.ipynb", "shannon": "01-chain-rule.ipynb#shannon"}. A system has a link only if it is named
-    here; its id goes before its chapter. Addresses end in .ipynb, as JupyterLab needs them; the book's page changes
-    the ending to .html. Raises ValueError for a key that is neither.
+    existing  links: chapter ("03") or id of a system ("shannon") -> relative address, such as {"01":
+              "01-chain-rule.ipynb", "shannon": "01-chain-rule.ipynb#shannon"}; the id of a system has priority. The
+              book replaces .ipynb by .html
+
+    Raises ValueError for an unknown key.
 
     >>> len(Timeline().systems)
     21
@@ -191,5 +191,5 @@ class Timeline(Explorable):
     @traitlets.validate("shown")
     def _valid_shown(self, proposal):
         if not set(proposal["value"]) <= set(KINDS):
-            raise ValueError(f"shown is {proposal['value']}; its entries are {', '.join(KINDS)}")
+            raise ValueError(f"shown is {proposal['value']}; expected some of {', '.join(KINDS)}")
         return proposal["value"]

@@ -1,9 +1,8 @@
-r"""A whole encoder-decoder transformer in the page: the reader composes a sentence, opens boxes, switches heads off.
+r"""A complete encoder-decoder transformer: the reader edits the sentence, inspects activations and ablates heads.
 
-Two networks of 14,616 parameters translate the toy English of chapter 15. The page runs both. `run` computes the same
-by the equations, in float64, and is the reference for every number that `translator.js` shows; the weights travel in
-half precision, and both compute from these. A head is a pair of its part, "encoder", "decoder" or "cross",
-and its number, from 0 here and from 1 on the page. A head that is off puts out zeros.
+Two networks of 14,616 parameters for the toy language of chapter 15 run in the browser, with weights in half precision. `run`
+computes the reference values in float64 from the same weights. A head is a pair of its part, "encoder", "decoder" or
+"cross", and its index, from 0 here and from 1 in the figure. The output of an ablated head is zero.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ from course_lib.transformer.transformer import Transformer
 
 NETWORKS = ("translator-plain", "translator-dropped")
 MEASURED = STATIC / "weights" / "translator-heads.json"
-LIMIT = 100_000                                                      # characters that a page carries of both networks
+LIMIT = 100_000                                                      # maximum number of characters of both networks
 PARTS = ("encoder", "decoder", "cross")
 HEADS = tuple((part, head) for part in PARTS for head in range(3))
 STEPS = ("q", "k", "v", "scores", "weights", "out")
-LONGEST = 11                                                         # words that are written, the end token among them
+LONGEST = 11                                                         # maximum output length, with the end token
 BOXES = ("encoder.x", "decoder.x", "encoder.m", "decoder.last", "decoder.logits", "decoder.p",
          *(f"{part}.{name}" for part in PARTS for name in ("normed", "mixed", "sum")),
          *(f"{part}.{head}.{step}" for part, head in HEADS for step in STEPS),
@@ -46,14 +45,14 @@ START = "the red car sees the white cat"
 
 
 def attention_of(model: Transformer) -> dict[str, MultiHeadAttention]:
-    """The three layers with heads of a transformer with one block on each side, by the names of the parts."""
+    """The three attention layers of a transformer with one block in encoder and decoder, by part."""
     (reads,), (writes,) = model.encoder, model.decoder
     return {"encoder": reads.attention, "decoder": writes.attention, "cross": writes.cross_attention}
 
 
 @contextmanager
 def heads_off(model: Transformer, off: Iterable[Sequence]) -> Iterator[None]:
-    """Within the `with`, these heads of the library's model put out zeros."""
+    """A context in which these heads of the model are ablated."""
     with ExitStack() as stack:
         for part, layer in attention_of(model).items():
             stack.enter_context(silenced(layer, [head for each, head in off if each == part]))
@@ -61,7 +60,7 @@ def heads_off(model: Transformer, off: Iterable[Sequence]) -> Iterator[None]:
 
 
 def _layers(model: Transformer) -> tuple[dict[str, LayerNorm], dict[str, FeedForward]]:
-    """The norm before each part, and the two networks."""
+    """The layer norms and the feed-forward networks, by part."""
     (reads,), (writes,) = model.encoder, model.decoder
     norms = {"encoder": reads.residual1.norm, "ffn1": reads.residual2.norm, "decoder": writes.residual1.norm,
              "cross": writes.residual2.norm, "ffn2": writes.residual3.norm}
@@ -71,9 +70,9 @@ def _layers(model: Transformer) -> tuple[dict[str, LayerNorm], dict[str, FeedFor
 @torch.no_grad()
 def run(model: Transformer, source: Sequence[int], target: Sequence[int],
         off: Iterable[Sequence] = ()) -> dict[str, Float[Tensor, "_ _"]]:
-    """The values of all BOXES, a row for each word that a side reads, when the decoder reads `target`, bos first.
+    """The values of all BOXES, one row per word; the decoder input is `target`, bos first.
 
-    Scores that the causal mask hides are minus infinity. Equations (15.3), (15.5) and (15.7), the norms inside.
+    Masked scores are minus infinity. Equations (15.3), (15.5) and (15.7), with pre-layer normalization.
     """
     found: dict[str, Tensor] = {}
     norms, networks = _layers(model)
@@ -118,7 +117,7 @@ def run(model: Transformer, source: Sequence[int], target: Sequence[int],
 
 
 def translated(model: Transformer, source: Sequence[int], off: Iterable[Sequence] = ()) -> tuple[list[int], list[int]]:
-    """What the decoder reads, bos first, and what it writes: the likeliest word each time, up to the end token."""
+    """Greedy translation: the decoder input, bos first, and the output, up to the end token."""
     read: list[int] = [model.bos_id]
     while True:
         best = int(run(model, source, read, off)["decoder.p"][-1].argmax())
@@ -128,7 +127,7 @@ def translated(model: Transformer, source: Sequence[int], off: Iterable[Sequence
 
 
 def parameters(model: Transformer) -> list[Tensor]:
-    """In the order in which the page reads them."""
+    """The parameters in the order of the script."""
     norms, networks = _layers(model)
     found = [model.source.weight, model.target.weight]
 
@@ -149,13 +148,13 @@ def parameters(model: Transformer) -> list[Tensor]:
 
 
 def pack(model: Transformer) -> str:
-    """All parameters one after another, each row by row, little-endian half precision in base64."""
+    """All parameters, row by row, in little-endian half precision and base64."""
     flat = torch.cat([p.detach().flatten() for p in parameters(model)])
     return base64.b64encode(flat.half().numpy().astype("<f2").tobytes()).decode("ascii")
 
 
 def grammar() -> dict:
-    """The toy language as a page needs it: its words in the order of their ids, and what each is in Italian."""
+    """The toy language for the script: words in the order of their ids, and their translations."""
     english, italian = ([words.symbol(i) for i in range(len(words))] for words in language.vocabularies())
     return {"english": english, "italian": italian, "pronouns": language.PRONOUNS,
             **{name: {word: list(pair) for word, pair in table.items()} for name, table in
@@ -164,7 +163,7 @@ def grammar() -> dict:
 
 
 def setting(off: Iterable[Sequence]) -> int:
-    """A choice of heads as a number of nine bits: bit k is 1 where head k of HEADS is off."""
+    """A set of heads as a 9-bit number: bit k is 1 if head k of HEADS is ablated."""
     return sum(1 << HEADS.index((part, head)) for part, head in {tuple(pair) for pair in off})
 
 
@@ -172,15 +171,15 @@ def setting(off: Iterable[Sequence]) -> int:
 
 
 class Translator(Explorable):
-    """Two small transformers on a sentence that the reader composes; every box opens, every head can be switched off.
+    """Two small transformers on a sentence that the reader edits; heads can be ablated.
 
     sentence  English of the grammar of `course_lib.data.toy_translation`
-    network   the one that is drawn: 0, trained as it is, or 1, trained with heads dropped
-    off       heads whose output is zero, in both: pairs such as ["cross", 0]
-    shown     the box that is open, one of BOXES
-    place     the number that is taken apart: its row and its column
+    network   0, or 1 for the network trained with head dropout
+    off       heads ablated in both networks: pairs such as ["cross", 0]
+    shown     the selected box, one of BOXES
+    place     row and column of the selected number
 
-    Raises ValueError for other sentences and for what is not there. The measured shares are those of `python -m
+    Raises ValueError for other sentences and values out of range. The accuracies are those of `python -m
     benchmarks.translators heads`.
 
     >>> print(Translator(off=[]).text().splitlines()[1])
@@ -205,7 +204,7 @@ class Translator(Explorable):
         packed, measured = [pack(model) for model in models], json.loads(MEASURED.read_text("utf-8"))
         size = sum(map(len, packed)) + len(json.dumps(measured))
         if size > LIMIT:
-            raise ValueError(f"the two networks take {size:,} characters; a page carries at most {LIMIT:,}")
+            raise ValueError(f"the two networks take {size:,} characters; expected at most {LIMIT:,}")
         self._models, c = [model.double().eval() for model in models], models[0].config
         self._words = language.vocabularies()
         super().__init__(**{
@@ -216,28 +215,28 @@ class Translator(Explorable):
 
     @property
     def ids(self) -> list[int]:
-        """The source, as ids."""
+        """The ids of the source."""
         return [self._words[0].id(word) for word in self.sentence.split()]
 
     def says(self, network: int, off: Iterable[Sequence] = ()) -> str:
-        """What a network writes without these heads."""
+        """The translation of a network with these heads ablated."""
         return language.to_text(torch.tensor(translated(self._models[network], self.ids, off)[1]))
 
     @property
     def result(self) -> dict[str, Float[Tensor, "_ _"]]:
-        """All values of the network that is drawn, as the figure shows it now."""
+        """All values of the selected network."""
         model = self._models[self.network]
         return run(model, self.ids, translated(model, self.ids, self.off)[0], self.off)
 
     @property
     def seeds(self) -> list[list[dict]]:
-        """Of each network and each seed that it was trained from: sentences right, with all heads and one head off."""
+        """For each network and training seed, the correct sentences with all heads and with one head ablated."""
         from course_lib import hub
         found = f"right of {self.measured['sentences']}"
         return [hub.card(STATIC / "weights" / name).results[found] for name in NETWORKS]
 
     def right(self, network: int, off: Iterable[Sequence] = ()) -> int:
-        """How many of the measured sentences a network translates as the grammar does, without these heads."""
+        """The number of correct translations of a network with these heads ablated."""
         return self.measured["networks"][network]["right"][setting(off)]
 
     def text(self) -> str:

@@ -1,6 +1,6 @@
-r"""A document that the reader types, weighed word by word against six short ones: counts, tf, df, idf and their product.
+r"""TF-IDF weights of a document that the reader types, with a collection of six short documents.
 
-The page computes what `count_words`, `inverse_document_frequency` and `weigh` compute; `weighed` calls these.
+`weighed` computes the reference values by `count_words`, `inverse_document_frequency` and `weigh`.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ DOCUMENTS = ("the film is slow and the story is old", "the story of a queen and 
              "bread and cheese on the table in the evening", "the baker is at the table with the bread")
 START = "the bread and the sea, the bread and the moon"
 SIGNS = ".,:;?!\"'()"
-LONGEST = 200                                                        # characters that may be typed
+LONGEST = 200                                                        # maximum number of characters
 
 
 class Weighed(NamedTuple):
-    """A document, word by word, the words in the order of their first use."""
+    """The words of a document in the order of first occurrence, with their weights."""
 
     words: list[str]
     counts: Float[Tensor, " W"]
-    tf: Float[Tensor, " W"]                                          # counts by the length of the document
-    df: Float[Tensor, " W"]                                          # documents of the collection that hold the word
-    idf: Float[Tensor, " W"]                                         # NaN for a word that none of them holds
-    weights: Float[Tensor, " W"]                                     # tf idf, NaN likewise
-    cosines: Float[Tensor, " N"]                                     # with each document, all weighed; 0 without weights
+    tf: Float[Tensor, " W"]                                          # counts divided by document length
+    df: Float[Tensor, " W"]                                          # document frequency
+    idf: Float[Tensor, " W"]                                         # NaN for a word outside the collection
+    weights: Float[Tensor, " W"]                                     # tf-idf, or NaN
+    cosines: Float[Tensor, " N"]                                     # with each document; 0 without weights
 
 
 def words_of(text: str) -> list[str]:
-    """In small letters, without the signs at their ends.
+    """The words of a text in lower case, without punctuation at their ends.
 
     >>> words_of("The sea, the 'moon'.")
     ['the', 'sea', 'the', 'moon']
@@ -47,13 +47,13 @@ def words_of(text: str) -> list[str]:
 
 
 def weighed(text: str, documents: Sequence[str], added: int = 1) -> Weighed:
-    r"""What is typed against the documents. `added` is the number that (10.1) adds to $\ln \frac{N + 1}{df + 1}$: 1, or 0."""
+    r"""TF-IDF weights of a text. `added` is the number that (10.1) adds to $\ln \frac{N + 1}{df + 1}$: 1, or 0."""
     docs, typed = [words_of(doc) for doc in documents], words_of(text)
     vocabulary = Vocabulary.of(word for doc in docs for word in doc)
     counts = count_words(docs, vocabulary).double()                  # (N, V)
     idf = inverse_document_frequency(counts) - 1 + added             # (V,)
     row = count_words([typed], vocabulary).double()
-    lengths = torch.tensor([len(typed)])                             # words without a column count too
+    lengths = torch.tensor([len(typed)])                             # includes words outside the collection
     mine, theirs = weigh(row, lengths, idf)[0], weigh(counts, idf=idf)
     norms = theirs.norm(dim=1) * mine.norm()
     cosines = torch.where(norms > 0, theirs @ mine / norms.clamp(min=1e-300), 0)
@@ -69,12 +69,12 @@ def weighed(text: str, documents: Sequence[str], added: int = 1) -> Weighed:
 
 
 class TypedDocument(Explorable):
-    """A document that the reader types, its TF-IDF against a small fixed collection, and the nearest document.
+    """TF-IDF weights of a typed document, with a small fixed collection, and the nearest document.
 
-    typed  up to 200 characters
-    added  1, as in (10.1), or 0: what is added to the logarithm
+    typed  the document, at most 200 characters
+    added  1, as in (10.1), or 0: the number added to the logarithm
 
-    Raises ValueError for a longer text and another number.
+    Raises ValueError for other values.
 
     >>> print(TypedDocument().text().splitlines()[1])
     the: count 4, tf 0.400, in 6 of 6 documents, idf 1.000, weight 0.400
@@ -91,7 +91,7 @@ class TypedDocument(Explorable):
 
     @property
     def result(self) -> Weighed:
-        """What the figure shows."""
+        """The values that the figure shows."""
         return weighed(self.typed, self.documents, self.added)
 
     def text(self) -> str:

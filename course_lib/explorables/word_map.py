@@ -1,8 +1,7 @@
-r"""A map of stored word vectors: walk from neighbour to neighbour, ask an analogy, see two senses pull at one word.
+r"""A map of word vectors: nearest neighbors, analogies, and ambiguous words.
 
-391 words, chosen by hand, of the 10,000 that `english-words` has. Each vector is scaled and rounded to integers from
--127 to 127; cosines do not see the scale, and the rounding moves none of them by more than 0.01. The page computes all
-cosines from these integers, over all 100 numbers; the picture shows two.
+391 of the 10,000 words of `english-words`, selected by hand. Each vector is scaled and rounded to integers from -127 to 127,
+which changes cosines by at most 0.01. All cosines are computed from the 100 integers; the map shows two dimensions.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ go goes went come came comes see saw seen take took give gave make made say said
 ran walk walked sing write wrote dress shirt hat jacket shoes suit book letter newspaper author novel poem word language
 juliet romeo capulet heaven thou thy thee love death heart soul
 """.split()
-SENSES = {                                                           # a word, and the company of each of two senses
+SENSES = {                                                           # a word, and the context of each of its two senses
     "nail": (("hammer", "wall"), ("leg", "foot", "toes", "hand")),
     "bat": (("baseball", "ball", "player"), ("cat", "bird", "mouse", "night")),
     "bank": (("money", "loan", "business", "dollars"), ("river", "lake", "coast", "water")),
@@ -62,12 +61,12 @@ QUESTIONS = (("man", "king", "woman"), ("king", "queen", "actor"), ("brother", "
              ("germany", "berlin", "france"), ("good", "better", "bad"), ("boy", "girl", "man"))
 VIEWS = ("neighbours", "analogy", "senses")
 NUM = 8                                                              # words in the list beside the map
-LONGEST = 12                                                         # words of a trail that are kept
+LONGEST = 12                                                         # maximum length of a trail
 
 
 @cache
 def rounded() -> WordVectors:
-    """The chosen words with their vectors rounded to integers, in float64: the table that the page holds."""
+    """The selected words with vectors rounded to integers, in float64."""
     from course_lib import hub
     rows = hub.load("english-words")(CHOSEN).double()                # (V, D)
     return WordVectors(CHOSEN, (127 * rows / rows.abs().amax(dim=1, keepdim=True)).round())
@@ -75,33 +74,33 @@ def rounded() -> WordVectors:
 
 @cache
 def plane() -> tuple[Float[Tensor, "V 2"], float]:
-    """Places by the two directions along which the words differ most, and the share of the variation that they keep."""
+    """Projections on the first two principal components, and the fraction of variance that they explain."""
     unit = rounded().unit()
     centred = unit - unit.mean(dim=0)
     _, s, axes = torch.linalg.svd(centred, full_matrices=False)
-    axes = axes[:2] * axes[:2].sum(dim=1, keepdim=True).sign()       # the signs of an SVD are anybody's
+    axes = axes[:2] * axes[:2].sum(dim=1, keepdim=True).sign()       # the signs of an SVD are arbitrary
     return centred @ axes.T, float(s[:2].square().sum() / s.square().sum())
 
 
 class Drawn(NamedTuple):
-    """What a view draws."""
+    """The values of a view."""
 
-    points: Float[Tensor, "V 2"]                                     # where each word stands
-    scores: Float[Tensor, " V"]                                      # by which the list is ordered
+    points: Float[Tensor, "V 2"]                                     # position of each word
+    scores: Float[Tensor, " V"]                                      # for the order of the list
     listed: list[int]                                                # rows of the words in the list, best first
 
 
 def neighbours(word: str) -> Drawn:
-    """The map, and all cosines with a word."""
+    """The map, and the cosines of all words with a word."""
     vectors = rounded()
     cosines = vectors.unit() @ vectors.unit()[vectors.vocabulary.id(word)]
     return Drawn(plane()[0], cosines, _best(cosines, [word]))
 
 
 def analogy(a: str, b: str, c: str) -> Drawn:
-    r"""The plane through a, b and c, and all cosines with $\hat b - \hat a + \hat c$; the three words are no answers.
+    r"""The plane through a, b and c, and the cosines of all words but these with $\hat b - \hat a + \hat c$.
 
-    a stands at the origin, b on the first axis; so a, b, c and the sum are the corners of a parallelogram.
+    a is the origin and b on the first axis, so that a, b, c and the sum form a parallelogram.
     """
     unit = rounded().unit()
     u_a, u_b, u_c = (unit[rounded().vocabulary.id(word)] for word in (a, b, c))
@@ -112,7 +111,7 @@ def analogy(a: str, b: str, c: str) -> Drawn:
 
 
 def senses(word: str) -> Drawn:
-    """The cosines with the mean of either sense's words: the two axes; a word's score is the smaller one."""
+    """The cosines with the mean of the words of each sense, the two axes; the score of a word is the smaller one."""
     vectors = rounded()
     means = torch.stack([vectors.unit()[[vectors.vocabulary.id(each) for each in side]].mean(dim=0)
                          for side in SENSES[word]], dim=1)           # (D, 2)
@@ -127,10 +126,10 @@ def _best(scores: Tensor, without: list[str]) -> list[int]:
 
 
 class WordMap(Explorable):
-    """391 words of the stored vectors on a map that is walked, asked analogies, and shows two senses in one vector.
+    """391 word vectors on a map, with nearest neighbors, analogies and ambiguous words.
 
     view      "neighbours", "analogy" or "senses"
-    trail     the words walked through; the last is where the reader stands
+    trail     the selected words; the last is the current one
     question  three different words a, b and c: a is to b as c is to ...
     sense     a word of SENSES
 
@@ -165,7 +164,7 @@ class WordMap(Explorable):
 
     @property
     def result(self) -> Drawn:
-        """What the view draws."""
+        """The values of the view."""
         return {"neighbours": lambda: neighbours(self.trail[-1]), "analogy": lambda: analogy(*self.question),
                 "senses": lambda: senses(self.sense)}[self.view]()
 

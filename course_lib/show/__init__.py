@@ -1,13 +1,13 @@
-"""What the chapters show: the source of a class, rows of images. Everything returns an object that a notebook draws.
+"""Figures, tables and source listings for notebooks.
 
 listing  the source of a class or a function
-grids    rows of images
-tables   results as a table
-drawing  the architectures, drawn
-masks    a masked network, its masks, which factor reads which variable
-graphs   how a value was computed, with the gradient at every node
-trees    word classes as a tree
-style    colours and defaults of figures
+grids    image grids
+tables   tables of results
+drawing  drawings of architectures
+masks    masked networks, and the dependences of factors on variables
+graphs   computation graphs
+trees    search trees
+style    colors and defaults of figures
 """
 
 from importlib import import_module
@@ -23,7 +23,7 @@ __all__ = ["ACCENT", "Drawing", "INK", "SECOND", "Source", "Table", "drawing", "
 
 
 def __getattr__(name: str) -> ModuleType:
-    """The modules that draw models, imported when first asked for: `show.graphs`, `show.masks`, `show.trees`."""
+    """Import `show.graphs`, `show.masks` and `show.trees` on first access."""
     if name not in ("graphs", "masks", "trees"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")

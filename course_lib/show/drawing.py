@@ -1,4 +1,4 @@
-"""The drawings of the architectures, as a notebook shows them: `drawing("nade")`, and `drawings()` for the names."""
+"""Drawings of architectures for notebooks: `drawing("nade")`; `drawings()` lists the names."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 class Drawing:
     """A drawing of an architecture.
 
-    name, title   what it is called; `title` is the first sentence of the text alternative
-    description   what a reader who does not see it must know: parts, order, what is absent
-    svg           the file: 360 units wide, its own ground, light colours, dark ones where page or system asks for them
+    name         of the drawing
+    title        first sentence of the alternative text
+    description  alternative text: parts and their order
+    svg          source, 360 units wide, in light or dark colors as page or system require
 
-    A notebook shows it as an image whose address is the file itself: nothing is fetched, an untrusted notebook shows it
-    too (raw SVG it would not), the page's theme reaches it, and two drawings on one page do not share styles.
+    A notebook shows it as an image with a data URL, which also works in untrusted notebooks and keeps the styles of two
+    drawings separate.
 
     >>> from course_lib import show
     >>> str(show.drawing("nade")).split("\\n")[0]
@@ -36,11 +37,11 @@ class Drawing:
 
     @property
     def alt(self) -> str:
-        """Title and description, which a screen reader speaks."""
+        """Title and description, for screen readers."""
         return f"{self.title}. {self.description}"
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> dict[str, str]:
-        """HTML, and the same in words. The class dark-light tells the book's theme to leave the colours as they are."""
+        """HTML and plain text. The class dark-light makes the theme of the book keep the colors."""
         data = base64.b64encode(self.svg.encode()).decode()
         html = (f'<img class="course-drawing dark-light" alt="{escape(self.alt)}" width="{self.width}" '
                 f'style="max-width: 100%; height: auto" src="data:image/svg+xml;base64,{data}">')
@@ -56,9 +57,9 @@ def drawings() -> list[str]:
 
 
 def drawing(name: str) -> Drawing:
-    """The drawing of an architecture, by its name; `drawings()` lists them.
+    """Return the drawing of an architecture; `drawings()` lists the names.
 
-    Raises ValueError for a name that there is not, with the nearest ones.
+    Raises ValueError for an unknown name.
     """
     names = drawings()
     if name not in names:

@@ -1,4 +1,4 @@
-"""What the chapter on gradients draws: how a value was computed, with the number and the gradient at every node."""
+"""Draw computation graphs with values and gradients."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from matplotlib.figure import Figure
 from course_lib.basics.autodiff import Value, ordered
 from course_lib.show.style import ACCENT, INK, SECOND
 
-MOST = 40                                                            # nodes that a reader can follow
+MOST = 40                                                            # maximum number of nodes
 
 
 def graph(result: Value) -> Figure:
-    """The graph of a value, from left to right. Blue: values; orange: gradients, a dash where there is none yet.
+    """Draw the computation graph of a value, from left to right, with values in blue and gradients in orange.
 
-    A box is a value, with its label or the operation that made it; a bare number is a constant. Raises ValueError for
-    more than 40 nodes.
+    A box is a value with its label or operation; a number without a box is a constant. Raises ValueError for more than 40
+    nodes.
     """
     nodes = ordered(result)
     if len(nodes) > MOST:
-        raise ValueError(f"the graph has {len(nodes)} nodes; at most {MOST} can be read")
+        raise ValueError(f"result has a graph of {len(nodes)} nodes; expected at most {MOST}")
     at = place(result)
     columns, rows = 1 + max(x for x, _ in at.values()), 1 + max(y for _, y in at.values())
     fig, ax = plt.subplots(figsize=(min(8.2, 1.25 * columns + 0.3), 0.72 * rows + 0.3))
@@ -27,7 +27,7 @@ def graph(result: Value) -> Figure:
         x, y = at[id(value)]
         for parent in value.parents:
             x0, y0 = at[id(parent)]
-            bend = 0.0 if x - x0 < 1.5 else 0.3 if y0 >= y else -0.3           # around what stands between
+            bend = 0.0 if x - x0 < 1.5 else 0.3 if y0 >= y else -0.3           # around nodes in between
             ax.annotate("", (x - 0.36, y), (x0 + (0.36 if not constant(parent) else 0.2), y0),
                         arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0,
                                     "connectionstyle": f"arc3,rad={bend}"})
@@ -43,17 +43,17 @@ def graph(result: Value) -> Figure:
                 color=ACCENT, zorder=3)
     ax.set(xlim=(-0.5, columns - 0.5), ylim=(-0.5, rows - 0.5))
     ax.set_axis_off()
-    plt.close(fig)                                                   # shown once, as the cell's value
+    plt.close(fig)                                                   # shown once, as the value of the cell
     return fig
 
 
 def constant(value: Value) -> bool:
-    """A number in the program, not one that was given a name."""
+    """Whether a value is an unnamed number."""
     return not value.parents and not value.label
 
 
 def place(result: Value) -> dict[int, tuple[float, float]]:
-    """Where each node stands, by its id: a column to the right of its parents; what is read, at the height of its readers."""
+    """The position of each node by id: right of its parents, inputs at the height of the nodes that use them."""
     nodes = ordered(result)
     column: dict[int, float] = {}
     for value in nodes:
@@ -63,7 +63,7 @@ def place(result: Value) -> dict[int, tuple[float, float]]:
         for parent in value.parents:
             readers[id(parent)].append(value)
     for value in nodes:
-        if not value.parents and readers[id(value)]:                 # what was given stands before its first reader
+        if not value.parents and readers[id(value)]:                 # inputs precede the first node that uses them
             column[id(value)] = min(column[id(reader)] for reader in readers[id(value)]) - 1
     height: dict[int, float] = {}
     taken: dict[float, list[float]] = {}

@@ -1,4 +1,4 @@
-"""Rows of images."""
+"""Image grids."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from einops import rearrange
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from course_lib.show import style  # noqa: F401  the defaults of figures are set on import
+from course_lib.show import style  # noqa: F401  sets the defaults of figures
 
 
 def images(rows: Mapping[str, Tensor], height: int | None = None, scale: float = 0.55, cmap: str = "gray_r",
            limits: tuple[float, float] | None = (0.0, 1.0)) -> Figure:
-    """Rows of images, each row with its label above: {label: (B, n)}. Square images unless `height` is given."""
+    """Draw an image grid, one labeled row per entry of {label: (B, n)}; images are square unless `height` is given."""
     columns = max(len(x) for x in rows.values())
     fig, axes = plt.subplots(len(rows), columns, figsize=(scale * columns, (scale + 0.25) * len(rows)), squeeze=False)
     low, high = limits or (None, None)
@@ -26,5 +26,5 @@ def images(rows: Mapping[str, Tensor], height: int | None = None, scale: float =
             ax.imshow(rearrange(image, "(h w) -> h w", h=h), cmap=cmap, vmin=low, vmax=high)
         line[0].set_title(label, loc="left", fontsize=9)
     fig.subplots_adjust(left=0, right=1, bottom=0, top=0.88, wspace=0.08, hspace=0.4)
-    plt.close(fig)                                                   # shown once, as the cell's value
+    plt.close(fig)                                                   # shown once, as the value of the cell
     return fig

@@ -1,4 +1,4 @@
-"""The source of a class or a function, as a chapter shows it: the file's own lines, of a class those of some members."""
+"""Show the source of a function, or of a class and some of its members."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Sequence
 
 
 class Source:
-    """Python source that a notebook shows highlighted, through Markdown.
+    """Python source that a notebook shows with syntax highlighting.
 
     >>> from course_lib import show
     >>> from course_lib.density import Logistic
@@ -30,21 +30,22 @@ class Source:
 
 
 def source(obj: Any, *members: str) -> Source:
-    """The source of a function or a class; of a class only the head and these members, if any are named.
+    """Return the source of a function or a class.
 
-    The examples (`>>>`) that end a docstring are left out, since a chapter runs its own. Raises ValueError for a member
-    that the class itself does not define.
+    members  of a class, shown with its head; default: the whole class
+
+    Examples (`>>>`) in docstrings are omitted. Raises ValueError for a member that the class does not define.
     """
     code = textwrap.dedent(inspect.getsource(obj)).rstrip()
     return Source(obj.__qualname__, _without_examples(_excerpt(code, members) if members else code))
 
 
 def _excerpt(code: str, members: Sequence[str]) -> str:
-    """The head of a class without its docstring, then the members, with "..." where something was left out."""
+    """The head of a class without its docstring, and the members, with "..." for omitted parts."""
     lines, node = code.split("\n"), ast.parse(code).body[0]
     methods = {child.name: child for child in node.body if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))}
     if missing := [m for m in members if m not in methods]:
-        raise ValueError(f"members holds {missing[0]!r}; {node.name} defines {', '.join(methods)}")
+        raise ValueError(f"members holds {missing[0]!r}; expected methods of {node.name}: {', '.join(methods)}")
     documented = ast.get_docstring(node) is not None
     last = node.body[0].end_lineno if documented else _first(node.body[0]) - 1        # of the lines that are shown
     parts = ["\n".join(lines[:_first(node.body[0]) - 1])]
@@ -63,5 +64,5 @@ def _first(node: ast.stmt) -> int:
 
 
 def _without_examples(code: str) -> str:
-    code = re.sub(r'("""[^\n]*)\n\n *>>> .*?"""', r'\1"""', code, flags=re.DOTALL)      # behind a single line
+    code = re.sub(r'("""[^\n]*)\n\n *>>> .*?"""', r'\1"""', code, flags=re.DOTALL)      # after a single line
     return re.sub(r'\n\n( *)>>> .*?"""', r'\n\1"""', code, flags=re.DOTALL)

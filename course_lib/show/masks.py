@@ -1,4 +1,4 @@
-"""What the chapter on MADE draws: a masked network, its masks, and which factor reads which variable."""
+"""Draw a masked network, its masks, and the dependences of factors on variables."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ FAINT = "#9aa5b1"
 
 
 def network(model: MADE, output: int | None = None) -> Figure:
-    """The units of a small MADE with their degrees, inputs below, and the connections that the masks leave.
+    """Draw the units of a small MADE with their degrees, inputs at the bottom, and the unmasked connections.
 
-    output  a variable, from 0: the paths that lead to its factor are drawn in colour. A unit without any path to an
-            output, or from an input, has a dashed outline.
+    output  a variable, from 0: paths to its factor are drawn in color
+
+    A unit without a path to an output or from an input has a dashed outline.
     """
     masks = [layer.mask.bool().cpu() for layer in model.layers]
     rows = [*model.degrees, model.degrees[0]]                        # inputs, hidden layers, outputs
@@ -51,15 +52,15 @@ def network(model: MADE, output: int | None = None) -> Figure:
                 va="center", fontsize=9)
     ax.set(xlim=(-0.2, widest + 0.2), ylim=(-0.7, len(rows) - 0.3))
     ax.set_axis_off()
-    plt.close(fig)                                                   # shown once, as the cell's value
+    plt.close(fig)                                                   # shown once, as the value of the cell
     return fig
 
 
 def idle(masks: Sequence[Bool[Tensor, "_ _"]]) -> list[Bool[Tensor, "..."]]:
-    """For each hidden layer, which units no path joins to an input, or to an output."""
+    """For each hidden layer, the units without a path from an input or to an output."""
     above = [torch.ones(len(masks[-1]), dtype=torch.bool)]
     for mask in reversed(masks[1:]):
-        above.insert(0, mask[above[0]].any(dim=0))                   # reaches an output that is reached
+        above.insert(0, mask[above[0]].any(dim=0))                   # has a path to a reachable output
     below, unused = torch.ones(masks[0].shape[1], dtype=torch.bool), []
     for mask, up in zip(masks, above):
         below = mask[:, below].any(dim=1)
@@ -68,7 +69,7 @@ def idle(masks: Sequence[Bool[Tensor, "_ _"]]) -> list[Bool[Tensor, "..."]]:
 
 
 def matrices(model: MADE) -> Figure:
-    """The masks of a small MADE side by side: a row for each unit above, a column for each below, with degrees."""
+    """Draw the masks of a small MADE: one row per unit of the layer above, one column per unit below, with degrees."""
     names = ["input", *(f"hidden {j + 1}" for j in range(len(model.hidden))), "output"]
     if len(model.hidden) == 1:
         names[1] = "hidden"
@@ -85,9 +86,9 @@ def matrices(model: MADE) -> Figure:
 
 
 def readers(patterns: Mapping[str, Bool[Tensor, "n n"]], orders: Sequence[Sequence[int]] | None = None) -> Figure:
-    """Who reads whom, side by side: {title: reads}, where reads[i, j] says that factor i depends on variable j.
+    """Draw dependence patterns {title: reads}, where reads[i, j] is True if factor i depends on variable j.
 
-    orders  the order in which the variables of each pattern are listed; 0, 1, ... unless given
+    orders  order of the variables in each pattern; default 0, 1, ...
     """
     fig, axes = plt.subplots(1, len(patterns), squeeze=False, figsize=(3.1 * len(patterns), 3.1))
     for k, (ax, (title, reads)) in enumerate(zip(axes[0], patterns.items())):

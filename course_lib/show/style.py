@@ -1,8 +1,8 @@
-"""Colours and defaults of every figure that the course draws."""
+"""Colors and defaults of figures."""
 
 import matplotlib.pyplot as plt
 
-INK, ACCENT, SECOND = "#1f2933", "#b3541e", "#1b6ca8"                # readable on white, told apart without colour vision
+INK, ACCENT, SECOND = "#1f2933", "#b3541e", "#1b6ca8"                # distinct without color vision
 
 plt.rcParams.update({
     "figure.dpi": 100, "figure.facecolor": "white", "savefig.facecolor": "white", "font.size": 10,

@@ -1,4 +1,4 @@
-"""Results as a table: HTML in a page, aligned columns in a terminal."""
+"""Tables of results: HTML in a notebook, aligned columns in a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Table:
-    """What `table` returns: it shows itself as HTML, and prints as text with the same cells.
+    """A table that is shown as HTML and printed as text.
 
     >>> from course_lib import show
     >>> print(show.table(["model", "nats"], [["NADE", 88.95], ["MADE", 87.82]]))
@@ -21,7 +21,7 @@ class Table:
         self.columns, self.caption = [str(c) for c in columns], caption
         self.rows = [[written(cell) for cell in row] for row in rows]
         numeric = [[is_number(row[k]) or row[k] is None for row in rows] for k in range(len(columns))]
-        self.right = [bool(each) and all(each) for each in numeric]              # columns of numbers stand on the right
+        self.right = [bool(each) and all(each) for each in numeric]              # columns of numbers are aligned right
 
     def __repr__(self) -> str:
         lines = [self.columns, *self.rows]
@@ -40,19 +40,21 @@ class Table:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> Table:
-    """A table of results, one row a thing: `table(["model", "nats"], [["coin", 44.36], ["FVSBN", "18.48 ± 0.18"]])`.
+    """Create a table of results: `table(["model", "nats"], [["FVSBN", "18.48 ± 0.18"], ["NADE", 17.8]])`.
 
-    Cells are text or numbers; round a number, or write it as text, to the digits that are stable. None is an empty
-    cell. Columns of numbers alone stand on the right. Raises ValueError for a row with more or fewer cells than columns.
+    columns  titles
+    rows     cells, text or rounded numbers; None is an empty cell
+
+    Columns of numbers are aligned right. Raises ValueError for a row of another length than columns.
     """
     for k, row in enumerate(rows):
         if len(row) != len(columns):
-            raise ValueError(f"rows[{k}] has {len(row)} cells; this table has {len(columns)} columns")
+            raise ValueError(f"rows[{k}] has {len(row)} cells; expected {len(columns)}, the number of columns")
     return Table(columns, [list(row) for row in rows], caption)
 
 
 def is_number(cell: Any) -> bool:
-    """A number, and no truth value."""
+    """Whether a cell is a number, excluding booleans."""
     return isinstance(cell, (int, float)) and not isinstance(cell, bool)
 
 

@@ -1,4 +1,4 @@
-"""What the chapter on decoding draws: a search tree, with the ways that were taken."""
+"""Draw search trees with the paths of decoding methods."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from course_lib.decoding.prefix_tree import PrefixTree
 from course_lib.show import ACCENT, INK, SECOND
 
 FAINT = "#9aa5b1"
-WAYS = [(ACCENT, "-"), (SECOND, "--"), (INK, ":")]                   # told apart by colour and by dash
+WAYS = [(ACCENT, "-"), (SECOND, "--"), (INK, ":")]                   # distinct in color and dash
 
 
 def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> Figure:
-    """The prefixes as dots, their symbols beside them, probabilities on the branches, p of each sequence at the end.
+    """Draw a search tree with probabilities of branches and of sequences; branches of probability 0 are omitted.
 
-    ways  label -> a sequence, drawn as a coloured path; three at most. Branches of probability 0 are left out.
+    ways  label -> sequence, drawn as a colored path; at most three
     """
     ways = dict(ways or {})
     if len(ways) > len(WAYS):
-        raise ValueError(f"ways has {len(ways)} sequences; at most {len(WAYS)} can be told apart")
+        raise ValueError(f"ways has {len(ways)} sequences; expected at most {len(WAYS)}")
     at = place(model)
     depth, leaves = max(x for x, _ in at.values()), sum(model.eos_id in b for b in at)
     fig, ax = plt.subplots(figsize=(1.9 * depth + 2.2, 0.5 * leaves + 0.8))
@@ -46,12 +46,12 @@ def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> 
         ax.legend(loc="upper left", fontsize=9)
     ax.set(xlim=(-0.25, depth + 1.0), ylim=(-0.6, leaves - 0.2))
     ax.set_axis_off()
-    plt.close(fig)                                                   # shown once, as the cell's value
+    plt.close(fig)                                                   # shown once, as the value of the cell
     return fig
 
 
 def place(model: PrefixTree) -> dict[tuple[int, ...], tuple[float, float]]:
-    """Where each prefix of positive probability stands: (symbols written, height), the first symbol on top."""
+    """The position of each prefix of positive probability: (length, height), the first symbol on top."""
     rows = {b: model.p[i].tolist() for i, b in enumerate(model.prefixes)}
     certain = model.p[-1].tolist()
     at, leaves = {}, []
@@ -71,7 +71,7 @@ def place(model: PrefixTree) -> dict[tuple[int, ...], tuple[float, float]]:
 
 
 def probability(model: PrefixTree, prefix: Sequence[int]) -> float:
-    """p of all sequences with this prefix: the product of its branches."""
+    """The probability of a prefix, the product of its branches."""
     p, node = 1.0, model.root
     for v in prefix:
         p, node = p * model.p[node, v].item(), int(model.child[node, v])

@@ -1,13 +1,13 @@
-"""From text to numbers and back: characters, words, pieces of words; and texts as batches.
+"""Tokenizers for characters, words and subwords, and padded batches of texts.
 
-vocabulary   symbols and their numbers; what all tokenizers share
-characters   every character a symbol
-words        every word a symbol
-byte_pairs   pieces of words as in GPT-2
-word_pieces  pieces of words as in BERT
-merging      learning the pieces, for both
-sequences    what models of text accept as text, checked
-batching     texts of unequal length as one rectangle
+vocabulary   tokens and their ids; the base class of tokenizers
+characters   one token per character
+words        one token per word
+byte_pairs   byte-pair encoding as in GPT-2
+word_pieces  WordPiece as in BERT
+merging      learn the merges of both
+sequences    check sequences of ids and prompts
+batching     pad texts of different lengths to a batch
 """
 
 from course_lib.tokenizers.batching import left_pad, pad, tokens_and_mask, unpad

@@ -1,7 +1,7 @@
-"""Texts of unequal length as one rectangle of tokens, and back.
+"""Pad texts of different lengths to a batch, and split a batch into texts.
 
-There is one convention for what fills it up, and GPT, BERT and the encoder-decoder share it: beside tokens (B, T) goes
-a boolean mask (B, T), True for a real token. Where it is False, the tokens may be any numbers.
+GPT, BERT and the encoder-decoder share one convention for padding: a boolean mask (B, T) accompanies the tokens (B, T).
+It is True for real tokens. Tokens at masked-out positions may have any value.
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ Padded = Union[Tensor, tuple[Tensor, Union[Tensor, None]]]           # tokens (B
 
 def pad(sequences: Sequence[Integer[Tensor, "..."] | Sequence[int]], value: int, side: str = "right"
         ) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"]]:
-    """The sequences (T_b,) as rows of one tensor, filled up with `value`, and a mask: True for a real token.
+    """Pad sequences (T_b,) with `value` to one tensor (B, T); return it and the mask, True for real tokens.
 
-    side: where the filling stands. "right" for training; "left" where all rows are to be continued at their end.
-    Raises ValueError if there is no sequence, or `side` is neither.
+    side  of the padding: "right" for training, "left" for prompts that are continued at the end
+
+    Raises ValueError if there is no sequence, and for another `side`.
     """
     sequences = [torch.as_tensor(sequence) for sequence in sequences]
     if not sequences:
-        raise ValueError("sequences is empty; a batch needs at least one")
+        raise ValueError("sequences is empty; expected at least one")
     if side not in ("left", "right"):
-        raise ValueError(f"side is {side!r}; it is 'left' or 'right'")
+        raise ValueError(f"side is {side!r}; expected 'left' or 'right'")
     longest = max(map(len, sequences))
     tokens = torch.full((len(sequences), longest), value, dtype=torch.long, device=sequences[0].device)
     mask = torch.zeros(len(sequences), longest, dtype=torch.bool, device=sequences[0].device)
@@ -41,18 +42,18 @@ def pad(sequences: Sequence[Integer[Tensor, "..."] | Sequence[int]], value: int,
 
 def left_pad(prompts: Sequence[Integer[Tensor, "..."] | Sequence[int]]
              ) -> tuple[Integer[Tensor, "B P"], Bool[Tensor, "B P"]]:
-    """`pad(prompts, 0, side="left")`: prompts of unequal length as a context, each to be continued at its end."""
+    """Pad prompts on the left, so that each is continued at its end: `pad(prompts, 0, side="left")`."""
     return pad(prompts, 0, side="left")
 
 
 def tokens_and_mask(batch: Padded | Any, vocab_size: int, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
-    """The two parts of a batch; None for the mask if there is none.
+    """Return the tokens and the mask of a batch; the mask is None if there is none.
 
-    batch       tokens (B, T), or a pair of them and their mask, as `pad` returns it
-    vocab_size  V: where the mask is False, numbers that are not in 0..V-1 are replaced by 0, so that they can be read
+    batch       tokens (B, T), or a pair of tokens and mask, as `pad` returns it
+    vocab_size  V; padding outside 0..V-1 is replaced by 0
 
-    Raises ValueError for a mask that is not boolean or has another shape, and for one in place of the tokens; TypeError
-    for what is neither a tensor nor a pair of tensors. Which tokens there are is the model's to check.
+    Raises ValueError for boolean tokens and for a mask that is not boolean or has another shape, TypeError for what is
+    neither a tensor nor a pair of tensors. The ids of real tokens are not checked.
     """
     tokens, mask = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
     if not isinstance(tokens, Tensor) or not isinstance(mask, Tensor | None):
@@ -71,9 +72,9 @@ def tokens_and_mask(batch: Padded | Any, vocab_size: int, name: str = "tokens") 
 def tokens_at_the_left(
     batch: Padded, vocab_size: int, name: str = "tokens"
 ) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"] | None]:
-    """Tokens of the vocabulary and their mask, as `tokens_and_mask`; each row begins with its first token.
+    """Return tokens and mask as `tokens_and_mask` does, for a batch that is padded on the right only.
 
-    Raises ValueError for no tokens, numbers outside of 0..V-1, and a mask with padding before a token.
+    Raises ValueError for an empty batch, ids outside 0..V-1, and padding before a token.
     """
     tokens, mask = tokens_and_mask(batch, vocab_size, name)
     if tokens.dim() != 2 or tokens.numel() == 0:
@@ -91,5 +92,5 @@ def _kind(batch: object) -> str:
 
 
 def unpad(tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> list[Integer[Tensor, "..."]]:
-    """The real tokens of each row."""
+    """Return the real tokens of each row."""
     return [row[keep] for row, keep in zip(tokens, mask, strict=True)]

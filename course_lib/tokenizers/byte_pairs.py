@@ -1,6 +1,6 @@
-"""Byte-pair encoding over bytes, as GPT-2 has it: no text is unknown, frequent pieces are one symbol.
+"""Byte-pair encoding over bytes, as in GPT-2: every text can be encoded, and frequent substrings are one token.
 
-This is to be read, and learns from a few megabytes of text. For more, the library `tokenizers` learns in Rust
+Training is practical for a few megabytes of text. For more, train with the library `tokenizers`
 (`ByteLevelBPETokenizer().train(...)`, then `save_model(folder)`); `BytePairTokenizer.from_files` reads its vocab.json and
 merges.txt, and gives the same ids.
 """
@@ -23,10 +23,9 @@ SPACES = "\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"      
 
 @lru_cache
 def pattern() -> re.Pattern[str]:
-    r"""GPT-2's pattern for the words of any text: a contraction, or letters, or digits, or other signs with the space before them,
-    or spaces.
+    r"""The regular expression of GPT-2 that splits a text into words: contractions, letters, digits, other characters, spaces.
 
-    Python's `re` has no `\p{L}` and `\p{N}`: what is numeric without being a decimal digit is listed here.
+    Python's `re` has no `\p{L}` and `\p{N}`, so numeric characters other than decimal digits are listed.
     """
     numeric = "".join(c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.category(c) in ("Nl", "No"))
     return _pattern(rf"[^\W\d_{numeric}]", rf"[\d{numeric}]", rf"(?:[^\w{numeric}{SPACES}]|_)", SPACES)
@@ -34,7 +33,7 @@ def pattern() -> re.Pattern[str]:
 
 @lru_cache
 def ascii_pattern() -> re.Pattern[str]:
-    """The same for a text of ASCII characters, whose classes are short: matching is ten times as fast."""
+    """The same for ASCII text, with shorter character classes: ten times as fast."""
     return _pattern("[A-Za-z]", "[0-9]", r"[^A-Za-z0-9\t-\r ]", r"\t-\r ")
 
 
@@ -43,31 +42,31 @@ def _pattern(letter: str, number: str, other: str, spaces: str) -> re.Pattern[st
 
 
 def split_words(text: str) -> list[str]:
-    """The words of a text, spaces included; no symbol reaches from one into the next."""
+    """Split a text into words with their spaces; no token crosses the boundary of a word."""
     return (ascii_pattern() if text.isascii() else pattern()).findall(text)
 
 
 @lru_cache
 def byte_symbols() -> tuple[str, ...]:
-    """A visible character for each of the 256 bytes: itself where it is one, else the next one from 256 on."""
+    """A printable character for each of the 256 bytes: the byte itself if it is printable, else the next one from 256 on."""
     visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = iter(range(256, 512))
     return tuple(chr(b) if b in visible else chr(next(others)) for b in range(256))
 
 
 class BytePairTokenizer(Tokenizer):
-    """Symbols are strings of bytes, each byte written as a visible character: a space is Ġ.
+    """Byte-pair encoding: tokens are byte strings, each byte written as a printable character (a space is Ġ).
 
-    vocabulary  holds the 256 bytes and the join of every merge
-    merges      pairs of symbols, in the order in which they are joined; a word is joined until no pair of it is listed
+    vocabulary  contains the 256 bytes and the result of every merge
+    merges      pairs of tokens in order of priority
 
-    `fit` learns merges from a text; `from_files` reads those that GPT-2 was published with. Source: Sennrich, Haddow and
-    Birch 2016; over bytes: Radford et al. 2019. Raises ValueError for a merge of symbols that the vocabulary lacks.
+    `fit` learns the merges from a text; `from_files` reads those of GPT-2. Raises ValueError for a merge of tokens that
+    are not in the vocabulary. Papers: Sennrich, Haddow and Birch 2016; over bytes, Radford et al. 2019.
 
     >>> tokenizer = BytePairTokenizer.fit("low lower lowest slow slower", size=260)
     >>> tokenizer.split("slower")
     ['s', 'lower']
-    >>> tokenizer.decode(tokenizer.encode("déjà vu"))  # bytes: no text is unknown
+    >>> tokenizer.decode(tokenizer.encode("déjà vu"))  # every text can be encoded
     'déjà vu'
     """
 
@@ -83,11 +82,11 @@ class BytePairTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, text: str, size: int = 512, eos: str | None = None) -> BytePairTokenizer:
-        """Learn `size` symbols from a text: the bytes, then one a merge, and the end symbol if there is one."""
+        """Learn a vocabulary of `size` tokens from a text: bytes, one token per merge, and the end token if any."""
         check_text(text)
         least = 256 + (eos is not None)
         if size < least:
-            raise ValueError(f"size is {size}; {least} symbols are there before the first merge")
+            raise ValueError(f"size is {size}; expected at least {least}, the tokens before the first merge")
         counts = {tuple(cls._as_symbols(word)): count for word, count in Counter(split_words(text)).items()}
         learned = merges(counts, size - least)
         symbols = sorted(byte_symbols()) + ["".join(pair) for pair in learned] + ([eos] if eos else [])
@@ -95,7 +94,7 @@ class BytePairTokenizer(Tokenizer):
 
     @classmethod
     def from_files(cls, vocabulary: Path | str, merges: Path | str, eos: str | None = "<|endoftext|>") -> BytePairTokenizer:
-        """From GPT-2's two files: vocab.json (encoder.json), symbol to id, and merges.txt (vocab.bpe), a merge a line."""
+        """Read the files of GPT-2: vocab.json (encoder.json), token -> id, and merges.txt (vocab.bpe), one merge per line."""
         ids = json.loads(Path(vocabulary).read_text("utf-8-sig"))
         symbols = sorted(ids, key=ids.get)
         if [ids[s] for s in symbols] != list(range(len(ids))):
@@ -119,7 +118,7 @@ class BytePairTokenizer(Tokenizer):
         return [piece for word in split_words(text) for piece in self._pieces_of(word)]
 
     def join(self, pieces: Iterable[str]) -> str:
-        """The text; bytes that are no UTF-8, as half a character is, show as U+FFFD."""
+        """The text; invalid UTF-8, such as a part of a character, is shown as U+FFFD."""
         number = {symbol: b for b, symbol in enumerate(byte_symbols())}
         return bytes(number[c] for piece in pieces for c in piece).decode("utf-8", errors="replace")
 
@@ -131,7 +130,7 @@ class BytePairTokenizer(Tokenizer):
                 break
             pair = self.merges[rank]
             joined, i = [], 0
-            while i < len(symbols):                  # every occurrence of the best pair, from the left
+            while i < len(symbols):                  # join every occurrence, from the left
                 hit = i >= at and tuple(symbols[i:i + 2]) == pair
                 joined.append("".join(pair) if hit else symbols[i])
                 i += 1 + hit

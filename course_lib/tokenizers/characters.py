@@ -1,4 +1,4 @@
-"""Every character a symbol; and Markov's two kinds of letters."""
+"""A tokenizer of characters, and Markov's coding of vowels and consonants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from course_lib.tokenizers.vocabulary import Tokenizer
 
 
 class CharTokenizer(Tokenizer):
-    """Every character a symbol.
+    """A tokenizer whose tokens are characters.
 
     >>> tokenizer = CharTokenizer.fit("hello world", eos="</s>")
     >>> tokenizer.encode("hold", eos=True)
@@ -25,8 +25,8 @@ class CharTokenizer(Tokenizer):
 
 
 def vowels(text: str) -> Integer[Tensor, "T"]:
-    """Markov's coding of a text, (T,): 1 for a, e, i, o, u, 0 for another letter of a to z, nothing for the rest."""
+    """Markov's coding of a text, (T,): 1 for a vowel, 0 for another letter of a to z; other characters are omitted."""
     letters = [c for c in text.lower() if "a" <= c <= "z"]
     if not letters:
-        raise ValueError(f"text is {text[:20]!r}, which holds none of the letters a to z")
+        raise ValueError(f"text is {text[:20]!r}, expected at least one of the letters a to z")
     return torch.tensor([c in "aeiou" for c in letters], dtype=torch.long)

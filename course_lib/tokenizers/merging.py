@@ -1,4 +1,4 @@
-"""Grow a vocabulary by merging: the two neighbouring symbols that score highest become one, again and again."""
+"""Learn a subword vocabulary: repeatedly merge the adjacent pair of symbols that has the highest score."""
 from __future__ import annotations
 
 from collections import Counter, defaultdict
@@ -10,35 +10,38 @@ Score = Callable[[int, int, int], float]           # of (count of the pair, coun
 
 
 def by_count(pair: int, left: int, right: int) -> float:
-    """Byte-pair encoding: the most frequent pair (Sennrich, Haddow and Birch 2016)."""
+    """The score of byte-pair encoding: the frequency of the pair (Sennrich, Haddow and Birch 2016)."""
     return float(pair)
 
 
 def by_association(pair: int, left: int, right: int) -> float:
-    """WordPiece: the pair whose parts prefer each other, count(ab) / (count(a) count(b)) (Schuster and Nakajima 2012)."""
+    """The score of WordPiece, an association: count(ab) / (count(a) count(b)) (Schuster and Nakajima 2012)."""
     return pair / (left * right)
 
 
 def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, str], str] = str.__add__,
            score: Score = by_count, min_count: int = 2) -> list[Pair]:
-    """The first `num` merges for words, each a sequence of symbols with its count. Equal scores: in alphabetical order.
+    """Return the first `num` merges; equal scores are merged in alphabetical order.
 
-    join: the symbol that two become. No pair seen less than `min_count` times is merged; then the list is shorter.
-    Only the words that hold the merged pair are looked at again.
+    words      sequence of symbols -> count
+    join       the symbol that results from merging two
+    min_count  least count of a pair to be merged; the list may then be shorter than `num`
+
+    A merge updates only the words that contain the pair.
     """
     spelt = [list(word) for word in words]
     weight = list(words.values())
     pairs: Counter[Pair] = Counter()
     symbols: Counter[str] = Counter()
-    where: dict[Pair, set[int]] = defaultdict(set)                   # a pair: the words that held it once
-    about: dict[str, set[Pair]] = defaultdict(set)                   # a symbol: its pairs
+    where: dict[Pair, set[int]] = defaultdict(set)                   # pair -> words that contained it
+    about: dict[str, set[Pair]] = defaultdict(set)                   # symbol -> its pairs
     for w, symbols_of in enumerate(spelt):
         _count(symbols_of, weight[w], pairs, symbols)
         for pair in zip(symbols_of, symbols_of[1:]):
             where[pair].add(w)
 
-    rank: dict[Pair, float] = {}                                     # of each pair that may be merged: minus its score
-    heap: list[tuple[float, Pair]] = []                              # holds those ranks, and older ones that no longer count
+    rank: dict[Pair, float] = {}                                     # pair -> minus its score
+    heap: list[tuple[float, Pair]] = []                              # current and outdated ranks
 
     def renew(changed: Iterable[Pair]) -> None:
         for pair in changed:
@@ -63,11 +66,11 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
         for w in where.pop(best):
             word, count = spelt[w], weight[w]
             for i in range(len(word) - 1):
-                if i + 1 >= len(word):                               # the word has become shorter
+                if i + 1 >= len(word):                               # the word is shorter now
                     break
                 if word[i] != a or word[i + 1] != b:
                     continue
-                word[i:i + 2] = [ab]                                 # only its neighbors have other pairs now
+                word[i:i + 2] = [ab]                                 # changes the pairs of its neighbors only
                 pairs[best] -= count
                 symbols[a] -= count
                 symbols[b] -= count
@@ -79,7 +82,7 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
                     pairs[pair] += count
                     where[pair].add(w)
                     changed.update((former, pair))
-        if score is not by_count:                                    # the count of a symbol enters all its pairs
+        if score is not by_count:                                    # its count enters the score of all its pairs
             for symbol in (a, b, ab):
                 changed |= about[symbol]
         renew(changed)
@@ -87,7 +90,7 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
 
 
 def merged(symbols: Sequence[str], pair: Pair, join: Callable[[str, str], str] = str.__add__) -> list[str]:
-    """The symbols with every occurrence of the pair joined, from the left."""
+    """Join every occurrence of the pair, from the left."""
     result, i = [], 0
     while i < len(symbols):
         if i + 1 < len(symbols) and (symbols[i], symbols[i + 1]) == pair:

@@ -1,4 +1,4 @@
-"""What comes in: sequences of symbols and prompts, checked once for every model of text."""
+"""Check sequences of ids and prompts, for every model of text."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Tokens = Any                                     # (T,), (B, T) or a list of seq
 
 def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
                  bos_id: int | None = None) -> list[Integer[Tensor, "T"]]:
-    """One text or several as a list of LongTensors: (T,) is one, (B, T) and a list of sequences are several.
+    """Convert one text (T,) or several, (B, T) or a list of sequences, to a list of LongTensors.
 
-    Raises ValueError for an empty text, numbers that are not integers, tokens outside 0..vocab_size-1, and bos_id, which
-    a model puts in front of every sequence itself.
+    Raises ValueError for an empty text, numbers that are not integers, ids outside 0..vocab_size-1, and `bos_id`, which
+    the model prepends itself.
     """
     if isinstance(tokens, str):
-        raise ValueError(f"{name} is a string; encode it first: expected integers 0..{vocab_size - 1}")
-    if hasattr(tokens, "__array__"):                                 # a tensor, or an array of numpy
+        raise ValueError(f"{name} is a string; expected integers 0..{vocab_size - 1}, as encode returns")
+    if hasattr(tokens, "__array__"):                                 # a tensor or a NumPy array
         tokens = torch.as_tensor(tokens)
         if tokens.dim() not in (1, 2):
             raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (T,), (B, T) or a list of sequences")
@@ -40,26 +40,25 @@ def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
     symbols = torch.cat(sequences)
     outside = (symbols < 0) | (symbols >= vocab_size)
     if outside.any():
-        raise ValueError(f"{name} holds {int(symbols[outside][0])}; this vocabulary has {vocab_size} symbols, "
-                         f"0..{vocab_size - 1}")
+        raise ValueError(f"{name} holds {int(symbols[outside][0])}; expected 0..{vocab_size - 1}, the ids of this vocabulary")
     if bos_id is not None and (symbols == bos_id).any():
-        raise ValueError(f"{name} holds bos_id = {bos_id}; the model puts it in front of every sequence itself")
+        raise ValueError(f"{name} holds bos_id = {bos_id}; expected none, since the model prepends it")
     return [s.long() for s in sequences]
 
 
 def check_symbols(x: Tensor) -> Tensor:
-    """x itself, or a ValueError if it holds sequences (B, 0) without a symbol."""
+    """Return x; raise ValueError for empty sequences, (B, 0)."""
     if x.dim() == 2 and x.shape[1] == 0:
-        raise ValueError(f"x has shape {tuple(x.shape)}: its sequences are empty; expected at least one symbol")
+        raise ValueError(f"x has shape {tuple(x.shape)}; expected at least one symbol in each sequence")
     return x
 
 
 def check_prompt(model: nn.Module, context: Context, batch: int, least: int) -> Integer[Tensor, "B P"]:
-    """A prompt (B, P) of at least `least` symbols, or a ValueError."""
+    """Return the prompt (B, P); raise ValueError for another batch or fewer than `least` tokens."""
     if isinstance(context, tuple):
-        raise ValueError(f"context is a pair; {type(model).__name__} takes prompts of one length, a tensor (B, P)")
+        raise ValueError(f"context is a pair; {type(model).__name__} expects prompts of one length, a tensor (B, P)")
     if context.dim() != 2 or len(context) != batch:
         raise ValueError(f"context has shape {tuple(context.shape)}; expected (B, P) with B = {batch}, the same batch")
     if context.shape[1] < least:
-        raise ValueError(f"context has {context.shape[1]} symbols; this model needs the last {least}")
+        raise ValueError(f"context has {context.shape[1]} symbols; expected at least {least}")
     return model.conditional.check(context, "context")

@@ -1,4 +1,4 @@
-"""From text to numbers and back: a vocabulary, and what all tokenizers share."""
+"""A vocabulary of tokens and their ids, and the base class of tokenizers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Ids = Any                                        # (T,): a tensor, an array or a
 
 
 class Vocabulary:
-    """Symbols and their numbers: symbol i of the list has id i.
+    """A list of symbols (tokens); the id of a symbol is its index.
 
-    unk, bos, eos, pad, mask  the symbols, members of the list, that stand for an unknown symbol, a text's start and its
-                              end, what fills a batch up, and a symbol that is hidden
+    unk, bos, eos, pad, mask  the special symbols of the list for an unknown symbol, the start and end of a text, padding,
+                              and a masked symbol
 
     Raises ValueError for a symbol that occurs twice and for a special symbol that is not in the list.
 
@@ -32,34 +32,35 @@ class Vocabulary:
         self._ids = {symbol: i for i, symbol in enumerate(self.symbols)}
         if len(self._ids) < len(self.symbols):
             twice = [symbol for symbol, count in Counter(self.symbols).items() if count > 1]
-            raise ValueError(f"symbols holds {twice[0]!r} more than once; every symbol has one id")
+            raise ValueError(f"symbols holds {twice[0]!r} more than once; expected distinct symbols")
         for name in ("unk", "bos", "eos", "pad", "mask"):
             special = getattr(self, name)
             if special is not None and special not in self._ids:
-                raise ValueError(f"{name} is {special!r}, which is not among the {len(self)} symbols")
+                raise ValueError(f"{name} is {special!r}; expected one of the {len(self)} symbols")
         self.unk_id, self.bos_id, self.eos_id, self.pad_id, self.mask_id = (
             self._ids.get(special) for special in (unk, bos, eos, pad, mask))
 
     @classmethod
     def of(cls, pieces: Iterable[str], max_size: int | None = None, min_count: int = 1, unk: str | None = None,
            bos: str | None = None, eos: str | None = None) -> Vocabulary:
-        """The special symbols that are named, then the pieces, most frequent first, ties in alphabetical order.
+        """Build a vocabulary of the special symbols and the pieces, most frequent first, ties in alphabetical order.
 
-        max_size counts all symbols; pieces seen less than `min_count` times are left out.
+        max_size   maximum number of symbols, special ones included
+        min_count  least count of a piece
         """
         special = list(dict.fromkeys(s for s in (unk, bos, eos) if s is not None))
         counts = Counter(pieces)
         clash = [s for s in special if s in counts]
         if clash:
-            raise ValueError(f"{clash[0]!r} is to be a special symbol, and the text holds it {counts[clash[0]]} times")
+            raise ValueError(f"{clash[0]!r} is a special symbol and occurs {counts[clash[0]]} times in the text; expected 0")
         ranked = sorted(counts, key=lambda piece: (-counts[piece], piece))
         kept = [piece for piece in ranked if counts[piece] >= min_count]
         if max_size is not None:
             if max_size <= len(special):
-                raise ValueError(f"max_size is {max_size}; {len(special)} of them are special symbols")
+                raise ValueError(f"max_size is {max_size}; expected more than {len(special)}, the number of special symbols")
             kept = kept[: max_size - len(special)]
         if not special + kept:
-            raise ValueError("pieces is empty; a vocabulary needs at least one symbol")
+            raise ValueError("pieces is empty; expected at least one")
         return cls(special + kept, unk, bos, eos)
 
     def __len__(self) -> int:
@@ -72,30 +73,30 @@ class Vocabulary:
         return f"Vocabulary({len(self)} symbols)"
 
     def id(self, symbol: str) -> int:
-        """Number of the symbol; that of `unk` for one that is unknown. ValueError if there is no `unk`."""
+        """The id of a symbol, or of `unk` for an unknown symbol. Raises ValueError if there is no `unk`."""
         symbol_id = self._ids.get(symbol, self.unk_id)
         if symbol_id is None:
-            raise ValueError(f"{symbol!r} is not among the {len(self)} symbols, and there is none for the unknown")
+            raise ValueError(f"{symbol!r} is not among the {len(self)} symbols; expected a known symbol, since unk is None")
         return symbol_id
 
     def symbol(self, i: int) -> str:
-        """Symbol of the number. ValueError if it is out of range."""
+        """The symbol of an id. Raises ValueError if it is out of range."""
         if not 0 <= i < len(self):
-            raise ValueError(f"id is {i}; this vocabulary has {len(self)} symbols, 0..{len(self) - 1}")
+            raise ValueError(f"id is {i}; expected 0..{len(self) - 1}, the ids of this vocabulary")
         return self.symbols[i]
 
     @property
     def special_ids(self) -> set[int]:
-        """Ids of the symbols for start, end and filling up, which spell nothing."""
+        """The ids of the start, end and padding symbols."""
         return {i for i in (self.bos_id, self.eos_id, self.pad_id) if i is not None}
 
 
 class Tokenizer:
-    """What all tokenizers share. A subclass writes `split`, and `join` where pieces do not simply follow each other.
+    """Base class of tokenizers. A subclass defines `split`, and `join` unless a text is the concatenation of its pieces.
 
     >>> from course_lib.tokenizers import WordTokenizer
     >>> tokenizer = WordTokenizer.fit("to be or not to be")
-    >>> # a word has the space before it
+    >>> # a word includes the space before it
     >>> tokenizer.split("to be"), tokenizer.unknown("to me")
     (['to', ' be'], [' me'])
     """
@@ -111,46 +112,46 @@ class Tokenizer:
         return f"{type(self).__name__}({len(self.vocabulary)} symbols)"
 
     def __reduce__(self):
-        return self.from_config, (self.config,)                      # a cache of pieces cannot be pickled
+        return self.from_config, (self.config,)                      # the cache of pieces cannot be pickled
 
     @classmethod
     def fit(cls, text: str, **options) -> Tokenizer:
-        """The tokenizer whose vocabulary is that of the text; options as in `Vocabulary.of`."""
+        """Build a tokenizer with the vocabulary of a text; options as in `Vocabulary.of`."""
         check_text(text)
         return cls(Vocabulary.of(cls._pieces(text), **options))
 
     @property
     def config(self) -> dict:
-        """What `from_config` needs to build this tokenizer again, in types that JSON has."""
+        """The arguments of `from_config`, in types of JSON."""
         v = self.vocabulary
         more = {name: symbol for name, symbol in (("pad", v.pad), ("mask", v.mask)) if symbol is not None}
         return {"symbols": v.symbols, "unk": v.unk, "bos": v.bos, "eos": v.eos, **more}
 
     @classmethod
     def from_config(cls, config: dict) -> Tokenizer:
-        """The tokenizer that `config` describes."""
+        """Build a tokenizer from its `config`."""
         return cls(Vocabulary(**config))
 
     def split(self, text: str) -> list[str]:
-        """The pieces of a text, in its order."""
+        """Split a text into pieces."""
         return self._pieces(text)
 
     def join(self, pieces: Iterable[str]) -> str:
-        """The text that the pieces spell."""
+        """Join pieces to a text."""
         return "".join(pieces)
 
     def encode(self, text: str, bos: bool = False, eos: bool = False) -> Integer[Tensor, "T"]:
-        """Ids of the pieces, (T,), after the start symbol and before the end symbol where asked for."""
+        """Encode a text as ids, (T,), optionally with the start symbol before and the end symbol after it."""
         ids = [self.vocabulary.id(piece) for piece in self.split(text)]
         for requested, special, name in ((bos, self.vocabulary.bos_id, "bos"), (eos, self.vocabulary.eos_id, "eos")):
             if requested and special is None:
-                raise ValueError(f"{name} was asked for, and the vocabulary names no such symbol")
+                raise ValueError(f"{name} is True; expected a vocabulary with a {name} symbol")
         return torch.tensor([self.vocabulary.bos_id] * bos + ids + [self.vocabulary.eos_id] * eos, dtype=torch.long)
 
     def decode(self, ids: Ids) -> str:
-        """The text of one sequence of ids, (T,), without start, end and padding symbols; an unknown piece is shown as `unk`.
+        """Decode one sequence of ids, (T,), to a text, without start, end and padding symbols.
 
-        Raises TypeError for a batch and for what is not an integer.
+        Raises TypeError for a batch and for ids that are not integers.
         """
         try:
             numbers = [index(i) for i in (ids.tolist() if isinstance(ids, Tensor) else ids)]
@@ -161,7 +162,7 @@ class Tokenizer:
         return self.join(self.vocabulary.symbol(i) for i in numbers if i not in special)
 
     def unknown(self, text: str) -> list[str]:
-        """The pieces that the vocabulary lacks, in order, repeated ones repeated."""
+        """The pieces of a text that are not in the vocabulary, in order, with repetitions."""
         return [piece for piece in self.split(text) if piece not in self.vocabulary]
 
     @staticmethod
@@ -170,6 +171,6 @@ class Tokenizer:
 
 
 def check_text(text: str) -> None:
-    """TypeError for what is no text; several texts are joined by whoever has them, who knows what stands between them."""
+    """Raise TypeError for what is not a string, such as a list of texts."""
     if not isinstance(text, str):
         raise TypeError(f"text is of type {type(text).__name__}; expected a string: join several texts into one")

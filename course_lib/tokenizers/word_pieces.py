@@ -1,4 +1,4 @@
-"""WordPiece, as BERT has it: words cut into the longest pieces that the vocabulary knows."""
+"""WordPiece, as in BERT: words are split into the longest pieces of the vocabulary."""
 from __future__ import annotations
 
 import unicodedata
@@ -11,22 +11,22 @@ from course_lib.tokenizers.merging import Score, by_count, merges
 from course_lib.tokenizers.vocabulary import Tokenizer, Vocabulary, check_text
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-LONGEST = 100                                      # characters of a word; a longer one is unknown
+LONGEST = 100                                      # characters of a word; a longer word is unknown
 CJK = ((0x4E00, 0x9FFF), (0x3400, 0x4DBF), (0x20000, 0x2A6DF), (0x2A700, 0x2B73F), (0x2B740, 0x2B81F),
        (0x2B820, 0x2CEAF), (0xF900, 0xFAFF), (0x2F800, 0x2FA1F))
 
 
 class WordPieceTokenizer(Tokenizer):
-    """Words are cut at white space and punctuation, then into pieces from the left, each the longest known one.
+    """WordPiece: words, split at white space and punctuation, are split into pieces from the left, each as long as possible.
 
-    A piece that continues a word begins with `##`. Where no piece fits, the whole word is [UNK]. With `lower`, case and
-    accents are taken off first. What the cutting takes away does not come back: `decode` puts one space between words.
+    vocabulary  contains [PAD], [UNK], [CLS] (`bos`), [SEP] (`eos`) and [MASK]; a piece that continues a word begins with ##
+    lower       remove case and accents
 
-    The vocabulary holds [PAD], [UNK], [CLS] (`bos`), [SEP] (`eos`) and [MASK]. Source: Schuster and Nakajima 2012; Wu et
+    A word that cannot be split is [UNK]. `decode` puts one space between words. Papers: Schuster and Nakajima 2012; Wu et
     al. 2016; Devlin et al. 2019.
 
     >>> tokenizer = WordPieceTokenizer.fit("low lower lowest slow slower", size=30)
-    >>> tokenizer.split("slowest")  # ## goes on with a word
+    >>> tokenizer.split("slowest")  # ## continues a word
     ['sl', '##owe', '##s', '##t']
     """
 
@@ -39,24 +39,24 @@ class WordPieceTokenizer(Tokenizer):
 
     @classmethod
     def fit(cls, text: str, size: int = 1000, lower: bool = True, score: Score = by_count) -> WordPieceTokenizer:
-        """Learn `size` symbols from a text: the special ones, its characters, then the pieces that merging gives.
+        """Learn a vocabulary of `size` tokens from a text: the special ones, its characters, and merged pieces.
 
-        score: which pair is merged next. The paper's is `by_association`; it begins with rare pairs, and for small
-        vocabularies counting, as Hugging Face's trainer does, gives the better pieces.
+        score  chooses the next pair to merge. `by_association`, as in the paper, begins with rare pairs; `by_count`, as in
+               Hugging Face's trainer, gives better pieces for small vocabularies
         """
         check_text(text)
         words = Counter(tuple([word[0], *("##" + c for c in word[1:])]) for word in cls._words(text, lower))
         letters = sorted({symbol for word in words for symbol in word})
         start = [*SPECIAL, *letters]
         if size < len(start):
-            raise ValueError(f"size is {size}; {len(start)} symbols are there before the first merge")
+            raise ValueError(f"size is {size}; expected at least {len(start)}, the tokens before the first merge")
         learned = merges(words, size - len(start), lambda a, b: a + b.removeprefix("##"), score)
         pieces = [a + b.removeprefix("##") for a, b in learned]
         return cls(cls._vocabulary(dict.fromkeys([*start, *pieces])), lower)
 
     @classmethod
     def from_file(cls, path: Path | str, lower: bool = True) -> WordPieceTokenizer:
-        """From BERT's vocab.txt: a symbol a line, its id the number of the line from 0."""
+        """Read BERT's vocab.txt: one token per line; the id is the line number from 0."""
         symbols = Path(path).read_text("utf-8-sig").split("\n")
         return cls(cls._vocabulary(symbols[:-1] if not symbols[-1] else symbols), lower)
 
@@ -77,7 +77,7 @@ class WordPieceTokenizer(Tokenizer):
         return [piece for word in self._words(text, self.lower) for piece in self._pieces_of(word)]
 
     def join(self, pieces: Iterable[str]) -> str:
-        """The words with one space between them; a piece that begins with ## continues the word before it."""
+        """Join words by a space, and a piece that begins with ## to the piece before it."""
         return " ".join(pieces).replace(" ##", "")
 
     def _cut(self, word: str) -> tuple[str, ...]:
@@ -93,15 +93,15 @@ class WordPieceTokenizer(Tokenizer):
 
     @staticmethod
     def _words(text: str, lower: bool) -> list[str]:
-        """The words and the signs of a text, as BERT cuts it before it looks into the vocabulary."""
+        """Words and punctuation marks of a text, the first step of BERT's tokenizer."""
         text = text.translate(_SPACED)
-        if lower:                                          # letter by letter: no form of one hangs on the next
+        if lower:                                          # character by character, without context
             text = unicodedata.normalize("NFD", text.translate(_LOWER)).translate(_BARE)
         return text.translate(_APART).split()
 
 
 class _Letters(dict):
-    """What becomes of a letter, for `str.translate`: asked once for each letter that a text has."""
+    """A table for `str.translate` that computes each entry when it is first needed."""
 
     def __init__(self, becomes: Callable[[str], str]):
         super().__init__()
@@ -122,7 +122,7 @@ def _is_control(c: str) -> bool:
 
 
 def _is_punctuation(c: str) -> bool:
-    """Unicode's punctuation, and every other sign of ASCII that is no letter, digit or space."""
+    """Unicode punctuation, and every other ASCII character that is not a letter, digit or space."""
     ascii_sign = "!" <= c <= "~" and not c.isalnum()
     return ascii_sign or unicodedata.category(c).startswith("P")
 

@@ -1,4 +1,4 @@
-"""Every word a symbol."""
+"""A tokenizer of words."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import re
 
 from course_lib.tokenizers.vocabulary import Tokenizer
 
-# A word with the space before it, or one other character: joined, the pieces are the text again.
+# A word with the space before it, or one other character; the concatenation of the pieces is the text.
 WORD = re.compile(r" ?[^\W_]+(?:'[^\W_]+)*|.", re.DOTALL)
 
 
 class WordTokenizer(Tokenizer):
-    """Every word a symbol, together with the space before it; every other character one of its own.
+    """A tokenizer whose tokens are words, each with the space before it, and single other characters.
 
-    " don't stop, please" is " don't", " stop", ",", " please". Nothing is lost, so its bits compare with characters'.
+    " don't stop, please" is split into " don't", " stop", ",", " please". No character is lost, so bits per character are
+    comparable with those of `CharTokenizer`.
 
     >>> tokenizer = WordTokenizer.fit("The cat saw the dog.")
     >>> tokenizer.split("the cat."), len(tokenizer.vocabulary)

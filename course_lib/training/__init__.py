@@ -1,12 +1,12 @@
-"""Training: `fit` any model that has a log-likelihood or a loss; `evaluate` it in nats.
+"""Train a model that has a log-likelihood or a loss (`fit`), and evaluate its negative log-likelihood in nats (`evaluate`).
 
 loop         the training loop and the evaluation
-batches      tensors or a DataLoader, checked once and cut into batches
-losses       what is minimized: the objective of a model, label smoothing in its two forms
-schedules    the learning rate, step by step
-history      what was measured, epoch by epoch
+batches      tensors or a DataLoader, checked and split into batches
+losses       the objective of a model, and cross-entropy with label smoothing
+schedules    the learning rate of each step
+history      the losses of each epoch
 checkpoint   a file from which an interrupted run resumes bit for bit
-metrics      perplexity, bits a character, BLEU
+metrics      perplexity, bits per character, BLEU
 """
 
 from course_lib.training.batches import epoch_order

@@ -1,4 +1,4 @@
-"""The data of a training run: tensors or a DataLoader, checked once and cut into batches."""
+"""The data of a training run: tensors or a DataLoader, checked and split into batches."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from torch.utils.data import DataLoader
 
 from course_lib.validation import unchecked
 
-Data = Tensor | Sequence[Tensor | Sequence[Tensor]]                  # (N, ...), or several such that share N
+Data = Tensor | Sequence[Tensor | Sequence[Tensor]]                  # (N, ...), or several of the same N
 POOL = 50                                                            # batches whose rows are sorted by length together
-ROWS = 1024                                                          # that are checked at once
+ROWS = 1024                                                          # rows that are checked at once
 
 
 # --- batches ---------------------------------------------------------------------------------------------------------
 
 
 def epoch_order(num: int, seed: int, epoch: int) -> Int[Tensor, "..."]:
-    """The order in which an epoch, counted from 1, visits the rows: a function of (seed, epoch) alone.
+    """The order of the rows in an epoch, counted from 1: a permutation of 0..num-1 that depends on (seed, epoch) only.
 
-    No generator is carried from epoch to epoch, so none has to be saved, and nothing else that draws can shift it.
+    No generator is carried from epoch to epoch, so a checkpoint need not store one.
     """
-    mixed = random.Random(f"{seed} {epoch}").getrandbits(63)         # neighbours (0, 1) and (1, 0) share nothing
+    mixed = random.Random(f"{seed} {epoch}").getrandbits(63)         # (0, 1) and (1, 0) give unrelated orders
     return torch.randperm(num, generator=torch.Generator().manual_seed(mixed))
 
 
 def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
                   lengths: Shaped[Tensor, "..."] | None = None) -> list[Int[Tensor, "B"]]:
-    """The rows of each step of an epoch: `epoch_order` in pieces.
+    """The rows of each batch of an epoch, in the order of `epoch_order`.
 
-    With `lengths`, rows of like length share a batch, so that little of it is padding: POOL batches at a time are sorted
-    by it and cut anew, and the batches are then put in random order.
+    With `lengths`, rows of similar length share a batch, so that there is little padding: POOL batches at a time are
+    sorted by length and split again, and the batches are shuffled.
     """
     order = epoch_order(num, seed, epoch)
     if lengths is None:
@@ -48,14 +48,14 @@ def epoch_batches(num: int, batch_size: int, seed: int, epoch: int,
 
 
 def count_batches(train: Data | DataLoader, batch_size: int) -> int:
-    """The number of batches in an epoch; ValueError for a DataLoader that does not know it or has none."""
+    """The number of batches in an epoch. Raises ValueError for a DataLoader without a length or without batches."""
     if not isinstance(train, DataLoader):
         return math.ceil(count(train) / batch_size)
     try:
         batches = len(train)
     except TypeError as error:
-        raise ValueError("train is a DataLoader that does not know its length; a schedule needs the number of "
-                         "batches: give its dataset a __len__") from error
+        raise ValueError("train is a DataLoader that does not know its length; expected a dataset with __len__, since a "
+                         "schedule needs the number of batches") from error
     if batches == 0:
         raise ValueError("train is a DataLoader without batches; expected at least 1")
     return batches
@@ -63,10 +63,10 @@ def count_batches(train: Data | DataLoader, batch_size: int) -> int:
 
 def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch: int,
                      lengths: Shaped[Tensor, "..."] | None, begin: int) -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """Tensors and the rows of them that make a batch, for the batches of an epoch from number `begin` on.
+    """The batches of an epoch from number `begin` on, each as (data, indices of its rows).
 
-    Tensors are visited in the order of `epoch_batches`, a DataLoader in its own. Raises ValueError for a DataLoader
-    that gives another number of batches than its length.
+    Tensors are visited in the order of `epoch_batches`, a DataLoader in its own order. Raises ValueError for a DataLoader
+    whose number of batches differs from its length.
     """
     if not isinstance(train, DataLoader):
         yield from ((train, rows) for rows in epoch_batches(count(train), batch_size, seed, epoch, lengths)[begin:])
@@ -77,21 +77,21 @@ def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch
         if number <= len(train):
             yield batch, rows
     if number != len(train):
-        raise ValueError(f"train gave {number} batches in epoch {epoch}; its length is {len(train)}")
+        raise ValueError(f"train gave {number} batches in epoch {epoch}; expected {len(train)}, its length")
 
 
 def batches_of(data: Data | DataLoader, batch_size: int,
                name: str = "data") -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """All of `data` in its order: pairs of tensors and the rows of them that make a batch."""
+    """The batches of `data` in its order, each as (data, indices of its rows)."""
     if not isinstance(data, DataLoader):
         yield from ((data, part) for part in torch.arange(count(data)).split(batch_size))
         return
     for batch in data:
-        if isinstance(batch, (list, tuple)) and len(batch) == 1:     # what a TensorDataset of one tensor gives
+        if isinstance(batch, (list, tuple)) and len(batch) == 1:     # from a TensorDataset of one tensor
             batch = batch[0]
         if not isinstance(batch, (Tensor, list, tuple)):
-            raise TypeError(f"{name} gives batches of type {type(batch).__name__}; expected tensors or tuples of tensors: "
-                            "a collate_fn can make them")
+            raise TypeError(f"{name} gives batches of type {type(batch).__name__}; expected tensors or tuples of tensors, "
+                            "as a collate_fn can make them")
         batch = check_data(batch, f"a batch of {name}")
         yield batch, torch.arange(count(batch))
 
@@ -105,19 +105,19 @@ def count(data: Data) -> int:
 
 
 def tensors(data: Data) -> list[Tensor]:
-    """All tensors of the data. A part of a tuple may be a tuple itself, as tokens with their mask."""
+    """All tensors of the data. An element of a tuple may be a tuple itself, such as tokens and their mask."""
     return [t for part in data for t in tensors(part)] if isinstance(data, tuple) else [data]
 
 
 def take(data: Data, rows: Int[Tensor, "B"], device: torch.device) -> Data:
-    """These rows on `device`, in the dtype they are stored in."""
+    """These rows on `device`, with unchanged dtype."""
     if isinstance(data, tuple):
         return tuple(take(part, rows, device) for part in data)
     return data[rows.to(data.device)].to(device, non_blocking=True)
 
 
 def check_data(data: Data, name: str, like: Data | None = None) -> Data:
-    """The data as a tensor or a tuple of tensors, or an error that says what is wrong; `like` is the training set."""
+    """Return the data as a tensor or a tuple of tensors; raise an error if rows or shapes differ from each other or `like`."""
     if isinstance(data, (tuple, list)):
         data = tuple(tuple(part) if isinstance(part, list) and all(isinstance(t, Tensor) for t in part) else part
                      for part in data)                               # a DataLoader makes lists of tuples
@@ -134,7 +134,7 @@ def check_data(data: Data, name: str, like: Data | None = None) -> Data:
     if like is not None:
         shape, expected = _row_shape(data), _row_shape(like)
         if shape != expected:
-            raise ValueError(f"{name} has rows of shape {shape}; train has rows of shape {expected}")
+            raise ValueError(f"{name} has rows of shape {shape}; expected rows of shape {expected}, as in train")
     return data
 
 
@@ -148,10 +148,12 @@ def _row_shape(data: Data):
 @torch.no_grad()
 def check_once(model: nn.Module, data: Data | DataLoader | None, device: torch.device,
                scored: bool = False) -> Callable[[], AbstractContextManager]:
-    """Check all rows now, and return `unchecked` for the batches to come; a context that changes nothing where they have to
-    be checked as they come: those of a DataLoader, or of a model with a `loss` that does not come with a `check_batch`.
+    """Check the values of all rows, and return the context in which to process the batches.
 
-    scored  the data are given to `log_prob`, whatever loss the model has, as those for validation are
+    The context is `unchecked` if the rows were checked. It changes nothing if each batch has to be checked: for a
+    DataLoader, and for a model whose `loss` has no `check_batch`.
+
+    scored  the data are passed to `log_prob` even if the model has a loss, as validation data are
     """
     check = _find_check(model, scored)
     if check is None or data is None or isinstance(data, DataLoader):
@@ -162,10 +164,10 @@ def check_once(model: nn.Module, data: Data | DataLoader | None, device: torch.d
 
 
 def _find_check(model: nn.Module, scored: bool) -> Callable[[Data], object] | None:
-    """What raises for a batch as the training would, None where nothing is known to."""
+    """The function that checks a batch as training does; None if the model has none."""
     if (scored or not hasattr(model, "loss")) and hasattr(model, "log_prob"):
         check_input = getattr(model, "check_input", None)
         return check_input and (lambda batch: check_input(*(batch if isinstance(batch, tuple) else (batch,))))
     line = [next((i for i, cls in enumerate(type(model).__mro__) if name in vars(cls)), None)
             for name in ("check_batch", "loss")]
-    return model.check_batch if None not in line and line[0] <= line[1] else None    # of that loss, not of a former one
+    return model.check_batch if None not in line and line[0] <= line[1] else None    # not that of a base class' loss

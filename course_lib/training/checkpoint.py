@@ -1,9 +1,9 @@
-"""A checkpoint: one file from which a killed run goes on bit for bit.
+"""Checkpoints: a file from which an interrupted run resumes bit for bit.
 
 The file is in safetensors format. Its tensors are the model's parameters and buffers, the optimizer's moments and the
-best weights so far; its metadata hold, as JSON, the position in the run, the history, the states of the global random
-generators, the configuration, and a digest of all of it. It is written beside its place and renamed; the file before
-it is kept with `.previous` appended, and read if the newest one is damaged.
+best weights so far; its metadata contain, as JSON, the position in the run, the history, the states of the random
+generators, the configuration, and a digest. It is written atomically; the file before it is kept with `.previous`
+appended, and read if the newest one is damaged.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CheckpointError(ValueError):
 
 @dataclass
 class Position:
-    """Where a run stands. Epochs are counted from 1; `batch` and `step` are numbers of batches and steps completed.
+    """The position of a run. Epochs are counted from 1; `batch` and `step` are numbers of batches and steps completed.
 
     loss, weight  weighted sum of the losses of the current epoch, and of their weights
     lr            learning rate of the latest step
@@ -89,7 +89,7 @@ class Position:
         return self.seconds
 
     def to_dict(self) -> dict[str, int | float]:
-        """All but `since`, which holds for this process alone."""
+        """All fields except `since`, which is valid in this process only."""
         return {name: value for name, value in asdict(self).items() if name != "since"}
 
     def __str__(self) -> str:
@@ -97,10 +97,9 @@ class Position:
 
 
 class Checkpoint:
-    """The file of a run at `path`; without a path nothing is saved.
+    """The checkpoint of a run at `path`; without a path nothing is saved.
 
-    configuration  whatever must be equal for a run to be resumed
-    generators     of the DataLoaders and their samplers, where they have their own: their states are saved too
+    configuration  settings that must be equal when a run is resumed
     """
 
     def __init__(self, path: Path | None, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device,
@@ -112,7 +111,7 @@ class Checkpoint:
                                                                           "valid": describe_data(valid)}
 
     def save(self, position: Position, history: History, best: dict[str, Tensor]) -> None:
-        """Write the state of the run; `best` holds the weights of the best epoch."""
+        """Write the state of the run; `best` are the weights of the best epoch."""
         if self.path is None:
             return
         position.update_seconds()
@@ -123,10 +122,10 @@ class Checkpoint:
                                    "configuration": self.configuration})
 
     def restore(self, epochs: int, factor: Schedule) -> tuple[Position, History, dict[str, Tensor]]:
-        """Position, history and best weights of the saved run, with model, optimizer and generators set to its state.
+        """Set model, optimizer and generators to the saved state; return position, history and best weights.
 
-        Those of a new run if nothing was saved. Raises CheckpointError for another run, one past `epochs`, and one whose
-        schedule had other factors for the steps completed.
+        Returns those of a new run if there is no file. Raises CheckpointError for the file of another run, one past
+        `epochs`, and one whose schedule had other factors for the steps completed.
         """
         saved = None if self.path is None else read(self.path)
         if saved is None:
@@ -149,7 +148,7 @@ class Checkpoint:
         return position, History(**state["history"]), {name: t.to(self.device) for name, t in parts["best"].items()}
 
     def __str__(self) -> str:
-        """What is saved, as a sentence of an error message."""
+        """The state of the file, as part of an error message."""
         if self.path is None:
             return "There is no checkpoint"
         return f"The checkpoint {self.path} holds the last good state" if self.path.exists() else "No checkpoint yet"
@@ -159,17 +158,17 @@ class Checkpoint:
 
 
 def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None:
-    """Write a checkpoint so that a kill at any moment leaves a whole one."""
+    """Write a checkpoint atomically."""
     tensors = {name: t.detach().to("cpu", copy=True).contiguous() for name, t in tensors.items()}
-    text = json.dumps(state)                                         # repr of a float is exact, so JSON is
+    text = json.dumps(state)                                         # JSON writes a float exactly
     metadata = {"format": FORMAT, "state": text, "digest": _digest(tensors, text)}
     write_atomically(path, save(tensors, metadata), previous=_previous(path))
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """The newest whole checkpoint at `path`, None if there is none; a damaged one is moved aside with a warning."""
+    """The newest valid checkpoint at `path`, None if there is none; a damaged one is renamed with a warning."""
     previous = _previous(path)
-    if not path.exists():                                            # never written, or killed between two renames
+    if not path.exists():                                            # not yet written, or killed between renames
         return _read_one(previous) if previous.exists() else None
     try:
         return _read_one(path)
@@ -178,7 +177,7 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
             raise CheckpointError(f"{error}. There is no earlier one: delete the file to start again") from error
         checkpoint = _read_one(previous)
         damaged = path.with_name(path.name + ".damaged")
-        os.replace(path, damaged)                                    # or the next write would keep it as the previous
+        os.replace(path, damaged)                                    # or the next write would keep it as .previous
         warnings.warn(f"{error}. It is kept as {damaged.name}; the run goes on from {previous.name}", stacklevel=4)
         return checkpoint
 
@@ -189,7 +188,7 @@ def _read_one(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             metadata = file.metadata() or {}
             tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 it is no dict
     except (SafetensorError, OSError, ValueError) as error:
-        raise CheckpointError(f"{path} is damaged or no checkpoint ({path.stat().st_size} bytes: {error})") from error
+        raise CheckpointError(f"{path} is damaged or not a checkpoint ({path.stat().st_size} bytes: {error})") from error
     if metadata.get("format") != FORMAT:
         raise CheckpointError(f"{path} has format {metadata.get('format')!r}; expected {FORMAT!r}, as fit writes it")
     if _digest(tensors, metadata["state"]) != metadata["digest"]:
@@ -217,30 +216,30 @@ def _bytes(t: Tensor) -> memoryview:
 
 
 def tensors_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every parameter and buffer, each once, those that a state dict leaves out included."""
+    """Every parameter and buffer, also those that are not in the state dict."""
     return dict(model.named_parameters()) | dict(model.named_buffers())
 
 
 @torch.no_grad()
 def put_back(target: dict[str, Tensor], values: dict[str, Tensor]) -> None:
-    """Copy values into the tensors of the same names."""
+    """Copy values to the tensors of the same names."""
     for name, t in target.items():
         t.copy_(values[name])
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The moments and step counts, named `index.key`. Raises TypeError for a state that is not made of tensors."""
+    """The optimizer's moments and step counts by name, `index.key`. Raises TypeError for a state that is not a tensor."""
     state = {f"{index}.{key}": value for index, entry in optimizer.state_dict()["state"].items()
              for key, value in entry.items() if value is not None}
     for name, value in state.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{type(optimizer).__name__} keeps {name.partition('.')[2]} as a {type(value).__name__}; a "
-                            "checkpoint can hold tensors only: train without one, or by another optimizer")
+                            "checkpoint can hold tensors only: train without one, or with another optimizer")
     return state
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The way back from `optimizer_tensors`."""
+    """The inverse of `optimizer_tensors`."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         index, key = name.split(".")
@@ -249,7 +248,7 @@ def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tenso
 
 
 def generators_of(data: Data | DataLoader | None) -> list[torch.Generator]:
-    """The generators that a DataLoader and its samplers have, beside the global ones."""
+    """The generators of a DataLoader and of its samplers; none if they use torch's global generator."""
     if not isinstance(data, DataLoader):
         return []
     owners = (data, data.sampler, data.batch_sampler, getattr(data.batch_sampler, "sampler", None))
@@ -257,7 +256,7 @@ def generators_of(data: Data | DataLoader | None) -> list[torch.Generator]:
 
 
 def random_states(device: torch.device, generators: Sequence[torch.Generator] = ()) -> dict[str, Any]:
-    """States of the global generators of torch, of the device, of NumPy and of Python, and of others, as JSON can hold them."""
+    """States of the global generators of torch, CUDA, NumPy and Python, and of `generators`, in types of JSON."""
     kind, keys, *rest = np.random.get_state()
     return {"torch": _bytes(torch.get_rng_state()).hex(),
             "cuda": _bytes(torch.cuda.get_rng_state(device)).hex() if device.type == "cuda" else None,
@@ -267,7 +266,7 @@ def random_states(device: torch.device, generators: Sequence[torch.Generator] = 
 
 
 def set_random_states(states: dict[str, Any], device: torch.device, generators: Sequence[torch.Generator] = ()) -> None:
-    """The way back from `random_states`."""
+    """The inverse of `random_states`."""
     torch.set_rng_state(_from_hex(states["torch"]))
     if device.type == "cuda":
         torch.cuda.set_rng_state(_from_hex(states["cuda"]), device)
@@ -282,11 +281,11 @@ def _from_hex(text: str) -> Tensor:
     return torch.frombuffer(bytearray.fromhex(text), dtype=torch.uint8)
 
 
-# --- whose run it is --------------------------------------------------------------------------------------------------
+# --- the configuration --------------------------------------------------------------------------------------------------
 
 
 def describe_data(data: Data | DataLoader | None) -> list | dict | None:
-    """Type, shape and sha256 of each tensor; of a DataLoader what can be told without reading its data."""
+    """Dtype, shape and sha256 of each tensor; for a DataLoader its dataset, sizes and number of generators."""
     if data is None:
         return None
     if isinstance(data, DataLoader):
@@ -297,15 +296,15 @@ def describe_data(data: Data | DataLoader | None) -> list | dict | None:
 
 
 def describe_model(model: nn.Module) -> dict[str, Any]:
-    """Class, constructor's arguments where the model tells them, else its parts, and the tensors' types and shapes."""
+    """Class, constructor's arguments (or submodules, if there is no `config`), and dtypes and shapes of the tensors."""
     built = {key: value for key, value in describe(model).items() if key != "class"}
     return {"model": type(model).__name__, "config": built,
             "tensors": {name: [str(t.dtype), list(t.shape)] for name, t in tensors_of(model).items()}}
 
 
 def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: Sequence[str] = ()) -> None:
-    """Raise a CheckpointError that names everything in which the two configurations differ, and other differences."""
-    now = json.loads(json.dumps(now))                                # as it looks after the way through the file
+    """Raise a CheckpointError that lists the settings that differ, and `others`, further differences."""
+    now = json.loads(json.dumps(now))                                # as read from a file
     different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
                  if saved.get(key) != now.get(key)] + list(others)
     if different:
@@ -314,7 +313,7 @@ def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: S
 
 
 def add_factor(checksum: int, factor: float) -> int:
-    """The checksum of a schedule's factors with one more of them."""
+    """Extend the checksum of a schedule's factors by one factor."""
     return zlib.crc32(struct.pack("d", factor), checksum)
 
 
@@ -324,7 +323,7 @@ def _difference(key: str, saved: Any, now: Any) -> str:
 
 
 def describe(value: Any) -> Any:
-    """A model or an argument of its constructor as JSON can hold it, whatever it is printed as."""
+    """A model or an argument of its constructor in types of JSON."""
     if isinstance(value, dict):
         return {str(key): describe(part) for key, part in value.items()}
     if isinstance(value, (list, tuple, nn.ModuleList)):

@@ -1,4 +1,4 @@
-"""What a training run measured, epoch by epoch."""
+"""The losses and learning rates of a training run."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 
 class Report(NamedTuple):
-    """What `fit` tells its callback after a step; `report._asdict()` is what most loggers take.
+    """The values that `fit` passes to its callback after a step; loggers take `report._asdict()`.
 
     epoch        of this step, counted from 1
     step, steps  of the optimizer since the start, counted from 1, and in the whole run
     lr           learning rate of this step, of the first group of parameters
     loss         mean training loss of this step's batch
-    train        mean training loss over the epoch, at its last step; None before
-    valid        mean validation loss after the epoch, at its last step; None before, and without validation data
+    train        mean training loss over the epoch; None before its last step
+    valid        mean validation loss after the epoch; None before its last step and without validation data
 
     >>> Report(epoch=1, step=2, steps=8, lr=0.01, loss=2.5, train=None, valid=None).loss
     2.5
@@ -31,16 +31,16 @@ class Report(NamedTuple):
 
 @dataclass
 class History:
-    """One entry an epoch in each list; epochs are counted from 1.
+    """The history of a training run: lists of one entry per epoch; epochs are counted from 1.
 
-    train       mean training loss over the epoch, while the weights moved
+    train       mean training loss over the epoch, during the updates
     valid       mean validation loss after the epoch, in eval mode; empty without validation data
     lr          learning rate of the epoch's last step
-    seconds     time the epoch took, validation included
-    steps       steps of the optimizer since the start
+    seconds     duration of the epoch, with validation
+    steps       optimizer steps since the start
     best_epoch  epoch of the lowest validation loss
     stopped     True if `patience` ran out before the last epoch
-    restored    True if the model was given back with the weights of `best_epoch`, False if with the last ones
+    restored    True if the model has the weights of `best_epoch`, False if it has the last ones
 
     >>> history = History(train=[2.5, 2.0], valid=[2.4, 2.1], best_epoch=2)
     >>> print(history)
@@ -58,7 +58,7 @@ class History:
 
     @property
     def epochs(self) -> int:
-        """Epochs that were run."""
+        """Number of completed epochs."""
         return len(self.train)
 
     @property
@@ -85,11 +85,11 @@ class History:
         return patience is not None and self.best_epoch is not None and self.epochs - self.best_epoch >= patience
 
     def to_dict(self) -> dict:
-        """Plain lists and numbers, ready for JSON; `History(**d)` is the way back."""
+        """The fields in types of JSON; `History(**d)` is the inverse."""
         return asdict(self)
 
     def plot(self, ax=None):
-        """Draw the learning curve on `ax`, or on a new figure's axes, and return the axes."""
+        """Plot the learning curves on `ax` or in a new figure; return the axes."""
         if ax is None:
             import matplotlib.pyplot as plt
 

@@ -1,7 +1,7 @@
-"""`fit` and `evaluate`: the training loop from top to bottom.
+"""The training loop: `fit` and `evaluate`.
 
-Batches come from `batches`, the loss from `losses`, learning rates from `schedules`; what is measured is kept in a
-`History`, and a run that was interrupted resumes from its `checkpoint`.
+Batches come from `batches`, the loss from `losses`, and learning rates from `schedules`. The losses are stored in a
+`History`, and an interrupted run resumes from its `checkpoint`.
 """
 
 from __future__ import annotations
@@ -46,43 +46,39 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
         accumulate: int = 1, lengths: Shaped[Tensor, "..."] | None = None, checkpoint: str | Path | None = None,
         checkpoint_every: int | None = None, callback: Callable[[Report], object] | None = None,
         progress: bool = True) -> History:
-    """Train `model` by AdamW, or by an optimizer of your own, on `train` and return what was measured.
+    """Train `model` on `train` with AdamW or with your own optimizer; return the `History`.
 
-    model         minimises its `loss(batch)` if it has one, else minus its mean `log_prob`; see `objective`. It is
-                  validated by its `log_prob` if it has one, since a loss may be smoothed or draw at random
+    model         its `loss(batch)` is minimized if it has one, else minus its mean `log_prob`; see `objective`. The
+                  validation loss is minus its mean `log_prob` if it has one, since a loss may be smoothed or random
     train, valid  (N, ...), or a pair of tensors with the same N, passed on as log_prob(x, context); one of a pair may be
-                  a pair itself, as tokens and their mask. They stay where they are, in their own dtype; each batch is
-                  moved to the model's device. Or a DataLoader that gives such tensors batch by batch, in its own order,
-                  of its own size; it has to know its length. The values of tensors are checked once, before the first
-                  step, where the model's class says how: see `validation.unchecked`
-    batch_size    rows that one step averages over; the last batch of an epoch may be shorter
-    weight_decay  on parameters of two or more dimensions: never on biases and gains
-    optimizer     one over the model's parameters, in place of AdamW; lr, betas and weight_decay are its own then. A
-                  schedule multiplies the rate of each of its groups, which is put back at the end; without one its
-                  rates are left alone
+                  a pair itself, such as tokens and their mask. Each batch is moved to the model's device, with unchanged
+                  dtype. Or a DataLoader that gives such batches, in its own order and size; it must know its length.
+                  The values of tensors are checked once, before the first step, if the model's class defines how: see
+                  `validation.unchecked`
+    batch_size    rows per step; the last batch of an epoch may be smaller
+    weight_decay  of parameters of two or more dimensions, not of biases and gains
+    optimizer     replaces AdamW, with its own lr, betas and weight_decay. A schedule multiplies the learning rate of
+                  each of its groups, which is restored at the end; without one the rates are not changed
     schedule      "constant", "cosine", "inverse_sqrt", "linear", or a function from the step, counted from 1, to a factor on lr
     warmup        steps in which a named schedule rises to 1
-    clip          the largest global norm of the gradient; smaller ones are left untouched
-    patience      stop after this many epochs in a row without a lower validation loss, and give the model the weights
-                  of its best epoch. Without it the last weights stay
-    seed          of the order of the rows. Nothing else is drawn here; a model that draws in its loss uses torch's
-                  global generator
-    device        None: where the model is; otherwise the model is moved there and stays
-    bf16          compute the training loss under bfloat16 autocast; weights, moments and validation stay as they are
-    accumulate    pieces in which each batch is computed to save memory: the same gradient, that of the mean over the
-                  whole batch
-    lengths       a number for each row of train, such as its count of real tokens: rows with like numbers share a batch
-    checkpoint    a file to write after each epoch, and every `checkpoint_every` steps. If it is there, the run goes on
-                  from it, and ends with the weights and the history that it would have had uninterrupted, bit for bit
-                  (on one device). `epochs` may have grown; nothing else may differ.
-                  With a DataLoader this holds from epoch to epoch, if it draws its order from torch's global generator
-                  or from the `generator` that it was given
-    callback      called with a `Report` after every step: the numbers of the bar, for a logger of your own. The model is
-                  in training mode then
-    progress      show a bar (TQDM_DISABLE=1 hides it too)
+    clip          maximum global norm of the gradient
+    patience      early stopping: stop after this many epochs without a lower validation loss, and restore the weights
+                  of the best epoch; None keeps the last weights
+    seed          of the order of the rows; a loss that samples uses torch's global generator
+    device        device to which the model is moved; None: its own
+    bf16          compute the training loss under bfloat16 autocast; weights, moments and validation are unchanged
+    accumulate    number of pieces in which each batch is computed, to save memory; the gradient is the same
+    lengths       (N,), such as the number of tokens of each row of train: rows of similar length share a batch
+    checkpoint    a file that is written after each epoch and every `checkpoint_every` steps. If it exists, the run
+                  resumes, and ends with the same weights and history as an uninterrupted run, bit for bit on the same
+                  device. `epochs` may be larger and the schedule may differ in later steps; all else must be equal.
+                  A DataLoader resumes at the start of an epoch; its order must come from torch's global generator, or
+                  from the `generator` of the loader or its sampler
+    callback      called with a `Report` after every step, in training mode
+    progress      show a progress bar (TQDM_DISABLE=1 hides it too)
 
     Raises ValueError and TypeError for unusable arguments, CheckpointError for a checkpoint that is damaged or of
-    another run, FloatingPointError for a loss or gradient that is not finite; the last checkpoint is kept then.
+    another run, FloatingPointError for a loss or gradient that is not finite.
     """
     # arguments and data
     _check_arguments(epochs=epochs, batch_size=batch_size, accumulate=accumulate, patience=patience, clip=clip,
@@ -90,7 +86,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     train, valid = _check_data(train, valid, seed=seed, lengths=lengths, checkpoint=checkpoint,
                                checkpoint_every=checkpoint_every)
     if patience is not None and valid is None:
-        raise ValueError(f"patience is {patience} and valid is None; early stopping needs validation data")
+        raise ValueError(f"patience is {patience} and valid is None; expected validation data")
     device = torch.device(device) if device is not None else _device_of(model)
     model.to(device)
 
@@ -101,7 +97,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
     scheduled = optimizer is None or schedule is not None or warmup > 0
     optimizer = optimizer or _make_optimizer(model, lr, betas, weight_decay)
     if bf16 and any(p.dtype != torch.float32 for p in model.parameters() if p.requires_grad):
-        raise ValueError("bf16 is True and some parameters are not float32; autocast starts from float32 weights")
+        raise ValueError("bf16 is True and some parameters are not float32; expected float32 weights")
     batches = count_batches(train, batch_size)                       # in an epoch
     steps = epochs * batches
     factor = make_schedule(schedule, steps, warmup)
@@ -111,11 +107,11 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                      "accumulate": accumulate, "device": device.type, **({} if lengths is None else {"by_length": True})}
     path = Path(checkpoint) if checkpoint is not None else None
     saved = Checkpoint(path, model, optimizer, device, configuration, train, valid)
-    position, history, best = saved.restore(epochs, factor)          # best: the weights of history.best_epoch
-    trusted = check_once(model, train, device)                       # the values of batches are not checked again
+    position, history, best = saved.restore(epochs, factor)          # best: weights of history.best_epoch
+    trusted = check_once(model, train, device)                       # values are not checked again
     trusted_valid = check_once(model, valid, device, scored=True)
 
-    shown = {} if progress else {"disable": True}                    # where it is unset, tqdm reads TQDM_DISABLE
+    shown = {} if progress else {"disable": True}                    # if unset, tqdm reads TQDM_DISABLE
     bar = tqdm(total=steps, initial=position.step, unit="step", **shown)
     with bar, _training(model), _restore_rates(optimizer) as rates:
         while position.epoch <= epochs and not history.out_of_patience(patience):
@@ -134,7 +130,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                     raise ValueError("checkpoint was given and the optimizer's learning rate was changed from outside, which a "
                                      "resumed run cannot repeat; expected its factors as schedule")
                 optimizer.step()
-                position.add_step(loss, weight, float(optimizer.param_groups[0]["lr"]), scale)
+                position.add_step(loss, weight, float(optimizer.param_groups[0]["lr"]), float(scale))
                 bar.update()
                 if position.batch < batches:
                     if callback is not None:
@@ -168,11 +164,10 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
 
 def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: int, bf16: bool,
                    device: torch.device) -> tuple[float, float]:
-    """Leave in .grad the gradient of the mean loss over these rows, and return that mean and its weight.
+    """Compute the gradient of the mean loss over these rows; return that mean and its weight.
 
-    Each piece has a mean m_k and a weight w_k, and the mean over all is sum w_k m_k / sum w_k. The weights are the
-    numbers of rows, known beforehand, unless a loss says otherwise: then the gradient is corrected by the sum once it
-    is known.
+    The mean over pieces of mean m_k and weight w_k is sum w_k m_k / sum w_k. The weights are numbers of rows unless the
+    loss returns others; then the gradient is rescaled when their sum is known.
     """
     model.zero_grad()
     parts = []
@@ -184,7 +179,7 @@ def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumul
             parts.append((mean.detach(), weight))
     total, weights = sum(float(mean) * weight for mean, weight in parts), sum(weight for _, weight in parts)
     if weights <= 0:
-        raise ValueError(f"the weights that loss(batch) returned sum to {weights} over a batch; they must be positive")
+        raise ValueError(f"the weights that loss(batch) returned sum to {weights} over a batch; expected more than 0")
     if weights != len(rows):
         for p in model.parameters():
             if p.grad is not None:
@@ -194,7 +189,7 @@ def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumul
 
 @torch.no_grad()
 def _validate(model: nn.Module, data: Data | DataLoader, batch_size: int, device: torch.device) -> float:
-    """The mean of -log p over `data`, of the loss for a model without log_prob; eval mode, summed in float64."""
+    """The mean of -log p, or of the loss of a model without log_prob, in eval mode; summed in float64."""
     total = weights = 0.0
     with evaluating(model):
         for part, rows in batches_of(data, batch_size, "valid"):
@@ -212,25 +207,25 @@ def _validate(model: nn.Module, data: Data | DataLoader, batch_size: int, device
 @torch.no_grad()
 def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
              device: str | torch.device | None = None) -> tuple[float, float]:
-    """The mean of -log p(x) over the rows, in nats, and the standard error of that mean.
+    """The mean negative log-likelihood per row, in nats, and its standard error.
 
-    data        (N, ...), a pair of tensors for log_prob(x, context), or a DataLoader that gives such
-    batch_size  rows scored together; a DataLoader has its own
-    device      None: where the model is; otherwise the model is moved there
+    data        (N, ...), a pair of tensors for log_prob(x, context), or a DataLoader of such batches
+    batch_size  rows per batch; a DataLoader has its own
+    device      device to which the model is moved; None: its own
 
-    In eval mode, the mode restored; accumulated in float64. The standard error is nan for a single row. Raises TypeError
+    Computed in eval mode; the mode is restored. The standard error is nan for a single row. Raises TypeError
     for a model without log_prob, ValueError for data without a row.
 
     >>> import torch
     >>> from course_lib.density import FVSBN
-    >>> # four fair coins: 4 ln 2
+    >>> # four independent bits of probability 1/2: 4 ln 2
     >>> evaluate(FVSBN(4), torch.tensor([[0, 1, 1, 0], [1, 1, 0, 0]]))
     (2.772588..., 0.0)
     """
     _check_arguments(batch_size=batch_size)
     data = data if isinstance(data, DataLoader) else check_data(data, "data")
     if not hasattr(model, "log_prob"):
-        raise TypeError(f"{type(model).__name__} has no log_prob; only a likelihood can be evaluated in nats")
+        raise TypeError(f"{type(model).__name__} has no log_prob; expected a model with a likelihood")
     target = torch.device(device) if device is not None else _device_of(model)
     model.to(target)
     with evaluating(model):
@@ -246,13 +241,13 @@ def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
 
 def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed: int, lengths: Tensor | None,
                 checkpoint: str | Path | None, checkpoint_every: int | None) -> tuple[Data | DataLoader, Data | DataLoader | None]:
-    """The data as tensors or as they are, or an error that says what is wrong with them."""
+    """Check train and valid, and the options that a DataLoader excludes."""
     if isinstance(train, DataLoader):
         for name, value, plain in (("seed", seed, 0), ("lengths", lengths, None),
                                    ("checkpoint_every", checkpoint_every, None)):
             if value is not plain and value != plain:
-                raise ValueError(f"{name} was given and train is a DataLoader, which draws its own order; give tensors, "
-                                 f"or leave {name} out")
+                raise ValueError(f"{name} was given and train is a DataLoader, which draws its own order; expected "
+                                 f"tensors, or no {name}")
     else:
         train = check_data(train, "train")
         if lengths is not None and lengths.shape != (count(train),):
@@ -268,11 +263,11 @@ def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed:
 
 
 def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **unused: Any) -> dict[str, Any]:
-    """Class and settings of an optimizer of one's own, for the checkpoint; errors for one that cannot be used."""
+    """Class and settings of your own optimizer, for the checkpoint. Raises ValueError for one that `fit` cannot use."""
     plain = inspect.signature(fit).parameters
     given = [name for name, value in unused.items() if value != plain[name].default]
     if given:
-        raise ValueError(f"{' and '.join(given)} and optimizer were given; an optimizer has its own")
+        raise ValueError(f"{' and '.join(given)} and optimizer were given; expected only optimizer, which has its own")
     closure = inspect.signature(optimizer.step).parameters.get("closure")
     if closure is not None and closure.default is inspect.Parameter.empty:
         raise ValueError(f"optimizer is of type {type(optimizer).__name__}, whose step needs a closure; expected one that "
@@ -280,8 +275,7 @@ def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **un
     parameters = {id(p) for p in model.parameters()}
     groups = optimizer.param_groups
     if not all(id(p) in parameters for group in groups for p in group["params"]):
-        raise ValueError(f"optimizer holds parameters that {type(model).__name__} does not have; it would train something "
-                         "else")
+        raise ValueError(f"optimizer holds parameters that {type(model).__name__} does not have; expected those of the model")
     return {"class": type(optimizer).__name__,
             "groups": [{name: describe(value) for name, value in group.items() if name != "params"}
                        | {"parameters": len(group["params"])} for group in groups]}
@@ -289,7 +283,7 @@ def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **un
 
 @contextmanager
 def _restore_rates(optimizer: torch.optim.Optimizer):
-    """The learning rate of each group before a schedule moves it; it is put back."""
+    """The initial learning rate of each group, which is restored at the end."""
     rates = [group["lr"] for group in optimizer.param_groups]
     try:
         yield rates
@@ -299,13 +293,13 @@ def _restore_rates(optimizer: torch.optim.Optimizer):
 
 
 def _make_optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], weight_decay: Number) -> torch.optim.AdamW:
-    """AdamW with decay on matrices only: parameters with fewer than two dimensions are biases and gains.
+    """AdamW with weight decay on matrices only: parameters with fewer than two dimensions are biases and gains.
 
-    All its steps are one kernel (`fused`), on a processor too, where the loop over tensors takes up to ten times as long.
+    The fused kernel is up to ten times as fast on a CPU as the loop over tensors.
     """
     parameters = [p for p in model.parameters() if p.requires_grad]
     if not parameters:
-        raise ValueError(f"{type(model).__name__} has no parameters to train")
+        raise ValueError(f"{type(model).__name__} has no parameters; expected at least one that requires a gradient")
     groups = [{"params": [p for p in parameters if p.dim() >= 2], "weight_decay": weight_decay},
               {"params": [p for p in parameters if p.dim() < 2], "weight_decay": 0.0}]
     return torch.optim.AdamW([g for g in groups if g["params"]], lr=lr, betas=tuple(float(beta) for beta in betas),
@@ -313,19 +307,19 @@ def _make_optimizer(model: nn.Module, lr: Number, betas: tuple[Number, Number], 
 
 
 def _clip_gradient(model: nn.Module, clip: Number | None, position: Position, saved: Checkpoint) -> None:
-    """Scale the gradient down to the global norm `clip` if it is longer."""
+    """Scale the gradient to the global norm `clip` if its norm is larger."""
     try:
         nn.utils.clip_grad_norm_(model.parameters(), math.inf if clip is None else clip, error_if_nonfinite=True)
     except RuntimeError as error:
         names = [n for n, p in model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
         raise FloatingPointError(f"the gradient of {', '.join(names) or 'all parameters'} is not finite {position}, "
-                                 "though the loss is: look for an infinity that is masked after the fact. "
+                                 "though the loss is; an infinity may be masked too late. "
                                  f"{saved}") from error
 
 
 @contextmanager
 def _training(model: nn.Module):
-    """Training mode inside, every submodule's own mode restored after."""
+    """Set training mode; restore the mode of every submodule at the end."""
     with evaluating(model):
         model.train()
         yield
@@ -336,7 +330,7 @@ def _device_of(model: nn.Module) -> torch.device:
 
 
 def _check_arguments(**arguments) -> None:
-    """Counts are whole and at least 1; lr and clip positive; weight decay not negative. None is left alone."""
+    """Check that counts are at least 1, lr and clip positive, and weight_decay not negative; None is allowed."""
     for name, value in arguments.items():
         if value is None:
             continue

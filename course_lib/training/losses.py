@@ -1,9 +1,9 @@
-r"""What is minimized: the objective of a model on a batch, and label smoothing in its two forms.
+r"""The objective of a model on a batch, and cross-entropy with label smoothing.
 
-Label smoothing gives a little of the target's probability to the other classes:
+Label smoothing moves a probability of $\epsilon$ from the target to other classes, in one of two forms:
 
 "slide"   $1 - \epsilon$ for the target, $\epsilon / (V - 1)$ for each other class
-"torch"   $(1 - \epsilon) + \epsilon / V$ for the target, $\epsilon / V$ for each other class; Szegedy's
+"torch"   $(1 - \epsilon) + \epsilon / V$ for the target, $\epsilon / V$ for each other class; Szegedy et al. 2016
 
 The first with $\epsilon$ is the second with $\epsilon V / (V - 1)$.
 """
@@ -23,11 +23,11 @@ FORMS = ("slide", "torch")
 
 
 def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
-    """The mean loss of a batch, and its weight: the number of things it is a mean over.
+    """The mean loss of a batch, and the number of terms in the mean.
 
-    A model with a method `loss(batch)` is asked for it: a mean over the batch, which then weighs as many as it has
-    rows, or a pair (mean, weight), such as a mean over tokens and their number. Any other model is trained by maximum
-    likelihood: minus the mean of `log_prob(x)`, or `log_prob(x, context)` where the batch is a pair.
+    For a model with a method `loss(batch)` this is its result: a mean over the rows, or a pair (mean, weight), such as a
+    mean over tokens and their number. For any other model it is the negative log-likelihood: minus the mean of
+    `log_prob(x)`, or of `log_prob(x, context)` if the batch is a pair.
     """
     if not hasattr(model, "loss"):
         return -log_prob(model, batch).mean(), float(count(batch))
@@ -36,24 +36,24 @@ def objective(model: nn.Module, batch: Data) -> tuple[Float[Tensor, ""], float]:
     mean, weight = result if isinstance(result, tuple) else (result, count(batch))
     if not isinstance(mean, Tensor) or mean.dim() != 0:
         got = f"shape {tuple(mean.shape)}" if isinstance(mean, Tensor) else f"a {type(mean).__name__}"
-        raise ValueError(f"loss(batch) of {type(model).__name__} gave {got}; expected a tensor of one number, "
+        raise ValueError(f"loss(batch) of {type(model).__name__} gave {got}; expected a scalar tensor, "
                          "the mean over the batch")
     return mean, float(weight)
 
 
 def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
-    """log p of every row, (B,): summed over the variables, in at least single precision."""
+    """log p of every row, (B,), in nats: the sum over its variables, in float32 or float64."""
     x, *context = batch if isinstance(batch, tuple) else (batch,)
     with _explain_dtypes(model, batch):
         value = model.log_prob(x, *context)
     if tuple(value.shape) != (len(x),):
         raise ValueError(f"log_prob of {type(model).__name__} gave shape {tuple(value.shape)}; expected ({len(x)},), "
-                         "one number a row, the sum over its variables")
+                         "one value per row, the sum over its variables")
     return value if value.dtype in (torch.float32, torch.float64) else value.float()
 
 
 def smoothed(target: Integer[Tensor, "B"], V: int, eps: float | int, form: str) -> Float[Tensor, "B V"]:
-    """The smoothed distribution of each target, as it is written."""
+    """The smoothed distribution of each target, (B, V), literally."""
     _check(V, eps, form)
     rest = eps / (V - 1) if form == "slide" else eps / V
     one_hot = F.one_hot(target, V).to(torch.get_default_dtype())
@@ -62,19 +62,21 @@ def smoothed(target: Integer[Tensor, "B"], V: int, eps: float | int, form: str) 
 
 def cross_entropy(logits: Float[Tensor, "B V"], target: Integer[Tensor, "B"], eps: float | int = 0.0,
                   form: str = "torch", ignore: int | None = None) -> Float[Tensor, ""]:
-    r"""$-\frac1B \sum_i \sum_v q_i(v) \ln p_i(v)$ in nats, with the smoothed targets q; exact targets if eps is 0.
+    r"""$-\frac1B \sum_i \sum_v q_i(v) \ln p_i(v)$ in nats, with smoothed targets q.
 
-    ignore  a target that is not counted, neither in the sum nor in B: padding
+    eps     smoothing, 0 for exact targets
+    form    "slide" or "torch", see the module
+    ignore  target of padding, which is excluded from the mean
 
     Slides: "Label smoothing". Paper: Szegedy et al. 2016. Raises ValueError for eps outside [0, 1), an unknown form, or
-    nothing to count.
+    no target to count.
     """
     V = logits.shape[-1]
     _check(V, eps, form)
     if ignore is not None:
         logits, target = logits[target != ignore], target[target != ignore]
     if target.numel() == 0:
-        raise ValueError("target holds nothing to count; a mean needs at least one")
+        raise ValueError("target has no element to count; expected at least one")
     return F.cross_entropy(logits, target, label_smoothing=eps * V / (V - 1) if form == "slide" else eps)
 
 
@@ -88,7 +90,7 @@ def _check(V: int, eps: float | int, form: str) -> None:
 
 @contextmanager
 def _explain_dtypes(model: nn.Module, batch: Data):
-    """Say it in words where torch fails because data and parameters differ in precision; some models cast, most not."""
+    """Explain an error of torch that is caused by different dtypes of data and parameters."""
     try:
         yield
     except RuntimeError as error:
@@ -96,5 +98,5 @@ def _explain_dtypes(model: nn.Module, batch: Data):
         for part in tensors(batch):
             if dtypes and part.dtype not in dtypes:
                 raise ValueError(f"the data are {part.dtype} and the parameters of {type(model).__name__} "
-                                 f"{dtypes.pop()}: convert one of them") from error
+                                 f"{dtypes.pop()}; expected the same dtype") from error
         raise

@@ -1,9 +1,9 @@
-r"""One quantity in four units: how well a model foretells a text.
+r"""Metrics of a language model: perplexity, bits per token, bits per character, BLEU.
 
 With N symbols and $-\ln p(x)$ nats in all: perplexity is $\exp(\text{nats} / N)$, bits per token are
-$\text{nats} / (N \ln 2)$, bits per character $\text{nats} / (C \ln 2)$ with C the characters that the symbols spell.
-Perplexities compare only over the same symbols; bits per character compare characters, words and pieces of words, so
-long as each model pays for every character: a word outside the vocabulary for its spelling (`spelling_nats`).
+$\text{nats} / (N \ln 2)$, bits per character $\text{nats} / (C \ln 2)$ with C the number of characters.
+Perplexities are comparable for the same tokens only. Bits per character are comparable across tokenizers if every
+character has a cost; words outside the vocabulary cost their spelling (`spelling_nats`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ ROWS = 64                                                            # sequences
 
 @torch.no_grad()
 def nats(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> tuple[float, int]:
-    """Minus the log-likelihood of one text (T,), or of several, in nats, and the number of symbols scored.
+    """The negative log-likelihood of one text (T,), or of several, in nats, and the number of tokens.
 
-    Each text begins anew: after the prompt `context` (P,), which is not scored, or after the model's own start.
+    Each text follows the prompt `context` (P,), which is not scored, or the model's start.
     """
     sequences = as_sequences(tokens, model.conditional.num_values)
     device = next((t.device for t in (*model.parameters(), *model.buffers())), None)
@@ -40,7 +40,7 @@ def nats(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None 
 
 
 def perplexity(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> float:
-    r"""$\exp\bigl(-\frac{1}{N} \ln p(x)\bigr)$: among how many equally likely symbols the model seems to choose."""
+    r"""$\exp\bigl(-\frac{1}{N} \ln p(x)\bigr)$: the perplexity per token."""
     total, count = nats(model, tokens, context)
     return math.exp(total / count) if total / count < 709 else math.inf
 
@@ -53,33 +53,34 @@ def bits_per_token(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T
 
 def bits_per_character(model: nn.Module, tokens: Tokens, characters: int, context: Integer[Tensor, "T"] | None = None,
                        spelling: float = 0.0) -> float:
-    r"""$-\log_2 p(x)$ by the number of characters that the tokens spell, whatever a token is.
+    r"""$-\log_2 p(x)$ divided by the number of characters of the text.
 
-    spelling  nats to add for words that the vocabulary lacks: see `spelling_nats`
+    characters  length of the text
+    spelling    nats to add for words outside the vocabulary, see `spelling_nats`
     """
     if characters < 1:
-        raise ValueError(f"characters is {characters}; expected the length of the text that the tokens spell")
+        raise ValueError(f"characters is {characters}; expected the length of the text, at least 1")
     return bits(nats(model, tokens, context)[0] + spelling) / characters
 
 
 def spelling_nats(speller: nn.Module, words: Sequence[str], tokenizer) -> float:
-    """What it costs to spell these words letter by letter, in nats: each a sequence that its end symbol closes.
+    """The negative log-likelihood of the spelling of words, in nats: each is a sequence of characters and an end symbol.
 
-    speller    a model of characters that starts by itself (has a bos_id), over the symbols of `tokenizer`
+    speller    a language model of characters with a bos_id, over the vocabulary of `tokenizer`
     tokenizer  a `CharTokenizer` with an end symbol
     """
     if tokenizer.vocabulary.eos_id is None:
-        raise ValueError("tokenizer has no end symbol; without one the speller cannot say where a word ends")
+        raise ValueError("tokenizer has no end symbol; expected one, which ends each word")
     return nats(speller, [tokenizer.encode(word, eos=True) for word in words])[0] if words else 0.0
 
 
 def bits(nats: float) -> float:
-    """Nats to bits."""
+    """Convert nats to bits."""
     return nats / math.log(2)
 
 
 class Bleu(NamedTuple):
-    """score (0 to 100), and sacrebleu's signature: without it the number means nothing.
+    """A BLEU score, 0 to 100, and the signature of sacrebleu, which states how it was computed.
 
     >>> Bleu(37.94, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:2.4.3").score
     37.94
@@ -91,15 +92,15 @@ class Bleu(NamedTuple):
 
 def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokenize: str = "13a",
          lowercase: bool = False) -> Bleu:
-    r"""$100\, b \, (p_1 p_2 p_3 p_4)^{1/4}$ over a whole corpus, by sacrebleu.
+    r"""$100\, b \, (p_1 p_2 p_3 p_4)^{1/4}$ of a corpus, computed by sacrebleu.
 
-    $p_n$ is the share of the hypotheses' n-grams that a reference has, each counted no more often than there, and
-    $b = \min(1, e^{1 - r/c})$ the penalty for being shorter (c) than the references (r).
+    $p_n$ is the clipped precision of n-grams, and $b = \min(1, e^{1 - r/c})$ the brevity penalty for hypotheses of length
+    c and references of length r.
 
     references  for each hypothesis its references, one or several
-    tokenize    "13a" for plain text; "none" for text that was cut into tokens before. They give different numbers
+    tokenize    "13a" for plain text, "none" for tokenized text
 
-    Paper: Papineni et al. 2002; Post 2018 for the signature. Needs the extra `text`: pip install sacrebleu.
+    Papers: Papineni et al. 2002; Post 2018 for the signature. Needs sacrebleu.
     """
     if len(hypotheses) != len(references) or not hypotheses:
         raise ValueError(f"hypotheses has {len(hypotheses)} texts and references {len(references)}; expected as many, "

@@ -1,8 +1,8 @@
 r"""Schedules: the factor on the learning rate at each step of the optimizer.
 
-A schedule is a function from the step, counted from 1, to a factor. The makers below take the number of steps of the
-whole run and the number of warm-up steps: the factor rises as step / warmup, reaches 1 at the step `warmup`, which is
-its peak, and then falls; linear and cosine would reach 0 one step after the last. No step is taken with a factor of 0.
+A schedule is a function from the step, counted from 1, to a factor. The functions below take the number of steps of the
+run and of the warm-up. The factor rises as step / warmup, has its peak, 1, at the step `warmup`, and then falls; linear
+and cosine reach 0 one step after the last, so that no step has a factor of 0.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ Schedule = Callable[[int], float]
 
 
 def constant(steps: int, warmup: int = 0) -> Schedule:
-    """1 once the warm-up is over."""
+    """The constant 1 after the warm-up."""
     return lambda step: min(1.0, step / max(warmup, 1))
 
 
 def linear(steps: int, warmup: int = 0) -> Schedule:
-    """1 - t, where t goes from 0 at the peak to 1 one step after the last."""
+    """$1 - t$, where t goes from 0 at the peak to 1 one step after the last."""
     return lambda step: step / warmup if step < warmup else 1 - _progress(step, steps, warmup)
 
 
@@ -35,9 +35,9 @@ def cosine(steps: int, warmup: int = 0) -> Schedule:
 
 
 def inverse_sqrt(steps: int, warmup: int = 1) -> Schedule:
-    r"""$\min(s / w,\; \sqrt{w / s})$ at step s with w steps of warm-up: 1 at the step w, its peak.
+    r"""$\min(s / w,\; \sqrt{w / s})$ at step s with w steps of warm-up.
 
-    `noam_lr` is the paper's rate itself.
+    `noam_lr` is the learning rate of the paper.
     """
     w = max(warmup, 1)
     return lambda step: min(step / w, math.sqrt(w / step))
@@ -58,15 +58,16 @@ NAMED = {"constant": constant, "cosine": cosine, "inverse_sqrt": inverse_sqrt, "
 
 
 def make_schedule(schedule: str | Schedule | None, steps: int, warmup: int) -> Schedule:
-    """The schedule of that name for a run of `steps` steps; a function is taken as it is."""
+    """The named schedule for a run of `steps` steps; a function is returned unchanged."""
     if callable(schedule):
         if warmup:
-            raise ValueError(f"warmup is {warmup} and schedule is a function; a function makes its own warm-up")
+            raise ValueError(f"warmup is {warmup} and schedule is a function; expected warmup of 0, since a function includes "
+                             "its warm-up")
         return schedule
     if (schedule or "constant") not in NAMED:
         raise ValueError(f"schedule is {schedule!r}; expected one of {', '.join(NAMED)}, or a function of the step")
     if not 0 <= warmup <= steps:
-        raise ValueError(f"warmup is {warmup} steps; this run has {steps}")
+        raise ValueError(f"warmup is {warmup} steps; expected 0 to {steps}, the steps of this run")
     return NAMED[schedule or "constant"](steps, warmup)
 
 

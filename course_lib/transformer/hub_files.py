@@ -1,4 +1,4 @@
-"""Where a model's config.json and its tensors lie: a folder, one file or several, or the Hugging Face hub."""
+"""Read config.json and the tensors of a pretrained model from a folder or from the Hugging Face hub."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from course_lib.data.download import cache
 from course_lib.hub import HubError
 
 HUB = "https://huggingface.co"
-# What the weights may lie in, the first that is there: one file, or an index that names several.
+# Files of weights, in order of preference: one file, or an index that names several.
 FORMS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
 
 
 def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
-    """config.json, the tensors by the file's names, and where they are, for messages. Raises HubError.
+    """Return config.json, the tensors by name, and their path for messages. Raises HubError.
 
-    name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once: by huggingface_hub where it is
-          installed, with its cache, token and mirror. "gpt2@main" names a revision: a branch, a tag or a commit
+    name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once, by huggingface_hub if it is
+          installed. "gpt2@main" names a revision: a branch, a tag or a commit
     """
     folder = Path(name)
     if not folder.is_dir():
@@ -52,20 +52,20 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
 
 
 def _read_tensors(file: Path) -> dict[str, Tensor]:
-    """The tensors of one file by their names. torch's own error is not shown: it advises to load the file unsafely."""
+    """The tensors of one file by name. The error of torch is not shown, because it advises to load the file unsafely."""
     content = file.read_bytes()
     try:
         tensors = read_tensors(content) if file.suffix == ".safetensors" else \
             torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
         if all(isinstance(name, str) and isinstance(t, Tensor) for name, t in tensors.items()):
             return tensors
-    except Exception:                                        # torch.load raises what its unpickler meets
+    except Exception:                                        # torch.load can raise any error
         pass
     raise HubError(f"{file} is damaged: it has {len(content)} bytes, begins with {content[:20]!r}, and is not a file of tensors")
 
 
 def _parts(file: Path) -> list[Path]:
-    """The file itself, or the files that an index names, each once, beside it."""
+    """The file itself, or the files that an index names."""
     if file.suffix != ".json":
         return [file]
     try:
@@ -73,32 +73,32 @@ def _parts(file: Path) -> list[Path]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise HubError(f"{file} is damaged: it has no weight_map from tensors to files") from error
     suffix = file.name.removesuffix(".index.json").rpartition(".")[2]
-    for name in names:                                       # beside the index, and nowhere else
+    for name in names:                                       # only in the folder of the index
         if not isinstance(name, str) or not re.fullmatch(rf"[\w-][\w.-]*\.{suffix}", name):
             raise HubError(f"{file} names {name!r}; expected names of .{suffix} files beside it")
     return [file.with_name(name) for name in names]
 
 
 def _download(name: str) -> Path:
-    """The files of a model on the hub, in the cache. HubError if they cannot be had; nothing is left of a first try then."""
+    """Download the files of a model to the cache; return the folder. Raises HubError if that fails."""
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", name) or ".." in name:
-        raise HubError(f"{name!r} is not a folder, and no id of the Hugging Face hub, such as 'gpt2'")
+        raise HubError(f"{name!r} is not a folder; expected one, or an id of the Hugging Face hub such as 'gpt2'")
     if (package := _hugging_face()) is not None:
         return _by_hugging_face(package, name)
     folder = cache() / "huggingface" / name.replace("/", "--")
     try:
         _find_all_files(lambda file, may_lack: folder / file if _retrieve(name, file, folder, may_lack) else None)
     except HubError:
-        with contextlib.suppress(OSError):                   # it holds what came before: the next try goes on from there
+        with contextlib.suppress(OSError):                   # not empty: the next call resumes
             folder.rmdir()
         raise
     return folder
 
 
 def _find_all_files(find_file: Callable[[str, bool], Path | None]) -> None:
-    """Have config.json, the weights in the first form that there is, and each of their parts.
+    """Find config.json, the weights in the first of FORMS that exists, and each of their parts.
 
-    find_file  a file's path by its name; the second argument says whether the hub may lack it, with None for an answer
+    find_file  name -> path; None for a missing file if the second argument is True
     """
     find_file("config.json", False)
     weights = next(path for form in FORMS if (path := find_file(form, form != FORMS[-1])) is not None)
@@ -107,7 +107,7 @@ def _find_all_files(find_file: Callable[[str, bool], Path | None]) -> None:
 
 
 def _hugging_face() -> ModuleType | None:
-    """The package huggingface_hub; None where it is not installed."""
+    """The package huggingface_hub; None if it is not installed."""
     try:
         import huggingface_hub.errors
     except ImportError:
@@ -116,17 +116,17 @@ def _hugging_face() -> ModuleType | None:
 
 
 def _by_hugging_face(package: ModuleType, name: str) -> Path:
-    """The snapshot of a model in the cache of huggingface_hub. A file that did not arrive whole has no name there."""
+    """The snapshot of a model in the cache of huggingface_hub, which contains complete files only."""
     model, _, revision = name.partition("@")
 
     def find_file(file: str, may_lack: bool) -> Path | None:
         try:
             return Path(package.hf_hub_download(model, file, revision=revision or None,
                                                 endpoint=os.environ.get("HF_ENDPOINT") or None))
-        except Exception as error:                                   # those of its client too, httpx or requests
+        except Exception as error:                                   # also those of httpx or requests
             missing = isinstance(error, package.errors.EntryNotFoundError)
             if may_lack and missing and not isinstance(error, package.errors.LocalEntryNotFoundError):
-                return None                                          # the hub answered, and has no such file
+                return None                                          # the hub has no such file
             raise _download_error(name, f"{file} of {model}", error) from error
 
     _find_all_files(find_file)
@@ -139,8 +139,8 @@ def _download_error(name: str, what: str, error: Exception) -> HubError:
 
 
 def _retrieve(name: str, file: str, folder: Path, may_lack: bool = False) -> bool:
-    """Download one file, whole or not at all, unless it is there. False where the hub has no such file and `may_lack`."""
-    import pooch  # here: what they take to import is only needed for a download
+    """Download one file unless it exists. False if the hub has no such file and `may_lack`."""
+    import pooch  # slow to import, needed for a download only
     import requests
 
     model, _, revision = name.partition("@")

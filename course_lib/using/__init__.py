@@ -1,14 +1,14 @@
-"""A trained language model in use: its layers as features, what they know, texts to read from, prompts, instructions.
+"""Use a trained language model: features, probing, retrieval, prompting, instruction tuning.
 
-embeddings    layers as vectors of tokens and of texts
-probing       what a layer knows, beside an untrained twin and a control task
-retrieval     which documents bear on a question: TF-IDF, BM25, LSA; recall and rank
-dense         the same by learned vectors
-reader        an answer taken out of a passage
-prompting     instructions, examples and sources in front of a question; the likeliest answer
-in_context    a task that is new in every prompt
-instructions  tuning on answers alone
-metrics       what leaderboards count
+embeddings    hidden states as features of tokens and texts
+probing       linear probes, with an untrained model and a control task for comparison
+retrieval     sparse retrieval: TF-IDF, BM25, LSA; recall and mean reciprocal rank
+dense         dense retrieval with learned vectors
+reader        extractive question answering
+prompting     zero-shot and few-shot prompts; scores of answers
+in_context    in-context learning of random maps
+instructions  instruction tuning
+metrics       accuracy, F1, Matthews correlation, exact match
 """
 
 from course_lib.using.dense import Dense, DualEncoder

@@ -1,7 +1,7 @@
-r"""Retrieval by learned vectors: question and document are encoded apart, near each other where they belong together.
+r"""Dense retrieval: question and document are encoded separately, and ranked by the cosine of their vectors.
 
-Paper: Karpukhin and others 2020, Dense passage retrieval, with a BERT for each side. Here a text is the weighted mean of
-its words' vectors, which are trained; anything that gives a vector a text can take its place.
+Paper: Karpukhin et al. 2020, Dense passage retrieval, with two BERT encoders. Here the vector of a text is a weighted mean
+of trained word vectors.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Batch = tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 class DualEncoder(nn.Module):
-    r"""$f(x) = \frac{\sum_t a_{x_t} E_{x_t}}{\lVert \cdot \rVert}$, one table for both sides, and a weight a word.
+    r"""$f(x) = \frac{\sum_t a_{x_t} E_{x_t}}{\lVert \cdot \rVert}$, with one table for questions and documents.
 
-    table        (V, D), the vectors to start from
-    weights      (V,), how much each word counts at first, above 0: its idf; 1 unless given
-    temperature  divides the cosines in the loss
+    table        (V, D), initial word vectors E
+    weights      (V,), initial word weights a above 0, such as idf; default 1
+    temperature  tau, divides the cosines in the loss
 
-    The loss of a batch of B pairs takes the other B - 1 documents as the wrong ones:
+    The loss of a batch of B pairs uses the other B - 1 documents as negatives:
     $-\frac{1}{B} \sum_i \ln \frac{\exp(f(q_i) \cdot f(d_i) / \tau)}{\sum_j \exp(f(q_i) \cdot f(d_j) / \tau)}$.
 
     >>> encoder = DualEncoder(torch.eye(3))
@@ -47,21 +47,21 @@ class DualEncoder(nn.Module):
         self.temperature = temperature
 
     def forward(self, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-        """Texts as vectors of length 1; zeros for one without a word."""
+        """Encode texts as unit vectors; a text without words as zeros."""
         a = self.log_weights[tokens].exp() * mask                    # (B, T)
         return F.normalize(torch.einsum("bt,btd->bd", a, self.vectors[tokens]), dim=-1)
 
     def loss(self, batch: Batch) -> Float[Tensor, ""]:
-        """Of pairs (questions, documents), each tokens with their mask; row i of the one wants row i of the other."""
+        """The contrastive loss of pairs (questions, documents), each (tokens, mask); document i answers question i."""
         questions, documents = (self(*side) for side in batch)       # (B, D) each
         logits = questions @ documents.T / self.temperature          # (B, B)
         return F.cross_entropy(logits, torch.arange(len(logits), device=logits.device))
 
 
 class Dense(Index):
-    """Cosines of vectors, whoever makes them.
+    """An index that ranks documents by cosine similarity.
 
-    encode     texts, lists of words, to vectors (N, D)
+    encode     function from texts, lists of words, to vectors (N, D)
     documents  the collection, encoded once
 
     >>> letters = lambda texts: torch.tensor([[float("a" in t), float("b" in t)] for t in texts])

@@ -1,7 +1,7 @@
-r"""A trained model's layers as features: a vector for every token at every layer, and one for a text.
+r"""Hidden states of a trained model as features of tokens and texts.
 
-Slides: "Contextual embeddings: for supervised ML, for similarity". Layer 0 are the embeddings that go in, layer l what
-comes out of block l; the slides' layer k, the language model's softmax, is no features.
+Slides: "Contextual embeddings: for supervised ML, for similarity". Layer 0 is the sum of embeddings, layer l the output of
+block l.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ POOLS = ("mean", "first", "last")
 @torch.no_grad()
 def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"],
                   mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T D"]]:
-    """Layers 0 to L, as `output_hidden_states=True` gives them in transformers: GPT's last
-    one is normalized.
+    """The hidden states of layers 0 to L, (B, T, D) each, as `output_hidden_states=True` of
+    transformers gives them; the last layer of GPT is normalized.
 
-    mask  (B, T), True for real tokens; what stands at the others means nothing
+    mask  (B, T), True for real tokens; states at padding are undefined
 
-    In eval mode, the mode restored.
+    Computed in eval mode; the mode is restored.
 
     >>> from course_lib.transformer import BERTConfig
     >>> bert = BERT(BERTConfig(vocab_size=8, window=16, layers=2, heads=2, d_model=4))
@@ -52,7 +52,10 @@ def hidden_states(model: BERT | GPT, tokens: Integer[Tensor, "B T"],
 
 
 def pooled(states: Float[Tensor, "B T D"], mask: Tensor | None = None, how: str = "mean") -> Float[Tensor, "B D"]:
-    """One vector a text: the mean over its real tokens, the first ([CLS] of a BERT) or the last (a GPT has read all there).
+    """Pool hidden states to one vector per text, (B, D): the mean over real tokens, the first (BERT's [CLS]) or the last.
+
+    mask  (B, T), True for real tokens
+    how   "mean", "first" or "last"
 
     >>> pooled(torch.tensor([[[1.0], [3.0], [9.0]]]), torch.tensor([[True, True, False]]))
     tensor([[2.]])
@@ -71,10 +74,10 @@ def pooled(states: Float[Tensor, "B T D"], mask: Tensor | None = None, how: str 
 
 
 def feature_extraction(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str]) -> list[Float[Tensor, "T D"]]:
-    """What transformers' `pipeline("feature-extraction")` gives: the last layer, a vector for each piece of each text.
+    """The last layer of BERT for each text, (T, D), as `pipeline("feature-extraction")` of transformers.
 
-    [CLS] stands first and [SEP] last, so `[0]` of a text belongs to [CLS], and to none of its words. Raises ValueError
-    for a single text in place of a list, and for one that does not fit into the window.
+    The first vector belongs to [CLS], the last to [SEP]. Raises ValueError for a string in place of a list, and for a text
+    that exceeds the window.
     """
     if isinstance(texts, str):
         raise ValueError(f"texts is the text {texts[:20]!r}; expected a list of texts")

@@ -1,9 +1,8 @@
-r"""Learning inside the prompt: a task that is new in every text, so that weights cannot hold it.
+r"""In-context learning: every prompt contains a new task, which the weights cannot store.
 
-A prompt is $x_1 y_1 x_2 y_2 \dots$ with $y = f(x)$, and f, a map of N symbols to N others, is drawn anew for each prompt.
-After k examples the best possible guess for the next y is right with probability $1 - (1 - \frac{1}{N})^{k+1}$: with
-$1 - (1 - \frac{1}{N})^k$ the x has been seen, and else one of N is right. A frozen model that comes near has learned
-to learn: its weights hold the procedure, the prompt the task.
+A prompt is $x_1 y_1 x_2 y_2 \dots$ with $y = f(x)$, where f is a random map from N symbols to N others, sampled for each
+prompt. After k examples the best accuracy for the next y is $1 - (1 - \frac{1}{N})^{k+1}$: the x has occurred with
+probability $1 - (1 - \frac{1}{N})^k$, and otherwise a guess is correct with probability $\frac{1}{N}$.
 """
 
 from __future__ import annotations
@@ -18,11 +17,11 @@ from course_lib.autoregressive import AutoregressiveModel, evaluating
 def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
                  generator: torch.Generator | None = None,
                  one_to_one: bool = False) -> Int[Tensor, "B T"]:
-    """`num` prompts of `pairs` examples, T = 2 pairs: x in 0..N-1 at even places, f(x) in
-    N..2N-1 after it.
+    """Sample `num` prompts of `pairs` examples, (num, 2 pairs): x in 0..N-1 at even positions,
+    f(x) in N..2N-1 at odd ones.
 
-    one_to_one  f is a permutation: another kind of task, in which what is taken cannot come
-                again
+    symbols     N
+    one_to_one  f is a permutation
     """
     if num < 1 or symbols < 2 or pairs < 1:
         raise ValueError(f"num is {num}, symbols {symbols} and pairs {pairs}; expected at "
@@ -36,7 +35,7 @@ def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
 
 
 def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
-    r"""$1 - (1 - \frac{1}{N})^{k+1}$, the share that no guess can exceed after k = 0 to P - 1 examples of a random map.
+    r"""$1 - (1 - \frac{1}{N})^{k+1}$, the best accuracy after k = 0 to P - 1 examples of a random map.
 
     >>> best_possible(2, 3)
     tensor([0.5000, 0.7500, 0.8750])
@@ -47,19 +46,19 @@ def best_possible(symbols: int = 6, pairs: int = 14) -> Float[Tensor, "..."]:
 
 
 def seen_before(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
-    """Which x of a prompt stood in it before: the ones whose answer can be known."""
+    """True for every x that occurred before in its prompt, so that its y is determined."""
     x = prompts[:, ::2]                                              # (B, P)
     return (x[:, :, None] == x[:, None, :]).tril(-1).any(dim=2)
 
 
 @torch.no_grad()
 def right_by_examples(model: AutoregressiveModel, prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
-    """Whether the model's likeliest symbol is the y, after 0, 1, ... examples of each prompt."""
+    """Whether the model predicts y correctly, after 0, 1, ... examples of each prompt."""
     with evaluating(model):
         logits = model(prompts[:, :-1])[:, ::2]                      # after each x, (B, P, V)
     return logits.argmax(dim=-1) == prompts[:, 1::2]
 
 
 def answers(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
-    """True at every y: what `AnswerLoss` is to count, since the x are drawn and cannot be foretold."""
+    """True at every y: the targets of `AnswerLoss`, since x is random."""
     return (torch.arange(prompts.shape[1]) % 2 == 1).expand_as(prompts)

@@ -1,8 +1,7 @@
-r"""Tuning on instructions: go on training a language model on prompts with answers, and count the answers alone.
+r"""Instruction tuning: train a language model on prompts with answers, with a loss on the answers only.
 
 Slides: "Pretraining; FTing the LM; instruction tuning", with the prompt *What topic is this about? "Last night, the
-Seawolves won the game." answer: sports*. A base model continues a text. That a question wants an answer is one continuation
-of many; tuning makes it the likely one, for instructions that were never in the tuning texts too, if it goes well.
+Seawolves won the game." answer: sports*.
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ from course_lib.transformer import GPT
 
 class AnswerLoss(nn.Module):
     r"""$-\frac{1}{|A|} \sum_{t \in A} \ln p(x_t \mid x_{<t})$ over the tokens A of the
-    answers: the question is read, not learned.
+    answers: the question is the context.
 
-    model  trained in place; `AnswerLoss` is what `fit` takes
+    model  trained in place, by passing the `AnswerLoss` to `fit`
 
     >>> from course_lib.transformer import GPTConfig
     >>> gpt = GPT(GPTConfig(vocab_size=8, window=8, layers=1, heads=2, d_model=4))
@@ -34,18 +33,21 @@ class AnswerLoss(nn.Module):
         self.model = model
 
     def loss(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
-        """Nats an answer's token, and how many there are. A batch, (B, T) each: tokens,
-        where one is real, where it is an answer's."""
+        """The mean loss in nats per answer token, and their number.
+
+        batch  (tokens, real, answer), (B, T) each: ids, True for real tokens, True for
+               tokens of answers
+        """
         tokens, real, answer = batch
         if answer.shape != tokens.shape or answer.dtype != torch.bool:
             raise ValueError(f"answer has shape {tuple(answer.shape)} and dtype "
                              f"{answer.dtype}; expected {tuple(tokens.shape)} and "
                              "torch.bool, True at the tokens of answers")
-        counted = (answer & real)[:, 1:]  # (B, T - 1), the first token is given
+        counted = (answer & real)[:, 1:]  # (B, T - 1), without the first token
         if not counted.any():
-            raise ValueError("answer is True at no real token after the first; there is "
-                             "nothing to learn")
-        # padding on the right is never looked at: no mask needed
+            raise ValueError("answer is True at no real token after the first; expected "
+                             "at least one")
+        # padding on the right needs no mask
         left = (real[:, 1:] & ~real[:, :-1]).any()
         read = tokens.masked_fill(~real, 0)[:, :-1]
         logits = self.model(read, real[:, :-1] if left else None)    # (B, T - 1, V)

@@ -1,6 +1,6 @@
-r"""What a leaderboard counts: accuracy, F1, Matthews' correlation for labels; exact match and F1 for answers.
+r"""Metrics of classification (accuracy, F1, Matthews correlation) and of answers (exact match, F1).
 
-The same outputs have four figures. GLUE reports Matthews' correlation for CoLA, accuracy and F1 for MRPC; SQuAD exact
+GLUE reports Matthews' correlation for CoLA, accuracy and F1 for MRPC; SQuAD exact
 match and the F1 of words.
 """
 
@@ -18,21 +18,21 @@ SIGNS = re.compile(r"[!-/:-@\[-`{-~]")                               # as Python
 
 
 def accuracy(predicted: Tensor, labels: Tensor) -> float:
-    """The share of right ones; labels (N,) both."""
+    """The fraction of correct predictions; predicted and labels are (N,)."""
     _fit(predicted, labels)
     return (predicted == labels).double().mean().item()
 
 
 def f1(predicted: Tensor, labels: Tensor, positive: int = 1) -> float:
-    r"""$\frac{2\,TP}{2\,TP + FP + FN}$ of one label; 0 where it neither stands nor is said."""
+    r"""$\frac{2\,TP}{2\,TP + FP + FN}$ of one label; 0 if it is neither predicted nor present."""
     tp, fp, fn, _ = _table(predicted, labels, positive)
     return 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 0.0
 
 
 def matthews(predicted: Tensor, labels: Tensor, positive: int = 1) -> float:
-    r"""$\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}$: the correlation of what is said with what is.
+    r"""$\frac{TP \cdot TN - FP \cdot FN}{\sqrt{(TP+FP)(TP+FN)(TN+FP)(TN+FN)}}$, the Matthews correlation.
 
-    1 is perfect, 0 is what one label for all gets, however common it is.
+    It is 1 for perfect predictions and 0 for a constant prediction.
 
     >>> import torch
     >>> labels = torch.tensor([1, 1, 1, 0])
@@ -45,7 +45,7 @@ def matthews(predicted: Tensor, labels: Tensor, positive: int = 1) -> float:
 
 
 def normalized(answer: str) -> str:
-    """As SQuAD compares: lower case, without punctuation and articles, single spaces.
+    """Normalize an answer as SQuAD does: lower case, no punctuation, no articles, single spaces.
 
     >>> normalized("The  Broncos' defence.")
     'broncos defence'
@@ -54,12 +54,12 @@ def normalized(answer: str) -> str:
 
 
 def exact_match(answer: str, truths: Sequence[str]) -> float:
-    """1 if the answer is one of the true ones, normalized; else 0."""
+    """1 if the normalized answer equals one of the normalized truths, else 0."""
     return float(normalized(answer) in {normalized(truth) for truth in _truths(truths)})
 
 
 def answer_f1(answer: str, truths: Sequence[str]) -> float:
-    """The F1 of the words that answer and truth share, each as often as both have it; of the best of the truths.
+    """The F1 of the words (as multisets) of an answer and a truth; the maximum over truths.
 
     >>> answer_f1("in the city of Paris", ["Paris"])
     0.4

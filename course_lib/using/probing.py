@@ -1,8 +1,8 @@
-r"""What a layer's vectors know: a linear classifier on frozen vectors, beside the two controls that it needs.
+r"""Probing: a linear classifier on frozen hidden states, and two controls.
 
-The *untrained twin* has the model's architecture and random weights: what it yields, training did not put there. The
-*control task* gives every kind of input a random label: what it yields, the probe has learned by heart. Papers: Tenney, Das
-and Pavlick 2019, "BERT rediscovers the classical NLP pipeline"; Hewitt and Liang 2019.
+An *untrained model* of the same architecture shows which accuracy needs no training. A *control task* assigns a random
+label to every word type and shows how much the probe memorizes. Papers: Tenney, Das and Pavlick 2019, "BERT rediscovers the
+classical NLP pipeline"; Hewitt and Liang 2019.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ class LinearProbe(nn.Module):
     r"""$p(y \mid h) = \mathrm{softmax}(W h + b)$ with the minimum of the mean cross-entropy plus
     $\frac{1}{2 C N} \lVert W \rVert^2$: scikit-learn's `LogisticRegression(C)`, equal to it.
 
-    vectors  (N, D), frozen: nothing is passed back into the model that made them
+    vectors  (N, D), frozen
     labels   (N,), 0..K-1
-    C        the larger, the weaker the penalty
-    steps    of the minimization, at most: with a weak penalty it may need more
+    C        inverse strength of the penalty
+    steps    maximum number of iterations
 
     >>> vectors = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]])
     >>> LinearProbe(vectors, torch.tensor([0, 0, 1, 1])).score(vectors, torch.tensor([0, 0, 1, 1]))
@@ -38,7 +38,7 @@ class LinearProbe(nn.Module):
         if C <= 0 or steps < 1:
             raise ValueError(f"C is {C} and steps {steps}; expected C above 0 and at least 1 step")
         if int(labels.min()) < 0 or int(labels.max()) == 0:
-            raise ValueError(f"labels reach from {labels.min()} to {labels.max()}; expected two classes at least, from 0")
+            raise ValueError(f"labels reach from {labels.min()} to {labels.max()}; expected at least two classes, from 0")
         vectors = vectors.detach()
         classes = int(labels.max()) + 1
         self.W = nn.Parameter(vectors.new_zeros(classes, vectors.shape[1]))
@@ -50,13 +50,13 @@ class LinearProbe(nn.Module):
         return F.linear(vectors, self.W, self.b)
 
     def score(self, vectors: Tensor, labels: Tensor) -> float:
-        """The share told right."""
+        """The accuracy."""
         _fit(vectors, labels)
         with torch.no_grad():
             return (self(vectors).argmax(dim=1) == labels).double().mean().item()
 
     def _minimize(self, vectors: Tensor, labels: Tensor, C: float | int, steps: int) -> None:
-        """Newton's method with an approximate curvature: the minimum is one, wherever it begins."""
+        """Minimize by L-BFGS; the objective is convex."""
         optimizer = torch.optim.LBFGS(self.parameters(), max_iter=steps, tolerance_grad=1e-6, tolerance_change=1e-10,
                                       history_size=20, line_search_fn="strong_wolfe")
 
@@ -71,7 +71,7 @@ class LinearProbe(nn.Module):
 
 
 class Probed(NamedTuple):
-    """Shares told right on new inputs: of the labels, of random ones by kind, and of the commonest label.
+    """Accuracies of a probe on new inputs: for the labels, for the control task, and of the most frequent label.
 
     >>> round(Probed(task=0.9, control=0.6, commonest=0.5).selectivity, 1)
     0.3
@@ -83,12 +83,15 @@ class Probed(NamedTuple):
 
     @property
     def selectivity(self) -> float:
-        """What the probe tells of the task beyond what it can learn by heart."""
+        """Accuracy on the task minus accuracy on the control task."""
         return self.task - self.control
 
 
 def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Generator | None = None) -> Int[Tensor, "..."]:
-    """A random label for every *kind* of input, a word's number mostly: the same wherever the kind occurs.
+    """Labels of the control task: a random label for every *kind* of input, such as a word type.
+
+    kinds    ids of kinds, of any shape
+    classes  number of labels
 
     >>> kinds = torch.tensor([3, 1, 3, 3, 1])
     >>> labels = control_labels(kinds, 10, torch.Generator().manual_seed(0))
@@ -103,15 +106,13 @@ def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Gen
 def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor],
           kinds: tuple[Tensor, Tensor], C: float | int = 1.0,
           generator: torch.Generator | None = None, steps: int = 200) -> Probed:
-    """Train one probe on the labels and one on control labels, and measure both on `test`.
+    """Train a probe on the labels and one on control labels; return their accuracies on `test`.
 
-    train, test  vectors (N, D) with labels (N,)
-    kinds        the kind of each input of `train` and of `test`, which the control's labels
-                 hang on
+    train, test  vectors (N, D) and labels (N,)
+    kinds        the kind of each input of `train` and of `test`, for the control labels
     C, steps     of each `LinearProbe`
 
-    The control is measured on kinds that `train` has too: of others nobody could know the
-    random label. nan if there is none.
+    The control accuracy is over inputs whose kind occurs in `train`; nan if there are none.
     """
     (vectors, labels), (new, wanted) = train, test
     together = torch.cat([labels, wanted])
@@ -130,7 +131,7 @@ def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor],
 
 
 def untrained_twin(model: nn.Module, seed: int = 0) -> nn.Module:
-    """A model of the same configuration with fresh weights, in eval mode; torch's own random state is left as it was."""
+    """A model of the same configuration with new random weights, in eval mode; torch's random state is unchanged."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return type(model)(copy.deepcopy(model.config)).eval()

@@ -1,4 +1,4 @@
-r"""A frozen model and a text in front: instructions, examples, sources; and the answer that the model finds likeliest.
+r"""Prompts for a frozen model, and the log-probabilities of candidate answers.
 
 Slides: "RAG, few-shot, zero-shot: no training, the model is frozen".
 """
@@ -19,10 +19,9 @@ from course_lib.transformer import BERT, GPT
 
 def write_prompt(question: str, examples: Sequence[tuple[str, str]] = (), instruction: str = "",
                  sources: Sequence[str] = ()) -> str:
-    """The text that a model is to continue: what to do, sources, examples with their answers, the question without.
+    """Write a prompt: an instruction, numbered sources, examples with answers, and the question.
 
-    No example is zero-shot, a few are few-shot; sources make it retrieval-augmented, numbered so that an answer can name
-    its own.
+    Without examples it is zero-shot, with examples few-shot, and with sources retrieval-augmented.
 
     >>> print(write_prompt("the cat sat", [("a dog ran", "dog")], "Name the animal."))
     Name the animal.
@@ -40,11 +39,13 @@ def write_prompt(question: str, examples: Sequence[tuple[str, str]] = (), instru
 @torch.no_grad()
 def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[Tensor],
                   per_token: bool = False) -> Float[Tensor, "K"]:
-    r"""$\ln p(\text{option} \mid \text{prompt})$ of each, tokens (O_k,); the largest is the model's choice.
+    r"""$\ln p(\text{option} \mid \text{prompt})$ of each option, (K,), in nats.
 
-    per_token  divide by the number of tokens, where options differ in length and the short ones would win
+    prompt     (P,)
+    options    ids (O_k,) of each option
+    per_token  divide by the number of tokens, so that short options have no advantage
 
-    Raises ValueError where prompt and option do not fit into the window: nothing is cut off in silence.
+    Raises ValueError if prompt and option exceed the window.
     """
     if not len(options) or any(len(option) < 1 for option in options):
         raise ValueError(f"options has the lengths {[len(option) for option in options]}; expected at least one option, of "
@@ -65,12 +66,12 @@ def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[
 @torch.no_grad()
 def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], names: Sequence[str],
                mask: str = "[MASK]") -> Float[Tensor, "N K"]:
-    r"""$\ln p(\text{name} \mid \text{text})$ of each name in the gap of each text: how a frozen BERT chooses among answers.
+    r"""$\ln p(\text{name} \mid \text{text})$ of each name at the masked position of each text, (N, K), by a frozen BERT.
 
-    texts  each with `mask` in it once
-    names  each one piece of the tokenizer, since a gap is one piece wide
+    texts  each contains `mask` once
+    names  each a single token
 
-    Raises ValueError for a text without one gap, for one that does not fit into the window, and for a name in pieces.
+    Raises ValueError for a text without exactly one mask, a text that exceeds the window, and a name of several tokens.
     """
     words, ids = tokenizer.vocabulary, []
     for name in names:

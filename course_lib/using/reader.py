@@ -1,7 +1,7 @@
-r"""An answer taken out of a passage: every short span is a candidate, and a log-linear model chooses among them.
+r"""Extractive question answering: a log-linear model over the short spans of a passage.
 
-This was the baseline of SQuAD (Rajpurkar and others 2016). It is no language model; it stands for the one that reads the
-prompt, since what retrieval is worth can be measured with it in seconds: with no passage, a wrong, the retrieved, the true.
+It is the baseline of SQuAD (Rajpurkar et al. 2016). It replaces a language model in experiments on retrieval, because it
+answers thousands of questions in seconds.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SMALL = frozenset("a an the of in on at to for by with from and or is are was we
 
 
 class Span(NamedTuple):
-    """A candidate: where it stands in the passage, and its text."""
+    """A candidate answer: its characters in the passage, and its text."""
 
     start: int                                                       # characters
     end: int
@@ -33,7 +33,7 @@ class Span(NamedTuple):
 
 
 class Token(NamedTuple):
-    """A word, a number or a sign, and where it stands."""
+    """A word, number or punctuation mark, and its characters in the text."""
 
     start: int
     end: int
@@ -41,12 +41,12 @@ class Token(NamedTuple):
 
 
 def tokens_in(text: str, offset: int = 0) -> list[Token]:
-    """Words, numbers and signs, with their places."""
+    """Split a text into words, numbers and punctuation marks."""
     return [Token(match.start() + offset, match.end() + offset, match.group()) for match in TOKEN.finditer(text)]
 
 
 def sentences_in(passage: str) -> list[tuple[int, str]]:
-    """Each sentence, and where it begins."""
+    """Split a passage into (start, sentence)."""
     places = [0, *(match.end() for match in END.finditer(passage)), len(passage)]
     return [(a, passage[a:b]) for a, b in zip(places, places[1:]) if passage[a:b].strip()]
 
@@ -54,13 +54,13 @@ def sentences_in(passage: str) -> list[tuple[int, str]]:
 class SpanReader(nn.Module):
     r"""$p(s \mid q, d) = \frac{\exp(w \cdot \phi(s, q, d))}{\sum_{s'} \exp(w \cdot \phi(s', q, d))}$ over the spans s of a passage d.
 
-    idf        the weight of each word, from the collection; words that it lacks weigh as the rarest
-    longest    tokens of a span at the most
-    sentences  how many sentences give candidates: those that share most with the question
-    buckets    of the hashed features $\phi$, each with its weight in w
+    idf        word -> idf; unknown words have the largest
+    longest    maximum number of tokens of a span
+    sentences  number of sentences with candidates, those most similar to the question
+    buckets    number of hashed features $\phi$, each with a weight in w
 
-    Features: what the question asks for beside the shape of the span, its neighbours, and how near it stands to words of the
-    question. Trained by `fit_reader`; `answer` reads one passage.
+    The features combine the question word with the shape of the span, the neighbors of the span, and its distance to words
+    of the question. `fit_reader` trains the model.
 
     >>> reader = SpanReader({"Paris": 2.0})
     >>> len(reader.candidates("Where is it?", "It is in Paris."))
@@ -80,7 +80,7 @@ class SpanReader(nn.Module):
     # --- candidates --------------------------------------------------------------------------------------------------
 
     def candidates(self, question: str, passage: str) -> list[Span]:
-        """Spans inside one sentence that neither begin nor end with a sign or a small word."""
+        """Spans within a sentence that neither begin nor end with punctuation or a stop word."""
         return [span for span, _ in self._candidates(question, passage, features=False)]
 
     def _candidates(self, question: str, passage: str, features: bool = True) -> list[tuple[Span, list[int]]]:
@@ -110,7 +110,7 @@ class SpanReader(nn.Module):
 
     @staticmethod
     def _kind(question: str) -> tuple[str, str]:
-        """What is asked for, and the word after it: ("which", "city")."""
+        """The question word and the word after it, such as ("which", "city")."""
         words = [token.text.lower() for token in tokens_in(question)]
         text = " ".join(words)
         places = [(text.find(f"{word} ") if text.startswith(word) else text.find(f" {word} "), word) for word in ASKING]
@@ -157,7 +157,7 @@ class SpanReader(nn.Module):
 
     @torch.no_grad()
     def answer(self, question: str, passage: str) -> str:
-        """The likeliest span; "" where a passage gives no candidate."""
+        """The most probable span; "" if there is no candidate."""
         spans = self._candidates(question, passage)
         if not spans:
             return ""
@@ -166,7 +166,7 @@ class SpanReader(nn.Module):
 
 
 def shape_of(word: str) -> str:
-    """Y a year, 9 another number, A a capital first, a small letters, and a sign itself."""
+    """The shape of a token: Y a year, 9 another number, A capitalized, a lower case; punctuation is its own."""
     if word.isdigit() and len(word) == 4 and word[0] in "12":
         return "Y"
     return "9" if word[0].isdigit() else "A" if word[0].isupper() else "a" if word[0].isalpha() else word[0]
@@ -174,9 +174,11 @@ def shape_of(word: str) -> str:
 
 def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]]], epochs: int = 8, lr: float = 0.03,
                weight_decay: float = 1e-4, seed: int = 0) -> float:
-    r"""Maximize $\ln \sum_{s \text{ right}} p(s \mid q, d)$ over (question, passage, answers); returns the share that had a right span.
+    r"""Maximize $\ln \sum_{s \text{ right}} p(s \mid q, d)$ over (question, passage, answers).
 
-    Questions whose answer is no candidate teach nothing and are left out. Raises ValueError if none is left.
+    Returns the fraction of questions that are used.
+
+    Questions without a correct candidate are omitted. Raises ValueError if none is left.
     """
     examples = []
     for question, passage, truths in asked:

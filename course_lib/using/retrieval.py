@@ -1,7 +1,6 @@
-r"""Which documents of a collection bear on a question: TF-IDF, BM25 and LSA, by one interface; and how to measure it.
+r"""Retrieval: rank documents for a question by TF-IDF, BM25 or LSA, and measure recall and rank.
 
-A document and a question are lists of words. An index scores every document for a question; the best ones go into a
-prompt. Counts know a document by the words that it shares with the question, vectors by words that keep like company.
+Documents and questions are lists of words.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Words = Sequence[str]
 
 
 class Hit(NamedTuple):
-    """A document found: its number in the collection, and its score.
+    """A retrieved document: its index in the collection, and its score.
 
     >>> Hit(document=3, score=0.5).document
     3
@@ -33,7 +32,7 @@ class Hit(NamedTuple):
 
 
 class Index:
-    """A collection that can be asked. What differs is `scores`, (Q, N): of every document for every question.
+    """Base class of indexes over a collection of documents. A subclass defines `scores`.
 
     >>> class Shortest(Index):
     ...     num_documents = 2
@@ -46,25 +45,25 @@ class Index:
     num_documents: int
 
     def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
-        """How well each document fits each question, larger is better. Words that the collection lacks count nothing."""
+        """The score of every document for every question; unknown words are ignored."""
         raise NotImplementedError
 
     def search(self, question: Words, k: int = 3) -> list[Hit]:
-        """The k best documents, best first; of two with one score, the earlier one."""
+        """The k best documents, best first; ties in the order of the collection."""
         if not 1 <= k <= self.num_documents:
-            raise ValueError(f"k is {k}; this collection has 1 to {self.num_documents} documents to give")
+            raise ValueError(f"k is {k}; expected 1 to {self.num_documents}, the number of documents")
         scores = self.scores([question])[0]                          # (N,)
         best = scores.argsort(descending=True, stable=True)[:k]
         return [Hit(number, scores[number].item()) for number in best.tolist()]
 
 
 class TfIdf(Index):
-    r"""The cosine of weighted counts: $w_t(d) = (1 + \ln n_t(d))\, \mathrm{idf}(t)$, and 0 for a word that d lacks.
+    r"""The cosine of TF-IDF vectors: $w_t(d) = (1 + \ln n_t(d))\, \mathrm{idf}(t)$, 0 for an absent word.
 
-    sublinear  the tenth occurrence of a word says less than the first: $1 + \ln n$ in place of $n$
-    normalize  rows of length 1; without it long documents win
+    sublinear  use $1 + \ln n$ in place of the count $n$
+    normalize  scale rows to length 1; else scores are inner products, which favor long documents
 
-    The idf is the slide's, $\ln \frac{N + 1}{\mathrm{df} + 1} + 1$. Equal to scikit-learn's `TfidfVectorizer`.
+    The idf is that of the slide, $\ln \frac{N + 1}{\mathrm{df} + 1} + 1$. Equal to scikit-learn's `TfidfVectorizer`.
 
     >>> index = TfIdf(["the cat sat".split(), "the dog ran and ran".split()])
     >>> index.search("where is the dog".split(), k=1)[0].document
@@ -78,7 +77,7 @@ class TfIdf(Index):
         self.rows = self.weighed(counts)                             # (N, V)
 
     def weighed(self, counts: Float[Tensor, "... V"]) -> Float[Tensor, "... V"]:
-        """Counts as the collection weighs them, of documents and of questions alike."""
+        """TF-IDF weights of the counts of documents or questions."""
         if self.sublinear:
             counts = torch.where(counts > 0, 1 + counts.clamp(min=1).log(), 0.0)
         rows = counts * self.idf
@@ -92,14 +91,12 @@ class BM25(Index):
     r"""$\sum_{t \in q} \mathrm{idf}(t)\,
     \frac{n_t(d)\,(k_1 + 1)}{n_t(d) + k_1 (1 - b + b\,|d| / \overline{|d|})}$.
 
-    k1  how soon more occurrences stop counting: at 0 a word is there or not, and a large
-        one counts them all
-    b   how far a document's length is held against it, 0 to 1; the mean length of the
-        collection is free
+    k1  saturation of the count n, 0 or more: at 0 only the presence of a word matters
+    b   strength of the normalization by document length, 0 to 1
 
     $\mathrm{idf}(t) = \ln\bigl(1 + \frac{N - \mathrm{df} + 0.5}{\mathrm{df} + 0.5}\bigr)$,
-    never negative. A word that stands twice in the question counts twice. Paper: Robertson
-    and Zaragoza 2009.
+    is never negative. A word that occurs twice in the question counts twice. Paper:
+    Robertson and Zaragoza 2009.
 
     >>> index = BM25(["the cat sat".split(), "the dog ran and ran".split()])
     >>> index.search("where is the dog".split(), k=1)[0].document
@@ -126,20 +123,20 @@ class BM25(Index):
 
 
 class Latent(Index):
-    """The cosine in the space of latent semantic analysis: a question may find a document that shares no word with it.
+    """The cosine in the space of latent semantic analysis, so that a document may share no word with the question.
 
-    k  dimensions of the space; the table is that of `TfIdf`
+    k  dimensions; the space is computed from the rows of `TfIdf`
 
     >>> docs = ["a ship at sea", "a boat at sea", "a cat at home", "a dog at home"]
     >>> index = Latent([doc.split() for doc in docs], k=2)
-    >>> sorted(hit.document for hit in index.search(["ship"], k=2))  # document 1 lacks the word
+    >>> sorted(hit.document for hit in index.search(["ship"], k=2))  # document 1 does not contain the word
     [0, 1]
     """
 
     def __init__(self, documents: Sequence[Words], k: int = 100):
         self.counted = TfIdf(documents)
         self.num_documents = self.counted.num_documents
-        self.space = LSA(self.counted.rows, k)                       # refuses a k that the table has not
+        self.space = LSA(self.counted.rows, k)                       # raises for a k that is too large
         self.rows = F.normalize(self.space.documents, dim=1)         # (N, k)
 
     def scores(self, questions: Sequence[Words]) -> Float[Tensor, "Q N"]:
@@ -148,24 +145,23 @@ class Latent(Index):
 
 
 def counted(documents: Sequence[Words]) -> tuple[Vocabulary, Float[Tensor, "N V"]]:
-    """The words of a collection, and how often each document has each."""
+    """The vocabulary of a collection, and the counts (N, V)."""
     if not any(len(document) for document in documents):
         raise ValueError(f"documents has {len(documents)} documents and no word; expected at least one word")
     vocabulary = Vocabulary(sorted({word for document in documents for word in document}))
     return vocabulary, count_words(documents, vocabulary)
 
 
-# --- how good it is --------------------------------------------------------------------------------------------------
+# --- metrics ----------------------------------------------------------------------------------------------------------
 
 
 def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
-    """The place, from 1, at which each question finds the document that it wants.
+    """The rank, from 1, of the relevant document of each question, (Q,).
 
     scores  (Q, N)
-    wanted  (Q,), a document each
+    wanted  (Q,), the relevant document of each question
 
-    Ties are held against it: a document with the same score is counted as found before. A method that scores all alike
-    is then last, and not first.
+    Documents of equal score count as ranked before it, so that constant scores give the last rank.
 
     >>> ranks(torch.tensor([[0.1, 0.9, 0.5], [0.3, 0.3, 0.3]]), torch.tensor([2, 0]))
     tensor([2, 3])
@@ -179,18 +175,18 @@ def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
 
 
 def recall_at(found: Int[Tensor, "..."], k: int) -> float:
-    """R@k, the share of questions whose document is among the first k."""
+    """Recall at k: the fraction of questions whose document is among the first k."""
     check_sizes(k=k)
     _some(found)
     return (found <= k).double().mean().item()
 
 
 def mean_reciprocal_rank(found: Int[Tensor, "..."]) -> float:
-    """MRR, the mean of 1 / rank: 1 if all are first, 0.5 if all are second."""
+    """The mean reciprocal rank (MRR)."""
     _some(found)
     return (1 / found.double()).mean().item()
 
 
 def _some(found: Tensor) -> None:
     if not len(found):
-        raise ValueError("there are no ranks; expected those of at least one question")
+        raise ValueError("found is empty; expected the rank of at least one question")

@@ -1,4 +1,4 @@
-"""Words and documents as counts and as vectors, and the words that are missing: what a word's company tells, and a gap."""
+"""Counts and vectors of words and documents, and models that predict a masked word."""
 
 from course_lib.words.cloze import Gaps, delete_every, flesch, restored, syllables
 from course_lib.words.counts import (

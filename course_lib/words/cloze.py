@@ -1,7 +1,6 @@
-"""Taylor's cloze procedure (1953): words deleted by a rule, and how many of them a reader can restore.
+"""Taylor's cloze procedure (1953): the fraction of deleted words that readers restore measures readability.
 
-The share that readers restore measures how readable a text is for them. Taylor set it beside formulas that count words
-and syllables, Flesch's among them; here both are.
+Taylor compared it with formulas that count words and syllables, such as Flesch's.
 """
 
 from __future__ import annotations
@@ -14,7 +13,11 @@ VOWELS = re.compile(r"[aeiouy]+")
 
 
 class Gaps(NamedTuple):
-    """A text with gaps. words: of the text, "____" where one was deleted; places: where; answers: what stood there.
+    """A text with deleted words.
+
+    words    of the text, "____" for a deleted one
+    places   positions of the deleted words
+    answers  the deleted words
 
     >>> print(Gaps(["the", "____"], [1], ["cat"]))
     the ____
@@ -29,11 +32,12 @@ class Gaps(NamedTuple):
 
 
 def delete_every(words: list[str], every: int = 5, first: int | None = None) -> Gaps:
-    """Delete every fifth word, or another, whatever it is: easy words and hard ones come as they come.
+    """Delete every fifth word.
 
-    first  the place of the first to go; every - 1 if None
+    every  distance between deleted words
+    first  position of the first deleted word; default every - 1
 
-    Raises ValueError where nothing would be deleted.
+    Raises ValueError if no word would be deleted.
 
     >>> print(delete_every("the cat sat on the mat and saw the dog".split()))
     the cat sat on ____ mat and saw the ____
@@ -47,17 +51,16 @@ def delete_every(words: list[str], every: int = 5, first: int | None = None) -> 
 
 
 def restored(guesses: list[str], gaps: Gaps) -> float:
-    """The cloze score: the share of gaps in which the very word was guessed. Case does not count, synonyms do not either."""
+    """The cloze score: the fraction of exact guesses, ignoring case."""
     if len(guesses) != len(gaps.answers):
-        raise ValueError(f"guesses has {len(guesses)} words; expected {len(gaps.answers)}, one a gap")
+        raise ValueError(f"guesses has {len(guesses)} words; expected {len(gaps.answers)}, one per gap")
     return sum(a.lower() == b.lower() for a, b in zip(guesses, gaps.answers)) / len(gaps.answers)
 
 
 def flesch(text: str) -> float:
     r"""$206.835 - 1.015 \frac{\text{words}}{\text{sentences}} - 84.6 \frac{\text{syllables}}{\text{words}}$.
 
-    Flesch's reading ease (1948): 100 is very easy, 0 very hard. Syllables are counted as groups of vowels, a silent e at
-    the end left out: right for most English words.
+    Flesch's reading ease (1948): 100 is very easy, 0 very hard. Syllables are counted by `syllables`.
 
     >>> round(flesch("The cat sat on the mat."))
     116
@@ -70,7 +73,7 @@ def flesch(text: str) -> float:
 
 
 def syllables(word: str) -> int:
-    """Groups of vowels; an e at the end is silent, but for -le after a consonant; at least one."""
+    """The number of groups of vowels, at least one; a final e is silent, except in -le after a consonant."""
     word = word.lower()
     count = len(VOWELS.findall(word))
     silent = word.endswith("e") and not word.endswith("ee") and not re.search(r"[^aeiouy]le$", word)

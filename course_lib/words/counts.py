@@ -1,4 +1,4 @@
-"""What a text is when its words are counted: bags of words, TF-IDF, and which words stand near which."""
+"""Bags of words, TF-IDF, and co-occurrence counts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from course_lib.validation import check_sizes
 
 
 def ngrams(words: Sequence[str], n: int) -> list[str]:
-    """Every n words that follow each other, joined by a space: what keeps some of the order in a bag.
+    """The n-grams of a list of words, each joined by spaces.
 
     >>> ngrams(["I", "love", "this", "movie"], 2)
     ['I love', 'love this', 'this movie']
@@ -25,11 +25,9 @@ def ngrams(words: Sequence[str], n: int) -> list[str]:
 
 def count_words(docs: Iterable[Sequence[str]],
                 vocabulary: Vocabulary) -> Float[Tensor, "N V"]:
-    """How often each symbol of the vocabulary occurs in each document, a list of words.
-    Other words do not count.
+    """Bag-of-words counts: how often each word of the vocabulary occurs in each document.
 
-    The document is a *bag*: two documents with the same words in two orders have the same
-    row.
+    docs        lists of words; words outside the vocabulary are ignored
 
     >>> docs = [["to", "be", "or", "not", "to", "be"], ["not", "now"]]
     >>> count_words(docs, Vocabulary(["be", "not", "to"]))
@@ -46,9 +44,11 @@ def count_words(docs: Iterable[Sequence[str]],
 
 
 def inverse_document_frequency(counts: Tensor) -> Float[Tensor, "V"]:
-    r"""$\mathrm{idf}(w) = \ln \frac{N + 1}{\mathrm{df}(w) + 1} + 1$ with the number df of documents that hold w.
+    r"""$\mathrm{idf}(w) = \ln \frac{N + 1}{\mathrm{df}(w) + 1} + 1$ with df the number of documents that contain w.
 
-    As on the slide, and as scikit-learn's `smooth_idf`. A word of every document has 1, a word of none the most.
+    counts  (N, V)
+
+    As on the slide, and as scikit-learn's `smooth_idf`.
     """
     _counts(counts)
     df = (counts > 0).sum(dim=0)                                     # (V,)
@@ -58,36 +58,35 @@ def inverse_document_frequency(counts: Tensor) -> Float[Tensor, "V"]:
 def weigh(counts: Tensor, lengths: Tensor | None = None, idf: Tensor | None = None) -> Float[Tensor, "N V"]:
     r"""TF-IDF: $\mathrm{tf}(w, d)\, \mathrm{idf}(w)$, where tf is the count of w in d divided by the length of d.
 
-    counts   (N, V), as `count_words` gives them
-    lengths  (N,), words of each document, those outside the vocabulary too; the sum of the counts unless given
-    idf      (V,), of the documents that were trained on; of these unless given
+    counts   (N, V), as `count_words` returns
+    lengths  (N,), number of words of each document; default: the sums of the counts
+    idf      (V,), of the training documents; default: of these documents
 
-    scikit-learn multiplies the raw counts by the same idf and divides each row by its Euclidean norm: its rows are these,
-    scaled. An empty document has zeros.
+    The rows of scikit-learn's `TfidfVectorizer` are these, normalized to length 1. An empty document has zeros.
     """
     _counts(counts)
     lengths = counts.sum(dim=1) if lengths is None else lengths.to(counts.dtype)
     idf = inverse_document_frequency(counts) if idf is None else idf
     if lengths.shape != counts.shape[:1] or idf.shape != counts.shape[1:]:
-        raise ValueError(f"lengths has shape {tuple(lengths.shape)} and idf {tuple(idf.shape)}; counts, "
-                         f"{tuple(counts.shape)}, need {tuple(counts.shape[:1])} and {tuple(counts.shape[1:])}")
+        raise ValueError(f"lengths has shape {tuple(lengths.shape)} and idf {tuple(idf.shape)}; expected "
+                         f"{tuple(counts.shape[:1])} and {tuple(counts.shape[1:])}, as in counts")
     return counts / lengths.clamp(min=1)[:, None] * idf
 
 
 class Corpus(NamedTuple):
-    """Sentences one after the other, as numbers.
+    """A corpus as the concatenated ids of its sentences.
 
     >>> Corpus.of([["a", "b"], ["b", "z", "a"]], Vocabulary(["a", "b"]))
     Corpus(tokens=tensor([0, 1, 1, 0]), sentence=tensor([0, 0, 1, 1]), num_words=2)
     """
 
     tokens: Int[Tensor, "T"]                                         # the id of each word
-    sentence: Int[Tensor, "T"]                                       # the number of the sentence that it stands in
-    num_words: int                                                   # in the vocabulary
+    sentence: Int[Tensor, "T"]                                       # the index of its sentence
+    num_words: int                                                   # size of the vocabulary
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Corpus:
-        """Words outside the vocabulary are left out before windows are laid, as in word2vec."""
+        """Encode sentences, without words outside the vocabulary, as in word2vec."""
         tokens, sentence = [], []
         for number, words in enumerate(_documents(sentences)):
             known = [vocabulary.id(word) for word in words if word in vocabulary]
@@ -99,17 +98,15 @@ class Corpus(NamedTuple):
 
     @property
     def counts(self) -> Int[Tensor, "V"]:
-        """How often each word occurs."""
+        """The count of each word."""
         return torch.bincount(self.tokens, minlength=self.num_words)
 
 
 def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = None) -> tuple[
         Int[Tensor, "..."], Int[Tensor, "..."], Int[Tensor, "..."]]:
-    """Every (centre, context) within `window` words of the same sentence, as ids, and how far they are apart.
+    """All pairs (centre, context) of at most `window` words distance in a sentence, as ids, and their distances.
 
-    reach  for each word its own window, 1 to `window`; `window` for all unless given
-
-    No window goes across the end of a sentence.
+    reach  (T,), the window of each word, 1 to `window`; default `window`
     """
     check_sizes(window=window)
     tokens, sentence = corpus.tokens, corpus.sentence
@@ -128,9 +125,9 @@ def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = N
 
 
 def cooccurrences(corpus: Corpus, window: int, by_distance: bool = False) -> Tensor:
-    """How often each word stands within `window` words of each other: a sparse (V, V), symmetric.
+    """Co-occurrence counts of words at most `window` words apart: a sparse symmetric (V, V).
 
-    by_distance  a word d places away counts 1/d, as in GloVe
+    by_distance  count 1/d at distance d, as in GloVe
 
     >>> corpus = Corpus.of([["a", "b", "a"]], Vocabulary(["a", "b"]))
     >>> cooccurrences(corpus, 2).to_dense()
@@ -149,7 +146,7 @@ def cooccurrences(corpus: Corpus, window: int, by_distance: bool = False) -> Ten
 def _documents(docs: Iterable[Sequence[str]]) -> list[Sequence[str]]:
     docs = list(docs)
     if not docs:
-        raise ValueError("got no documents; expected at least one")
+        raise ValueError("docs is empty; expected at least one document")
     for number, doc in enumerate(docs):
         if isinstance(doc, str):
             raise ValueError(f"document {number} is the text {doc[:20]!r}; expected a list of its words")

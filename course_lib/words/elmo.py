@@ -1,9 +1,9 @@
-r"""ELMo: two language models, one reading from each end, and what their layers know of a word in its sentence.
+r"""ELMo: a forward and a backward language model, and contextual vectors from their layers.
 
 $$\sum_t \log p_\rightarrow(w_t \mid w_1, \dots, w_{t-1}) + \log p_\leftarrow(w_t \mid w_{t+1}, \dots, w_n)$$
 
-is the objective; the two share the word vectors and the softmax. The vector of a word in its sentence is then a mixture
-of all layers, whose weights the task learns: $\gamma \sum_j s_j h_{t,j}$, $s = \mathrm{softmax}(w)$.
+is the objective; both directions share word vectors and softmax. The contextual vector of a word is a weighted sum of all
+layers, whose weights are trained on the task: $\gamma \sum_j s_j h_{t,j}$, $s = \mathrm{softmax}(w)$.
 """
 
 from __future__ import annotations
@@ -23,23 +23,20 @@ from course_lib.recurrent.layers import reverse
 from course_lib.tokenizers.batching import Padded, tokens_at_the_left
 from course_lib.validation import check_sizes
 
-AT_ONCE = 512                                                        # scores of so many tokens fit into a processor's cache
+AT_ONCE = 512                                                        # tokens whose logits fit into the CPU cache
 
 
 class BiLM(nn.Module):
-    r"""A forward and a backward language model of LSTMs over the same word vectors, with
-    the same softmax.
+    r"""A forward and a backward LSTM language model with shared word vectors and softmax.
 
     vocab_size  V, number of tokens
     width       D, of the word vectors and of each layer in each direction
-    layers      L, LSTMs upon each other; each adds its output to what it reads (a residual
-                connection), but the first
-    dropout     probability of dropping, on what each layer reads and on what the softmax
-                reads
+    layers      L, number of LSTM layers, with residual connections from the second on
+    dropout     probability, on the inputs of each layer and of the softmax
 
-    The scores of the next token are $E h_t + b$ with E the table of word vectors: tied, as
-    in many language models. The two directions never meet below the softmax: where a layer
-    read both, the layer above would read the word that it has to predict.
+    The logits of the next token are $E h_t + b$ with E the word vectors (tied weights). The
+    directions are separate below the softmax: if a layer combined both, the layer above
+    would depend on the word that it predicts.
 
     Slides: the timeline's ELMo (2018). Paper: Peters et al. 2018, Deep contextualized word
     representations.
@@ -77,14 +74,14 @@ class BiLM(nn.Module):
                 "dropout": self.dropout}
 
     def extra_repr(self) -> str:
-        """What `print(model)` says."""
+        """The arguments in `print(model)`."""
         return ", ".join(f"{name}={value}" for name, value in self.config.items())
 
-    # --- the two readings -----------------------------------------------------------------
+    # --- the two directions ---------------------------------------------------------------
 
     def one_way(self, x: Float[Tensor, "B T D"], layers: nn.ModuleList,
                 lengths: Int[Tensor, "B"] | None) -> list[Float[Tensor, "B T D"]]:
-        """The output of every layer, for vectors in the order in which they are read."""
+        """The output of every layer in one direction; x in reading order."""
         outputs = []
         for number, layer in enumerate(layers):
             h, _ = layer(F.dropout(x, self.dropout, self.training), lengths=lengths)
@@ -94,8 +91,8 @@ class BiLM(nn.Module):
 
     def both_ways(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None
                   ) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """Every layer's forward states (B, T, D), its backward states, each at the place of
-        its token, and the vectors."""
+        """The forward states of every layer (B, T, D), the backward states, aligned with the
+        tokens, and the word vectors."""
         lengths = None if mask is None or mask.all() else mask.sum(dim=1)
         x = self.tokens(tokens)                                      # (B, T, D)
         ahead = self.one_way(x, self.ahead, lengths)
@@ -104,7 +101,7 @@ class BiLM(nn.Module):
         return ahead, back, x
 
     def scores(self, h: Float[Tensor, "... D"]) -> Float[Tensor, "... V"]:
-        """E h + b."""
+        """Logits, E h + b."""
         return F.linear(F.dropout(h, self.dropout, self.training), self.tokens.weight,
                         self.bias)
 
@@ -113,19 +110,18 @@ class BiLM(nn.Module):
         """Logits (B, T, V) of the token after each position, and (B, T, V) of the token
         before it.
 
-        mask  (B, T), True for real tokens, which stand at the left: padding is not read,
-              and logits there mean nothing
+        mask  (B, T), True for real tokens, with padding on the right; logits at padding
+              are undefined
         """
         tokens, mask = self.check_tokens((tokens, mask))
         ahead, back, _ = self.both_ways(tokens, mask)
         return self.scores(ahead[-1]), self.scores(back[-1])
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats of a token, over both directions, and the number of
+        """Mean cross-entropy in nats per token over both directions, and the number of
         predictions.
 
-        batch  tokens (B, T): every token but the first is predicted from those before it,
-               every token but the last from those after it; or a pair with their mask
+        batch  tokens (B, T), or a pair with their mask
         """
         tokens, mask = self.check_tokens(batch)
         if tokens.shape[1] < 2:
@@ -134,7 +130,7 @@ class BiLM(nn.Module):
         ahead, back, _ = self.both_ways(tokens, mask)
         reads = ahead[-1][:, :-1], back[-1][:, 1:]
         targets = tokens[:, 1:], tokens[:, :-1]
-        if mask is not None:  # both ends of a pair are real where the second is
+        if mask is not None:  # a pair is real if its second token is
             reads, targets = ([part[mask[:, 1:]] for part in parts]
                               for parts in (reads, targets))
         # (N, D), N = 2 B (T - 1) or less
@@ -143,30 +139,30 @@ class BiLM(nn.Module):
                    for part, told in zip(h.split(AT_ONCE), target.split(AT_ONCE)))
         return nats / len(target), len(target)
 
-    # --- what is done with it -------------------------------------------------------------
+    # --- features -------------------------------------------------------------------------
 
     def states(self, tokens: Tensor,
                mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T E"]]:
-        """The L + 1 layers of each token, E = 2D: its vector twice, then [forward;
+        """The L + 1 layers of each token, E = 2D: its word vector twice, then [forward;
         backward] of each LSTM."""
         tokens, mask = self.check_tokens((tokens, mask))
         ahead, back, x = self.both_ways(tokens, mask)
         return [torch.cat(pair, dim=-1) for pair in zip([x, *ahead], [x, *back])]
 
     def check_tokens(self, batch: Padded) -> tuple[Tensor, Tensor | None]:
-        """Tokens (B, T) of the vocabulary and their mask, or a ValueError."""
+        """Check tokens (B, T) and mask; raise ValueError for ids outside the vocabulary."""
         return tokens_at_the_left(batch, self.vocab_size)
 
 
 class OneWay(AutoregressiveModel):
-    r"""One of the two language models: $p(w_t \mid w_{<t})$, or backward $p(w_t \mid w_{>t})$, as a distribution.
+    r"""One of the two language models: $p(w_t \mid w_{<t})$, or backward $p(w_t \mid w_{>t})$, as an autoregressive model.
 
-    bilm      whose reading it is; the weights are shared
-    edge      the token that stands before the text, backward after it
-    backward  which of the two
-    n         number of tokens; needed backward, where the last is drawn first
+    bilm      the model, whose weights are shared
+    edge      the token before the text, or after it if backward
+    backward  the direction
+    n         number of tokens, required if backward, since the last is sampled first
 
-    What the contract proves of both is what makes ELMo's objective one: no direction sees what it predicts.
+    The contract tests that neither direction depends on the token that it predicts.
 
     >>> OneWay(BiLM(5, 4), edge=0, backward=True, n=3).order
     tensor([2, 1, 0])
@@ -174,9 +170,9 @@ class OneWay(AutoregressiveModel):
 
     def __init__(self, bilm: BiLM, edge: int, backward: bool = False, n: int | None = None):
         if not 0 <= edge < bilm.vocab_size:
-            raise ValueError(f"edge is {edge}; this vocabulary has 0..{bilm.vocab_size - 1}")
+            raise ValueError(f"edge is {edge}; expected 0..{bilm.vocab_size - 1}")
         if backward and n is None:
-            raise ValueError("backward is True and n is None; the last token comes first: expected its place, n tokens")
+            raise ValueError("backward is True and n is None; expected the number of tokens n")
         super().__init__(n, Categorical(bilm.vocab_size), None if n is None or not backward else range(n - 1, -1, -1))
         self.bilm, self.edge, self.backward = bilm, edge, backward
 
@@ -188,13 +184,13 @@ class OneWay(AutoregressiveModel):
 
 
 class LayerMix(nn.Module):
-    r"""$\gamma \sum_j s_j h_j$ with $s = \mathrm{softmax}(w)$: one vector from all layers, L + 2 numbers to be learned.
+    r"""$\gamma \sum_j s_j h_j$ with $s = \mathrm{softmax}(w)$, a trained weighted sum of layers with L + 2 parameters.
 
-    layers  how many there are to mix: L + 1 of a `BiLM`
+    layers  number of layers, L + 1 for a `BiLM`
 
     >>> mix = LayerMix(3)
     >>> layers = [torch.ones(2, 5), torch.zeros(2, 5), 2 * torch.ones(2, 5)]
-    >>> mix(layers)[0, 0].item()                             # all weights 1/3 at the start
+    >>> mix(layers)[0, 0].item()                             # initial weights are 1/3
     1.0
     """
 
@@ -212,15 +208,15 @@ class LayerMix(nn.Module):
 
 
 def words_of_pieces(states: Float[Tensor, "B T E"], word: Integer[Tensor, "B T"], words: int) -> Float[Tensor, "B W E"]:
-    """A vector a word: the mean over its pieces.
+    """Pool the states of pieces to one vector per word, the mean over its pieces.
 
-    word   (B, T) the number of the word that each piece is of, from 0; -1 for what is of none (edges, padding)
-    words  W, of the longest row; a word without a piece is 0
+    word   (B, T), the index of the word of each piece, -1 for none (special tokens, padding)
+    words  W, number of words of the longest row; a word without pieces is 0
     """
     if word.shape != states.shape[:2]:
         raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, as the states")
     if word.min() < -1 or word.max() >= words:
-        raise ValueError(f"word goes from {int(word.min())} to {int(word.max())}; expected -1 to {words - 1}")
+        raise ValueError(f"word reaches from {int(word.min())} to {int(word.max())}; expected -1 to {words - 1}")
     belongs = F.one_hot(word + 1, words + 1)[:, :, 1:].to(states.dtype)                    # (B, T, W)
     belongs = belongs / belongs.sum(dim=1, keepdim=True).clamp(min=1)
     return belongs.transpose(1, 2) @ states

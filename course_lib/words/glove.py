@@ -1,4 +1,4 @@
-"""GloVe: vectors whose inner products are logarithms of counts, by weighted least squares."""
+"""GloVe: word vectors whose inner products approximate log co-occurrence counts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 def weight(counts: Tensor, maximum: float = 100.0, power: float = 0.75) -> Tensor:
-    r"""$f(x) = \min\bigl(1, (x / x_{max})^{power}\bigr)$: rare pairs are noisy and count less, frequent ones no more than 1."""
+    r"""$f(x) = \min\bigl(1, (x / x_{max})^{power}\bigr)$, the weight of a pair, small for rare pairs and at most 1."""
     if maximum <= 0:
         raise ValueError(f"maximum is {maximum}; expected a count above 0")
     return (counts / maximum).clamp(max=1) ** power
@@ -19,8 +19,7 @@ def weight(counts: Tensor, maximum: float = 100.0, power: float = 0.75) -> Tenso
 class GloVe(nn.Module):
     r"""$J = \sum_{i, j : X_{ij} > 0} f(X_{ij}) \bigl(w_i^T \tilde w_j + b_i + \tilde b_j - \ln X_{ij}\bigr)^2$.
 
-    X counts which words stand near which. Pairs that were never seen do not take part: ln 0 has no value to fit. The sum of
-    the two vectors of a word is what is kept.
+    X are co-occurrence counts; pairs with count 0 are excluded. The vector of a word is $w + \tilde w$.
 
     Slides: "Embeddings". Paper: Pennington, Socher and Manning 2014.
 
@@ -44,28 +43,28 @@ class GloVe(nn.Module):
 
     @property
     def vectors(self) -> Float[Tensor, "V D"]:
-        r"""What is kept: $w + \tilde w$."""
+        r"""The word vectors $w + \tilde w$."""
         return (self.word + self.context).detach()
 
     def loss(self, i: Int[Tensor, "..."], j: Int[Tensor, "..."],
              counts: Float[Tensor, "..."], maximum: float = 100.0,
              power: float = 0.75) -> Float[Tensor, ""]:
-        """J over these pairs, each with its count."""
+        """J over pairs (i, j) with their counts."""
         if not (counts > 0).all():
-            raise ValueError(f"counts holds {counts.min():g}; expected pairs that were "
-                             "seen, counts above 0")
+            raise ValueError(f"counts holds {counts.min():g}; expected "
+                             "counts above 0")
         product = torch.einsum("pd,pd->p", self.word[i], self.context[j])
         error = product + self.word_bias[i] + self.context_bias[j] - counts.log()
         return (weight(counts, maximum, power) * error**2).sum()
 
     def fit_counts(self, counts: Tensor, *, updates: int = 600, lr: float = 0.3, maximum: float = 100.0,
                    power: float = 0.75, after_update: Callable[[int, float], None] | None = None) -> list[float]:
-        """Adagrad on all pairs of the sparse or dense table at once; returns the loss of each update, summed.
+        """Train with Adagrad on all pairs of the sparse or dense counts (V, V); return the loss before each update.
 
-        after_update  called with the number of updates done and the loss before the last of them
+        after_update  called with the number of updates and the loss
         """
         if tuple(counts.shape) != (len(self.word), len(self.word)):
-            raise ValueError(f"counts has shape {tuple(counts.shape)}; this model has {len(self.word)} words")
+            raise ValueError(f"counts has shape {tuple(counts.shape)}; expected ({len(self.word)}, {len(self.word)})")
         sparse = counts.coalesce() if counts.is_sparse else counts.to_sparse()
         (i, j), x = sparse.indices(), sparse.values()
         optimizer = torch.optim.Adagrad(self.parameters(), lr)

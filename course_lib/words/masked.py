@@ -1,8 +1,8 @@
-r"""A masked word from the others, $p(w_i \mid w_1, \dots, w_{i-1}, w_{i+1}, \dots, w_n)$, before transformers: from a
-window, by convolutions, from two recurrent networks.
+r"""Masked language models before transformers, $p(w_i \mid w_1, \dots, w_{i-1}, w_{i+1}, \dots, w_n)$: window,
+convolutional and bidirectional recurrent networks.
 
-All are asked in one way: `model(tokens, real)` gives, for every place, the distribution of its word given what the model
-reads of the others. None is a distribution over sentences: the conditionals of different places need not fit together.
+`model(tokens, real)` returns, for every position, the logits of its word given the others. The conditionals of different
+positions need not be consistent with a joint distribution over sentences.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from course_lib.validation import check_sizes
 
 
 class Cloze(nn.Module):
-    """What the three share: words 0..V-1, two symbols of their own for what is beyond the ends and what is masked.
+    """Base class: words 0..V-1, and two more ids for positions beyond the ends and for a masked word.
 
-    A subclass writes `fill(tokens, real)`: logits (B, T, V) of each word, of which it reads the others only.
+    A subclass defines `fill(tokens, real)`: logits (B, T, V) of each word given the others.
 
     >>> class Guess(Cloze):
     ...     def fill(self, tokens, real):
@@ -46,30 +46,30 @@ class Cloze(nn.Module):
         return dict(self._config)
 
     def extra_repr(self) -> str:
-        """What `print(model)` says."""
+        """The arguments in `print(model)`."""
         return ", ".join(f"{name}={value!r}" for name, value in self._config.items())
 
     def forward(self, tokens: Tensor, real: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T V"]:
         """Logits of each word given the others.
 
-        real  (B, T), True for words, which stand at the left; None: all are
+        real  (B, T), True for words, with padding on the right; None: no padding
 
         Raises ValueError for words outside the vocabulary or a mask that does not fit.
         """
         return self.fill(*self.check_tokens((tokens, real)))
 
     def fill(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """The model itself, on checked input; where `real` is False, tokens are `beyond`."""
+        """Logits for checked input; tokens at padding are `beyond`."""
         raise NotImplementedError(f"{type(self).__name__} does not define fill(tokens, real)")
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats of a word given the others, and the number of words."""
+        """Mean cross-entropy in nats per word given the others, and the number of words."""
         tokens, real = self.check_tokens(batch)
         logits = self.fill(tokens, real)[real]                       # (N, V)
         return F.cross_entropy(logits, tokens[real]), len(logits)
 
     def check_tokens(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """Tokens, `beyond` where there is no word, and the mask; or a ValueError."""
+        """Check the batch; return tokens, with `beyond` at padding, and the mask."""
         tokens, mask = tokens_at_the_left(batch, self.vocab_size)
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
         return tokens.masked_fill(~real, self.beyond), real
@@ -79,14 +79,13 @@ class WindowCloze(Cloze):
     r"""$p(w_i \mid \text{r words on each side}) = \mathrm{softmax}(U \tanh(H x + d) + b)$.
 
     vocab_size  V, number of words
-    width       D, of the vector of a word
-    radius      r, words to read on each side
+    width       D, of the word vectors
+    radius      r, number of words on each side
     hidden      H, hidden units
-    pooled      x is the mean of the 2r vectors; else x holds them one after the other
+    pooled      x is the mean of the 2r vectors; else their concatenation
 
-    Pooled, the order of the words is lost. One after the other, each place has weights of
-    its own: their number grows with r, and what is learned at one distance says nothing at
-    another.
+    The mean discards word order. With concatenation each position has its own weights, so
+    their number grows with r, and positions do not share what is learned.
 
     Slides: "Masked Language Modeling" from a fixed window, and its three limitations.
 
@@ -112,25 +111,23 @@ class WindowCloze(Cloze):
 
 
 def neighbours(tokens: Integer[Tensor, "B T"], radius: int, beyond: int) -> Integer[Tensor, "B T W"]:
-    """The `radius` words before each word and those after it, from left to right; `beyond` past the ends."""
+    """The `radius` words on each side of each word, from left to right; `beyond` past the ends."""
     window = F.pad(tokens, (radius, radius), value=beyond).unfold(1, 2 * radius + 1, 1)    # (B, T, 2r + 1)
     return torch.cat([window[..., :radius], window[..., radius + 1:]], dim=-1)
 
 
 class TextConv(nn.Module):
-    r"""$y_i = b + \sum_{j=-k}^{k} W_j x_{i+j}$: a convolution over the words of a text,
-    zeros past its ends.
+    r"""$y_i = b + \sum_{j=-k}^{k} W_j x_{i+j}$: a 1D convolution over the words of a text,
+    with zero padding.
 
     channels  C, of x and of y
-    kernel    2k + 1, words that an output reads
-    W[j]      (C, C), for the word j places to the right of i: W.shape is (2k + 1, C, C)
+    kernel    2k + 1, the kernel size
+    W[j]      (C, C), for the word at offset j from i: W.shape is (2k + 1, C, C)
 
-    The weights are the same for every i, and for every text: what a word takes from its
-    neighbours hangs on how far they stand, never on which words they are.
+    The weights depend on the offset only, not on i or on the words.
 
-    Slides: "1D convolutional networks", with a number w_j where we have a matrix. What is
-    called a convolution here is a cross-correlation in mathematics: no kernel is turned
-    round.
+    Slides: "1D convolutional networks", with a scalar w_j instead of a matrix. As usual in
+    deep learning, it is a cross-correlation: the kernel is not flipped.
 
     >>> TextConv(4, kernel=3)(torch.randn(2, 7, 4)).shape
     torch.Size([2, 7, 4])
@@ -150,15 +147,15 @@ class TextConv(nn.Module):
 
 
 class ConvCloze(Cloze):
-    r"""A masked word by convolutions: $h^l = h^{l-1} + \mathrm{ReLU}(\text{conv}(h^{l-1}))$, scores from $h^L_i$.
+    r"""A convolutional masked language model: $h^l = h^{l-1} + \mathrm{ReLU}(\text{conv}(h^{l-1}))$, logits from $h^L_i$.
 
     vocab_size  V, number of words
     width       D, of vectors and layers
-    kernel      2k + 1, words that a layer reads
+    kernel      2k + 1, the kernel size of a layer
     depth       L, layers: the receptive field is L k words on each side
 
-    From the second layer on, the path from a word to its neighbour and back is open: the word
-    itself has to be replaced by the mask in the input. So each place is a pass of its own.
+    From the second layer on, a word reaches its own output through its neighbors, so it has
+    to be masked in the input, and each position needs its own pass.
 
     >>> ConvCloze(10, 4, kernel=3, depth=2).reach
     2
@@ -172,15 +169,15 @@ class ConvCloze(Cloze):
 
     @property
     def reach(self) -> int:
-        """Words on each side of the mask that its scores can depend on."""
+        """The receptive field: number of words on each side of the mask."""
         return sum(layer.k for layer in self.layers)
 
     def at(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"], place: Integer[Tensor, "B"]
            ) -> Float[Tensor, "B V"]:
-        """The scores of one masked word a row."""
+        """Logits of one masked word per row."""
         row = torch.arange(len(tokens), device=tokens.device)
         h = self.tokens(tokens.clone().index_put_((row, place), torch.full_like(place, self.mask)))
-        inside = real[..., None].to(h.dtype)                         # (B, T, 1): past the end of a row there are zeros
+        inside = real[..., None].to(h.dtype)                         # (B, T, 1), zero at padding
         h = h * inside
         for layer in self.layers:
             h = (h + F.relu(layer(h))) * inside                      # (B, T, D)
@@ -188,11 +185,11 @@ class ConvCloze(Cloze):
 
     def fill(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         B, T = tokens.shape
-        place = torch.arange(T, device=tokens.device).repeat(B)      # T copies of each row, a place masked in each
+        place = torch.arange(T, device=tokens.device).repeat(B)      # T copies of each row, one position masked in each
         return self.at(tokens.repeat_interleave(T, 0), real.repeat_interleave(T, 0), place).view(B, T, -1)
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats of one word a row, drawn anew each time, and their number."""
+        """Mean cross-entropy in nats of one random word per row, and the number of rows."""
         tokens, real = self.check_tokens(batch)
         place = torch.multinomial(real.float(), 1)[:, 0]             # (B,)
         logits = self.at(tokens, real, place)
@@ -204,15 +201,15 @@ class BiRNNCloze(Cloze):
     \mathrm{softmax}(U [\overrightarrow{h}_{i-1}; \overleftarrow{h}_{i+1}] + b)$.
 
     vocab_size  V, number of words
-    width       D, of the vector of a word
+    width       D, of the word vectors
     hidden      H, of each direction
     cell        "rnn", "lstm" or "gru"
 
-    The forward network has read what is before the word, the backward one what is after it,
-    the word itself neither: one pass fills every gap. The parameters do not grow with the
-    distance.
+    The forward state depends on the words before position i, the backward state on those
+    after it, so one pass predicts every word. The number of parameters does not depend on
+    the distance.
 
-    Slides: "Masked Language Modelling with Recurrent Network".
+    Slides: "Masked Language Modeling with Recurrent Network".
 
     >>> BiRNNCloze(10, 4, hidden=8)(torch.tensor([[1, 5, 3]])).shape
     torch.Size([1, 3, 10])
@@ -232,8 +229,7 @@ class BiRNNCloze(Cloze):
 
     def before(self, layers: Recurrent, tokens: Integer[Tensor, "B T"],
                lengths: Tensor | None) -> Float[Tensor, "B T H"]:
-        """h after the words before each one, in the order in which they are read: `beyond`
-        stands before the first."""
-        # (B, T): place i holds the word before it
+        """The state before each word, in reading order; `beyond` precedes the first."""
+        # (B, T): the word before position i
         shifted = F.pad(tokens, (1, -1), value=self.beyond)
         return layers(self.tokens(shifted))[0]

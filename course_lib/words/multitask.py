@@ -1,8 +1,7 @@
-r"""One network for several tasks (Collobert and Weston 2008): word vectors and a hidden layer shared, an output each.
+r"""Multitask learning (Collobert and Weston 2008): tasks share word vectors and a hidden layer.
 
-The middle word of a window gets a label of each task. A task with few labels gains what the others have taught the
-parts that all of them share. Language modelling is one of the tasks, in a form that needs no softmax over the words: a
-window of real text is to score higher, by a margin, than the same window with another word in its middle.
+Each task labels the middle word of a window. Language modeling is one of the tasks, with a ranking loss instead of a
+softmax: a window of text should score higher, by a margin, than the same window with another middle word.
 """
 
 from __future__ import annotations
@@ -19,18 +18,18 @@ RANK = "rank"                                                        # the task 
 
 
 class MultiTask(nn.Module):
-    r"""$f_k(x) = U_k\, \mathrm{ReLU}(H x + d) + b_k$ for task k: all but U_k and b_k is
-    shared.
+    r"""$f_k(x) = U_k\, \mathrm{ReLU}(H x + d) + b_k$ for task k, where H, d and the
+    lookup tables are shared.
 
-    x holds the vectors of the 2r + 1 words of a window; the vector of a word is that of
-    each of its features, one after the other: the word itself, its suffix, its capitals.
+    x concatenates the vectors of the 2r + 1 words of a window, and the vector of a word
+    those of its features, such as word, suffix and capitalization.
 
-    tables   (values, width) of each feature: its lookup table has values + 1 rows, the last
-             for what lies beyond the ends of a sentence
-    radius   r, words to read on each side
+    tables   (values, width) of each feature; its table has values + 1 rows, the last for
+             positions beyond the ends of a sentence
+    radius   r, number of words on each side
     hidden   H, hidden units
-    tasks    how many labels each task has; the task "rank" has one score
-    dropout  probability of dropping a hidden unit
+    tasks    number of labels of each task; the task "rank" has one score
+    dropout  probability, on the hidden layer
 
     Slides: the timeline, "A unified architecture for natural language processing". Paper:
     Collobert and Weston 2008.
@@ -49,9 +48,9 @@ class MultiTask(nn.Module):
             raise ValueError(f"tables has {len(tables)} features and tasks {len(tasks)} "
                              "tasks; expected at least 1 of each")
         if radius < 0:
-            raise ValueError(f"radius is {radius}; expected 0 or more words on each side")
+            raise ValueError(f"radius is {radius}; expected 0 or more")
         if tasks.get(RANK, 1) != 1:
-            raise ValueError(f"tasks[{RANK!r}] is {tasks[RANK]}; a window has one score")
+            raise ValueError(f"tasks[{RANK!r}] is {tasks[RANK]}; expected 1")
         self.radius, self.dropout, self._config = radius, dropout, {
             "tables": [tuple(table) for table in tables], "radius": radius,
             "hidden": hidden, "tasks": dict(tasks), "dropout": dropout}
@@ -68,13 +67,13 @@ class MultiTask(nn.Module):
         return dict(self._config)
 
     def forward(self, windows: Integer[Tensor, "B W F"], task: str) -> Float[Tensor, "B K"]:
-        """The scores of the task's labels for the middle word of each window, W = 2r + 1.
+        """The scores of the labels of a task for the middle word of each window, W = 2r + 1.
 
-        Raises ValueError for windows of another length, values that a feature lacks, and a
-        task that the model lacks.
+        Raises ValueError for windows of another length, values outside a feature, and an
+        unknown task.
         """
         if task not in self.outputs:
-            raise ValueError(f"task is {task!r}; the tasks are {', '.join(self.outputs)}")
+            raise ValueError(f"task is {task!r}; expected one of {', '.join(self.outputs)}")
         expected = (2 * self.radius + 1, len(self.tables))
         if windows.dim() != 3 or windows.shape[1:] != expected:
             raise ValueError(f"windows has shape {tuple(windows.shape)}; expected (B, "
@@ -84,7 +83,7 @@ class MultiTask(nn.Module):
         for number, (table, values) in enumerate(zip(self.tables, windows.unbind(dim=2))):
             rows = table.num_embeddings
             if values.numel() and not 0 <= values.min() <= values.max() < rows:
-                raise ValueError(f"feature {number} of windows goes from "
+                raise ValueError(f"feature {number} of windows reaches from "
                                  f"{int(values.min())} to {int(values.max())}; expected 0 "
                                  f"to {rows - 1}")
             parts.append(table(values))                              # (B, W, width)
@@ -93,10 +92,10 @@ class MultiTask(nn.Module):
         return self.outputs[task](h)
 
     def loss(self, batches: Mapping[str, tuple[Tensor, Tensor]]) -> Float[Tensor, ""]:
-        """The sum of the tasks' mean losses.
+        """The sum of the mean losses of the tasks.
 
-        batches  by task: windows and their labels (B,), cross-entropy; for "rank" windows
-                 and the same windows with another middle word, the ranking loss
+        batches  task -> (windows, labels (B,)) for the cross-entropy; for "rank", (windows,
+                 windows with another middle word) for the ranking loss
         """
         total = 0
         for task, (windows, other) in batches.items():
@@ -118,14 +117,14 @@ def ranking_loss(real: Float[Tensor, "B"], other: Float[Tensor, "B"]) -> Float[T
 
 
 def with_another_middle(windows: Integer[Tensor, "B W F"], middles: Integer[Tensor, "B F"]) -> Integer[Tensor, "B W F"]:
-    """The windows with other words, all of their features, in the middle; the caller's tensor is left alone."""
+    """A copy of the windows with other middle words."""
     changed = windows.clone()
     changed[:, windows.shape[1] // 2] = middles
     return changed
 
 
 def windows_of(features: Integer[Tensor, "T F"], radius: int, beyond: Sequence[int]) -> Integer[Tensor, "T W F"]:
-    """The window around each word of a sentence; `beyond` are the features of what lies beyond its ends."""
+    """The window around each word of a sentence; `beyond` are the features of positions beyond its ends."""
     if features.dim() != 2 or len(beyond) != features.shape[1]:
         raise ValueError(f"features has shape {tuple(features.shape)} and beyond {len(beyond)} values; expected (T, F) and F")
     edge = torch.as_tensor(beyond).expand(radius, -1)                # (r, F)

@@ -1,7 +1,6 @@
-r"""The neural language model of 2003: the words before the next one as learned vectors, and a layer of hidden units.
+r"""The neural probabilistic language model (Bengio et al. 2003): word vectors and a feed-forward network.
 
-An n-gram knows of "the cat" nothing that it has not counted with "the cat". Here two words that behave alike get vectors
-that are alike, and what is learned of one holds for the other.
+Unlike an n-gram, it generalizes across histories: words that occur in similar contexts get similar vectors.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from course_lib.validation import check_sizes
 
 
 class State(NamedTuple):
-    """What the next word depends on."""
+    """The history of each row."""
 
     history: Tensor                                                  # (B, m): the last m words, oldest first
 
@@ -30,19 +29,19 @@ class NeuralLM(AutoregressiveModel):
     r"""$p(w_t \mid w_{t-m}, \dots, w_{t-1})
     = \mathrm{softmax}(b + W x + U \tanh(d + H x))$.
 
-    x holds the vectors of the last m words, one after the other:
+    x concatenates the vectors of the last m words:
     $x = [C(w_{t-m}); \dots; C(w_{t-1})]$.
 
-    n           words of a window, the predicted one among them: m = n - 1, as of an n-gram
+    n           order, m = n - 1, as of an n-gram
     vocab_size  V, number of words
-    width       D, of the vector of a word: C is (V, D)
+    width       D, of the word vectors: C is (V, D)
     hidden      H, hidden units
-    direct      whether the scores read x itself too, by W; else W = 0
-    bos_id      a word that stands before every text, m times; None: the model starts after
-                a prompt, `context` (B, P), P at least m
+    direct      direct connections W from x to the logits; else W = 0
+    bos_id      start word, prepended m times; None: the model conditions on a prompt,
+                `context` (B, P), P at least m
 
-    Every place of the window has weights of its own in H and W; the table C is one for all
-    places. So the parameters grow with m, not with V^m.
+    Every position of the window has its own weights in H and W, and all share the table C,
+    so the number of parameters grows linearly with m.
 
     Slides: the timeline, "Neural-net based embeddings". Paper: Bengio, Ducharme, Vincent
     and Jauvin 2003, A neural probabilistic language model.
@@ -57,8 +56,8 @@ class NeuralLM(AutoregressiveModel):
         check_sizes(2, n=n, vocab_size=vocab_size)
         check_sizes(width=width, hidden=hidden)
         if bos_id is not None and not 0 <= bos_id < vocab_size:
-            raise ValueError(f"bos_id is {bos_id}; this vocabulary has {vocab_size} words, "
-                             f"0..{vocab_size - 1}")
+            raise ValueError(f"bos_id is {bos_id}; expected 0..{vocab_size - 1}, the ids of "
+                             "this vocabulary")
         super().__init__(None, Categorical(vocab_size))
         self.memory, self.vocab_size, self.bos_id = n - 1, vocab_size, bos_id
         self._sizes = {"width": width, "hidden": hidden, "direct": direct}
@@ -74,7 +73,7 @@ class NeuralLM(AutoregressiveModel):
                 "bos_id": self.bos_id}
 
     def scores(self, history: Integer[Tensor, "... m"]) -> Float[Tensor, "... V"]:
-        """b + W x + U tanh(d + H x), of the words that may follow."""
+        """Logits of the next word, b + W x + U tanh(d + H x)."""
         x = self.C(history).flatten(-2)                              # (..., m D)
         y = self.U(torch.tanh(self.H(x)))                            # (..., V)
         return y if self.W is None else y + self.W(x)
@@ -100,10 +99,10 @@ class NeuralLM(AutoregressiveModel):
         return list(range(max(0, i - self.memory), i))
 
     def loss(self, batch: Tensor | tuple[Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats of a word, and the number of words.
+        """Mean cross-entropy in nats per word, and the number of words.
 
-        batch  texts (B, T), or a pair with their mask (B, T), True for real words, at the
-               left
+        batch  texts (B, T), or a pair with their mask (B, T), True for real words, with
+               padding on the right
         """
         x, mask = batch if isinstance(batch, tuple) else (batch, None)
         logits, target = self.conditionals(self.check_input(x)).logits, x
@@ -112,11 +111,11 @@ class NeuralLM(AutoregressiveModel):
         return F.cross_entropy(logits.flatten(0, -2), target.flatten()), target.numel()
 
     def _before(self, batch: int, context: Tensor | None) -> Integer[Tensor, "B m"]:
-        """The history of the first word: bos_id repeated, then the prompt, its last m
-        words."""
+        """The history of the first word: the last m words of bos_id, repeated, and the
+        prompt."""
         device = self.C.weight.device
         if context is None and self.bos_id is None:
-            raise ValueError("context is None; without a bos_id this model starts after a "
+            raise ValueError("context is None; without a bos_id this model needs a "
                              f"prompt, (B, P) with P at least {self.memory}")
         parts = [torch.full((batch, self.memory if self.bos_id is not None else 0),
                             self.bos_id or 0, device=device)]

@@ -1,4 +1,4 @@
-"""Topics: each a distribution over words, each document a mixture of a few. Latent Dirichlet allocation by scikit-learn."""
+"""Topic models: latent Dirichlet allocation by scikit-learn."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor
 class TopicModel:
     r"""Latent Dirichlet allocation: for each document $\theta \sim \mathrm{Dir}(\alpha)$, for each word $z \sim \theta$, $w \sim \phi_z$.
 
-    A bag of words again: where a word stands plays no part. scikit-learn finds topics by variational Bayes.
+    Fitted to a bag of words by variational Bayes.
 
-    counts  (N, V), how often each word occurs in each document
-    num     topics
-    alpha   of the mixtures of topics, 1/num unless given; small: few topics a document
+    counts  (N, V), of each word in each document
+    num     number of topics
+    alpha   concentration of the topic mixtures, default 1/num; small values give few topics per document
 
     Slides: "Timeline: Language Modeling and Vector Semantics". Paper: Blei, Ng and Jordan 2003.
 
@@ -24,7 +24,7 @@ class TopicModel:
     """
 
     def __init__(self, counts: Tensor, num: int, alpha: float | None = None, iterations: int = 50, seed: int = 0):
-        from sklearn.decomposition import LatentDirichletAllocation  # here: slow to import
+        from sklearn.decomposition import LatentDirichletAllocation  # slow to import
 
         if num < 1 or counts.dim() != 2 or not counts.any():
             raise ValueError(f"num is {num} and counts has shape {tuple(counts.shape)}; expected at least one topic, and "
@@ -39,20 +39,22 @@ class TopicModel:
         return weights / weights.sum(dim=1, keepdim=True)
 
     def mixtures(self, counts: Float[Tensor, "N V"]) -> Float[Tensor, "N num"]:
-        """The expected share of each topic in each document, seen or new."""
+        """The expected topic mixture of each document."""
         return torch.from_numpy(self._lda.transform(self._fitting(counts)))
 
     def top_words(self, words: list[str], num: int = 8) -> list[list[str]]:
-        """The likeliest words of each topic."""
+        """The most probable words of each topic."""
         if len(words) != self.topics.shape[1]:
-            raise ValueError(f"words has {len(words)}; the topics are over {self.topics.shape[1]}")
+            raise ValueError(f"words has {len(words)} words; expected {self.topics.shape[1]}")
         return [[words[i] for i in row.topk(min(num, len(words))).indices.tolist()] for row in self.topics]
 
     def perplexity(self, seen: Float[Tensor, "N V"], held_out: Float[Tensor, "N V"]) -> float:
-        r"""Of the other half of each document: $\exp\bigl(-\frac{1}{n} \sum_w \ln \sum_z \theta_z \phi_{z w}\bigr)$.
+        r"""The perplexity of held-out words: $\exp\bigl(-\frac{1}{n} \sum_w \ln \sum_z \theta_z \phi_{z w}\bigr)$.
 
-        The mixture of a document is inferred from `seen`, some of its words; `held_out` are its others. A perplexity of a
-        bound on whole documents, as scikit-learn has it, does not compare with that of a unigram; this one does.
+        seen      (N, V), counts of the words from which the mixture of each document is inferred
+        held_out  (N, V), counts of its other words
+
+        Unlike scikit-learn's bound, it is comparable with the perplexity of a unigram model.
         """
         held_out = torch.as_tensor(self._fitting(held_out)).double()
         p = self.mixtures(seen) @ self.topics                        # (N, V): of the next word of each document

@@ -1,4 +1,4 @@
-"""A vector a word: neighbours, analogies, axes with a meaning, agreement with what people say."""
+"""Word vectors: nearest neighbors, analogies, semantic axes, correlation with human similarity scores."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from course_lib.tokenizers import Vocabulary
 
 
 class WordVectors(nn.Module):
-    """A table of vectors, one a word: a word has the same vector in every sentence.
+    """Static word vectors, one per word.
 
-    words  the words, most frequent first where that is known
-    table  (V, D), or the width D alone: then zeros, until weights are loaded
+    words  the words, usually most frequent first
+    table  (V, D), or the width D for zeros until weights are loaded
 
     >>> vectors = WordVectors(["a", "b", "c"], torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, -1.0]]))
     >>> vectors.neighbours("a", 2)
@@ -29,7 +29,7 @@ class WordVectors(nn.Module):
         if isinstance(table, int):
             table = torch.zeros(len(self.vocabulary), table)
         if table.dim() != 2 or len(table) != len(self.vocabulary):
-            raise ValueError(f"table has shape {tuple(table.shape)}; {len(self.vocabulary)} words need as many rows")
+            raise ValueError(f"table has shape {tuple(table.shape)}; expected {len(self.vocabulary)} rows, one per word")
         self.register_buffer("table", table.detach().clone())
 
     @property
@@ -39,7 +39,7 @@ class WordVectors(nn.Module):
 
     @property
     def width(self) -> int:
-        """Numbers a vector."""
+        """The dimension of a vector."""
         return self.table.shape[1]
 
     @property
@@ -48,7 +48,7 @@ class WordVectors(nn.Module):
         return {"words": self.words, "table": self.width}
 
     def extra_repr(self) -> str:
-        """How many, how wide."""
+        """The arguments in `print(vectors)`."""
         return f"{len(self.words)} words, {self.width} numbers each"
 
     def __len__(self) -> int:
@@ -65,18 +65,18 @@ class WordVectors(nn.Module):
         return self.table[[self._id(word) for word in words]]
 
     def unit(self) -> Float[Tensor, "V D"]:
-        """The vectors, each of length 1: their inner products are cosines."""
+        """The vectors, normalized to length 1."""
         return F.normalize(self.table, dim=1)
 
     def cosine(self, a: str, b: str) -> float:
-        """The cosine of the angle between two words."""
+        """The cosine similarity of two words."""
         return F.cosine_similarity(self[a], self[b], dim=0).item()
 
     def neighbours(self, word: str | Float[Tensor, "D"], num: int = 8,
                    without: Iterable[str] = ()) -> list[tuple[str, float]]:
-        """The words of the largest cosine with a word or a vector, and the cosines; the word itself is no neighbour.
+        """The `num` words of largest cosine with a word or a vector, and the cosines.
 
-        without  words that are not to be named either
+        without  words to exclude, beside the word itself
         """
         if isinstance(word, str):
             without, word = [*without, word], self[word]
@@ -86,22 +86,22 @@ class WordVectors(nn.Module):
         return [(self.words[row], value) for row, value in zip(rows.tolist(), values.tolist())]
 
     def analogy(self, a: str, b: str, c: str, num: int = 1) -> list[tuple[str, float]]:
-        r"""a is to b as c is to ...: the words nearest to $\hat b - \hat a + \hat c$, vectors of length 1.
+        r"""Solve "a is to b as c is to ...": the words of largest cosine with $\hat b - \hat a + \hat c$.
 
-        The three words of the question are no answers: without this rule the nearest is often c or b itself.
+        The three words of the question are excluded, since the nearest is often one of them.
         """
         unit = F.normalize(self([a, b, c]), dim=1)
         return self.neighbours(unit[1] - unit[0] + unit[2], num, {a, b, c})
 
     def axis(self, one: Sequence[str], other: Sequence[str]) -> Float[Tensor, "D"]:
-        """The direction from `other` to `one`, both given by words: good against bad. Of length 1."""
+        """The unit vector from the mean of the words `other` to that of the words `one`, such as bad and good."""
         if not one or not other:
-            raise ValueError(f"the ends have {len(one)} and {len(other)} words; expected at least one each")
+            raise ValueError(f"one has {len(one)} words and other {len(other)}; expected at least one each")
         ends = [F.normalize(self(words), dim=1).mean(dim=0) for words in (one, other)]
         return F.normalize(ends[0] - ends[1], dim=0)
 
     def average(self, words: Sequence[str]) -> Float[Tensor, "D"]:
-        """The mean of the vectors of the words that have one; zeros if none has."""
+        """The mean vector of the known words; zeros if there are none."""
         known = [word for word in words if word in self]
         return self(known).mean(dim=0) if known else torch.zeros_like(self.table[0])
 
@@ -112,9 +112,9 @@ class WordVectors(nn.Module):
 
 
 def analogies_right(vectors: WordVectors, questions: Iterable[tuple[str, str, str, str]]) -> tuple[int, int]:
-    """How many questions "a is to b as c is to d" are answered by d first, and how many have all four words.
+    """The number of correct analogies "a is to b as c is to d", and the number of questions.
 
-    As `WordVectors.analogy`, all questions at once. Questions with a word that has no vector are left out of both.
+    As `WordVectors.analogy`, for all questions at once. Questions with an unknown word are excluded.
     """
     known = [question for question in questions if all(word in vectors for word in question)]
     if not known:
@@ -131,9 +131,9 @@ def analogies_right(vectors: WordVectors, questions: Iterable[tuple[str, str, st
 
 
 def agreement(vectors: WordVectors, pairs: Iterable[tuple[str, str, float]]) -> tuple[float, int]:
-    """Spearman's correlation of cosines with people's scores, and how many pairs have both words.
+    """Spearman's correlation of cosines with human scores, and the number of pairs.
 
-    Pairs with a word that has no vector are left out: print the number beside the correlation.
+    Pairs with an unknown word are excluded.
     """
     from scipy.stats import spearmanr
 

@@ -1,4 +1,4 @@
-"""word2vec: vectors that tell true neighbours of a word from drawn ones. Skip-gram and CBOW with negative sampling."""
+"""word2vec: skip-gram and CBOW with negative sampling."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
                            negatives: Float[Tensor, "B K D"]) -> Float[Tensor, ""]:
     r"""$-\log \sigma(u_o^T v) - \sum_{k=1}^{K} \log \sigma(-u_k^T v)$, the mean over the batch.
 
-    A classifier of pairs: did this word really stand there? One true pair (w, C+), K drawn ones (w, C-).
+    Binary cross-entropy of one observed pair (w, C+) and K negative pairs (w, C-).
 
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
     """
@@ -28,12 +28,12 @@ def negative_sampling_loss(v: Float[Tensor, "B D"], u: Float[Tensor, "B D"],
 
 
 class NoiseSampler:
-    r"""Draws words with $p(w) \propto \mathrm{count}(w)^{power}$, and never the one that really stands there.
+    r"""Sample negatives with $p(w) \propto \mathrm{count}(w)^{power}$, excluding the target.
 
     counts  (V,), of the training text
-    power   1 draws as often as the text has them, 0 all alike; 0.75 lies between
+    power   1 for the unigram distribution, 0 for the uniform one
 
-    Raises ValueError where fewer than two words can be drawn: then a negative other than the target need not exist.
+    Raises ValueError if fewer than two words have a count.
 
     >>> sampler = NoiseSampler(torch.tensor([16, 1, 0]))
     >>> sampler.probabilities                                        # 16^0.75 = 8
@@ -51,38 +51,37 @@ class NoiseSampler:
         self._edges = torch.cat([self.probabilities.new_zeros(1), self.probabilities.cumsum(dim=0)])
 
     def draw(self, target: Int[Tensor, "B"], k: int, generator: torch.Generator | None = None) -> Int[Tensor, "B K"]:
-        """k words for each target, none of them the target itself."""
+        """Sample k words for each target, none of them the target."""
         if k < 1:
-            raise ValueError(f"k is {k}; expected at least one negative a pair")
-        low, high = self._edges[target, None], self._edges[target + 1, None]     # (B, 1): the target's piece of the line
+            raise ValueError(f"k is {k}; expected at least 1")
+        low, high = self._edges[target, None], self._edges[target + 1, None]     # (B, 1): the target's interval in [0, 1)
         u = torch.rand(len(target), k, generator=generator, dtype=torch.float64) * (low + self._edges[-1] - high)
-        u = torch.where(u < low, u, u - low + high)                  # (B, K): its piece is cut out, and never drawn
+        u = torch.where(u < low, u, u - low + high)                  # (B, K): its interval is skipped
         return torch.searchsorted(self._edges[1:], u, right=True).clamp(max=len(self.probabilities) - 1)
 
 
 def kept_in_subsampling(counts: Tensor, threshold: float) -> Float[Tensor, "V"]:
-    r"""The share of each word's occurrences that stays: $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$, f its share of the text.
+    r"""The probability of keeping each word in subsampling: $\min\bigl(1, \sqrt{t / f(w)} + t / f(w)\bigr)$, f its frequency.
 
-    Very frequent words say little of their neighbours; left out they also make windows reach further. As in the program of
-    2013, whose paper writes $\sqrt{t / f}$ alone.
+    As in the program of 2013; the paper has $\sqrt{t / f}$. Paper: Mikolov et al. 2013.
     """
     if threshold <= 0:
-        raise ValueError(f"threshold is {threshold}; expected a share above 0, as 0.001")
+        raise ValueError(f"threshold is {threshold}; expected a frequency above 0, such as 0.001")
     ratio = threshold * counts.sum() / counts.clamp(min=1).double()
     return (ratio.sqrt() + ratio).clamp(max=1)
 
 
 class SkipGram(nn.Module):
-    r"""Skip-gram with negative sampling: a word v tells which words u stand around it.
+    r"""Skip-gram with negative sampling: a word predicts the words around it.
 
-    Two vectors a word: $v_w$ where it is the centre, $u_w$ where it is context. v is what
-    is kept.
+    Each word has two vectors, $v_w$ as the center and $u_w$ as context; v is used as the
+    word vector.
 
     Slides: "Word2Vec as a pre-training". Paper: Mikolov et al. 2013.
 
     >>> model = SkipGram(4, 2)
     >>> loss = model.loss(torch.tensor([0]), torch.tensor([1]), torch.tensor([[2, 3]]))
-    >>> loss.item()                                          # 3 ln 2: knows nothing yet
+    >>> loss.item()                                          # 3 ln 2 before training
     2.0794...
     """
 
@@ -103,19 +102,19 @@ class SkipGram(nn.Module):
 
     def forward(self, centre: Int[Tensor, "B"],
                 context: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """The log-odds that the pair is a true one."""
+        """The logit of a pair."""
         return torch.einsum("bd,bd->b", self.context(context), self.centre(centre))
 
     def loss(self, centre: Int[Tensor, "B"], context: Int[Tensor, "B"],
              negatives: Int[Tensor, "B K"]) -> Float[Tensor, ""]:
-        """Of true pairs, each with K drawn ones."""
+        """The negative sampling loss of pairs, each with K negatives."""
         return negative_sampling_loss(self.centre(centre), self.context(context),
                                       self.context(negatives))
 
     def batches(self, corpus: Corpus, window: int, batch_size: int,
                 generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-        """One epoch's (centre, context), shuffled. Each centre draws its own window, 1 to
-        `window`: near words count more."""
+        """The batches (centre, context) of an epoch, shuffled. Each center samples its window, 1
+        to `window`, so that near words occur more often."""
         reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
         centre, context, _ = window_pairs(corpus, window, reach)
         for rows in torch.randperm(len(centre), generator=generator).split(batch_size):
@@ -123,9 +122,9 @@ class SkipGram(nn.Module):
 
 
 class CBOW(SkipGram):
-    r"""The other way round: the mean of the vectors around it tells the word, $\frac{1}{|C|} \sum_{c \in C} v_c$ against $u_w$.
+    r"""Continuous bag of words: the mean of the context vectors predicts the word, $u_w^T \frac{1}{|C|} \sum_{c \in C} v_c$.
 
-    Where skip-gram makes a pair of each word around, CBOW makes one of all of them, and is faster.
+    One prediction per word instead of one per pair, so it is faster than skip-gram.
 
     >>> model = CBOW(4, 2)
     >>> model.mean(torch.tensor([[1, -1]])).equal(model.centre(torch.tensor([1])))
@@ -133,7 +132,7 @@ class CBOW(SkipGram):
     """
 
     def forward(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """The log-odds that the word stands there; `around` is filled up with -1."""
+        """The logit of a word in its context; `around` is padded with -1."""
         return torch.einsum("bd,bd->b", self.context(word), self.mean(around))
 
     def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],
@@ -142,7 +141,7 @@ class CBOW(SkipGram):
                                       self.context(negatives))
 
     def mean(self, around: Int[Tensor, "B C"]) -> Float[Tensor, "B D"]:
-        """Of the vectors of the words that are there."""
+        """The mean of the context vectors."""
         there = around >= 0                                          # (B, C)
         share = there / there.sum(dim=1, keepdim=True).clamp(min=1)
         v = self.centre.weight                                       # (V, D)
@@ -151,7 +150,7 @@ class CBOW(SkipGram):
 
     def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
                 ) -> Iterator[tuple[Tensor, Tensor]]:
-        """One epoch's (words around, word), shuffled; a word alone in its sentence is left out."""
+        """The batches (context words, word) of an epoch, shuffled, without words that have no context."""
         reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
         around, there = words_around(corpus, window, reach)
         rows_with_any = there.any(dim=1).nonzero()[:, 0]
@@ -160,7 +159,7 @@ class CBOW(SkipGram):
 
 
 def words_around(corpus: Corpus, window: int, reach: Int[Tensor, "T"]) -> tuple[Int[Tensor, "T C"], Bool[Tensor, "T C"]]:
-    """For each word the 2 * window ids around it, from left to right, -1 where the sentence or its own window ends."""
+    """The 2 * window ids around each word, from left to right; -1 outside the sentence or the word's window."""
     check_sizes(window=window)
     T = len(corpus.tokens)
     offsets = torch.tensor([d for d in range(-window, window + 1) if d])
@@ -170,11 +169,11 @@ def words_around(corpus: Corpus, window: int, reach: Int[Tensor, "T"]) -> tuple[
     return torch.where(there, corpus.tokens[inside], -1), there
 
 
-CHUNK = 4096                                                         # pairs whose vectors stay in a processor's cache
+CHUNK = 4096                                                         # pairs whose vectors fit into the CPU cache
 
 
 def accumulate(model: SkipGram, given: Tensor, target: Tensor, drawn: Tensor, device: torch.device) -> Iterator[float]:
-    """Add the gradient of the mean loss of a batch, chunk by chunk on a CPU; yields the sum of the losses of each chunk."""
+    """Accumulate the gradient of the mean loss of a batch, in chunks on a CPU; yield the summed loss of each chunk."""
     size = CHUNK if device.type == "cpu" else len(target)
     for part in zip(given.split(size), target.split(size), drawn.split(size)):
         loss = model.loss(*(ids.to(device) for ids in part)) * len(part[1])
@@ -185,17 +184,17 @@ def accumulate(model: SkipGram, given: Tensor, target: Tensor, drawn: Tensor, de
 def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, negatives: int = 5, batch_size: int = 16384,
           lr: float = 0.01, power: float = 0.75, threshold: float | None = None, seed: int = 0,
           after_epoch: Callable[[int, float], None] | None = None) -> list[float]:
-    """Adam, its rate falling in a line to 0 over the run; returns the mean loss of each epoch.
+    """Train with Adam and a linearly decaying learning rate; return the mean loss of each epoch.
 
-    model        trained where it is; each batch is moved there
-    negatives    drawn words a true pair, from counts ** power, never the target
-    threshold    of `kept_in_subsampling`: each epoch leaves out frequent words anew; None keeps all
-    after_epoch  called with the number of epochs done and the loss
+    model        trained on its device
+    negatives    K, per pair, from counts ** power
+    threshold    of `kept_in_subsampling`, applied anew in each epoch; None keeps all words
+    after_epoch  called with the number of epochs and the loss
 
-    Raises ValueError for a model with another number of words, and a text in which no word has a neighbour.
+    Raises ValueError for a model with another number of words, and a text without pairs.
     """
     if model.config["num_words"] != corpus.num_words:
-        raise ValueError(f"model has {model.config['num_words']} words; the corpus has {corpus.num_words}")
+        raise ValueError(f"model has {model.config['num_words']} words; expected {corpus.num_words}, as the corpus")
     check_sizes(window=window)
     if epochs < 1 or batch_size < 1:
         raise ValueError(f"epochs is {epochs} and batch_size {batch_size}; expected at least 1 each")
@@ -212,7 +211,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
             text = Corpus(corpus.tokens[stays], corpus.sentence[stays], corpus.num_words)
         batches = [batch for batch in model.batches(text, window, batch_size, generator) if len(batch[1])]
         if not batches:
-            raise ValueError("no word of the corpus has another one in its window; expected sentences of two words or more")
+            raise ValueError("corpus has no pair of words within a window; expected sentences of two words or more")
         total = 0.0
         for number, (given, target) in enumerate(batches):
             optimizer.param_groups[0]["lr"] = lr * (1 - (epoch + number / len(batches)) / epochs)
@@ -222,7 +221,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
             optimizer.step()
         losses.append(total / sum(len(target) for _, target in batches))
         if not math.isfinite(losses[-1]):
-            raise FloatingPointError(f"the loss of epoch {epoch + 1} is {losses[-1]}; a smaller lr than {lr} may help")
+            raise FloatingPointError(f"the loss of epoch {epoch + 1} is {losses[-1]}; expected a finite loss, as a smaller lr than {lr} may give")
         if after_epoch:
             after_epoch(epoch + 1, losses[-1])
     return losses

@@ -26,7 +26,7 @@ def test_fit_counts_markov_1913():
 def test_vowels():
     assert vowels("The sea, 1913!").tolist() == [0, 0, 1, 0, 1, 1]
     assert vowels("Why").tolist() == [0, 0, 0]
-    with pytest.raises(ValueError, match="none of the letters"):
+    with pytest.raises(ValueError, match="text is '1913 !', expected at least one of the letters a to"):
         vowels("1913 !")
 
 
@@ -74,16 +74,16 @@ def test_stationary_cycle_and_absorbing():
     assert cycle.stationary().tolist() == pytest.approx([1 / 3] * 3)
     assert cycle.entropy_rate().item() == pytest.approx(0, abs=1e-12)
     apart = MarkovChain.from_probabilities(torch.tensor([0.5, 0.5]), torch.eye(2))
-    with pytest.raises(ValueError, match="no single distribution is stationary"):
+    with pytest.raises(ValueError, match="transition has several closed classes; expected one, so"):
         apart.stationary()
 
 
 @pytest.mark.parametrize("act, message", [
     (lambda: MarkovChain(1), "k is 1"),
-    (lambda: MarkovChain(2).fit_counts([0, 2]), "tokens holds 2; this vocabulary has 2 symbols"),
+    (lambda: MarkovChain(2).fit_counts([0, 2]), "tokens holds 2; expected 0..1, the ids of this vocabulary"),
     (lambda: MarkovChain(2).fit_counts([0, 1], alpha=-1.0), "alpha is -1.0"),
     (lambda: MarkovChain(2).log_prob(torch.tensor([[0, 2]])), "x holds 2"),
-    (lambda: MarkovChain(2).log_prob(torch.tensor([[0]]), torch.zeros(1, 0, dtype=torch.long)), "needs the last 1"),
+    (lambda: MarkovChain(2).log_prob(torch.tensor([[0]]), torch.zeros(1, 0, dtype=torch.long)), "context has 0 symbols; expected at least 1"),
     (lambda: MarkovChain(2).sample(2), "length is None"),
     (lambda: MarkovChain.from_probabilities(torch.tensor([0.5, 0.4]), torch.eye(2)), "initial holds 0.4"),
     (lambda: MarkovChain.from_probabilities(torch.tensor([0.5, 0.5]), torch.eye(2) * 2), "transition holds"),

@@ -185,7 +185,7 @@ def test_fetch_damaged_course_data(server, cache, folder, row, damaged):
 
 def test_fetch_course_data_no_folder(cache, row, monkeypatch):
     monkeypatch.setenv("COURSE_DATA", str(cache / "nowhere"))
-    with pytest.raises(ValueError, match=r"COURSE_DATA is '.*nowhere', which is not a folder"):
+    with pytest.raises(ValueError, match="COURSE_DATA is"):
         fetch("toy", row("toy/a.bin", BODY))
 
 

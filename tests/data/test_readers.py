@@ -39,13 +39,13 @@ def test_idx(tmp_path, images):
 def test_idx_truncated_as_gzip(tmp_path, images, cut):
     path = tmp_path / "images.gz"
     path.write_bytes(gzip.compress(idx(images))[:cut])
-    with pytest.raises(DataError, match=r"images\.gz (is not a whole gzip file|starts with)"):
+    with pytest.raises(DataError, match=r"images\.gz (is not a complete gzip file|starts with)"):
         read_idx(path)
 
 
 @pytest.mark.parametrize("raw, message", [
-    (lambda x: idx(x)[:-1], r"has 59 values; its header says \(5, 3, 4\)"),
-    (lambda x: idx(x) + b"\0", r"has 61 values; its header says \(5, 3, 4\)"),
+    (lambda x: idx(x)[:-1], r"has 59 values; expected \(5, 3, 4\) by its header"),
+    (lambda x: idx(x) + b"\0", r"has 61 values; expected \(5, 3, 4\) by its header"),
     (lambda x: b"\0\0\x0d" + idx(x)[3:], "starts with 00 00 0d 03"),
     (lambda x: idx(x)[:9], "starts with 00 00 08 03"),
     (lambda x: b"\0\0\x08", "starts with 00 00 08"),
@@ -67,9 +67,9 @@ def test_png(tmp_path):
 
 
 @pytest.mark.parametrize("raw, message", [
-    (lambda x: png(x)[:-30], "a.png is not a whole png file"),
-    (lambda x: png(x)[:5], "a.png is not a whole png file"),
-    (lambda x: b"no picture", "a.png is not a whole png file"),
+    (lambda x: png(x)[:-30], "a.png is not a complete png file"),
+    (lambda x: png(x)[:5], "a.png is not a complete png file"),
+    (lambda x: b"no picture", "a.png is not a complete png file"),
     (lambda x: png(x[:4]), r"a.png is a picture of shape \(4, 3, 3\); expected \(5, 3, 3\)"),
     (lambda x: png(x[..., 0]), r"a.png is a picture of shape \(5, 3\); expected \(5, 3, 3\)"),
 ])
@@ -87,7 +87,7 @@ def test_binary_text(tmp_path, rows):
 
 
 @pytest.mark.parametrize("text, message", [
-    (b"", "has 0 bytes; lines of 3 values take 6 bytes each"),
+    (b"", "has 0 bytes; expected lines of 6 bytes for 3 values"),
     (b"0 1 1\n0 1", "has 9 bytes"),
     (b"0 1 2\n", "zeros and ones"),
     (b"0 1 /\n", "zeros and ones"),                                  # the byte below "0"

@@ -48,19 +48,19 @@ def test_file_unknown_hash(hash):
 ])
 def test_load_data_unknown_name(wrong, near):
     for call in (load_data, describe):
-        with pytest.raises(ValueError, match=f"name is '{wrong}'; the nearest data set is '{near}'. There are: digits"):
+        with pytest.raises(ValueError, match=f"name is '{wrong}'; did you mean '{near}'\\? Expected one of digits"):
             call(wrong)
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: load_data("nltcs", grey=True), "nltcs was given the option 'grey'; the options it takes: none"),
-    (lambda: load_data("digits", gray=True), "digits was given the option 'gray'; the options it takes: split, grey"),
-    (lambda: load_data("digits", split="shuffle"), "^split is 'shuffle'; for digits it must be one of 'shuffled', 'writers'$"),
-    (lambda: load_data("digits", split=0), "^split is 0; for digits it must be one of 'shuffled', 'writers'$"),
-    (lambda: load_data("digits", grey="yes"), "grey is 'yes'; for digits it must be one of False, True"),
+    (lambda: load_data("nltcs", grey=True), "nltcs was given the option 'grey'; expected one of: none"),
+    (lambda: load_data("digits", gray=True), "digits was given the option 'gray'; expected one of: split, grey"),
+    (lambda: load_data("digits", split="shuffle"), "^split is 'shuffle'; expected one of 'shuffled', 'writers' for digits$"),
+    (lambda: load_data("digits", split=0), "^split is 0; expected one of 'shuffled', 'writers' for digits$"),
+    (lambda: load_data("digits", grey="yes"), "grey is 'yes'; expected one of False, True for digits"),
     (lambda: load_data("caltech101_silhouettes", split="mine"), "split is 'mine'; .* one of 'own', 'official'"),
-    (lambda: load_data("red_wine", fold=10), "fold is 10; for red_wine it must be one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9"),
-    (lambda: load_data("ionosphere", standardize="no"), "standardize is 'no'; for ionosphere it must be one of True, False"),
+    (lambda: load_data("red_wine", fold=10), "fold is 10; expected one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 for red_wine"),
+    (lambda: load_data("ionosphere", standardize="no"), "standardize is 'no'; expected one of True, False for ionosphere"),
 ])
 def test_load_data_unknown_option(call, message):
     with pytest.raises(ValueError, match=message):
@@ -155,7 +155,7 @@ def test_load_data_cifar10_small(server, cache, row, replaced):
                                           np.moveaxis(np.floor(mean + 0.5), 2, 0))
     assert small.train[0, 0] == 4 and small.info["image_shape"] == (3, 8, 8) and small.labels is None
     assert [len(small.train), len(small.valid), len(small.test)] == [3000, 500, 500]
-    with pytest.raises(ValueError, match="side is 4; for cifar10_small it must be one of 32, 16, 8"):
+    with pytest.raises(ValueError, match="side is 4; expected one of 32, 16, 8 for cifar10_small"):
         load_data("cifar10_small", side=4)
 
 
@@ -222,7 +222,7 @@ def test_command_line(capsys):
 def test_command_line_errors(capsys, folder):
     assert main(["show", "digit"]) == 1
     out, err = capsys.readouterr()
-    assert out == "" and err.startswith("name is 'digit'; the nearest data set is 'digits'.")
+    assert out == "" and err.startswith("name is 'digit'; did you mean 'digits'?")
     (folder / "names").mkdir()
     (folder / "names" / "names.txt").write_text("ada\nbob\n")
     assert main(["fetch", "names"]) == 1

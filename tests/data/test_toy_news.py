@@ -44,7 +44,7 @@ def test_vocabulary():
 def test_bad_input():
     with pytest.raises(ValueError, match="num is 0"):
         toy_news.draw_news(0)
-    with pytest.raises(ValueError, match="size is 5; there are 1 to 4"):
+    with pytest.raises(ValueError, match="size is 5; expected 1 to 4"):
         toy_news.instructions(5)
     news = toy_news.draw_news(1, rng(0))[0]
     for fields, slide in ((["where"], False), ([], False), (["time"], True)):

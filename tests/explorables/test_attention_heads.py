@@ -166,18 +166,18 @@ def example(number: int):
 
 BAD = [
     (lambda: AttentionHeads(small()), "model and words belong together"),
-    (lambda: AttentionHeads(NadePixels, LETTERS), "the figure needs a GPT"),
+    (lambda: AttentionHeads(NadePixels, LETTERS), "expected a GPT"),
     (lambda: AttentionHeads(small(tied=False), LETTERS), "tied False"),
     (lambda: AttentionHeads(small(bos_id=None), LETTERS), "bos_id None"),
     (lambda: AttentionHeads(small(activation="relu"), LETTERS), "activation 'relu'"),
-    (lambda: AttentionHeads(small(), LETTERS[1:]), "words has 4 names; this model has 5 tokens"),
-    (lambda: AttentionHeads(small(d_model=60, d_ff=200), LETTERS), "a page, which carries at most 90,000"),
-    (lambda: AttentionHeads(small(), LETTERS, ["a e"]), "the text has 'e'; this model knows"),
+    (lambda: AttentionHeads(small(), LETTERS[1:]), "words has 4 names; expected 5"),
+    (lambda: AttentionHeads(small(d_model=60, d_ff=200), LETTERS), "model takes 315,200 characters; expected at most 90,000"),
+    (lambda: AttentionHeads(small(), LETTERS, ["a e"]), "the text has 'e'; expected words of"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[1] * 6), "the text has 6 words; expected 1 to 5"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[]), "the text has 0 words"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[0]), "without 0, the start symbol"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[5]), "expected 0 to 4"),
-    ({"off": [[0, 4]]}, r"off holds \[0, 4\]; this model has layers 0 to 1"),
+    ({"off": [[0, 4]]}, r"off holds \[0, 4\]; expected layers 0 to 1"),
     ({"shown": [2, 0]}, r"shown holds \[2, 0\]"),
     ({"shown": [1]}, r"shown holds \[1\]"),
 ]

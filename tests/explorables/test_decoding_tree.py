@@ -305,7 +305,7 @@ def on_tree(number: int) -> list[tuple]:
 
 BAD = [
     (lambda: DecodingTree({}), "trees is empty"),
-    (lambda: DecodingTree({"wide": WIDE}), r"trees\['wide'\] has 26 sequences; at most 24"),
+    (lambda: DecodingTree({"wide": WIDE}), r"trees\['wide'\] has 26 sequences; expected at most 24"),
     ({"tree": 3}, "tree is 3; expected a number from 0 to 2"),
     ({"strategy": "beam"}, "strategy is 'beam'; expected 'greedy' or 'beam search' or 'sampling'"),
     ({"width": 6}, "width is 6; expected a number from 1 to 5"),
@@ -314,7 +314,7 @@ BAD = [
     ({"top_k": -1}, "top_k is -1; expected 0 for all"),
     ({"top_p": 0.0}, "top_p is 0.0; expected 0 < top_p <= 1"),
     ({"step": -1}, "step is -1"),
-    (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 3), "end is 3; the values are 0..2"),
+    (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 3), "end is 3; expected 0..2"),
     (lambda: cut(yes_or_ok(), torch.zeros(0, dtype=torch.long), ["a", "b", "c"], 2, keep=4), "length is 4 and keep 4"),
 ]
 FIGURE = Figure(DecodingTree, agrees, bad=BAD, change={"step": 1}, rich={"strategy": "sampling", "top_p": 0.75, "step": 2},

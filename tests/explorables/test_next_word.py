@@ -65,7 +65,7 @@ def test_own_model():
 def test_own_vocabulary_too_large():
     words = CharTokenizer.fit("".join(map(chr, range(0x4E00, 0x4E00 + 2001))))
     model = NGram(n=2, vocab_size=len(words.vocabulary), smoothing="add")
-    with pytest.raises(ValueError, match="words has 2001 symbols; at most 2000 fit into the figure"):
+    with pytest.raises(ValueError, match="words has 2001 symbols; expected at most 2000"):
         NextWord([chr(0x4E00), chr(0x4E01)], model, words)
 
 
@@ -144,7 +144,7 @@ def agrees(page, w) -> None:
 BAD = [
     (lambda: NextWord("in the"), "contexts is 'in the'; expected a list of 2 to 8 beginnings"),
     (lambda: NextWord(["in the"]), "expected a list of 2 to 8 beginnings"),
-    (lambda: NextWord(["in the", ""]), "contexts holds '', which has no symbol"),
+    (lambda: NextWord(["in the", ""]), "contexts holds ''; expected at least one symbol"),
     (lambda: NextWord(model=prose_model()[0]), "model and words belong together"),
     ({"left": 6}, "left is 6; expected a number from 0 to 5"),
     ({"right": -1}, "right is -1"),

@@ -78,12 +78,12 @@ def at(share: float, do: str):
 
 
 BAD = [
-    (lambda: Sinusoids("King"), "words has 1 words; the figure shows 2 to 16"),
+    (lambda: Sinusoids("King"), "words has 1 words; expected 2 to 16"),
     (lambda: Sinusoids("a " * 17), "words has 17 words"),
-    ({"width": 5}, "width is 5; the figure has 4, 6, 8, 16"),
-    ({"base": 7}, "base is 7; the figure has 100, 1000, 10000"),
-    ({"pair": 4}, "pair is 4; a width of 8 has the pairs 0 to 3"),
-    ({"position": 8, "offset": 0}, "the words are 0 to 7"),
+    ({"width": 5}, "width is 5; expected one of 4, 6, 8, 16"),
+    ({"base": 7}, "base is 7; expected one of 100, 1000, 10000"),
+    ({"pair": 4}, "pair is 4; expected 0 to 3 for a width of 8"),
+    ({"position": 8, "offset": 0}, "expected 0 to 7"),
     ({"position": 1, "offset": -2}, "word 1 and offset -2 lead to -1"),
     (lambda: setattr(Sinusoids(), "offset", 8), "offset is 8: word 0 and offset 8 lead to 8"),
 ]

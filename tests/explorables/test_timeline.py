@@ -76,7 +76,7 @@ BAD = [
     ({"existing": {"01": "https://example.org/"}}, "expected a relative address"),
     ({"existing": {"01": "javascript:alert(1)"}}, "expected a relative address"),
     ({"selected": "eliza"}, "selected is 'eliza'; expected the id of a system"),
-    ({"shown": ["models"]}, r"shown is \['models'\]; its entries are lm, vectors, both"),
+    ({"shown": ["models"]}, r"shown is \['models'\]; expected some of lm, vectors, both"),
 ]
 FIGURE = Figure(Timeline, agrees, bad=BAD, change={"selected": "lda"},
                 rich={"existing": {"01": "01-chain-rule.ipynb", "shannon": "01-chain-rule.ipynb#a"}, "selected": "jelinek"},

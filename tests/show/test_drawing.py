@@ -105,5 +105,5 @@ def test_label_runs():
 
 def test_label_refused():
     for label in ("$e^{s_{ij}}$", r"$\frac{a}{b}$"):
-        with pytest.raises(ValueError, match="scripts do not nest"):
+        with pytest.raises(ValueError, match="which is not supported; expected scripts that do not nest"):
             Canvas(360, 100, "A", "B.").text(10, 10, label)

@@ -51,5 +51,5 @@ def test_graph_too_large():
     x = Value(1.0)
     for _ in range(50):
         x = x.tanh()
-    with pytest.raises(ValueError, match="the graph has 51 nodes; at most 40 can be read"):
+    with pytest.raises(ValueError, match="result has a graph of 51 nodes; expected at most 40"):
         show.graphs.graph(x)

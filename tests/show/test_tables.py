@@ -44,5 +44,5 @@ def test_table_text_column():
 
 
 def test_table_bad_row():
-    with pytest.raises(ValueError, match=r"rows\[1\] has 1 cells; this table has 2 columns"):
+    with pytest.raises(ValueError, match=r"rows\[1\] has 1 cells; expected 2, the number of columns"):
         show.table(["a", "b"], [[1, 2], [3]])

@@ -65,8 +65,8 @@ def test_json_round_trip(byte_pairs):
     assert again.decode(again.encode(text, eos=True)) == byte_pairs.decode(byte_pairs.encode(text))
 
 
-@pytest.mark.parametrize("size, end, says", [(200, {}, "size is 200; 256 symbols"),
-                                             (256, {"eos": "<e>"}, "size is 256; 257 symbols")])
+@pytest.mark.parametrize("size, end, says", [(200, {}, "size is 200; expected at least 256, the tokens before the"),
+                                             (256, {"eos": "<e>"}, "size is 256; expected at least 257, the tokens before the")])
 def test_vocabulary_too_small(size, end, says, prose):
     with pytest.raises(ValueError, match=says):
         BytePairTokenizer.fit(prose, size, **end)

@@ -65,7 +65,7 @@ X = torch.zeros(8, 6)
     ({"train": ()}, ValueError, "train is an empty tuple"),
     ({"train": (X, X[:3])}, ValueError, "train holds tensors of 8 and 3 rows"),
     ({"train": [[0.0, 1.0]]}, TypeError, None),
-    ({"valid": X[:, :5]}, ValueError, r"valid has rows of shape \(5,\); train has rows of shape \(6,\)"),
+    ({"valid": X[:, :5]}, ValueError, r"valid has rows of shape \(5,\); expected rows of shape \(6,\), as in train"),
     ({"valid": (X, X)}, ValueError, "valid has rows of shape"),
     ({"valid": X[:0]}, ValueError, "valid has shape"),
     ({"batch_size": 0}, ValueError, "batch_size is 0; expected 1 or more"),
@@ -79,7 +79,7 @@ X = torch.zeros(8, 6)
     ({"clip": -1.0}, ValueError, "clip is -1.0"),
     ({"weight_decay": -0.1}, ValueError, "weight_decay is -0.1; expected a finite number, 0 or more"),
     ({"schedule": "cosin"}, ValueError, "schedule is 'cosin'; expected one of constant, cosine, inverse_sqrt, linear"),
-    ({"warmup": 10 ** 6}, ValueError, "warmup is 1000000 steps; this run has"),
+    ({"warmup": 10 ** 6}, ValueError, "warmup is 1000000 steps; expected 0 to"),
     ({"warmup": 2, "schedule": constant(9)}, ValueError, "warmup is 2 and schedule is a function"),
 ])
 def test_fit_bad_arguments(arguments, error, sentence):
@@ -113,7 +113,7 @@ def test_fit_bad_models(data):
         def loss(self, batch):
             return batch.sum()
 
-    with pytest.raises(ValueError, match="NoParameters has no parameters to train"):
+    with pytest.raises(ValueError, match="NoParameters has no parameters; expected at least one"):
         fit(NoParameters(), data, epochs=1)
     with pytest.raises(ValueError, match=r"log_prob of NotSummed gave shape \(23, 6\); expected \(23,\)"):
         fit(NotSummed(), data, epochs=1)

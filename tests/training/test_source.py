@@ -152,8 +152,8 @@ class Liar(Endless):
     (loader(), {"lengths": torch.ones(47)}, ValueError, "lengths was given and train is a DataLoader"),
     (loader(), {"checkpoint_every": 5}, ValueError, "checkpoint_every was given and train is a DataLoader"),
     (DataLoader(Endless(DATA), 10), {}, ValueError, "does not know its length"),
-    (DataLoader(Liar(DATA, 67), 10), {}, ValueError, "train gave 5 batches in epoch 1; its length is 7"),
-    (DataLoader(Liar(DATA, 27), 10), {}, ValueError, "train gave 5 batches in epoch 1; its length is 3"),
+    (DataLoader(Liar(DATA, 67), 10), {}, ValueError, "train gave 5 batches in epoch 1; expected 7, its length"),
+    (DataLoader(Liar(DATA, 27), 10), {}, ValueError, "train gave 5 batches in epoch 1; expected 3, its length"),
     (DataLoader(TensorDataset(DATA[:0]), 10), {}, ValueError, "a DataLoader without batches"),
     (DataLoader([{"x": row} for row in DATA], 10), {}, TypeError, "train gives batches of type dict; expected tensors"),
 ])
@@ -241,7 +241,7 @@ def test_optimizer_refused(tmp_path):
     with pytest.raises(ValueError, match="optimizer holds parameters that FVSBN does not have"):
         fit(model, DATA, epochs=1, optimizer=torch.optim.SGD(other.parameters(), lr=0.1), **QUIET)
     for given, named in (({"lr": 0.1}, "lr"), ({"betas": (0.5, 0.9), "weight_decay": 0.1}, "betas and weight_decay")):
-        with pytest.raises(ValueError, match=f"^{named} and optimizer were given; an optimizer has its own"):
+        with pytest.raises(ValueError, match=f"^{named} and optimizer were given; expected only optimizer, which has its own"):
             fit(model, DATA, epochs=1, optimizer=torch.optim.SGD(model.parameters(), lr=0.1), **given, **QUIET)
 
     for closed in (torch.optim.LBFGS(model.parameters()), Closed(model.parameters(), lr=0.1)):

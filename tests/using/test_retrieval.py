@@ -67,9 +67,9 @@ def test_dense_cosine():
     (lambda: TfIdf(["a text"]), "document 0 is the text 'a text'; expected a list of its words"),
     (lambda: BM25([["a"]], k1=-1), "k1 is -1 and b 0.75; expected k1 of 0 or more, and b from 0 to 1"),
     (lambda: BM25([["a"]], b=1.5), "k1 is 1.2 and b 1.5; expected k1 of 0 or more, and b from 0 to 1"),
-    (lambda: Latent([["a"], ["b"]], 3), "k is 3; a matrix of shape (2, 2) has 1 to 2 singular values"),
-    (lambda: TfIdf([["a"]]).search(["a"], k=2), "k is 2; this collection has 1 to 1 documents to give"),
-    (lambda: TfIdf([["a"]]).search(["a"], k=0), "k is 0; this collection has 1 to 1 documents to give"),
+    (lambda: Latent([["a"], ["b"]], 3), "k is 3; expected 1 to 2 for a matrix of shape (2, 2)"),
+    (lambda: TfIdf([["a"]]).search(["a"], k=2), "k is 2; expected 1 to 1, the number of documents"),
+    (lambda: TfIdf([["a"]]).search(["a"], k=0), "k is 0; expected 1 to 1, the number of documents"),
     (lambda: Dense(lambda texts: torch.zeros(1, 2), []), "documents is empty; expected at least one"),
     (lambda: Dense(lambda texts: torch.zeros(1, 2), [["a"], ["b"]]),
      "encode gave shape (1, 2) for 2 texts; expected (2, D)"),
@@ -78,7 +78,7 @@ def test_dense_cosine():
     (lambda: ranks(torch.zeros(2, 3), torch.tensor([0])), "scores has shape (2, 3) and wanted (1,); expected (Q, N) and (Q,)"),
     (lambda: ranks(torch.zeros(1, 3), torch.tensor([3])), "wanted reaches from 3 to 3; expected 0..2"),
     (lambda: recall_at(torch.tensor([1]), 0), "k is 0; expected at least 1"),
-    (lambda: mean_reciprocal_rank(torch.tensor([], dtype=torch.long)), "there are no ranks"),
+    (lambda: mean_reciprocal_rank(torch.tensor([], dtype=torch.long)), "found is empty"),
 ], ids=range(16))
 def test_bad_input(call, message):
     with pytest.raises(ValueError) as error:

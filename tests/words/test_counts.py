@@ -70,12 +70,12 @@ def test_window_pairs_single_words():
 
 
 @pytest.mark.parametrize("call, said", [
-    (lambda: count_words([], V), "got no documents; expected at least one"),
+    (lambda: count_words([], V), "docs is empty; expected at least one document"),
     (lambda: count_words(["a text"], V), "document 0 is the text 'a text'; expected a list of its words"),
     (lambda: ngrams(["a"], 0), "n is 0; expected at least 1"),
     (lambda: Corpus.of([["x"], ["y"]], V), "hold none of the 7 words of the vocabulary; expected at least one"),
     (lambda: window_pairs(check.corpus()[0], 0), "window is 0; expected at least 1"),
-    (lambda: weigh(torch.ones(2, 3), torch.ones(3)), r"lengths has shape \(3,\) and idf \(3,\); counts, \(2, 3\), need \(2,\)"),
+    (lambda: weigh(torch.ones(2, 3), torch.ones(3)), r"lengths has shape \(3,\) and idf \(3,\); expected \(2,\) and \(3,\), as in counts"),
     (lambda: weigh(torch.ones(3)), r"counts has shape \(3,\); expected \(documents, words\)"),
 ], ids=["no documents", "a text", "n of 0", "unknown words", "window of 0", "other lengths", "one row"])
 def test_bad_input(call, said):

@@ -154,18 +154,18 @@ ABC = WordVectors(list("abc"), torch.eye(3))
 
 
 @pytest.mark.parametrize("call, said", [
-    (lambda: truncated_svd(torch.ones(3, 4), 5), r"k is 5; a matrix of shape \(3, 4\) has 1 to 3 singular values"),
-    (lambda: LSA(torch.ones(3, 4), 1).place(torch.ones(1, 3)), "rows has 3 words; this space was made of 4"),
-    (lambda: ppmi(torch.zeros(2, 2)), "counts are all zero; expected at least one pair"),
+    (lambda: truncated_svd(torch.ones(3, 4), 5), r"k is 5; expected 1 to 3 for a matrix of shape \(3, 4\)"),
+    (lambda: LSA(torch.ones(3, 4), 1).place(torch.ones(1, 3)), "rows has 3 words; expected 4"),
+    (lambda: ppmi(torch.zeros(2, 2)), "counts are all zero; expected at least one count above 0"),
     (lambda: ppmi(torch.tensor([[1.0, -1.0]])), "counts holds -1; expected none below 0"),
     (lambda: GloVe(3, 0), "num_words is 3 and width 0; expected at least 1 each"),
-    (lambda: GloVe(3, 2).fit_counts(torch.ones(2, 2)), r"counts has shape \(2, 2\); this model has 3 words"),
-    (lambda: GloVe(1, 1).loss(torch.tensor([0]), torch.tensor([0]), torch.tensor([0.0])), "counts holds 0; expected pairs"),
+    (lambda: GloVe(3, 2).fit_counts(torch.ones(2, 2)), r"counts has shape \(2, 2\); expected \(3, 3\)"),
+    (lambda: GloVe(1, 1).loss(torch.tensor([0]), torch.tensor([0]), torch.tensor([0.0])), "counts holds 0; expected counts above 0"),
     (lambda: weight(torch.ones(1), 0.0), "maximum is 0.0; expected a count above 0"),
     (lambda: TopicModel(torch.zeros(2, 2), 2), r"num is 2 and counts has shape \(2, 2\); expected at least one topic"),
-    (lambda: WordVectors(list("abc"), torch.eye(2)), r"table has shape \(2, 2\); 3 words need as many rows"),
+    (lambda: WordVectors(list("abc"), torch.eye(2)), r"table has shape \(2, 2\); expected 3 rows, one per word"),
     (lambda: ABC["z"], "'z' is not among the 3 words that have a vector"),
-    (lambda: ABC.axis([], ["a"]), "the ends have 0 and 1 words; expected at least one each"),
+    (lambda: ABC.axis([], ["a"]), "one has 0 words and other 1; expected at least one each"),
     (lambda: agreement(ABC, [("a", "b", 1.0)]), "pairs has 1 with both words in the vectors; expected at least 3"),
 ], ids=["k too large", "other width", "nothing seen", "below 0", "no width", "another table", "a count of 0", "no maximum",
         "no words", "another table of vectors", "unknown word", "no end", "few pairs"])

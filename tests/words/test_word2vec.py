@@ -109,14 +109,14 @@ TEXT, _ = check.corpus()
 @pytest.mark.parametrize("call, said", [
     (lambda: SkipGram(1, 3), "num_words is 1 and width 3; expected at least 2 words"),
     (lambda: NoiseSampler(torch.tensor([5, 0])), r"counts has shape \(2,\), 1 of them above 0"),
-    (lambda: NoiseSampler(torch.ones(3)).draw(torch.tensor([0]), 0), "k is 0; expected at least one negative"),
-    (lambda: train(SkipGram(5, 2), TEXT, epochs=1), "model has 5 words; the corpus has 7"),
+    (lambda: NoiseSampler(torch.ones(3)).draw(torch.tensor([0]), 0), "k is 0; expected at least 1"),
+    (lambda: train(SkipGram(5, 2), TEXT, epochs=1), "model has 5 words; expected 7, as the corpus"),
     (lambda: train(SkipGram(7, 2), TEXT, epochs=0), "epochs is 0 and batch_size 16384; expected at least 1 each"),
     (lambda: train(SkipGram(7, 2), TEXT, epochs=1, window=0), "window is 0; expected at least 1"),
     (lambda: train(CBOW(7, 2), TEXT, epochs=1, window=0), "window is 0; expected at least 1"),
     (lambda: train(SkipGram(7, 2), Corpus.of([["a"], ["b"]], Vocabulary(check.WORDS)), epochs=1),
-     "no word of the corpus has another one in its window"),
-    (lambda: kept_in_subsampling(torch.ones(2), 0.0), "threshold is 0.0; expected a share above 0"),
+     "corpus has no pair of words within a window; expected sentences"),
+    (lambda: kept_in_subsampling(torch.ones(2), 0.0), r"threshold is 0\.0; expected a frequency above 0, such as"),
 ], ids=["one word", "one that occurs", "no negatives", "another text", "no epochs", "no window", "no window, CBOW",
         "single words", "no threshold"])
 def test_bad_input(call, said):

@@ -1,7 +1,7 @@
-"""The architectures of the course, drawn: one file a drawing, and beside it the SVG that it makes.
+"""Drawings of architectures: one module per drawing, and the SVG that it generates.
 
-`python -m course_lib.show.architectures` writes the SVGs anew. STYLE.md says which sign means what. A chapter shows a
-drawing by `show.drawing(name)`, which reads the stored SVG.
+`python -m course_lib.show.architectures` generates the SVGs. STYLE.md explains the symbols. `show.drawing(name)` reads the
+stored SVG.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ FOLDER = Path(__file__).parent
 
 
 def sources() -> list[str]:
-    """The names of the drawings that this package can make: its modules that do not begin with an underscore."""
+    """The names of all drawings, the public modules of this package."""
     return sorted(module.name for module in iter_modules([str(FOLDER)]) if not module.name.startswith("_"))
 
 
 def make(name: str) -> str:
-    """The SVG of a drawing, made from its source."""
+    """Generate the SVG of a drawing."""
     return import_module(f"{__name__}.{name}").draw().svg()

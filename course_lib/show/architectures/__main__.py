@@ -1,4 +1,4 @@
-"""Write every drawing's SVG beside its source: python -m course_lib.show.architectures"""
+"""Generate the SVG of every drawing: python -m course_lib.show.architectures"""
 
 from __future__ import annotations
 

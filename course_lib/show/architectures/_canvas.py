@@ -1,4 +1,4 @@
-"""The signs of the drawings: calls that say what is meant, one self-contained SVG out. STYLE.md lists the signs."""
+"""A canvas with the symbols of the drawings, explained in STYLE.md, that generates a self-contained SVG."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ Number = float | int
 Point = tuple[Number, Number]
 
 #          role       light      dark       what it is for
-COLOURS = {"paper": ("#ffffff", "#14181e"),                          # the ground, which every drawing brings along
+COLOURS = {"paper": ("#ffffff", "#14181e"),                          # background
            "ink": ("#1f2933", "#dde4ea"),                            # text, operations, the flow of data
-           "soft": ("#56616d", "#a7b2bd"),                           # remarks, shapes, cut paths
+           "soft": ("#56616d", "#a7b2bd"),                           # remarks, shapes, masked paths
            "data": ("#1b6ca8", "#7fc1f3"),                           # tensors and single values
-           "learn": ("#a84a17", "#f2a670"),                          # everything that is trained
+           "learn": ("#a84a17", "#f2a670"),                          # trained parameters and layers
            "data-tint": ("#e9f2f9", "#172a3a"), "learn-tint": ("#fcf0e7", "#38251a"),
            "ink-tint": ("#f0f2f4", "#262d36")}
 #         kind       role    width dashes
 LINES = {"flow": ("ink", 1.5, ""), "stream": ("ink", 4, ""), "attend": ("data", 2.6, ""),
          "sample": ("data", 1.8, "5 3.5"), "cut": ("soft", 1, "1.5 3.5")}
-SCALE = 4 / 3                                                        # 360 units are 480 pixels where there is room
+SCALE = 4 / 3                                                        # 360 units are at most 480 pixels
 CORNER = 9                                                           # the radius of a line's corners
 
 
 class Node(NamedTuple):
-    """A shape that was drawn: its centre and size. Its sides are points where lines begin and end."""
+    """A shape, by center and size; lines begin and end at its sides."""
 
     x: Number
     y: Number
@@ -48,10 +48,11 @@ class Node(NamedTuple):
 
 
 class Canvas:
-    """A drawing under way. x runs to the right, y down; shapes are placed by their centres, lines lie under shapes.
+    """A drawing. x increases to the right, y downwards; shapes are placed by their centres, lines lie under shapes.
 
-    width, height  in units of which 12 are the smallest text; 360 wide fits a phone
-    title          names the drawing; description says in some sentences what a reader who cannot see it must know
+    width, height  in units; the smallest text has size 12
+    title          title of the drawing
+    description    alternative text
     """
 
     def __init__(self, width: int, height: int, title: str, description: str):
@@ -64,18 +65,18 @@ class Canvas:
 
     def text(self, x: Number, y: Number, label: str, size: Number = 13, role: str = "ink",
              anchor: str = "middle") -> None:
-        """A label, its lines parted by newlines, whose middle (or start, or end) is at (x, y). Maths within $...$."""
+        """A label whose middle (or start, or end) is at (x, y); newlines separate lines, and math is within $...$."""
         self._shapes.append(self._text(x, y, label, size, role, anchor))
 
     def note(self, x: Number, y: Number, label: str, anchor: str = "middle") -> None:
-        """A remark, or a shape beside what has it."""
+        """A remark, such as the shape of a tensor."""
         self.text(x, y, label, 12, "soft", anchor)
 
     def _text(self, x: Number, y: Number, label: str, size: Number, role: str = "ink", anchor: str = "middle",
               weight: str = "") -> str:
         lines, out = label.split("\n") if label else [], []
         for k, line in enumerate(lines):
-            at = y + (k - (len(lines) - 1) / 2) * (size + 3) + size * 0.35           # from the middle to the base line
+            at = y + (k - (len(lines) - 1) / 2) * (size + 3) + size * 0.35           # from the middle to the baseline
             face, body = _labels.svg(line, size)
             out.append(f'<text class="cd-f-{role}" x="{x:g}" y="{at:.5g}" fill="{COLOURS[role][0]}" '
                        f'text-anchor="{anchor}" {face}{weight}>{body}</text>')
@@ -88,25 +89,25 @@ class Canvas:
 
     def layer(self, x: Number, y: Number, w: Number, h: Number, label: str, tied: bool = False,
               size: Number = 13) -> Node:
-        """Something learned; a double line if its weights are used elsewhere too."""
+        """A trained layer; a double line for tied weights."""
         shape = self._box(x, y, w, h, 10, "learn-tint", "learn")
         if tied:
             shape += self._box(x, y, w - 7, h - 7, 8, None, "learn", 1)
         return self._node("layer", shape, Node(x, y, w, h), label, size)
 
     def operation(self, x: Number, y: Number, w: Number, h: Number, label: str) -> Node:
-        """Something without weights: a pill."""
+        """An operation without weights: a pill."""
         return self._node("operation", self._box(x, y, w, h, h / 2, "ink-tint", "ink"), Node(x, y, w, h), label, 13)
 
     def unit(self, x: Number, y: Number, label: str, r: Number = 16, learned: bool = False, size: Number = 13) -> Node:
-        """One number; orange if it is a unit of a layer that is learned."""
+        """A single unit; orange if its layer is trained."""
         role = "learn" if learned else "data"
         shape = self._shape("circle", f"{role}-tint", role, cx=x, cy=y, r=r)
         return self._node("unit", shape, Node(x, y, 2 * r, 2 * r), label, size)
 
     def weight(self, x: Number, y: Number, label: str, w: Number = 40, h: Number = 28, tied: bool = False,
                fill: str = "learn-tint", size: Number = 13) -> Node:
-        """Learned numbers that have a name: a hexagon; a double line if several places use them."""
+        """A named parameter: a hexagon; a double line for tied weights."""
         shape = ""
         for inset in (0, 3) if tied else (0,):
             a, b, c = w / 2 - inset, w / 2 - 8 - inset * 0.4, h / 2 - inset
@@ -122,27 +123,27 @@ class Canvas:
         return self._node("plus", shape, Node(x, y, 2 * r, 2 * r))
 
     def draw(self, x: Number, y: Number, r: Number = 11) -> Node:
-        """A draw from a distribution: a diamond with the ~ of x ~ p."""
+        """A sample from a distribution: a diamond with the ~ of x ~ p."""
         shape = self._shape("polygon", "data-tint", "data",
                             points=f"{x - r:g},{y:g} {x:g},{y - r:g} {x + r:g},{y:g} {x:g},{y + r:g}")
         shape += self._shape("path", None, "ink", d=f"M{x - 5:g} {y + 1:g}q2.5 -4.5 5 -1t5 -1")
         return self._node("draw", shape, Node(x, y, 2 * r, 2 * r))
 
     def place(self, x: Number, y: Number, number: int) -> None:
-        """A place in an order: a disc of ink, which may sit on the corner of a shape."""
+        """A number of an order: a disc, possibly at the corner of a shape."""
         disc = self._shape("circle", "ink", None, cx=x, cy=y, r=8.5)
         label = self._text(x, y, str(number), 12, "paper", weight=' font-weight="600"')
         self._shapes.append(f'<g class="cd-disc">{disc}{label}</g>')
 
     def elsewhere(self, x: Number, y: Number, w: Number, h: Number, label: str) -> Node:
-        """Where another arrangement puts a part that stands elsewhere here: a dashed outline without a fill."""
+        """The position of a part in another variant: a dashed outline."""
         shape = self._box(x, y, w, h, 10, None, "soft", 1.2, "6 4")
         label = self._text(x, y, label, 12, "soft")
         self._shapes.append(f'<g class="cd-node cd-elsewhere">{shape}{label}</g>')
         return Node(x, y, w, h)
 
     def mask(self, x: Number, y: Number, may: Sequence[Sequence[bool | int]], cell: Number = 12) -> Node:
-        """Who may read whom: a row for each that reads, a column for each that is read; filled where it may."""
+        """An attention mask: rows are queries, columns are keys; allowed cells are filled."""
         rows, columns = len(may), len(may[0])
         left, top = x - columns * cell / 2, y - rows * cell / 2
         shape = self._shape("rect", "paper", "soft", 1, x=left, y=top, width=columns * cell, height=rows * cell)
@@ -156,22 +157,22 @@ class Canvas:
     # --- what lies around shapes -------------------------------------------------------------------------------------
 
     def frame(self, x: Number, y: Number, w: Number, h: Number) -> None:
-        """A repeated part; the number of times stands outside its corner."""
+        """The frame of a repeated part."""
         self._grounds.append(self._box(x, y, w, h, 12, None, "soft", 1.2, "6 4", "cd-frame"))
 
     def band(self, x: Number, y: Number, w: Number, h: Number) -> None:
-        """Ties copies of one weight together: they are one."""
+        """A band that connects tied weights."""
         self._grounds.append(self._box(x, y, w, h, 8, "learn-tint", None, 0, "", "cd-band"))
 
     def line(self, *points: Point, kind: str = "flow", head: bool = True, cut: Number | None = None) -> None:
-        """A line through the points, its corners rounded; cut=0.5 puts the × of a cut path at its middle."""
+        """A line through points with rounded corners; cut=0.5 marks a masked path by × at its middle."""
         role, width, dashes = LINES[kind]
         (px, py), (qx, qy) = points[-2:]
         length, size = hypot(qx - px, qy - py), 5 + width
         ux, uy = (qx - px) / length, (qy - py) / length
         ends = [*points[:-1], (qx - ux * size * 0.8, qy - uy * size * 0.8)] if head else [*points]
         d = f"M{ends[0][0]:.5g} {ends[0][1]:.5g}"
-        for before, (x, y), after in zip(ends, ends[1:], ends[2:]):  # straight up to a corner, then round it
+        for before, (x, y), after in zip(ends, ends[1:], ends[2:]):  # straight to a corner, then around it
             (ax, ay), (bx, by) = (_towards((x, y), other) for other in (before, after))
             d += f"L{ax:.5g} {ay:.5g}Q{x:g} {y:g} {bx:.5g} {by:.5g}"
         d += f"L{ends[-1][0]:.5g} {ends[-1][1]:.5g}"
@@ -199,7 +200,7 @@ class Canvas:
 
     def _shape(self, tag: str, fill: str | None, stroke: str | None, thick: Number = 1.5, dashes: str = "",
                name: str = "", **geometry: Number | str) -> str:
-        """An element in the light colours, as attributes, with the classes by which the dark ones are found."""
+        """An SVG element with light colors as attributes, and classes for the dark ones."""
         classes = [name] * bool(name) + [f"cd-f-{fill}"] * bool(fill) + [f"cd-s-{stroke}"] * bool(stroke)
         at: dict[str, Number | str] = {"class": " ".join(classes), **geometry}
         at["fill"] = COLOURS[fill][0] if fill else "none"
@@ -211,7 +212,7 @@ class Canvas:
         return f"<{tag} {' '.join(pairs)}/>"
 
     def svg(self) -> str:
-        """The drawing as one file: its own ground, light colours as attributes, dark ones by a media query."""
+        """The SVG: background, light colors as attributes, dark colors by a media query."""
         dark = "".join(f".cd-f-{role}{{fill:{hue}}}.cd-s-{role}{{stroke:{hue}}}" for role, (_, hue) in COLOURS.items())
         width, height = round(self.width * SCALE), round(self.height * SCALE)
         return "\n".join([
@@ -227,7 +228,7 @@ class Canvas:
 
 
 def _towards(corner: Point, other: Point) -> Point:
-    """The point at which the rounding of a corner begins, on the way to another point."""
+    """The point where the rounding of a corner begins, towards another point."""
     (x, y), (u, v) = corner, other
     length = hypot(u - x, v - y)
     share = min(CORNER, length / 2) / length

@@ -1,4 +1,4 @@
-"""BERT: the sum of three embeddings, blocks that read both sides, and the two heads of its pre-training."""
+"""BERT: the sum of three embeddings, bidirectional blocks, and the two pre-training heads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from course_lib.show.architectures._canvas import Canvas
 # BERT at width 32 with 2 blocks and a vocabulary of 88, on two sentences of the chapter's grammar, joined.
 TOKENS = ["[CLS]", "baker", "[MASK]", "[SEP]", "he", "warms", "[SEP]"]
 SEGMENTS = [0, 0, 0, 0, 1, 1, 1]
-HIDDEN = 2                                                           # the position of [MASK]; there stood "kneads"
+HIDDEN = 2                                                           # the position of [MASK], which replaces "kneads"
 V, D, BLOCKS = 88, 32, 2
 
 

@@ -1,4 +1,4 @@
-"""A masked word from two recurrent networks: one has read what is before the gap, the other what is after it."""
+"""A bidirectional RNN for a masked word: a forward network before the gap, a backward network after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Four pixels as a graphical model: all arrows of the chain rule, and what three choices keep of them."""
+"""Four pixels as a graphical model: all edges of the chain rule, and three subsets of them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from course_lib.show.architectures._canvas import Canvas
 PLACES = [(0, 0), (104, 0), (0, 96), (104, 96)]                      # x_1 x_2 above x_3 x_4, a block of 2 x 2 pixels
 RADIUS = 16
 GRAPHS = {"all arrows": [[], [0], [0, 1], [0, 1, 2]], "the slide's": [[], [0], [1], [0]],
-          "the pixel above": [[], [0], [0], [1]], "none": [[], [], [], []]}            # the parents that each factor keeps
+          "the pixel above": [[], [0], [0], [1]], "none": [[], [], [], []]}            # parents of each factor
 
 
 def draw() -> Canvas:
-    """Which arrows are kept, and how many numbers the tables then hold."""
+    """The edges of each model, and the number of parameters of its tables."""
     c = Canvas(360, 500, "Four graphs on the same four pixels",
                "Four small graphs of the pixels x_1 and x_2 above x_3 and x_4. With all arrows, every earlier pixel has an "
                "arrow to every later one, six in all, and the tables hold 15 numbers. The slide's graph keeps x_1 to x_2, "

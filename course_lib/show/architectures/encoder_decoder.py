@@ -1,4 +1,4 @@
-"""The transformer of the paper: an encoder that reads the source, a decoder that writes the target."""
+"""The encoder-decoder transformer."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def draw() -> Canvas:
 
 
 def _layer(c: Canvas, x: int, y: int, label: str, side: int, above: Node, height: int = 44) -> tuple[Node, Node]:
-    """A layer below what it reads, the skip line around it, and the sum: the layer's node and the sum's."""
+    """A layer, its residual connection and the sum; returns the nodes of layer and sum."""
     layer, total = c.layer(x, y, WIDTH, height, label), c.plus(x, y + height // 2 + 18, 9)
     fork, lane = y - height // 2 - 16, x + side * (WIDTH // 2 + 10)
     c.line(above.bottom(), layer.top())

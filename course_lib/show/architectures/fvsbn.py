@@ -1,4 +1,4 @@
-"""FVSBN: a logistic regression for each variable, laid out as the lower triangle that its weights are."""
+"""FVSBN: a logistic regression for each variable, with a lower triangular weight matrix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def draw() -> Canvas:
                "own column to all later rows. Row 1 has a bias alone; row 4 reads x_1, x_2 and x_3. Nobody reads "
                "x_4. The ten weights and biases are all different: none is used twice.")
     bias, column, row = 40, [110, 182, 254, 326], [46, 164, 282, 400]
-    above = [None] * N                                               # what stands above in each column
+    above = [None] * N                                               # the last node of each column
     for i in range(N):
         y, before = row[i], c.weight(bias, row[i], f"$α_0^{i + 1}$", w=46)
         for j in range(i):

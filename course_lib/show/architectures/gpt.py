@@ -1,10 +1,10 @@
-"""GPT: the decoder alone, which predicts at every position the token that comes next."""
+"""GPT: a decoder-only transformer that predicts the next token at every position."""
 
 from __future__ import annotations
 
 from course_lib.show.architectures._canvas import Canvas
 
-TEXT = "ROMEO"                                                       # four letters to read, four to predict
+TEXT = "ROMEO"                                                       # four input letters, four targets
 V, D, LAYERS, WINDOW = 65, 128, 4, 64                                # gpt-tiny-shakespeare of the chapter
 T = len(TEXT) - 1
 

@@ -1,4 +1,4 @@
-"""Latent Dirichlet allocation: how it says that a document came about."""
+"""Latent Dirichlet allocation: the generative process of a document."""
 
 from __future__ import annotations
 

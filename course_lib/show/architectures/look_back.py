@@ -1,4 +1,4 @@
-"""The recurrent encoder-decoder with attention before the step: one step of the decoder looks back at all states."""
+"""A recurrent encoder-decoder with attention: one step of the decoder attends to all encoder states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MADE: the slide's network of three variables, every connection open or cut by a mask."""
+"""MADE: the network of the slide for three variables, with open and masked connections."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from course_lib.show.architectures._canvas import Canvas
 
 # MADE(3, (4, 4), order=[1, 2, 0], seed=2) of the chapter: degrees of the inputs, of the hidden layers, of the outputs.
 DEGREES = [[3, 1, 2], [1, 2, 2, 1], [1, 2, 1, 2], [3, 1, 2]]
-OUTPUT = 2                                                           # the paths of p(x_3 | x_2) stand out
-RIM = 18                                                             # of a unit: lines end there
+OUTPUT = 2                                                           # the paths of p(x_3 | x_2) are highlighted
+RIM = 18                                                             # radius of a unit with its margin
 
 
 class Connection(NamedTuple):
-    """A line of the drawing, between a unit and one of the layer above."""
+    """A connection between a unit and one of the layer above."""
 
     layer: int
     source: int
@@ -54,7 +54,7 @@ def draw() -> Canvas:
     lines = list(connections())
     ends = [_ends(places[line.layer][line.source], places[line.layer + 1][line.target]) for line in lines]
     crosses = _crosses([(line, end) for line, end in zip(lines, ends)])
-    for kind in ("cut", "flow", "attend"):                           # what matters most lies on top
+    for kind in ("cut", "flow", "attend"):                           # the most important lines on top
         for line, (start, end) in zip(lines, ends):
             if kind == ("cut" if not line.is_open else "attend" if line.leads else "flow"):
                 c.line(start, end, kind=kind, head=kind != "cut", cut=crosses.get(line))
@@ -82,14 +82,14 @@ def draw() -> Canvas:
 
 
 def _ends(source: tuple, target: tuple) -> tuple:
-    """From the rim of one circle to that of the other."""
+    """The ends of a line between the rims of two circles."""
     (x, y), (u, v) = source, target
     share = RIM / hypot(u - x, v - y)
     return (x + (u - x) * share, y + (v - y) * share), (u - (u - x) * share, v - (v - y) * share)
 
 
 def _crosses(lines: list) -> dict:
-    """Where on each cut connection its × stands: as far from other lines and crosses as can be."""
+    """The position of × on each masked connection, as far as possible from other lines."""
     found, taken = {}, []
     for line, (start, end) in lines:
         if line.is_open:
@@ -109,7 +109,7 @@ def _crosses(lines: list) -> dict:
 
 
 def _distance(point: tuple, start: tuple, end: tuple) -> float:
-    """From a point to a stretch of line."""
+    """The distance from a point to a line segment."""
     (x, y), (u, v), (s, t) = point, start, end
     along = ((x - u) * (s - u) + (y - v) * (t - v)) / ((s - u) ** 2 + (t - v) ** 2)
     along = min(1, max(0, along))

@@ -1,4 +1,4 @@
-"""NADE: the same triangle with one column of W for all rows, and the running sum that this makes possible."""
+"""NADE: tied weights, and the pre-activation as a running sum."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ N, H = 4, 2                                                          # NADE(4, 2
 
 
 def draw() -> Canvas:
-    """NADE: a hidden layer for every variable, all with the same weights."""
+    """NADE: a hidden layer for every variable, with shared weights."""
     c = Canvas(360, 596, "NADE with four variables: tied weights and the running sum",
                "Above, four rows, one for each variable. Row i adds up c and the columns w_j of W times x_j for all "
                "earlier j; the sum is a_i, then h_i = sigma(a_i), then x-hat_i = sigma(V_i h_i + b_i), from which "
@@ -19,7 +19,7 @@ def draw() -> Canvas:
     c.band(bias, (row[0] + row[3]) / 2, 39, row[3] - row[0] + 40)
     for j in (0, 1, 2):
         c.band(column[j], (row[j + 1] + row[3]) / 2, 39, row[3] - row[j + 1] + 40)
-    above = [None] * N                                               # what stands above in each column
+    above = [None] * N                                               # the last node of each column
     for i in range(N):
         y, before = row[i], c.weight(bias, row[i], "$c$", 34, 30, tied=True, fill="paper", size=12.5)
         for j in range(i):

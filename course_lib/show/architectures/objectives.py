@@ -1,10 +1,10 @@
-"""One sentence under five objectives: what is read, what is told, and where the loss is taken."""
+"""One sentence under five objectives: input, target, and positions with a loss."""
 
 from __future__ import annotations
 
 from course_lib.show.architectures._canvas import Canvas
 
-#        name, what is read, what is told; a star marks where a loss is taken
+#        name, input, target; a star marks a position with a loss
 ROWS = [("BERT: masked words", "the baker [M] warm [M]", "*kneads *dough"),
         ("ELECTRA: replaced words", "*the *baker *warms *warm *dough", "0 0 1 0 0"),
         ("T5: spans", "the <X> warm <Y>", "*<X> *baker *kneads *<Y> *dough *<Z>"),
@@ -13,7 +13,7 @@ ROWS = [("BERT: masked words", "the baker [M] warm [M]", "*kneads *dough"),
 
 
 def draw() -> Canvas:
-    """A row of boxes for what is read, one below it for what is told; a thick line under each box with a loss."""
+    """A row of boxes for the input and one for the target; a thick line marks a position with a loss."""
     c = Canvas(360, 610, "One sentence under five objectives",
                "The sentence: the baker kneads warm dough. For each objective a row of what is read, and below it what is to be "
                "told; a thick line stands under each token at which a loss is taken. BERT reads the baker [M] warm [M] and tells "

@@ -1,4 +1,4 @@
-"""Attention for one word: its query meets all keys, and the weights that come out average all values."""
+"""Attention of one word: the scores of its query with all keys, and the weighted mean of the values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from course_lib.show.architectures._canvas import Canvas
 WORDS = ["the", "cat", "chases", "the", "dog"]
 SCORES = ["0.95", "0.12", "0.11", "0.95", "−0.38"]
 WEIGHTS = [".32", ".14", ".14", ".32", ".08"]
-ASKS = 3                                                             # the word whose query it is
+ASKS = 3                                                             # the index of the query
 
 
 def draw() -> Canvas:

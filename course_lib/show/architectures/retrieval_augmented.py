@@ -6,7 +6,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """The question down both sides: into the index, and into the prompt beside what the index found."""
+    """The question is the input of the index and part of the prompt, with the retrieved passages."""
     c = Canvas(360, 562, "Retrieval-augmented answering",
                "From top to bottom. The question is weighed, a row of counts, or encoded, a vector. Every passage was weighed or "
                "encoded in the same way, once, before a question came: the rows of the collection. The question's row is "

@@ -1,4 +1,4 @@
-"""The recurrent network, unrolled over a word: one state, updated by the same weights at every letter."""
+"""The recurrent network, unrolled over a word: a state that the same weights update at every letter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Skip-gram: one vector of the centre against the context that is there and those that were drawn."""
+"""Skip-gram: the vector of a center word, one context vector and negative samples."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """A true pair and two drawn ones."""
+    """An observed pair and two negative pairs."""
     c = Canvas(360, 420, "Skip-gram with negative sampling: a true pair and two drawn ones",
                "From top to bottom. The centre word, sea, takes its row v of the first table. The word that stands near it, "
                "salt, and two drawn words, loan and wire, take their rows of the second table: u_o, u_1 and u_2. Each of the "

@@ -105,7 +105,7 @@ MUTANTS = [
             ("the forward direction alone", "ahead[-1][:, :-1], back[-1][:, 1:]", "ahead[-1][:, :-1], ahead[-1][:, :-1]"),
             ("the sum of the parts where the mean belongs", "return nats / len(target), len(target)", "return nats, len(target)")),
     *faults(elmo, "BiLM", check.padded_loss_is_that_of_the_rows,
-            ("padding is predicted by two language models", "if mask is not None:  # both ends", "if False:  #"),
+            ("padding is predicted by two language models", "if mask is not None:  # a pair", "if False:  #"),
             ("the backward language model begins with the padding", "lengths = None if mask is None or mask.all() else mask.sum(dim=1)",
              "lengths = None")),
     *faults(elmo, "LayerMix", check.is_the_scalar_mixture,

@@ -46,14 +46,14 @@ def test_words_of_pieces():
      "a row has 1 token; expected at least 2, one to predict the other from"),
     (lambda: BiLM(5, 4)(torch.tensor([[1, 2]]), torch.tensor([[False, True]])),
      "the mask of tokens has padding before a token; expected the tokens at the left of each row"),
-    (lambda: OneWay(BiLM(5, 4), 5), "edge is 5; this vocabulary has 0..4"),
+    (lambda: OneWay(BiLM(5, 4), 5), "edge is 5; expected 0..4"),
     (lambda: OneWay(BiLM(5, 4), 0, backward=True),
-     "backward is True and n is None; the last token comes first: expected its place, n tokens"),
+     "backward is True and n is None; expected the number of tokens n"),
     (lambda: LayerMix(0), "layers is 0; expected at least 1"),
     (lambda: LayerMix(2)([torch.zeros(3)]), "states has shapes [(3,)]; expected 2 of one shape"),
     (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.zeros(1, 3, dtype=torch.long), 1),
      "word has shape (1, 3); expected (1, 2), as the states"),
-    (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.tensor([[0, 1]]), 1), "word goes from 0 to 1; expected -1 to 0"),
+    (lambda: words_of_pieces(torch.zeros(1, 2, 3), torch.tensor([[0, 1]]), 1), "word reaches from 0 to 1; expected -1 to 0"),
 ])
 def test_bad_input(call, message):
     with untyped(), pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

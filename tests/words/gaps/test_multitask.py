@@ -38,10 +38,10 @@ def test_loss_sum_over_tasks():
 
 
 @pytest.mark.parametrize("windows, task, message", [
-    (torch.zeros(2, 3, 2, dtype=torch.long), "chunk", "task is 'chunk'; the tasks are tag, rank"),
+    (torch.zeros(2, 3, 2, dtype=torch.long), "chunk", "task is 'chunk'; expected one of tag, rank"),
     (torch.zeros(2, 5, 2, dtype=torch.long), "tag",
      "windows has shape (2, 5, 2); expected (B, 3, 2): words of a window, features of a word"),
-    (torch.full((2, 3, 2), 5), "tag", "feature 1 of windows goes from 5 to 5; expected 0 to 4"),
+    (torch.full((2, 3, 2), 5), "tag", "feature 1 of windows reaches from 5 to 5; expected 0 to 4"),
 ])
 def test_bad_windows(windows, task, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -53,7 +53,7 @@ def test_bad_input():
         MultiTask([], 1, 5, check.TASKS)
     with pytest.raises(ValueError, match="radius is -1"):
         MultiTask(check.TABLES, -1, 5, check.TASKS)
-    with pytest.raises(ValueError, match=re.escape("tasks['rank'] is 3; a window has one score")):
+    with pytest.raises(ValueError, match=re.escape("tasks['rank'] is 3; expected 1")):
         MultiTask(check.TABLES, 1, 5, {"rank": 3})
     with untyped(), pytest.raises(ValueError, match=re.escape("real has shape (3,) and other (2,); expected the same")):
         ranking_loss(normal(3), normal(2))
