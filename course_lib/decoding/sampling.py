@@ -56,7 +56,7 @@ def sample(model: nn.Module, length: int | None = None, context: Any = None, bat
 def reshape(log_p: Float[Tensor, "... V"], temperature: float | int = 1.0,
             top_k: int | None = None, top_p: float | int | None = None
             ) -> Float[Tensor, "... V"]:
-    r"""Log-probabilities of the distribution that `sample` uses: $p^{1/\tau}$, then top-k, then
+    r"""Log-probabilities of the distribution of `sample`: $p^{1/\tau}$, then top-k, then
     top-p, normalized.
 
     temperature  tau; 0 keeps the most probable value only

@@ -124,7 +124,7 @@ class NextWord(Explorable):
 
     def __init__(self, contexts: Sequence[str] = CONTEXTS, model: nn.Module | None = None, words: Any = None, **traits):
         if isinstance(contexts, str) or not 2 <= len(contexts) <= MOST_CONTEXTS:
-            raise ValueError(f"contexts is {contexts!r}; expected a list of 2 to {MOST_CONTEXTS} beginnings")
+            raise ValueError(f"contexts is {contexts!r}; expected a list of 2 to {MOST_CONTEXTS} texts")
         if (model is None) != (words is None):
             raise ValueError("model and words belong together; expected both or neither")
         model, words = prose_model() if model is None else (model, words)

@@ -17,8 +17,8 @@ from course_lib.autoregressive import AutoregressiveModel, evaluating
 def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
                  generator: torch.Generator | None = None,
                  one_to_one: bool = False) -> Int[Tensor, "B T"]:
-    """Sample `num` prompts of `pairs` examples, (num, 2 pairs): x in 0..N-1 at even positions,
-    f(x) in N..2N-1 at odd ones.
+    """Sample `num` prompts of `pairs` examples, (num, 2 pairs): x in 0..N-1 at even
+    positions, f(x) in N..2N-1 at odd ones.
 
     symbols     N
     one_to_one  f is a permutation

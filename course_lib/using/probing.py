@@ -106,7 +106,7 @@ def control_labels(kinds: Int[Tensor, "..."], classes: int, generator: torch.Gen
 def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor],
           kinds: tuple[Tensor, Tensor], C: float | int = 1.0,
           generator: torch.Generator | None = None, steps: int = 200) -> Probed:
-    """Train a probe on the labels and one on control labels; return their accuracies on `test`.
+    """Train a probe on labels and one on control labels; return their accuracies on `test`.
 
     train, test  vectors (N, D) and labels (N,)
     kinds        the kind of each input of `train` and of `test`, for the control labels

@@ -91,8 +91,8 @@ class BiLM(nn.Module):
 
     def both_ways(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None
                   ) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """The forward states of every layer (B, T, D), the backward states, aligned with the
-        tokens, and the word vectors."""
+        """The forward states of every layer (B, T, D), the backward states, aligned with
+        the tokens, and the word vectors."""
         lengths = None if mask is None or mask.all() else mask.sum(dim=1)
         x = self.tokens(tokens)                                      # (B, T, D)
         ahead = self.one_way(x, self.ahead, lengths)

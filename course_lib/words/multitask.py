@@ -67,7 +67,7 @@ class MultiTask(nn.Module):
         return dict(self._config)
 
     def forward(self, windows: Integer[Tensor, "B W F"], task: str) -> Float[Tensor, "B K"]:
-        """The scores of the labels of a task for the middle word of each window, W = 2r + 1.
+        """The scores of a task's labels for the middle word of each window, W = 2r + 1.
 
         Raises ValueError for windows of another length, values outside a feature, and an
         unknown task.

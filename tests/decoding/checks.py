@@ -153,6 +153,7 @@ def reshapes(reshape):
     same(reshape(p.log(), 0.5).exp(), p ** 2 / (p ** 2).sum())
     same(reshape(p.log(), 2.0).exp(), p.sqrt() / p.sqrt().sum())
     assert reshape(p.log(), 0.0).exp().tolist() == [1, 0, 0, 0]
+    assert reshape(torch.tensor([0.2, 0.4, 0.4]).log(), 0.0).exp().tolist() == [0, 1, 0]           # one of a tie
     same(reshape(p.log(), 1.0, 2).exp(), torch.tensor([0.625, 0.375, 0, 0], dtype=F64))
     same(reshape(p.log(), 1.0, None, 0.79).exp(), torch.tensor([0.625, 0.375, 0, 0], dtype=F64))
     same(reshape(p.log(), 1.0, 3, 0.9).exp(), torch.tensor([0.5, 0.3, 0.15, 0], dtype=F64) / 0.95)   # of 3, not of 4

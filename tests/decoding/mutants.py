@@ -59,7 +59,7 @@ MUTANTS = [
         ("kept by rank and not put back in place", "scatter(-1, rank.indices, keep)", "logical_or(keep)")),
     *faults(sampling_module, "reshape", check.reshapes,
         ("multiplied by the temperature", "/ max(temperature, SMALLEST)", "* max(temperature, SMALLEST)"),
-        ("temperature zero divides by zero", "if temperature == 0:", "if False:"),
+        ("temperature zero samples among ties", "if temperature == 0:", "if False:"),
         ("the temperature comes after the truncation", "keep_top_p(log_p, top_p), -torch.inf)",
          "keep_top_p(log_p * temperature, top_p), -torch.inf)"),
         ("what is kept is not normalised again", "    return log_p.log_softmax(dim=-1)\n\n\ndef keep_top_k",

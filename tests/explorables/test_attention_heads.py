@@ -171,7 +171,7 @@ BAD = [
     (lambda: AttentionHeads(small(bos_id=None), LETTERS), "bos_id None"),
     (lambda: AttentionHeads(small(activation="relu"), LETTERS), "activation 'relu'"),
     (lambda: AttentionHeads(small(), LETTERS[1:]), "words has 4 names; expected 5"),
-    (lambda: AttentionHeads(small(d_model=60, d_ff=200), LETTERS), "a page, which carries at most 90,000"),
+    (lambda: AttentionHeads(small(d_model=60, d_ff=200), LETTERS), "model takes 315,200 characters; expected at most 90,000"),
     (lambda: AttentionHeads(small(), LETTERS, ["a e"]), "the text has 'e'; expected words of"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[1] * 6), "the text has 6 words; expected 1 to 5"),
     (lambda: AttentionHeads(small(), LETTERS, text_ids=[]), "the text has 0 words"),

@@ -116,9 +116,9 @@ def toggled(*cells):
 BAD = [
     (lambda: MaskEditor(["a", "b"]), "words and scores belong together"),
     (lambda: MaskEditor(["a"], [[0.0]]), "words has 1; expected 2 to 8"),
-    (lambda: MaskEditor(["a", "b"], torch.zeros(3, 3)), r"scores has shape \(3, 3\); 2 words need \(2, 2\)"),
+    (lambda: MaskEditor(["a", "b"], torch.zeros(3, 3)), r"scores has shape \(3, 3\); expected \(2, 2\)"),
     (lambda: MaskEditor(["a", "b"], [[0.0, float("nan")], [0, 0]]), "scores holds an infinity or NaN"),
-    ({"mask": [[True] * 5] * 4}, "mask has rows of .*; 5 words need 5 rows of 5"),
+    ({"mask": [[True] * 5] * 4}, r"mask has rows of \[5, 5, 5, 5\]; expected 5 rows of 5"),
     (lambda: MaskEditor().apply("causale"), "name is 'causale'; expected one of 'none: every word sees"),
 ]
 FIGURE = Figure(MaskEditor, agrees, bad=BAD, change={"mask": [[True] * 5] * 5}, rich={"mask": presets(5)["off by one"]},

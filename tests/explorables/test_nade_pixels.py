@@ -123,12 +123,12 @@ def given(**pixels: int):
 
 
 BAD = [
-    (lambda: NadePixels(FVSBN(9)), "model is a FVSBN with .* needs a NADE with Bernoulli"),
-    (lambda: NadePixels(NADE(9, 4, Categorical(3))), r"NADE with Categorical\(3\); the figure needs"),
+    (lambda: NadePixels(FVSBN(9)), r"model is a FVSBN with Bernoulli\(\); expected a NADE with Bernoulli\(\)"),
+    (lambda: NadePixels(NADE(9, 4, Categorical(3))), r"model is a NADE with Categorical\(3\); expected a NADE with"),
     (lambda: NadePixels(NADE(8, 4)), "model has 8 variables; expected a square image"),
     (lambda: NadePixels(NADE(64, 300)), "155,056 bytes of weights; expected at most 100,000"),
     (lambda: NadePixels(small(), given=[1, 0]), "given has 2 entries; expected 9"),
-    (lambda: NadePixels(small(), given=[2] * 9), "given holds 2; a pixel is 1"),
+    (lambda: NadePixels(small(), given=[2] * 9), r"given holds 2; expected 1 \(ink\), 0 \(empty\) or -1 \(open\)"),
     (lambda: NadePixels(small(), steps=10), "steps is 10; expected 0 to 9"),
 ]
 FIGURE = Figure(NadePixels, agrees, bad=BAD, change={"steps": 5}, rich={"given": given(p10=1, p30=0), "steps": 20},

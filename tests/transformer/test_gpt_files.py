@@ -222,7 +222,7 @@ def test_files_damaged_or_missing(tmp_path):
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(HubError, match="lacks model.safetensors"):
         GPT.from_pretrained(tmp_path)
-    with pytest.raises(HubError, match="is not a folder, and no id"):
+    with pytest.raises(HubError, match="is not a folder; expected one, or an id"):
         GPT.from_pretrained(tmp_path / "nothing" / "here")
 
 
