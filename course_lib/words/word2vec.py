@@ -113,8 +113,8 @@ class SkipGram(nn.Module):
 
     def batches(self, corpus: Corpus, window: int, batch_size: int,
                 generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-        """The batches (centre, context) of an epoch, shuffled. Each center samples a window,
-        1 to `window`, so that near words occur more often."""
+        """The batches (centre, context) of an epoch, shuffled. Each center samples a
+        window, 1 to `window`, so that near words occur more often."""
         reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
         centre, context, _ = window_pairs(corpus, window, reach)
         for rows in torch.randperm(len(centre), generator=generator).split(batch_size):

@@ -7,5 +7,5 @@ from course_lib import records
 
 
 def test_an_unknown_name_is_answered_with_those_there_are():
-    with pytest.raises(ValueError, match="name is 'rnade'; the records are .*rnade-red-wine"):
+    with pytest.raises(ValueError, match="name is 'rnade'; expected one of .*rnade-red-wine"):
         records.read("rnade")

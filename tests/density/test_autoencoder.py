@@ -30,7 +30,7 @@ def test_reconstruction_equals_numpy():
 def test_no_likelihood():
     model = Autoencoder(4)
     assert not hasattr(model, "log_prob") and not hasattr(model, "sample") and not hasattr(model, "conditionals")
-    with pytest.raises(TypeError, match="Autoencoder has no log_prob; only a likelihood can be evaluated"):
+    with pytest.raises(TypeError, match="Autoencoder has no log_prob; expected a model with a likelihood"):
         evaluate(model, torch.zeros(2, 4))
 
 

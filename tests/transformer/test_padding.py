@@ -79,7 +79,7 @@ FULL = torch.ones(3, 7, dtype=torch.bool)
     (lambda: encoder_decoder().loss((padded(), padded("left"))), ValueError, "mask of target has padding left of a"),
     (lambda: tokens_and_mask([[1, 2], [3]], 7), TypeError, "tokens is of type list; expected a tensor"),
     (lambda: tokens_and_mask((FULL,), 7, name="source"), TypeError, "source is a tuple of Tensor; expected a tensor"),
-    (lambda: check_prompt(small_gpt(), padded(), 3, 1), ValueError, "context is a pair; GPT takes prompts of one"),
+    (lambda: check_prompt(small_gpt(), padded(), 3, 1), ValueError, "context is a pair; GPT expects prompts of one length"),
 ])
 def test_bad_input(call, error, says):
     with pytest.raises(error, match=says):
