@@ -14,11 +14,12 @@ FILE = Path(__file__).parent / "records.json"
 
 
 def read(name: str) -> dict[str, Any]:
-    """Return a record: `unit`, `note`, the `command` that measured it, `rows` and `papers`.
+    """Load the stored results `name`: `unit`, `note`, the `command` that measured them, `rows` and `papers`.
 
-    rows    the model, its parameters and its test result (`mean`, `standard_error`, `over`); in a record of speed,
+    rows    the model, its parameters and its test result (`mean`, `standard_error`, and `over`, the number of
+        test items or seeds that it is computed over); in a record of speed,
             `speed-...`, the implementation as the model and its `seconds`
-    papers  the model, the value, the authors, the address of the text that reports the value (`source`) and, if that is
+    papers  the model, the value, the authors, the URL of the text that reports the value (`source`) and, if that is
             not the authors' text, its author (`by`)
 
     Raises ValueError for an unknown record.

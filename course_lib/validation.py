@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 
 class _ThreadState(threading.local):
-    """State of one thread. A thread-local, because torch.compile cannot read a ContextVar."""
+    """Validation flags of one thread; a thread-local, because torch.compile cannot trace a ContextVar."""
 
     def __init__(self):                                              # per thread: compiled graphs guard these
         self.models: tuple[nn.Module, ...] = ()                      # whose input was validated

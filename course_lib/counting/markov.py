@@ -108,7 +108,7 @@ class MarkovChain(AutoregressiveModel):
         """Build a chain from its distributions. Raises ValueError unless each sums to 1 within 1e-6."""
         for name, p in (("initial", initial), ("transition", transition)):
             if (p < 0).any() or ((p.sum(-1) - 1).abs() > 1e-6).any():
-                raise ValueError(f"{name} holds {p.min().item():.6g} and sums to {p.sum(-1).tolist()}; "
+                raise ValueError(f"{name} has the minimum {p.min().item():.6g} and sums to {p.sum(-1).tolist()}; "
                                  "expected probabilities that sum to 1")
         chain = cls(len(initial)).to(initial.device, initial.dtype)
         chain._set(initial, transition)

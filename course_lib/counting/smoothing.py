@@ -23,7 +23,8 @@ class MaximumLikelihood(nn.Module):
     continuation = False                                             # shorter histories keep their counts
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
-        """The share of level k for a symbol of count `c` after a history of count `total` with `types` successors."""
+        """Contribution of the model of order k to the probability of a symbol seen `c` times after a history seen `total` times
+        with `types` distinct successors."""
         return c / total
 
     def rest(self, k: Tensor, total: Tensor, types: Tensor) -> Tensor:
@@ -31,7 +32,7 @@ class MaximumLikelihood(nn.Module):
         return torch.zeros_like(total)
 
     def fit(self, k: Tensor, count: Tensor) -> None:
-        """Estimate the parameters of the scheme, if it has any, from all counts and their levels."""
+        """Estimate the smoothing parameters, such as discounts, if there are any; `k` is the order of each count."""
 
     def randomize(self, generator: torch.Generator | None) -> None:
         """Set random parameters of the scheme, if it has any."""

@@ -14,7 +14,7 @@ SMALL = frozenset("a an and are as at be been by did do does for from had has ha
 
 
 class Passage(NamedTuple):
-    """A passage, a question in its words, one that shares no content word with it, and the answer, a part of the passage."""
+    """A passage with two questions and their answer, a span of the passage: one question in its words, and one that shares no content word with it."""
 
     text: str
     quoting: str

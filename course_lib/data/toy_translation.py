@@ -159,5 +159,5 @@ def alignment_score(weights: Sequence[Float[Tensor, "_ _"]], pairs: Sequence[Pai
         best = w[:len(table), :table.shape[1]].argmax(dim=1)
         hits += [bool(table[t, best[t]]) for t, word in enumerate(pair.target) if word not in without]
     if not hits:
-        raise ValueError("pairs holds no word to count; expected at least one")
+        raise ValueError("pairs has no target word to score; expected at least one")
     return sum(hits) / len(hits)

@@ -96,9 +96,9 @@ def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]
 
 def _generate(model: nn.Module, length: int | None, context: Any, batch: int | None, eos_id: int | None,
           choose: Callable[[Tensor, int], Tensor]) -> Decoded:
-    """Predict, choose, update, until every row has ended.
+    """Predict, choose and update until every row has ended; return one tensor of chosen values per step.
 
-    Inference mode is faster than `no_grad`; tensors stacked outside of it are ordinary tensors.
+    Runs in inference mode, which is faster than `no_grad`; a result that is stacked outside of it is no inference tensor.
     """
     n, B = sizes(model, length, eos_id)[0], batch_of(context, batch)
     values, steps, going = [], [], None

@@ -239,5 +239,5 @@ def _check_parents(parents, before: dict[int, list[int]]) -> list[list[int]]:
     for i, listed in enumerate(parents):
         late = [j for j in listed if j not in before[i]]
         if late or len(set(listed)) != len(listed):
-            raise ValueError(f"parents[{i}] is {list(listed)}; variable {i} may read each of {sorted(before[i])} once")
+            raise ValueError(f"parents[{i}] is {list(listed)}; expected distinct variables from {sorted(before[i])}")
     return [list(listed) for listed in parents]

@@ -177,7 +177,7 @@ class MaskingForBert(Explorable):
 
     @property
     def asked(self) -> list[str]:
-        """The targets, in the order of the sentence."""
+        """The masked words to predict, in the order of the sentence."""
         return [token for token, k in zip(self.tokens, self.fate.tolist()) if k != UNCHOSEN]
 
     @property

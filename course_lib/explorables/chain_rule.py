@@ -125,15 +125,15 @@ def _presets() -> list[dict]:
 
 
 class ChainRule(Explorable):
-    """A joint distribution over three binary variables, factorized by the chain rule.
+    """Interactive figure of a joint distribution over three binary variables, factorized by the chain rule.
 
     joint         (2, 2, 2) or 8 probabilities, x3 changing fastest; None for `digits_joint`
     conditionals  seven probabilities
     dropped       pairs of variables without an edge, such as [[0, 2]]
     drawn, seed   number of samples, and their seed
 
-    Set any of them and the figure updates; changes by the reader set them too. `reorder(order)` keeps the joint; setting
-    `order` keeps the seven numbers. Raises ValueError for invalid probabilities and orders.
+    `reorder(order)` changes the order and keeps the joint distribution; assigning `order` keeps the seven conditional
+    probabilities, so the joint distribution changes. Raises ValueError for invalid probabilities and orders.
 
     >>> print(ChainRule(joint=[0.125] * 8).text().splitlines()[-1])
     sum       1.000000
@@ -164,7 +164,7 @@ class ChainRule(Explorable):
 
     @property
     def joint(self) -> Float[Tensor, "2 2 2"]:
-        """p, the product of the seven conditionals, float64."""
+        """Joint probabilities (2, 2, 2), float64; each is the product of three conditionals."""
         return joint_from_conditionals(self._table(), self.order)
 
     @property

@@ -26,7 +26,7 @@ WIDEST, MOST_SEQUENCES = 5, 24
 
 
 class Hypothesis(NamedTuple):
-    """A prefix or a sequence; `score` is the value of its ranking, or log p under the setting of a sample."""
+    """A prefix or a complete sequence. `score` is the value by which beam search ranks it; for a sample, its log-probability."""
 
     tokens: tuple[int, ...]
     log_prob: float

@@ -35,7 +35,8 @@ class Trace(NamedTuple):
 
 @torch.no_grad()
 def trace(model: ImageModel, seed: int) -> Trace:
-    r"""Sample $x_i = [u_i \ge 1 - p_i]$, and measure $p_i(x_j = 1) - p_i(x_j = 0)$ with all other pixels fixed."""
+    r"""Sample pixel by pixel from uniform numbers, x_i = 1 if u_i >= 1 - p_i, and compute the effect of each earlier pixel j on
+    $p_i$: $p_i(x_j = 1) - p_i(x_j = 0)$ with all other pixels fixed."""
     u = torch.tensor(uniforms(seed, model.n), dtype=torch.float64)
     state, x, p = model.start(1), [], []
     for i in range(model.n):

@@ -116,7 +116,7 @@ class LstmLetters(Explorable):
 
     @property
     def result(self) -> Run:
-        """The values that the figure shows."""
+        """Values of the figure as a dictionary, from its present settings."""
         return run(self._model, self.ids, self.cell, self.held)
 
     def text(self) -> str:

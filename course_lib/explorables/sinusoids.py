@@ -105,7 +105,7 @@ class Sinusoids(Explorable):
         k, o = (value, self.offset) if name == "position" else (self.position, value)
         last = len(self.words) - 1
         if not 0 <= k <= last or not 0 <= k + o <= last:
-            raise ValueError(f"{name} is {value}: word {k} and offset {o} lead to {k + o}; expected 0 to {last}")
+            raise ValueError(f"{name} is {value}: word {k} + offset {o} is position {k + o}; expected a position from 0 to {last}")
         return value
 
 

@@ -171,9 +171,9 @@ def setting(off: Iterable[Sequence]) -> int:
 
 
 class Translator(Explorable):
-    """Two small transformers on a sentence that the reader edits; heads can be ablated.
+    """Interactive figure: two small translation transformers on a sentence that the user edits; heads can be ablated.
 
-    sentence  English of the grammar of `course_lib.data.toy_translation`
+    sentence  an English sentence of the grammar in `course_lib.data.toy_translation`
     network   0, or 1 for the network trained with head dropout
     off       heads ablated in both networks: pairs such as ["cross", 0]
     shown     the selected box, one of BOXES
@@ -271,7 +271,7 @@ class Translator(Explorable):
     def _valid_heads(self, proposal):
         for pair in proposal["value"]:
             if tuple(pair) not in HEADS:
-                raise ValueError(f"off holds {list(pair)}; expected pairs of {', '.join(map(repr, PARTS))} and 0 to 2")
+                raise ValueError(f"off holds {list(pair)}; expected [part, head] with a part of {', '.join(map(repr, PARTS))} and head 0, 1 or 2")
         return proposal["value"]
 
     @traitlets.validate("place")

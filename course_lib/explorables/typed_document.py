@@ -91,7 +91,7 @@ class TypedDocument(Explorable):
 
     @property
     def result(self) -> Weighed:
-        """The values that the figure shows."""
+        """Values of the figure as a dictionary, from its present settings."""
         return weighed(self.typed, self.documents, self.added)
 
     def text(self) -> str:

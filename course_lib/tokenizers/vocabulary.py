@@ -133,7 +133,7 @@ class Tokenizer:
         return cls(Vocabulary(**config))
 
     def split(self, text: str) -> list[str]:
-        """Split a text into pieces."""
+        """Split a text into symbols of the vocabulary, such as words or characters: a list of strings."""
         return self._pieces(text)
 
     def join(self, pieces: Iterable[str]) -> str:

@@ -72,7 +72,7 @@ class Position:
     since: float = field(default_factory=lambda: time.perf_counter(), repr=False, compare=False)
 
     def add_step(self, loss: float, weight: float, lr: float, factor: float) -> None:
-        """Count a step on a batch with this mean loss."""
+        """Record a training step: mean loss of the batch, its weight, learning rate and schedule factor."""
         self.loss, self.weight, self.lr = self.loss + loss * weight, self.weight + weight, lr
         self.factors = add_factor(self.factors, factor)
         self.batch, self.step = self.batch + 1, self.step + 1

@@ -76,7 +76,7 @@ def cross_entropy(logits: Float[Tensor, "B V"], target: Integer[Tensor, "B"], ep
     if ignore is not None:
         logits, target = logits[target != ignore], target[target != ignore]
     if target.numel() == 0:
-        raise ValueError("target has no element to count; expected at least one")
+        raise ValueError("target has no element that the mask or the padding leaves; expected at least one")
     return F.cross_entropy(logits, target, label_smoothing=eps * V / (V - 1) if form == "slide" else eps)
 
 

@@ -217,8 +217,8 @@ def slide_weights(block: TransformerBlock) -> dict[str, Tensor]:
     """Weights of a post-LN ReLU block without biases, by their names in `transformer_function`."""
     attention, network, H = block.attention, block.feed_forward, block.attention.heads
     if attention.qkv.bias is not None or network.activation != "relu" or block.residual1.placement != "post":
-        raise ValueError('block has biases, another activation than "relu", or another norm than "post"; '
-                         "expected none of these, as in the six equations")
+        raise ValueError(f"block has bias={attention.qkv.bias is not None}, activation={network.activation!r} and "
+                         f"norm={block.residual1.placement!r}; expected bias=False, activation='relu' and norm='post'")
     Wq, Wk, Wv = rearrange(attention.qkv.weight, "(parts H K) D -> parts H D K", parts=3, H=H)       # (H, D, K) each
     Wc = rearrange(attention.out.weight, "D (H K) -> H K D", H=H)
     return {"Wq": Wq, "Wk": Wk, "Wv": Wv, "Wc": Wc,

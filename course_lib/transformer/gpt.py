@@ -197,7 +197,7 @@ class GPT(AutoregressiveModel):
 
     @torch.no_grad()
     def update(self, state: State, x_i: Tensor) -> State:
-        """Append a token; its query attends to the cached keys. O(t) at step t instead of O(t^2)."""
+        """Append a token, whose query attends to the cached keys: O(t) at step t."""
         tokens = torch.cat([state.tokens, x_i[:, None].long()], dim=1)
         mask = None if state.mask is None else F.pad(state.mask, (0, 1), value=True)
         if tokens.shape[1] > self.window:  # all positions change, so no cached key is valid

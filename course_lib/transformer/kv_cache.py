@@ -40,7 +40,8 @@ class KVCache:
         return self.kv.narrow(3, 0, self.length)
 
     def _move_to(self, room: Tensor, length: int) -> None:
-        """Copy the first positions of the selected rows into a new buffer; an unshared old one is freed."""
+        """Copy the first `length` positions of the present rows to the new buffer `room`; the old buffer is freed unless another
+        cache shares it."""
         if length:
             filled, new = self.kv.narrow(3, 0, length), room.narrow(3, 0, length)
             new.copy_(filled) if self.rows is None else torch.index_select(filled, 1, self.rows, out=new)

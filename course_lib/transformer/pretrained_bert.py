@@ -140,7 +140,7 @@ def _config(model: nn.Module, kind: str) -> dict:
 
 
 def _tensors(model: nn.Module) -> dict[str, Tensor]:
-    """Tensors of a BERT by the names in the file."""
+    """Tensors of a BERT, keyed by their names in the Hugging Face checkpoint."""
     state, tensors = model.state_dict(), {}
     for ours, theirs in _names(model).items():
         tensors |= dict(zip(theirs, state[ours].chunk(len(theirs))))

@@ -39,7 +39,7 @@ class DualEncoder(nn.Module):
         weights = torch.ones(len(table)) if weights is None else weights
         if table.dim() != 2 or weights.shape != table.shape[:1] or not (weights > 0).all():
             raise ValueError(f"table has shape {tuple(table.shape)} and weights {tuple(weights.shape)}; expected (V, D), "
-                             "and (V,) above 0")
+                             "and (V,), with weights above 0")
         if temperature <= 0:
             raise ValueError(f"temperature is {temperature}; expected more than 0")
         self.vectors = nn.Parameter(table.detach().clone())          # E

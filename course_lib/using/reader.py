@@ -188,7 +188,7 @@ def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]
         if right.any():
             examples.append((torch.tensor([features for _, features in spans]), right))
     if not examples:
-        raise ValueError(f"asked has {len(asked)} questions and no answer among their candidates; expected at least one")
+        raise ValueError(f"asked has {len(asked)} questions, none with its answer among its candidates; expected at least one that has it")
     optimizer = torch.optim.Adam(reader.parameters(), lr=lr)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(epochs):

@@ -85,8 +85,8 @@ def test_stationary_cycle_and_absorbing():
     (lambda: MarkovChain(2).log_prob(torch.tensor([[0, 2]])), "x holds 2"),
     (lambda: MarkovChain(2).log_prob(torch.tensor([[0]]), torch.zeros(1, 0, dtype=torch.long)), "context has 0 symbols; expected at least 1"),
     (lambda: MarkovChain(2).sample(2), "length is None"),
-    (lambda: MarkovChain.from_probabilities(torch.tensor([0.5, 0.4]), torch.eye(2)), "initial holds 0.4"),
-    (lambda: MarkovChain.from_probabilities(torch.tensor([0.5, 0.5]), torch.eye(2) * 2), "transition holds"),
+    (lambda: MarkovChain.from_probabilities(torch.tensor([0.5, 0.4]), torch.eye(2)), "initial has the minimum 0.4"),
+    (lambda: MarkovChain.from_probabilities(torch.tensor([0.5, 0.5]), torch.eye(2) * 2), "transition has the minimum"),
 ])
 def test_bad_input(act, message):
     with pytest.raises(ValueError, match=message):

@@ -84,8 +84,8 @@ BAD = [
     ({"base": 7}, "base is 7; expected one of 100, 1000, 10000"),
     ({"pair": 4}, "pair is 4; expected 0 to 3 for a width of 8"),
     ({"position": 8, "offset": 0}, "expected 0 to 7"),
-    ({"position": 1, "offset": -2}, "word 1 and offset -2 lead to -1"),
-    (lambda: setattr(Sinusoids(), "offset", 8), "offset is 8: word 0 and offset 8 lead to 8"),
+    ({"position": 1, "offset": -2}, r"word 1 \+ offset -2 is position -1"),
+    (lambda: setattr(Sinusoids(), "offset", 8), r"offset is 8: word 0 \+ offset 8 is position 8"),
 ]
 FIGURE = Figure(Sinusoids, agrees, bad=BAD, change={"offset": 3, "pair": 3},
                 rich={"width": 16, "position": 3, "offset": -2, "pair": 2},

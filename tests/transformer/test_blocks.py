@@ -59,7 +59,7 @@ def test_decoder_block_cache():
 @pytest.mark.parametrize("make, message", [
     (lambda: Residual(4, "both"), 'norm is \'both\'; expected "post", "pre" or "inner"'),
     (lambda: FeedForward(4, 8, "swish"), "activation is 'swish'; expected one of relu, gelu, gelu_tanh"),
-    (lambda: slide_weights(TransformerBlock(12, 3, 20)), "block has biases"),
+    (lambda: slide_weights(TransformerBlock(12, 3, 20)), "block has bias=True"),
     (lambda: TransformerBlock(12, 5, 20), "d_model is 12; expected a multiple of heads, 5"),
 ])
 def test_bad_input(make, message):

@@ -50,7 +50,7 @@ def test_span_reader():
     (lambda: answer_f1("a", []), "truths is []; expected a list of at least one answer"),
     (lambda: SpanReader({}, longest=0), "longest is 0, sentences 3 and buckets 262144; expected at least 1 each"),
     (lambda: fit_reader(SpanReader({}, buckets=8), [("Who?", "Ada wrote.", ["Grace"])]),
-     "asked has 1 questions and no answer among their candidates"),
+     "asked has 1 questions, none with its answer among its candidates"),
 ], ids=range(6))
 def test_bad_input(call, message):
     with pytest.raises(ValueError) as error:

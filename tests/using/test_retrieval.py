@@ -73,7 +73,7 @@ def test_dense_cosine():
     (lambda: Dense(lambda texts: torch.zeros(1, 2), []), "documents is empty; expected at least one"),
     (lambda: Dense(lambda texts: torch.zeros(1, 2), [["a"], ["b"]]),
      "encode gave shape (1, 2) for 2 texts; expected (2, D)"),
-    (lambda: DualEncoder(torch.zeros(3, 2), torch.zeros(3)), "expected (V, D), and (V,) above 0"),
+    (lambda: DualEncoder(torch.zeros(3, 2), torch.zeros(3)), "expected (V, D), and (V,), with weights above 0"),
     (lambda: DualEncoder(torch.zeros(3, 2), temperature=0), "temperature is 0; expected more than 0"),
     (lambda: ranks(torch.zeros(2, 3), torch.tensor([0])), "scores has shape (2, 3) and wanted (1,); expected (Q, N) and (Q,)"),
     (lambda: ranks(torch.zeros(1, 3), torch.tensor([3])), "wanted reaches from 3 to 3; expected 0..2"),

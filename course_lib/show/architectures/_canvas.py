@@ -200,7 +200,7 @@ class Canvas:
 
     def _shape(self, tag: str, fill: str | None, stroke: str | None, thick: Number = 1.5, dashes: str = "",
                name: str = "", **geometry: Number | str) -> str:
-        """An SVG element with light colors as attributes, and classes for the dark ones."""
+        """An SVG element with the colors of the light theme as attributes and CSS classes for those of the dark theme."""
         classes = [name] * bool(name) + [f"cd-f-{fill}"] * bool(fill) + [f"cd-s-{stroke}"] * bool(stroke)
         at: dict[str, Number | str] = {"class": " ".join(classes), **geometry}
         at["fill"] = COLOURS[fill][0] if fill else "none"
