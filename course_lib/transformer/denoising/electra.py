@@ -94,7 +94,8 @@ class ELECTRA(nn.Module):
     @torch.no_grad()
     def put_in(self, batch: PretrainingBatch,
                generator: torch.Generator | None = None) -> Replaced:
-        """Replace each masked token by a sample from the generator network; `generator` is the random number generator."""
+        """Replace each masked token by a sample from the generator network; `generator`
+        is the random number generator."""
         batch = PretrainingBatch(*batch)
         scores, _ = self.generator.pretraining_logits(batch.tokens, batch.token_types,
                                                       batch.mask)
@@ -106,8 +107,8 @@ class ELECTRA(nn.Module):
 
     def loss(self, batch: PretrainingBatch,
              generator: torch.Generator | None = None) -> tuple[Float[Tensor, ""], int]:
-        """Generator loss plus `weight` times the discriminator loss, each a mean over tokens, and the
-        number of tokens that are not padding."""
+        """Generator loss plus `weight` times the discriminator loss, each a mean over
+        tokens, and the number of tokens that are not padding."""
         batch = PretrainingBatch(*batch)
         gaps, _ = self.generator.loss(batch._replace(next=None))
         asked = self.put_in(batch, generator)
