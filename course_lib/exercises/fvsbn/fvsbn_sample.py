@@ -68,7 +68,7 @@ def feeds_probabilities(u, W, c):
 
 def sample_cases(generator):
     """Also one row alone, and one variable alone with u = p."""
-    cases, sizes = [], [*(uneven(generator, (9, 12), (5, 8)) for _ in range(2)), [1, 6]]
+    cases, sizes = [], [*(uneven(generator, (9, 12), (5, 8)) for _ in range(3)), [1, 6]]
     while len(cases) < len(sizes):
         B, D = sizes[len(cases)]
         u, (W, c) = uniform(generator, B, D), weights(generator, D)

@@ -85,7 +85,7 @@ def linear(a):
 
 def sample_cases(generator):
     """Also one row alone, and one variable alone with u = p."""
-    cases, sizes = [], [*(uneven(generator, (9, 14), (5, 8), (6, 9)) for _ in range(2)), [1, 5, 6]]
+    cases, sizes = [], [*(uneven(generator, (9, 14), (5, 8), (6, 9)) for _ in range(2)), [40, 6, 8], [1, 5, 6]]
     while len(cases) < len(sizes):
         B, H, D = sizes[len(cases)]
         u, model = uniform(generator, B, D), weights(generator, H, D, scale=2.0)
