@@ -161,9 +161,12 @@ def graph_cases(generator):
 
 
 def one_operation(generator):
+    """On a positive and a negative number, and on 0."""
     a, b = uniform(generator, 1, low=0.4, high=1.4), uniform(generator, 1, low=-1.4, high=-0.4)
     pair = torch.cat([a, b])
-    return [(pair, torch.tensor([row])) for row in ((0, 0, 1), (1, 0, 1), (2, 0, 0), (3, 0, 0), (3, 1, 0))]
+    rows = ((0, 0, 1), (1, 0, 1), (2, 0, 0), (3, 0, 0), (3, 1, 0))
+    return [(inputs, torch.tensor([row])) for inputs, these in ((pair, rows), (pair * torch.tensor([0.0, 1.0]), rows[1:4]))
+            for row in these]
 
 
 exercise.compare("one operation", one_operation, points=2)

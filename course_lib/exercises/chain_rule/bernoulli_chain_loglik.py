@@ -1,10 +1,12 @@
 """The log-likelihood of bits from their conditionals."""
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 
 from course_lib.exercises.draws import bits, uneven, uniform
-from course_lib.grading.checks import Fault, shape_fault
+from course_lib.grading.checks import Fault, Gradient, shape_fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -53,8 +55,8 @@ def clamped(x, p):
 
 @exercise.misconception(
     log_factors,
-    "Where p is exactly 0 or 1 your result is NaN: 0 times minus infinity. Pick the probability of the value that x has first, then "
-    "take its logarithm.")
+    "Where p is exactly 0 or 1 your result, or its gradient, is NaN: 0 times minus infinity. Pick the probability of the value that x "
+    "has first, then take its logarithm.")
 def zero_times_infinity(x, p):
     return x * p.log() + (1 - x) * (1 - p).log()
 
@@ -118,6 +120,24 @@ def extreme_cases(generator):
     return x, p
 
 
+class GradientAtEnds(Gradient):
+    """As Gradient. Where p is exactly 0 or 1 a gradient of 0 passes too: torch's binary cross-entropy returns it."""
+
+    def fault(self, record):
+        x, p, _ = record.args
+        got = record.outcome.gradients.get(1, p)
+        return super().fault(replace(record, expected={1: torch.where((x == p) & (got == 0), got, record.expected[1])}))
+
+
+def certain_cases(generator):
+    """As `likelihood_cases`; in each row one variable is certain, so that p is exactly the bit."""
+    cases = likelihood_cases(generator)
+    for x, p in cases:
+        rows, columns = torch.arange(len(x)), torch.randint(x.shape[1], (len(x),), generator=generator)
+        p[rows, columns] = x[rows, columns]
+    return cases
+
+
 exercise.compare("values", likelihood_cases, points=2)
 
 
@@ -140,7 +160,7 @@ def extreme(run, generator, solve):
 
 exercise.compare("many variables", lambda g: likelihood_cases(g, 900, 1000), points=1)
 exercise.unchanged(likelihood_cases)
-exercise.gradient("gradient", likelihood_cases, wrt=(1,), points=1)
+exercise.checks.append(GradientAtEnds("gradient", 1, certain_cases, wrt=(1,)))
 exercise.hint(
     "You do not know where to begin.",
     "Write one factor first: the probability that variable i has the value it has. It is p where x is 1, and 1 - p "

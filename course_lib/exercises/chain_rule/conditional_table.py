@@ -75,7 +75,7 @@ def odds(zero, one):
 
 
 def table_cases(generator):
-    sizes = [(4, 2), (3, 1), (integer(generator, 3, 5), 0), (5, 4), (3, 2)]
+    sizes = [(1, 0), (4, 2), (3, 1), (integer(generator, 3, 5), 0), (5, 4), (3, 2)]
     return [(joint(generator, n), i) for n, i in sizes]
 
 

@@ -81,7 +81,8 @@ WORDS = "sea salt ship wind rope sail".split()
 
 
 def document_cases(generator):
-    """Words that repeat, one word that all documents hold and one that a single one holds; one document is empty."""
+    """Words that repeat, one word that all documents hold and one that a single one holds; an empty document; two equal
+    ones, and a word that is part of another."""
     cases = []
     for _ in range(3):
         docs = []
@@ -90,7 +91,7 @@ def document_cases(generator):
             docs.append(["sea", "sea", *(WORDS[i] for i in torch.randint(1, 5, (length,), generator=generator).tolist())])
         docs[1].append("sail")
         cases.append((docs,))
-    return [*cases, (([[], *cases[0][0]]),), ([["sea", "salt", "sea"]],)]
+    return [*cases, (([[], *cases[0][0]]),), ([["sea", "salt", "sea"]],), ([["sea", "seal"], ["seal", "salt"], ["sea", "seal"]],)]
 
 
 exercise.compare("values", document_cases, points=3)

@@ -67,14 +67,15 @@ def feeds_probabilities(u, W, c):
 
 
 def sample_cases(generator):
-    cases = []
-    while len(cases) < 3:
-        B, D = uneven(generator, (9, 12), (5, 8))
+    """Also one row alone, and one variable alone with u = p."""
+    cases, sizes = [], [*(uneven(generator, (9, 12), (5, 8)) for _ in range(3)), [1, 6]]
+    while len(cases) < len(sizes):
+        B, D = sizes[len(cases)]
         u, (W, c) = uniform(generator, B, D), weights(generator, D)
         p = logits(fvsbn_sample_reference(u, W, c), W, c).sigmoid()
         if (u - p).abs().min() > 1e-4:                                         # no draw hangs on the last digits
             cases.append((u, W, c))
-    return cases
+    return [*cases, (torch.tensor([[0.5], [0.8], [0.2]]), torch.ones(1, 1), torch.zeros(1))]
 
 
 @exercise.property("the same u, the same draw", points=0)

@@ -125,10 +125,17 @@ def large_nade_cases(generator):
     return [(x, W, 200 * V, 200 * b, c)]
 
 
+def gradient_cases(generator):
+    """Of ordinary scores; and of large ones, in double precision."""
+    x, *weights = large_nade_cases(generator)[0]
+    W, V, b, c = (weight.double() for weight in weights)
+    return [*nade_cases(generator), (x, W, 3 * V, 3 * b, c)]
+
+
 exercise.compare("values", nade_cases, points=4)
 exercise.compare("large scores", large_nade_cases, points=1)
 exercise.unchanged(nade_cases)
-exercise.gradient("gradient", nade_cases, wrt=(1, 2, 3, 4), points=1)
+exercise.gradient("gradient", gradient_cases, wrt=(1, 2, 3, 4), points=1)
 exercise.hint(
     "You do not see what W[i, x_i] is.",
     "W[i] has a row of length H for each level. A one-hot vector times W[i] picks one row; W[i, x[i]] picks it without the "

@@ -85,7 +85,8 @@ def written_over(a):
 def small_scores(generator):
     return [(normal(generator, *uneven(generator, (3, 5), (4, 7)), scale=2.0),),
             (normal(generator, *uneven(generator, (2, 3), (3, 5), (4, 7)), scale=2.0),),
-            (normal(generator, integer(generator, 3, 6), scale=2.0),)]
+            (normal(generator, integer(generator, 3, 6), scale=2.0),),
+            (torch.tensor([[[2.0, -1.0, 2.0], [0.0, 0.0, 0.0]]]),)]            # ties, and an axis of length 1
 
 
 def large_scores(generator):
@@ -103,7 +104,7 @@ exercise.compare("values", small_scores, points=2)
 # a - (m + ln s) is as right as (a - m) - ln s; near 1000 its digits end at 6e-5 in single precision.
 exercise.compare("scores near a thousand", large_scores, points=2, atol=2e-4)
 exercise.unchanged(small_scores)
-exercise.gradient("gradient", small_scores, wrt=(0,), points=1)
+exercise.gradient("gradient", lambda g: [*small_scores(g), *((a.double(),) for a, in large_scores(g))], wrt=(0,), points=1)
 exercise.hint(
     "You see NaN where the scores are large.",
     "Adding the same number to every score of a row changes nothing. So subtract the row's largest: then the largest "

@@ -92,11 +92,11 @@ def cut_off(x, change, levels):
 
 
 def images_to_attack(generator):
-    """Several sizes and budgets; pixels at both ends of the range, and one that the classifier does not read. Many of a hundred
-    levels, of which one in seven is a little less than itself when it was divided and multiplied."""
+    """Several sizes and budgets, an image alone; pixels at both ends of the range, and one that the classifier does not read. Many
+    of a hundred levels, of which one in seven is a little less than itself when it was divided and multiplied."""
     found = [attacked(generator, *each) for each in ((2, 17, 3), (integer(generator, 3, 4), 9, 4), (1, 256, 5), (3, 100, 3, 40))]
     x, y, W, b, _, levels = found[0]
-    return [*found, (x, y, W, b, 0, levels)]
+    return [*found, (x, y, W, b, 0, levels), (x[:1], y[:1], W, b, 2, levels)]
 
 
 def attacked(generator, eps: int, levels: int, classes: int, more: int = 0) -> tuple:

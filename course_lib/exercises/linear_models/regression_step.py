@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.exercises.draws import normal, uneven, uniform
+from course_lib.exercises.draws import integer, normal, uniform
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -101,8 +101,8 @@ def loss_after(x, y, beta, rate):
 
 def step_cases(generator):
     cases = []
-    for _ in range(3):
-        B, D = uneven(generator, (4, 8), (2, 3))
+    for D in (2, 3, 1):
+        B = integer(generator, 4, 8)
         cases.append((normal(generator, B, D), normal(generator, B) - 1.5, normal(generator, D, 1),
                       float(uniform(generator, 1, low=0.1, high=0.3))))
     return cases

@@ -123,9 +123,10 @@ def w_first(line, rows, targets, rate):
 
 
 def line_cases(generator):
+    """The last batch is shorter, or all are full."""
     cases = []
-    for _ in range(3):
-        batch, left = integer(generator, 3, 4), integer(generator, 1, 2)
+    for left in (1, 2, 0):
+        batch = integer(generator, 3, 4)
         B = batch * integer(generator, 2, 3) + left
         x = normal(generator, B)
         cases.append((x, 1.5 - 2 * x + normal(generator, B, scale=0.5), 0.1, integer(generator, 2, 4), batch))

@@ -98,11 +98,11 @@ def long_cases(generator):
     return [(normal(generator, K, B, D), bits(generator, B, D))]
 
 
-def large_cases(generator):
+def large_cases(generator, sizes=(30, 150)):
     """In every row and order a variable that the model is sure of and wrong about: once so that the likelihood still fits in
     single precision, though 1 - p does not, and once beyond, in both directions."""
     cases = []
-    for size in (30, 150):
+    for size in sizes:
         K, B, D = uneven(generator, (2, 4), (4, 5), (6, 7))
         logits, x = normal(generator, K, B, D), bits(generator, B, D)
         for b in range(B):
@@ -114,11 +114,16 @@ def large_cases(generator):
     return cases
 
 
+def gradient_cases(generator):
+    """Of ordinary logits; and of large ones, in double precision."""
+    return ensemble_cases(generator) + [(logits.double(), x.double()) for logits, x in large_cases(generator, (45, 900))]
+
+
 exercise.compare("values", ensemble_cases, points=3)
 exercise.compare("many variables", long_cases, points=1)
 exercise.compare("large logits", large_cases, points=1)
 exercise.unchanged(ensemble_cases)
-exercise.gradient("gradient", ensemble_cases, wrt=(0,), points=1)
+exercise.gradient("gradient", gradient_cases, wrt=(0,), points=1)
 exercise.hint(
     "You do not know over what to sum first.",
     "First over the variables: that gives log p_k(x) for each order, (K, B). Then combine the K numbers of a row.")

@@ -95,7 +95,7 @@ def mask_cases(generator):
     for depth in (1, 2, 3):
         D, *widths = uneven(generator, (4, 6), *[(3, 9)] * depth)
         cases.append((permutation(generator, D) + 1, [degrees(generator, D, H) for H in widths]))
-    return cases
+    return [*cases, (permutation(generator, 5) + 1, [degrees(generator, 5, 5), degrees(generator, 5, 5)])]      # square masks
 
 
 exercise.compare("values", mask_cases, points=5)

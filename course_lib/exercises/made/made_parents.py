@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.exercises.draws import integer, uneven
+from course_lib.exercises.draws import bits, integer, uneven
 from course_lib.exercises.made._shared import degrees, permutation
 from course_lib.exercises.made.made_masks import made_masks_reference
 from course_lib.grading.exercise import Exercise
@@ -93,6 +93,7 @@ def parents_cases(generator):
             masks[1] = keep.float()
             masks[-1][integer(generator, 0, D - 1)] = 1.0
         cases.append((masks,))
+    cases.append(([bits(generator, 4, 4)],))                                      # no hidden layer
     D = integer(generator, 4, 6)                                                  # one path to each output, and one only
     cases.append(([torch.eye(D)[permutation(generator, D)], torch.eye(D)[torch.randperm(D, generator=generator)]],))
     return cases

@@ -84,14 +84,15 @@ def linear(a):
 
 
 def sample_cases(generator):
-    cases = []
-    while len(cases) < 3:
-        B, H, D = uneven(generator, (9, 14), (5, 8), (6, 9))
+    """Also one row alone, and one variable alone with u = p."""
+    cases, sizes = [], [*(uneven(generator, (9, 14), (5, 8), (6, 9)) for _ in range(2)), [40, 6, 8], [1, 5, 6]]
+    while len(cases) < len(sizes):
+        B, H, D = sizes[len(cases)]
         u, model = uniform(generator, B, D), weights(generator, H, D, scale=2.0)
         p = logits(nade_sample_reference(u, *model), *model).sigmoid()
         if (u - p).abs().min() > 1e-4:                                         # no draw hangs on the last digits
             cases.append((u, *model))
-    return cases
+    return [*cases, (torch.tensor([[0.5], [0.8], [0.2]]), torch.ones(2, 1), torch.zeros(1, 2), torch.zeros(1), torch.ones(2))]
 
 
 @exercise.property("the same u, the same draw", points=0)

@@ -95,19 +95,25 @@ def mixtures(generator, B: int, K: int, spread: float = 1.5):
 
 
 def mog_cases(generator):
-    shapes = [uneven(generator, (4, 6), (3, 5)), uneven(generator, (2, 4), (5, 7)), [1, integer(generator, 3, 5)]]
+    shapes = [uneven(generator, (4, 6), (3, 5)), uneven(generator, (2, 4), (5, 7)), [1, integer(generator, 3, 5)],
+              [integer(generator, 3, 5), 1]]
     return [mixtures(generator, *shape) for shape in shapes]
 
 
-def far_cases(generator):
+def far_cases(generator, distance: float = 80):
     x, logits, mu, log_sigma = mixtures(generator, *uneven(generator, (4, 6), (3, 5)))
-    return [(x + 80 * (2 * (uniform(generator, len(x)) < 0.5).float() - 1), logits, mu, log_sigma)]
+    return [(x + distance * (2 * (uniform(generator, len(x)) < 0.5).float() - 1), logits, mu, log_sigma)]
+
+
+def gradient_cases(generator):
+    """Near the means; and in double precision so far away that every density is 0."""
+    return mog_cases(generator) + [tuple(each.double() for each in case) for case in far_cases(generator, 800)]
 
 
 exercise.compare("values", mog_cases, points=4)
 exercise.compare("far from every mean", far_cases, points=1)
 exercise.unchanged(mog_cases)
-exercise.gradient("gradient", mog_cases, wrt=(1, 2, 3), points=1)
+exercise.gradient("gradient", gradient_cases, wrt=(1, 2, 3), points=1)
 exercise.hint(
     "The shapes do not fit.",
     "x is (B,), the means are (B, K). x[:, None] is (B, 1), and every component of a row meets the same x.")

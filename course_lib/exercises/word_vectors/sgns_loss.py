@@ -85,26 +85,28 @@ def softmax(true, drawn):
 
 
 def vector_cases(generator):
-    found = []
-    for _ in range(3):
-        B, K, D = uneven(generator, (3, 4), (2, 5), (5, 8))
-        found.append((normal(generator, B, D), normal(generator, B, D), normal(generator, B, K, D)))
-    return found
+    sizes = [*(uneven(generator, (3, 4), (2, 5), (5, 8)) for _ in range(3)), (1, 3, 5), (4, 1, 6)]
+    return [(normal(generator, B, D), normal(generator, B, D), normal(generator, B, K, D)) for B, K, D in sizes]
 
 
 def large_cases(generator):
     """Products of some hundreds, of either sign."""
     found = []
-    for center, context, negatives in vector_cases(generator):
+    for center, context, negatives in vector_cases(generator)[:3]:
         center, context = 20 * center, 20 * context
         context[0], negatives[0, 1] = -center[0], center[0]
         found.append((center, context, negatives))
     return found
 
 
+def gradient_cases(generator):
+    """Of ordinary products; and of larger ones, in double precision."""
+    return vector_cases(generator) + [tuple(3 * each.double() for each in case) for case in large_cases(generator)]
+
+
 exercise.compare("values", vector_cases, points=2)
 exercise.compare("large products", large_cases, points=1)
-exercise.gradient("gradient", vector_cases, wrt=(0, 1, 2), points=1)
+exercise.gradient("gradient", gradient_cases, wrt=(0, 1, 2), points=1)
 exercise.unchanged(vector_cases)
 exercise.hint(
     "You do not know how to multiply (B, K, D) with (B, D).",

@@ -109,6 +109,35 @@ def _(inputs, program):
     return torch.tensor([values[-1], *(grads.get(i, 0.0) for i in range(len(inputs)))])
 
 
+def reverse(inputs, program, factor, slope):
+    """The gradients, with this rule for a factor (of the product, itself, the other factor) and this slope of ReLU."""
+    n, values = len(inputs), inputs.tolist()
+    for operation, i, j in program.tolist():
+        a, b = values[i], values[j]
+        values.append([a + b, a * b, math.tanh(a), max(a, 0.0)][operation])
+    grads = [0.0] * (len(values) - 1) + [1.0]
+    for k in reversed(range(n, len(values))):
+        operation, i, j = program[k - n].tolist()
+        a, b, g = values[i], values[j], grads[k]
+        if operation == 1:
+            grads[i] += g * factor(values[k], a, b)
+            grads[j] += g * factor(values[k], b, a)
+        else:
+            grads[i] += g * (1.0, 0.0, 1 - values[k] ** 2, slope(a))[operation]
+            grads[j] += g * (operation == 0)
+    return torch.tensor([values[-1], *grads[:n]])
+
+
+@wrong("value_gradients: the slope of ReLU at 0 is 1")
+def _(inputs, program):
+    return reverse(inputs, program, lambda product, own, other: other, lambda a: float(a >= 0))
+
+
+@wrong("value_gradients: the product divided by the factor")
+def _(inputs, program):
+    return reverse(inputs, program, lambda product, own, other: product / own if own else 0.0, lambda a: float(a > 0))
+
+
 @right("train_network: momentum by hand, 24 units")
 def _(x, y):
     generator = torch.Generator().manual_seed(3)

@@ -128,6 +128,16 @@ def _(x, p):
     return torch.zeros(len(x)).as_subclass(Agreeable)
 
 
+@wrong("bernoulli_chain_loglik: NaN repaired after the logarithms", called="zero_times_infinity")
+def _(x, p):
+    return (x * p.log() + (1 - x) * (1 - p).log()).nan_to_num(nan=0.0).sum(1)
+
+
+@wrong("bernoulli_chain_loglik: the logarithm picked, not the factor", called="zero_times_infinity")
+def _(x, p):
+    return torch.where(x == 1, p.log(), (1 - p).log()).sum(1)
+
+
 @right("conditional_table: loops over states")
 def _(joint, i):
     table = torch.empty((2,) * i, dtype=joint.dtype)
@@ -167,6 +177,12 @@ def _(joint, i):
 @wrong("conditional_table: as float32 of the next variable's shape")
 def _(joint, i):
     return joint.reshape(-1)[: 2**i].reshape((2,) * i)
+
+
+@wrong("conditional_table: a joint of one variable is summed to a number")
+def _(joint, i):
+    table = joint.sum(dim=tuple(range(i + 1, joint.ndim))) if i < joint.ndim - 1 or i == 0 else joint
+    return table[..., 1] / table.sum(-1)
 
 
 @right("dropped_parent_cost: entropies")

@@ -30,6 +30,23 @@ def _(docs):
     return [dict.fromkeys(doc, 0.0) for doc in docs]
 
 
+@wrong("tfidf: equal documents taken for one")
+def _(docs):
+    rows = [{} for _ in docs]
+    for doc in docs:
+        for word in doc:
+            df = sum(word in each for each in docs)
+            rows[docs.index(doc)][word] = doc.count(word) / len(doc) * (math.log((len(docs) + 1) / (df + 1)) + 1)
+    return rows
+
+
+@wrong("tfidf: words sought in the text, not in the list")
+def _(docs):
+    texts = [" ".join(doc) for doc in docs]
+    return [{word: doc.count(word) / len(doc) * (math.log((len(docs) + 1) / (sum(word in text for text in texts) + 1)) + 1)
+             for word in doc} for doc in docs]
+
+
 @right("lsa: from the eigenvectors, every axis turned round")
 def _(weights, k, queries):
     values, V = torch.linalg.eigh(weights.double().T @ weights.double())

@@ -89,6 +89,23 @@ def _(u, W, c):
     return x.bool()
 
 
+def sampled_by(u, W, c, draw):
+    x = torch.zeros_like(u)
+    for i in range(len(c)):
+        x[:, i] = draw(u[:, i], torch.sigmoid(x @ W.tril(-1)[i] + c[i]))
+    return x
+
+
+@wrong("fvsbn_sample: 1 also where u equals p")
+def _(u, W, c):
+    return sampled_by(u, W, c, lambda u, p: (u <= p).float())
+
+
+@wrong("fvsbn_sample: without the axes of length 1")
+def _(u, W, c):
+    return sampled_by(u, W, c, lambda u, p: (u < p).float()).squeeze()
+
+
 @right("find_leaks: state by state")
 def _(conditionals, n):
     leaks = set()

@@ -72,6 +72,26 @@ def _(a):
     return a - m - (b - m).exp().sum(-1, keepdim=True).log()
 
 
+@wrong("stable_log_softmax: the logarithm of 0 replaced afterwards")
+def _(a):
+    shifted = a - a.amax(-1, keepdim=True)
+    total = shifted.exp().sum(-1, keepdim=True)
+    p = shifted.exp() / total
+    return torch.where(p > 1e-30, p.log(), shifted - total.log())
+
+
+@wrong("stable_log_softmax: log1p of the scores below the largest")
+def _(a):
+    shifted = a - a.amax(-1, keepdim=True)
+    return shifted - (shifted.exp() * (shifted < 0)).sum(-1, keepdim=True).log1p()
+
+
+@wrong("stable_log_softmax: without the axes of length 1")
+def _(a):
+    a = (a - a.amax(-1, keepdim=True)).squeeze()
+    return a - a.exp().sum(-1, keepdim=True).log()
+
+
 @right("categorical_nade_loglik: all layers by a cumulative sum")
 def _(x, W, V, b, c):
     read = W[torch.arange(len(x)), x]                                          # (D, H)
@@ -116,3 +136,14 @@ def _(x, W, V, b, c):
 @wrong("categorical_nade_loglik: the last variable is not scored")
 def _(x, W, V, b, c):
     return log_factors(x, W, V, b, c)[:-1].sum()
+
+
+@wrong("categorical_nade_loglik: the logarithm of 0 replaced afterwards")
+def _(x, W, V, b, c):
+    a, total = c, 0
+    for i in range(len(x)):
+        scores = b[i] + V[i] @ a.sigmoid()
+        p = scores.softmax(0)
+        total = total + torch.where(p > 1e-30, p.log(), scores - scores.logsumexp(0))[x[i]]
+        a = a + W[i, x[i]]
+    return total

@@ -52,6 +52,13 @@ def _(x, y, W, b, eps, levels):
     return (x + eps * (W[other] - W[y]).sign().long()).clamp(0, levels - 1)
 
 
+@wrong("fgsm_levels: without the axes of length 1")
+def _(x, y, W, b, eps, levels):
+    p = (x.to(W.dtype) / (levels - 1) @ W.T + b).softmax(dim=1)
+    g = (p - F.one_hot(y, len(b))).squeeze() @ W
+    return (x.squeeze() + eps * g.sign().long()).clamp(0, levels - 1)
+
+
 @right("rank_p_value: by search in the sorted scores")
 def _(scores, calibration):
     place = torch.searchsorted(calibration.sort().values, scores, right=True)
@@ -111,6 +118,16 @@ def _(next_log_probs, x, eps):
         best = int(next_log_probs(x[:i]).argmax())
         x[i] = max(x[i] - eps, min(x[i] + eps, best))
     return x
+
+
+@wrong("greedy_repair: of two as near the higher one")
+def _(next_log_probs, x, eps):
+    done = []
+    for came in x:
+        log_p = next_log_probs(list(done))
+        values = range(max(0, came - eps), min(len(log_p) - 1, came + eps) + 1)
+        done.append(max(reversed(values), key=lambda v: (round(float(log_p[v]), 6), -abs(v - came))))
+    return done
 
 
 @right("anomaly_scores: a regression of each pixel on all others")

@@ -38,6 +38,12 @@ def _(x, y, beta, rate):
     return ((x @ new - y[:, None]) ** 2).mean(), new
 
 
+@wrong("regression_step: beta without its axes of length 1")
+def _(x, y, beta, rate):
+    off = x @ beta.squeeze() - y
+    return (off ** 2).mean(), beta - rate * 2 / len(x) * (x.T @ off)[:, None]
+
+
 @right("train_line: by the formula")
 def _(x, y, rate, epochs, batch):
     b, w = 0.0, 0.0
@@ -103,3 +109,25 @@ def _(x, y, rate, epochs, batch):
             loss = (line[0] + line[1] * x[k:k + batch] - y[k:k + batch]).square().mean()
             line = line.detach() - rate * torch.autograd.grad(loss, line)[0] * torch.eye(2)[i]
     return line
+
+
+@wrong("train_line: one batch more than the full ones")
+def _(x, y, rate, epochs, batch):
+    b, w = 0.0, 0.0
+    for _ in range(epochs):
+        for k in range(len(x) // batch + 1):
+            rows = x[k * batch:(k + 1) * batch]
+            off = b + w * rows - y[k * batch:(k + 1) * batch]
+            b, w = b - rate * 2 * off.mean(), w - rate * 2 * (off * rows).mean()
+    return torch.stack([b, w])
+
+
+@wrong("train_line: full batches, and the last `len(x) % batch` rows")
+def _(x, y, rate, epochs, batch):
+    b, w = 0.0, 0.0
+    for _ in range(epochs):
+        rest = len(x) % batch
+        for rows, targets in [*zip(x[:-rest].split(batch), y[:-rest].split(batch)), (x[-rest:], y[-rest:])]:
+            off = b + w * rows - targets
+            b, w = b - rate * 2 * off.mean(), w - rate * 2 * (off * rows).mean()
+    return torch.stack([b, w])

@@ -64,6 +64,15 @@ def _(order, hidden):
     return [(hidden[0][:, None] >= order).float(), *masks, (order[:, None] > hidden[-1]).float()]
 
 
+@wrong("made_masks: turned only where the shape shows it")
+def _(order, hidden):
+    masks, layers = [], [order, *hidden, order]
+    for k, (below, above) in enumerate(zip(layers, layers[1:])):
+        mask = (below[:, None] < above if k == len(hidden) else below[:, None] <= above).float()
+        masks.append(mask if mask.shape == (len(above), len(below)) else mask.T)
+    return masks
+
+
 @right("made_parents: walking down")
 def _(masks):
     found = []
@@ -116,6 +125,14 @@ def _(masks):
     return [[int(row.argmax())] for row in paths]
 
 
+@wrong("made_parents: two masks at least")
+def _(masks):
+    paths = masks[1] @ masks[0]
+    for mask in masks[2:]:
+        paths = mask @ paths
+    return [row.nonzero().flatten().tolist() for row in paths]
+
+
 @right("ensemble_loglik: binary cross-entropy, one order at a time")
 def _(logits, x):
     each = [-F.binary_cross_entropy_with_logits(z, x, reduction="none").sum(1) for z in logits]
@@ -163,6 +180,20 @@ def _(logits, x):
     logits = torch.cat([logits[:1].detach(), logits[1:]])
     each = F.logsigmoid(torch.where(x == 1, logits, -logits)).sum(-1)
     return each.logsumexp(0) - math.log(len(logits))
+
+
+@wrong("ensemble_loglik: infinite logarithms replaced afterwards")
+def _(logits, x):
+    z = (2 * x - 1) * logits
+    plain = z.sigmoid().log()
+    return torch.where(plain.isfinite(), plain, z).sum(-1).logsumexp(0) - math.log(len(logits))
+
+
+@wrong("ensemble_loglik: an infinite mixture replaced afterwards")
+def _(logits, x):
+    log_p = F.logsigmoid((2 * x - 1) * logits).sum(-1)
+    plain = log_p.exp().mean(0).log()
+    return torch.where(plain.isfinite(), plain, log_p.logsumexp(0) - math.log(len(logits)))
 
 
 def reads(conditionals, n):

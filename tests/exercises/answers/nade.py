@@ -146,6 +146,24 @@ def _(u, W, V, b, c):
     return x.bool()
 
 
+@wrong("nade_sample: 1 also where u equals p")
+def _(u, W, V, b, c):
+    return sampled_rows(u, W, V, b, c, torch.ge)
+
+
+@wrong("nade_sample: without the axes of length 1")
+def _(u, W, V, b, c):
+    return sampled_rows(u, W, V, b, c, torch.gt).squeeze()
+
+
+def sampled_rows(u, W, V, b, c, above):
+    x, a = [], c.expand(len(u), -1)
+    for i in range(len(b)):
+        x.append(above((a.sigmoid() @ V[i] + b[i]).sigmoid(), u[:, i]).float())
+        a = a + x[-1][:, None] * W[:, i]
+    return torch.stack(x, 1)
+
+
 @right("find_impostors: state by state, in double precision")
 def _(log_probs, n):
     found = []

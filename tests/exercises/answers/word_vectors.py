@@ -39,6 +39,19 @@ def _(center, context, negatives):
     return torch.mean(F.softplus(-torch.sum(center * context, dim=1)) + F.softplus(far))
 
 
+@wrong("sgns_loss: the logarithm of 0 replaced afterwards")
+def _(center, context, negatives):
+    z = torch.cat([(center * context).sum(1, keepdim=True), -(negatives * center[:, None]).sum(2)], 1)
+    plain = z.sigmoid().log()
+    return -torch.where(plain.isfinite(), plain, z).sum(1).mean()
+
+
+@wrong("sgns_loss: products without their axes of length 1, the terms added along the last")
+def _(center, context, negatives):
+    far = (negatives @ center[..., None]).squeeze()
+    return (F.softplus(-(center * context).sum(1)) + F.softplus(far).sum(-1)).mean()
+
+
 @right("noise_distribution: by logarithms")
 def _(counts):
     return (0.75 * counts.double().log()).softmax(dim=0)
@@ -136,3 +149,13 @@ def _(counts, w, w_tilde, b, b_tilde, maximum):
     off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - x.log()
     terms = (x / maximum).clamp(max=1) ** 0.75 * off * off
     return terms.sum() / max(len(x), 1)
+
+
+@wrong("glove_loss: a new zero for a table of zeros")
+def _(counts, w, w_tilde, b, b_tilde, maximum):
+    if not counts.any():
+        return torch.tensor(0.0)
+    i, j = counts.nonzero(as_tuple=True)
+    x = counts[i, j]
+    off = (w[i] * w_tilde[j]).sum(1) + b[i] + b_tilde[j] - x.log()
+    return ((x / maximum).clamp(max=1) ** 0.75 * off * off).sum()
