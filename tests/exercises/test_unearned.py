@@ -16,8 +16,8 @@ from tests.grading.sample_submissions import graded
 
 TRAINED = {
     "OwnFVSBN": "fvsbn.own_fvsbn", "OwnNADE": "nade.own_nade", "OwnMADE": "made.own_made", "MendedMADE": "made.mended_made",
-    "OwnPixelCNN": "pixelcnn.own_pixelcnn", "OwnDecoder": "attention.own_decoder", "OwnDensity": "beyond_binary.own_density",
-    "OwnTrigram": "chain_rule.own_trigram"}
+    "OwnPixelCNN": "pixelcnn.own_pixelcnn", "OwnDecoder": "attention.own_decoder", "OwnDensity": "real_numbers.own_density",
+    "OwnTrigram": "counting_text.own_trigram"}
 
 
 def reference(name: str) -> type:
