@@ -191,7 +191,7 @@ class GradientAndValues(Gradient):
         for i, gradient in record.outcome.gradients.items():
             if gradient.isnan().any():
                 return Fault(f"The values are right, and the gradient with respect to argument {i + 1} has NaN in "
-                             f"{int(gradient.isnan().sum())} of {gradient.numel()} entries: look for a softmax over nothing.",
+                             f"{int(gradient.isnan().sum())} of {gradient.numel()} entries: look for a softmax over nothing or an exponential that is infinite.",
                              None, "wrong_gradient")
         return super().fault(record)
 
