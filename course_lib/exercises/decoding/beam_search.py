@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from course_lib.exercises.decoding._shared import random_rows, steps
+from course_lib.exercises.decoding._shared import random_rows, random_table, steps
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Told, plainly
 from course_lib.grading.checks import Fault, Record
@@ -173,7 +173,8 @@ def choice_with(misconception, *args):
 
 
 def beam_cases(generator):
-    """Tables and exponents, until each misconception gives other tokens in one of the cases."""
+    """Tables and exponents, until each misconception gives other tokens in one of the cases; then a beam of 1, and one that is
+    wider than the vocabulary."""
     cases, wanted = [], {*SEARCHES, *CHOICES, *PAIRS, *WIDE}
     while wanted:
         V, max_len, beam = 4, integer(generator, 3, 4), integer(generator, 2, 3)
@@ -199,7 +200,15 @@ def beam_cases(generator):
         if shown[alpha]:
             wanted -= shown[alpha]
             cases.append((steps(dict(zip(prefixes, log_p, strict=True))), bos, eos, beam, max_len, alpha))
-    return cases
+    return cases + [beam_that_tells(generator, *beams) for beams in ((1, 2), (9, 4))]
+
+
+def beam_that_tells(generator, beam: int, instead: int) -> tuple:
+    """A case in which a beam of `instead` gives other tokens."""
+    while True:
+        case = (steps(random_table(generator, 4, 3, 0, 3)), 0, 3, beam, 3, 1.2)
+        if exercise.solve(*case)[0] != exercise.solve(*case[:3], instead, *case[4:])[0]:
+            return case
 
 
 @dataclass
