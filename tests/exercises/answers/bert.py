@@ -385,3 +385,20 @@ class OneBlock(Encoder):
             return super().forward(tokens, types, mask)
         finally:
             self.blocks = blocks
+
+
+@wrong("bert_embed: positions along the batch where it is as large as a text")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    B, T = tok.shape
+    places = E_pos[:T]
+    return E_tok[tok] + E_seg[seg] + (places[:, None] if B == T else places)
+
+
+@wrong("bert_embed: a batch of one loses its axis")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    return (E_tok[tok] + E_seg[seg] + E_pos[:tok.shape[1]]).squeeze(0)
+
+
+@wrong("bert_embed: segments left out where there is one only")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    return E_tok[tok] + E_pos[:tok.shape[1]] + (E_seg[seg] if seg.any() else 0)
