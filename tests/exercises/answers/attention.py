@@ -326,3 +326,10 @@ def _(scores, losses, slots):
     drawn = losses[slots]
     b = (drawn.sum() - drawn) / (len(drawn) - 1)
     return ((drawn - b)[:, None] * (F.one_hot(slots, len(scores)) - scores.softmax(0))).squeeze(1)
+
+
+@wrong("OwnDecoder: attention weights on their side where both texts are as long")
+class OnTheirSide(Hasty):
+    def weights(self, x, context):
+        shares = super().weights(x, context)
+        return shares.mT if x.shape == context.shape else shares

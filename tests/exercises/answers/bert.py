@@ -402,3 +402,19 @@ def _(tok, seg, E_tok, E_seg, E_pos):
 @wrong("bert_embed: segments left out where there is one only")
 def _(tok, seg, E_tok, E_seg, E_pos):
     return E_tok[tok] + E_pos[:tok.shape[1]] + (E_seg[seg] if seg.any() else 0)
+
+
+@wrong("OwnBERT: a batch of one loses its axis")
+class OneRow(Encoder):
+    def forward(self, *x):
+        return super().forward(*x).squeeze(0)
+
+
+@wrong("mlm_mask: at least one token is chosen")
+def _(tokens, special, vocab_size, mask_id, g):
+    chosen = (torch.rand(tokens.shape, generator=g) < 0.15) & ~special
+    chosen[0, 0] |= not chosen.any()
+    fate = torch.rand(tokens.shape, generator=g)
+    inputs = torch.where(chosen & (fate < 0.8), mask_id, tokens)
+    inputs = torch.where(chosen & (fate > 0.9), torch.randint(vocab_size, tokens.shape, generator=g), inputs)
+    return inputs, torch.where(chosen, tokens, -100)
