@@ -93,7 +93,7 @@ def embed_cases(generator):
         cases.append((torch.randint(V, (B, T), generator=generator), (torch.arange(T) >= first).long(),
                       normal(generator, V, D), normal(generator, 2, D), normal(generator, T + 3, D)))
     tok = torch.randint(5, (3, 3), generator=generator)
-    tables = normal(generator, 5, 4), normal(generator, 2, 4), normal(generator, 3, 4)
+    tables = normal(generator, 5, 4), normal(generator, 2, 4), normal(generator, 4, 4)
     return [*cases, (tok, tok % 2, *tables), (tok[:1], torch.zeros_like(tok[:1]), *tables)]
 
 
