@@ -84,8 +84,8 @@ def mean_of_padding(scores, mask):
     return scores.masked_fill(~mask, -1e9).softmax(-1)
 
 
-def inputs(generator, empty: bool):
-    B, S, H, K, A = uneven(generator, (3, 4), (5, 7), (2, 4), (4, 8), (3, 9))
+def inputs(generator, empty: bool, sizes=None):
+    B, S, H, K, A = sizes or uneven(generator, (3, 4), (5, 7), (2, 4), (4, 8), (3, 9))
     mask = torch.rand(B, S, generator=generator) < 0.6
     mask[:, 0], mask[:, 1:3] = False, True
     if empty:
@@ -96,7 +96,8 @@ def inputs(generator, empty: bool):
 
 
 def cases(generator):
-    return [inputs(generator, empty=False) for _ in range(3)]
+    """Uneven sizes; all sizes equal; a batch of one."""
+    return [inputs(generator, False, sizes) for sizes in (None, None, None, (4, 4, 4, 4, 4), (1, 3, 2, 4, 5))]
 
 
 def empty_cases(generator):
@@ -105,7 +106,7 @@ def empty_cases(generator):
 
 exercise.compare("values", cases, points=4)
 exercise.compare("rows without a token", empty_cases, points=1)
-exercise.gradient("gradient", cases, wrt=(0, 1, 3, 4, 5), points=1)
+exercise.gradient("gradient", lambda generator: cases(generator) + empty_cases(generator), wrt=(0, 1, 3, 4, 5), points=1)
 exercise.unchanged(cases)
 exercise.hint(
     "The shapes of query and keys do not fit.",

@@ -82,7 +82,7 @@ def of_p(scores, slots):
 def cases(generator):
     arguments = []
     # the last slot is not drawn in the second case: how many there are is then for the scores to tell
-    for S, N, back in ((*uneven(generator, (3, 5), (6, 9)), 1), (*uneven(generator, (6, 8), (3, 5)), 2), (4, 2, 1)):
+    for S, N, back in ((*uneven(generator, (3, 5), (6, 9)), 1), (*uneven(generator, (6, 8), (3, 5)), 2), (4, 2, 1), (4, 4, 1), (1, 3, 1)):
         slots = torch.randint(S - back + 1, (N,), generator=generator)
         slots[:2] = torch.tensor([0, S - back])                                # two that differ
         losses = 3 * normal(generator, S)

@@ -176,7 +176,7 @@ def likelihoods(generator):
 
 
 def weight_cases(generator):
-    return [("weights", *small_model(generator, *sizes)) for sizes in ((2, 5, 3), (3, 2, 4), (1, 4, 1))]
+    return [("weights", *small_model(generator, *sizes)) for sizes in ((2, 5, 3), (3, 2, 4), (1, 4, 1), (2, 4, 4))]
 
 
 def reversed_words(generator):

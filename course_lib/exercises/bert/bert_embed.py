@@ -85,13 +85,16 @@ def normalized(tok, seg, E_tok, E_seg, E_pos):
 
 
 def embed_cases(generator):
+    """Uneven sizes; as many texts as tokens; one text of one segment."""
     cases = []
     for _ in range(2):
         B, T, D, V = uneven(generator, (2, 3), (5, 7), (4, 6), (9, 12))
         first = torch.randint(2, T - 1, (B, 1), generator=generator)            # tokens of the first segment
         cases.append((torch.randint(V, (B, T), generator=generator), (torch.arange(T) >= first).long(),
                       normal(generator, V, D), normal(generator, 2, D), normal(generator, T + 3, D)))
-    return cases
+    tok = torch.randint(5, (3, 3), generator=generator)
+    tables = normal(generator, 5, 4), normal(generator, 2, 4), normal(generator, 4, 4)
+    return [*cases, (tok, tok % 2, *tables), (tok[:1], torch.zeros_like(tok[:1]), *tables)]
 
 
 exercise.compare("values", embed_cases, points=3)

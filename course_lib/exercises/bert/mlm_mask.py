@@ -134,7 +134,7 @@ def rule(run, generator, solve):
     inputs, labels = result
     return (labels_fault(tokens, special, inputs, labels) or shares_fault(tokens, special, inputs, labels, mask_id)
             or draws_fault(run, (tokens, special, V, mask_id), g, draw_of(generator), inputs)
-            or replaced_fault(tokens, inputs, mask_id, V))
+            or replaced_fault(tokens, inputs, mask_id, V) or special_fault(run, tokens[:1], V, mask_id, g))
 
 
 def labels_fault(tokens: Tensor, special: Tensor, inputs: Tensor, labels: Tensor) -> Fault | None:
@@ -197,6 +197,14 @@ def draws_fault(run, args: tuple, g: torch.Generator, other: torch.Generator, in
     if torch.equal(run(*args, other)[0], inputs):
         return Fault("Generators in different states give the same result. Sample from g, and do not seed it.")
     return None
+
+
+def special_fault(run, tokens: Tensor, V: int, mask_id: int, g: torch.Generator) -> Fault | None:
+    """Of a row in which every token is special nothing is chosen."""
+    inputs, labels = run(tokens, torch.ones_like(tokens, dtype=torch.bool), V, mask_id, g)
+    if torch.equal(inputs, tokens) and torch.equal(labels, torch.full_like(tokens, -100)):
+        return None
+    return Fault("Where every token is special, inputs should be tokens, and labels -100.")
 
 
 def unchanged_cases(generator):

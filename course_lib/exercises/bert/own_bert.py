@@ -190,9 +190,9 @@ def corrupted(generator, tokens: Tensor, mask: Tensor, V: int) -> tuple[Tensor, 
 
 def vectors(generator):
     cases = []
-    for layers, T in ((1, 6), (2, 9)):
+    for layers, T, B in ((1, 6, integer(generator, 2, 3)), (2, 9, integer(generator, 2, 3)), (1, 5, 1)):
         config, weights = made(generator, layers)
-        cases.append(("forward", config, weights, *texts(generator, config, integer(generator, 2, 3), T)))
+        cases.append(("forward", config, weights, *texts(generator, config, B, T)))
     return cases
 
 

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from course_lib.exercises.decoding._shared import random_rows, steps
+import torch
+
+from course_lib.exercises.decoding._shared import random_rows, random_table, steps
 from course_lib.exercises.draws import integer, uniform
 from course_lib.exercises.findings import Told, plainly
 from course_lib.grading.checks import Fault, Record
@@ -173,7 +175,8 @@ def choice_with(misconception, *args):
 
 
 def beam_cases(generator):
-    """Tables and exponents, until each misconception gives other tokens in one of the cases."""
+    """Tables and exponents, until each misconception gives other tokens in one of the cases; then a beam of 1, and one that is
+    wider than the vocabulary."""
     cases, wanted = [], {*SEARCHES, *CHOICES, *PAIRS, *WIDE}
     while wanted:
         V, max_len, beam = 4, integer(generator, 3, 4), integer(generator, 2, 3)
@@ -199,7 +202,21 @@ def beam_cases(generator):
         if shown[alpha]:
             wanted -= shown[alpha]
             cases.append((steps(dict(zip(prefixes, log_p, strict=True))), bos, eos, beam, max_len, alpha))
-    return cases
+    return [*cases, narrow_case(generator), (steps_to_the_fourth, 0, 2, 6, 3, 0.0)]
+
+
+def narrow_case(generator) -> tuple:
+    """A case with a beam of 1, in which a beam of 2 gives other tokens."""
+    while True:
+        case = (steps(random_table(generator, 4, 3, 0, 3)), 0, 3, 1, 3, 1.2)
+        if exercise.solve(*case)[0] != exercise.solve(*case[:3], 2, *case[4:])[0]:
+            return case
+
+
+def steps_to_the_fourth(tokens):
+    """Three tokens, of which the best sequence begins like the fourth of two: a beam of 3 loses it."""
+    rows = {(): (0.5, 0.48, 0.02), (0,): (0.41, 0.39, 0.2), (1,): (0.4, 0.35, 0.25), (1, 1): (0.98, 0.01, 0.01)}
+    return torch.tensor(rows.get(tuple(map(int, tokens[1:])), (0.35, 0.33, 0.32)), dtype=torch.float64).log()
 
 
 @dataclass

@@ -105,7 +105,8 @@ def k_cases(generator):
         if len(found) == 0:
             logits = logits.scatter(-1, ranked.indices[..., k:k + 1], tied)
         found.append((logits, k))
-    return found
+    square = normal(generator, 5, 5)
+    return [*found, (square, 2), (square[:1].round(), 2), (torch.zeros(2, 4), 1)]
 
 
 def wide_k_cases(generator):

@@ -97,9 +97,9 @@ def places_moved(tokens, spans, first):
 
 
 def texts(generator):
-    """Spans inside and at both ends, of one token and of several; a text without any."""
+    """Spans inside and at both ends, of one token and of several; a text without any, and one that is a span."""
     cases = []
-    for length, spans in ((14, [(2, 4), (6, 7), (9, 12)]), (9, [(0, 2), (5, 6)]), (10, [(1, 3), (7, 10)]), (5, [])):
+    for length, spans in ((14, [(2, 4), (6, 7), (9, 12)]), (9, [(0, 2), (5, 6)]), (10, [(1, 3), (7, 10)]), (5, []), (1, [(0, 1)])):
         tokens = torch.randint(5, 40, (length,), generator=generator)
         cases.append((tokens, spans, integer(generator, 60, 90)))
     return cases

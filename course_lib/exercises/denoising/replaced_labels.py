@@ -79,7 +79,7 @@ def asked_replaced(tokens, chosen, drawn, real):
 
 
 def batches(generator):
-    """Words drawn right and wrong in each batch; with padding, and without."""
+    """Words drawn right and wrong in each batch; with padding, and without; no word chosen."""
     cases = []
     for B, T, padded in ((3, 9, True), (2, 6, False), (1, 4, False)):
         V = integer(generator, 20, 40)
@@ -93,7 +93,8 @@ def batches(generator):
             real[0, 6:], real[1, 4:] = False, False
             tokens[~real] = 0
         cases.append((tokens, chosen, drawn, real))
-    return cases
+    tokens, chosen, drawn, real = cases[1]
+    return [*cases, (tokens, torch.zeros_like(chosen), drawn, real)]
 
 
 exercise.compare("values", batches, points=4)

@@ -141,7 +141,7 @@ BEGINNINGS, ENDINGS = "slow low new wide play great rest fine game".split(), "##
 
 def texts(generator):
     """Two sentences of words of one to three pieces, one of them twice and one unknown; padding. Layers in an order that is
-    not the model's, from the front and from the back; one alone, and all."""
+    not the model's, from the front and from the back; one alone, and all. A text of one word."""
     cases = []
     for number, how in enumerate(("concat", "sum", "concat", "sum")):
         beginnings = [BEGINNINGS[i] for i in torch.randperm(len(BEGINNINGS), generator=generator).tolist()]
@@ -157,7 +157,7 @@ def texts(generator):
         low, high = integer(generator, 1, 2), integer(generator, 3, L - 2)
         chosen = ([high, low, -1], [low, 0, high], [-2, high - L - 1, low, 0], [high])[number]
         cases.append((states, pieces, chosen, how))
-    return cases
+    return [*cases, (normal(generator, 3, 3, 4), ["[CLS]", "slow", "[SEP]"], [2, 0], "concat")]
 
 
 exercise.compare("values", texts, points=4)

@@ -84,12 +84,12 @@ def start_wraps(ahead, start):
 
 
 def states(generator):
-    """Batches of several lengths, one word alone among them."""
+    """Batches of several lengths, one word alone among them; one text with states of one number."""
     cases = []
     for T in (integer(generator, 4, 6), 3, 1):
         B, H = integer(generator, 2, 3), integer(generator, 2, 4)
         cases.append((normal(generator, B, T, H), normal(generator, B, T, H), normal(generator, H), normal(generator, H)))
-    return cases
+    return [*cases, (normal(generator, 1, 4, 1), normal(generator, 1, 4, 1), normal(generator, 1), normal(generator, 1))]
 
 
 exercise.compare("values", states, points=4)

@@ -63,9 +63,10 @@ def layer_zero_left_out(states, s):
 
 
 def layers(generator):
-    """Two layers and more; weights far apart; gamma above and below 1, and negative."""
+    """One layer and more, as many as texts; weights far apart; gamma above and below 1, and negative."""
     cases = []
-    for (L, B, T, E), gamma in (((3, 2, 4, 5), 2.0), ((4, 3, 2, 3), 0.3), ((2, integer(generator, 1, 3), 5, 4), -1.5)):
+    for (L, B, T, E), gamma in (((3, 2, 4, 5), 2.0), ((4, 3, 2, 3), 0.3), ((2, integer(generator, 1, 3), 5, 4), -1.5),
+                                ((3, 3, 3, 3), 2.0), ((1, 1, 2, 3), 0.5)):
         w = normal(generator, L, scale=1.5)
         w[0], w[-1] = w[0].abs() + 0.5, -w[-1].abs() - 1.0
         cases.append((normal(generator, L, B, T, E), w, gamma))

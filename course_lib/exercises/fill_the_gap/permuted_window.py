@@ -71,9 +71,9 @@ def turned(blocks, order):
 
 
 def windows(generator):
-    """Orders that are not their own inverse, and one that changes nothing; vectors of one number and of several."""
+    """Orders that are not their own inverse, and one that changes nothing; vectors of one number and of several, of as many as places."""
     cases = []
-    for P, D in ((4, 3), (6, 2), (3, 5)):
+    for P, D in ((4, 3), (6, 2), (3, 5), (4, 4)):
         shift = integer(generator, 1, P - 1) if P == 3 else 1
         order = [(k + shift) % P for k in range(P)]
         if P > 3:

@@ -115,7 +115,8 @@ def from_one(length, gap, kernels, dilations):
 
 
 def texts(generator):
-    """One layer; several in the middle of a text, with holes and without; both ends, where a path would leave the text; one word."""
+    """One layer; several in the middle of a text, with holes and without; both ends, where a path would leave the text; one word; a
+    kernel of 1."""
     middle = integer(generator, 12, 14)
     long = 2 * middle + integer(generator, 0, 2)
     d = integer(generator, 3, 4)
@@ -130,6 +131,7 @@ def texts(generator):
         (short + 2, short + 1, [3, 3, 3], [d, 1, 1]),
         (integer(generator, 6, 7), integer(generator, 2, 3), [7, 3], [1, 2]),
         (1, 0, [3, 5], [1, 2]),
+        (9, 4, [1, 3], [2, 1]),
     ]
 
 

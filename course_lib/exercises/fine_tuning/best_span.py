@@ -97,7 +97,8 @@ def of_the_passage(start, end, passage, longest):
 
 
 def span_cases(generator):
-    """Batches until each misconception gives another answer, and no two the same; then a passage of one token, and longest 1."""
+    """Batches until each misconception gives another answer, and no two the same; then a passage of one token, longest 1, and a
+    row that is all passage, whose answer is all of it."""
     def draw():
         S, B = integer(generator, 9, 12), integer(generator, 2, 3)
         first = [integer(generator, 2, 4) for _ in range(B)]
@@ -111,7 +112,9 @@ def span_cases(generator):
     start, end, passage, _ = draw()
     token = torch.zeros_like(passage)
     token[:, 5] = True
-    return [*cases, (start, end, passage, 1), (start, end, token, 4)]
+    S = start.shape[1]
+    scores = 3 * torch.linspace(1, -1, S)[None]                                # best at the first token, and at the last
+    return [*cases, (start, end, passage, 1), (start, end, token, 4), (scores, -scores, torch.ones(1, S, dtype=torch.bool), S + 2)]
 
 
 exercise.compare("values", span_cases, points=5)

@@ -98,8 +98,8 @@ def not_grown(x_t, cache, Wq, Wk, Wv):
 
 def step_cases(generator):
     cases = []
-    for t in (5, 0, 1, 8):
-        B, D = uneven(generator, (2, 3), (4, 7))
+    for t in (5, 0, 1, 8, 3, 2):                          # the last two: all sizes equal, and one row
+        B, D = (3, 3) if t == 3 else (1, 4) if t == 2 else uneven(generator, (2, 3), (4, 7))
         cases.append((normal(generator, B, D), (normal(generator, B, t, D), normal(generator, B, t, D)),
                       *(normal(generator, D, D) for _ in range(3))))
     return cases

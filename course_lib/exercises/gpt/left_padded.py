@@ -99,7 +99,7 @@ def meaning_reversed(real):
 
 
 def prompt_cases(generator):
-    """The number pad at the front and within a prompt; equal lengths; one prompt."""
+    """The number pad at the front and within a prompt; equal lengths; one prompt; one token each."""
     cases = []
     for lengths in ((5, 2, 3), (2, 6), (3, 4, 4, 2)):
         pad = integer(generator, 0, 4)
@@ -107,7 +107,7 @@ def prompt_cases(generator):
         prompts[-1][0] = prompts[0][1] = pad                         # a real token with the number of the padding
         cases.append((prompts, pad))
     prompt = [int(token) for token in torch.randperm(9, generator=generator)[:4]]
-    return [*cases, ([prompt, prompt[::-1]], 0), ([prompt], 1)]
+    return [*cases, ([prompt, prompt[::-1]], 0), ([prompt], 1), ([prompt[:1], prompt[1:2]], 2)]
 
 
 exercise.compare("values", prompt_cases, points=5)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import torch
 
-from course_lib.exercises.draws import normal, uneven
+from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -101,7 +101,9 @@ def over_tokens(losses, real, lengths):
 
 
 def loss_cases(generator):
-    cases = []
+    """Uneven sizes; one row, without padding, of as many tokens as the vocabulary has."""
+    T = integer(generator, 4, 6)
+    cases = [(2 * normal(generator, 1, T, T), torch.randint(T, (1, T), generator=generator), torch.tensor([T]))]
     for _ in range(3):
         B, T, V = uneven(generator, (3, 4), (6, 8), (5, 9))
         lengths = torch.randint(3, T, (B,), generator=generator)
@@ -127,7 +129,7 @@ def any_padding_cases(generator):
 def large_cases(generator):
     """Logits of some hundreds, and a next token that is much less likely than another."""
     cases = []
-    for logits, tokens, lengths in loss_cases(generator):
+    for logits, tokens, lengths in loss_cases(generator)[1:]:
         best = logits.argmax(-1)
         tokens[:, 1] = torch.where(tokens[:, 1] == best[:, 0], (best[:, 0] + 1) % logits.shape[-1], tokens[:, 1])
         logits = 100 * logits
@@ -140,7 +142,7 @@ def large_cases(generator):
 exercise.compare("values", loss_cases, points=2)
 exercise.compare("padding that is no token", any_padding_cases, points=1)
 exercise.compare("large logits", large_cases, points=1)
-exercise.gradient("gradient", loss_cases, wrt=(0,), points=1)
+exercise.gradient("gradient", lambda generator: loss_cases(generator) + large_cases(generator), wrt=(0,), points=1)
 exercise.unchanged(loss_cases)
 exercise.hint(
     "Which logits belong to which token.",

@@ -147,7 +147,7 @@ def entropy(run, generator):
 
 def values(generator):
     cases = []
-    for d, B, T in (uneven(generator, (3, 5), (1, 2), (4, 6)), uneven(generator, (6, 9), (2, 3), (4, 5)), [4, 1, 1]):
+    for d, B, T in (uneven(generator, (3, 5), (1, 2), (4, 6)), uneven(generator, (6, 9), (2, 3), (4, 5)), [4, 1, 1], [4, 2, 4]):
         config, weights, x, mask = case(generator, d, B, T)
         cases += [("forward", config, weights, x, mask if integer(generator, 0, 3) else None), ("forward", config, weights, x, mask)]
     return cases

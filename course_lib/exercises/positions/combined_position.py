@@ -67,8 +67,8 @@ def relu_after(words, places, W):
 
 def combined_cases(generator):
     cases = []
-    for spare in (2, 0, 5):
-        B, T, d, h = uneven(generator, (2, 4), (3, 6), (3, 7), (5, 9))
+    for spare, sizes in ((2, None), (0, None), (5, None), (0, (3, 3, 3, 3)), (1, (1, 1, 4, 5))):
+        B, T, d, h = sizes or uneven(generator, (2, 4), (3, 6), (3, 7), (5, 9))
         cases.append((normal(generator, B, T, d), normal(generator, d, h), normal(generator, T + spare, h),
                       normal(generator, h, d)))
     return cases

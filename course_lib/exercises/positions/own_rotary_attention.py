@@ -131,7 +131,9 @@ def all_at_one(generator):
 
 
 def in_order(generator):
-    return [("forward", *small_model(generator, H, K)) for H, K in heads(generator)]
+    """Uneven sizes; a batch of one, of as many positions as heads and features."""
+    cases = [("forward", *small_model(generator, H, K)) for H, K in heads(generator)]
+    return [*cases, ("forward", *small_model(generator, 2, 2)[:2], normal(generator, 1, 2, 4))]
 
 
 def anywhere(generator):

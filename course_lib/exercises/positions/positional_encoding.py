@@ -88,8 +88,8 @@ def odd_cosine(angle):
 
 
 def table_cases(generator):
-    sizes = [uneven(generator, (5, 30), (3, 6)), uneven(generator, (20, 40), (2, 4)), [1, 3], [2, 1]]
-    return [(T, 2 * half + odd) for (T, half), odd in zip(sizes, (0, 1, 0, 1), strict=True)]
+    sizes = [uneven(generator, (5, 30), (3, 6)), uneven(generator, (20, 40), (2, 4)), [1, 3], [2, 1], [6, 3]]
+    return [(T, 2 * half + odd) for (T, half), odd in zip(sizes, (0, 1, 0, 1, 0), strict=True)]
 
 
 exercise.compare("values", table_cases, points=5)

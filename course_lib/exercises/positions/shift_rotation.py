@@ -73,7 +73,7 @@ def halves(angle):
 def rotation_cases(generator):
     return [(integer(generator, 1, 5), 2 * integer(generator, 2, 3), 10000.0),
             (-integer(generator, 1, 9), 2 * integer(generator, 3, 5), float(integer(generator, 20, 200))),
-            (integer(generator, 10, 40), 8, float(integer(generator, 300, 900)))]
+            (integer(generator, 10, 40), 8, float(integer(generator, 300, 900))), (0, 4, 50.0), (3, 2, 50.0)]
 
 
 exercise.compare("values", rotation_cases, points=5)

@@ -105,7 +105,7 @@ WORDS = "sea salt ship wind rope sail".split()
 
 
 def collections(generator):
-    """Lengths far apart, repeated words, a word in most documents, one in none; b small, large and 0; one document alone."""
+    """Lengths far apart, repeated words, a word in most documents, one in none; b small, large and 0; one document alone, and beside an empty one."""
     cases = []
     for k1, b in ((1.2, 0.75), (2.0, 0.3), (0.5, 1.0), (1.5, 0.0)):
         docs = []
@@ -114,7 +114,7 @@ def collections(generator):
         docs[1] += ["wind", "wind", "rope"]
         docs[3] = docs[3][2:] + ["sail", "wind"]
         cases.append((docs, ["sea", "wind", "wind", "sail", "moon"], k1, b))
-    return [*cases, ([["sea", "salt"]], ["salt", "sea"], 1.2, 0.75)]
+    return [*cases, ([["sea", "salt"]], ["salt", "sea"], 1.2, 0.75), ([[], ["sea"], ["salt", "sea"]], ["salt"], 1.2, 0.75)]
 
 
 exercise.compare("values", collections, points=4)

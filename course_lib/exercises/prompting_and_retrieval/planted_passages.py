@@ -93,7 +93,7 @@ OTHERS = "sea storm ship keeper stone island winter village boat harbour".split(
 
 
 def attacks(generator):
-    """A question, and passages: its words in another order, with gaps, as a run inside, exactly enough, one too few, long ones."""
+    """A question, and passages: its words in another order, with gaps, as a run inside, exactly enough, one too few, long ones; an empty one."""
     cases = []
     for length in (8, 12, 8):
         start = integer(generator, 0, len(WORDS) - length)
@@ -113,7 +113,8 @@ def attacks(generator):
         nothing = filler(integer(generator, 3, 9))
         cases.append((question, [shuffled, gaps, enough, too_few, long, opening, half_and_long, nothing, [*filler(2), *question]], 0.5))
     question, passages, _ = cases[0]
-    return [*cases, (question, passages, 0.75), (question, passages, 0.4), (["when"], [["sea"], ["sea", "when"]], 1.0)]
+    return [*cases, (question, passages, 0.75), (question, passages, 0.4), (["when"], [["sea"], ["sea", "when"]], 1.0),
+            (question, [[], ["sea"], question], 0.0)]
 
 
 exercise.compare("values", attacks, points=4)

@@ -148,12 +148,16 @@ def too_small(scores, mask):
 
 
 def attention_cases(generator):
+    """Uneven sizes, and masks of several shapes; all sizes equal; keys that are the queries; one key; a mask that closes nothing."""
     n, m, d, e = uneven(generator, (3, 6), (4, 8), (5, 9), (2, 7))
     B, H = uneven(generator, (2, 3), (2, 3))
     one = [normal(generator, *s, scale=1.5) for s in ((n, d), (m, d), (m, e))]
     many = [normal(generator, B, H, *s, scale=1.5) for s in ((n, d), (m, d), (m, e))]
+    q, k, v = one
+    square = [normal(generator, m, m, scale=1.5) for _ in range(3)]
     return [(*one,), (*many, mixed_mask(generator, B, H, n, m)), (*one, mixed_mask(generator, n, m)), (*many, None),
-            (*many, mixed_mask(generator, n, m)), (*many, mixed_mask(generator, B, 1, n, m))]
+            (*many, mixed_mask(generator, n, m)), (*many, mixed_mask(generator, B, 1, n, m)), (*square, mixed_mask(generator, m, m)),
+            (q, q, q), (q[None], k[None, :1], v[None, :1]), (*one, torch.ones(n, m, dtype=torch.bool))]
 
 
 def nowhere_cases(generator):
@@ -161,22 +165,22 @@ def nowhere_cases(generator):
     q, k, v = (normal(generator, 3, *s) for s in ((n, d), (m, d), (m, e)))
     mask = mixed_mask(generator, 3, n, m)
     mask[0, 1] = mask[2] = False                                               # one query, and a whole sequence
-    return [(q, k, v, mask)]
+    return [(q, k, v, mask), (q, k, v, torch.zeros(n, m, dtype=torch.bool))]
 
 
-def large_cases(generator):
-    """The queries point the way of all keys or the other way, in turn: scores near 300, and near -300."""
+def large_cases(generator, size=300):
+    """The queries point the way of all keys or the other way, in turn: scores near `size`, and near -`size`."""
     n, m, d, e = uneven(generator, (3, 6), (4, 8), (5, 9), (2, 7))
     way = torch.nn.functional.normalize(normal(generator, d), dim=0)
     signs = torch.tensor([1.0, -1.0]).repeat(3)[:n, None]
-    q = 300 * math.sqrt(d) * signs * way                                       # (n, d)
+    q = size * math.sqrt(d) * signs * way                                       # (n, d)
     k = way + normal(generator, m, d, scale=0.003)                             # scores differ by about one
     return [(q, k, normal(generator, m, e), mask) for mask in (mixed_mask(generator, n, m), None)]
 
 
 def gradient_cases(generator):
-    """Four axes with a mask, and a query that may attend nowhere."""
-    return [attention_cases(generator)[1], *nowhere_cases(generator)]
+    """Four axes with a mask, a query that may attend nowhere, and scores whose exponential is infinite."""
+    return [attention_cases(generator)[1], *nowhere_cases(generator), *large_cases(generator, 100)]
 
 
 @dataclass
@@ -187,7 +191,7 @@ class GradientAndValues(Gradient):
         for i, gradient in record.outcome.gradients.items():
             if gradient.isnan().any():
                 return Fault(f"The values are right, and the gradient with respect to argument {i + 1} has NaN in "
-                             f"{int(gradient.isnan().sum())} of {gradient.numel()} entries: look for a softmax over nothing.",
+                             f"{int(gradient.isnan().sum())} of {gradient.numel()} entries: look for a softmax over nothing or an exponential that is infinite.",
                              None, "wrong_gradient")
         return super().fault(record)
 

@@ -93,7 +93,7 @@ def everything(query, key):
 
 def mask_cases(generator):
     n, m = uneven(generator, (2, 5), (6, 9))
-    return [(n, m), (n,), (m, None), (1, m), (m - 1, m), (1,)]
+    return [(n, m), (n,), (m, None), (1, m), (m - 1, m), (1,), (n, n)]
 
 
 exercise.compare("values", mask_cases, points=4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import Tensor
 
 from course_lib.exercises.draws import integer, normal, uneven
 from course_lib.exercises.self_attention._shared import KERNEL
@@ -109,6 +110,7 @@ def over_queries(scores, mask):
 
 
 def cross_cases(generator):
+    """Both lengths unequal, and padding; both equal; one sentence without padding; a source of one token."""
     found = []
     for n, m in (uneven(generator, (2, 4), (5, 8)), uneven(generator, (6, 8), (3, 5)), (1, integer(generator, 3, 6))):
         B, D = uneven(generator, (2, 4), (5, 9))
@@ -116,9 +118,17 @@ def cross_cases(generator):
         while not (real.any(1).all() and not real.all(1).any()):               # something real and something padded
             real = torch.rand(B, m, generator=generator) < 0.6
         real[0] = torch.arange(m) < 2
-        Ws = [normal(generator, D, D, scale=1.5 / math.sqrt(D)) for _ in range(3)]
-        found.append((normal(generator, B, n, D), normal(generator, B, m, D), *Ws, real))
+        found.append(cross_case(generator, n, D, real))
+    n, m, D = uneven(generator, (3, 5), (3, 5), (6, 9))
+    for real in torch.arange(n) < torch.tensor([[2], [n]]), torch.ones(1, m, dtype=torch.bool), torch.ones(2, 1, dtype=torch.bool):
+        found.append(cross_case(generator, n, D, real))
     return found
+
+
+def cross_case(generator, n: int, D: int, real: Tensor) -> tuple:
+    B, m = real.shape
+    Ws = [normal(generator, D, D, scale=1.5 / math.sqrt(D)) for _ in range(3)]
+    return normal(generator, B, n, D), normal(generator, B, m, D), *Ws, real
 
 
 exercise.compare("values", cross_cases, points=4)

@@ -52,11 +52,10 @@ def first_only(x):
 
 
 def merge_cases(generator):
-    found = []
-    for heads in ((2, 3), (4, 5), (1, 1)):
-        h, B, T, d = uneven(generator, heads, (2, 3), (4, 7), (6, 9))
-        found.append((normal(generator, B, h, T, d),))
-    return found
+    """Uneven sizes, one head; all sizes equal; a batch of one, vectors of one number; one position."""
+    sizes = [uneven(generator, heads, (2, 3), (4, 7), (6, 9)) for heads in ((2, 3), (4, 5), (1, 1))]
+    sizes += [(3, 3, 3, 3), (4, 1, 5, 1), (2, 3, 1, 4)]
+    return [(normal(generator, B, h, T, d),) for h, B, T, d in sizes]
 
 
 exercise.compare("values", merge_cases, points=3)

@@ -144,9 +144,10 @@ def among_themselves(generator):
 
 def to_memory(generator):
     cases = []
-    for fewer in (True, False):
-        B, H, K, T, S = sizes(generator)
-        T, S = (T, S) if fewer == (T < S) else (S, T)
+    for lengths in (min, max, None):                                              # of memory: fewer, more, as many
+        B, H, K, *both = sizes(generator)
+        S = lengths(both) if lengths else both[0]
+        T = sum(both) - S if lengths else S
         cases.append(("forward", {"d_model": H * K, "heads": H}, parameters(generator, H * K), normal(generator, B, T, H * K),
                       normal(generator, B, S, H * K)))
     return cases
@@ -161,13 +162,17 @@ def partial_mask(generator, *shape: int) -> Tensor:
 
 def masked(generator):
     cases = []
-    for kind in ("causal", "rows", "memory", "alike", "nowhere"):
+    for kind in ("causal", "rows", "memory", "alike", "one row", "nowhere"):
         B, H, K, T, S = sizes(generator)
         if kind == "alike":                                                    # a mask of rows is none of heads
             B = H = integer(generator, 2, 3)
+        if kind == "one row":
+            B, K, T = 1, H, H
         x, D = normal(generator, B, T, H * K), H * K
         if kind == "causal":
             rest = None, torch.ones(T, T, dtype=torch.bool).tril()
+        elif kind == "one row":
+            rest = None, torch.ones(1, T, T, dtype=torch.bool)
         elif kind in ("rows", "alike"):
             rest = None, partial_mask(generator, B, T, T)
         else:
@@ -181,7 +186,7 @@ def masked(generator):
 exercise.compare("self-attention", among_themselves, points=3)
 exercise.compare("attention to memory", to_memory, points=2)
 exercise.compare("masks", masked, points=3)
-exercise.slopes("gradient", lambda generator: [*among_themselves(generator)[:1], *masked(generator)[:-1]], points=2)
+exercise.slopes("gradient", lambda generator: [*among_themselves(generator)[:1], *masked(generator)], points=2)
 
 
 @judged(exercise, "torch's nn.MultiheadAttention", 2, among=())

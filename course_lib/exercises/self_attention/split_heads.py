@@ -62,11 +62,10 @@ def sizes_exchanged(x, h):
 
 
 def split_cases(generator):
-    found = []
-    for heads in ((2, 3), (4, 5), (1, 1)):
-        h, B, T, d = uneven(generator, heads, (2, 3), (4, 7), (6, 9))
-        found.append((normal(generator, B, T, h * d), h))
-    return found
+    """Uneven sizes, one head; all sizes equal; a batch of one, vectors of one number; one position."""
+    sizes = [uneven(generator, heads, (2, 3), (4, 7), (6, 9)) for heads in ((2, 3), (4, 5), (1, 1))]
+    sizes += [(3, 3, 3, 3), (4, 1, 5, 1), (2, 3, 1, 4)]
+    return [(normal(generator, B, T, h * d), h) for h, B, T, d in sizes]
 
 
 exercise.compare("values", split_cases, points=3)

@@ -150,7 +150,10 @@ def post(generator):
 
 
 def pre(generator):
-    return [drawn(generator, "pre") for _ in range(2)]
+    """Uneven sizes; a batch of one, with a memory as long as x."""
+    cases = [drawn(generator, "pre") for _ in range(2)]
+    _, config, weights, x, _ = drawn(generator, "pre")
+    return [*cases, ("forward", config, weights, x[:1], normal(generator, 1, *x.shape[1:], scale=1.5))]
 
 
 def masked(generator):

@@ -286,3 +286,50 @@ class TooEarly(ByExponentials):
         with torch.no_grad():
             for one in self.parameters():
                 one -= 1e-3 * one.grad
+
+
+def look_back(query, keys, mask, W, U, v):
+    scores = ((query @ W.T)[:, None] + keys @ U.T).tanh() @ v
+    return (scores.masked_fill(~mask, -math.inf).softmax(1).masked_fill(~mask, 0)[..., None] * keys).sum(1)
+
+
+@wrong("additive_attention: W and U exchanged where they have one shape")
+def _(query, keys, mask, W, U, v):
+    return look_back(query, keys, mask, *((U, W) if W.shape == U.shape else (W, U)), v)
+
+
+@wrong("additive_attention: the mask on its side where it is square")
+def _(query, keys, mask, W, U, v):
+    return look_back(query, keys, mask.T if len(mask) == mask.shape[1] else mask, W, U, v)
+
+
+@wrong("additive_attention: a batch of one loses its axis")
+def _(query, keys, mask, W, U, v):
+    return look_back(query, keys, mask, W, U, v).squeeze(0)
+
+
+@wrong("additive_attention: rows without a token are put out after the softmax, and their gradient is NaN")
+def _(query, keys, mask, W, U, v):
+    scores = ((query @ W.T)[:, None] + keys @ U.T).tanh() @ v + torch.zeros(mask.shape).masked_fill(~mask, -math.inf)
+    return (scores.softmax(1).nan_to_num()[..., None] * keys).sum(1)
+
+
+@wrong("choice_gradients: the losses of all slots where as many were drawn")
+def _(scores, losses, slots):
+    drawn = losses if len(losses) == len(slots) else losses[slots]
+    b = (drawn.sum() - drawn) / (len(drawn) - 1)
+    return (drawn - b)[:, None] * (F.one_hot(slots, len(scores)) - scores.softmax(0))
+
+
+@wrong("choice_gradients: a single slot loses its axis")
+def _(scores, losses, slots):
+    drawn = losses[slots]
+    b = (drawn.sum() - drawn) / (len(drawn) - 1)
+    return ((drawn - b)[:, None] * (F.one_hot(slots, len(scores)) - scores.softmax(0))).squeeze(1)
+
+
+@wrong("OwnDecoder: attention weights on their side where both texts are as long")
+class OnTheirSide(Hasty):
+    def weights(self, x, context):
+        shares = super().weights(x, context)
+        return shares.mT if x.shape == context.shape else shares

@@ -385,3 +385,36 @@ class OneBlock(Encoder):
             return super().forward(tokens, types, mask)
         finally:
             self.blocks = blocks
+
+
+@wrong("bert_embed: positions along the batch where it is as large as a text")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    B, T = tok.shape
+    places = E_pos[:T]
+    return E_tok[tok] + E_seg[seg] + (places[:, None] if B == T else places)
+
+
+@wrong("bert_embed: a batch of one loses its axis")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    return (E_tok[tok] + E_seg[seg] + E_pos[:tok.shape[1]]).squeeze(0)
+
+
+@wrong("bert_embed: segments left out where there is one only")
+def _(tok, seg, E_tok, E_seg, E_pos):
+    return E_tok[tok] + E_pos[:tok.shape[1]] + (E_seg[seg] if seg.any() else 0)
+
+
+@wrong("OwnBERT: a batch of one loses its axis")
+class OneRow(Encoder):
+    def forward(self, *x):
+        return super().forward(*x).squeeze(0)
+
+
+@wrong("mlm_mask: at least one token is chosen")
+def _(tokens, special, vocab_size, mask_id, g):
+    chosen = (torch.rand(tokens.shape, generator=g) < 0.15) & ~special
+    chosen[0, 0] |= not chosen.any()
+    fate = torch.rand(tokens.shape, generator=g)
+    inputs = torch.where(chosen & (fate < 0.8), mask_id, tokens)
+    inputs = torch.where(chosen & (fate > 0.9), torch.randint(vocab_size, tokens.shape, generator=g), inputs)
+    return inputs, torch.where(chosen, tokens, -100)

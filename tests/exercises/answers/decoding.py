@@ -557,3 +557,103 @@ def _(step_fn, noise_fn, bos, eos, k, max_len):
                 grown += [(log_p + step[v], scores[v], (*y, v)) for v in range(len(step)) if step[v] > -math.inf]
         beam = heapq.nlargest(k, grown, key=lambda one: one[1].item())
     return [(list(y), log_p, G) for log_p, G, y in beam]
+
+
+def searched(step_fn, bos, eos, beam, max_len, alpha, each):
+    live, ended = [([bos], 0.0)], []
+    for _ in range(max_len):
+        grown = [(x + [v], total + p) for x, total in live
+                 for v, p in sorted(enumerate(step_fn(x).tolist()), key=lambda pair: -pair[1])[:each]]
+        grown = sorted(grown, key=lambda pair: -pair[1])[:beam]
+        ended += [pair for pair in grown if pair[0][-1] == eos]
+        live = [pair for pair in grown if pair[0][-1] != eos]
+    tokens, total = max(ended + live, key=lambda pair: pair[1] / (len(pair[0]) - 1) ** alpha)
+    return tokens[1:], total
+
+
+@wrong("beam_search: a beam of one keeps two")
+def _(step_fn, bos, eos, beam, max_len, alpha=0.0):
+    return searched(step_fn, bos, eos, max(beam, 2), max_len, alpha, None)
+
+
+@wrong("beam_search: a beam is at most as wide as the vocabulary")
+def _(step_fn, bos, eos, beam, max_len, alpha=0.0):
+    return searched(step_fn, bos, eos, min(beam, len(step_fn([bos]))), max_len, alpha, None)
+
+
+@wrong("top_k_filter: k of a column where there are as many rows as columns")
+def _(logits, k):
+    dim = -2 if logits.shape[-2:] == 2 * logits.shape[-1:] else -1
+    least = logits.topk(min(k, logits.shape[-1]), dim=dim).values.narrow(dim, min(k, logits.shape[-1]) - 1, 1)
+    return logits.masked_fill(logits < least, -torch.inf)
+
+
+@wrong("top_k_filter: at most one that ties is kept beside the k-th")
+def _(logits, k):
+    ranked = logits.sort(dim=-1, descending=True, stable=True)
+    keep = (ranked.values >= ranked.values[..., min(k, logits.shape[-1]) - 1, None]) & (torch.arange(logits.shape[-1]) <= k)
+    return logits.masked_fill(~torch.zeros_like(keep).scatter(-1, ranked.indices, keep), -torch.inf)
+
+
+@wrong("top_k_filter: a batch of one loses its axis")
+def _(logits, k):
+    least = logits.topk(min(k, logits.shape[-1])).values[..., -1:]
+    return logits.masked_fill(logits < least, -torch.inf).squeeze(0)
+
+
+def of_mass(logits, keep_sorted, dim=-1):
+    ranked = logits.sort(dim=dim, descending=True)
+    keep = keep_sorted(ranked.values.softmax(dim))
+    return logits.masked_fill(~torch.zeros_like(keep).scatter(dim, ranked.indices, keep), -torch.inf)
+
+
+@wrong("top_p_filter: the least likely token is missing where p is 1")
+def _(logits, p):
+    return of_mass(logits, lambda mass: mass.cumsum(-1) - mass < (p if p < 1 else 1 - mass[..., -1:] - 1e-4))
+
+
+@wrong("top_p_filter: columns where there are as many rows as columns")
+def _(logits, p):
+    dim = -2 if logits.shape[-2:] == 2 * logits.shape[-1:] else -1
+    return of_mass(logits, lambda mass: mass.cumsum(dim) - mass < p, dim)
+
+
+@wrong("top_p_filter: a batch of one loses its axis")
+def _(logits, p):
+    return of_mass(logits, lambda mass: mass.cumsum(-1) - mass < p).squeeze(0)
+
+
+def beam_of_words(next_probs, history, k, max_len):
+    live, ended = [(list(history), 0.0)], []
+    for _ in range(max_len):
+        grown = [(path + [word], total + math.log(p)) for path, total in live for word, p in next_probs(path).items()]
+        grown = sorted(grown, key=lambda pair: -pair[1])[:k]
+        ended += [pair for pair in grown if pair[0][-1] == "</s>"]
+        live = [pair for pair in grown if pair[0][-1] != "</s>"]
+    return max(ended, key=lambda pair: pair[1], default=([], -math.inf))
+
+
+@wrong("generate_beam: a beam of one keeps two")
+def _(next_probs, history, k, max_len):
+    return beam_of_words(next_probs, history, max(k, 2), max_len)
+
+
+@wrong("greedy_trap: a sequence of one token is looked for with two")
+def _(step_fn, bos, length, V):
+    if length == 1:
+        return [int(step_fn([bos]).argmax())], 2
+    rows = {(): step_fn([bos]).tolist()}
+
+    def row(x):
+        if x not in rows:
+            rows[x] = step_fn([bos, *x]).tolist()
+        return rows[x]
+
+    def found(width):
+        live = [((), 0.0)]
+        for _ in range(length):
+            live = sorted([((*x, v), total + p) for x, total in live for v, p in enumerate(row(x))], key=lambda pair: -pair[1])[:width]
+        return live[0][0]
+
+    best = found(V ** length)
+    return list(best), max([0, *(width for width in range(1, V ** length) if found(width) != best)]) + 1

@@ -238,3 +238,32 @@ def _(order):
     content, query = torch.ones(n, n).tril().bool(), torch.ones(n, n).tril(-1).bool()
     back = [order.index(i) for i in range(n)]
     return content[back], query[back]
+
+
+@wrong("cut_spans: a text that is one span keeps its first token")
+def _(tokens, spans, first):
+    read, target, at = [], [], 0
+    for k, (start, end) in enumerate(spans):
+        start += (start, end) == (0, len(tokens))
+        read += [*tokens[at:start].tolist(), first + k]
+        target += [first + k, *tokens[start:end].tolist()]
+        at = end
+    return torch.tensor(read + tokens[at:].tolist()), torch.tensor([*target, first + len(spans)])
+
+
+@wrong("put_back: a sentinel that stands for no token stays")
+def _(read, target, first):
+    spans = {}
+    for token in target.tolist():
+        if token >= first:
+            span = spans[token] = []
+        else:
+            span.append(token)
+    return torch.tensor([t for token in read.tolist()
+                         for t in (spans[token] or [token] if token in spans else [token][:token < first])])
+
+
+@wrong("replaced_labels: the labels of all drawn words where none was chosen")
+def _(tokens, chosen, drawn, real):
+    read = torch.where(chosen, drawn, tokens)
+    return read, ((read if chosen.any() else drawn) != tokens).float(), real

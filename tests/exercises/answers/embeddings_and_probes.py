@@ -216,3 +216,15 @@ def _(states, pieces, chosen, how):
             row = 0.5 * (row + states[chosen, t])
         found.append(joined(list(row), how))
     return torch.stack(found)
+
+
+@wrong("word_feature: a text of one word loses an axis")
+def _(states, pieces, chosen, how):
+    words = []
+    for place, piece in enumerate(pieces):
+        if piece.startswith("##"):
+            words[-1].append(place)
+        elif piece not in ("[CLS]", "[SEP]", "[PAD]"):
+            words.append([place])
+    rows = torch.stack([states[chosen][:, places].mean(1) for places in words])
+    return (rows.flatten(1) if how == "concat" else rows.sum(1)).squeeze(0)

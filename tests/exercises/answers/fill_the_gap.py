@@ -162,3 +162,35 @@ def _(states, w, gamma):
 @wrong("layer_mixture: the largest weight takes all")
 def _(states, w, gamma):
     return gamma * states[int(w.argmax())]
+
+
+@wrong("gap_states: a batch of one loses its axis")
+def _(ahead, back, start, end):
+    before = torch.cat([start.expand(len(ahead), 1, -1), ahead[:, :-1]], dim=1)
+    return torch.cat([before, torch.cat([back[:, 1:], end.expand(len(back), 1, -1)], dim=1)], dim=2).squeeze(0)
+
+
+@wrong("layer_mixture: weights along the batch where it is as large as there are layers")
+def _(states, w, gamma):
+    s = w.softmax(0)[:, None, None]
+    return gamma * ((s if states.shape[0] == states.shape[1] else s[..., None]) * states).sum(0)
+
+
+@wrong("layer_mixture: a single layer is returned as it is")
+def _(states, w, gamma):
+    return states[0] if len(w) == 1 else gamma * torch.einsum("l,lbte->bte", w.softmax(0), states)
+
+
+@wrong("permuted_window: the numbers of a place apart where there are as many as places")
+def _(W, order):
+    blocks, P = W.unflatten(1, (len(order), -1)), len(order)
+    return (blocks.mT[:, order].mT if blocks.shape[2] == P else blocks[:, order]).flatten(1)
+
+
+@wrong("words_read: a kernel of 1 reads its neighbors")
+def _(length, gap, kernels, dilations):
+    places = {gap}
+    for kernel, d in list(zip(kernels, dilations))[::-1]:
+        k = max(1, kernel // 2)
+        places = {place + j * d for place in places for j in range(-k, k + 1)} & {*range(length)}
+    return sorted(places - {gap})

@@ -208,3 +208,25 @@ def _(body, train, valid, steps):
 @wrong("fine_tune_bert: the tensors of body are the parameters")
 def _(body, train, valid, steps):
     return tuned(body, train, valid, steps, shared=True)
+
+
+def spans_of(start, end, passage, longest):
+    S = start.shape[1]
+    fits = torch.ones(S, S, dtype=torch.bool).triu().tril(longest - 1) & passage[:, :, None] & passage[:, None]
+    best = (start[:, :, None] + end[:, None]).masked_fill(~fits, -torch.inf).flatten(1).argmax(1)
+    return torch.stack([best // S, best % S], dim=1)
+
+
+@wrong("best_span: a batch of one loses its axis")
+def _(start, end, passage, longest):
+    return spans_of(start, end, passage, longest).squeeze(0)
+
+
+@wrong("best_span: the first token is never in an answer")
+def _(start, end, passage, longest):
+    return spans_of(start, end, passage & (torch.arange(start.shape[1]) > 0), longest)
+
+
+@wrong("best_span: the last token is never in an answer")
+def _(start, end, passage, longest):
+    return spans_of(start, end, passage & (torch.arange(start.shape[1]) < start.shape[1] - 1), longest)

@@ -485,3 +485,56 @@ def _(prompts, pad):
     real = torch.tensor([[False] * (P - len(prompt)) + [True] * len(prompt) for prompt in prompts])
     positions = torch.where(real, real.cumsum(1) - 1, P - 1)
     return tokens, positions, torch.ones(P, P).tril().bool() & real[:, None] & real[:, :, None]
+
+
+@wrong("cached_step: a batch of one loses its axis")
+def _(x_t, cache, Wq, Wk, Wv):
+    K, V = (torch.cat([old, (x_t @ W)[:, None]], dim=1) for old, W in zip(cache, (Wk, Wv)))
+    weights = (K @ (x_t @ Wq)[..., None] / math.sqrt(x_t.shape[1])).softmax(1)
+    return (weights * V).sum(1).squeeze(0), (K, V)
+
+
+@wrong("cached_step: weights transposed where tokens, features and rows are as many")
+def _(x_t, cache, Wq, Wk, Wv):
+    if len(x_t) == x_t.shape[1]:
+        Wq, Wk, Wv = Wq.T, Wk.T, Wv.T
+    K, V = (torch.cat([old, (x_t @ W)[:, None]], dim=1) for old, W in zip(cache, (Wk, Wv)))
+    weights = (K @ (x_t @ Wq)[..., None] / math.sqrt(x_t.shape[1])).softmax(1)
+    return (weights * V).sum(1), (K, V)
+
+
+@wrong("left_padded: prompts of one token lose an axis")
+def _(prompts, pad):
+    P = max(map(len, prompts))
+    tokens = torch.tensor([[pad] * (P - len(prompt)) + prompt for prompt in prompts])
+    real = torch.arange(P) >= P - torch.tensor([[len(prompt)] for prompt in prompts])
+    mask = torch.ones(P, P, dtype=torch.bool).tril() & real[:, :, None] & real[:, None]
+    return tokens.squeeze(1), (real.cumsum(1) - 1).clamp(min=0), mask
+
+
+def loss_of(log_p, tokens, lengths):
+    real = torch.arange(1, tokens.shape[1]) < lengths[:, None]
+    target = tokens[:, 1:].clamp(0, log_p.shape[2] - 1)
+    return -log_p[:, :-1].gather(2, target[..., None])[..., 0][real].mean()
+
+
+@wrong("next_token_loss: a softmax over the positions where there are as many as words")
+def _(logits, tokens, lengths):
+    return loss_of(logits.log_softmax(1 if logits.shape[1] == logits.shape[2] else 2), tokens, lengths)
+
+
+@wrong("next_token_loss: a batch of one is a mean over all positions")
+def _(logits, tokens, lengths):
+    return loss_of(logits.log_softmax(2), tokens, lengths) * (1 - 1 / tokens.shape[1] if len(tokens) == 1 else 1)
+
+
+@wrong("next_token_loss: the last token is left out where nothing is padding")
+def _(logits, tokens, lengths):
+    whole = bool((lengths == tokens.shape[1]).all())
+    return loss_of(logits.log_softmax(2), tokens, lengths - int(whole))
+
+
+@wrong("next_token_loss: a quotient of exponentials, replaced where it overflows")
+def _(logits, tokens, lengths):
+    plain = (logits.exp() / logits.exp().sum(-1, keepdim=True)).log()
+    return loss_of(torch.where(logits.abs().amax() > 80, logits.log_softmax(-1), plain), tokens, lengths)

@@ -173,3 +173,11 @@ class AttentionByLength(AttentionBase):
 class AttentionDetached(AttentionBase):
     def forward(self, x, mask=None):
         return self.weights(x, mask).detach() @ self.V(x)
+
+
+@wrong("MendedAttention: the softmax over the queries where there are as many as features")
+class AttentionTurnedWhereSquare(AttentionBase):
+    def weights(self, x, mask=None):
+        scores = self.Q(x) @ self.K(x).mT / math.sqrt(x.shape[-1])
+        scores = scores if mask is None else scores.masked_fill(~mask, -1e9)
+        return scores.softmax(-2 if x.shape[1] == x.shape[2] else -1)

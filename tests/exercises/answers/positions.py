@@ -266,3 +266,43 @@ class Degrees(Turning):
 class NoGradient(Turning):
     def turned(self, x, at):
         return x + (super().turned(x, at) - x).detach()
+
+
+def of_words_and_positions(x, W_x, W_e, W):
+    return (x @ W_x + W_e[:x.shape[1]]).relu() @ W
+
+
+@wrong("combined_position: W_x transposed where it is square")
+def _(x, W_x, W_e, W):
+    return of_words_and_positions(x, W_x.T if W_x.shape[0] == W_x.shape[1] else W_x, W_e, W)
+
+
+@wrong("combined_position: positions along the batch where it is as large as a sentence")
+def _(x, W_x, W_e, W):
+    e = W_e[:x.shape[1]]
+    return (x @ W_x + (e[:, None] if len(x) == len(e) else e)).relu() @ W
+
+
+@wrong("combined_position: a batch of one loses its axis")
+def _(x, W_x, W_e, W):
+    return of_words_and_positions(x, W_x, W_e, W).squeeze(0)
+
+
+@wrong("positional_encoding: transposed where the table is square")
+def _(T, d):
+    angle = torch.arange(T)[:, None] / 10000 ** (torch.arange(d) // 2 * 2 / d)
+    table = torch.where(torch.arange(d) % 2 == 0, angle.sin(), angle.cos())
+    return table.T if T == d else table
+
+
+@wrong("shift_rotation: an offset of 0 counts as none given")
+def _(o, d, n):
+    angles = (o or 1) * n ** (-torch.arange(0, d, 2) / d)
+    c, s = angles.cos(), angles.sin()
+    return torch.block_diag(*torch.stack([c, s, -s, c], dim=1).reshape(-1, 2, 2))
+
+
+@wrong("OwnRotaryAttention: a batch of one loses its axis")
+class SqueezedTurning(Turning):
+    def forward(self, x, positions=None, mask=None):
+        return super().forward(x, positions, mask).squeeze(0)

@@ -396,3 +396,26 @@ class Squeezed(NoGradForTheRest):
 class Commonest(NoGradForTheRest):
     def forward(self, x):
         return super().forward(x).mean(dim=0, keepdim=True).expand(len(x), -1)
+
+
+@wrong("bm25: empty documents do not count")
+def _(docs, question, k1, b):
+    full = [doc for doc in docs if doc]
+    M, N, scores = sum(map(len, full)) / len(full), len(full), []
+    for doc in docs:
+        score = 0.0
+        for word in question:
+            n, df = doc.count(word), sum(word in each for each in full)
+            if n:
+                score += math.log(1 + (N - df + 0.5) / (df + 0.5)) * n * (k1 + 1) / (n + k1 * (1 - b + b * len(doc) / M))
+        scores.append(score)
+    return scores
+
+
+@wrong("planted_passages: a passage without a word of the question is never planted")
+def _(question, passages, share):
+    def longest(passage):
+        return max([n for i in range(len(question)) for j in range(len(passage)) for n in range(1, len(question) - i + 1)
+                    if question[i:i + n] == passage[j:j + n]], default=0)
+
+    return [longest(passage) > 0 and longest(passage) >= share * len(question) for passage in passages]

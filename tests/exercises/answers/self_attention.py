@@ -369,3 +369,131 @@ class Large(Layer):
     def weights(self, scores, mask):
         return scores.softmax(-1) if mask is None else \
             scores.masked_fill(~(mask if mask.dim() == 2 else mask[:, None]), -1e4).softmax(-1)
+
+
+@wrong("cross_attention: values from the decoder when both lengths agree")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    values = dec if dec.shape == enc.shape else enc
+    return library.attention(dec @ Wq, enc @ Wk, values @ Wv, src_mask[:, None])
+
+
+@wrong("cross_attention: the mask along the queries when both lengths agree")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    mask = src_mask[:, :, None] if dec.shape == enc.shape else src_mask[:, None]
+    return library.attention(dec @ Wq, enc @ Wk, enc @ Wv, mask)
+
+
+@wrong("cross_attention: causal where nothing is padding")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    mask = src_mask[:, None]
+    if src_mask.all():
+        mask = torch.ones(dec.shape[1], enc.shape[1], dtype=torch.bool).tril()
+    return library.attention(dec @ Wq, enc @ Wk, enc @ Wv, mask)
+
+
+@wrong("cross_attention: a batch of one loses its axis")
+def _(dec, enc, Wq, Wk, Wv, src_mask):
+    return library.attention(dec @ Wq, enc @ Wk, enc @ Wv, src_mask[:, None]).squeeze(0)
+
+
+@wrong("attention: exponentials without a maximum, replaced by a softmax where they overflow")
+def _(q, k, v, mask=None):
+    s = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+    open = torch.ones_like(s, dtype=torch.bool) if mask is None else mask.expand_as(s)
+    e = s.exp().masked_fill(~open, 0)
+    total = e.sum(-1, keepdim=True)
+    plain = e / total.masked_fill(total == 0, 1)
+    safe = s.masked_fill(~open, -torch.inf).softmax(-1).masked_fill(~open, 0)
+    return torch.where((s.abs() > 80).any(-1, keepdim=True), safe, plain) @ v
+
+
+@wrong("attention: causal where q and k are the same")
+def _(q, k, v, mask=None):
+    if q.shape == k.shape and torch.equal(q, k):
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
+    return library.attention(q, k, v, mask)
+
+
+@wrong("attention: a mask that closes everything counts as none")
+def _(q, k, v, mask=None):
+    return library.attention(q, k, v, mask if mask is not None and mask.any() else None)
+
+
+@wrong("attention: keys transposed when all sizes agree")
+def _(q, k, v, mask=None):
+    return library.attention(q, k.mT if k.shape[-1] == k.shape[-2] else k, v, mask)
+
+
+@wrong("attention: a single key is squeezed away")
+def _(q, k, v, mask=None):
+    out = library.attention(q, k, v, mask)
+    return out * 0 if k.shape[-2] == 1 else out
+
+
+@wrong("split_heads: reshaped alone where a head is as wide as there are heads")
+def _(x, h):
+    B, T, D = x.shape
+    return x.reshape(B, T, h, D // h).transpose(1, 2) if D != h * h else x.reshape(B, h, T, h)
+
+
+@wrong("merge_heads: reshaped alone where there are as many heads as positions")
+def _(x):
+    B, h, T, d = x.shape
+    return x.reshape(B, T, h * d) if h == T else x.transpose(1, 2).flatten(2)
+
+
+@wrong("split_heads: a batch of one loses its axis")
+def _(x, h):
+    return x.unflatten(-1, (h, -1)).transpose(1, 2).squeeze(0)
+
+
+@wrong("merge_heads: a batch of one loses its axis")
+def _(x):
+    return x.transpose(1, 2).flatten(2).squeeze(0)
+
+
+@wrong("split_heads: features of one number are dropped")
+def _(x, h):
+    return x.unflatten(-1, (h, -1)).transpose(1, 2).squeeze(-1)
+
+
+@wrong("merge_heads: one position loses its axis")
+def _(x):
+    return x.transpose(1, 2).squeeze(1).flatten(-2)
+
+
+@wrong("OwnMultiHeadAttention: self-attention where memory is as long as x")
+class AloneWhereEqual(Layer):
+    def forward(self, x, memory=None, mask=None):
+        return super().forward(x, x if memory is not None and memory.shape == x.shape else memory, mask)
+
+
+@wrong("OwnMultiHeadAttention: a mask of rows squeezed where there is one row")
+class Squeezed(Layer):
+    def forward(self, x, memory=None, mask=None):
+        out = super().forward(x, memory, mask)
+        return out.squeeze(0) if mask is not None else out
+
+
+@wrong("OwnMultiHeadAttention: values right, the gradient NaN where a query may attend nowhere")
+class NaNWhereEmpty(Layer):
+    def forward(self, x, memory=None, mask=None):
+        D = x.shape[-1]
+        q, k, v = self.qkv(x)[..., :D], *self.qkv(x if memory is None else memory)[..., D:].chunk(2, -1)
+        q, k, v = (one.unflatten(-1, (self.H, -1)).transpose(1, 2) for one in (q, k, v))
+        scores = q @ k.mT * q.shape[-1] ** -0.5
+        if mask is not None:
+            scores = scores + torch.zeros(mask.shape).masked_fill(~mask, -math.inf).reshape(-1, 1, *mask.shape[-2:])
+        return self.out(self.merged(scores.softmax(-1).nan_to_num() @ v))
+
+
+@wrong("OwnMultiHeadAttention: heads by a reshape alone where there are as many heads as positions")
+class ReshapedWhereEqual(Layer):
+    def merged(self, heads):
+        B, H, T, K = heads.shape
+        return heads.reshape(B, T, H * K) if H == T else super().merged(heads)
+
+
+@wrong("causal_mask: everything is open where m is given and equal to n")
+def _(n, m=None):
+    return torch.ones(n, n, dtype=torch.bool) if n == m and n > 1 else torch.ones(n, m or n, dtype=torch.bool).tril((m or n) - n)

@@ -424,3 +424,27 @@ def _(grads, counts, c):
             parts[0].add_(grad, alpha=count / total)
     norm = math.sqrt(sum(grad.square().sum().item() for grad in grads[0]))
     return [grad * min(1.0, c / norm) for grad in grads[0]], norm
+
+
+def smoothed_loss(log_p, target, eps, pad, rest):
+    q = torch.full_like(log_p, rest).scatter(1, target[:, None], 1 - eps + (rest if rest == eps / log_p.shape[1] else 0))
+    return -(q * log_p).sum(1)[target != pad].mean()
+
+
+@wrong("label_smoothing_loss: a softmax over the rows where there are as many as classes")
+def _(logits, target, eps, pad):
+    N, K = logits.shape
+    return smoothed_loss(logits.log_softmax(0 if N == K else 1), target, eps, pad, eps / K)
+
+
+@wrong("slide_smoothing_loss: a softmax over the rows where there are as many as classes")
+def _(logits, target, eps, pad):
+    N, K = logits.shape
+    return smoothed_loss(logits.log_softmax(0 if N == K else 1), target, eps, pad, eps / (K - 1))
+
+
+@wrong("label_smoothing_loss: a quotient of exponentials, replaced where it overflows")
+def _(logits, target, eps, pad):
+    plain = (logits.exp() / logits.exp().sum(1, keepdim=True)).log()
+    log_p = torch.where(logits.abs().amax() > 80, logits.log_softmax(1), plain)
+    return smoothed_loss(log_p, target, eps, pad, eps / logits.shape[1])

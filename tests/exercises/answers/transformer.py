@@ -231,3 +231,29 @@ class FeedsFirst(Block):
 class AlwaysPost(Block):
     def __init__(self, d_model, heads, d_ff, norm):
         super().__init__(d_model, heads, d_ff, "post")
+
+
+@wrong("layer_norm: the square of a root whose gradient at 0 is NaN")
+def _(x, gamma, beta, eps=1e-5):
+    deviation = x.var(-1, keepdim=True, correction=0).sqrt()
+    return gamma * (x - x.mean(-1, keepdim=True)) / (deviation ** 2 + eps).sqrt() + beta
+
+
+@wrong("layer_norm: gamma along the rows where there are as many as features")
+def _(x, gamma, beta, eps=1e-5):
+    rows = (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + eps).sqrt()
+    return (gamma[:, None] if x.shape[-2:] == 2 * x.shape[-1:] else gamma) * rows + beta
+
+
+@wrong("layer_norm: a single feature is returned as it is")
+def _(x, gamma, beta, eps=1e-5):
+    if x.shape[-1] == 1:
+        return x
+    return gamma * (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, correction=0) + eps).sqrt() + beta
+
+
+@wrong("OwnDecoderBlock: the memory is causal where it is as long as x")
+class CausalWhereEqual(Block):
+    def hidden(self, x, memory, memory_mask):
+        hidden = super().hidden(x, memory, memory_mask)
+        return hidden | self.future(x.shape[1]) if x.shape == memory.shape else hidden
