@@ -119,7 +119,7 @@ def test_the_page_and_the_answer_ask_for_the_same_methods():
 
 
 def test_the_translator_that_is_given_is_the_librarys():
-    from course_lib.exercises.transformer import train_translator as bank
+    from course_lib.exercises.training_a_transformer import train_translator as bank
 
     source, target, _, _ = bank.drawn(torch.Generator().manual_seed(0))
     space = {"torch": torch, "F": F, "nn": nn}
@@ -146,7 +146,7 @@ def test_a_search_that_prunes_nothing_is_given_up_by_its_paths_and_not_by_the_cl
 
 
 def test_the_encoder_that_is_given_is_the_librarys():
-    from course_lib.exercises.bert import _few_labels as bank
+    from course_lib.exercises.fine_tuning import _few_labels as bank
 
     space = {"torch": torch, "F": F, "nn": nn}
     exec(SOLUTIONS["fine_tune_bert"]["source"], space)
@@ -159,7 +159,7 @@ def test_the_encoder_that_is_given_is_the_librarys():
 
 
 def test_few_labels_name_half_of_the_words_and_the_sentences_to_be_told_the_other_half():
-    from course_lib.exercises.bert import _few_labels as bank
+    from course_lib.exercises.fine_tuning import _few_labels as bank
 
     _, train, valid, new = bank.drawn(torch.Generator().manual_seed(1))
     words = [{*one[0].flatten().tolist()} - {*range(bank.FIRST)} for one in (train, valid, new)]
