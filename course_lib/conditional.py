@@ -73,7 +73,7 @@ class Conditional:
         return self.encode(x, weight.dtype).transpose(0, 1) @ weight
 
     def marginal(self, x: Tensor) -> Tensor:
-        """Raw parameters (n, *parameter_shape) that fit each column of x (N, n) independently, for initialization."""
+        """Raw parameters `(n, *parameter_shape)` that fit each column of x (N, n) independently, for initialization."""
         raise NotImplementedError(f"{type(self).__name__} does not define marginal(x)")
 
     def __repr__(self) -> str:

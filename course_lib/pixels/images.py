@@ -117,8 +117,7 @@ class ImageModel(AutoregressiveModel):
 
     # one variable at a time: sampling
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Return the state after the next variable has taken the value x_i (B,). Raises ValueError if x_i is invalid.
-        """
+        """Return the state after the next variable has taken the value x_i (B,); raise ValueError if x_i is invalid."""
         return super().update(state, self.check_value(x_i, len(state.x)))
 
     def check_value(self, x_i: Shaped[Tensor, "B"], batch: int) -> Shaped[Tensor, "B"]:
