@@ -5,8 +5,10 @@ not where an answer is graded for marks.
 """
 from __future__ import annotations
 
+import ast
 import builtins
 import contextlib
+import difflib
 import dis
 import inspect
 import json
@@ -56,11 +58,13 @@ def check(answer: str | Callable, seed: int | None = None) -> None:
         name, fn = getattr(answer, "__name__", type(answer).__name__), answer
     else:
         name, fn = answer, find_in_callers(answer, sys._getframe(1))
-    exercise = get(name)
+    exercise, stale = get(name), describe_stale_cell(name)
     if fn is None:
-        print(wrap(Report(name, "missing", 0, exercise.possible,
-                          message=f"There is no function {name} here yet. Run the cell that defines it first.")))
+        message = stale or f"There is no function {name} here yet. Run the cell that defines it first.{name_near(name, sys._getframe(1))}"
+        print(wrap(Report(name, "missing", 0, exercise.possible, message=message)))
         return
+    if stale:
+        print(textwrap.fill(f"{stale} What follows is about the {name} of an earlier cell.", WIDTH))
     _last[name] = evaluate(name, fn, seed)
     print(wrap(_last[name]))
     try:
@@ -97,6 +101,28 @@ def find_in_callers(name: str, frame) -> Callable | None:
             return frame.f_globals[name]
         frame = frame.f_back
     return None
+
+
+def describe_stale_cell(name: str) -> str:
+    """A sentence if the last cell of the session that defines `name` is not Python, so that it did not run; "" otherwise."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cells = [] if shell is None else list(shell.user_ns.get("In", ()))
+    definition = re.compile(rf"^\s*(def|class)\s+{re.escape(name)}\b", re.M)
+    for number in range(len(cells) - 1, 0, -1):
+        if definition.search(cells[number]):
+            try:
+                ast.parse(cells[number])
+            except SyntaxError as problem:
+                return f"Cell {number}, the last one that defines {name}, did not run: {type(problem).__name__} in line {problem.lineno}."
+            return ""
+    return ""
+
+
+def name_near(name: str, frame) -> str:
+    """A sentence on a function of the learner's whose name is nearly `name`; "" if there is none."""
+    own = [key for key, value in frame.f_globals.items() if getattr(value, "__module__", None) == frame.f_globals.get("__name__")]
+    near = difflib.get_close_matches(name, own, n=1, cutoff=0.6)
+    return f" There is a function {near[0]}: rename it if it is meant." if near else ""
 
 
 def wrap(report: Report) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -161,6 +162,7 @@ def test_solution(capsys):
 def test_check_without_ipython():
     code = """
 import sys
+from types import SimpleNamespace
 sys.modules["IPython"] = None
 from course_lib.grading import check, hint
 def fvsbn_sample(u, W, c):
@@ -186,3 +188,59 @@ def test_gap_stores_first_prediction(capsys, tmp_path, monkeypatch):
     assert progress_file.read()["predictions"] == {"work": {"predicted": "20", "measured": "94.1"}}
     gap(20, 94.1)
     assert "Before" not in capsys.readouterr().out
+
+
+def leftover(x, W, c):
+    p = torch.sigmoid(x @ W.tril(-1).T + c)
+    raise NotImplementedError
+    return p
+
+
+def handed_out(x, W, c):
+    """Conditionals of an FVSBN."""
+    raise NotImplementedError
+
+
+def asks(x, W, c):
+    raise type("StdinNotImplementedError", (NotImplementedError,), {})
+
+
+@pytest.mark.parametrize("fn, state, says", [
+    (leftover, "error", "`raise NotImplementedError` is still there, below your code"), (handed_out, "not_attempted", ""),
+    (asks, "error", "The function input() cannot be answered here")])
+def test_state_comes_from_the_code(fn, state, says):
+    report = evaluate("fvsbn_conditionals", fn, 1)
+    assert report.state == state and report.earned == 0 and says in report.message
+
+
+def test_misspelled_forward():
+    class OwnMultiHeadAttention(torch.nn.Module):
+        def __init__(self, d_model, heads):
+            super().__init__()
+            self.qkv, self.out = torch.nn.Linear(d_model, 3 * d_model), torch.nn.Linear(d_model, d_model)
+
+        def foward(self, x, memory=None, mask=None):
+            return x
+
+    report = evaluate("OwnMultiHeadAttention", OwnMultiHeadAttention, 1)
+    assert report.state == "error" and "Your class has no method forward; it has foward." in report.message
+
+
+def test_check_names_function_of_nearly_that_name(capsys):
+    namespace = {"check": check, "__name__": "__main__"}
+    exec('def fvsbn_conditional(x, W, c): return x\ncheck("fvsbn_conditionals")', namespace)
+    assert "There is a function fvsbn_conditional: rename it if it is meant." in " ".join(capsys.readouterr().out.split())
+
+
+def test_check_names_cell_that_did_not_run(capsys, monkeypatch):
+    import IPython
+
+    cells = ["", "def handed_out(x): return x", "def handed_out(x)\n    return x", "1 + 1"]
+    monkeypatch.setattr(IPython, "get_ipython", lambda: SimpleNamespace(user_ns={"In": cells}))
+    assert notebook.describe_stale_cell("handed_out") == "Cell 2, the last one that defines handed_out, did not run: SyntaxError in line 1."
+    assert notebook.describe_stale_cell("another") == ""
+    cells[2] = "def fvsbn_conditionals(x, W, c):\nreturn x"
+    namespace = {"check": check, "fvsbn_conditionals": handed_out}
+    exec('check("fvsbn_conditionals")', namespace)
+    said = " ".join(capsys.readouterr().out.split())
+    assert "did not run: IndentationError in line 2. What follows is about the fvsbn_conditionals of an earlier cell." in said

@@ -28,7 +28,7 @@ import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
-from course_lib.grading.protocol.traceback import learner_line
+from course_lib.grading.protocol.traceback import explain_not_implemented, learner_line
 
 DEPTH = 20                      # of lists in lists
 WRITABLE = Tensor | list | tuple | dict
@@ -225,7 +225,8 @@ def outcome_of_error(problem: BaseException, fn: Callable) -> Outcome:
         return Outcome("timeout", detail=str(problem), where=learner_line(problem, fn))
     of_torch = "not implemented for '" in text or "Could not run '" in text     # an operation that it lacks for these numbers
     if isinstance(problem, NotImplementedError) and not of_torch:
-        return Outcome("not_attempted")
+        text = explain_not_implemented(problem, fn)
+        return Outcome("error", detail=text, where=learner_line(problem, fn)) if text else Outcome("not_attempted")
     if isinstance(problem, RuntimeError) and OVERWRITTEN in text:
         return Outcome("no_gradient", detail=OVERWRITTEN)
     memory = isinstance(problem, MemoryError) or isinstance(problem, RuntimeError) and "allocate memory" in text

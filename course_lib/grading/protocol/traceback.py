@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
+import dis
 import linecache
 import re
 import sys
@@ -37,6 +39,37 @@ def learner_frames(problem: BaseException, fn: Callable) -> list[tuple[CodeType,
             frames.append((code, trace.tb_lineno))
         trace = trace.tb_next
     return frames
+
+
+def explain_not_implemented(problem: BaseException, fn: Callable) -> str:
+    """Why an answer that raised NotImplementedError is not merely the function that was handed out; "" if it is. Never raises."""
+    if type(problem).__name__ == "StdinNotImplementedError":
+        return "The function input() cannot be answered here; use the arguments instead."
+    try:
+        innermost = problem.__traceback__
+        while innermost.tb_next is not None:
+            innermost = innermost.tb_next
+        if 'is missing the required "forward" function' in str(problem):
+            methods = vars(type(innermost.tb_frame.f_locals["self"]))
+            near = difflib.get_close_matches("forward", methods, n=1, cutoff=0.7)
+            return "Your class has no method forward" + (f"; it has {near[0]}." if near else ".")
+        frames = learner_frames(problem, fn)
+        if frames and has_code_above(*frames[-1]):
+            return "`raise NotImplementedError` is still there, below your code. Delete that line."
+    except Exception:           # an object that lies about what it is
+        pass
+    return ""
+
+
+def has_code_above(code: CodeType, line: int) -> bool:
+    """Whether the function has code above this line, other than a call of super()."""
+    line_of = {offset: number for start, end, number in code.co_lines() for offset in range(start, end, 2)}
+    names: dict[int, set] = {}
+    for instruction in dis.get_instructions(code):
+        number = line_of.get(instruction.offset)
+        if number is not None and code.co_firstlineno < number < line:
+            names.setdefault(number, set()).add(instruction.argval if isinstance(instruction.argval, str) else "")
+    return any("super" not in of_line for of_line in names.values())
 
 
 def describe_frames(frames: list[tuple[CodeType, int]]) -> str:
