@@ -6,10 +6,10 @@ from the command line, which runs each answer in a sandbox that does not hold th
 """
 from importlib import import_module
 
-__all__ = ["EXERCISES", "Exercise", "Report", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score",
+__all__ = ["EXERCISES", "Exercise", "Report", "case", "check", "evaluate", "gap", "hint", "next_exercise", "progress", "score",
            "solution"]
 _HOMES = {"EXERCISES": "course_lib.exercises"} | {name: f"{__name__}.{module}" for name, module in {
-    "Exercise": "exercise", "Report": "verdict", "check": "notebook", "evaluate": "notebook", "gap": "prediction", "hint": "notebook",
+    "Exercise": "exercise", "Report": "verdict", "case": "notebook", "check": "notebook", "evaluate": "notebook", "gap": "prediction", "hint": "notebook",
     "next_exercise": "progress_file", "progress": "progress_file", "score": "open_questions", "solution": "notebook"}.items()}
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from course_lib.grading.checks import Call, Check, ClassGradient, Compare, Gradient, Record
-from course_lib.grading.protocol.calls import describe, is_number, same
+from course_lib.grading.protocol.calls import Outcome, describe, is_number, same
 
 COLUMNS = 80                    # of a line
 SIDE = 6                        # rows and columns of a tensor that are shown
@@ -67,8 +67,18 @@ def show_counterexample(exercise, check: Check, call: Call, seed: int, counted: 
     """The smallest of the drawn cases on which the answer fails, as text; or that none of them does."""
     record, tried = find_counterexample(exercise, check, call, seed, counted)
     if record is not None:
-        return "A case to look at, drawn anew (it is none of those that count):\n" + "\n".join(format_case(record, check))
+        return "A small example:\n" + "\n".join(format_case(record, check))
     return f"The {tried} cases drawn to be shown come out right;\nof those of seed={seed} one does not." if tried else ""
+
+
+def draw_example(exercise, seed: int) -> Record:
+    """The smallest case of the exercise's first check of values, with the expected result as both results; it counts for nothing.
+    Raises ValueError if the exercise has no such check, or asks for a class."""
+    check = next((check for check in exercise.checks if isinstance(check, Compare)), None)
+    if check is None or exercise.of_class:
+        raise ValueError(f"{exercise.id} has no single case; case() is for exercises that ask for a function of data")
+    args = min((check.shown or check.cases)(exercise.generator(seed, f"{check.name}, example")), key=measure_case)
+    return Record(args, exercise.expected(*args), Outcome("value"), exercise.argument_names(args))
 
 
 def find_counterexample(exercise, check: Check, call: Call, seed: int, counted: Sequence[Record]) -> tuple[Record | None, int]:

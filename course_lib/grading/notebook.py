@@ -18,10 +18,11 @@ import textwrap
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from course_lib.exercises import get
 from course_lib.grading import progress_file
+from course_lib.grading.counterexample import draw_example
 from course_lib.grading.exercise import Exercise, Hint
 from course_lib.grading.progress_file import WIDTH
 from course_lib.grading.protocol.allowlist import is_allowed
@@ -101,6 +102,23 @@ def find_in_callers(name: str, frame) -> Callable | None:
             return frame.f_globals[name]
         frame = frame.f_back
     return None
+
+
+class Case(NamedTuple):
+    """An example of an exercise: `arguments` by their names, in order, and the `expected` result."""
+
+    arguments: dict[str, Any]
+    expected: Any
+
+
+def case(exercise_id: str, seed: int = 0) -> Case:
+    """An example of an exercise, to step through: `attention(*case("attention").arguments.values())`.
+
+    seed: another one gives another example. None of them counts. Raises KeyError for an unknown exercise, ValueError for one that
+    asks for a class, or for no result that can be compared.
+    """
+    record = draw_example(get(exercise_id), seed)
+    return Case(dict(zip(record.names, record.args, strict=False)), record.expected)
 
 
 def describe_stale_cell(name: str) -> str:

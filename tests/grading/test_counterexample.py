@@ -148,7 +148,7 @@ def test_counterexample_is_smallest():
 def test_counterexample_from_shown_cases():
     report = grade(sums(lambda generator: [(torch.tensor([1.0, 2.0]),)]), Local(lambda x: x.sum() + 1e6).call, 0)
     assert report.shown.splitlines() == [
-        "A case to look at, drawn anew (it is none of those that count):", "  x: float32, shape (2,)", "     1  2",
+        "A small example:", "  x: float32, shape (2,)", "     1  2",
         "  yours = 1e+06", "  expected = 3"]
 
 

@@ -9,8 +9,9 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from course_lib.grading import EXERCISES, check, evaluate, gap, hint, notebook, progress_file, solution
+from course_lib.grading import EXERCISES, case, check, evaluate, gap, hint, notebook, progress_file, solution
 from course_lib.grading.checks import Compare
+from course_lib.grading.protocol.calls import plain, same
 from tests.conftest import ROOT
 
 
@@ -244,3 +245,21 @@ def test_check_names_cell_that_did_not_run(capsys, monkeypatch):
     exec('check("fvsbn_conditionals")', namespace)
     said = " ".join(capsys.readouterr().out.split())
     assert "did not run: IndentationError in line 2. What follows is about the fvsbn_conditionals of an earlier cell." in said
+
+
+@pytest.mark.parametrize("name", [each.id for each in EXERCISES.values() if not each.of_class and each.kind == "write"])
+def test_case(name):
+    """The reference gives what is expected, and the same seed the same case."""
+    exercise = EXERCISES[name]
+    if not any(isinstance(check, Compare) for check in exercise.checks):
+        with pytest.raises(ValueError, match="has no single case"):
+            case(name)
+        return
+    arguments, expected = case(name, seed=3)
+    assert list(arguments) == list(exercise.names)[:len(arguments)]
+    assert same(plain(exercise.solve(*case(name, seed=3).arguments.values())), plain(expected))
+
+
+def test_case_of_class():
+    with pytest.raises(ValueError, match="OwnNADE has no single case"):
+        case("OwnNADE")
