@@ -104,15 +104,14 @@ def refers(path: Path) -> bool:
 
 
 def table_of_contents(text: str) -> str:
-    """_toc.yml with the chapters of the table, each with its deeper page, exercises and solutions below it."""
+    """_toc.yml with the chapters of the table by their short titles, each with its deeper page, exercises and solutions below it."""
     lines = []
-    for path in sorted(notebooks().values()):
-        if path.parent.name != "book":
-            continue
-        lines += [f"  - file: book/{path.stem}", "    sections:"]
-        if (ROOT / "book" / "deeper").is_dir() and any(p.stem[3:] == path.stem[3:] for p in (ROOT / "book" / "deeper").glob("*.ipynb")):
-            lines.append(f"    - file: book/deeper/{path.stem}")
-        lines += [f"    - file: exercises/{path.stem}", "      sections:", f"      - file: solutions/{path.stem}"]
+    for slug, row in chapters().items():
+        name = f"{row['number']}-{slug}"
+        below = [("book/deeper", "Going deeper", "    ")] if (ROOT / "book" / "deeper" / f"{name}.ipynb").is_file() else []
+        lines += [f"  - file: book/{name}", f"    title: {int(row['number'])} {row['title']}", "    sections:"]
+        for folder, title, indent in [*below, ("exercises", "Exercises", "    "), ("solutions", "Solutions", "      ")]:
+            lines += ["      sections:"] * (folder == "solutions") + [f"{indent}- file: {folder}/{name}", f"{indent}  title: {title}"]
     start = text.index("- caption: Chapters\n  chapters:\n") + len("- caption: Chapters\n  chapters:\n")
     return text[:start] + "\n".join(lines) + "\n" + text[text.index("- caption: Reference"):]
 
