@@ -83,7 +83,7 @@ BAD = [
     ({"width": 5}, "width is 5; expected one of 4, 6, 8, 16"),
     ({"base": 7}, "base is 7; expected one of 100, 1000, 10000"),
     ({"pair": 4}, "pair is 4; expected 0 to 3 for a width of 8"),
-    ({"position": 8, "offset": 0}, "expected 0 to 7"),
+    ({"position": 8, "offset": 0}, "expected a position from 0 to 7"),
     ({"position": 1, "offset": -2}, r"word 1 \+ offset -2 is position -1"),
     (lambda: setattr(Sinusoids(), "offset", 8), r"offset is 8: word 0 \+ offset 8 is position 8"),
 ]
