@@ -5,6 +5,7 @@ address of the repository, which _config.yml holds; without one there are none.
 """
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 from book._tools.setup_cell import repository
@@ -15,6 +16,7 @@ LIST, README = ROOT / "course_lib" / "exercises" / "chapters.toml", ROOT / "READ
 COLAB, BINDER = "https://colab.research.google.com/github", "https://mybinder.org/v2/gh"
 
 
+@cache
 def chapters(path: Path = LIST) -> dict[str, dict]:
     """The rows of the table by their slugs, each with its number and the name of its notebook."""
     return {slug: row | {"slug": slug, "notebook": f"{row['number']}-{slug}.ipynb"}

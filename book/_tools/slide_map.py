@@ -15,6 +15,7 @@ import importlib
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from book._tools import reading_time
@@ -116,15 +117,18 @@ def link(heading: str) -> str:
     return re.sub(r"[^\w -]", "", re.sub(r"\$[^$]*\$", "", heading).strip().lower()).replace(" ", "-")
 
 
+@cache
 def prose(path: Path) -> str:
     return "\n".join(cell["source"] for cell in reading_time.cells(path) if cell["cell_type"] == "markdown")
 
 
+@cache
 def headings(path: Path) -> list[tuple[str, str]]:
     """Level (## or ###) and text of the headings of a notebook's sections."""
     return re.findall(r"^(##+) (.+)$", prose(path), flags=re.M)
 
 
+@cache
 def titles(path: Path) -> dict[str, str]:
     """The anchors of a notebook's sections, and their headings."""
     return {slug(heading): heading for _, heading in headings(path)}
@@ -140,11 +144,13 @@ def place(reference: str, chapter: str) -> tuple[str, str] | None:
     return None
 
 
+@cache
 def exercises(chapter: str) -> dict[str, str]:
     """The exercises of a chapter and their titles, in order."""
     return {task.id: task.title for task in reading_time.tasks(ROOT / "exercises" / chapters()[chapter]["notebook"])}
 
 
+@cache
 def all_exercises() -> dict[str, tuple[str, str]]:
     """The chapter and the title of each exercise."""
     return {id: (chapter, title) for chapter in CHAPTERS for id, title in exercises(chapter).items()}
