@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from course_lib.grading.protocol.process import prctl, size_now
 
-BYTES = 20_000_000          # of a notebook
+BYTES = 60_000_000          # of a notebook, most of which may be outputs, which are not used
 SECONDS = 30.0
 MEMORY = 1_000_000_000      # bytes above what the process has when it begins
 RESULT = 100_000_000        # bytes that it may return

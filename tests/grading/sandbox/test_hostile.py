@@ -313,7 +313,7 @@ def test_stored_outputs_are_ignored(tmp_path, worker):
 
 @pytest.mark.parametrize("data, words", [
     (b"", "empty"), (b"\xff\xfe", "UTF-8"), (b"{", "breaks off"), (json.dumps(notebook(LOGLIK)).encode()[:200], "breaks off"),
-    (b"[" * 100_000, "deeply"), (b"[]", "no notebook"), (b" " * 20_000_001, "20 MB")])
+    (b"[" * 100_000, "deeply"), (b"[]", "no notebook"), (b" " * 60_000_001, "60 MB")])
 def test_unreadable_file_earns_nothing(tmp_path, worker, data, words):
     result = grade_file(save(tmp_path / "01-chain-rule.ipynb", data), worker, 1)
     asked = [each.id for each in EXERCISES.values() if each.chapter == "chain-rule"]

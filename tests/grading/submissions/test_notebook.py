@@ -206,6 +206,13 @@ def test_read_file_refuses_links_and_devices(tmp_path, monkeypatch):
         read_file(target)
 
 
+def test_long_outputs_are_read(tmp_path):
+    content = notebook("f = 1")
+    content["cells"][0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": [100 * "x" + "\n"] * 440_000}]
+    data = read_file(save(tmp_path / "hw.ipynb", content))
+    assert len(data) > 46_000_000 and parse(data).names == ["f"]
+
+
 def test_parse_byte_order_mark():
     assert parse(b"\xef\xbb\xbf" + json.dumps(notebook("f = 1")).encode()).names == ["f"]
 
