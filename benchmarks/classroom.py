@@ -174,7 +174,7 @@ def grade(students: int, jobs: int, folder: Path) -> dict[str, Any]:
 def as_planned(table: Path, planned: dict[str, dict[str, str]]) -> dict[str, int]:
     """Number of answers in each state. Raises AssertionError unless exactly the right answers passed."""
     states: Counter[str] = Counter()
-    with table.open(encoding="utf-8", newline="") as rows:
+    with table.open(encoding="utf-8-sig", newline="") as rows:
         graded = {row["student"]: row for row in csv.DictReader(rows)}
     if set(graded) != set(planned):
         raise AssertionError(f"{len(graded)} students have a row; expected {len(planned)}")

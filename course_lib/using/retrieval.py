@@ -129,7 +129,7 @@ class Latent(Index):
 
     >>> docs = ["a ship at sea", "a boat at sea", "a cat at home", "a dog at home"]
     >>> index = Latent([doc.split() for doc in docs], k=2)
-    >>> sorted(hit.document for hit in index.search(["ship"], k=2))  # document 1 does not contain the word
+    >>> sorted(hit.document for hit in index.search(["ship"], k=2))  # 1 has no "ship"
     [0, 1]
     """
 

@@ -607,22 +607,6 @@ def of_mass(logits, keep_sorted, dim=-1):
     return logits.masked_fill(~torch.zeros_like(keep).scatter(dim, ranked.indices, keep), -torch.inf)
 
 
-@wrong("top_p_filter: the least likely token is missing where p is 1")
-def _(logits, p):
-    return of_mass(logits, lambda mass: mass.cumsum(-1) - mass < (p if p < 1 else 1 - mass[..., -1:] - 1e-4))
-
-
-@wrong("top_p_filter: columns where there are as many rows as columns")
-def _(logits, p):
-    dim = -2 if logits.shape[-2:] == 2 * logits.shape[-1:] else -1
-    return of_mass(logits, lambda mass: mass.cumsum(dim) - mass < p, dim)
-
-
-@wrong("top_p_filter: a batch of one loses its axis")
-def _(logits, p):
-    return of_mass(logits, lambda mass: mass.cumsum(-1) - mass < p).squeeze(0)
-
-
 def beam_of_words(next_probs, history, k, max_len):
     live, ended = [(list(history), 0.0)], []
     for _ in range(max_len):

@@ -251,18 +251,6 @@ def _(tokens, spans, first):
     return torch.tensor(read + tokens[at:].tolist()), torch.tensor([*target, first + len(spans)])
 
 
-@wrong("put_back: a sentinel that stands for no token stays")
-def _(read, target, first):
-    spans = {}
-    for token in target.tolist():
-        if token >= first:
-            span = spans[token] = []
-        else:
-            span.append(token)
-    return torch.tensor([t for token in read.tolist()
-                         for t in (spans[token] or [token] if token in spans else [token][:token < first])])
-
-
 @wrong("replaced_labels: the labels of all drawn words where none was chosen")
 def _(tokens, chosen, drawn, real):
     read = torch.where(chosen, drawn, tokens)
