@@ -41,11 +41,11 @@ lab: venv   ## open the chapters in JupyterLab, with the library [PORT=8888]
 address: venv   ## write the address of a fork into buttons, badges and set-up cells: URL=... [BRANCH=main]
 	@$(VENV) book/_tools/address.py $(if $(URL),"$(URL)" --branch "$(BRANCH)")
 
-test:   ## the library, the notebooks, the exercises and the built book: at most ten minutes
+test:   ## the library, the notebooks, the exercises and the built book: about 13 minutes on two cores
 	@$(MAKE) --no-print-directory -j 2 venv book
 	@$(PYTEST) $(NBVAL) -m "not thorough" $(NOTEBOOKS) tests
 
-test-all: venv book   ## the rest: browsers, all attacks, more seeds, stored weights, full sizes: at most thirty minutes more
+test-all: venv book   ## the rest: browsers, all attacks, more seeds, stored weights, full sizes: about 40 minutes more
 	@$(PYTEST) --dist loadgroup --no-loadscope-reorder -m thorough tests
 	@$(PYTEST) $(NBVAL) book/deeper/*.ipynb
 
