@@ -54,7 +54,7 @@ def explain_not_implemented(problem: BaseException, fn: Callable) -> str:
             near = difflib.get_close_matches("forward", methods, n=1, cutoff=0.7)
             return "Your class has no method forward" + (f"; it has {near[0]}." if near else ".")
         frames = learner_frames(problem, fn)
-        if frames and has_code_above(*frames[-1]):
+        if frames and frames[-1][0].co_name != "__init__" and has_code_above(*frames[-1]):        # whose first lines may be given
             return "`raise NotImplementedError` is still there, below your code. Delete that line."
     except Exception:           # an object that lies about what it is
         pass
