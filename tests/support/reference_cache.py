@@ -99,7 +99,7 @@ def asked_with(exercise, args: tuple, *more: Any) -> tuple:
 def asked_of_a_twin(exercise, check, record, bugs) -> tuple:
     """The same, of a reference with misconceptions."""
     wrt = check.wrt if isinstance(check, Gradient) else None
-    return asked_with(exercise, record.args, frozenset(bugs), wrt)
+    return asked_with(exercise, record.args, frozenset(bugs), type(check).__name__, wrt)   # a check may ask for more than the value
 
 
 @contextmanager
