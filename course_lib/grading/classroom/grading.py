@@ -20,10 +20,12 @@ from course_lib.grading.sandbox.sandbox import Limits, NoSandbox, Worker
 from course_lib.grading.submissions import archives
 from course_lib.grading.submissions.files import Unreadable
 from course_lib.grading.submissions.notebook import Entangled, Notebook, read
-from course_lib.grading.verdict import Report, grade
+from course_lib.grading.verdict import STATES, Report, grade
 
+NO_NOTEBOOK = ("The archive holds no notebook", "This is not a file but a folder", "There is no notebook of this name in the archive")
 SHOWN = 20_000                  # characters of an answer that a report shows
 LONGEST = 5_000                 # characters of a message or a note
+WHOLE = ("not_submitted", "no_notebook", "unreadable", "not_graded")         # states of a whole submission
 
 
 @dataclass
@@ -56,6 +58,12 @@ class Graded:
         """Earned by possible points, 0 to 1; 0 where nothing could be earned."""
         return self.earned / self.possible if self.possible else 0.0
 
+    @property
+    def reason(self) -> str:
+        """Why nothing of the submission was graded, if that is the same for all exercises; else empty."""
+        reasons = {f"{STATES[report.state]}: {report.message}" if report.state in WHOLE else "" for report in self.reports}
+        return reasons.pop() if len(reasons) == 1 else ""
+
     def to_dict(self) -> dict:
         """As JSON can hold it, with the sums."""
         return {**asdict(self), "earned": self.earned, "possible": self.possible, "score": self.score,
@@ -77,7 +85,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
     result.checks = checks_version(chosen)
     result.notes += notes
     if notebook is None:
-        result.reports = [empty_report(exercise, "unreadable", notes[0]) for exercise in chosen]
+        result.reports = [empty_report(exercise, unread_state(notes[0]), notes[0]) for exercise in chosen]
         result.isolation = worker.level
         result.seconds = time.monotonic() - began
         return result
@@ -187,6 +195,11 @@ def list_cells(numbers: list[int]) -> str:
     """"cell 2", or "cells 2, 5 and 7"; of many, the first ten."""
     shown = [str(number) for number in numbers[:10]] + (["others"] if len(numbers) > 10 else [])
     return f"cell {shown[0]}" if len(shown) == 1 else f"cells {', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def unread_state(problem: str) -> str:
+    """The state of a submission that was not read, given the reason."""
+    return "no_notebook" if problem.startswith(NO_NOTEBOOK) else "unreadable"
 
 
 def empty_report(exercise: Exercise, state: str, message: str, seed: int | None = None) -> Report:

@@ -11,12 +11,12 @@ import torch
 from tqdm import tqdm
 
 from course_lib.exercises import EXERCISES
-from course_lib.grading.classroom import NOTICE, cluster, reports, selection
+from course_lib.grading.classroom import NOTICE, reports, selection
 from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
 from course_lib.grading.classroom.collection import Submission, collect
 from course_lib.grading.classroom.graders import Task, grade_all
-from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
-from course_lib.grading.classroom.marks import apply_marks, read_marks
+from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable, unread_state
+from course_lib.grading.classroom.marks import apply_marks, read_marks, update_records
 from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
 from course_lib.grading.classroom.tables import list_exercises, terminal_table
@@ -42,9 +42,11 @@ def grade_class(args, workers: list, roster: Roster) -> int:
         if item.twice:
             print(f"{TWICE} {printable(item.path)}", file=sys.stderr)
     present = list(dict.fromkeys(item.student for item in collected.submissions))
-    entries = read_marks(args.marks, {*present, *roster.students}) if args.marks else None
-    earlier = reports.check_options(args, roster)
-    if args.require_isolation and not args.dask:
+    downloads = {item.student: item.download for item in reversed(collected.submissions) if item.download}
+    earlier = reports.check_options(args, roster, downloads)
+    before = {record["student"] for record in earlier or ()}
+    entries = read_marks(args.marks, {*present, *roster.students, *before}) if args.marks else None
+    if args.require_isolation:
         workers[0].wait_ready()                          # refuses here, before anything is graded
     log = ResultsLog(args.out)
     seed = args.seed
@@ -64,7 +66,7 @@ def grade_class(args, workers: list, roster: Roster) -> int:
         elif item not in graded:
             todo.append(item)
     task = Task(seed, [exercise.id for exercise in requested] if requested else None)
-    results = cluster.grade_all(todo, task, args.dask, args.require_isolation) if args.dask else grade_all(todo, task, workers)
+    results = grade_all(todo, task, workers)
     stopped = False
     with tqdm(total=len(items) - len(failed), initial=len(graded), unit="notebook", desc="grading") as bar:
         try:
@@ -79,18 +81,22 @@ def grade_class(args, workers: list, roster: Roster) -> int:
             stopped = True
     failed |= {item: "the run was stopped before it" for item in items if item not in graded and item not in failed}
 
-    missing = [student for student in roster.students if student not in present][first - 1::count]
+    missing = [student for student in roster.students if student not in present and student not in before][first - 1::count]
     files, absent = complete_class([(item, graded.get(item) or failed[item]) for item in items], missing, requested, seed)
     for record in absent if not stopped else ():
         log.add(record, "")
     log.close()
     records = merge_by_student([*files, *absent])
-    reports.write(args, records, roster, apply_marks(records, entries) if entries is not None else {}, earlier)
-    print(terminal_table(records))
-    print_notes(records, failed, sorted({*present} - {*roster.students}) if roster else [], workers)
+    if earlier is not None:
+        records = update_records(earlier, records)
+    marks = apply_marks(records, entries) if entries is not None else {}
+    reports.write(args, records, roster, marks, earlier, downloads)
+    print(terminal_table(records, marks))
+    unread = [record for record in files if record.reason]
+    print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [], workers)
     if stopped:
         raise KeyboardInterrupt
-    return 1 if failed else 0
+    return 1 if unread else 0
 
 
 def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: Sequence[str],
@@ -108,7 +114,7 @@ def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: 
             record = Graded(item.student, "", seed=seed, notes=[printable(message)],
                             reports=[empty_report(exercise, "not_graded", message) for exercise in own])
         elif not record.reports and record.notes:        # it names no exercise: a 0 for each
-            state = "missing" if selection.NOTHING in record.notes else "unreadable"
+            state = "missing" if selection.NOTHING in record.notes else unread_state(record.notes[0])
             record = replace(record, reports=[empty_report(exercise, state, record.notes[0]) for exercise in own])
         notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
         records.append(replace(record, file=printable(item.path), notes=notes))       # the log may know it by another path
@@ -117,15 +123,15 @@ def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: 
 
 def absent_record(student: str, exercises: Sequence[Exercise], seed: int) -> Graded:
     """The record of a student of the roster without a submission."""
-    message = "No notebook of this student was found."
+    message = "No submission of this student was found."
     return Graded(student, "", checks=checks_version(exercises), seed=seed, notes=[message],
-                  reports=[empty_report(exercise, "missing", message) for exercise in exercises])
+                  reports=[empty_report(exercise, "not_submitted", message) for exercise in exercises])
 
 
-def print_notes(records: Sequence[Graded], failed: dict[Submission, str], strangers: Sequence[str], workers: Sequence) -> None:
+def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: Sequence[str], workers: Sequence) -> None:
     """Print which students are not on the roster, what was not graded or handed in twice, and the level of isolation."""
     lines = [f"Not on the roster: {', '.join(strangers)}."] if strangers else []
-    lines += [f"Not graded: {printable(item.path)}: {reason}" for item, reason in failed.items()]
+    lines += [f"Not graded: {record.file}: {record.reports[0].message.removeprefix('Not graded: ')}" for record in unread]
     lines += [f"{record.student}: {note}" for record in records for note in record.notes if note.startswith(COPIES)]
     seeds = {record.seed for record in records}
     if len(seeds) > 1:

@@ -27,7 +27,7 @@ def hand_in(folder, *names, cells=(LOGLIK, TABLE)):
 def test_absent_student_gets_0():
     record = absent_record("bo", [EXERCISES["conditional_table"]], 1)
     assert (record.earned, record.possible, record.score) == (0, 5, 0)
-    assert record.reports[0].state == "missing" and "No notebook of this student" in record.reports[0].message
+    assert record.reports[0].state == "not_submitted" and "No submission of this student" in record.reports[0].message
 
 
 def test_log_drops_partial_line(tmp_path, worker):
