@@ -22,7 +22,7 @@ from course_lib.grading.submissions.files import Unreadable
 from course_lib.grading.submissions.notebook import Entangled, Notebook, read
 from course_lib.grading.verdict import STATES, Report, grade
 
-NO_NOTEBOOK = ("The archive holds no notebook", "This is not a file but a folder", "There is no notebook of this name in the archive")
+NO_NOTEBOOK = ("The archive holds no notebook", "This is not a file but a folder", "There is no notebook of this name")
 SHOWN = 20_000                  # characters of an answer that a report shows
 LONGEST = 5_000                 # characters of a message or a note
 WHOLE = ("not_submitted", "no_notebook", "unreadable", "not_graded")         # states of a whole submission

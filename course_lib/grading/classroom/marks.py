@@ -17,7 +17,7 @@ except ImportError:                                      # Python 3.10
     import tomli as tomllib
 
 from course_lib.exercises import EXERCISES
-from course_lib.grading.classroom.grading import Graded
+from course_lib.grading.classroom.grading import Graded, checks_version
 from course_lib.grading.verdict import STATES
 
 CAUSES = {"sha256": "another file", "checks": "other checks", "isolation": "another level of isolation", "seed": "another seed"}
@@ -141,7 +141,8 @@ def update_records(earlier: Sequence[Mapping[str, Any]], records: Sequence[Grade
     for record in records:
         if before := students.get(record.student):
             reports = {report.exercise: report for report in [*before.reports, *record.reports]}
-            record = replace(record, reports=list(reports.values()), code=before.code | record.code)
+            record = replace(record, reports=list(reports.values()), code=before.code | record.code,
+                             checks=checks_version([EXERCISES[name] for name in reports if name in EXERCISES]))
         students[record.student] = record
     return list(students.values())
 

@@ -94,6 +94,8 @@ def grade_class(args, workers: list, roster: Roster) -> int:
     print(terminal_table(records, marks))
     unread = [record for record in files if record.reason]
     print_notes(records, unread, sorted({*present} - {*roster.students}) if roster else [], workers)
+    if not args.require_isolation:
+        print(NOTICE, file=sys.stderr)
     if stopped:
         raise KeyboardInterrupt
     return 1 if unread else 0
@@ -141,4 +143,4 @@ def print_notes(records: Sequence[Graded], unread: Sequence[Graded], strangers: 
         why = next((f"; {worker.why}" for worker in workers if worker.why), "")
         lines.append(f"Graded without isolation (level: {', '.join(weak)}){why}. This is for your own machine and your own "
                      "code, not for marks.")
-    print("\n".join([*lines, NOTICE]), file=sys.stderr)
+    print(*lines, sep="\n", end="\n" * bool(lines), file=sys.stderr)
