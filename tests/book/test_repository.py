@@ -193,6 +193,13 @@ def test_setup_cell_colab(monkeypatch):
     assert asked == ['install --quiet "course-lib @ git+https://git.example/org/course@main"']
 
 
+def test_setup_cell_names_built_book(monkeypatch, capsys):
+    source = setup_cell.text({"url": "https://github.com/Someone/course", "branch": "v1.0"})
+    asked = execute(source, monkeypatch, installed=False, on_colab=True)
+    assert asked == ['install --quiet "course-lib @ git+https://github.com/Someone/course@v1.0"']
+    assert "https://someone.github.io/course/" in capsys.readouterr().out
+
+
 def test_setup_cell_elsewhere(monkeypatch):
     with pytest.raises(ModuleNotFoundError, match="pip install -e"):
         execute(setup_cell.text(REPOSITORY), monkeypatch, installed=False, on_colab=False)
