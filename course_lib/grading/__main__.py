@@ -1,4 +1,4 @@
-"""`python -m course_lib.grading`: grade a class, list and show exercises, build, release and export their notebooks."""
+"""`python -m course_lib.grading`: grade a class, list the exercises, build, release and export their notebooks."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,6 @@ if __name__ == "__main__":               # `python -m` puts the current folder f
 
 import argparse
 import gc
-import textwrap
 from importlib import import_module
 
 from course_lib.grading.classroom import NOTICE
@@ -52,9 +51,6 @@ def parser(everything: bool = False) -> argparse.ArgumentParser:
     add_grade_options(grade, everything)
     listing = verbs.add_parser("list", help="list the exercises")
     listing.set_defaults(run=run_list)
-    show = verbs.add_parser("show", help="show one exercise")
-    show.set_defaults(run=run_show)
-    show.add_argument("id", metavar="ID")
     for verb, text in MAKERS.items():
         verbs.add_parser(verb, help=text)
     return top
@@ -67,7 +63,7 @@ def add_grade_options(grade: argparse.ArgumentParser, everything: bool) -> None:
 
     ids = {"type": lambda text: text.split(",")}
     grade.add_argument("paths", nargs="+", metavar="PATH", help="a notebook, a script, or a folder or archive of them")
-    what = grade.add_mutually_exclusive_group()
+    what = grade.add_mutually_exclusive_group(required=True)
     what.add_argument("--chapter", metavar="NAME", help="all exercises of a chapter (self-attention, or 17)", **ids)
     what.add_argument("--exercises", metavar="ID,ID", help="these exercises", **ids)
     grade.add_argument("--roster", metavar="FILE", help="the students, also as Moodle or Canvas write them")
@@ -126,9 +122,6 @@ def run_grade(args) -> int:
 
     workers = []
     try:
-        if args.require_isolation and not (args.chapter or args.exercises):
-            raise ValueError("--require-isolation is for marks, and marks do not depend on the name of a file: name the "
-                             "exercises with --chapter NAME or --exercises ID,ID")
         workers = [Worker(args.require_isolation) for _ in range(args.jobs)]    # before torch is imported here: they import it
         gc.disable()                                     # what is imported stays: a search for garbage in it costs time
         from course_lib.grading.classroom.roster import Roster, read_roster
@@ -156,26 +149,6 @@ def run_list(args) -> int:
     for exercise in EXERCISES.values():
         print(f"{exercise.chapter.ljust(longest)}  {exercise.id.ljust(width)}  difficulty {exercise.difficulty}, {exercise.minutes:3d} min, "
               f"{exercise.possible} points  {exercise.title}")
-    return 0
-
-
-def run_show(args) -> int:
-    from course_lib.exercises import get
-
-    try:
-        exercise = get(args.id)
-    except KeyError as problem:
-        print(f"show: {problem.args[0]}", file=sys.stderr)
-        return 2
-    print(f"{exercise.id}: {exercise.title}")
-    print(textwrap.fill(exercise.contract, 88))
-    print(f"Chapter {exercise.chapter}; teaches {', '.join(exercise.points)}; difficulty {exercise.difficulty} of 5; {exercise.minutes} minutes; "
-          f"{exercise.deadline:g} seconds a call.")
-    if exercise.forbid:
-        print(f"Not to be used: {', '.join(exercise.forbid)}.")
-    for check in exercise.checks:
-        print(f"  {check.name}: {check.points} {'point' if check.points == 1 else 'points'}")
-    print(f"{len(exercise.hints)} hints; {len(exercise.misconceptions)} misconceptions are known by name.")
     return 0
 
 

@@ -76,26 +76,31 @@ class Graded:
         return cls(**{**values, "reports": [Report.from_dict(report) for report in data["reports"]]})
 
 
-def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str = "", limits: Limits = Limits(),
-               exercises: Sequence[Exercise] | None = None) -> Graded:
-    """Grade the notebook at `path`. Never raises for what it holds."""
+def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str = "", limits: Limits = Limits(), *,
+               exercises: Sequence[Exercise]) -> Graded:
+    """Grade these exercises of the notebook at `path`. Never raises for what it holds."""
     began = time.monotonic()
-    result = Graded(student or Path(path).stem, printable(str(path)), seed=seed)
-    notebook, notes, result.sha256, chosen = open_submission(path, exercises)
-    result.checks = checks_version(chosen)
-    result.notes += notes
-    if notebook is None:
-        result.reports = [empty_report(exercise, unread_state(notes[0]), notes[0]) for exercise in chosen]
+    result = Graded(student or Path(path).stem, printable(str(path)), checks=checks_version(exercises), seed=seed)
+    try:
+        data = archives.read(path)
+        result.sha256 = hashlib.sha256(data).hexdigest()
+        notebook = read(data, str(path))
+    except Unreadable as problem:
+        reason = str(problem)
+        state = "no_notebook" if reason.startswith(NO_NOTEBOOK) else "unreadable"
+        result.notes.append(reason)
+        result.reports = [empty_report(exercise, state, reason) for exercise in exercises]
         result.isolation = worker.level
         result.seconds = time.monotonic() - began
         return result
+    result.notes += filter(None, [selection.describe_mismatch(exercises, notebook, path)])
     result.notes += [f"Cell {cell} could not be read: {problem}."
                      for cell, (_, problem) in list(notebook.broken.items())[:20]]
-    result.notes += describe_not_run(notebook, chosen)
+    result.notes += describe_not_run(notebook, exercises)
     left_out: dict[str, tuple[str, str]] = {}
     until = began + limits.submission
     problems: dict[int, str] = {}
-    for exercise in chosen:
+    for exercise in exercises:
         report, code = grade_exercise(exercise, notebook, worker, seed, limits, left_out, until, problems)
         result.reports.append(report)
         result.code[exercise.id] = printable(code[:SHOWN], lines=True)
@@ -104,24 +109,6 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
     result.isolation = worker.level                      # after the first start, which may have had to go lower
     result.seconds = time.monotonic() - began
     return result
-
-
-def open_submission(path: str | os.PathLike, exercises: Sequence[Exercise] | None = None
-               ) -> tuple[Notebook | None, list[str], str, list[Exercise]]:
-    """The notebook, or None; notes: why there is none, how its exercises were found; the hash of the file; the exercises that it is
-    graded on."""
-    digest, notebook, notes = "", None, []
-    try:
-        data = archives.read(path)
-        digest = hashlib.sha256(data).hexdigest()
-        notebook = read(data, str(path))
-    except Unreadable as problem:
-        notes.append(str(problem))
-    if exercises:
-        chosen, how = list(exercises), selection.describe_mismatch(exercises, notebook, path) if notebook else ""
-    else:
-        chosen, how = selection.select_by_content(notebook, path)
-    return notebook, [*notes, *filter(None, [how])], digest, chosen
 
 
 def grade_exercise(exercise: Exercise, notebook: Notebook, worker: Worker, seed: int, limits: Limits,
@@ -195,11 +182,6 @@ def list_cells(numbers: list[int]) -> str:
     """"cell 2", or "cells 2, 5 and 7"; of many, the first ten."""
     shown = [str(number) for number in numbers[:10]] + (["others"] if len(numbers) > 10 else [])
     return f"cell {shown[0]}" if len(shown) == 1 else f"cells {', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def unread_state(problem: str) -> str:
-    """The state of a submission that was not read, given the reason."""
-    return "no_notebook" if problem.startswith(NO_NOTEBOOK) else "unreadable"
 
 
 def empty_report(exercise: Exercise, state: str, message: str, seed: int | None = None) -> Report:

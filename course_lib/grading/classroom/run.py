@@ -10,16 +10,15 @@ from dataclasses import replace
 import torch
 from tqdm import tqdm
 
-from course_lib.exercises import EXERCISES
 from course_lib.grading.classroom import NOTICE, reports, selection
 from course_lib.grading.classroom.best_attempt import COPIES, merge_by_student
 from course_lib.grading.classroom.collection import Submission, collect
 from course_lib.grading.classroom.graders import Task, grade_all
-from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable, unread_state
+from course_lib.grading.classroom.grading import Graded, checks_version, empty_report, printable
 from course_lib.grading.classroom.marks import apply_marks, read_marks, update_records
 from course_lib.grading.classroom.results_log import ResultsLog
 from course_lib.grading.classroom.roster import Roster
-from course_lib.grading.classroom.tables import list_exercises, terminal_table
+from course_lib.grading.classroom.tables import terminal_table
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.sandbox.sandbox import ISOLATED
 from course_lib.grading.submissions.archives import MOST
@@ -65,7 +64,7 @@ def grade_class(args, workers: list, roster: Roster) -> int:
             failed[item] = f"{MOST} notebooks of this student are graded in one run"
         elif item not in graded:
             todo.append(item)
-    task = Task(seed, [exercise.id for exercise in requested] if requested else None)
+    task = Task(seed, [exercise.id for exercise in requested])
     results = grade_all(todo, task, workers)
     stopped = False
     with tqdm(total=len(items) - len(failed), initial=len(graded), unit="notebook", desc="grading") as bar:
@@ -102,22 +101,15 @@ def grade_class(args, workers: list, roster: Roster) -> int:
 
 
 def complete_class(results: Sequence[tuple[Submission, Graded | str]], missing: Sequence[str],
-                   requested: Sequence[Exercise] | None, seed: int) -> tuple[list[Graded], list[Graded]]:
+                   exercises: Sequence[Exercise], seed: int) -> tuple[list[Graded], list[Graded]]:
     """One record for each file, given its record or the reason why there is none; and one for each student without a submission.
     What could not be graded is in every table, but not in the log, so that the next run tries it again."""
-    usual = [exercise.id for exercise in requested] if requested else list_exercises(
-        [record for _, record in results if isinstance(record, Graded)])
-    exercises = [EXERCISES[name] for name in usual]
     records = []
     for item, record in results:
-        own = exercises if requested else selection.select_by_name(item.path) or exercises
         if isinstance(record, str):
             message = f"Not graded: {record}. The same command tries again."
             record = Graded(item.student, "", seed=seed, notes=[printable(message)],
-                            reports=[empty_report(exercise, "not_graded", message) for exercise in own])
-        elif not record.reports and record.notes:        # it names no exercise: a 0 for each
-            state = "missing" if selection.NOTHING in record.notes else unread_state(record.notes[0])
-            record = replace(record, reports=[empty_report(exercise, state, record.notes[0]) for exercise in own])
+                            reports=[empty_report(exercise, "not_graded", message) for exercise in exercises])
         notes = [*record.notes, f"{TWICE} {printable(item.path)}"] if item.twice else record.notes
         records.append(replace(record, file=printable(item.path), notes=notes))       # the log may know it by another path
     return records, [absent_record(student, exercises, seed) for student in missing]

@@ -196,7 +196,7 @@ def test_grade_without_isolation(folder, limited, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("args, words", [
-    (["grade"], "PATH"), (["grade", "x", "--shard", "3/2"], "3/2"), (["grade", "x", "--jobs", "0"], "at least 1"),
+    (["grade"], "PATH"), (["grade", "x", "--exercises", "y", "--shard", "3/2"], "3/2"), (["grade", "x", "--jobs", "0"], "at least 1"),
     (["grade", "x", "--seed", "-1"], "seed"), (["frobnicate"], "invalid choice"), ([], "VERB")])
 def test_grade_wrong_command(args, words, capsys):
     with pytest.raises(SystemExit) as problem:
@@ -244,14 +244,10 @@ def test_grade_unreadable_roster(folder, grade):
     assert found.code == 2 and "no-such-roster" in found.err
 
 
-def test_list_and_show(capsys):
+def test_list(capsys):
     assert __main__.main(["list"]) == 0
     listed = capsys.readouterr().out
     assert all(re.search(rf"\b{name}\b", listed) for name in EXERCISES)
-    assert __main__.main(["show", "find_leaks"]) == 0
-    assert EXERCISES["find_leaks"].title in capsys.readouterr().out
-    assert __main__.main(["show", "find_leak"]) == 2
-    assert "did you mean find_leaks" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", __main__.MAKERS)
@@ -327,9 +323,10 @@ def test_grade_other_roster(folder, grade):
     assert not (folder / "out.jsonl").exists()
 
 
-def test_grade_isolation_needs_exercises(folder, capsys):
-    assert __main__.main(["grade", str(folder / "class"), "--require-isolation"]) == 2
-    assert "--chapter" in capsys.readouterr().err
+def test_grade_needs_exercises(folder, capsys):
+    with pytest.raises(SystemExit) as problem:
+        __main__.main(["grade", str(folder / "class")])
+    assert problem.value.code == 2 and "--chapter" in capsys.readouterr().err
 
 
 def run_alone(folder, worker, monkeypatch, capsys, *args):
@@ -354,26 +351,6 @@ def test_grade_chapter_by_number(folder, worker, monkeypatch, capsys):
     assert code == 2 and "there is no chapter '99'; expected a number from 1 to 28, or one of chain-rule, " in err
     with pytest.raises(SystemExit):
         __main__.main(["grade", "x", "--chapter", "1", "--exercises", "attention"])
-
-
-def test_grade_notes_how_exercises_were_found(folder, worker, monkeypatch, capsys):
-    save(folder / "set/ada/hw.ipynb", notebook(TABLE))
-    save(folder / "set/bo/01-chain-rule.ipynb", notebook(TABLE, exercises=()))
-    save(folder / "set/cy/05-nade.ipynb", notebook(TABLE))
-    save(folder / "set/di/14_mueller.ipynb", notebook(TABLE, exercises=()))
-    save(folder / "set/eve/14_mueller.ipynb", b"{")
-    save(folder / "set/fay/18-positions.ipynb", b"{")
-    code, rows, _ = run_alone(folder, worker, monkeypatch, capsys, folder / "set")
-    assert code == 1
-    one, other = (str(sum(exercise.possible for exercise in of_chapter(number))) for number in ("01", "positions"))
-    assert {name: row["notes"] for name, row in rows.items()} | {"eve": "", "fay": ""} == {
-        "ada": "Graded as chapter chain-rule, as its metadata say.", "bo": "Graded as chapter chain-rule, by its name.",
-        "cy": "Graded as chapter chain-rule, as its metadata say; its name says chapter nade. --chapter decides.",
-        "di": "Neither its metadata nor its name tells the chapter: it was graded by what it defines. --chapter decides.",
-        "eve": "", "fay": ""}
-    assert [rows[name]["possible"] for name in ("ada", "bo", "cy", "di", "fay")] == [one, one, one, "5", other]
-    assert rows["eve"]["earned"] == "0" and rows["eve"]["possible"] == str(int(one) + int(other))     # of what the others had
-    assert rows["eve"]["conditional_table state"] == "unreadable" == rows["fay"]["shift_rotation state"]
 
 
 def test_help_fits_a_screen(capsys, monkeypatch):
@@ -447,7 +424,7 @@ def test_grade_imports_nothing_from_current_folder(tmp_path, way):
         del environment["PYTHONPATH"]
     code = f"import sys; sys.path.insert(0, {str(package)!r}); sys.path.remove(''); from course_lib.grading.__main__ import command; command()"
     start = ["-c", code] if way == "course-grader" else ["-m", module]
-    run = subprocess.run([sys.executable, *start, "grade", "none.ipynb"], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=100)
+    run = subprocess.run([sys.executable, *start, "grade", "none.ipynb", "--chapter", "1"], capture_output=True, text=True, cwd=tmp_path, env=environment, timeout=100)
     assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
     assert "there is no none.ipynb" in run.stderr, run
 

@@ -103,7 +103,7 @@ def test_discrimination():
 def test_anonymous_pages(tmp_path):
     names = [f"Ada No. {i}" for i in range(4)]
     graded = [Graded(name, f"{name}.ipynb", notes=[f"{name}.ipynb: x"], reports=[Report(LOGLIK, "right", 6, 6)]) for name in names]
-    arguments = ["grade", "x", "--anonymous", "--html", str(tmp_path / "pages"), "--report", str(tmp_path), "--csv", str(tmp_path / "m.csv")]
+    arguments = ["grade", "x", "--chapter", "1", "--anonymous", "--html", str(tmp_path / "pages"), "--report", str(tmp_path), "--csv", str(tmp_path / "m.csv")]
     reports.write(command_parser().parse_args(arguments), graded)
     pages = [*(tmp_path / "pages").glob("*.html"), tmp_path / "index.html", tmp_path / "class.csv"]
     assert len(pages) == 6 and not any("Ada" in path.read_text() for path in pages)
@@ -113,7 +113,7 @@ def test_anonymous_pages(tmp_path):
 
 
 def test_class_page_links_to_students(records, tmp_path):
-    arguments = ["grade", "x", "--html", str(tmp_path / "out/pages"), "--report", str(tmp_path / "out/class")]
+    arguments = ["grade", "x", "--chapter", "1", "--html", str(tmp_path / "out/pages"), "--report", str(tmp_path / "out/class")]
     reports.write(command_parser().parse_args(arguments), records)
     page = (tmp_path / "out/class/index.html").read_text()
     links = [value for name, value in Tags(page).attributes if name == "href" and not value.startswith("#")]

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.exercises import of_chapter
 from course_lib.grading import __main__
 from course_lib.grading.classroom import graders
 from course_lib.grading.classroom import run as run_module
@@ -23,10 +22,9 @@ def judged(item, task):
     """A record for these tests: nothing is run, and nothing is parsed."""
     data = Path(item.path).read_bytes()
     broken = ["This is not a notebook."] * (data == b"{")
-    chosen = ASKED if task.ids else [] if broken else of_chapter("chain-rule")
     digest = hashlib.sha256(data).hexdigest()
-    reports = [empty_report(one, "unreadable" if broken else "wrong_value", digest[:6], task.seed) for one in chosen]
-    return Graded(item.student, item.path, digest, checks_version(chosen), "limits", task.seed, reports=reports, notes=broken)
+    reports = [empty_report(one, "unreadable" if broken else "wrong_value", digest[:6], task.seed) for one in ASKED]
+    return Graded(item.student, item.path, digest, checks_version(ASKED), "limits", task.seed, reports=reports, notes=broken)
 
 
 def judging(judge=judged):
@@ -57,31 +55,30 @@ def run(tmp_path, monkeypatch, capsys):
     save(tmp_path / "class/di/hw.ipynb", b"{")
     save(tmp_path / "roster.txt", "\n".join(["zoe", *STUDENTS, "yan", "xi", "wim"]))
 
-    def command(*args, exercises=True):
+    def command(*args):
         capsys.readouterr()
         verb, *rest = map(str, args)
-        asked = ["--exercises", ",".join(IDS)] if verb == "grade" and exercises else []
+        asked = ["--exercises", ",".join(IDS)] if verb == "grade" else []
         return __main__.main([verb, *rest, *asked]), capsys.readouterr()
 
     return command
 
 
-@pytest.mark.parametrize("exercises", [True, False])
-def test_shard_logs_together_equal_one_run(run, tmp_path, monkeypatch, exercises):
+def test_shard_logs_together_equal_one_run(run, tmp_path, monkeypatch):
     files = [text for one in ("csv", "json", "report") for text in (f"--{one}", f"out.{one}")]
     monkeypatch.chdir(tmp_path)
     whole = ["grade", tmp_path / "class", "--roster", tmp_path / "roster.txt", "--seed", 5]
     for i in range(1, N + 1):
-        assert run(*whole, "--shard", f"{i}/{N}", "--out", f"{i}.jsonl", exercises=exercises)[0] == (i == SHARD_OF_DI)
+        assert run(*whole, "--shard", f"{i}/{N}", "--out", f"{i}.jsonl")[0] == (i == SHARD_OF_DI)
     logs = [Path(f"{i}.jsonl").read_text() for i in range(N, 0, -1)]
     students = [{json.loads(line)["student"] for line in log.splitlines()} for log in logs]
     assert sorted(sum(map(list, students), [])) == sorted([*STUDENTS, "zoe", "yan", "xi", "wim"])      # each in one shard
-    assert run(*whole, *files, exercises=exercises)[0] == 1
+    assert run(*whole, *files)[0] == 1
     before = {path: Path(path).read_bytes() for path in ("out.csv", "out.json", "out.report/index.html", "out.report/class.csv")}
     assert before["out.csv"].count(b"\n") == len(STUDENTS) + 4 + 1
     monkeypatch.setattr(run_module, "grade_all", judging(lambda *_: pytest.fail("graded again")))
     log = save(tmp_path / "all.jsonl", "".join(logs))
-    assert run(*whole[:-2], "--out", log, *files, exercises=exercises)[0] == 1            # the seed of the log
+    assert run(*whole[:-2], "--out", log, *files)[0] == 1            # the seed of the log
     assert {path: Path(path).read_bytes() for path in before} == before and log.read_text() == "".join(logs)
 
 
@@ -96,7 +93,7 @@ def test_shards_with_different_seeds(run, tmp_path):
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.thorough)])
 def test_student_has_a_budget_of_seconds(monkeypatch, jobs):
     """After it, no more of this student is graded; the others are. A fork takes over what is replaced here."""
-    monkeypatch.setattr(graders, "grade_file", lambda path, worker, seed, student, *_: Graded(student, path, seconds=700.0))
+    monkeypatch.setattr(graders, "grade_file", lambda path, worker, seed, student, *_, exercises: Graded(student, path, seconds=700.0))
     items = [Submission("ada", f"{i}.ipynb") for i in range(6)] + [Submission("bo", "bo.ipynb")]
     workers = [Worker(level="limits") for _ in range(jobs)]
     try:
