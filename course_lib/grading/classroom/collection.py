@@ -226,9 +226,9 @@ def match_canvas(name: str, roster: Roster) -> re.Match | None:
 
 def match_download(file: File, canvas: Counter, roster: Roster) -> re.Match | None:
     """The name and the number that Moodle or Canvas wrote, on the outside, where no student writes. `canvas` counts the
-    numbers of files that Canvas would have written: it gives each one of its own."""
+    numbers of files that Canvas would have written: it gives each one of its own, so a copy needs a student whose number is on the roster."""
     match = match_canvas(file.names[0], roster) if len(file.names) == 1 else None
-    return MOODLE.match(file.names[0]) or (match if match and canvas[match["file"]] < 2 else None)
+    return MOODLE.match(file.names[0]) or (match if match and (canvas[match["file"]] < 2 or roster.has_number(match["number"])) else None)
 
 
 def student_of(file: File, given: str, roster: Roster, canvas: Counter) -> tuple[str, str]:

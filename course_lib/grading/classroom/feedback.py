@@ -42,7 +42,8 @@ def write_zip(path: str, records: Sequence[Graded], marks: Mapping[str, Mark], p
 
 def feedback_notebook(record: Graded, mark: Mark | None = None) -> str:
     """The feedback as a notebook with a cell of text."""
-    lines = [f"{record.earned} of {record.possible} points", *record.notes, *(mark.why if mark else ()),
+    notes = [note for note in record.notes if not record.reason.endswith(note)]
+    lines = [f"{record.earned} of {record.possible} points", *notes, *(mark.why if mark else ()),
              *([record.reason] if record.reason else map(str, record.reports))]
-    source = "\n\n".join(lines)
-    return json.dumps({"cells": [{"cell_type": "raw", "metadata": {}, "source": source}], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})
+    cell = {"cell_type": "raw", "metadata": {}, "source": "\n\n".join(lines)}
+    return json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 4})

@@ -93,7 +93,7 @@ def describe_grading(record: Graded) -> str:
     how = ", ".join(level.get(name, name) for name in record.isolation.split("; "))
     files = record.file if "; " in record.file else Path(record.file).name
     lines = [f"<p>File: {escape(files)}. Graded {how}, with seed {record.seed}.</p>\n" if record.file else ""]
-    return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes])
+    return "".join(lines + [f'<p class="feedback">{escape(note)}</p>\n' for note in record.notes if not record.reason.endswith(note)])
 
 
 def describe_mark(mark: Mark) -> str:

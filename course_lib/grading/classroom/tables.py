@@ -56,7 +56,7 @@ def csv_table(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None
     names = list_exercises(records)
     rows = [["student", "file", "sha256", "isolation", "seed", "earned", "possible", "score",
              *(f"{name} {what}" for name in names for what in ("points", "possible", "state", "misconception")),
-             "notes", *(("mark", "why") if marks else ())]]
+             "notes", *(("mark", "mark possible", "why") if marks else ())]]
     for record in records:
         by_name = {report.exercise: report for report in record.reports}
         cells = [record.student, record.file, record.sha256, record.isolation, record.seed, record.earned,
@@ -67,7 +67,7 @@ def csv_table(records: Sequence[Graded], marks: Mapping[str, Mark] | None = None
         cells.append(" ".join(record.notes))
         if marks:
             mark = marks[record.student]
-            cells += [to_decimal(mark.total), "; ".join(mark.why)]
+            cells += [to_decimal(mark.total), to_decimal(mark.possible), "; ".join(mark.why)]
         rows.append(cells)
     return to_csv(rows)
 
