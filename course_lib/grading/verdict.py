@@ -29,11 +29,13 @@ WHY = {
 
 # Report
 
-NO_INPUTS = ("not_attempted", "missing", "forbidden", "unreadable", "not_graded", "right")
+NO_INPUTS = ("not_attempted", "missing", "not_submitted", "no_notebook", "forbidden", "unreadable", "not_graded", "right")
 
 STATES = {
     "not_attempted": "not attempted yet",
     "missing": "no such function",
+    "not_submitted": "not submitted",
+    "no_notebook": "no notebook in the submission",
     "error": "stopped with an error",
     "timeout": "took too long",
     "memory": "needed too much memory",

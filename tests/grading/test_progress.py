@@ -223,7 +223,7 @@ def test_enabled_outside_tests(tmp_path, environment, kept_there):
 
 def test_documented_calls_work(folder, capsys):
     text = (ROOT / "book" / "what-is-judged.md").read_text("utf-8")
-    code = text.partition("## What is kept")[2].partition("```python")[2].partition("```")[0]
+    code = text.partition("## What is stored")[2].partition("```python")[2].partition("```")[0]
     exec(code, {})
     out = capsys.readouterr().out
     assert out.count(progress_file.LEGEND) == 2 and "Chapter chain-rule, difficulty" in out
