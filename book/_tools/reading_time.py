@@ -26,6 +26,7 @@ FENCED = re.compile(r"^(`{3,}|~{3,})[^\n]*\n(.*?)^\1", re.M | re.S)
 HEADING = re.compile(r"^#{1,6} (.*)$", re.M)
 WIDGET = "application/vnd.jupyter.widget-view+json"
 LINE = re.compile(r"\*Difficulty (?P<difficulty>\d) of 5, about (?P<minutes>\d+) minutes, \d+ points?\. (?P<kind>[^.]+)\.")
+HEAD_CELLS = 5
 HEAD = re.compile(r"(\*\*Time\*\*\s+about\s+)\d+(\s+minutes)")
 
 
@@ -64,6 +65,11 @@ def cells(path: Path) -> list[dict]:
 @cache
 def _cells(path: Path, _: int) -> list[dict]:
     return [{**cell, "source": "".join(cell["source"])} for cell in json.loads(path.read_text("utf-8"))["cells"]]
+
+
+def head(path: Path) -> str:
+    """The text of a chapter's head: title, objectives, slides, prerequisites, time. A figure may come before its second cell."""
+    return "\n\n".join(cell["source"] for cell in cells(path)[:HEAD_CELLS] if cell["cell_type"] == "markdown")
 
 
 def prose(text: str) -> str:
@@ -125,11 +131,12 @@ def wanted() -> dict[Path, str]:
     for row in chapters().values():
         path = ROOT / "book" / row["notebook"]
         notebook = nbformat.read(path, as_version=4)
-        notebook.cells[0].source = HEAD.sub(rf"\g<1>{amount(path).minutes}\g<2>", notebook.cells[0].source)
+        for cell in notebook.cells[:HEAD_CELLS]:
+            cell.source = HEAD.sub(rf"\g<1>{amount(path).minutes}\g<2>", cell.source)
         texts[path] = nb.dumps(nb.normalize(notebook, path.stem))
     return texts
 
 
 def problems() -> list[str]:
-    return [f"{row['notebook']}: its first cell does not say **Time** about ... minutes" for row in chapters().values()
-            if not HEAD.search(cells(ROOT / "book" / row["notebook"])[0]["source"])]
+    return [f"{row['notebook']}: its head does not say **Time** about ... minutes" for row in chapters().values()
+            if not HEAD.search(head(ROOT / "book" / row["notebook"]))]

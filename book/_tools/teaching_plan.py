@@ -12,7 +12,7 @@ from book._tools.chapters import ROOT, chapters
 from book._tools.slide_map import LISTS, Slide
 
 PAGE, WEEKS = ROOT / "book" / "teaching-plan.md", range(1, 14)
-NEEDED = re.compile(r"\*\*You need\*\*(?P<named>.*?)\*\*Time\*\*", re.S)
+NEEDED = re.compile(r"\*\*(?:You need|Prerequisites)\*\*(?P<named>.*?)\*\*Time\*\*", re.S)
 NAMED = re.compile(r"\(\d\d-([a-z0-9-]+)\.ipynb")
 INTRO = f"""\
 # Teaching plan
@@ -110,8 +110,8 @@ def problems(listed: dict[str, dict] | None = None) -> list[str]:
 
 def contradictions(c: dict) -> list[str]:
     """Where the head of a chapter names other chapters than the table says that it needs."""
-    head = NEEDED.search(reading_time.cells(ROOT / "book" / c["notebook"])[0]["source"])
+    head = NEEDED.search(reading_time.head(ROOT / "book" / c["notebook"]))
     if not head:
-        return [f"{c['notebook']}: its first cell does not say **You need** ... **Time**"]
+        return [f"{c['notebook']}: its head does not say **Prerequisites** ... **Time**"]
     named, wanted = set(NAMED.findall(head["named"])), {*c["needs"], *c.get("helps", [])}
     return [f"{c['notebook']}: it says that you need {sorted(named)}; the table says {sorted(wanted)}"] if named != wanted else []

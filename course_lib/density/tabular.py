@@ -89,8 +89,8 @@ class Logistic(Factor):
 
 
 class Neural(Factor):
-    r"""Network with one hidden layer, $\sigma(\alpha_0 + \alpha^\top u)$ with
-    $u = \tanh(A x + b)$.
+    r"""Network with one hidden layer, $\sigma(\alpha_0 + \alpha^\top h)$ with
+    $h = \tanh(A x + b)$.
 
     It has (m + 2) hidden + 1 parameters for m parents. A and b are initialized at random
     with `generator`.
@@ -114,8 +114,8 @@ class Neural(Factor):
         return {"m": self.m, "hidden": len(self.b)}
 
     def forward(self, parents: Float[Tensor, "B m"]) -> Float[Tensor, "B"]:
-        u = torch.tanh(parents @ self.A.T + self.b)                  # (B, hidden)
-        return self.bias + u @ self.weight
+        h = torch.tanh(parents @ self.A.T + self.b)                  # (B, hidden)
+        return self.bias + h @ self.weight
 
 
 class Factorized(AutoregressiveModel):

@@ -10,7 +10,7 @@ from course_lib.grading.checks import Fault, Gradient, shape_fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "bernoulli_chain_loglik", chapter="chain-rule", place=1, title="A log-likelihood, factor by factor",
+    "bernoulli_chain_loglik", chapter="chain-rule", place=1, title="The log-likelihood of a Bernoulli model",
     contract="x (B, D) holds 0 and 1, p (B, D) the probabilities p[b, i] = P(x_i = 1 given x_<i). "
              "p may be very small, and exactly 0 or 1 where x says the same. Return log p(x) in nats, shape (B,).",
     points=["chain-rule"], difficulty=1, minutes=10)
@@ -33,21 +33,21 @@ def bernoulli_chain_loglik_reference(x, p):
     return log_factors(x, p).sum(dim=1)
 
 
-@exercise.misconception(log_factors, "Your sum takes only the variables that are 1. A 0 has a probability too: 1 - p.")
+@exercise.misconception(log_factors, "You add only the factors of variables that are 1. A variable that is 0 contributes log(1 - p).")
 def ones_only(x, p):
     return x * factors(x, p).log()
 
 
 @exercise.misconception(
     factors,
-    "You give every 1 the probability 1 - p and every 0 the probability p. It is the other way round: p is the probability of a 1.")
+    "You exchanged p and 1 - p. A 1 has probability p, and a 0 has probability 1 - p.")
 def swapped(x, p):
     return torch.where(x == 1, 1 - p, p)
 
 
 @exercise.misconception(
     factors,
-    "Your values are too large where x has a value that is nearly impossible under p: a clamp, or a small number that you add, keeps "
+    "Your values are too large where x has a value of very small probability: a clamp, or a small number that you add, keeps "
     "your probabilities away from 0. The result is the likelihood of another model.")
 def clamped(x, p):
     return factors.original(x, p.clamp(0.01, 0.99))
@@ -55,7 +55,7 @@ def clamped(x, p):
 
 @exercise.misconception(
     log_factors,
-    "Where p is exactly 0 or 1 your result, or its gradient, is NaN: 0 times minus infinity. Pick the probability of the value that x "
+    "Where p is exactly 0 or 1 your result, or its gradient, is NaN: 0 times minus infinity. Select the probability of the value that x "
     "has first, then take its logarithm.")
 def zero_times_infinity(x, p):
     return x * p.log() + (1 - x) * (1 - p).log()
@@ -69,15 +69,14 @@ def underflow(x, p):
     return factors(x, p).prod(dim=1).log()
 
 
-@exercise.misconception(bernoulli_chain_loglik_reference, "You return the probability itself. The logarithm is asked for.")
+@exercise.misconception(bernoulli_chain_loglik_reference, "You return the probability. Return its logarithm.")
 def not_logged(x, p):
     return factors(x, p).prod(dim=1)
 
 
 @exercise.misconception(
     bernoulli_chain_loglik_reference,
-    "You average over the variables. The chain rule multiplies the factors, so their logarithms are added: an image of 784 pixels "
-    "has 784 terms, and no division.")
+    "You average over the variables. The chain rule multiplies the factors, so their logarithms must be added, without a division.")
 def averaged(x, p):
     return log_factors(x, p).mean(dim=1)
 
@@ -108,8 +107,8 @@ def likelihood_cases(generator, low=2, high=9):
 
 
 def extreme_cases(generator):
-    """In each row a variable that is certain, 0 or 1 as p says, and two that hardly anybody expects. In double precision,
-    where 1 minus 1e-9 is no 1 yet, so that every way of writing a factor has its digits."""
+    """In each row one variable is certainly 0, one certainly 1, and two have very improbable values. In double precision,
+    where 1 - 1e-9 differs from 1, so that every form of a factor is accurate."""
     B, D = uneven(generator, (3, 6), (7, 9))
     x, p = bits(generator, B, D).double(), uniform(generator, B, D, low=0.03, high=0.97).double()
     for b in range(B):
@@ -151,7 +150,7 @@ def extreme(run, generator, solve):
     if got.isnan().any():
         return Fault("Where p is exactly 0 or 1 your result is NaN.", "zero_times_infinity")
     if got.isinf().any():
-        return Fault("Your result is infinite, although nothing has happened that p calls impossible.")
+        return Fault("Your result is infinite, although every value in x has a positive probability under p.")
     if torch.allclose(got, expected.double(), rtol=1e-4, atol=1e-5):
         return None
     return Fault("Your values are wrong where p is close to 0 or 1, or equal to them.",
@@ -163,15 +162,15 @@ exercise.unchanged(likelihood_cases)
 exercise.checks.append(GradientAtEnds("gradient", 1, certain_cases, wrt=(1,)))
 exercise.hint(
     "You do not know where to begin.",
-    "Write one factor first: the probability that variable i has the value it has. It is p where x is 1, and 1 - p "
+    "Write one factor first, the probability of the value that variable i has. It is p where x is 1, and 1 - p "
     "where x is 0. torch.where picks between the two for all entries at once.")
 exercise.hint(
     "The shape is not (B,).",
-    "Each row is one draw of all D variables. Add over the variables, which is dimension 1, and leave the batch alone.")
+    "Each row is one observation of all D variables. Sum over the variables, which is dimension 1, and keep the batch dimension.")
 exercise.hint(
     "You see NaN, or a wrong value where p is close to 0 or 1.",
     "x * p.log() is 0 times minus infinity where x and p are 0. Choose between p and 1 - p first, and take one logarithm. "
-    "Add no small number and clamp nothing: both change the model.")
+    "Do not clamp p and do not add a small number, because both change the model.")
 exercise.hint(
     "With many variables the result is minus infinity.",
     "A product of 900 probabilities is smaller than the smallest float. Take the logarithm of each factor first, then "

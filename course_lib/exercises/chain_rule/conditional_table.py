@@ -5,7 +5,7 @@ from course_lib.exercises.draws import integer, joint
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "conditional_table", chapter="chain-rule", place=2, title="One conditional from the joint table",
+    "conditional_table", chapter="chain-rule", place=2, title="A conditional probability table from a joint distribution",
     contract="joint, shape (2,) * n, holds p(x_1, ..., x_n), axis k for the variable k (from 0). Return the table of "
              "P(x_i = 1 given x_<i), shape (2,) * i: one entry for each state of the variables before i.",
     points=["cpt-table", "chain-rule"], difficulty=2, minutes=15)
@@ -36,27 +36,27 @@ def not_divided(zero, one):
     return one
 
 
-@exercise.misconception(shares, "Your table holds the probability of a 0. The probability of a 1 is asked for.")
+@exercise.misconception(shares, "Your table holds the probability of a 0. Return the probability of a 1.")
 def of_zero(zero, one):
     return zero / (zero + one)
 
 
 @exercise.misconception(
     shares,
-    "You divide by P(x_i = 1): that is the probability of the parents given the child. Divide by the probability of"
+    "You divide by P(x_i = 1), which gives the probability of the parents given the child. Divide by the probability of"
     " the parents.")
 def wrong_way_round(zero, one):
     return one / one.sum()
 
 
-@exercise.misconception(parents_and_child, "You hold the later variables at 0. They are unknown: sum over them.")
+@exercise.misconception(parents_and_child, "You set the later variables to 0. Their values are unknown, so sum over them.")
 def later_fixed(joint, i):
     return joint[(...,) + (0,) * (joint.ndim - i - 1)]
 
 
 @exercise.misconception(
     shares,
-    "Every entry of your table is P(x_i = 1). The entry for a state of x_<i is to use that state.")
+    "Every entry of your table is the marginal P(x_i = 1). Each entry must be conditioned on its state of x_<i.")
 def parents_ignored(zero, one):
     return (one.sum() / (zero.sum() + one.sum())).expand_as(one)
 

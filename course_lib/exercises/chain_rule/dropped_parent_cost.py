@@ -7,10 +7,10 @@ from course_lib.exercises.draws import joint
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "dropped_parent_cost", chapter="chain-rule", place=3, title="Predict, then measure: the price of a parent",
-    contract="joint, shape (2,) * n, as before; child and parent are variables, parent < child. Return the number of "
-             "nats that the expected log-likelihood loses when the table of child may no longer read parent, but "
-             "still reads the other variables before child.",
+    "dropped_parent_cost", chapter="chain-rule", place=3, title="The cost of a dropped parent",
+    contract="joint, shape (2,) * n, as before; child and parent are variables, parent < child. Return by how many "
+             "nats the expected log-likelihood falls when the table of child is no longer conditioned on parent, but "
+             "still on the other variables before child.",
     points=["cond-independence"], difficulty=3, minutes=25, kind="measure")
 
 
@@ -54,19 +54,19 @@ def alone(joint, child, parent):
     return cost.original(joint.sum(dim=others, keepdim=True) if others else joint, child, parent)
 
 
-@exercise.misconception(without_parent, "You dropped every parent. Only one is to go.")
+@exercise.misconception(without_parent, "You dropped every parent. Drop only the given one.")
 def all_dropped(joint, child, parent):
     return joint.sum(dim=tuple(j for j in range(joint.ndim) if j != child), keepdim=True)
 
 
-@exercise.misconception(cost, "Your value is in bits. Nats are asked for.")
+@exercise.misconception(cost, "Your value is in bits. Return nats.")
 def in_bits(joint, child, parent):
     return cost.original(joint, child, parent) / math.log(2)
 
 
 @exercise.misconception(
     cost,
-    "Your cost is negative. A table that reads fewer variables never fits better: the cost is the log-likelihood that is lost.")
+    "Your cost is negative. A table with fewer parents never has a higher expected log-likelihood; return the decrease.")
 def negated(joint, child, parent):
     return -cost.original(joint, child, parent)
 

@@ -16,14 +16,14 @@ def draw() -> Canvas:
     """Draw dependency graphs with fewer and fewer edges, and the number of parameters of their tables."""
     c = Canvas(360, 500, "Four graphs on the same four pixels",
                "Four small graphs of the pixels x_1 and x_2 above x_3 and x_4. With all arrows, every earlier pixel has an "
-               "arrow to every later one, six in all, and the tables hold 15 numbers. The slide's graph keeps x_1 to x_2, "
-               "x_2 to x_3 and x_1 to x_4: 7 numbers. The graph of the pixel above keeps x_1 to x_2, x_1 to x_3 and x_2 to "
-               "x_4: 7 numbers too. The last keeps none: 4 numbers. A dropped arrow is dotted and crossed out.")
+               "arrow to every later one, six in all, and the tables have 15 parameters. The slide's graph keeps x_1 to x_2, "
+               "x_2 to x_3 and x_1 to x_4: 7 parameters. The graph of the pixel above keeps x_1 to x_2, x_1 to x_3 and x_2 to "
+               "x_4: 7 parameters too. The last keeps none: 4 parameters. A dropped arrow is dotted and crossed out.")
     for k, (name, parents) in enumerate(GRAPHS.items()):
         left, top = 38 + 180 * (k % 2), 78 + 222 * (k // 2)
-        numbers = sum(2 ** len(kept) for kept in parents)
+        parameters = sum(2 ** len(kept) for kept in parents)
         c.text(left + 52, top - 48, name, 14)
-        c.note(left + 52, top - 30, f"{numbers} numbers")
+        c.note(left + 52, top - 30, f"{parameters} parameters")
         units = [c.unit(left + x, top + y + 12, f"$x_{i + 1}$", RADIUS) for i, (x, y) in enumerate(PLACES)]
         for child, kept in enumerate(parents):
             for parent in range(child):

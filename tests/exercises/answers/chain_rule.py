@@ -237,3 +237,55 @@ def _(joint, child, parent):
     less = joint.sum(parent, keepdim=True)
     less = less / less.sum(child, keepdim=True)
     return (joint * (full - less) ** 2).sum()
+
+
+@right("ordered_tables: every entry by summing over states")
+def _(joint, order):
+    n, tables = len(order), []
+    for k in range(n):
+        table = torch.zeros((2,) * k, dtype=joint.dtype)
+        for state in itertools.product((0, 1), repeat=k):
+            total = {0: 0.0, 1: 0.0}
+            for x in itertools.product((0, 1), repeat=n):
+                if all(x[order[j]] == state[j] for j in range(k)):
+                    total[x[order[k]]] += float(joint[x])
+            table[state] = total[1] / (total[0] + total[1])
+        tables.append(table)
+    return tables
+
+
+@wrong("ordered_tables: conditions on the variables before it in the joint, not in the order")
+def _(joint, order):
+    tables = []
+    for i in order:
+        later = tuple(range(i + 1, joint.ndim))
+        both = joint.sum(dim=later) if later else joint
+        tables.append(both[..., 1] / both.sum(dim=-1))
+    return tables
+
+
+@wrong("ordered_tables: one table too few")
+def _(joint, order):
+    p = joint.permute(order)
+    return [(q := p.sum(dim=tuple(range(k + 1, p.ndim))))[..., 1] / q.sum(dim=-1) for k in range(len(order) - 1)]
+
+
+@right("longest_table: by division")
+def _(vocabulary, memory):
+    count, L = memory // 4, 0
+    while count >= vocabulary:
+        count, L = count // vocabulary, L + 1
+    return L
+
+
+@wrong("longest_table: logarithms, rounded down", called="by_logarithms")
+def _(vocabulary, memory):
+    return math.floor(math.log(memory // 4) / math.log(vocabulary)) if memory >= 4 else 0
+
+
+@wrong("longest_table: at least one variable")
+def _(vocabulary, memory):
+    L = 1
+    while 4 * vocabulary ** (L + 1) <= memory:
+        L += 1
+    return L
