@@ -91,7 +91,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         report, code = grade_exercise(exercise, notebook, worker, seed, limits, left_out, until, problems)
         result.reports.append(report)
         result.code[exercise.id] = printable(code[:SHOWN], lines=True)
-    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())]
+    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())[:20]]
     result.notes = [note[:LONGEST] for note in result.notes]
     result.isolation = worker.level                      # after the first start, which may have had to go lower
     result.seconds = time.monotonic() - began
@@ -108,7 +108,7 @@ def open_submission(path: str | os.PathLike, exercises: Sequence[Exercise] | Non
         digest = hashlib.sha256(data).hexdigest()
         notebook = read(data, str(path))
     except Unreadable as problem:
-        notes.append(str(problem))
+        notes.append(printable(str(problem)))            # it may hold the names of files
     if exercises:
         chosen, how = list(exercises), selection.describe_mismatch(exercises, notebook, path) if notebook else ""
     else:
