@@ -84,10 +84,9 @@ def open_member(archive: str, inner: Sequence[str]) -> bytes | list[str]:
     try:
         with open(archive, "rb") as file:
             return follow(file, tuple(inner))
-    except Unreadable:
+    except (Unreadable, MemoryError):
         raise
-    except (OSError, EOFError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, tarfile.TarError,
-            zlib.error) as problem:
+    except Exception as problem:                         # of a package that reads it: also IndexError, lzma.LZMAError
         locked = isinstance(problem, RuntimeError) and "password" in str(problem)
         raise Unreadable("The archive asks for a password. Hand in the notebook itself." if locked else
                          "The archive cannot be read: it is damaged, or of another kind than its name says. Hand in the "

@@ -157,6 +157,15 @@ def test_damaged_archive(tmp_path, name, data, words):
         members(tmp_path / name)
 
 
+def test_damaged_entry(tmp_path):
+    path = zipped(tmp_path / "x.zip", names={"hw.ipynb": bytes(range(256)) * 9}, compression=zipfile.ZIP_LZMA)
+    data = bytearray(path.read_bytes())
+    data[50:80] = b"\xff" * 30                             # of its LZMA stream
+    path.write_bytes(data)
+    with pytest.raises(Unreadable, match="damaged"):
+        read(path / "hw.ipynb")
+
+
 def test_archive_is_not_a_notebook(tmp_path, monkeypatch):
     path = zipped(tmp_path / "x.zip", names={"a.ipynb": b"x", "b.txt": b"x"})
     with pytest.raises(Unreadable, match="holds 1 notebooks; 0 are read at most"):
