@@ -86,7 +86,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         result.sha256 = hashlib.sha256(data).hexdigest()
         notebook = read(data, str(path))
     except Unreadable as problem:
-        reason = str(problem)
+        reason = printable(str(problem))                 # it may contain names of files
         state = "no_notebook" if reason.startswith(NO_NOTEBOOK) else "unreadable"
         result.notes.append(reason)
         result.reports = [empty_report(exercise, state, reason) for exercise in exercises]
@@ -104,7 +104,7 @@ def grade_file(path: str | os.PathLike, worker: Worker, seed: int, student: str 
         report, code = grade_exercise(exercise, notebook, worker, seed, limits, left_out, until, problems)
         result.reports.append(report)
         result.code[exercise.id] = printable(code[:SHOWN], lines=True)
-    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())]
+    result.notes += [f"Something in cell {cell} was left out: {printable(why)}" for cell, why in sorted(problems.items())[:20]]
     result.notes = [note[:LONGEST] for note in result.notes]
     result.isolation = worker.level                      # after the first start, which may have had to go lower
     result.seconds = time.monotonic() - began

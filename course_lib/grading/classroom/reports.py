@@ -84,7 +84,7 @@ def write_text(path: Path, text: str) -> None:
 def file_name(student: str) -> str:
     """A name that every file system accepts, and that no two students share."""
     plain = re.sub(r"[^A-Za-z0-9._@-]", "_", student).strip(".")[:80]
-    reserved = re.fullmatch(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain)
+    reserved = re.fullmatch(r"(?i)(index|con|prn|aux|nul|com\d|lpt\d)(\..*)?", plain)
     hashed = re.search("-[0-9a-f]{16}$", plain)          # as the name of another student may end
     if plain and plain == student and not reserved and not hashed and plain == plain.lower():
         return plain

@@ -246,8 +246,9 @@ class Endpoint:
         kind = next(iter(tree))
         part = tree[kind]
         try:
-            if kind == "tensor":
-                return restore_tensor(tensors[natural_number(part)], tree["dtype"], tree["shape"])
+            if kind == "tensor":                             # each once: what a message unpacks to is bounded by its size
+                data, tensors[part] = tensors[natural_number(part)], None
+                return restore_tensor(data, tree["dtype"], tree["shape"])
             if kind == "list":
                 return [self.unpack(item, tensors, depth + 1) for item in part]
             if kind == "tuple":

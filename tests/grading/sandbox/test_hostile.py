@@ -123,6 +123,15 @@ def test_cheating_earns_nothing(tmp_path, worker, what):
     assert "could not be graded" not in first.message, "the grader stumbled"
 
 
+def test_forged_outcome_of_statement(tmp_path, worker):
+    """The grader makes no text of what is sent in the place of one."""
+    send = "TABLE = [b.channel.send({'reply': i, 'data': {'list': [1, 2, 3]}}, []) for i in range(50)]"
+    first, second = graded(tmp_path, worker, HEAD + FORGED, send, "def bernoulli_chain_loglik(x, p):\n    return TABLE", TABLE,
+                           exercises=quick(), limits=SHORT).reports
+    assert first.earned == 0 and "It sent something that is no answer" in first.message and "1, 2, 3" not in first.message, first
+    assert second.state == "right"
+
+
 IN_PLACE = """
 def attention(q, k, v, mask=None):
     TRICK
@@ -170,6 +179,7 @@ KIND = {"prints a lot": "print('x' * 10_000_000); sys.stderr.write('y' * 1000)",
         "leaves a thread": "threading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
         "starts a process": "subprocess.run(['true'])",
         "torch threads": "torch.set_num_threads(4)",
+        "makes sockets": "import socket; [socket.socket(family).close() for family in (socket.AF_UNIX, socket.AF_INET)]",
         "makes a file": "open('notes.txt', 'w').write('x')",
         "logs": "import logging; logging.basicConfig(); logging.error('x')"}
 
@@ -292,6 +302,15 @@ def test_notebook_without_metadata_is_graded(tmp_path, worker):
     result = grade_file(path, worker, 1, exercises=ASKED)
     assert [report.exercise for report in result.reports] == ["bernoulli_chain_loglik", "conditional_table"]
     assert result.score == 1
+
+
+def test_notes_are_bounded_and_printable(tmp_path, worker):
+    values = [f"A{i} = undefined" for i in range(30)]
+    wants = f"def bernoulli_chain_loglik(x, p):\n    return {', '.join(f'A{i}' for i in range(30))}"
+    assert len(graded(tmp_path, worker, *values, wants, exercises=quick("bernoulli_chain_loglik")).notes) == 20
+    save(tmp_path / "bo" / "\x1b[2J\n=1+1\u202e.pdf", "")
+    [note] = grade_file(tmp_path / "bo", worker, 1, exercises=ASKED).notes
+    assert "[2J" in note and note.isprintable()
 
 
 def test_missing_function_is_explained(tmp_path, worker):
