@@ -9,7 +9,12 @@ from dataclasses import asdict, dataclass, field
 
 from course_lib.grading.checks import Compare, Fault, Property, Stop
 from course_lib.grading.counterexample import PATIENCE, describe_arguments, show_counterexample
-from course_lib.grading.diagnosis import describe_ignored_argument, describe_nondeterminism, find_misconceptions
+from course_lib.grading.diagnosis import (
+    describe_ignored_argument,
+    describe_nondeterminism,
+    explain_part,
+    find_misconceptions,
+)
 from course_lib.grading.exercise import Exercise
 from course_lib.grading.facts import UNEXPLAINED
 from course_lib.grading.protocol.allowlist import denied_message
@@ -215,14 +220,16 @@ def name_misconception(exercise, check, records, fault: Fault, call, seed: int) 
         return Fault(text, fault.misconception, fault.state)
     if all(record.outcome.kind == "value" and record.outcome.value is None for record in records):
         return fault
-    names = find_misconceptions(exercise, check, records, call, seed)
-    text = " And: ".join(exercise.misconceptions[name] for name in names)
+    part, names = "", find_misconceptions(exercise, check, records, call, seed)
+    if not names and isinstance(check, Compare) and fault.state == "wrong_value":
+        part, names = explain_part(exercise, check, records, call, seed)
+    text = f"In result{part}: " * bool(part) + " And: ".join(exercise.misconceptions[name] for name in names)
     if not text and isinstance(check, Compare) and fault.state == "wrong_value":
         wrong = next(record for record in records if check.fault(record))
         text = describe_nondeterminism(call, check, wrong)
         if not text and UNEXPLAINED.search(fault.message):
             text = describe_ignored_argument(exercise, call, check, wrong)
-    return Fault(text or fault.message, names[0] if len(names) == 1 else None, fault.state)
+    return Fault(text or fault.message, names[0] if len(names) == 1 and not part else None, fault.state)
 
 
 def make_report(exercise: Exercise, results: list[CheckResult], seed: int, fault: Fault | None, shown: str = "") -> Report:
