@@ -30,7 +30,7 @@ def describe_tensors(got: Tensor, expected: Tensor, rtol: float, atol: float) ->
     if a.numel() == 1:
         return next(find_nonfinite(a, b), "") or describe_number(a.item(), b.item())
     facts = chain(find_nonfinite(a, b), find_constant(a, b), find_order(a, b, equal), find_factor(a, b, equal), find_limits(a, b, equal),
-                  find_places(close), find_row_factors(a, b, equal), find_side(a, b, close))
+                  find_epsilon(a, b, equal), find_places(close), find_row_factors(a, b, equal), find_side(a, b, close))
     return next(facts, "") or describe_first_difference(close, a > b)
 
 
@@ -163,6 +163,13 @@ def find_limits(a: Tensor, b: Tensor, equal) -> Iterator[str]:
                                     (a > 0, "above 0; none should be", (b <= 0).all())):
         if outside.any() and possible:
             yield f"{int(outside.sum())} of {a.numel()} of your values are {name}."
+
+
+def find_epsilon(a: Tensor, b: Tensor, equal) -> Iterator[str]:
+    """A small number that is added inside a logarithm: seen where the right probability is far smaller."""
+    small = float(a.flatten()[b.argmin()].exp() - b.min().exp())
+    if (b <= 0).all() and 0 < small < 1e-3 and equal(a, (b.exp() + small).log()):
+        yield f"Your values are those of ln(p + {small:.1g}). That number decides the result where p is smaller than it."
 
 
 def find_nonfinite(a: Tensor, b: Tensor) -> Iterator[str]:

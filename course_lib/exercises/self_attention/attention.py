@@ -91,6 +91,14 @@ def no_axis(scores):
     return scores.softmax(0 if scores.ndim in (1, 3) else 1)                   # torch's choice where none is given
 
 
+@exercise.misconception(
+    weights,
+    "Your attention is causal, and it ignores the argument mask. Here a query may attend to every key that mask allows, and to all "
+    "keys if mask is None.")
+def always_causal(scores, mask):
+    return softmax(closed(scores, torch.ones(scores.shape[-2:], dtype=torch.bool).tril()))
+
+
 @exercise.misconception(weights, NO_AXIS)
 def no_axis_nan(scores, mask):
     return no_axis(scores if mask is None else closed(scores, mask))
