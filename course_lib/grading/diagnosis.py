@@ -192,8 +192,8 @@ def describe_nondeterminism(call: Call, check: Check, record: Record) -> str | N
     outcome = try_call(call, record.args)
     if outcome is None or same(outcome.value, record.outcome.value, check.rtol, check.atol):
         return None
-    return ("Two calls with the same arguments give different results: something is drawn at random that should come from the "
-            "arguments, or is kept from call to call.")
+    return ("Two calls with the same arguments give different results: your function samples by itself where it should use "
+            "its arguments, or it keeps something from call to call. Dropout does so too, unless model.eval() turns it off.")
 
 
 def describe_ignored_argument(exercise, call: Call, check: Check, record: Record) -> str | None:

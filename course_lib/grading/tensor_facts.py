@@ -175,7 +175,7 @@ def find_epsilon(a: Tensor, b: Tensor, equal) -> Iterator[str]:
 def find_nonfinite(a: Tensor, b: Tensor) -> Iterator[str]:
     """NaN and infinities that should not be there, and those that are missing."""
     if not b.isnan().any() and a.isnan().any():
-        yield f"{describe_count(a.isnan(), 'NaN')}: look for log(0), 0 times infinity, or infinity minus infinity."
+        yield f"{describe_count(a.isnan(), 'NaN')}: look for log(0), 0 times infinity, infinity minus infinity, or infinity divided by infinity."
     for sign, words, why in ((1, "infinite", "an overflowing exp, or a division by 0"),
                              (-1, "minus infinity", "log(0), or exponentials that have all become 0")):
         is_inf, should = a == sign * math.inf, b == sign * math.inf

@@ -48,7 +48,7 @@ def tfidf_reference(docs):
             for doc in docs]
 
 
-@exercise.misconception(term_frequency, "Your tf is the raw count. On the slide it is divided by the length of the document.")
+@exercise.misconception(term_frequency, "Your tf is the raw count. In the formula it is divided by the length of the document.")
 def raw_counts(word, doc):
     return doc.count(word)
 
@@ -70,12 +70,12 @@ def no_added_one(N, df):
     return logarithm(ratio(N, df))
 
 
-@exercise.misconception(ratio, "Your idf divides N by df. The slide adds 1 to numerator and denominator.")
+@exercise.misconception(ratio, "Your idf divides N by df. The formula adds 1 to numerator and denominator.")
 def not_smoothed(N, df):
     return N / df
 
 
-@exercise.misconception(ratio, "Your idf adds 1 to df alone. The slide adds 1 to the number of documents too.")
+@exercise.misconception(ratio, "Your idf adds 1 to df alone. The formula adds 1 to the number of documents too.")
 def half_smoothed(N, df):
     return N / (df + 1)
 
@@ -90,7 +90,7 @@ def base_two(x):
     return math.log2(x)
 
 
-@exercise.misconception(tfidf_reference, "You divide each row by its Euclidean norm, as scikit-learn's TfidfVectorizer does by default. The slide does not.")
+@exercise.misconception(tfidf_reference, "You divide each row by its Euclidean norm, as scikit-learn's TfidfVectorizer does by default. The formula does not.")
 def unit_rows(docs):
     rows = tfidf_reference.original(docs)
     norms = [math.sqrt(sum(weight ** 2 for weight in row.values())) for row in rows]
