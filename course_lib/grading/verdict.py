@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from html import escape
 
 from course_lib.grading.checks import Compare, Fault, Property, Record, Stop
 from course_lib.grading.counterexample import PATIENCE, describe_arguments, find_counterexample, format_case
@@ -20,6 +21,7 @@ from course_lib.grading.facts import UNEXPLAINED
 from course_lib.grading.protocol.allowlist import denied_message
 from course_lib.grading.protocol.calls import Outcome, describe, plain
 
+EXAMPLE = "A small example:"
 NOT_DATA = "it returned "       # begins the detail of a value that is not plain data
 WHY = {
     "timeout": "{detail}. Look for a loop that never ends, or one that takes a step per element of a large tensor.",
@@ -114,6 +116,18 @@ class Report:
         if self.seed is None or self.state in NO_INPUTS:
             return ""
         return f'(the same inputs again: check("{self.exercise}", seed={self.seed}))'
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook: the state in color and in words, the message, and the example folded."""
+        color = {"right": "#1a6b34", "not_attempted": "#555", "missing": "#555"}.get(self.state, "#a32116")
+        checks = "" if self.state == "not_attempted" else " · ".join(line.strip() for line in self.head.splitlines()[1:])
+        first, _, rest = self.shown.partition("\n")
+        shown = f"<details><summary>{escape(first)}</summary><pre>{escape(rest)}</pre></details>" if first == EXAMPLE else \
+            f"<pre>{escape(self.shown)}</pre>"
+        parts = [f'<b>{escape(self.exercise)}</b> <b style="background:{color};color:#fff;padding:0 .4em">{STATES[self.state]}</b> '
+                 f"<b>{self.earned} of {self.possible} points</b>", escape(checks), escape(self.message),
+                 shown if self.shown else "", f"<small>{escape(self.again)}</small>" if self.again else ""]
+        return "".join(f"<div>{part}</div>" for part in parts if part)
 
     def to_dict(self) -> dict:
         """As plain data; `from_dict` gives the report back."""
@@ -225,7 +239,7 @@ def describe_stop(exercise: Exercise, stop: Stop) -> str:
 def show_failure(exercise: Exercise, check, records, fault: Fault, example: Record | None) -> str:
     """The example of a wrong value or gradient; for a wrong shape what the function was called with."""
     if example is not None:
-        return "A small example:\n" + "\n".join(format_case(example, check))
+        return EXAMPLE + "\n" + "\n".join(format_case(example, check))
     if fault.state == "wrong_shape" and records:
         first = next(record for record in records if check.fault(record))
         return "\n".join(["Called with:", describe_arguments(exercise.argument_names(first.args), first.args)])
