@@ -17,7 +17,9 @@ def with_rule(rule: str, function: Callable) -> Callable:
     def call(*args, **named):
         try:
             return function(*args, **named)
-        except Exception:
+        except Exception as problem:
+            if isinstance(problem, MemoryError) or "allocate memory" in str(problem):
+                raise
             got = ", ".join([str(arg)[:60] if isinstance(arg, int | list) else describe(arg) for arg in (*args, *named.values())])
             raise BrokenRule(f"{rule} You passed {got or 'nothing'}.") from None
 
