@@ -12,6 +12,7 @@ from pathlib import Path
 import yaml
 
 TAGS = ["setup", "hide-input", "nbval-ignore-output"]
+METADATA = {"tags": TAGS, "cellView": "form", "jupyter": {"source_hidden": True}}      # folded in the book, in Colab, in JupyterLab
 
 TEXT = """\
 # Set-up: on Colab this installs the course's library; elsewhere it does nothing.

@@ -270,7 +270,7 @@ def test_functions_cross_sandbox(tmp_path, worker):
 
 
 @pytest.mark.parametrize("body, words", [
-    ("return conditionals(torch.zeros(3, 99))", "RuntimeError"), ("return conditionals('x', 3, y=4)", ""),
+    ("return conditionals(torch.zeros(3, 99))", "You passed"), ("return conditionals('x', 3, y=4)", ""),
     ("return conditionals(object())", "an object of type object"), ("return conditionals", "function"),
     ("return sorted([(conditionals, 1)])", ""), ("conditionals(conditionals(torch.zeros(1, n)) * 10**9)\nreturn []", "")])
 def test_misused_function_costs_only_answer(tmp_path, worker, body, words):
