@@ -175,7 +175,7 @@ def describe_stale_cell(name: str) -> str:
 def name_near(name: str, frame) -> str:
     """A sentence on a function of the learner's whose name is nearly `name`; "" if there is none."""
     own = [key for key, value in frame.f_globals.items() if getattr(value, "__module__", None) == frame.f_globals.get("__name__")]
-    near = difflib.get_close_matches(name, own, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
     return f" There is a function {near[0]}: rename it if it is meant." if near else ""
 
 

@@ -108,7 +108,7 @@ class Notebook:
                                    for char, wanted in foreign_letters(foreign, name))
             return "missing", (f"No cell defines {name}. There is {foreign}, which is another name: its {letters}. Type it "
                                "again, letter by letter.")
-        near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.75)
         hint = f" There is a function {near[0]}: rename it if it is meant." if near else ""
         return "missing", f"No cell defines {name}.{hint}"
 
