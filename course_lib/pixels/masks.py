@@ -42,9 +42,9 @@ def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: in
 
 
 def group_of(channels: int, groups: int, name: str = "channels") -> Tensor:
-    """Group of each channel, for `groups` blocks of equal width. Raises ValueError if the channels do not divide."""
+    """Group of each channel (channels,). Raises ValueError unless `channels` is a multiple of `groups`."""
     if groups < 1 or channels < 1 or channels % groups:
-        raise ValueError(f"{name} is {channels}, which {groups} groups do not divide; expected a multiple of {groups}")
+        raise ValueError(f"{name} is {channels}; expected a multiple of {groups}, the number of groups")
     return torch.arange(channels) // (channels // groups)
 
 
