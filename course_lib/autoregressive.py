@@ -33,7 +33,7 @@ Context = Union[Tensor, tuple[Union[Tensor, None], ...]]             # tensors, 
 
 
 class Prefix(NamedTuple):
-    """State of the base class: the number of known variables and their values.
+    """State of the base class: the number of known variables, and their values.
 
     >>> from course_lib.density import Tabular
     >>> Tabular(3).start(2)

@@ -49,7 +49,8 @@ class MLP(nn.Module):
 
     widths      sizes of the layers, from the input to the output: `[2, 8, 1]` has one hidden layer of 8 units
     activation  f: "sigmoid", "tanh", "relu", or "identity", with which the network is linear (see `collapsed`)
-    generator   for the initial weights, normal with variance 1 / fan-in, or 2 / fan-in for ReLU. Biases are 0
+    generator   generator of the initial weights, which are normal with variance 1 / fan-in (2 / fan-in for ReLU);
+                biases are 0
 
     The output is the logit of a class, or a prediction. Slide: "Neural networks: more flexible".
 

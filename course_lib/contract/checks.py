@@ -219,8 +219,8 @@ def check_views_agree(model: nn.Module, *, length: int | None = None, context: C
         for k, i in enumerate(order):
             gap, size = _gap(seen[k], full[:, i])
             if not gap <= AGREES * size:
-                raise ContractError(f"the two views differ: at step {k} predict gives variable {i} another "
-                                    f"distribution than conditionals does (largest difference {gap:.2g})")
+                raise ContractError(f"the two views differ: at step {k} predict and conditionals give different "
+                                    f"distributions of variable {i} (largest difference {gap:.2g})")
             worst = max(worst, gap)
         gap, size = _gap(whole, parts)
         if not gap <= AGREES * size:

@@ -1,6 +1,6 @@
 """Short stories sampled from a grammar, for the pre-training of a small encoder.
 
-A story has a person, named in the first sentence and "he" or "she" in the others, and a subject: the sea, baking, the garden
+A story has a person, named in the first sentence and "he" or "she" in later sentences, and a subject: sea, baking, garden
 or school. Persons, verbs, things and places depend on the subject or, with a small probability, on another subject.
 Co-occurring words therefore predict the subject of a sentence, the order of two sentences, and whether they are from the
 same story.

@@ -49,7 +49,7 @@ def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int
         raise TypeError(f"{name} has no predict; expected a model that predicts one variable at a time")
     V = model.conditional.num_values
     if V is None:
-        raise TypeError(f"{name} models continuous variables; expected discrete ones (its sample works for both)")
+        raise TypeError(f"{name} models continuous variables; expected a model of discrete variables (its sample works for both)")
     if eos_id is not None and model.n is not None:
         raise ValueError(f"eos_id is {eos_id}; expected None, because {name} has a fixed number of variables ({model.n})")
     if eos_id is not None and not 0 <= eos_id < V:

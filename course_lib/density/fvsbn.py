@@ -16,7 +16,7 @@ from course_lib.density._block_solver import solve
 
 
 class State(NamedTuple):
-    """State after k variables: the logits of the others, given these k."""
+    """State after k variables: the logits of the remaining variables, given the first k."""
 
     k: int                                                           # number of known variables
     logits: Tensor                                                   # (B, n): bias and contributions of known variables

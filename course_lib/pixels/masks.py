@@ -114,7 +114,7 @@ class MaskedConv2d(CausalConv2d):
 def widened(seen: Bool[Tensor, "n in H W"], mask: Float[Tensor, "out in rows k"]) -> Bool[Tensor, "n out H W"]:
     """Receptive field after one more layer. seen[j, g, r, c]: group g at (r, c) depends on variable j.
 
-    mask  of a layer with one channel per group; its last row is the pixel's own
+    mask  mask of a layer with one channel per group; its last row is the pixel's own row
     """
     rows, k = mask.shape[2:]
     padded = F.pad(seen.float(), (k // 2, k // 2, rows - 1, 0))

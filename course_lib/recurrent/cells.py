@@ -49,7 +49,7 @@ class Cell(nn.Module):
             nn.init.uniform_(p, -hidden ** -0.5, hidden ** -0.5)
 
     def ahead(self, x: Float[Tensor, "... I"]) -> Float[Tensor, "... G"]:
-        """Part of a step that depends on the input, W_x x + b (..., G), for any number of steps."""
+        """Part of a step that depends on the input only: W_x x + b, of shape (..., G), for any number of steps."""
         return F.linear(x, self.W_x, self.b)
 
     def step(self, a: Float[Tensor, "B G"], state: State) -> State:

@@ -29,6 +29,8 @@ class BERTConfig:
 
     vocab_size   V, number of tokens
     window       maximum length of the input in tokens
+    layers       number of blocks, each with `heads` attention heads
+    d_model      D, size of the hidden states
     token_types  number of segment types: 0 for the first sentence, 1 for the second
     d_ff         hidden size of the feed-forward networks; None: 4 d_model
     dropout      dropout probability of embeddings, sublayers and attention weights

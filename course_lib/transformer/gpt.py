@@ -33,6 +33,8 @@ class GPTConfig:
 
     vocab_size  V, number of tokens
     window      maximum length of the input in tokens, the number of position embeddings
+    layers      number of blocks, each with `heads` attention heads
+    d_model     D, size of the hidden states
     d_ff        hidden size of the feed-forward networks; None: 4 d_model
     dropout     dropout probability of embeddings, sublayers and attention weights
     tied        whether the output layer shares the token embeddings

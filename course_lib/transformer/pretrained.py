@@ -1,4 +1,4 @@
-"""GPT-2's weights in Hugging Face's file format, read and written, and functions for the formats of other models.
+"""Read and write GPT-2's weights in Hugging Face's file format; functions that other models' formats share.
 
 A public file is not a state dict: GPT-2's contains mask buffers, lacks the tied output layer, and may or may not prefix
 names with "transformer.". After these differences are removed, the tensors must match exactly, or nothing is loaded.

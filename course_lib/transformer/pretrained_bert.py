@@ -1,4 +1,4 @@
-"""BERT's weights in Hugging Face's file format, read and written.
+"""Read and write BERT's weights in Hugging Face's file format.
 
 Public files differ: older ones name the parameters of norms gamma and beta, omit the output layer that is tied to the
 embeddings, contain a buffer of positions, or lack the pooler or the heads.

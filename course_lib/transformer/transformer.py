@@ -31,6 +31,7 @@ class TransformerConfig:
     source, target  sizes of the two vocabularies, S and V
     pad_id          padding token: after the end of a target, and in source and target where no mask is given
     bos_id, eos_id  first input of the decoder, and last token of a target
+    d_model, d_ff   D, size of the hidden states, and hidden size of the feed-forward networks
     norm            "post" as in the paper, or "pre", which adds a norm after each stack
     tied            which matrices are shared: "none", "target" (target embeddings and output layer), or "all" (these and
                     the source embeddings, for a shared vocabulary)

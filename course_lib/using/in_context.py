@@ -1,7 +1,7 @@
 r"""In-context learning: every prompt contains a new task, which the weights cannot store.
 
-A prompt is $x_1 y_1 x_2 y_2 \dots$ with $y = f(x)$, where f is a random map from N symbols to N others, sampled for each
-prompt. After k examples the best accuracy for the next y is $1 - (1 - \frac{1}{N})^{k+1}$: the x has occurred with
+A prompt is $x_1 y_1 x_2 y_2 \dots$ with $y = f(x)$, where f is a random map from N symbols to N other symbols, sampled for
+each prompt. After k examples the best accuracy for the next y is $1 - (1 - \frac{1}{N})^{k+1}$: the x has occurred with
 probability $1 - (1 - \frac{1}{N})^k$, and otherwise a guess is correct with probability $\frac{1}{N}$.
 """
 

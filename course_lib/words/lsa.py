@@ -15,7 +15,7 @@ def truncated_svd(matrix: Tensor, k: int) -> tuple[Float[Tensor, "N k"], Float[T
     matrix  (N, V), dense or sparse
 
     $U \,\mathrm{diag}(s)\, V^T$ is the best approximation of rank k. In each column of V the entry of largest absolute
-    value is positive. Raises ValueError for k outside 1..min(N, V).
+    value is positive. Raises ValueError if k is outside 1..min(N, V).
     """
     if not 1 <= k <= min(matrix.shape):
         raise ValueError(f"k is {k}; expected 1 to {min(matrix.shape)} for a matrix of shape {tuple(matrix.shape)}")

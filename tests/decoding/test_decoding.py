@@ -214,7 +214,7 @@ def test_bad_input(make, message):
 
 @pytest.mark.parametrize("decode", [greedy, sample, beam_search, stochastic_beam, exhaustive])
 def test_continuous_variables(decode):
-    with pytest.raises(TypeError, match=r"Linear models continuous variables; expected discrete ones \(its sample works"):
+    with pytest.raises(TypeError, match=r"Linear models continuous variables; expected a model of discrete variables \(its sample works"):
         decode(Linear(2, MixtureOfGaussians(2)))
 
 

@@ -56,7 +56,7 @@ class T5Config(TransformerConfig):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
         if self.buckets % 4:
-            raise ValueError(f"buckets is {self.buckets}; expected a multiple of 4: two directions, near and far")
+            raise ValueError(f"buckets is {self.buckets}; expected a multiple of 4, for near and far offsets in two directions")
 
 
 class RMSNorm(nn.Module):
