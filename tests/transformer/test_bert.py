@@ -124,7 +124,7 @@ def test_files_bare_encoder(tmp_path):
     model, tensors, config = saved(small_bert().float(), tmp_path)
     bare = {name.removeprefix("bert."): t for name, t in tensors.items() if name.startswith("bert.")}
     store(tmp_path, bare, config)
-    with pytest.warns(UserWarning, match=r"lacks cls.predictions.bias, .*seq_relationship.* random weights"):
+    with pytest.warns(UserWarning, match=r"lacks cls.predictions.bias, .*seq_relationship.* initialized at random"):
         again = BERT.from_pretrained(tmp_path)
     assert torch.equal(again(TOKENS, TYPES, MASK).sentence, model(TOKENS, TYPES, MASK).sentence)
     store(tmp_path, {name: t for name, t in bare.items() if not name.startswith("pooler")}, config)

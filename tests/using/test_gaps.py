@@ -21,7 +21,7 @@ def test_gap_scores_change_nothing():
 
 @pytest.mark.parametrize("texts, names, message", [
     (["the cat"], ["a"], "with 0 masks"), (["[MASK] [MASK]"], ["a"], "with 2 masks"),
-    ([], ["a"], "0 texts"), (check.GAPS, [], "names 0"), (check.GAPS, ["a a"], "'a a', 2 pieces"),
+    ([], ["a"], "0 texts"), (check.GAPS, [], "names 0"), (check.GAPS, ["a a"], "'a a', which has 2 pieces"),
     (["[MASK] " + "the cat sat " * 20], ["a"], "expected at most 24")])
 def test_bad_input(texts, names, message):
     with pytest.raises(ValueError, match=message):

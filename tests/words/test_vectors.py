@@ -164,7 +164,7 @@ ABC = WordVectors(list("abc"), torch.eye(3))
     (lambda: weight(torch.ones(1), 0.0), "maximum is 0.0; expected a count above 0"),
     (lambda: TopicModel(torch.zeros(2, 2), 2), r"counts has shape \(2, 2\) and sum 0; expected \(documents, words\) with at least one word"),
     (lambda: WordVectors(list("abc"), torch.eye(2)), r"table has shape \(2, 2\); expected 3 rows, one per word"),
-    (lambda: ABC["z"], "'z' is not among the 3 words that have a vector"),
+    (lambda: ABC["z"], "word is 'z'; expected one of the 3 words that have a vector"),
     (lambda: ABC.axis([], ["a"]), "one has 0 words and other 1; expected at least one word in each"),
     (lambda: agreement(ABC, [("a", "b", 1.0)]), "pairs has 1 pairs in which both words have a vector; expected at least 3"),
 ], ids=["k too large", "other width", "nothing seen", "below 0", "no width", "another table", "a count of 0", "no maximum",
