@@ -33,7 +33,7 @@ Context = Union[Tensor, tuple[Union[Tensor, None], ...]]             # tensors, 
 
 
 class Prefix(NamedTuple):
-    """State of the base class: the number of known variables and their values.
+    """State of the base class: the number of known variables, and their values.
 
     >>> from course_lib.density import Tabular
     >>> Tabular(3).start(2)
@@ -208,13 +208,14 @@ class AutoregressiveModel(nn.Module):
         return self.conditional.check(x, dtype=self.like().dtype)
 
     def check_context(self, context: Context, batch: int) -> None:
-        """Raise ValueError if the context, not None, does not fit `batch` rows. Conditional models override it."""
+        """Raise ValueError if a context other than None is invalid for `batch` rows. Conditional models override it."""
         raise ValueError(f"context is given; expected None, because {type(self).__name__} is unconditional")
 
     def check_given(self, num: int, n: int, given: Tensor | None,
                     known: Tensor | None) -> tuple[Tensor | None, Tensor | None]:
-        """Validate `given` and `known` (num, n) of `sample`, and move them to the model's device; `given` is 0 where it
-        is not known. Returns None for both if both are None. Raises ValueError if they do not fit.
+        """Validate `given` and `known` (num, n) of `sample`; return them on the model's device, `given` 0 where `known`
+        is False, or (None, None) if both are None. Raises ValueError if one of them is None, or if a shape, the dtype
+        of `known` or a value of `given` is wrong.
         """
         if (given is None) != (known is None):
             raise ValueError(f"{'known' if known is None else 'given'} is None; expected given and known together")
@@ -238,16 +239,16 @@ class AutoregressiveModel(nn.Module):
         if length is not None:
             check_integer("length", length, "a number of variables: a prompt is the argument context")
         if self.n is None and (length is None or length < 1):
-            raise ValueError(f"length is {length}; {type(self).__name__} has no fixed number of variables, "
-                             "expected a positive length")
+            raise ValueError(f"length is {length}; expected at least 1, because {type(self).__name__} has no fixed "
+                             "number of variables")
         if self.n is not None and length not in (None, self.n):
             raise ValueError(f"length is {length}; this model has {self.n} variables")
         return self.n or length
 
     def variable_at(self, k: int) -> int:
-        """Return order[k], the variable that is sampled k-th. Raises ValueError if all are known."""
+        """Return order[k], the variable that is sampled k-th. Raises ValueError if all variables are known."""
         if self.n is not None and k >= self.n:
-            raise ValueError(f"all {self.n} variables are known; there is no next one to predict")
+            raise ValueError(f"all {self.n} variables are known; there is no next variable to predict")
         return k if self.order is None else int(self.order[k])
 
     def like(self) -> Tensor:
@@ -259,7 +260,7 @@ class AutoregressiveModel(nn.Module):
 
 
 def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
-    """Return `order` as a LongTensor (n,), the identity if None. ValueError unless a permutation of 0..n-1."""
+    """Return `order` as a LongTensor (n,), the identity if None. Raises ValueError unless it permutes 0..n-1."""
     if order is None:
         return torch.arange(n)
     order = torch.as_tensor(order if isinstance(order, Tensor) else list(order))
@@ -270,7 +271,7 @@ def check_order(order: Iterable[int] | Tensor | None, n: int) -> Tensor:
 
 def uniforms(num: int, n: int, per_variable: int, generator: torch.Generator | None,
              device) -> Float[Tensor, "num n U"]:
-    """Sample uniforms in [0, 1) row by row, so that the first rows do not depend on the number of rows."""
+    """Sample uniforms in [0, 1), (num, n, per_variable), row by row: the first rows do not depend on `num`."""
     target, device = device, generator.device if generator is not None else device
     dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64
     if torch.device(device).type == "cpu":                           # torch fills in order there, so one call suffices
@@ -316,7 +317,7 @@ def _brief(t: Tensor) -> str:
 def configuration(model: nn.Module) -> str:
     """Format `model.config` as one line: "n=784, hidden=500, conditional=Bernoulli()".
 
-    Modules are left out, since torch prints them below, and so is the natural order. Long lists are truncated.
+    Modules are omitted, because torch prints them below; the natural order is omitted too. Long lists are truncated.
     """
     config = getattr(model, "config", None)
     if config is None:

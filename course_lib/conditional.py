@@ -30,7 +30,7 @@ class Conditional:
 
     parameter_shape  shape of the raw parameters of one variable; `()` is a scalar
     num_values       number of values, 0..num_values-1, of a discrete variable; None for a continuous one
-    num_uniforms     U, uniforms used to sample one value
+    num_uniforms     U, number of uniforms used to sample one value
     num_inputs       E, size of the encoding of one value
 
     >>> [family.num_parameters for family in (Bernoulli(), Categorical(256), MixtureOfGaussians(10))]
@@ -57,7 +57,10 @@ class Conditional:
         raise NotImplementedError
 
     def check(self, x: Tensor, name: str = "x", dtype: torch.dtype | None = None) -> Tensor:
-        """Return x as the distribution expects it. Raises ValueError with the first value outside the support."""
+        """Return x in the dtype that the distribution expects: int64 for categories and levels, otherwise `dtype`.
+
+        Raises ValueError, which names the first value outside the support.
+        """
         raise NotImplementedError
 
     def draw(self, distribution: Distribution, u: Float[Tensor, "... U"]) -> Tensor:
@@ -282,7 +285,7 @@ class DiscretizedLogistic(Distribution):
                            torch.where(x == self.levels - 1, F.logsigmoid(-lower), inside))
 
     def icdf(self, u: Tensor) -> Tensor:
-        """Integer whose bin contains the u-quantile of the logistic density."""
+        """Return the integer whose bin contains the u-quantile of the logistic density."""
         value = self.loc + self.scale * torch.logit(u)               # on [-1, 1]
         return ((value + 1) * (self.levels - 1) / 2).round().clamp(0, self.levels - 1).long()
 
@@ -331,7 +334,8 @@ def _open(u: Tensor) -> Tensor:
 
 def _finite(probs: Tensor) -> Tensor:
     if torch.isnan(probs).any():
-        raise ValueError("the model's probabilities are NaN: its parameters have diverged")
+        raise ValueError("the model's probabilities are NaN; expected finite parameters and inputs (training may have "
+                         "diverged: try a smaller lr)")
     return probs
 
 

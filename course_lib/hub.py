@@ -73,7 +73,8 @@ _registered: dict[str, type] = {}
 
 
 class HubError(ValueError):
-    """Stored weights are damaged, or do not belong to the model.
+    """Weights cannot be saved, downloaded or loaded: the model's class is not registered, a download failed, or the
+    files are missing, damaged or do not belong to the model.
 
     >>> from course_lib.density import FVSBN
     >>> class Own(FVSBN):
@@ -121,11 +122,11 @@ class Card:
 def save(model: nn.Module, folder: str | Path, name: str, card: Card, dtype: torch.dtype | None = None) -> Path:
     """Store `model` in `folder` as NAME.safetensors, NAME.json and NAME.md; return the path of the first.
 
-    model  its `config` gives the arguments of its constructor. A tensor under two names is stored once
+    model  a model whose `config` gives the arguments of its constructor. A tensor with two names is stored once
     dtype  dtype of the stored floating-point tensors, such as torch.float16; `load` converts them to the model's dtype
 
-    Raises ValueError for a card without `model`, `data`, `licence` or `citation`, a class that is not registered, a
-    config that JSON cannot represent, and values outside the range of `dtype`.
+    Raises ValueError if the card lacks `model`, `data`, `licence` or `citation`, if the class is not registered, if
+    JSON cannot represent the config, or if a value is outside the range of `dtype`.
     """
     if not isinstance(card, Card):
         raise ValueError(f"card is {_brief(card)}; expected a hub.Card, with the model, and the name, license and "
@@ -157,8 +158,8 @@ def load(name: str | Path, device: str | torch.device | None = None) -> nn.Modul
     name    one of `available()`, a folder that holds one model, or folder/NAME
     device  device of the returned model
 
-    The model has the dtype with which it was saved, whatever the dtype of the stored weights. Raises ValueError for an
-    unknown name, and HubError, a subclass, for files that are damaged or do not belong together.
+    The model has the dtype that it had when it was saved, even if its weights are stored in another. Raises ValueError
+    if the name is unknown, and HubError, a subclass, if files are damaged or do not belong together.
     """
     path, description = _describe(name)
     weights = path.with_name(path.name + ".safetensors")
@@ -210,12 +211,13 @@ def register(cls: type) -> type:
 
     cls  a module or a conditional distribution, whose `config` gives the arguments of its constructor
 
-    It replaces a registered class of the same module and name, as when a cell of a notebook is run again. Raises
-    ValueError for the name of another class.
+    It replaces a registered class of the same module and name, for example when a notebook cell is run again. Returns
+    cls. Raises ValueError if a class of another module is registered under the same name.
     """
     former = _registered.get(cls.__name__, cls)
     if cls.__name__ in MODULES or (former.__module__, former.__qualname__) != (cls.__module__, cls.__qualname__):
-        raise ValueError(f"a class {cls.__name__} is registered already; expected another name")
+        raise ValueError(f"cls is named {cls.__name__}, but another class is registered already under this name; "
+                         "expected another name")
     _registered[cls.__name__] = cls
     return cls
 
@@ -224,7 +226,7 @@ def register(cls: type) -> type:
 
 
 def _describe(name: str | Path) -> tuple[Path, dict[str, Any]]:
-    """The path of the files without suffix, and the content of the JSON file."""
+    """Return the path of the model's files without suffix, and the content of its JSON file."""
     path = _locate(name)
     file = path.with_name(path.name + ".json")
     try:
@@ -244,7 +246,7 @@ def _locate(name: str | Path) -> Path:
     if path.is_dir():
         names = available(path)
         if len(names) != 1:
-            raise ValueError(f"{path} holds {len(names)} models ({', '.join(names)}); expected one, or {path}/NAME")
+            raise ValueError(f"{path} holds {len(names)} models ({', '.join(names)}); expected one model, or the name {path}/NAME")
         return path / names[0]
     folder = path.parent if path.parent != Path(".") or isinstance(name, Path) else WEIGHTS
     if path.name in available(folder):
@@ -278,7 +280,8 @@ def _encode(value: Any) -> Any:
     if isinstance(value, (nn.Module, Conditional)):
         name, arguments = type(value).__name__, getattr(value, "config", None)
         if _class(name) is not type(value):
-            raise ValueError(f"{type(value).__module__}.{name} is another class than the registered {name}; expected the registered one")
+            raise ValueError(f"{type(value).__module__}.{name} is not the class that is registered as {name}; expected an "
+                             f"instance of {_class(name).__module__}.{name}, or a class of another name")
         if arguments is None:
             raise ValueError(f"{name} has no config; expected a property with its constructor's arguments")
         arguments = {"config": asdict(arguments)} if is_dataclass(arguments) else arguments
@@ -299,13 +302,13 @@ def _decode(value: Any) -> Any:
 
 
 def _tensors_once(model: nn.Module) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """The state dict with each tensor once, and for every further name of a tensor its first name."""
+    """Return the state dict without repeated tensors, and a dict from each omitted name to the name that is kept."""
     first: dict[int, str] = {}
     tensors, tied = {}, {}
     for name, t in model.state_dict(keep_vars=True).items():
         if not isinstance(t, Tensor):
-            raise TypeError(f"{type(model).__name__} keeps {name} in its state, a {type(t).__name__}; expected "
-                            "tensors")
+            raise TypeError(f"state_dict() of {type(model).__name__} holds {name} of type {type(t).__name__}; expected "
+                            "only tensors")
         if id(t) in first:
             tied[name] = first[id(t)]
         else:

@@ -70,7 +70,7 @@ def check_sizes(least: int = 1, **sizes: int) -> None:
 def check_tensor(name: str, value: object) -> None:
     """Raise TypeError unless the argument called `name` is a tensor."""
     if not isinstance(value, Tensor):
-        raise TypeError(f"{name} is of type {type(value).__name__}; expected a tensor: torch.as_tensor makes one of numbers")
+        raise TypeError(f"{name} is of type {type(value).__name__}; expected a tensor (torch.as_tensor converts numbers)")
 
 
 def may_sync(tensor: Tensor) -> bool:

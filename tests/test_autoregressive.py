@@ -72,9 +72,9 @@ def test_predict_after_last_variable(name):
     x, state = model.check_input(rows(model, 5)), model.start(5)
     for i in model.order.tolist():
         state = model.update(state, x[:, i])
-    with pytest.raises(ValueError, match=f"all {model.n} variables are known; there is no next one to predict"):
+    with pytest.raises(ValueError, match=f"all {model.n} variables are known; there is no next variable to predict"):
         model.predict(state)
-    with pytest.raises(ValueError, match=f"all {model.n} variables are known; there is no next one to predict"):
+    with pytest.raises(ValueError, match=f"all {model.n} variables are known; there is no next variable to predict"):
         model.update(state, x[:, 0])
 
 

@@ -130,8 +130,8 @@ def test_sample_unknown_values(model):
 @pytest.mark.parametrize("length", [None, 0, -2])
 @pytest.mark.parametrize("make", [AnyLength, lambda: Mixture([AnyLength(), AnyLength()])], ids=["alone", "mixture"])
 def test_sample_length(make, length):
-    with pytest.raises(ValueError, match=f"^length is {length}; AnyLength has no fixed number of variables, "
-                                         "expected a positive length$"):
+    with pytest.raises(ValueError, match=f"^length is {length}; expected at least 1, because AnyLength has "
+                                         "no fixed number of variables$"):
         make().sample(2, length=length)
 
 
@@ -197,11 +197,11 @@ MADE = [
      "parents[1] is [0, 0]; expected distinct variables from [0]"),
     ("a parent later in the order", lambda: Tabular(2, parents=[[], [0]], order=[1, 0]),
      "parents[1] is [0]; expected distinct variables from []"),
-    ("a mixture of none", lambda: Mixture([]), "models is empty; expected at least one"),
+    ("a mixture of none", lambda: Mixture([]), "models is empty; expected at least one model"),
     ("a mixture of sizes", lambda: Mixture([FVSBN(3), FVSBN(4)]),
      "models have [3, 4] variables; expected the same number in all"),
     ("a mixture of families", lambda: Mixture([Linear(2), Linear(2, Categorical(3))]),
-     "models have the families ['Bernoulli()', 'Categorical(3)']; expected the same in all"),
+     "models have the families ['Bernoulli()', 'Categorical(3)']; expected the same family in all"),
     ("a joint that sums to two", lambda: Tabular.from_joint(torch.full((2, 2), 0.5)),
      "joint sums to 2 with minimum 0.5; expected probabilities that sum to 1"),
     ("a negative joint", lambda: Tabular.from_joint(torch.tensor([1.5, -0.5])),

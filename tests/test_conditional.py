@@ -303,7 +303,7 @@ def test_draw_ends_of_uniforms(family, u):
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
 def test_draw_refuses_nan(family):
     raw = torch.full((2, *family.parameter_shape), math.nan)
-    with pytest.raises(ValueError, match="the model's probabilities are NaN: its parameters have diverged"):
+    with pytest.raises(ValueError, match="the model's probabilities are NaN; expected finite parameters"):
         family.draw(family(raw), torch.rand(2, family.num_uniforms, dtype=torch.float64))
 
 

@@ -126,7 +126,8 @@ class NotInitialized(Own):
 
 
 FLOATS = "fails on x (32, 3) of torch.float64: "
-CAST = "; the contract works in float64: what is neither parameter nor buffer is not cast, and a look-up needs x.long()"
+CAST = ("; the contract converts parameters and buffers to float64, but no other tensors: use register_buffer, and x.long() "
+        "for an index")
 SENTENCES = [                                                        # "...": torch's words
     (lambda: nn.Linear(3, 3),
      "Linear has no conditionals; let its class inherit from AutoregressiveModel, call super().__init__(n) in its "
@@ -137,27 +138,27 @@ SENTENCES = [                                                        # "...": to
     (NotInitialized,
      "NotInitialized has no n, conditional and order; call super().__init__(n) in its constructor"),
     (MultipliesClasses,
-     "MultipliesClasses.conditionals fails on x (32, 3) of torch.int64: RuntimeError: ...; Categorical(4) has integers "
-     "for values: self.conditional.encode(x, dtype) makes them what a layer multiplies"),
+     "MultipliesClasses.conditionals fails on x (32, 3) of torch.int64: RuntimeError: ...; values of Categorical(4) are "
+     "integers: self.conditional.encode(x, dtype) converts them to inputs of a layer"),
     (LooksUp, f"LooksUp.conditionals {FLOATS}RuntimeError: ...{CAST}"),
     (LooseMask, f"LooseMask.conditionals {FLOATS}RuntimeError: ...{CAST}"),
     (AfterAContext,
-     f"AfterAContext.conditionals {FLOATS}TypeError: ...; no context was passed: a model that is conditioned on "
-     "something needs context="),
+     f"AfterAContext.conditionals {FLOATS}TypeError: ...; context is None: pass context= to a conditional "
+     "model"),
     (ReturnsLogits,
-     "ReturnsLogits.conditionals returns a tensor of shape (32, 3); expected a distribution of batch shape (32, 3), as "
-     "self.conditional(raw) makes of raw parameters"),
+     "ReturnsLogits.conditionals returns a tensor of shape (32, 3); expected a distribution of batch shape (32, 3), such "
+     "as self.conditional(raw)"),
     (OneAxisTooMany,
      "OneAxisTooMany.conditionals returns a distribution of batch shape (32, 3, 1); expected (32, 3), one for each row "
      "and variable"),
     (WithoutContext,
-     "WithoutContext fails: TypeError: ...; expected are conditionals(x, context), start(batch, context), "
+     "WithoutContext fails: TypeError: ...; expected the signatures conditionals(x, context), start(batch, context), "
      "predict(state), update(state, x_i)"),
     (Forgot, f"Forgot.conditionals {FLOATS}AttributeError: 'Forgot' object has no attribute 'offset'"),
     (WrongWidth, f"WrongWidth.conditionals {FLOATS}RuntimeError: ..."),
     (lambda: PredictsLogits(3),
-     "PredictsLogits.predict returns a tensor of shape (4,); expected a distribution of batch shape (4,), as "
-     "self.conditional(raw) makes of raw parameters"),
+     "PredictsLogits.predict returns a tensor of shape (4,); expected a distribution of batch shape (4,), such as "
+     "self.conditional(raw)"),
 ]
 
 
@@ -178,7 +179,7 @@ def test_require_no_model(model, sentence):
         require(model)
 
 
-ADVICE = "let its class|expected|Categorical|the contract works|no context|a tensor stands"
+ADVICE = "let its class|expected|values of Categorical|the contract converts|context is None|a method returns a tensor"
 
 
 @pytest.mark.parametrize("check", CHECKS)

@@ -28,7 +28,7 @@ CALLS = {
     "greedy(TINY, 'ab')": "TypeError: length is of type str; expected a number of variables",
     "TINY.sample(2, length=3.0)": "TypeError: length is 3.0; expected a number of variables",
     "FVSBN(4).sample(2.5)": "TypeError: num is 2.5; expected a number of rows",
-    "NADE(4, 3)([[0, 1, 0, 1]])": "TypeError: x is of type list; expected a tensor: torch.as_tensor makes one of numbers",
+    "NADE(4, 3)([[0, 1, 0, 1]])": "TypeError: x is of type list; expected a tensor (torch.as_tensor converts numbers)",
     "FVSBN(4).log_prob(torch.zeros(1, 4).numpy())": "TypeError: x is of type ndarray; expected a tensor",
     "TINY.log_prob([[1, 2]])": "TypeError: x is of type list; expected a tensor",
     "check_all(TINY, length='a')": "TypeError: length is of type str; expected a number of variables",

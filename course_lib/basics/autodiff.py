@@ -163,7 +163,11 @@ def ordered(result: Value) -> list[Value]:
 
 def _backward(result: Value, one: Any,
               read: Callable[[Value], Any]) -> dict[int, tuple[Value, Any]]:
-    """The chain rule over the graph: id -> (value, derivative). Rules get `read(value)`."""
+    """Reverse-mode differentiation. Returns {id of a value: (value, derivative)}.
+
+    one   derivative of the result with respect to itself: 1.0, or a Value
+    read  what a rule receives for a value: its number, or the Value itself
+    """
     if not isinstance(result, Value):
         raise TypeError(f"result is a {type(result).__name__}; expected a Value")
     nodes = {id(result): (result, one)}

@@ -49,7 +49,8 @@ class MLP(nn.Module):
 
     widths      sizes of the layers, from the input to the output: `[2, 8, 1]` has one hidden layer of 8 units
     activation  f: "sigmoid", "tanh", "relu", or "identity", with which the network is linear (see `collapsed`)
-    generator   for the initial weights, normal with variance 1 / fan-in, or 2 / fan-in for ReLU. Biases are 0
+    generator   generator of the initial weights, which are normal with variance 1 / fan-in (2 / fan-in for ReLU);
+                biases are 0
 
     The output is the logit of a class, or a prediction. Slide: "Neural networks: more flexible".
 
@@ -63,7 +64,7 @@ class MLP(nn.Module):
     def __init__(self, widths: Sequence[int], activation: str = "tanh", generator: torch.Generator | None = None):
         super().__init__()
         if len(widths) < 2 or min(widths) < 1:
-            raise ValueError(f"widths is {list(widths)}; expected at least an input and an output, each 1 or more wide")
+            raise ValueError(f"widths is {list(widths)}; expected the sizes of at least an input and an output, each at least 1")
         if activation not in ACTIVATIONS:
             raise ValueError(f"activation is {activation!r}; expected one of {', '.join(ACTIVATIONS)}")
         self.widths, self.activation = list(widths), activation
@@ -94,7 +95,7 @@ class MLP(nn.Module):
     def collapsed(self) -> tuple[Float[Tensor, "E n"], Float[Tensor, "E"]]:
         """Weight and bias of the equivalent linear layer: $A_2 (A_1 x + b_1) + b_2 = (A_2 A_1) x + (A_2 b_1 + b_2)$."""
         if self.activation != "identity":
-            raise ValueError(f"activation is {self.activation!r}; expected 'identity', with which the layers are one")
+            raise ValueError(f"activation is {self.activation!r}; expected 'identity', because only linear layers can be merged")
         A, b = self.weights[0], self.biases[0]
         for A_next, b_next in zip(self.weights[1:], self.biases[1:]):
             A, b = A_next @ A, A_next @ b + b_next

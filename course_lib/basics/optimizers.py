@@ -15,7 +15,7 @@ Number = int | float                                                 # jaxtyping
 
 
 class Optimizer:
-    """Base class: the parameters, and a state for each.
+    """Base class of optimizers, which stores the parameters and a state for each parameter.
 
     A subclass defines `new(p, g, state)`, which returns the new value of a parameter from its value p, its gradient g
     and its state, a dict that is kept between steps. `state["t"]` is the number of the step, from 1.
@@ -57,7 +57,9 @@ class Optimizer:
 
 
 class SGD(Optimizer):
-    r"""Gradient descent on a mini-batch, $\theta \leftarrow \theta - a\, g$. Slide: beta_new = beta_old - a grad.
+    r"""Gradient descent on a mini-batch, $\theta \leftarrow \theta - a\, g$, where $a$ is the learning rate `lr`.
+
+    Slide: beta_new = beta_old - a grad.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> (beta ** 2).backward()
@@ -73,8 +75,8 @@ class SGD(Optimizer):
 class Momentum(Optimizer):
     r"""SGD with momentum: $v \leftarrow \mu v + g$ and $\theta \leftarrow \theta - a\, v$.
 
-    Past gradients decay by $\mu$ per step, so a constant gradient is multiplied by $1 / (1 - \mu)$. Equal to torch's
-    SGD with momentum=mu. Source: Polyak 1964.
+    Past gradients decay by the factor $\mu$ per step, so a constant gradient is multiplied by $1 / (1 - \mu)$ in the
+    limit. Equal to torch's SGD with momentum=mu. Source: Polyak 1964.
 
     >>> beta = torch.nn.Parameter(torch.tensor(8.0))
     >>> optimizer = Momentum([beta], lr=0.25, mu=0.5)

@@ -46,9 +46,9 @@ def normal_equation(X: Float[Tensor, "B D"], y: Float[Tensor, "B"]) -> Float[Ten
 def curvatures(X: Float[Tensor, "B D"]) -> Float[Tensor, "D"]:
     r"""Eigenvalues of the Hessian of `mean_squared_error`, $\frac2B X^\top X$, in ascending order.
 
-    Gradient descent converges for learning rates below 2 / largest. With the best one, 2 / (smallest + largest), each
-    step multiplies the distance to the minimum by (k - 1) / (k + 1), where k = largest / smallest is the condition
-    number.
+    Gradient descent converges for learning rates below 2 / largest. With the learning rate 2 / (smallest + largest), the
+    best for the worst starting point, each step multiplies the distance to the minimum by at most (k - 1) / (k + 1),
+    where k = largest / smallest is the condition number.
     """
     return torch.linalg.eigvalsh(2 / len(X) * X.T @ X)
 
@@ -152,4 +152,4 @@ class LogisticRegression(nn.Module):
             self.weight -= lr * by_weight
             self.bias -= lr * by_bias
         raise RuntimeError(f"after {max_steps} steps the gradient is {by_weight.abs().max():.1e}, above tol = {tol:.0e}. "
-                           "Scale the columns of x alike; give a penalty if a line separates the classes; or allow more steps")
+                           "Scale the columns of x alike, set a penalty if the classes are separable, or raise max_steps")

@@ -34,7 +34,7 @@ UNLIKELY = 1e-4         # two p-values in a row below this fail: a false alarm i
 
 
 class ContractError(AssertionError):
-    """The model violates the contract; the message names the input and output concerned, or the size of the error.
+    """The model violates the contract; the message names the factor and the variable, or the size of the error.
 
     >>> from course_lib.autoregressive import AutoregressiveModel
     >>> class Leaky(AutoregressiveModel):
@@ -42,13 +42,13 @@ class ContractError(AssertionError):
     ...         return self.conditional(x)  # each factor sees its own variable
     >>> check_all(Leaky(3))
     Traceback (most recent call last):
-    course_lib.contract.checks.ContractError: factor 0 reads x_0, ...
+    course_lib.contract.checks.ContractError: factor 0 depends on x_0, ...
     """
 
 
 @dataclass
 class Result:
-    """Result of a check. Prints as one line; `values` holds the numbers.
+    """Result of a check, which prints as one line; `values` is a dict of the measured quantities.
 
     >>> from course_lib.density import FVSBN
     >>> print(check_normalized(FVSBN(9)))
@@ -84,11 +84,15 @@ def _requires(*names: str) -> Callable:
 
 
 def check_all(model: nn.Module, *, length: int | None = None, context: Context | None = None, seed: int = 0) -> Result:
-    """Run all four checks; for a `Mixture` its sum and samples, and all checks of its components.
+    """Run all four checks. For a `Mixture`: check its sum and its samples, and run all checks on each component.
 
     length   number of variables, for a model of sequences of any length
-    context  (P,) or (R, P), for a conditional model, or a tuple of such tensors, as prompts with their mask; the views
-             are compared for all R rows, the other checks use the first
+    context  (P,) or (R, P), for a conditional model, or a tuple of such tensors, such as prompts and their mask;
+             `check_views_agree` uses all R rows, the other checks use the first row
+    seed     seed of the random parameters, inputs and samples
+
+    Returns one Result, which combines those of the checks. A sum over too many states is not computed, and the Result
+    says so. Raises ContractError if a check fails.
     """
     kwargs = {"length": length, "context": context, "seed": seed}
     lines, values = [], {}
@@ -100,13 +104,13 @@ def check_all(model: nn.Module, *, length: int | None = None, context: Context |
                 check_all(component, **kwargs)
             except ContractError as error:
                 raise ContractError(f"component {k}: {error}") from None
-        lines.append(f"{len(model.models)} components keep the contract")
+        lines.append(f"{len(model.models)} components satisfy the contract")
         checks = [check_normalized, check_samples]
     for check in checks:
         try:
             result = check(model, **kwargs)
         except TooLarge as error:
-            result = Result(f"{'sum not taken' if check is check_normalized else 'samples not tested'} ({error})")
+            result = Result(f"{'sum not computed' if check is check_normalized else 'samples not tested'} ({error})")
         lines.append(result.line)
         values.update(result.values)
     return Result(", ".join(lines), values)
@@ -118,10 +122,12 @@ def check_all(model: nn.Module, *, length: int | None = None, context: Context |
 @_requires("conditionals", "order", "parents")
 def check_causal(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                  seed: int = 0) -> Result:
-    """Test that each factor depends on exactly its `parents(i)`.
+    """Test that factor i depends on every variable in `parents(i)` and on no others.
 
-    Discrete inputs are changed one at a time, continuous ones are differentiated. The dependencies found are combined
-    over several random parameters and inputs, because a dependency can vanish by chance.
+    Discrete variables are changed one at a time; for continuous variables, derivatives with respect to them are
+    computed. The dependencies are combined over several random parameters and inputs, because a dependency can vanish
+    by chance. Arguments as in `check_all`. Returns a Result, whose values["reacts"] (n, n) is True at [i, j] if factor
+    i depends on variable j. Raises ContractError if the test fails.
     """
     generator = torch.Generator().manual_seed(seed)
     n = probe.length_of(model, length)
@@ -140,11 +146,11 @@ def check_causal(model: nn.Module, *, length: int | None = None, context: Contex
     order = probe.order_of(model, n)
     where = "Jacobian" if pattern is probe.jacobian else "distribution"
     for i, j in (reacts & ~declared).nonzero().tolist():
-        late = "drawn later" if order.index(j) > order.index(i) else "not one of its parents"
+        late = "sampled later" if order.index(j) > order.index(i) else "not one of its parents"
         what = "the variable that it predicts" if i == j else late
-        raise ContractError(f"factor {i} reads x_{j}, which is {what}: its {where} changes when x_{j} does")
+        raise ContractError(f"factor {i} depends on x_{j}, which is {what}: its {where} changes when x_{j} does")
     for i, j in (declared & ~reacts).nonzero().tolist():
-        raise ContractError(f"factor {i} never reads x_{j}, which is one of its parents: information is lost")
+        raise ContractError(f"factor {i} does not depend on x_{j}, which is one of its parents: information is lost")
     return Result("causal", {"reacts": reacts})
 
 
@@ -154,9 +160,11 @@ def check_causal(model: nn.Module, *, length: int | None = None, context: Contex
 @_requires()
 def check_normalized(model: nn.Module, *, length: int | None = None, context: Context | None = None,
                      seed: int = 0) -> Result:
-    """Test that probabilities sum to 1 over all states, at most 2^16, or over one or two continuous variables.
+    """Test that the probabilities of all states sum to 1, or that a density of one or two variables integrates to 1.
 
-    Tested with the current and with random parameters; the larger error is reported.
+    The sum is computed with the current and with random parameters; the larger error is reported. Arguments as in
+    `check_all`. Returns a Result. Raises ContractError if the test fails, and TooLarge, a ValueError, if there are more
+    than 2^16 states or two continuous variables, or if the density is too narrow for the quadrature.
     """
     generator = torch.Generator().manual_seed(seed)
     n = probe.length_of(model, length)
@@ -183,7 +191,8 @@ def check_views_agree(model: nn.Module, *, length: int | None = None, context: C
                       seed: int = 0) -> Result:
     """Test that `predict`, along sampled sequences, equals the columns of `conditionals`.
 
-    Halfway, the rows are reordered by `select`, as in a beam search. `log_prob` must equal the sum of the factors.
+    Halfway, the rows are reordered by `select`, as in a beam search. `log_prob` must equal the sum of the factors'
+    log-probabilities. Arguments as in `check_all`. Returns a Result. Raises ContractError if the test fails.
     """
     generator = torch.Generator().manual_seed(seed)
     n, rows = probe.length_of(model, length), 4
@@ -210,8 +219,8 @@ def check_views_agree(model: nn.Module, *, length: int | None = None, context: C
         for k, i in enumerate(order):
             gap, size = _gap(seen[k], full[:, i])
             if not gap <= AGREES * size:
-                raise ContractError(f"the two views differ: at step {k} predict gives variable {i} another "
-                                    f"distribution than conditionals does (largest difference {gap:.2g})")
+                raise ContractError(f"the two views differ: at step {k} predict and conditionals give different "
+                                    f"distributions of variable {i} (largest difference {gap:.2g})")
             worst = max(worst, gap)
         gap, size = _gap(whole, parts)
         if not gap <= AGREES * size:
@@ -221,7 +230,7 @@ def check_views_agree(model: nn.Module, *, length: int | None = None, context: C
 
 
 def _gap(a: Tensor, b: Tensor) -> tuple[float, float]:
-    """Largest difference of two tensors of log-probabilities, and their size; -1e9 and less count as impossible."""
+    """Largest difference of two tensors of log-probabilities, and their largest magnitude; both are clipped at -1e9."""
     a, b = a.clamp(min=-1e9), b.clamp(min=-1e9)
     return (a - b).abs().max().item(), max(1.0, b.abs().max().item())
 
@@ -235,8 +244,9 @@ def check_samples(model: nn.Module, *, length: int | None = None, context: Conte
     """Chi-square test of samples against the enumerated distribution; for continuous variables, of their CDF values.
 
     Models with factors are tested twice, the second time with about half of the variables given, different ones in each
-    row. The expected distribution then fixes the known variables, and the others follow p(x_i | the variables before
-    it).
+    row. The known variables are then fixed, and the others follow p(x_i | the variables before it). Arguments as in
+    `check_all`. Returns a Result. Raises ContractError if the test fails, and TooLarge, a ValueError, as
+    `check_normalized` does.
     """
     generator = torch.Generator().manual_seed(seed)
     n, net = probe.length_of(model, length), probe.copy_of(model, generator)
@@ -244,7 +254,7 @@ def check_samples(model: nn.Module, *, length: int | None = None, context: Conte
         (_fit_of_percentiles if probe.has_factors(net) else _fit_of_cells, _fit_of_clamped_percentiles)
     statistic, freedom = _decide(fit(net, n, context, generator), "samples do not follow the model's own probabilities")
     if probe.has_factors(net):
-        _decide(clamped(net, n, context, generator), "with given variables, samples do not follow the clamped law")
+        _decide(clamped(net, n, context, generator), "with given variables, samples do not follow the model's conditionals")
     return Result(f"samples fit (chi-square {statistic:.0f} on {freedom})",
                   {"chi_square": statistic, "freedom": freedom})
 
@@ -288,7 +298,7 @@ def _fit_of_percentiles(net, n: int, context, generator) -> Callable[[], list[Te
 
 
 def _fit_of_clamped_percentiles(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """The same with some variables given in each row; their values are samples of the model, each column shuffled."""
+    """`_fit_of_percentiles` with some variables given in each row: samples of the model, each column shuffled."""
     def tests() -> list[Test]:
         given = probe.draw(net, 2 ** 15, n, context, generator)
         given = given.gather(0, torch.rand(given.shape, generator=generator).argsort(dim=0).to(given.device))
@@ -308,7 +318,7 @@ def _check_given(x: Tensor, given: Tensor, known: Tensor) -> None:
 
 
 def _fit_of_cells(net, n: int, context, generator) -> Callable[[], list[Test]]:
-    """For a density without factors: samples against its integral over ten intervals per axis."""
+    """For a density without factors: compare samples with its integral over ten intervals per axis."""
     axes, mass = probe.masses(net, n, context)
     bins = []                                                        # for each axis, the interval of each of its cells
     for d in range(n):

@@ -66,17 +66,18 @@ def explain(model: nn.Module, error: Exception, context: Context | None) -> str:
     on = f" on x {tuple(x.shape)} of {x.dtype}" if isinstance(x, Tensor) else ""
     message, advice = str(error).split("\n")[0].rstrip("."), ""
     if context is None and "NoneType" in message:
-        advice = "; no context was passed: a model that is conditioned on something needs context="
+        advice = "; context is None: pass context= to a conditional model"
     elif "'Tensor' object has no attribute" in message:
-        advice = "; a tensor stands where a distribution belongs: self.conditional(raw) makes one of raw parameters"
+        advice = "; a method returns a tensor instead of a distribution: self.conditional(raw) builds a distribution"
     elif "positional argument" in message:
-        advice = "; expected are conditionals(x, context), start(batch, context), predict(state), update(state, x_i)"
+        advice = "; expected the signatures conditionals(x, context), start(batch, context), predict(state), " \
+                 "update(state, x_i)"
     elif re.search("dtype|scalar type|used as indices", message):
-        advice = "; the contract works in float64: what is neither parameter nor buffer is not cast, and a look-up " \
-                 "needs x.long()"
+        advice = "; the contract converts parameters and buffers to float64, but no other tensors: use register_buffer, " \
+                 "and x.long() for an index"
         if isinstance(x, Tensor) and not x.is_floating_point():
-            advice = f"; {model.conditional} has integers for values: self.conditional.encode(x, dtype) makes them " \
-                     "what a layer multiplies"
+            advice = f"; values of {model.conditional} are integers: self.conditional.encode(x, dtype) converts them to " \
+                     "inputs of a layer"
     return f"{name} fails{on}: {type(error).__name__}: {message}{advice}"
 
 
@@ -104,10 +105,10 @@ def order_of(model: nn.Module, n: int) -> list[int]:
 
 
 def length_of(model: nn.Module, length: int | None) -> int:
-    """Number of variables to test. Raises ValueError if `length` is missing, or differs from the model's own."""
+    """Number of variables to test. Raises ValueError if `length` is needed but missing, or differs from `model.n`."""
     name = type(model).__name__
     if model.n is None and (length is None or length < 1):
-        raise ValueError(f"length is {length}; {name} has no fixed number of variables, expected a positive one")
+        raise ValueError(f"length is {length}; expected at least 1, because {name} has no fixed number of variables")
     if model.n is not None and length not in (None, model.n):
         raise ValueError(f"length is {length}; this model has {model.n} variables")
     return model.n or length
@@ -119,7 +120,7 @@ def device_of(model: nn.Module):
 
 
 def contexts(context: Context | None, batch: int, model: nn.Module, every: bool = False) -> Context | None:
-    """First row of the context for the whole batch, or, if `every`, its rows in turn; so for each of a tuple."""
+    """Expand the context, or each part of a tuple, to `batch` rows: the first row repeated, or all rows if `every`."""
     if context is None:
         return None
     if isinstance(context, tuple):                                   # for example prompts and their mask
@@ -130,7 +131,7 @@ def contexts(context: Context | None, batch: int, model: nn.Module, every: bool 
 
 
 def expand(context: Context | None, batch: int) -> Context | None:
-    """First row of the context, `batch` times; None for None."""
+    """Repeat the first row of the context `batch` times; None for None."""
     if isinstance(context, tuple):
         return tuple(expand(part, batch) for part in context)
     return None if context is None else context[:1].expand(batch, *context.shape[1:])
@@ -138,7 +139,7 @@ def expand(context: Context | None, batch: int) -> Context | None:
 
 def draw(model: nn.Module, num: int, n: int, context: Context | None, generator: torch.Generator,
          given: Tensor | None = None, known: Tensor | None = None) -> Tensor:
-    """Call `sample` with the first row of the context for all rows, and with the length where the model has none."""
+    """Call `sample` with the first row of the context, and with length n if the model has no fixed number of variables."""
     return model.sample(num, given, known, contexts(context, num, model), generator, n if model.n is None else None)
 
 
@@ -156,11 +157,11 @@ def factors(model: nn.Module, x: Tensor, context: Context | None) -> Distributio
 
 
 def expect(answer: Any, method: str, shape: tuple[int, ...]) -> Distribution:
-    """Return `answer`, the result of `method`. Raises Unusable unless it is a distribution of this batch shape."""
+    """Return `answer`, the result of `method`. Raises Unusable unless it is a distribution of batch shape `shape`."""
     if not hasattr(answer, "log_prob"):
         what = f"a tensor of shape {tuple(answer.shape)}" if isinstance(answer, Tensor) else f"a {type(answer).__name__}"
-        raise Unusable(f"{method} returns {what}; expected a distribution of batch shape {shape}, as "
-                       "self.conditional(raw) makes of raw parameters")
+        raise Unusable(f"{method} returns {what}; expected a distribution of batch shape {shape}, "
+                       "such as self.conditional(raw)")
     if tuple(answer.batch_shape) != shape:
         raise Unusable(f"{method} returns a distribution of batch shape {tuple(answer.batch_shape)}; expected {shape}, "
                        "one for each row and variable")
@@ -179,7 +180,7 @@ def features(model: nn.Module, distribution: Distribution) -> Tensor:
 
 
 def flips(model: nn.Module, x: Tensor, context: Context | None, generator: torch.Generator) -> Tensor:
-    """Largest change [i, j] of the log-probabilities of factor i when variable j changes, in one batch."""
+    """Matrix (n, n): entry [i, j] is the largest change of the log-probabilities of factor i when variable j changes."""
     (rows, n), k = x.shape, model.conditional.num_values
     flipped = x.repeat(n + 1, 1, 1)                                  # variable j is changed in copy j, none in the last
     for j in range(n):
@@ -192,7 +193,10 @@ def flips(model: nn.Module, x: Tensor, context: Context | None, generator: torch
 
 
 def jacobian(model: nn.Module, x: Tensor, context: Context | None, generator: torch.Generator) -> Tensor:
-    """Absolute derivative [i, j] of the log-density of factor i, at fixed points, with respect to x_j."""
+    """Matrix (n, n): entry [i, j] is the largest absolute derivative of log p(x_i = v | x_<i) with respect to x_j.
+
+    The log-densities are summed over five random values v; the maximum is over the rows of x.
+    """
     x = x.requires_grad_()
     points = torch.randn(5, 1, 1, generator=generator, dtype=torch.float64).to(x.device)
     total = factors(model, x, context).log_prob(points).sum(dim=(0, 1))          # (n,), one value per factor
@@ -203,7 +207,7 @@ def jacobian(model: nn.Module, x: Tensor, context: Context | None, generator: to
 
 
 def places(n: int, k: int, device) -> Tensor:
-    """k^(n-1), ..., k, 1: place values of the digits of a state in base k."""
+    """Place values k^(n-1), ..., k, 1 of the digits of a state in base k."""
     return k ** torch.arange(n - 1, -1, -1, device=device)
 
 
@@ -226,10 +230,11 @@ def count_states(model: nn.Module, x: Tensor) -> Tensor:
 
 
 def masses(model: nn.Module, n: int, context: Context | None) -> tuple[list[Tensor], Tensor]:
-    """Axes of a grid, and the probability of each cell, on a box that exceeds the samples by eight standard deviations.
+    """Return the axes of a grid and the probability of each of its cells.
 
-    The nodes are equally spaced, because the trapezoid rule then converges fast for smooth densities. A grid of half
-    the nodes tests the convergence.
+    The grid exceeds the range of the samples by eight standard deviations. Its nodes are equally spaced, because the
+    trapezoid rule then converges fast for smooth densities. A grid of half the nodes tests the convergence. Raises
+    TooLarge for more than two variables, and if the two grids disagree.
     """
     if n > 2:
         raise TooLarge(f"{n} continuous variables; quadrature takes one or two")
@@ -244,5 +249,5 @@ def masses(model: nn.Module, n: int, context: Context | None) -> tuple[list[Tens
         p = p.reshape([len(even)] * n)
         mass, coarse = cell_masses(p, axes), cell_masses(p[(slice(None, None, 2),) * n], [a[::2] for a in axes])
     if abs(mass.sum() - coarse.sum()) > 1e-3:
-        raise TooLarge("the density is too narrow for the grid of the quadrature")
+        raise TooLarge("the density is too narrow for the grid spacing of the quadrature; use a larger scale")
     return axes, mass

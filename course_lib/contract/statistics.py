@@ -21,9 +21,10 @@ def p_value(statistic: float, freedom: int) -> float:
 
 
 def chi_square(counts: Float[Tensor, "C"], expected: Float[Tensor, "C"], least: float = 5.0) -> Test:
-    r"""Pearson's statistic $\sum (O - E)^2 / E$ over cells; rare cells are pooled until `least` are expected.
+    r"""Pearson's statistic $\sum (O - E)^2 / E$ over cells, and its degrees of freedom.
 
-    Infinite if there is an observation in a cell with an expected count below 1e-10.
+    Rare cells are pooled until each pool has an expected count of at least `least`. The statistic is infinite if a cell
+    with an expected count below 1e-10 has an observation.
     """
     if (counts[expected < 1e-10] > 0).any():
         return math.inf, 1
@@ -53,7 +54,7 @@ def uniform_tests(u: Float[Tensor, "num n"], bins: int = 5) -> list[Test]:
 
 
 def cell_masses(p: Tensor, axes: Sequence[Tensor]) -> Tensor:
-    """Trapezoid rule: probability of each cell of a grid whose nodes have density p, (len(axis) - 1, ...)."""
+    """Trapezoid rule: probabilities (len(axis) - 1, ...) of the cells of a grid whose nodes have density p."""
     for d, axis in enumerate(axes):
         step = axis.diff().reshape([-1 if d == e else 1 for e in range(p.dim())])
         p = (p.narrow(d, 0, len(axis) - 1) + p.narrow(d, 1, len(axis) - 1)) / 2 * step

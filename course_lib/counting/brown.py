@@ -80,9 +80,10 @@ def brown_classes(tokens: Tokens, vocab_size: int, num_classes: int, bos_id: int
 
 
 def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
-    r"""Labels (V,), -1 for words that do not occur.
+    r"""Classes (V,) after greedy merging, -1 for words that do not occur.
 
-    Up to constants N I is $\sum f(N_{ij}) - \sum f(N_{i\cdot}) - \sum f(N_{\cdot j})$ with f(x) = x ln x. With
+    With N bigrams, counts $N_{ij}$ of class bigrams and mutual information I, N I is, up to constants,
+    $\sum f(N_{ij}) - \sum f(N_{i\cdot}) - \sum f(N_{\cdot j})$ with f(x) = x ln x. With
     g(a, b) = f(a + b) - f(a) - f(b), merging i and j adds $\sum_k g(N_{ik}, N_{jk})$ for the rows, the same for the
     columns, and subtracts g of the margins. `rows` and `columns` hold these two sums for every pair.
     """
@@ -125,7 +126,7 @@ def _merge(pairs: Bigrams, ranked: np.ndarray, num_classes: int) -> np.ndarray:
 
 
 def _gain(n: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Change of N I, (m, m), when classes i and j are merged."""
+    """Change of N times the mutual information, (m, m), if classes i and j are merged; arguments as in `_merge`."""
     own = np.diag(n)
     gain = rows - _g(own[:, None], n.T) - _g(n, own)                 # k other than i and j
     gain = gain + columns - _g(own[:, None], n) - _g(n.T, own)
@@ -163,7 +164,10 @@ def _exchange(pairs: Bigrams, ranked: np.ndarray, label: np.ndarray, num_classes
 
 
 def _entry(n: np.ndarray, out: np.ndarray, into: np.ndarray, own: float) -> np.ndarray:
-    """Change of N I, (C,), when the word with these neighbors is added to each class."""
+    """Change of N times the mutual information, (C,), if a word is added to each class.
+
+    out, into  (C,), counts of the classes that follow and precede the word; own: its bigrams with itself
+    """
     each = np.arange(len(n))
     gain = (_f(n + out) - _f(n)).sum(1) + (_f(n + into[:, None]) - _f(n)).sum(0)
     diagonal = n[each, each]
@@ -185,14 +189,14 @@ def _neighbours(pairs: Bigrams) -> tuple[list, list]:
 
 
 def _by_class(neighbours: tuple[np.ndarray, np.ndarray], label: np.ndarray, size: int) -> np.ndarray:
-    """Counts of neighbors summed by class, (size,), without words of label -1."""
+    """Sum the counts of a word's neighbors by class, (size,); words of label -1 are omitted."""
     words, count = neighbours
     inside = label[words] >= 0
     return np.bincount(label[words[inside]], count[inside], size)
 
 
 def _f(x):
-    """x ln x of a count or an array of them, 0 at 0."""
+    """x ln x of a count or an array of counts; 0 at x = 0."""
     return x * np.log(np.maximum(x, 1))
 
 

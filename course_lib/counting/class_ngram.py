@@ -18,12 +18,12 @@ from course_lib.tokenizers.sequences import Tokens, as_sequences, check_prompt, 
 class ClassNGram(AutoregressiveModel):
     r"""$p(w_i \mid w_{i-m}, \dots, w_{i-1}) = p(w_i \mid c_i)\; p(c_i \mid c_{i-m}, \dots, c_{i-1})$, $c_i = c(w_i)$.
 
-    With m = 1 this is the class bigram of Brown et al., p(w | c) p(c | c'), with C (C - 1) + V - C parameters; the word
-    bigram has V (V - 1).
+    With m = 1 this is the class bigram of Brown et al., p(w | c) p(c | c'), with C (C - 1) + V - C parameters; a bigram
+    model over words has V (V - 1).
 
     classes     (V,), the class of each word, 0..C-1, as `brown_classes` returns
-    n           order of the `NGram` over classes, m = n - 1; it takes bos_id, smoothing, alpha and buckets too
-    bos_id      must be alone in its class
+    n           order of the `NGram` over classes, m = n - 1; smoothing, alpha and buckets are also passed to it
+    bos_id      start symbol, which must be the only word of its class; None: the model needs a prompt
     word_alpha  added to the count of every word in p(w | c) = c(w) / c(c)
 
     Slides: the timeline of language models. Paper: Brown, Della Pietra, deSouza, Lai and Mercer 1992.
@@ -57,7 +57,7 @@ class ClassNGram(AutoregressiveModel):
 
     @property
     def membership(self) -> Float[Tensor, "V"]:
-        """p(w | c(w)), (V,); uniform within a class whose words were not counted."""
+        """p(w | c(w)), (V,); uniform within a class whose words all have the count 0."""
         count = self.word_counts.to(self.chain.allowed.dtype) + self.word_alpha
         alike = torch.zeros(self.chain.vocab_size, dtype=count.dtype, device=count.device)
         total = alike.index_add(0, self.classes, count)[self.classes]                # (V,): of each word's class
@@ -122,12 +122,13 @@ class ClassNGram(AutoregressiveModel):
 
 
 def _check_classes(classes: Tensor, bos_id: int | None) -> int:
-    """Check the classes; return their number."""
+    """Return the number of classes. Raises ValueError if `classes` or `bos_id` is invalid."""
     if classes.dim() != 1 or len(classes) == 0 or classes.is_floating_point():
-        raise ValueError(f"classes has shape {tuple(classes.shape)} and {classes.dtype}; expected integers (V,)")
+        raise ValueError(f"classes has shape {tuple(classes.shape)} and {classes.dtype}; expected integers (V,), the class of each word")
     size = int(classes.max()) + 1
     if int(classes.min()) < 0 or len(classes.unique()) != size:
-        raise ValueError(f"classes holds {classes.unique().tolist()[:6]}...; expected 0..C-1, each with a word")
+        raise ValueError(f"classes goes from {int(classes.min())} to {size - 1} with {len(classes.unique())} distinct values; "
+                         "expected every class from 0 to the largest to have at least one word")
     if size < 2:
         raise ValueError("classes has one class; expected at least two")
     if bos_id is not None and not 0 <= bos_id < len(classes):

@@ -1,4 +1,4 @@
-"""Count n-grams: the windows of a text, and a tree of histories with the counts of their successors."""
+"""Count n-grams: the n-grams of a text, and a tree of histories with the counts of their successors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 
 def windows(sequences: list[Tensor], order: int, bos_id: int | None) -> Integer[Tensor, "N m"]:
-    """All windows (history, next symbol) of a text, (N, order + 1), oldest symbol first.
+    """All n-grams (history, next symbol) of a text, (N, order + 1), oldest symbol first.
 
-    With `bos_id`, histories are padded with it on the left, and every symbol gives a row. Without it, the first `order`
-    symbols of a sequence have no complete history and give no row.
+    With `bos_id`, histories are padded with it on the left, so that every symbol ends an n-gram. Without it, the first
+    `order` symbols of a sequence have no complete history and end none.
     """
     pad = [] if bos_id is None else [torch.full((order,), bos_id, device=sequences[0].device)]
     parts = [torch.cat([*pad, s]) for s in sequences]
@@ -26,8 +26,8 @@ def windows(sequences: list[Tensor], order: int, bos_id: int | None) -> Integer[
 def distinct(rows: Integer[Tensor, "N m"]) -> tuple[Tensor, Tensor]:
     """Distinct rows in lexicographic order, (G, m), and their counts, (G,).
 
-    A row is encoded as one integer in base V; before it overflows, the integers so far are replaced by their ranks, of
-    which there are at most as many as rows.
+    A row is encoded as one integer in base V. Before the integers overflow, they are replaced by their ranks, which are
+    smaller than the number of rows.
     """
     base = int(rows.max()) + 1
     number, largest = torch.zeros(len(rows), dtype=torch.long, device=rows.device), 0
@@ -66,8 +66,8 @@ class Histories(nn.Module):
 
     @classmethod
     def of(cls, grams: Integer[Tensor, "G m"], counts: Tensor, vocab_size: int) -> Histories:
-        """Build the tree from distinct windows (history, next symbol) and their counts (G,); suffixes are counted too."""
-        h = torch.zeros(len(grams), dtype=torch.long, device=grams.device)           # each window's history, by number
+        """Build the tree from distinct n-grams (history, next symbol) and their counts (G,); suffixes are counted too."""
+        h = torch.zeros(len(grams), dtype=torch.long, device=grams.device)           # each n-gram's history, by number
         depth, keys, pairs, count, size = [h[:1]], [], [], [], 1
         for k in range(grams.shape[1]):
             if k:
@@ -96,7 +96,7 @@ class Histories(nn.Module):
         return Histories(v, self.depth, self.keys, self.pairs, torch.where(true, self.count, count))
 
     def walk(self, history: Integer[Tensor, "... m"]) -> Integer[Tensor, "... L"]:
-        """The numbers of the histories of 0, 1, ..., m symbols, L = m + 1; -1 for an unseen one."""
+        """Numbers (..., m + 1) of the histories of the last 0, 1, ..., m symbols; -1 for an unseen history."""
         met = [torch.zeros(history.shape[:-1], dtype=torch.long, device=self.keys.device)]
         for k in range(1, history.shape[-1] + 1):
             rank = find(self.keys, met[-1] * self.vocab_size + history[..., -k])     # a key from -1 is negative, so absent
@@ -104,12 +104,12 @@ class Histories(nn.Module):
         return torch.stack(met, dim=-1)
 
     def count_of(self, h: Tensor, symbol: Tensor) -> Tensor:
-        """The count of a symbol after history h; 0 for h = -1."""
+        """Count of each symbol after history number h; 0 for h = -1."""
         place = find(self.pairs, h * self.vocab_size + symbol)
         return torch.where(place >= 0, self.count[place], 0)
 
     def following(self, h: Integer[Tensor, "T"]) -> tuple[Tensor, Tensor, Tensor]:
-        """The successors of the histories h: index into h, symbol, count; none for -1."""
+        """Successors of the histories h: their indices into h, symbols and counts; a history of -1 has none."""
         first = torch.searchsorted(self.pairs, h * self.vocab_size)                  # the pairs of a history are adjacent
         number = torch.where(h >= 0, self.types[h], 0)
         row = torch.arange(len(h), device=h.device).repeat_interleave(number)

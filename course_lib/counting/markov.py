@@ -87,11 +87,12 @@ class MarkovChain(AutoregressiveModel):
 
     @torch.no_grad()
     def fit_counts(self, tokens: Tokens, alpha: float = 0.0) -> MarkovChain:
-        r"""Maximum likelihood by counting:
-        $A_{ab} = (c(a, b) + \alpha) / (c(a) + \alpha V)$. Returns self.
+        r"""Estimate the probabilities from counts: maximum likelihood for $\alpha = 0$,
+        add-alpha smoothing for $\alpha > 0$. Returns self.
 
-        Each sequence counts as one first symbol and its transitions. The row of a symbol
-        without a successor is uniform; an unseen transition has p = e^-100, a finite logit.
+        $A_{ab} = (c(a, b) + \alpha) / (c(a) + \alpha V)$. Each sequence counts as one first
+        symbol and its transitions. With $\alpha = 0$ the row of a symbol without successor
+        is uniform, and an unseen transition has p = e^-100, so that its logit is finite.
         """
         if alpha < 0:
             raise ValueError(f"alpha is {alpha}; expected 0 or more")
@@ -122,11 +123,11 @@ class MarkovChain(AutoregressiveModel):
             logits.copy_(p.log().clamp(min=IMPOSSIBLE))
 
     def stationary(self) -> Float[Tensor, "V"]:
-        r"""The stationary distribution, $\pi A = \pi$. Raises ValueError if there are several."""
+        r"""The stationary distribution (V,), $\pi A = \pi$. Raises ValueError if it is not unique."""
         a = self.transition.detach().double()
         equations = torch.cat([a.T - torch.eye(len(a), dtype=a.dtype, device=a.device), torch.ones_like(a[:1])])
         if torch.linalg.matrix_rank(equations, rtol=1e-9) < len(a):
-            raise ValueError("transition has several closed classes; expected one, so that the distribution is unique")
+            raise ValueError("transition has several closed classes; expected one, so that the stationary distribution is unique")
         right_side = torch.zeros(len(a) + 1, dtype=a.dtype, device=a.device)
         right_side[-1] = 1
         return torch.linalg.lstsq(equations, right_side[:, None]).solution[:, 0].clamp(min=0).to(self.transition.dtype)

@@ -73,7 +73,7 @@ class NGram(AutoregressiveModel):
         return self.conditional(self._p(self._past(x, context)).log())          # (B, n, V)
 
     def log_prob(self, x: Integer[Tensor, "B n"], context: Tensor | None = None) -> Float[Tensor, "B"]:
-        """Exact log-likelihood of each row, in nats; it looks up the symbols of x only."""
+        """Exact log-likelihood of each row, in nats; only the probabilities of the symbols of x are computed."""
         return self._p(self._past(x, context), x).log().sum(dim=1)
 
     # one symbol at a time
@@ -90,10 +90,10 @@ class NGram(AutoregressiveModel):
         return list(range(max(0, i - self.memory), i))
 
     def _p(self, history: Integer[Tensor, "... m"], symbol: Tensor | None = None) -> Tensor:
-        """p(symbol | history), (...), or of every symbol, (..., V), by the recursion of `smoothing`, unrolled.
+        """p(symbol | history), (...), or p(. | history) of every symbol, (..., V), by the recursion of `smoothing`.
 
-        The share of level k is multiplied by the rests of the levels above it. Only counted symbols have a share, so the
-        cost is proportional to the number of successors, not to V.
+        The recursion is unrolled: the share of level k is multiplied by the rests of the levels above it. Only counted
+        symbols have a share, so the cost is proportional to the number of successors, not to V.
         """
         if self.histories is None:
             raise ValueError("this n-gram has no counts; call fit_counts first")
@@ -140,10 +140,10 @@ class NGram(AutoregressiveModel):
     # estimation
     @torch.no_grad()
     def fit_counts(self, tokens: Tokens) -> NGram:
-        """Count the n-grams of one text (T,) or of several. Returns self.
+        """Count the n-grams of one text (T,) or of a list of texts. Returns self.
 
-        Without bos_id the first m symbols of a text are history only. Raises ValueError if there is no n-gram, and for a
-        text that contains bos_id, which the model prepends itself.
+        Without bos_id the first m symbols of a text are history only. Raises ValueError if no text has n symbols, or if
+        a text contains bos_id, which the model prepends itself.
         """
         self._set(*distinct(self._windows(tokens, "tokens")))
         tree = self.histories
@@ -177,7 +177,7 @@ class NGram(AutoregressiveModel):
         return rows
 
     def _set(self, grams: Integer[Tensor, "G m"], counts: Tensor) -> None:
-        """Set the counts of distinct windows, sorted."""
+        """Set the counts of distinct n-grams, which are sorted."""
         self.packed = pack(grams, counts)
         self._count(grams, counts)
 
@@ -190,10 +190,10 @@ class NGram(AutoregressiveModel):
         """Set random counts, some of them 0, and random smoothing parameters."""
         m, size = self.memory + 1, self.vocab_size ** (self.memory + 1)
         if size > MAX_TABLE:
-            raise ValueError(f"randomize would draw {self.vocab_size}^{m} = {size} counts; expected at most {MAX_TABLE}: "
+            raise ValueError(f"randomize would sample {self.vocab_size}^{m} = {size} counts; expected at most {MAX_TABLE}: "
                              "test a model of the same class with fewer symbols")
         place = self.vocab_size ** torch.arange(m - 1, -1, -1)
-        grams = torch.arange(size)[:, None] // place % self.vocab_size               # all windows, sorted
+        grams = torch.arange(size)[:, None] // place % self.vocab_size               # all n-grams, sorted
         counts = torch.randint(0, 8, (size,), generator=generator)
         keep = (counts > 0) & (grams[:, -1] != (-1 if self.bos_id is None else self.bos_id))
         keep[-1 if self.bos_id != self.vocab_size - 1 else -2] |= not keep.any()     # never an empty table
@@ -208,8 +208,8 @@ class NGram(AutoregressiveModel):
             if len(packed):
                 grams, counts = unpack(self.packed)
                 if grams.shape[1] != self.memory + 1 or int(grams.max()) >= self.vocab_size:
-                    raise ValueError(f"the packed counts are of windows of {grams.shape[1]} symbols, the largest "
-                                     f"{int(grams.max())}; expected n = {self.memory + 1} over a vocabulary of "
-                                     f"{self.vocab_size}: this is another model's file, or it is damaged")
+                    raise ValueError(f"the packed counts hold n-grams of {grams.shape[1]} symbols with ids up to "
+                                     f"{int(grams.max())}; expected n = {self.memory + 1} and ids below "
+                                     f"{self.vocab_size}: the file is damaged or belongs to another model")
                 self._count(grams, counts)
         super()._load_from_state_dict(state_dict, prefix, *args)

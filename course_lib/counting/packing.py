@@ -13,9 +13,9 @@ from torch import Tensor
 
 
 def pack(grams: Integer[Tensor, "G m"], counts: Integer[Tensor, " G"]) -> UInt8[Tensor, " bytes"]:
-    """Sorted windows and their counts as the bytes of a compressed .npz file.
+    """Encode sorted n-grams and their counts as the bytes of a compressed .npz file.
 
-    The windows are stored column by column, since the first columns of a sorted table compress well.
+    The n-grams are stored by column, because the first columns of a sorted table compress well.
     """
     archive = io.BytesIO()
     np.savez_compressed(archive, grams=_small(grams.T.contiguous()), counts=_small(counts))
@@ -23,18 +23,21 @@ def pack(grams: Integer[Tensor, "G m"], counts: Integer[Tensor, " G"]) -> UInt8[
 
 
 def unpack(packed: UInt8[Tensor, " bytes"]) -> tuple[Integer[Tensor, "G m"], Integer[Tensor, " G"]]:
-    """The inverse of `pack`. Raises ValueError for other bytes."""
+    """Inverse of `pack`: return the n-grams (G, m) and their counts (G,), in int64.
+
+    Raises ValueError if `packed` was not written by `pack` or is damaged.
+    """
     try:
         with np.load(io.BytesIO(packed.cpu().numpy().tobytes()), allow_pickle=False) as archive:
             columns, counts = (torch.from_numpy(archive[name].astype(np.int64)) for name in ("grams", "counts"))
     except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError(f"the packed counts cannot be read, the file is damaged: {error}") from None
+        raise ValueError(f"packed cannot be decoded, because the file is damaged: {error}") from None
     if columns.dim() != 2 or counts.shape != columns.shape[1:]:
-        raise ValueError(f"the packed counts hold windows {tuple(columns.shape)} and counts {tuple(counts.shape)}; "
+        raise ValueError(f"packed holds n-grams of shape {tuple(columns.shape)} and counts of shape {tuple(counts.shape)}; "
                          "expected (m, G) and (G,): the file is damaged")
     return columns.T.contiguous().to(packed.device), counts.to(packed.device)
 
 
 def _small(x: Tensor) -> np.ndarray:
-    """Convert to the smallest integer dtype of NumPy."""
+    """Convert to a NumPy array of the smallest unsigned dtype that can hold all values."""
     return x.cpu().numpy().astype(np.min_scalar_type(int(x.max()) if x.numel() else 0))

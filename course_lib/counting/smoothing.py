@@ -23,16 +23,15 @@ class MaximumLikelihood(nn.Module):
     continuation = False                                             # shorter histories keep their counts
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
-        """Contribution of the model of order k to the probability of a symbol seen `c` times after a history seen `total` times
-        with `types` distinct successors."""
+        """Contribution of level k to p(w | h), for a symbol seen c times after a history with `total` and `types`."""
         return c / total
 
     def rest(self, k: Tensor, total: Tensor, types: Tensor) -> Tensor:
-        """The weight of the level below level k."""
+        """Weight of level k - 1 after a history with `total` and `types`."""
         return torch.zeros_like(total)
 
     def fit(self, k: Tensor, count: Tensor) -> None:
-        """Estimate the smoothing parameters, such as discounts, if there are any; `k` is the order of each count."""
+        """Estimate the scheme's parameters, such as discounts, if it has any; k (M,) is the level of each count (M,)."""
 
     def randomize(self, generator: torch.Generator | None) -> None:
         """Set random parameters of the scheme, if it has any."""
@@ -60,8 +59,9 @@ class AddAlpha(MaximumLikelihood):
 class Interpolated(MaximumLikelihood):
     r"""$p_k(w \mid h) = \lambda_k\, c(h, w) / c(h) + (1 - \lambda_k)\, p_{k-1}(w \mid h')$.
 
-    Interpolation with one weight per level, or with `buckets` > 1 one for each range of c(h): 1, 2-3, 4-7, ..., the last
-    one open. `NGram.fit_weights` fits them on held-out text. Paper: Jelinek and Mercer 1980.
+    Interpolation with one weight per level. With `buckets` > 1 each level has a weight for each range of c(h): 1, 2-3,
+    4-7, ...; the last range has no upper limit. `NGram.fit_weights` fits the weights on held-out text. Paper: Jelinek
+    and Mercer 1980.
     """
 
     def __init__(self, order: int, buckets: int):
@@ -70,7 +70,7 @@ class Interpolated(MaximumLikelihood):
         self.register_buffer("weights", torch.full((order + 1, buckets), 0.5))       # lambda
 
     def bucket(self, total: Tensor) -> Tensor:
-        """The bucket of a count, floor(log2 c(h)), at most the last; frexp is exact, unlike a rounded logarithm."""
+        """Bucket of a count, floor(log2 c(h)), at most buckets - 1; frexp is exact, unlike a rounded logarithm."""
         return (torch.frexp(total.clamp(min=1).double()).exponent.long() - 1).clamp(max=self.weights.shape[1] - 1)
 
     def share(self, k: Tensor, c: Tensor, total: Tensor, types: Tensor) -> Tensor:
@@ -142,7 +142,7 @@ SCHEMES = ("none", "add", "interpolated", "kneser-ney")
 
 
 def scheme(name: str, order: int, num_symbols: int, alpha: float, buckets: int) -> MaximumLikelihood:
-    """Create the scheme of that name. Raises ValueError for another name."""
+    """Create the smoothing scheme called `name`. Raises ValueError if the name is not one of SCHEMES."""
     if name == "none":
         return MaximumLikelihood()
     if name == "add":

@@ -4,8 +4,9 @@
     digits = load_data("digits")  # part of scikit-learn, no download
     mnist = load_data("binarized_mnist")  # downloaded once, verified each time
 
-Files are read from the folder COURSE_DATA, else from the cache (the folder COURSE_CACHE, or the default of the system), else
-downloaded; both are environment variables. describe(name) prints the source, license and protocol of a data set.
+A file is read from the folder COURSE_DATA if it is there, otherwise from the cache (the folder COURSE_CACHE, or the default
+of the system), otherwise it is downloaded. Both are environment variables. describe(name) prints the source, license and
+protocol of a data set.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ def load_data(name: str, **options) -> Splits:
 
     options  split="writers" and grey=True for "digits"; split="official" for "caltech101_silhouettes"; side=16 or
     8 for "cifar10_small"; fold=0 to 9 and standardize=False for the tables "red_wine", "white_wine", "parkinsons",
-    "ionosphere", "boston_housing"; source and target, "de", "en" or "fr", for "multi30k"; the others take none.
+    "ionosphere", "boston_housing"; source and target, "de", "en" or "fr", for "multi30k". Other data sets have no
+    options.
 
-    Raises ValueError for an unknown name or option, DataError if a file is damaged or cannot be downloaded.
+    Raises ValueError if the name or an option is unknown, DataError if a file is damaged or cannot be downloaded.
     """
     entry = find(name)
     for option, value in options.items():

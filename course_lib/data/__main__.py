@@ -13,8 +13,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; return 0, or 1 after an error message on stderr."""
     parser = argparse.ArgumentParser(prog="python -m course_lib.data", description="The data sets of the course.")
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="the sets, a line each")
-    for command, what in (("show", "what it is, whose, and how it is used"), ("fetch", "download, verify, read it")):
+    commands.add_parser("list", help="list the data sets, one per line")
+    for command, what in (("show", "print source, license and protocol"), ("fetch", "download, verify and read")):
         commands.add_parser(command, help=what).add_argument("name", metavar="NAME")
     chosen = parser.parse_args(arguments)
     try:

@@ -19,9 +19,9 @@ def binarize(x: Tensor, method: str, generator: torch.Generator | None = None, m
     maximum    m; default 255 for integers and 1 for floats; 16 for load_data("digits", grey=True)
 
     Likelihoods are comparable only between data that were binarized in the same way; the files of
-    load_data("binarized_mnist") are a third way.
+    load_data("binarized_mnist") were binarized in a third way.
 
-    Raises ValueError for another method, a level outside 0 to m, NaN, or "dynamic" without a generator.
+    Raises ValueError if the method is unknown, if a level is NaN or outside 0 to m, or if "dynamic" has no generator.
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; expected one of {', '.join(map(repr, METHODS))}")

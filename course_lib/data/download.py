@@ -3,7 +3,7 @@
 The hash of a file is checked on every access. A download is written to its own folder, and renamed when it is complete and
 verified.
 
-pooch and requests are imported for a download only, since their import takes a third of a second.
+pooch and requests are imported for a download only, because their import takes a third of a second.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class DataError(RuntimeError):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a download failed; kind: "unreachable", "refused", "partial" or "altered"."""
+    """Reason why a download failed; `kind` is "unreachable", "refused", "partial" or "altered"."""
 
     url: str
     kind: str
@@ -58,7 +58,7 @@ class Bar:
 
     @total.setter
     def total(self, length: int):
-        """Set by pooch from the header of the response; 0 if the server does not state a length."""
+        """Set the size in bytes, which pooch reads from the response header; 0 if the server does not state it."""
         self.answered, self.bar.total = True, length or None
 
 
@@ -74,7 +74,7 @@ def course_data() -> Path | None:
 
 
 def cache() -> Path:
-    """The folder for downloads: COURSE_CACHE, else the cache folder of the system."""
+    """The folder for downloads: COURSE_CACHE if it is set, otherwise the cache folder of the system."""
     if value := os.environ.get("COURSE_CACHE", ""):
         return Path(value).expanduser()
     import pooch
@@ -85,7 +85,7 @@ def cache() -> Path:
 def local(name: str, file: File) -> Path | None:
     """The verified file in COURSE_DATA; None if it is not there.
 
-    Raises DataError if it has another hash; it is neither ignored nor replaced, since the user put it there.
+    Raises DataError if its hash is wrong. Such a file is neither ignored nor replaced, because the user put it there.
     """
     folder = course_data()
     if folder is None or not (folder / file.path).is_file():
@@ -100,9 +100,9 @@ def local(name: str, file: File) -> Path | None:
 
 
 def fetch(name: str, file: File) -> Path:
-    """Return the path of a verified copy of the file: in COURSE_DATA, else in the cache, else downloaded.
+    """Return the path of a verified copy of the file: in COURSE_DATA, in the cache, or downloaded, in this order.
 
-    name  of the data set, for messages
+    name  name of the data set, for messages
 
     Raises DataError if no source gives the file.
     """
@@ -207,7 +207,7 @@ def _size(count: int | None) -> str:
 
 
 def _of(arrived: int, file: File) -> str:
-    """Such as "31 of 78 MB"; in bytes if the rounded sizes are equal."""
+    """Arrived and full size, such as "31 of 78 MB"; in bytes if the rounded sizes are equal."""
     if file.size is None:
         return _size(arrived)
     if _size(arrived) == _size(file.size):
@@ -216,7 +216,7 @@ def _of(arrived: int, file: File) -> str:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove abandoned downloads; a running one has written within the last hour."""
+    """Remove abandoned downloads, to which nothing was written for an hour."""
     for part in folder.glob(".part-*"):
         with suppress(OSError):  # another process may remove it
             if time.time() - max(path.stat().st_mtime for path in (part, *part.iterdir())) > STALE:

@@ -30,7 +30,7 @@ class Splits:
     """A data set with the parts train, valid and test.
 
     train, valid, test  uint8 tensors (N, n), images flattened row by row; float64 tensors; str; lists of str or of pairs
-    labels              classes, int64 (N,), under "train", "valid" and "test"; None if there are none
+    labels              {"train", "valid", "test" -> classes, int64 (N,)}; None if the data have no classes
     info                protocol, license, citation, key, comparable_with_papers, options; image_shape and maximum (the
                         largest level) of images; class_names; mean and standard_deviation of standardized columns
 
@@ -165,7 +165,8 @@ def load_multi30k(entry: Entry, source: str, target: str) -> Splits:
         sides = [read_text(fetch(entry.name, entry.file(f"{part}.{language}.gz"))).removesuffix("\n").split("\n")
                  for language in (source, target)]
         if len(sides[0]) != len(sides[1]):
-            raise DataError(f"{entry.name}: {part} has {len(sides[0])} lines of {source} and {len(sides[1])} of {target}")
+            raise DataError(f"{entry.name}: {part} has {len(sides[0])} lines of {source} and {len(sides[1])} of {target}; "
+                            "expected one translation per line. Delete the files to download them again")
         parts.append(list(zip(*sides)))
     return Splits(entry.name, *parts)
 
@@ -186,7 +187,7 @@ def load_cola(entry: Entry) -> Splits:
 
 
 def _sentences(entry: Entry, parts: list[list[tuple[str, str]]], class_names: list[str]) -> Splits:
-    """Sentences with labels 0 or 1."""
+    """Build the splits of sentences with labels 0 or 1. Raises DataError for any other label."""
     for rows in parts:
         if odd := {label for _, label in rows} - {"0", "1"}:
             raise DataError(f"{entry.name}: a label is {min(odd)!r}; expected 0 and 1")

@@ -75,7 +75,8 @@ def read_binary_text(path: Path, columns: int, separator: str) -> np.ndarray:
     ends = np.full(columns, ord(separator), np.uint8)
     ends[-1] = ord("\n")
     if values.max() > 1 or (between != ends).any():
-        raise DataError(f"{path.name} is not made of lines of {columns} zeros and ones separated by {separator!r}")
+        line = ((values > 1) | (between != ends)).any(axis=1).argmax() + 1
+        raise DataError(f"{path.name} has an invalid line {line}; expected {columns} zeros and ones separated by {separator!r}")
     return values
 
 
@@ -86,8 +87,10 @@ def read_table(path: Path, columns: Sequence[int], rows: int, separator: str | N
         values = np.loadtxt(path, delimiter=separator, skiprows=int(header), usecols=columns, ndmin=2)
     except DAMAGE as error:
         raise DataError(f"{path.name} is not a table of numbers with these columns: {error}") from None
-    if len(values) != rows or not np.isfinite(values).all():
-        raise DataError(f"{path.name} has {len(values)} rows; expected {rows} of finite numbers")
+    if len(values) != rows:
+        raise DataError(f"{path.name} has {len(values)} rows; expected {rows}")
+    if not np.isfinite(values).all():
+        raise DataError(f"{path.name} holds {values[~np.isfinite(values)][0]}; expected finite numbers")
     return values
 
 

@@ -23,7 +23,7 @@ class File:
     """A file of a data set: path below COURSE_DATA and the cache, size in bytes, hash and public URLs.
 
     hash        "sha256:...", or "md5:..." if only that is published
-    urls        without any, the file is read from COURSE_DATA only
+    urls        public addresses; if there are none, the file is read from COURSE_DATA only
     known_from  source of the hash if it is not that of the public download
 
     Raises ValueError if the hash is missing or malformed.
@@ -88,7 +88,7 @@ def find(name: str) -> Entry:
 
 
 def _read_entry(name: str, row: dict[str, Any], shared: dict[str, str]) -> Entry:
-    """Create the entry of a table of registry.toml."""
+    """Create an entry from its table in registry.toml."""
     folder, homes, known_from = (row.pop(key, default) for key, default in (("folder", ""), ("homes", []), ("known_from", "")))
     public = tuple(File(f"{folder}/{file['name']}", file.get("size"), file["hash"],
                         tuple(file.get("urls", [home + file["name"] for home in homes])),

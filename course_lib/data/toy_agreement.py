@@ -100,7 +100,7 @@ def vocabulary() -> Vocabulary:
 def to_ids(drawn: Sequence[Text | str]) -> tuple[Int[Tensor, "B T"], Bool[Tensor, "B T"]]:
     """Encode texts as ids after the start symbol, padded on the right, and the mask, True for words.
 
-    Raises ValueError, with the most similar word, for a word outside the grammar.
+    Raises ValueError if a word is outside the grammar.
     """
     words = vocabulary()
     return pad([torch.tensor([words.id(word) for word in (BOS, *str(text).split())]) for text in drawn], words.id(BOS))

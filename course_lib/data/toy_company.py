@@ -1,6 +1,6 @@
-"""A toy corpus with known co-occurrences: gendered roles, countries and capitals, ambiguous words.
+"""A toy corpus of gendered roles, countries and capitals, and ambiguous words.
 
-So the correct neighbors and analogies are known.
+Its co-occurrences, and therefore the correct neighbors and analogies, are known.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Short stories sampled from a grammar, for the pre-training of a small encoder.
 
-A story has a person, named in the first sentence and "he" or "she" in the others, and a subject: the sea, baking, the garden
-or school. Persons, verbs, things and places depend on the subject, with a small probability of another one. So the subject of
-a sentence, the order of two sentences, and whether they are from one story can be predicted from co-occurring words.
+A story has a person, named in the first sentence and "he" or "she" in later sentences, and a subject: sea, baking, garden
+or school. Persons, verbs, things and places depend on the subject or, with a small probability, on another subject.
+Co-occurring words therefore predict the subject of a sentence, the order of two sentences, and whether they are from the
+same story.
 """
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ class Story(NamedTuple):
 
 
 def stories(num: int, generator: torch.Generator | None = None, sentences: int = 3) -> list[Story]:
-    """Sample `num` stories of `sentences` sentences each, with uniform subjects. Raises ValueError below 1."""
+    """Sample `num` stories of `sentences` sentences each, with uniform subjects. Raises ValueError if either is below 1."""
     if num < 1 or sentences < 1:
         raise ValueError(f"num is {num} and sentences {sentences}; expected at least 1 of each")
     return [_story(sentences, generator) for _ in range(num)]

@@ -58,7 +58,8 @@ def translate(sentence: str) -> Pair:
     word = source[i] if i < len(source) else ""
     stem = word.removesuffix("s") if verb == 3 and not denied and word.endswith("s") else word
     if stem not in VERBS or (verb == 3 and not denied) != (word == stem + "s"):
-        raise ValueError(f"sentence is {sentence!r}; expected a verb of the grammar in its form as word {i + 1}")
+        raise ValueError(f"sentence is {sentence!r}; expected word {i + 1} to be a verb of the grammar that agrees with the "
+                         f"subject, such as {'sees' if verb == 3 and not denied else 'see'!r}")
     target = [*target, (VERBS[stem][verb], (*carried, i))]
     i += 1
     if source[i:] and source[i] in PASTIMES:
@@ -67,7 +68,8 @@ def translate(sentence: str) -> Pair:
     else:
         phrase = _noun_phrase(source, i)
     if phrase is None or phrase[1] != len(source):
-        raise ValueError(f"sentence is {sentence!r}; expected an object of the grammar from word {i + 1} on")
+        raise ValueError(f"sentence is {sentence!r}; from word {i + 1} on, expected an object such as 'the red house', or one "
+                         f"of {', '.join(PASTIMES)}")
     words, alignment = zip(*target, *phrase[0])
     return Pair(source, words, alignment)
 

@@ -27,9 +27,9 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
     - of the 2 `beams` best continuations, those among the first `beams` that end are
       finished, and the best `beams` of the others continue;
     - a row is done when `beams` sequences are finished and the best open prefix, scored at
-      its present length, is not better than the worst of them.
+      its present length, is not better than the worst finished sequence.
 
-    If fewer than `num_return` sequences exist, the others have score minus infinity.
+    If fewer than `num_return` sequences exist, the remaining entries have score -inf.
     Slides: "Beam search", "Practical points". Paper: Wu et al. 2016 for the exponent.
     """
     n, V = sizes(model, length, eos_id)
@@ -79,7 +79,7 @@ def beam_search(model: nn.Module, length: int | None = None, context: Any = None
 
 
 def _merge(a: Decoded, b: Decoded) -> Decoded:
-    """The best sequences of a and b, as many as a has."""
+    """Return the best sequences of a and b for each row, as many as a has."""
     both = Decoded(*(torch.cat([x, y], dim=1) for x, y in zip(a, b)))
     score, place = both.score.topk(a.score.shape[1], dim=-1)
     return Decoded(gather(both.tokens, place), both.length.gather(1, place), both.log_prob.gather(1, place), score)

@@ -16,14 +16,15 @@ MAX_SEQUENCES = 2 ** 16                                              # maximum n
 @torch.no_grad()
 def exhaustive(model: nn.Module, length: int | None = None, context: Any = None, eos_id: int | None = None,
                num_return: int = 1, length_penalty: float | int = 0.0) -> Decoded:
-    """Return the `num_return` best of all sequences, or all if there are fewer, (1, num_return, T).
+    """Return the `num_return` sequences with the highest scores, or all if there are fewer, (1, num_return, T).
 
-    Scores as in `beam_search`. Raises ValueError for more than one row, and for more than 65536 prefixes of one length.
+    Scores as in `beam_search`. Raises ValueError if the context has more than one row, or if there are more than 65536
+    prefixes of the same length.
     """
     n, V = sizes(model, length, eos_id)
     B = batch_of(context, None)
     if B != 1:
-        raise ValueError(f"context has {B} rows; expected one")
+        raise ValueError(f"context has {B} rows; expected one row")
     device = device_of(model)
     finished = []                                                    # (tokens, length, log p)
     with evaluating(model):

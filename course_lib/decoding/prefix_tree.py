@@ -14,7 +14,7 @@ from course_lib.conditional import Categorical
 
 
 class State(NamedTuple):
-    """The node of each row."""
+    """Node of the tree that each row has reached."""
 
     node: Tensor                                                     # (B,): row of the table; the last: after the end
 
@@ -31,7 +31,7 @@ class PrefixTree(AutoregressiveModel):
 
     Slides: "Greedy search", the search tree over yes, ok and the end symbol.
 
-    Raises ValueError for a row that is not a distribution over the symbols, an unreachable prefix, and a table without "".
+    Raises ValueError if a row is not a distribution over the symbols, if a prefix is unreachable, or if "" has no row.
 
     >>> tree = PrefixTree(["a", "end"], {"": [0.75, 0.25], "a": [0.5, 0.5]})
     >>> tree.log_prob(torch.tensor([[0, 1]])).exp()                        # "a end"
@@ -42,7 +42,7 @@ class PrefixTree(AutoregressiveModel):
         super().__init__(None, Categorical(len(symbols)))
         self.symbols, self.eos_id = list(symbols), len(symbols) - 1
         if "" not in table:
-            raise ValueError('table has no row for ""; expected one, for the empty prefix')
+            raise ValueError('table has no row for ""; expected a row for the empty prefix')
         self.prefixes = [tuple(map(self._id, prefix.split())) for prefix in table]
         row = {prefix: i for i, prefix in enumerate(self.prefixes)}
         for prefix, p in table.items():

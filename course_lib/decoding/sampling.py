@@ -75,7 +75,7 @@ def reshape(log_p: Float[Tensor, "... V"], temperature: float | int = 1.0,
 
 
 def keep_top_k(log_p: Float[Tensor, "... V"], k: int) -> Bool[Tensor, "... V"]:
-    """True for the k most probable values, and for all that tie with the last of them."""
+    """True for the k most probable values, and for all values that tie with the k-th."""
     least = log_p.topk(min(k, log_p.shape[-1]), dim=-1).values[..., -1:]
     return log_p >= least
 
@@ -84,8 +84,8 @@ def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]
     """Nucleus (top-p) sampling: True for the smallest set of most probable values whose
     total probability is at least p.
 
-    Of values that tie at the boundary the higher ids are kept, as in Hugging Face's
-    generate. Paper: Holtzman et al. 2020.
+    Among values that tie at the boundary, those with higher ids are kept, as in Hugging
+    Face's generate. Paper: Holtzman et al. 2020.
     """
     rank = log_p.sort(dim=-1, stable=True)  # ascending
     tail = rank.values.softmax(dim=-1).cumsum(dim=-1)  # mass of a value and all below it
@@ -96,9 +96,10 @@ def keep_top_p(log_p: Float[Tensor, "... V"], p: float) -> Bool[Tensor, "... V"]
 
 def _generate(model: nn.Module, length: int | None, context: Any, batch: int | None, eos_id: int | None,
           choose: Callable[[Tensor, int], Tensor]) -> Decoded:
-    """Predict, choose and update until every row has ended; return one tensor of chosen values per step.
+    """Predict, choose and update until every row has ended; return the chosen values.
 
-    Runs in inference mode, which is faster than `no_grad`; a result that is stacked outside of it is no inference tensor.
+    Runs in inference mode, which is faster than `no_grad`; the values are stacked outside of it, so that the result is
+    an ordinary tensor.
     """
     n, B = sizes(model, length, eos_id)[0], batch_of(context, batch)
     values, steps, going = [], [], None

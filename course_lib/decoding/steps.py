@@ -49,9 +49,9 @@ def sizes(model: nn.Module, length: int | None, eos_id: int | None) -> tuple[int
         raise TypeError(f"{name} has no predict; expected a model that predicts one variable at a time")
     V = model.conditional.num_values
     if V is None:
-        raise TypeError(f"{name} models continuous variables; expected discrete ones (its sample works for both)")
+        raise TypeError(f"{name} models continuous variables; expected a model of discrete variables (its sample works for both)")
     if eos_id is not None and model.n is not None:
-        raise ValueError(f"eos_id is {eos_id}; {name} has {model.n} variables, expected eos_id None")
+        raise ValueError(f"eos_id is {eos_id}; expected None, because {name} has a fixed number of variables ({model.n})")
     if eos_id is not None and not 0 <= eos_id < V:
         raise ValueError(f"eos_id is {eos_id}; expected 0..{V - 1}")
     return model.length_for(length), V
@@ -71,7 +71,7 @@ def device_of(model: nn.Module) -> torch.device:
 
 
 def gather(tokens: Integer[Tensor, "B k T"], row: Integer[Tensor, "B C"]) -> Integer[Tensor, "B C T"]:
-    """Select the sequences of these indices in each row."""
+    """For each batch row b, select the sequences tokens[b, row[b]], (B, C, T)."""
     return tokens.gather(1, row[..., None].expand(-1, -1, tokens.shape[-1]))
 
 
@@ -81,7 +81,7 @@ def ended(value: Integer[Tensor, "..."], eos_id: int | None, last: bool) -> Bool
 
 
 def finish(model: nn.Module, decoded: Decoded, eos_id: int | None, num_return: int | None = None) -> Decoded:
-    """Select the first `num_return` sequences of each row, fill with the end token, and sort columns by variable."""
+    """Select the first `num_return` sequences of each row, pad them with the end token, and sort columns by variable."""
     tokens, size, log_p, score = decoded if num_return is None else (part[:, :num_return] for part in decoded)
     if model.order is not None:
         tokens = tokens[..., model.order.argsort()]                  # the k-th written is variable order[k]

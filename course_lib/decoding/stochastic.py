@@ -60,7 +60,7 @@ def stochastic_beam(model: nn.Module, length: int | None = None, context: Any = 
 
 def _gumbel_below(location: Float[Tensor, "B k V"], maximum: Float[Tensor, "B k"],
                   u: Float[Tensor, "B k V"]) -> Float[Tensor, "B k V"]:
-    r"""Gumbel variables with these locations, conditioned on their maximum in each row being `maximum`.
+    r"""Sample Gumbel variables with the given locations, conditioned on their maximum in each row being `maximum`.
 
     $-\log(e^{-m} - e^{-Z} + e^{-G})$ for unconditioned G with maximum Z, without overflow.
     """

@@ -20,9 +20,9 @@ BLOCK = 112                                                          # variables
 def solve(weight: Float[Tensor, "n n"], bias: Float[Tensor, "n"], order: Int[Tensor, "n"], u: Float[Tensor, "num n"],
           given: Float[Tensor, "num n"] | None = None,
           known: Bool[Tensor, "num n"] | None = None) -> Float[Tensor, "num n"]:
-    """Sample rows of an FVSBN with the uniforms u, the variable order[k] with u[:, k]; `given` is kept where `known`.
+    """Sample rows of an FVSBN: variable order[k] with the uniforms u[:, k], or from `given` where `known` is True.
 
-    Only the weights of earlier variables are used. Raises ValueError for NaN.
+    Only the weights of earlier variables are used. Raises ValueError if a logit is NaN.
     """
     if (order.diff() != 1).any():                                    # sampling order; the natural order needs no copy
         weight, bias = weight[order][:, order], bias[order]
@@ -43,6 +43,7 @@ def solve(weight: Float[Tensor, "n n"], bias: Float[Tensor, "n"], order: Int[Ten
             if torch.equal(drawn, guess):
                 break
         if torch.isnan(margin).any():
-            raise ValueError("the model's probabilities are NaN: its parameters have diverged")
+            raise ValueError("the model's probabilities are NaN; expected finite parameters and inputs (training may "
+                             "have diverged: try a smaller lr)")
         x[block] = drawn
     return x[order.argsort()].T.contiguous()                         # column i is variable i again

@@ -10,13 +10,13 @@ from course_lib.conditional import Bernoulli, Conditional
 
 
 class Sampler:
-    """`family.draw(family(raw), u)`, the k-th variable with the uniforms u[:, k] of u (num, n, U)."""
+    """Sample variables of a family by the inverse CDF, the k-th variable with the uniforms u[:, k] of u (num, n, U)."""
 
     def __init__(self, family: Conditional, u: Float[Tensor, "num n U"]):
         self.family, self.u = family, u
 
     def __call__(self, raw: Tensor, k: int) -> Tensor:
-        """Values (num, m) of variables k to k + m - 1, from raw parameters (num, m, *parameter_shape)."""
+        """Sample values (num, m) of variables k to k + m - 1, given raw parameters (num, m, *parameter_shape)."""
         return self.family.draw(self.family(raw), self.u.narrow(1, k, raw.shape[1]))
 
     def check(self) -> None:
@@ -36,9 +36,10 @@ class Thresholds(Sampler):
 
     def check(self) -> None:
         if torch.isnan(torch.cat(self.seen, dim=1)).any():
-            raise ValueError("the model's probabilities are NaN: its parameters have diverged")
+            raise ValueError("the model's probabilities are NaN; expected finite parameters and inputs (training may "
+                             "have diverged: try a smaller lr)")
 
 
 def make_sampler(family: Conditional, u: Float[Tensor, "num n U"]) -> Sampler:
-    """Fastest sampler of this family, with the same values as `family.draw`."""
+    """Return the fastest sampler of this family. Its values equal those of `family.draw`."""
     return (Thresholds if type(family) is Bernoulli else Sampler)(family, u)

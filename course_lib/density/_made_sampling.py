@@ -57,7 +57,7 @@ class SortedWeights:
 
     def sample(self, draw: Sampler, num: int, given: Tensor | None,
                known: Tensor | None) -> Shaped[Tensor, "num n"]:
-        """Predict, sample and update in place; `draw` holds the uniforms."""
+        """Sample rows (num, n) like the loop of the base class, but in place; `draw` holds the uniforms."""
         model, steps = self.model, self.steps()
         layers = [weight.new_empty(weight.shape[1], num) for weight in self.weights]
         each = [k * self.P for k in range(model.n + 1)]

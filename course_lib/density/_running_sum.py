@@ -50,7 +50,7 @@ def by_blocks(family: Conditional, x: Shaped[Tensor, "B n"], W: Tensor, c: Tenso
 def one_block(family: Conditional, a: Float[Tensor, "B H"], x: Shaped[Tensor, "B m"], W: Float[Tensor, "m E H"],
               V: Float[Tensor, "m P H"], b: Float[Tensor, "m P"]) -> tuple[Tensor, Tensor]:
     """Raw parameters (m, B, P) of the next m variables, and the pre-activation (B, H) after them."""
-    adds = family.linear(x, W)                                       # (m, B, H): contributions to later ones
+    adds = family.linear(x, W)                                       # (m, B, H): contributions to later variables
     earlier = torch.ones(len(W), len(W), dtype=W.dtype, device=W.device).tril(-1)
     within = (earlier @ adds.flatten(1)).view_as(adds)               # contributions of earlier variables of the block
     h = torch.sigmoid(a + within)                                    # (m, B, H)

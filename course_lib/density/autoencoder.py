@@ -54,7 +54,7 @@ class Autoencoder(nn.Module):
 
     @checked
     def forward(self, x: Shaped[Tensor, "B n"]) -> Distribution:
-        """Distribution (B, n) of each variable given all, itself included."""
+        """Distributions (B, n) of each variable given all variables, including itself."""
         h = self.conditional.encode(x, self.layers[0].weight.dtype).flatten(1)  # (B, n E)
         for layer in self.layers[:-1]:
             h = torch.relu(layer(h))

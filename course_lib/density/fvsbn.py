@@ -16,7 +16,7 @@ from course_lib.density._block_solver import solve
 
 
 class State(NamedTuple):
-    """State after k variables: the logits of the others, given these k."""
+    """State after k variables: the logits of the remaining variables, given the first k."""
 
     k: int                                                           # number of known variables
     logits: Tensor                                                   # (B, n): bias and contributions of known variables
@@ -26,8 +26,8 @@ class FVSBN(AutoregressiveModel):
     r"""Fully visible sigmoid belief network:
     $p(x_i = 1 \mid x_{<i}) = \sigma\bigl(\alpha_0^i + \sum_{j<i} \alpha_j^i x_j\bigr)$.
 
-    It has n (n + 1) / 2 parameters, a table 2^n - 1. With `order`, j < i means that j comes before i in the order.
-    All parameters start at 0; the loss is convex in them.
+    It has n (n + 1) / 2 parameters, whereas a table has 2^n - 1. With `order`, j < i means that j comes before i in the
+    order. All parameters start at 0; the loss is convex in them.
 
     Slides: "Fully Visible Sigmoid Belief Network". Papers: Neal 1992; Frey, Hinton and Dayan 1996.
 

@@ -59,7 +59,7 @@ class MADE(AutoregressiveModel):
     hidden       widths of the hidden layers; an integer is one layer
     conditional  family of the factors
     order        order[k] is the variable that is sampled k-th
-    seed         of the degrees
+    seed         seed of the random degrees
 
     The degree of a variable's input and output is its position in the order, 1 to n. Each hidden unit has a random
     degree m in 1 to n - 1 and may depend on the first m variables only, so it is connected to the units below of the
@@ -135,7 +135,7 @@ class MADE(AutoregressiveModel):
     # the masks
     @property
     def degrees(self) -> list[Int[Tensor, "..."]]:
-        """Degrees of the inputs, column by column, and of each hidden layer."""
+        """List of degree tensors: those of the inputs, (n,), then those of the units of each hidden layer, (width,)."""
         return [self.order.argsort() + 1, *(getattr(self, f"degrees_{j + 1}") for j in range(len(self.hidden)))]
 
     def set_degrees(self, degrees: list[Int[Tensor, "..."]]) -> None:
@@ -150,11 +150,12 @@ class MADE(AutoregressiveModel):
             layer.mask.copy_(mask)
 
     def remasked(self, seed: int, order: Iterable[int] | Tensor | None = None) -> MADE:
-        """A model with the same parameters, and with degrees and an order sampled with `seed`.
+        """A model that shares this model's parameters; its degrees and order depend on `seed`.
 
-        Training one model trains the other. `Mixture([made.remasked(s) for s in range(K)])` is
-        a mixture over K orders, of which each training batch uses one, chosen at random.
-        `order` sets the order.
+        order  order[k] is the variable that is sampled k-th; default: a random order
+
+        Training either model changes both. `Mixture([made.remasked(s) for s in range(K)])` is
+        a mixture over K orders; each training batch uses one order, chosen at random.
         """
         generator = torch.Generator().manual_seed(seed)
         degrees = draw_degrees(self.n, self.hidden, generator)
@@ -202,7 +203,11 @@ def draw_degrees(n: int, hidden: Sequence[int], generator: torch.Generator) -> l
 
 def made_masks(position: Int[Tensor, "n"],
                *degrees: Int[Tensor, "..."]) -> list[Bool[Tensor, "out in"]]:
-    """Mask (out, in) of each layer, from positions in the order, 1 to n, and degrees."""
+    """List of the layers' masks (out, in), given the degrees of inputs and hidden units.
+
+    position  (n,), degree of each input: its position in the order, 1 to n
+    degrees   (width,) for each hidden layer
+    """
     below = [position, *degrees]
     hidden = [upper[:, None] >= lower for lower, upper in zip(below, degrees)]
     # strict: x_i must not depend on itself

@@ -15,8 +15,8 @@ from course_lib.autoregressive import AutoregressiveModel, evaluating
 class Mixture(nn.Module):
     r"""Mixture with equal weights, $p(x) = \frac{1}{K} \sum_{k=1}^{K} p_k(x)$, for example over orders or masks.
 
-    log p(x) is the logsumexp of the joint log-probabilities of the models minus log K. Averaging the logits of each
-    variable instead gives another distribution. A mixture has no conditionals: it scores and samples whole rows.
+    log p(x) is the logsumexp of the models' log-likelihoods of x, minus log K. Averaging the logits of each variable
+    instead gives a different distribution. A mixture has no conditionals: it scores and samples whole rows.
 
     Slides: "MADE". Paper: Germain et al. 2015; Uria, Murray and Larochelle 2014.
 
@@ -31,13 +31,13 @@ class Mixture(nn.Module):
     def __init__(self, models: Sequence[AutoregressiveModel]):
         super().__init__()
         if not models:
-            raise ValueError("models is empty; expected at least one")
+            raise ValueError("models is empty; expected at least one model")
         sizes = sorted({m.n for m in models}, key=str)
         if len(sizes) > 1:
             raise ValueError(f"models have {sizes} variables; expected the same number in all")
         families = sorted({repr(m.conditional) for m in models})
         if len(families) > 1:
-            raise ValueError(f"models have the families {families}; expected the same in all")
+            raise ValueError(f"models have the families {families}; expected the same family in all")
         self.models = nn.ModuleList(models)
         self.n, self.conditional = models[0].n, models[0].conditional
 

@@ -68,7 +68,7 @@ class Layers:
         return (rows - 1) * self.W + k // 2
 
     def at(self, number: int, place: int) -> tuple[Int[Tensor, "..."], Float[Tensor, "... out"]]:
-        """Indices of the pixels that are inputs of layer `number` at this place, and the matrix of weights."""
+        """Indices of the stored pixels that are inputs of layer `number` at pixel `place`, and the matrix of weights."""
         layer, column = self.layers[number], place % self.W
         (rows, k), window = layer.kernel_size, self.window(layer)
         left, right = min(column, k // 2), min(self.W - 1 - column, k // 2)
@@ -83,9 +83,10 @@ class Layers:
 
 
 class OnePixel:
-    """Apply layers at one pixel, to (B, channels). Then `maps` holds the inputs of each layer, with this pixel.
+    """Apply layers at one pixel, to (B, channels). Afterwards `maps` holds the inputs of each layer, including this pixel.
 
-    past  stored inputs of each layer, as from `Layers.empty`
+    past   stored inputs of each layer, as `Layers.empty` returns them
+    place  number of the pixel, in raster order
     """
 
     def __init__(self, layers: Layers, past: Sequence[Float[Tensor, "B pixels in"]], place: int):

@@ -48,8 +48,8 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
     r"""Projected gradient descent, $x_{s+1} = \Pi(x_s + \mathrm{sign}\, g_s)$: steps of one
     level, each projected to the box of radius eps.
 
-    steps      number of steps S; of $x_0, \dots, x_S$ the one with the largest `margin` is
-               returned
+    steps      number of steps S; among $x_0, \dots, x_S$ the image with the largest
+               `margin` is returned
     through    defense before the classifier, from levels to levels. The loss is that of the
                defended image, $f(d(x_s))$, and the derivative of d is replaced by the
                identity: BPDA (Athalye, Carlini and Wagner 2018)
@@ -80,7 +80,7 @@ def pgd(classifier: nn.Module, x: Tensor, y: Tensor, eps: int, levels: int, step
 
 def sign_noise(x: Tensor, eps: int, levels: int, generator: torch.Generator | None = None,
                where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    """Add or subtract eps levels at random in each pixel: noise of the size of an attack."""
+    """Add or subtract eps levels at random in each pixel: noise as large as the change of an attack."""
     x = check_images(x, None, eps, levels, where)
     coins = 2 * torch.randint(2, x.shape, generator=generator) - 1
     return clipped(x + eps * (coins if where is None else coins * where), x, eps, levels)
@@ -114,7 +114,7 @@ def direction(g: Float[Tensor, "B n"], targeted: bool, where: Bool[Tensor, "B n"
 
 def random_start(x: Int[Tensor, "B n"], eps: int, levels: int, where: Bool[Tensor, "B n"] | None,
                    generator: torch.Generator) -> Int[Tensor, "B n"]:
-    """Random levels within eps in the pixels that may change."""
+    """Random start of an attack: add a uniform integer in -eps..eps to each pixel that may change."""
     start = clipped(x + torch.randint(-eps, eps + 1, x.shape, generator=generator), x, eps, levels)
     return start if where is None else torch.where(where, start, x)
 
@@ -125,7 +125,7 @@ def clipped(changed: Int[Tensor, "B n"], x: Int[Tensor, "B n"], eps: int, levels
 
 
 def check_images(x: Tensor, y: Tensor | None, eps: int, levels: int, where: Tensor | None = None) -> Int[Tensor, "B n"]:
-    """Return x as int64. Raises ValueError unless x holds integer levels and y, eps and `where` fit."""
+    """Return x as int64 on the CPU. Raises ValueError if x, y, eps or `where` has a wrong shape, dtype or value."""
     if x.dim() != 2 or len(x) == 0:
         raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, n), at least one image, flattened")
     if x.is_floating_point() or x.is_complex():

@@ -50,7 +50,7 @@ class ImageClassifier(nn.Module):
                 "widths": list(self.widths), "dropout": self.dropout.p}
 
     def forward(self, x: Tensor) -> Float[Tensor, "B classes"]:
-        """Logits (B, classes) of images (B, n). Raises ValueError for another size, or levels outside 0..K-1."""
+        """Logits (B, classes) of images (B, n). Raises ValueError if the size is wrong or a level is outside 0..K-1."""
         H, W = self.shape
         if x.dim() != 2 or x.shape[1] != H * W:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, {H * W}), images of {H} x {W}, flattened")

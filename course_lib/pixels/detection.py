@@ -22,14 +22,14 @@ def rank_p_values(scores: Tensor, calibration: Tensor,
     scores       (B,), for example log-likelihoods; low scores are anomalous
     calibration  (N,), scores of held-out images from the same distribution as the training
                  images
-    generator    breaks ties at random: of k equal scores, 0 to k are counted. Without it
-                 all are, so with ties p is too large rather than too small
+    generator    breaks ties at random: of k equal scores, 0 to k are counted. None: all k
+                 are counted, so with ties p is too large rather than too small
 
     If s has the same distribution as the $s_j$, all of its ranks are equally probable, so
     $P(p \le \alpha) \le \alpha$ whatever the model is. Without ties equality holds where
     (N + 1) alpha is an integer.
 
-    Raises ValueError if there are no calibration scores, and for NaN.
+    Raises ValueError if there are no scores, or if a score is NaN.
 
     >>> calibration = torch.tensor([-60.0, -80.0, -70.0])
     >>> rank_p_values(torch.tensor([-90.0, -70.0, -50.0]), calibration)
@@ -60,7 +60,7 @@ def roc(clean: Tensor, other: Tensor) -> tuple[Float[Tensor, "..."], Float[Tenso
 def auc(clean: Tensor, other: Tensor) -> float:
     """Area under the ROC curve: the probability that a score of `other` exceeds one of `clean`, ties counting half.
 
-    0.5 is chance; below it the sign of the score is wrong.
+    0.5 is chance level. A value below 0.5 means that the negated score separates better.
 
     >>> auc(torch.tensor([1.0, 2.0]), torch.tensor([2.0, 3.0]))
     0.875
@@ -72,7 +72,7 @@ def auc(clean: Tensor, other: Tensor) -> float:
 
 def auc_interval(clean: Tensor, other: Tensor, repeats: int = 1000, level: float = 0.95,
                  seed: int = 0) -> tuple[float, float]:
-    """Bootstrap percentile interval of `auc`. If the two sets are perfectly separated, its width is 0."""
+    """Bootstrap percentile interval of `auc`, with coverage `level`. If the scores are separable, its width is 0."""
     if repeats < 1 or not 0 < level < 1:
         raise ValueError(f"repeats is {repeats} and level {level}; expected repeats of at least 1 and a level in (0, 1)")
     clean, other = _scores(clean, "clean"), _scores(other, "other")
@@ -127,21 +127,21 @@ def purify(model: AutoregressiveModel, x: Tensor, eps: int) -> Int[Tensor, "B n"
     r"""Greedy decoding within eps levels of an image,
     $\hat x_i = \arg\max_{v :\, |v - x_i| \le \epsilon}\; p(v \mid \hat x_{<i})$.
 
-    model  of discrete variables, in any order
+    model  model of discrete variables, in any order
     x      (B, n), images
     eps    largest change of a pixel, in levels; 0 returns x
 
-    Each pixel is predicted from the pixels that are already purified. Of equally probable
-    values the one nearest to x is used. Slides: "PixelDefend". Paper: Song, Kim, Nowozin,
+    Each pixel is predicted from the pixels that are already purified. Among values of equal
+    probability, the nearest to x is used. Slides: "PixelDefend". Paper: Song, Kim, Nowozin,
     Ermon and Kushman 2018.
 
-    Raises TypeError for a model of continuous variables, ValueError for a negative eps and
-    for images that do not fit.
+    Raises TypeError if the model's variables are continuous, and ValueError if eps is
+    negative or x has a wrong shape or values.
     """
     K, dtype = model.conditional.num_values, model.like().dtype
     if K is None:
         raise TypeError(f"{type(model).__name__} has continuous variables, "
-                        f"{model.conditional}; expected levels")
+                        f"{model.conditional}; expected discrete levels")
     if eps != int(eps) or eps < 0:
         raise ValueError(f"eps is {eps}; expected an integer, 0 or more")
     x = model.check_input(x).long()

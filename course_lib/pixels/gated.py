@@ -125,7 +125,7 @@ class GatedPixelCNN(ImageModel):
         return self.row_of(image, self.rows_above(shifted, label, whole), label, whole)
 
     def rows_above(self, v: Tensor, label: Tensor | None, run: Run) -> list[Tensor]:
-        """Contributions of the vertical stack, on the shifted image."""
+        """Contributions of the vertical stack to each layer; v is the shifted image."""
         told = []
         for layer in self.layers:
             v, down = layer.above(v, label, run)
@@ -134,7 +134,7 @@ class GatedPixelCNN(ImageModel):
 
     def row_of(self, h: Tensor, rows: Sequence[Tensor], label: Tensor | None,
                run: Run) -> Tensor:
-        """Horizontal stack on the image: raw parameters."""
+        """Raw parameters: the horizontal stack, applied to the image h."""
         for number, (layer, down) in enumerate(zip(self.layers, rows)):
             y = layer.beside(h, down, label, run)
             h = h + y if number else y  # no residual connection around mask A
@@ -166,7 +166,7 @@ class GatedPixelCNN(ImageModel):
         return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Set a color of the current pixel to x_i; after the last color go to the next pixel, or to the next row."""
+        """Set a color of the current pixel to x_i; after its last color, advance to the next pixel, or the next row."""
         self.variable_at(state.k)
         x_i = self.check_value(x_i, len(state.pixel))
         (C, _, W), k = self.shape, state.k + 1
@@ -204,7 +204,7 @@ class GatedPixelCNN(ImageModel):
 
 
 class OneRow:
-    """Apply the layers of the vertical stack to one row (B, channels, 1, W), after the stored rows of each."""
+    """Apply the layers of the vertical stack to one row (B, channels, 1, W), given the stored rows of each layer."""
 
     def __init__(self, past: Sequence[Float[Tensor, "B in p W"]]):
         self.past, self.rows = past, []

@@ -154,7 +154,7 @@ class ImageModel(AutoregressiveModel):
 
     @functools.cached_property
     def receptive_field(self) -> Bool[Tensor, "n n"]:
-        """[i, j]: whether factor i depends on variable j. Earlier variables without a dependency are a blind spot."""
+        """Matrix, True at [i, j] if factor i depends on variable j. A missing earlier variable is in the blind spot."""
         C, H, W = self.shape
         seen = self.seen(torch.eye(self.n, dtype=torch.bool).view(-1, C, H, W))                    # (n, groups, H, W)
         if self.colors == "chain":                                   # and the earlier colors of the pixel
@@ -162,7 +162,7 @@ class ImageModel(AutoregressiveModel):
         return seen.flatten(1).T.contiguous()
 
     def seen(self, image: Bool[Tensor, "n C H W"]) -> Bool[Tensor, "n groups H W"]:
-        """Receptive fields of `raw`: what each output depends on, where image[j] is True at variable j only."""
+        """Receptive fields of `raw`: True where an output depends on variable j; image[j] is True at variable j only."""
         raise NotImplementedError(f"{type(self).__name__} does not define seen(image)")
 
     def field_of(self, seen: Bool[Tensor, "n in H W"], layer: MaskedConv2d, kind: str) -> Bool[Tensor, "n groups H W"]:
@@ -191,16 +191,19 @@ class ImageModel(AutoregressiveModel):
 
 
 def _colors_before(C: int, H: int, W: int) -> Bool[Tensor, "n C H W"]:
-    """[j, c, r, w]: variable j is an earlier color of the same pixel."""
+    """True at [j, c, r, w] if variable j is an earlier color of the pixel in row r, column w than color c."""
     earlier = torch.ones(C, C).triu(1)                               # [b, c]: b before c
     return torch.einsum("bc,pq->bpcq", earlier, torch.eye(H * W)).reshape(C * H * W, C, H, W) > 0
 
 
 def check_width(width: int, groups: int, name: str = "width") -> None:
-    """Raise ValueError unless the channels divide into groups."""
+    """Raise ValueError unless `width` is a multiple of `groups`."""
     group_of(width, groups, name)
 
 
 def head(width: int, outputs: int, groups: int) -> nn.ModuleList:
-    """Two 1 x 1 layers, each after a ReLU, that return the raw parameters."""
+    """Output head: two 1 x 1 convolutions, each after a ReLU, from `width` channels to `outputs` raw parameters.
+
+    groups  number of groups of channels, one for each color, with masks between them
+    """
     return nn.ModuleList([MaskedConv2d(width, width, 1, "B", groups), MaskedConv2d(width, outputs, 1, "B", groups)])

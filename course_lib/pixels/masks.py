@@ -42,9 +42,9 @@ def kernel_mask(k: int, kind: str, outputs: int = 1, inputs: int = 1, groups: in
 
 
 def group_of(channels: int, groups: int, name: str = "channels") -> Tensor:
-    """Group of each channel, for `groups` blocks of equal width. Raises ValueError if the channels do not divide."""
+    """Group of each channel (channels,). Raises ValueError unless `channels` is a multiple of `groups`."""
     if groups < 1 or channels < 1 or channels % groups:
-        raise ValueError(f"{name} is {channels}, which {groups} groups do not divide; expected a multiple of {groups}")
+        raise ValueError(f"{name} is {channels}; expected a multiple of {groups}, the number of groups")
     return torch.arange(channels) // (channels // groups)
 
 
@@ -114,7 +114,7 @@ class MaskedConv2d(CausalConv2d):
 def widened(seen: Bool[Tensor, "n in H W"], mask: Float[Tensor, "out in rows k"]) -> Bool[Tensor, "n out H W"]:
     """Receptive field after one more layer. seen[j, g, r, c]: group g at (r, c) depends on variable j.
 
-    mask  of a layer with one channel per group; its last row is the pixel's own
+    mask  mask of a layer with one channel per group; its last row is the pixel's own row
     """
     rows, k = mask.shape[2:]
     padded = F.pad(seen.float(), (k // 2, k // 2, rows - 1, 0))

@@ -47,7 +47,7 @@ class Block(nn.Module):
 
 class PixelCNN(ImageModel):
     r"""PixelCNN: $h^0 = (W^0 \odot M_A) * x$, residual blocks $h^l = h^{l-1} + \mathrm{block}(h^{l-1})$ with masks
-    $M_B$, and 1 x 1 layers that return the raw parameters.
+    $M_B$, and 1 x 1 convolutions that return the raw parameters.
 
     shape        (C, H, W) or (H, W)
     width        channels of the feature maps
@@ -58,7 +58,8 @@ class PixelCNN(ImageModel):
     dropout      dropout probability within a block
     conditional, colors, classes  as in `ImageModel`
 
-    Mask A in a second layer would remove the nearest pixel; mask B in the first would give a pixel access to itself.
+    With mask A in a later layer, the nearest pixel would be lost; with mask B in the first layer, a factor would depend
+    on its own pixel.
     Kernels of 3 x 3 have a blind spot above and to the right; `receptive_field` returns the pixels that a factor
     depends on.
 
@@ -100,7 +101,8 @@ class PixelCNN(ImageModel):
         return self.network(image, label, whole)
 
     def network(self, image: Tensor, label: Tensor | None, run: Run) -> Tensor:
-        """`run` applies a layer to maps (B, ., H, W), or to one pixel (B, .)."""
+        """Raw parameters. `run` applies a layer to feature maps (B, ., H, W), or to one
+        pixel (B, .)."""
         h = run(self.first, image)
         for block in self.blocks:
             h = h + block(h, label, run)
@@ -126,7 +128,7 @@ class PixelCNN(ImageModel):
         return self.of_color(state.raw, state.pixel, state.k % self.shape[0])
 
     def update(self, state: State, x_i: Shaped[Tensor, "B"]) -> State:
-        """Set a color of the current pixel to x_i; after the last, go on."""
+        """Set a color of the current pixel to x_i; after the last, advance by a pixel."""
         self.variable_at(state.k)
         x_i = self.check_value(x_i, len(state.pixel))
         c, k = state.k % self.shape[0], state.k + 1

@@ -22,7 +22,7 @@ def lstm(gates: Float[Tensor, "B gates ..."], c: Float[Tensor, "B width ..."]) -
 
 
 class PixelRNN(ImageModel):
-    """Base class: a convolution with mask A, LSTM layers with residual connections, and two 1 x 1 layers.
+    """Base class: a convolution with mask A, LSTM layers with residual connections, and two 1 x 1 convolutions.
 
     shape        (C, H, W) or (H, W)
     width        channels of the feature maps, and of the LSTMs
@@ -105,15 +105,18 @@ class RowLSTM(PixelRNN):
 
 
 class DiagonalBiLSTM(PixelRNN):
-    """Diagonal BiLSTM: an LSTM over diagonals, whose state depends on the states to the left and above, and its mirror
-    image.
+    """Diagonal BiLSTM: two LSTMs that process an image diagonal by diagonal, from the two upper corners.
 
-    *Skewing* shifts row r by r columns, so that a diagonal becomes a column. There are H + W - 1 steps, each a
-    convolution with two taps. The two directions together cover all earlier pixels. The mirror image depends on pixels
-    to the right, which are not sampled yet, so its output is shifted down by one row and holds rows above only. Because
-    of the shift, its first convolution has mask B. With mask A the last pixel of the row above would not be covered.
+    The state of a pixel in the first LSTM depends on the states of its left and upper neighbors, in the second on those
+    of its right and upper neighbors. Together they cover all earlier pixels. *Skewing* shifts row r by r columns, so
+    that a diagonal becomes a column. There are H + W - 1 steps, each a convolution with two taps.
 
-    mirrored     mask of the first convolution of the mirror image, "B", or "A" for comparison
+    The second LSTM depends on pixels to the right, which are sampled later, so its output is shifted down by one row:
+    a factor then depends only on rows above its pixel. Because of this shift the first convolution of the second LSTM
+    may include the center (mask B); with mask A the last pixel of the row above would be lost.
+
+    shape, width, depth, first, dropout, conditional, colors, classes  as in `PixelRNN`
+    mirrored     mask of the first convolution of the second LSTM: "B", or "A" for comparison
 
     Slides: "PixelRNN". Paper: van den Oord, Kalchbrenner and Kavukcuoglu 2016, section 3.2.
 
@@ -191,5 +194,5 @@ def unskew(x: Float[Tensor, "B channels H columns"]) -> Float[Tensor, "B channel
 
 
 def corner(seen: Bool[Tensor, "n groups H W"]) -> Bool[Tensor, "n groups H W"]:
-    """True at all pixels below and to the right of a True pixel, itself included."""
+    """True at every True pixel and at all pixels below and to the right of it."""
     return seen.long().cummax(dim=2).values.cummax(dim=3).values > 0

@@ -17,8 +17,8 @@ def has_kernel(cell: nn.Module) -> bool:
 def run_kernel(cell: Cell, x: Float[Tensor, "B T I"], state: State) -> tuple[Float[Tensor, "B T H"], State]:
     """Hidden states after every step, and the state after the last one.
 
-    torch adds a bias to each of the two products, and the cells have one, so the other is 0 except for the candidate of
-    a GRU.
+    torch adds one bias to W_x x and another to W_h h. The cells have one bias, so the second is 0, except for the
+    candidate of a GRU.
     """
     W_x, W_h, b = cell.W_x, cell.W_h, cell.b
     b_h = torch.zeros_like(b)

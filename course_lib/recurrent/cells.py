@@ -17,12 +17,15 @@ State = tuple[Tensor, ...]                                           # (h,) or (
 
 
 class Cell(nn.Module):
-    """Base class of the cells: the weights of all gates, stacked to G = gates * H rows.
+    """Base class of recurrent cells: the weights of all gates, stacked to G = gates * H rows.
 
     inputs  I, size of an input
     hidden  H, size of the hidden state
 
-    Weights and biases are initialized uniformly in [-1/sqrt(H), 1/sqrt(H)], as in torch. A subclass defines `step`:
+    Weights and biases are initialized uniformly in [-1/sqrt(H), 1/sqrt(H)], as in torch. A subclass sets `gates`, the
+    number of blocks of H rows in W_x, W_h and b, and `parts`, the number of tensors in a state (both 1 by default). It
+    defines `step(a, state)`: a (B, G) is W_x x + b, state the tuple of previous states (B, H), and the result the tuple
+    of new states.
 
     >>> class Sum(Cell):
     ...     def step(self, a, state):
@@ -46,17 +49,17 @@ class Cell(nn.Module):
             nn.init.uniform_(p, -hidden ** -0.5, hidden ** -0.5)
 
     def ahead(self, x: Float[Tensor, "... I"]) -> Float[Tensor, "... G"]:
-        """Part of a step that depends on the input, W_x x + b (..., G), for any number of steps."""
+        """Part of a step that depends on the input only: W_x x + b, of shape (..., G), for any number of steps."""
         return F.linear(x, self.W_x, self.b)
 
     def step(self, a: Float[Tensor, "B G"], state: State) -> State:
-        """Next state, from `ahead` of the input and the previous state."""
+        """Return the next state, given a (B, G), the result of `ahead`, and the previous state."""
         raise NotImplementedError(f"{type(self).__name__} does not define step(a, state)")
 
     def forward(self, x: Float[Tensor, "B I"], state: State | None = None) -> State:
         """State after the input x (B, I); the previous state is zero by default.
 
-        Raises ValueError if the shape of x or of the state does not fit.
+        Raises ValueError if x or the state has a wrong shape, and TypeError if the state is not a tuple of tensors.
         """
         if x.dim() != 2 or x.shape[1] != self.inputs:
             raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, {self.inputs})")
@@ -64,11 +67,11 @@ class Cell(nn.Module):
         return self.step(self.ahead(x), state)
 
     def zeros(self, batch: int) -> State:
-        """Initial state: zeros."""
+        """Zero initial state, a tuple of tensors (batch, H)."""
         return tuple(self.b.new_zeros(batch, self.hidden) for _ in range(self.parts))
 
     def check_state(self, state: State, batch: int, name: str = "state") -> State:
-        """Return the state. Raises TypeError or ValueError if it does not fit."""
+        """Return the state. Raises TypeError unless it is a tuple of tensors, ValueError unless all are (batch, H)."""
         if not isinstance(state, tuple) or not all(isinstance(part, Tensor) for part in state):
             raise TypeError(f"{name} is of type {type(state).__name__}; expected a tuple of {self.parts} tensors (B, H)")
         got, expected = [tuple(part.shape) for part in state], [(batch, self.hidden)] * self.parts
@@ -109,7 +112,7 @@ class LSTMCell(Cell):
     The rows of W_x, W_h and b are those of i, f, o, g, in this order (torch has i, f, g, o), so that one sigmoid
     computes the three gates.
 
-    forget_bias  initial b_f; None: random, like the others. With 1 a new cell mostly keeps its state
+    forget_bias  initial b_f; None: random, like the other biases. With 1 a new cell mostly keeps its state
 
     Slides: "RNN/GRU/LSTM Architectures". Papers: Hochreiter and Schmidhuber 1997; Gers et al. 2000 for the forget gate;
     Jozefowicz et al. 2015 for its bias.

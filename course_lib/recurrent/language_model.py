@@ -78,7 +78,8 @@ class RecurrentLM(AutoregressiveModel):
         mask  (B, T), True for real tokens, which must be contiguous: padding before or after
               them is ignored, and its logits are meaningless
 
-        Raises ValueError for tokens outside the vocabulary or a mask that does not fit.
+        Raises ValueError if a token is outside the vocabulary, or if the mask has a wrong shape
+        or dtype, or padding between tokens.
         """
         return self.read((tokens, mask))[0]
 
@@ -180,14 +181,19 @@ class RecurrentLM(AutoregressiveModel):
         self.prompt(batch, context)
 
     def prompt(self, batch: int, context: Padded | None) -> tuple[Tensor | None, Tensor | None]:
-        """Tokens before x, (B, P), and their mask; None if the first token is predicted from h_0."""
+        """Return the tokens that precede x, (B, P), and their mask (B, P), or None if all are real.
+
+        The tokens are the context, or `bos_id` if the context is None. Returns (None, None) if there are neither, so
+        that the first token is predicted from h_0. Raises ValueError if the context is invalid, or None for a model with
+        neither a bos_id nor a learned start.
+        """
         device = self.head.weight.device
         if context is None:
             if self.bos_id is not None:
                 return torch.full((batch, 1), self.bos_id, device=device), None
             if self.layers.first is None:
-                raise ValueError("there is no prompt, and this model has neither a bos_id nor a learned start: give a "
-                                 "context (B, P), P at least 1")
+                raise ValueError("context is None; expected a prompt (B, P) with P at least 1, because this model has "
+                                 "neither a bos_id nor a learned start")
             return None, None
         tokens, mask = self.check_tokens(context, "context")
         if len(tokens) != batch:
@@ -201,13 +207,13 @@ class RecurrentLM(AutoregressiveModel):
         """Return tokens (B, T) of the vocabulary and their mask. Raises ValueError if they are invalid."""
         tokens, mask = tokens_and_mask(batch, self.vocab_size, name)
         if tokens.dim() != 2 or tokens.numel() == 0:
-            raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T), neither of them 0")
+            raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T) with B and T at least 1")
         tokens = self.conditional.check(tokens, name)
         if mask is not None:
             edges = (F.pad(mask, (1, 1))[:, 1:] != F.pad(mask, (1, 1))[:, :-1]).sum(dim=1)
             if (edges != 2).any():
-                raise ValueError(f"the mask of {name} has a row without tokens, or with padding between them; expected "
-                                 "tokens side by side, padding before or after")
+                raise ValueError(f"the mask of {name} has a row without tokens, or with padding between tokens; expected "
+                                 "contiguous tokens in each row, with padding before or after them")
         return tokens, mask
 
 

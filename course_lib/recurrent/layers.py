@@ -20,7 +20,7 @@ def run(cell: Cell, x: Float[Tensor, "B T I"], state: State,
         lengths: Int[Tensor, "B"] | None = None) -> tuple[Float[Tensor, "B T H"], State]:
     """Hidden states after every step, and the state after the last one.
 
-    lengths  (B,) number of steps of each row; its final state is the one after its own last step, and h is 0 after that
+    lengths  (B,) number of steps of each row; its final state is that after its own last step, and h is 0 from then on
     """
     if lengths is not None:
         return run_packed(cell, x, state, lengths)
@@ -97,7 +97,8 @@ class Recurrent(nn.Module):
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout is {dropout}; expected a probability, at least 0 and less than 1")
         if forget_bias is not None and cell != "lstm":
-            raise ValueError(f"forget_bias is {forget_bias}; only an LSTM has a forget gate, and cell is {cell!r}")
+            raise ValueError(f"forget_bias is {forget_bias} and cell is {cell!r}; expected forget_bias None, because only an "
+                             "LSTM has a forget gate")
         self.cell, self.inputs, self.hidden, self.layers = cell, inputs, hidden, layers
         self.directions, self.dropout = 1 + bidirectional, dropout
         extra = {} if forget_bias is None else {"forget_bias": forget_bias}
@@ -114,10 +115,10 @@ class Recurrent(nn.Module):
         lengths  (B,) number of steps of each row of x, 1 to T; the rest is padding, which is ignored, and 0 in the
                  outputs
 
-        Raises ValueError if x, memory or lengths do not fit.
+        Raises ValueError if the shape of x, memory or lengths is wrong, or if a length is not in 1..T.
         """
         if x.dim() != 3 or x.shape[2] != self.inputs or 0 in x.shape:
-            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, T, {self.inputs}), neither B nor T 0")
+            raise ValueError(f"x has shape {tuple(x.shape)}; expected (B, T, {self.inputs}) with B and T at least 1")
         memory = self.start(len(x)) if memory is None else self.check_memory(memory, len(x))
         if lengths is not None:
             lengths = check_lengths(lengths, x)
@@ -136,16 +137,17 @@ class Recurrent(nn.Module):
         return x, tuple(states)
 
     def start(self, batch: int) -> Memory:
-        """Initial states."""
+        """Initial states of `batch` rows, a tuple with a state for each layer and direction."""
         if self.first is None:
             return tuple(cell.zeros(batch) for cell in self.cells)
         return tuple(tuple(part.expand(batch, -1) for part in state.unbind()) for state in self.first.unbind())
 
     def check_memory(self, memory: Memory, batch: int) -> Memory:
-        """Return the memory. Raises ValueError if it does not fit."""
+        """Return the memory. Raises ValueError unless it has a state of `batch` rows for each layer and direction."""
         if not isinstance(memory, tuple) or len(memory) != len(self.cells):
             got = f"{len(memory)} states" if isinstance(memory, tuple) else f"a {type(memory).__name__}"
-            raise ValueError(f"memory is {got}; expected a tuple of {len(self.cells)} states, one a layer and direction")
+            raise ValueError(f"memory is {got}; expected a tuple of {len(self.cells)} states, one for each layer and "
+                             "direction")
         return tuple(cell.check_state(state, batch, f"state {k} of memory")
                      for k, (cell, state) in enumerate(zip(self.cells, memory)))
 
@@ -158,11 +160,11 @@ class Recurrent(nn.Module):
     def from_torch(cls, module: nn.RNN | nn.LSTM | nn.GRU) -> Recurrent:
         """Layers with the weights of a torch.nn.RNN, LSTM or GRU, in its dtype.
 
-        torch's two biases are added, except for the candidate of a GRU, which has both. Raises ValueError for a
-        nonlinearity other than tanh and for an LSTM with a projection.
+        torch's two biases are added, except for the candidate of a GRU, which keeps both. Raises ValueError if the
+        nonlinearity is not tanh, or if an LSTM has a projection.
         """
         if getattr(module, "nonlinearity", "tanh") != "tanh" or module.proj_size:
-            raise ValueError(f"module is {module}; expected tanh, and no projection")
+            raise ValueError(f"module is {module}; expected nonlinearity 'tanh' and proj_size 0")
         ours = cls(module.mode.split("_")[0].lower(), module.input_size, module.hidden_size, module.num_layers,
                    module.bidirectional, module.dropout).to(module.weight_hh_l0)
         for k, cell in enumerate(ours.cells):
@@ -198,8 +200,8 @@ def check_next(model: AutoregressiveModel, x_i: Tensor, batch: int) -> Integer[T
 def check_lengths(lengths: Tensor, x: Tensor) -> Int[Tensor, "B"]:
     """Return the lengths on the device of x. Raises ValueError if they are invalid."""
     if tuple(lengths.shape) != (len(x),) or lengths.is_floating_point():
-        raise ValueError(f"lengths has shape {tuple(lengths.shape)} and dtype {lengths.dtype}; expected ({len(x)},), a "
-                         "whole number for each row")
+        raise ValueError(f"lengths has shape {tuple(lengths.shape)} and dtype {lengths.dtype}; expected ({len(x)},), an "
+                         "integer for each row")
     if lengths.min() < 1 or lengths.max() > x.shape[1]:
         raise ValueError(f"lengths goes from {int(lengths.min())} to {int(lengths.max())}; expected 1 to {x.shape[1]}")
     return lengths.to(x.device)

@@ -17,12 +17,13 @@ from course_lib.validation import check_sizes
 
 
 class Score(nn.Module):
-    """Base class of the scores.
+    """Base class of attention scores s(h_t, h_tau) of a query h_t and a key h_tau.
 
     query  H, size of h_t
-    key    K, size of h_tau; that of the query if None
+    key    K, size of h_tau; None: H
 
-    A subclass defines `match`:
+    A subclass defines `match(queries, prepared)`, which maps queries (..., T, H) and the result (..., S, E) of `prepare`,
+    by default the keys (..., S, K), to scores (..., T, S):
 
     >>> class Distance(Score):
     ...     def match(self, queries, keys):
@@ -38,7 +39,7 @@ class Score(nn.Module):
         self.query, self.key = query, key
 
     def forward(self, queries: Float[Tensor, "... T H"], keys: Float[Tensor, "... S K"]) -> Float[Tensor, "... T S"]:
-        """Score of every query with every key. Raises ValueError if the sizes do not fit."""
+        """Score of every query with every key. Raises ValueError unless queries are (..., T, H), keys (..., S, K)."""
         for name, x, width in (("queries", queries, self.query), ("keys", keys, self.key)):
             if x.dim() < 2 or x.shape[-1] != width:
                 raise ValueError(f"{name} has shape {tuple(x.shape)}; expected (..., number of vectors, {width})")
@@ -92,7 +93,7 @@ class ScaledDotScore(DotScore):
 class BilinearScore(Score):
     r"""Bilinear score, $s_{t,\tau} = h_t^\top W_{\mathrm{attn}} h_\tau$, with H K parameters; the two sizes may differ.
 
-    Slides: "Bilinear (Luong Attention)". Paper: Luong et al. 2015, "general".
+    Slides: "Bilinear (Luong Attention)". Paper: Luong et al. 2015, where it is called "general".
 
     >>> score = BilinearScore(4, 6)
     >>> score(torch.ones(2, 3, 4), torch.ones(2, 5, 6)).shape, score.W.shape
@@ -160,7 +161,7 @@ SCORES: dict[str, type[Score]] = {"dot": DotScore, "scaled dot": ScaledDotScore,
 
 
 def make_score(name: str, query: int, key: int | None = None) -> Score:
-    """Score with this name. Raises ValueError for an unknown name."""
+    """Create the score called `name`. Raises ValueError if the name is not one of SCORES."""
     if name not in SCORES:
         raise ValueError(f"score is {name!r}; expected one of {', '.join(map(repr, SCORES))}")
     return SCORES[name](query, key)
@@ -172,7 +173,8 @@ def make_score(name: str, query: int, key: int | None = None) -> Score:
 def weights_of(scores: Float[Tensor, "... S"], mask: Bool[Tensor, "... S"] | None = None) -> Float[Tensor, "... S"]:
     r"""Attention weights $\alpha_{t,\tau} = \exp(s_{t,\tau}) / \sum_k \exp(s_{t,k})$ over unmasked positions.
 
-    mask  True where a position may be attended to. A row without any is zero, as at the first step, which has no past
+    mask  True where a position may be attended to. A row without such positions has zero weights, for example at the
+          first step, which has no past
     """
     if mask is None:
         return scores.softmax(dim=-1)

@@ -109,7 +109,7 @@ def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], los
     """
     _check(scores, memory)
     if num < 1 or temperature <= 0:
-        raise ValueError(f"num is {num} and temperature {temperature}; expected at least 1, and above 0")
+        raise ValueError(f"num is {num} and temperature {temperature}; expected num >= 1 and temperature > 0")
     u = torch.rand(num, len(scores), generator=generator, dtype=torch.float64).clamp(min=1e-300)
     noise = -torch.log(-torch.log(u)).to(scores)
     with torch.enable_grad():
@@ -123,5 +123,5 @@ def gumbel_softmax(scores: Float[Tensor, "S"], memory: Float[Tensor, "S H"], los
 
 def _check(scores: Integer[Tensor, "..."] | Float[Tensor, "..."], memory: Tensor) -> None:
     if scores.dim() != 1 or memory.dim() != 2 or len(scores) != len(memory) or len(scores) == 0:
-        raise ValueError(f"scores has shape {tuple(scores.shape)} and memory {tuple(memory.shape)}; expected (S,) and (S, H), "
-                         "S at least 1")
+        raise ValueError(f"scores has shape {tuple(scores.shape)} and memory {tuple(memory.shape)}; expected (S,) and (S, H) "
+                         "with S at least 1")

@@ -70,7 +70,9 @@ class Seq2Seq(AutoregressiveModel):
     tied            whether the output layer shares the weights of the target embeddings, after a tanh layer of size E
     dropout         dropout probability of embeddings and of inputs of the output layer
     smoothing       label smoothing of the training loss, in torch's form: see `cross_entropy`
-    pad_id, bos_id, eos_id   padding token, of the source too; first input of the decoder; last token of a target
+    pad_id          padding token of source and target
+    bos_id          first input of the decoder
+    eos_id          last token of a target
 
     An autoregressive model of the target y (B, T). Its `context` is the source: tokens (B, S), padded with `pad_id` on
     the right, or a pair with their mask, True for real tokens. The decoder's initial state is $\tanh(W_s h_n + b_s)$,
@@ -254,7 +256,7 @@ class Seq2Seq(AutoregressiveModel):
     def _source(self, source: Padded) -> tuple[Integer[Tensor, "B S"], Bool[Tensor, "B S"]]:
         tokens, seen = self._read(source, self.source.num_embeddings, "context")
         if not seen[:, 0].all():
-            raise ValueError("context has a row without tokens; expected at least one in each")
+            raise ValueError("context has a row without tokens; expected at least one token in each row")
         columns = int(seen.sum(dim=1).max())                         # drop columns that are padding in all rows
         return tokens[:, :columns], seen[:, :columns]
 
@@ -262,14 +264,14 @@ class Seq2Seq(AutoregressiveModel):
         """Tokens of source or target on the model's device, and their mask, which is given or follows from `pad_id`."""
         tokens, mask = tokens_and_mask(side, vocab_size, name)
         if tokens.dim() != 2 or tokens.numel() == 0 or tokens.is_floating_point():
-            raise ValueError(f"{name} has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected tokens (B, T), "
-                             "neither of them 0, integers")
+            raise ValueError(f"{name} has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected integer tokens "
+                             "(B, T) with B and T at least 1")
         tokens = tokens.to(self.head.weight.device)
         real = tokens != self.pad_id if mask is None else mask.to(tokens.device)
         if tokens.min() < 0 or tokens.max() >= vocab_size:
             raise ValueError(f"{name} holds {int(tokens.min())} to {int(tokens.max())}; expected 0..{vocab_size - 1}")
         if (real[:, 1:] & ~real[:, :-1]).any():
-            raise ValueError(f"{name} has padding left of a token; expected padding on the right, as by pad")
+            raise ValueError(f"{name} has padding left of a token; expected padding on the right, as pad adds it")
         return tokens, real
 
     @staticmethod

@@ -15,9 +15,9 @@ from course_lib.validation import check_sizes
 def streams(text: Integer[Tensor, "T"], batch: int, length: int) -> DataLoader:
     """Cut a text (T,) into `batch` parallel streams, in pieces of `length` tokens: batches (batch, length + 1).
 
-    Row b of a batch continues row b of the previous batch. The token between the two is in both, as the last target and
-    as the first input. Tokens that do not fill a last batch are dropped. Raises ValueError if the text is too short for
-    one batch.
+    Row b of a batch continues row b of the previous batch. The two rows share one token, which is the last target of
+    the first and the first input of the second. Tokens that do not fill a last batch are dropped. Raises ValueError if
+    the text is too short for one batch.
     """
     check_sizes(batch=batch, length=length)
     if text.dim() != 1 or len(text) < batch * length + 1:
@@ -33,8 +33,8 @@ class Carried(nn.Module):
     """Language model that is trained on streams: each batch starts from the final states of the previous batch.
 
     States are carried from batch to batch, gradients are not (truncated backpropagation through time). The states are
-    in a buffer, so checkpoints of `fit` contain them. In eval mode they start anew, and those of training are
-    unchanged.
+    in a buffer, so checkpoints of `fit` contain them. In eval mode the first batch starts from the initial states, and
+    the states of training are unchanged.
 
     batch  number of rows of a training batch
 
@@ -53,7 +53,7 @@ class Carried(nn.Module):
         self._reading: Memory | None = None                          # in eval mode
 
     def loss(self, tokens: Integer[Tensor, "B L"]) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats of all tokens but the first of each row, and their number."""
+        """Mean cross-entropy in nats over all tokens except the first of each row, and the number of these tokens."""
         if self.training and len(tokens) != self.batch:
             raise ValueError(f"tokens has {len(tokens)} rows; expected {self.batch}, one for each stream")
         memory = self._reading
@@ -81,8 +81,8 @@ def nats_of_text(model: RecurrentLM, text: Integer[Tensor, "T"], before: Integer
     piece   number of tokens that are processed at once
     """
     if before.dim() != 1 or text.dim() != 1 or len(before) < 1 or len(text) < 1:
-        raise ValueError(f"text has shape {tuple(text.shape)} and before {tuple(before.shape)}; expected (T,) and (S,), "
-                         "neither of them empty")
+        raise ValueError(f"text has shape {tuple(text.shape)} and before {tuple(before.shape)}; expected (T,) and (S,) "
+                         "with T and S at least 1")
     training = model.training
     model.eval()
     device, memory, losses = model.head.weight.device, None, []

@@ -16,10 +16,10 @@ SVG = "{http://www.w3.org/2000/svg}"
 class Drawing:
     """A drawing of an architecture.
 
-    name         of the drawing
+    name         name of the drawing
     title        first sentence of the alternative text
     description  alternative text: parts and their order
-    svg          source, 360 units wide, in light or dark colors as page or system require
+    svg          SVG source, 360 units wide, with light and dark colors, which follow the theme of the page or system
 
     A notebook shows it as an image with a data URL, which also works in untrusted notebooks and keeps the styles of two
     drawings separate.

@@ -14,8 +14,8 @@ MOST = 40                                                            # maximum n
 def graph(result: Value) -> Figure:
     """Draw the computation graph of a value, from left to right, with values in blue and gradients in orange.
 
-    A box is a value with its label or operation; a number without a box is a constant. Raises ValueError for more than 40
-    nodes.
+    A box is a value with its label or operation; a number without a box is a constant. Returns a Matplotlib figure. Raises
+    ValueError if the graph has more than 40 boxes and constants.
     """
     nodes = ordered(result)
     if len(nodes) > MOST:
@@ -53,7 +53,7 @@ def constant(value: Value) -> bool:
 
 
 def place(result: Value) -> dict[int, tuple[float, float]]:
-    """The position of each node by id: right of its parents, inputs at the height of the nodes that use them."""
+    """Positions (x, y) of the nodes by id: right of their parents, inputs at the height of the nodes that use them."""
     nodes = ordered(result)
     column: dict[int, float] = {}
     for value in nodes:

@@ -32,9 +32,9 @@ class Source:
 def source(obj: Any, *members: str) -> Source:
     """Return the source of a function or a class.
 
-    members  of a class, shown with its head; default: the whole class
+    members  names of methods of a class, which are shown with the head of the class; default: the whole class
 
-    Examples (`>>>`) in docstrings are omitted. Raises ValueError for a member that the class does not define.
+    Examples (`>>>`) in docstrings are omitted. Raises ValueError if the class does not define a member.
     """
     code = textwrap.dedent(inspect.getsource(obj)).rstrip()
     return Source(obj.__qualname__, _without_examples(_excerpt(code, members) if members else code))

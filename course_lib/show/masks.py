@@ -19,7 +19,7 @@ FAINT = "#9aa5b1"
 def network(model: MADE, output: int | None = None) -> Figure:
     """Draw the units of a small MADE with their degrees, inputs at the bottom, and the unmasked connections.
 
-    output  a variable, from 0: paths to its factor are drawn in color
+    output  index of a variable, whose factor's incoming paths are drawn in color; None: no paths
 
     A unit without a path to an output or from an input has a dashed outline.
     """
@@ -86,7 +86,7 @@ def matrices(model: MADE) -> Figure:
 
 
 def readers(patterns: Mapping[str, Bool[Tensor, "n n"]], orders: Sequence[Sequence[int]] | None = None) -> Figure:
-    """Draw dependence patterns {title: reads}, where reads[i, j] is True if factor i depends on variable j.
+    """Draw dependence patterns {title: pattern}, where pattern[i, j] is True if factor i depends on variable j.
 
     orders  order of the variables in each pattern; default 0, 1, ...
     """

@@ -42,10 +42,10 @@ class Table:
 def table(columns: Sequence[str], rows: Sequence[Sequence[Any]], caption: str = "") -> Table:
     """Create a table of results: `table(["model", "nats"], [["FVSBN", "18.48 ± 0.18"], ["NADE", 17.8]])`.
 
-    columns  titles
-    rows     cells, text or rounded numbers; None is an empty cell
+    columns  titles of the columns
+    rows     cells of each row, text or rounded numbers; None is an empty cell
 
-    Columns of numbers are aligned right. Raises ValueError for a row of another length than columns.
+    Columns of numbers are aligned right. Raises ValueError if a row and `columns` differ in length.
     """
     for k, row in enumerate(rows):
         if len(row) != len(columns):
@@ -59,7 +59,7 @@ def is_number(cell: Any) -> bool:
 
 
 def written(cell: Any) -> str:
-    """A cell as text."""
+    """Format a cell as text."""
     if cell is None:
         return ""
     return f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)

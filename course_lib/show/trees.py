@@ -17,7 +17,7 @@ WAYS = [(ACCENT, "-"), (SECOND, "--"), (INK, ":")]                   # distinct 
 def tree(model: PrefixTree, ways: Mapping[str, Sequence[int]] | None = None) -> Figure:
     """Draw a search tree with probabilities of branches and of sequences; branches of probability 0 are omitted.
 
-    ways  label -> sequence, drawn as a colored path; at most three
+    ways  {label: sequence of ids}, each drawn as a colored path; at most three
     """
     ways = dict(ways or {})
     if len(ways) > len(WAYS):

@@ -22,13 +22,13 @@ def pad(sequences: Sequence[Integer[Tensor, "..."] | Sequence[int]], value: int,
         ) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"]]:
     """Pad sequences (T_b,) with `value` to one tensor (B, T); return it and the mask, True for real tokens.
 
-    side  of the padding: "right" for training, "left" for prompts that are continued at the end
+    side  side of the padding: "right" for training, "left" for prompts that are continued at the end
 
-    Raises ValueError if there is no sequence, and for another `side`.
+    Raises ValueError if there is no sequence, or if `side` is neither.
     """
     sequences = [torch.as_tensor(sequence) for sequence in sequences]
     if not sequences:
-        raise ValueError("sequences is empty; expected at least one")
+        raise ValueError("sequences is empty; expected at least one sequence")
     if side not in ("left", "right"):
         raise ValueError(f"side is {side!r}; expected 'left' or 'right'")
     longest = max(map(len, sequences))
@@ -52,15 +52,15 @@ def tokens_and_mask(batch: Padded | Any, vocab_size: int, name: str = "tokens") 
     batch       tokens (B, T), or a pair of tokens and mask, as `pad` returns it
     vocab_size  V; padding outside 0..V-1 is replaced by 0
 
-    Raises ValueError for boolean tokens and for a mask that is not boolean or has another shape, TypeError for what is
-    neither a tensor nor a pair of tensors. The ids of real tokens are not checked.
+    Raises TypeError if `batch` is neither a tensor nor a pair of tensors, and ValueError if the tokens are boolean, or if
+    the mask is not boolean or differs in shape. The ids of real tokens are not checked.
     """
     tokens, mask = batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
     if not isinstance(tokens, Tensor) or not isinstance(mask, Tensor | None):
         raise TypeError(f"{name} is {_kind(batch)}; expected a tensor (B, T), or a pair with a mask (B, T), True for "
                         "real tokens, as pad returns it")
     if tokens.dtype == torch.bool:
-        raise ValueError(f"{name} is boolean; expected tokens, with a mask beside them: (tokens, mask)")
+        raise ValueError(f"{name} is boolean; expected integer tokens; a mask is passed as (tokens, mask)")
     if mask is None:
         return tokens, None
     if mask.dtype != torch.bool or mask.shape != tokens.shape:
@@ -74,14 +74,14 @@ def tokens_at_the_left(
 ) -> tuple[Integer[Tensor, "B T"], Bool[Tensor, "B T"] | None]:
     """Return tokens and mask as `tokens_and_mask` does, for a batch that is padded on the right only.
 
-    Raises ValueError for an empty batch, ids outside 0..V-1, and padding before a token.
+    Raises ValueError if the batch is empty, if an id is outside 0..V-1, or if there is padding before a token.
     """
     tokens, mask = tokens_and_mask(batch, vocab_size, name)
     if tokens.dim() != 2 or tokens.numel() == 0:
-        raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T), neither of them 0")
+        raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T) with B and T at least 1")
     tokens = Categorical(vocab_size).check(tokens, name)
     if mask is not None and (not mask[:, 0].all() or (mask[:, 1:] & ~mask[:, :-1]).any()):
-        raise ValueError(f"the mask of {name} has padding before a token; expected the tokens at the left of each row")
+        raise ValueError(f"the mask of {name} has padding before a token; expected padding on the right only")
     return tokens, mask
 
 

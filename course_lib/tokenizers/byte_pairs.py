@@ -33,7 +33,7 @@ def pattern() -> re.Pattern[str]:
 
 @lru_cache
 def ascii_pattern() -> re.Pattern[str]:
-    """The same for ASCII text, with shorter character classes: ten times as fast."""
+    """`pattern` for ASCII text, with shorter character classes, which is ten times as fast."""
     return _pattern("[A-Za-z]", "[0-9]", r"[^A-Za-z0-9\t-\r ]", r"\t-\r ")
 
 
@@ -48,7 +48,7 @@ def split_words(text: str) -> list[str]:
 
 @lru_cache
 def byte_symbols() -> tuple[str, ...]:
-    """A printable character for each of the 256 bytes: the byte itself if it is printable, else the next one from 256 on."""
+    """A printable character for each of the 256 bytes: the byte itself, or, if not printable, the next from 256 on."""
     visible = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = iter(range(256, 512))
     return tuple(chr(b) if b in visible else chr(next(others)) for b in range(256))
@@ -60,8 +60,8 @@ class BytePairTokenizer(Tokenizer):
     vocabulary  contains the 256 bytes and the result of every merge
     merges      pairs of tokens in order of priority
 
-    `fit` learns the merges from a text; `from_files` reads those of GPT-2. Raises ValueError for a merge of tokens that
-    are not in the vocabulary. Papers: Sennrich, Haddow and Birch 2016; over bytes, Radford et al. 2019.
+    `fit` learns the merges from a text; `from_files` reads those of GPT-2. Raises ValueError if the vocabulary lacks a
+    byte, or a token of a merge. Papers: Sennrich, Haddow and Birch 2016; over bytes, Radford et al. 2019.
 
     >>> tokenizer = BytePairTokenizer.fit("low lower lowest slow slower", size=260)
     >>> tokenizer.split("slower")
@@ -118,7 +118,7 @@ class BytePairTokenizer(Tokenizer):
         return [piece for word in split_words(text) for piece in self._pieces_of(word)]
 
     def join(self, pieces: Iterable[str]) -> str:
-        """The text; invalid UTF-8, such as a part of a character, is shown as U+FFFD."""
+        """Join pieces to a text; invalid UTF-8, such as a part of a character, becomes U+FFFD."""
         number = {symbol: b for b, symbol in enumerate(byte_symbols())}
         return bytes(number[c] for piece in pieces for c in piece).decode("utf-8", errors="replace")
 

@@ -24,7 +24,8 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
     """Return the first `num` merges; equal scores are merged in alphabetical order.
 
     words      sequence of symbols -> count
-    join       the symbol that results from merging two
+    join       function from two symbols to the merged symbol
+    score      score of a pair, computed from its count and the counts of its two symbols
     min_count  least count of a pair to be merged; the list may then be shorter than `num`
 
     A merge updates only the words that contain the pair.
@@ -90,7 +91,7 @@ def merges(words: Mapping[Sequence[str], int], num: int, join: Callable[[str, st
 
 
 def merged(symbols: Sequence[str], pair: Pair, join: Callable[[str, str], str] = str.__add__) -> list[str]:
-    """Join every occurrence of the pair, from the left."""
+    """Merge every occurrence of the pair in a sequence of symbols, from the left."""
     result, i = [], 0
     while i < len(symbols):
         if i + 1 < len(symbols) and (symbols[i], symbols[i + 1]) == pair:

@@ -15,10 +15,10 @@ Tokens = Any                                     # (T,), (B, T) or a list of seq
 
 def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
                  bos_id: int | None = None) -> list[Integer[Tensor, "T"]]:
-    """Convert one text (T,) or several, (B, T) or a list of sequences, to a list of LongTensors.
+    """Convert one text (T,), or several, (B, T) or a list of sequences, to a list of LongTensors (T,).
 
-    Raises ValueError for an empty text, numbers that are not integers, ids outside 0..vocab_size-1, and `bos_id`, which
-    the model prepends itself.
+    Raises ValueError if a text is empty, if its elements are not integers in 0..vocab_size-1, or if it contains `bos_id`,
+    which the model prepends itself.
     """
     if isinstance(tokens, str):
         raise ValueError(f"{name} is a string; expected integers 0..{vocab_size - 1}, as encode returns")
@@ -42,23 +42,23 @@ def as_sequences(tokens: Tokens, vocab_size: int, name: str = "tokens",
     if outside.any():
         raise ValueError(f"{name} holds {int(symbols[outside][0])}; expected 0..{vocab_size - 1}, the ids of this vocabulary")
     if bos_id is not None and (symbols == bos_id).any():
-        raise ValueError(f"{name} holds bos_id = {bos_id}; expected none, since the model prepends it")
+        raise ValueError(f"{name} holds bos_id = {bos_id}; expected texts without it, because the model prepends it")
     return [s.long() for s in sequences]
 
 
 def check_symbols(x: Tensor) -> Tensor:
-    """Return x; raise ValueError for empty sequences, (B, 0)."""
+    """Return x (B, n). Raises ValueError if n is 0."""
     if x.dim() == 2 and x.shape[1] == 0:
         raise ValueError(f"x has shape {tuple(x.shape)}; expected at least one symbol in each sequence")
     return x
 
 
 def check_prompt(model: nn.Module, context: Context, batch: int, least: int) -> Integer[Tensor, "B P"]:
-    """Return the prompt (B, P); raise ValueError for another batch or fewer than `least` tokens."""
+    """Return the prompt (B, P). Raises ValueError unless it has `batch` rows and P is at least `least`."""
     if isinstance(context, tuple):
         raise ValueError(f"context is a pair; {type(model).__name__} expects prompts of one length, a tensor (B, P)")
     if context.dim() != 2 or len(context) != batch:
-        raise ValueError(f"context has shape {tuple(context.shape)}; expected (B, P) with B = {batch}, the same batch")
+        raise ValueError(f"context has shape {tuple(context.shape)}; expected (B, P) with B = {batch}, the batch size")
     if context.shape[1] < least:
         raise ValueError(f"context has {context.shape[1]} symbols; expected at least {least}")
     return model.conditional.check(context, "context")

@@ -19,7 +19,7 @@ class Vocabulary:
     unk, bos, eos, pad, mask  the special symbols of the list for an unknown symbol, the start and end of a text, padding,
                               and a masked symbol
 
-    Raises ValueError for a symbol that occurs twice and for a special symbol that is not in the list.
+    Raises ValueError if a symbol occurs twice, or if a special symbol is not in the list.
 
     >>> v = Vocabulary(["a", "b", "</s>"], eos="</s>")
     >>> v.id("b"), v.symbol(0), v.eos_id, len(v)
@@ -60,7 +60,7 @@ class Vocabulary:
                 raise ValueError(f"max_size is {max_size}; expected more than {len(special)}, the number of special symbols")
             kept = kept[: max_size - len(special)]
         if not special + kept:
-            raise ValueError("pieces is empty; expected at least one")
+            raise ValueError("pieces is empty; expected at least one piece")
         return cls(special + kept, unk, bos, eos)
 
     def __len__(self) -> int:
@@ -73,7 +73,7 @@ class Vocabulary:
         return f"Vocabulary({len(self)} symbols)"
 
     def id(self, symbol: str) -> int:
-        """The id of a symbol, or of `unk` for an unknown symbol. Raises ValueError if there is no `unk`."""
+        """The id of a symbol, or of `unk` if the symbol is unknown. Raises ValueError if it is unknown and unk is None."""
         symbol_id = self._ids.get(symbol, self.unk_id)
         if symbol_id is None:
             raise ValueError(f"{symbol!r} is not among the {len(self)} symbols; expected a known symbol, since unk is None")
@@ -151,7 +151,7 @@ class Tokenizer:
     def decode(self, ids: Ids) -> str:
         """Decode one sequence of ids, (T,), to a text, without start, end and padding symbols.
 
-        Raises TypeError for a batch and for ids that are not integers.
+        Raises TypeError if `ids` is a batch or if an id is not an integer.
         """
         try:
             numbers = [index(i) for i in (ids.tolist() if isinstance(ids, Tensor) else ids)]
@@ -171,6 +171,6 @@ class Tokenizer:
 
 
 def check_text(text: str) -> None:
-    """Raise TypeError for what is not a string, such as a list of texts."""
+    """Raise TypeError unless the text is a string; a list of texts is not."""
     if not isinstance(text, str):
         raise TypeError(f"text is of type {type(text).__name__}; expected a string: join several texts into one")

@@ -33,13 +33,13 @@ class WordPieceTokenizer(Tokenizer):
     def __init__(self, vocabulary: Vocabulary, lower: bool = True):
         super().__init__(vocabulary)
         if missing := [s for s in SPECIAL if s not in vocabulary]:
-            raise ValueError(f"vocabulary lacks {', '.join(missing)}")
+            raise ValueError(f"vocabulary lacks {', '.join(missing)}; expected all of {', '.join(SPECIAL)}")
         self.lower = lower
         self._pieces_of = lru_cache(maxsize=100_000)(self._cut)
 
     @classmethod
     def fit(cls, text: str, size: int = 1000, lower: bool = True, score: Score = by_count) -> WordPieceTokenizer:
-        """Learn a vocabulary of `size` tokens from a text: the special ones, its characters, and merged pieces.
+        """Learn a vocabulary of `size` tokens from a text: the special tokens, its characters, and merged pieces.
 
         score  chooses the next pair to merge. `by_association`, as in the paper, begins with rare pairs; `by_count`, as in
                Hugging Face's trainer, gives better pieces for small vocabularies
@@ -93,7 +93,7 @@ class WordPieceTokenizer(Tokenizer):
 
     @staticmethod
     def _words(text: str, lower: bool) -> list[str]:
-        """Words and punctuation marks of a text, the first step of BERT's tokenizer."""
+        """Split a text into words and punctuation marks, the first step of BERT's tokenizer."""
         text = text.translate(_SPACED)
         if lower:                                          # character by character, without context
             text = unicodedata.normalize("NFD", text.translate(_LOWER)).translate(_BARE)

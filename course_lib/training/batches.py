@@ -63,10 +63,10 @@ def count_batches(train: Data | DataLoader, batch_size: int) -> int:
 
 def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch: int,
                      lengths: Shaped[Tensor, "..."] | None, begin: int) -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """The batches of an epoch from number `begin` on, each as (data, indices of its rows).
+    """Yield the batches of an epoch from number `begin` on, each as (data, indices of its rows).
 
-    Tensors are visited in the order of `epoch_batches`, a DataLoader in its own order. Raises ValueError for a DataLoader
-    whose number of batches differs from its length.
+    Rows of tensors are in the order of `epoch_batches`, those of a DataLoader in its own order. Raises ValueError if the
+    number of batches of a DataLoader differs from its length.
     """
     if not isinstance(train, DataLoader):
         yield from ((train, rows) for rows in epoch_batches(count(train), batch_size, seed, epoch, lengths)[begin:])
@@ -82,7 +82,7 @@ def training_batches(train: Data | DataLoader, batch_size: int, seed: int, epoch
 
 def batches_of(data: Data | DataLoader, batch_size: int,
                name: str = "data") -> Iterator[tuple[Data, Int[Tensor, "B"]]]:
-    """The batches of `data` in its order, each as (data, indices of its rows)."""
+    """Yield the batches of `data` in its order, each as (data, indices of its rows)."""
     if not isinstance(data, DataLoader):
         yield from ((data, part) for part in torch.arange(count(data)).split(batch_size))
         return
@@ -110,14 +110,18 @@ def tensors(data: Data) -> list[Tensor]:
 
 
 def take(data: Data, rows: Int[Tensor, "B"], device: torch.device) -> Data:
-    """These rows on `device`, with unchanged dtype."""
+    """Select the given rows of all tensors and move them to `device`; dtypes are unchanged."""
     if isinstance(data, tuple):
         return tuple(take(part, rows, device) for part in data)
     return data[rows.to(data.device)].to(device, non_blocking=True)
 
 
 def check_data(data: Data, name: str, like: Data | None = None) -> Data:
-    """Return the data as a tensor or a tuple of tensors; raise an error if rows or shapes differ from each other or `like`."""
+    """Return the data as a tensor or a tuple of tensors.
+
+    Raises TypeError if a part is not a tensor, and ValueError if there are no rows, if tensors differ in their number of
+    rows, or if rows have other shapes than those of `like`.
+    """
     if isinstance(data, (tuple, list)):
         data = tuple(tuple(part) if isinstance(part, list) and all(isinstance(t, Tensor) for t in part) else part
                      for part in data)                               # a DataLoader makes lists of tuples
@@ -153,7 +157,7 @@ def check_once(model: nn.Module, data: Data | DataLoader | None, device: torch.d
     The context is `unchecked` if the rows were checked. It changes nothing if each batch has to be checked: for a
     DataLoader, and for a model whose `loss` has no `check_batch`.
 
-    scored  the data are passed to `log_prob` even if the model has a loss, as validation data are
+    scored  whether the data are passed to `log_prob` even if the model has a loss, as validation data are
     """
     check = _find_check(model, scored)
     if check is None or data is None or isinstance(data, DataLoader):

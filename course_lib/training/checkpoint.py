@@ -124,8 +124,8 @@ class Checkpoint:
     def restore(self, epochs: int, factor: Schedule) -> tuple[Position, History, dict[str, Tensor]]:
         """Set model, optimizer and generators to the saved state; return position, history and best weights.
 
-        Returns those of a new run if there is no file. Raises CheckpointError for the file of another run, one past
-        `epochs`, and one whose schedule had other factors for the steps completed.
+        Without a file, returns the values of a new run. Raises CheckpointError if the file belongs to another run, if it
+        has completed more than `epochs` epochs, or if its schedule differs from `factor` in the completed steps.
         """
         saved = None if self.path is None else read(self.path)
         if saved is None:
@@ -134,10 +134,11 @@ class Checkpoint:
         position = Position(**state["position"])
         same = reduce(add_factor, map(factor, range(1, position.step + 1)), 0) == position.factors
         check_same(self.path, state["configuration"], self.configuration, [] if same else
-                   [f"schedule has other factors for the {position.step} steps completed, or depends on epochs"])
+                   [f"schedule has different factors for the {position.step} completed steps (does it depend on epochs?)"])
         begun = position.epoch - 1 + (position.batch > 0)
         if begun > epochs:
-            raise CheckpointError(f"{self.path} is in epoch {begun} already; epochs is {epochs}")
+            raise CheckpointError(f"epochs is {epochs}; expected at least {begun}, because {self.path} is in epoch {begun} "
+                                  "already")
         parts: dict[str, dict[str, Tensor]] = {"model": {}, "best": {}, "optimizer": {}}
         for name, t in tensors.items():
             part, _, rest = name.partition(".")
@@ -166,7 +167,7 @@ def write(path: Path, tensors: dict[str, Tensor], state: dict[str, Any]) -> None
 
 
 def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-    """The newest valid checkpoint at `path`, None if there is none; a damaged one is renamed with a warning."""
+    """Read the newest valid checkpoint at `path`; None if there is none. A damaged file is renamed with a warning."""
     previous = _previous(path)
     if not path.exists():                                            # not yet written, or killed between renames
         return _read_one(previous) if previous.exists() else None
@@ -174,11 +175,11 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         return _read_one(path)
     except CheckpointError as error:
         if not previous.exists():
-            raise CheckpointError(f"{error}. There is no earlier one: delete the file to start again") from error
+            raise CheckpointError(f"{error}. No earlier checkpoint exists; delete {path} to start again") from error
         checkpoint = _read_one(previous)
         damaged = path.with_name(path.name + ".damaged")
         os.replace(path, damaged)                                    # or the next write would keep it as .previous
-        warnings.warn(f"{error}. It is kept as {damaged.name}; the run goes on from {previous.name}", stacklevel=4)
+        warnings.warn(f"{error}. It is kept as {damaged.name}; the run continues from {previous.name}", stacklevel=4)
         return checkpoint
 
 
@@ -186,7 +187,7 @@ def _read_one(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     try:
         with safe_open(path, framework="pt", device="cpu") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 it is no dict
+            tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118 not a dict
     except (SafetensorError, OSError, ValueError) as error:
         raise CheckpointError(f"{path} is damaged or not a checkpoint ({path.stat().st_size} bytes: {error})") from error
     if metadata.get("format") != FORMAT:
@@ -216,7 +217,7 @@ def _bytes(t: Tensor) -> memoryview:
 
 
 def tensors_of(model: nn.Module) -> dict[str, Tensor]:
-    """Every parameter and buffer, also those that are not in the state dict."""
+    """All parameters and buffers by name, including buffers that are not in the state dict."""
     return dict(model.named_parameters()) | dict(model.named_buffers())
 
 
@@ -234,12 +235,12 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
     for name, value in state.items():
         if not isinstance(value, Tensor):
             raise TypeError(f"{type(optimizer).__name__} keeps {name.partition('.')[2]} as a {type(value).__name__}; a "
-                            "checkpoint can hold tensors only: train without one, or with another optimizer")
+                            "checkpoint can hold tensors only: train without a checkpoint, or with another optimizer")
     return state
 
 
 def restore_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """The inverse of `optimizer_tensors`."""
+    """Inverse of `optimizer_tensors`: set the optimizer's moments and step counts."""
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         index, key = name.split(".")
@@ -266,7 +267,7 @@ def random_states(device: torch.device, generators: Sequence[torch.Generator] = 
 
 
 def set_random_states(states: dict[str, Any], device: torch.device, generators: Sequence[torch.Generator] = ()) -> None:
-    """The inverse of `random_states`."""
+    """Inverse of `random_states`: set the states of all generators."""
     torch.set_rng_state(_from_hex(states["torch"]))
     if device.type == "cuda":
         torch.cuda.set_rng_state(_from_hex(states["cuda"]), device)
@@ -303,13 +304,13 @@ def describe_model(model: nn.Module) -> dict[str, Any]:
 
 
 def check_same(path: Path, saved: dict[str, Any], now: dict[str, Any], others: Sequence[str] = ()) -> None:
-    """Raise a CheckpointError that lists the settings that differ, and `others`, further differences."""
+    """Raise a CheckpointError that lists all settings that differ, and the further differences `others`."""
     now = json.loads(json.dumps(now))                                # as read from a file
     different = [_difference(key, saved.get(key), now.get(key)) for key in {**now, **saved}
                  if saved.get(key) != now.get(key)] + list(others)
     if different:
         raise CheckpointError(f"{path} belongs to another run: {'; '.join(different)}. "
-                              "Give this run another checkpoint, or delete that one to start again")
+                              "Pass another checkpoint, or delete this file to start again")
 
 
 def add_factor(checksum: int, factor: float) -> int:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 class Report(NamedTuple):
     """The values that `fit` passes to its callback after a step; loggers take `report._asdict()`.
 
-    epoch        of this step, counted from 1
-    step, steps  of the optimizer since the start, counted from 1, and in the whole run
+    epoch        epoch of this step, counted from 1
+    step, steps  number of this optimizer step, counted from 1, and of all steps of the run
     lr           learning rate of this step, of the first group of parameters
     loss         mean training loss of this step's batch
-    train        mean training loss over the epoch; None before its last step
-    valid        mean validation loss after the epoch; None before its last step and without validation data
+    train        mean training loss over the epoch; None except at its last step
+    valid        mean validation loss after the epoch; None except at its last step, or without validation data
 
     >>> Report(epoch=1, step=2, steps=8, lr=0.01, loss=2.5, train=None, valid=None).loss
     2.5
@@ -40,7 +40,7 @@ class History:
     steps       optimizer steps since the start
     best_epoch  epoch of the lowest validation loss
     stopped     True if `patience` ran out before the last epoch
-    restored    True if the model has the weights of `best_epoch`, False if it has the last ones
+    restored    True if the model has the weights of `best_epoch`, False if it has those of the last step
 
     >>> history = History(train=[2.5, 2.0], valid=[2.4, 2.1], best_epoch=2)
     >>> print(history)
@@ -81,7 +81,7 @@ class History:
         return improved
 
     def out_of_patience(self, patience: int | None) -> bool:
-        """Whether `patience` epochs have passed since the best one."""
+        """Whether `patience` epochs have passed since the best epoch."""
         return patience is not None and self.best_epoch is not None and self.epochs - self.best_epoch >= patience
 
     def to_dict(self) -> dict:

@@ -48,37 +48,38 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
         progress: bool = True) -> History:
     """Train `model` on `train` with AdamW or with your own optimizer; return the `History`.
 
-    model         its `loss(batch)` is minimized if it has one, else minus its mean `log_prob`; see `objective`. The
-                  validation loss is minus its mean `log_prob` if it has one, since a loss may be smoothed or random
-    train, valid  (N, ...), or a pair of tensors with the same N, passed on as log_prob(x, context); one of a pair may be
-                  a pair itself, such as tokens and their mask. Each batch is moved to the model's device, with unchanged
-                  dtype. Or a DataLoader that gives such batches, in its own order and size; it must know its length.
+    model         its `loss(batch)` is minimized if it has that method, otherwise its negative mean `log_prob`; see
+                  `objective`. The validation loss is the negative mean `log_prob` if the model has that method, because
+                  a loss may be smoothed or random
+    train, valid  (N, ...), or a pair of tensors with the same N, passed on as log_prob(x, context); an element of the
+                  pair may itself be a pair, such as tokens and their mask. Each batch is moved to the model's device,
+                  with unchanged dtype. Or a DataLoader of such batches, with its own order, batch size and a length.
                   The values of tensors are checked once, before the first step, if the model's class defines how: see
                   `validation.unchecked`
     batch_size    rows per step; the last batch of an epoch may be smaller
-    weight_decay  of parameters of two or more dimensions, not of biases and gains
+    weight_decay  weight decay of parameters of two or more dimensions; biases and gains do not decay
     optimizer     replaces AdamW, with its own lr, betas and weight_decay. A schedule multiplies the learning rate of
-                  each of its groups, which is restored at the end; without one the rates are not changed
+                  each of its groups, which is restored at the end; without a schedule the rates are not changed
     schedule      "constant", "cosine", "inverse_sqrt", "linear", or a function from the step, counted from 1, to a factor on lr
     warmup        steps in which a named schedule rises to 1
     clip          maximum global norm of the gradient
     patience      early stopping: stop after this many epochs without a lower validation loss, and restore the weights
                   of the best epoch; None keeps the last weights
-    seed          of the order of the rows; a loss that samples uses torch's global generator
+    seed          seed of the order of the rows; a loss that samples uses torch's global generator
     device        device to which the model is moved; None: its own
     bf16          compute the training loss under bfloat16 autocast; weights, moments and validation are unchanged
     accumulate    number of pieces in which each batch is computed, to save memory; the gradient is the same
     lengths       (N,), such as the number of tokens of each row of train: rows of similar length share a batch
     checkpoint    a file that is written after each epoch and every `checkpoint_every` steps. If it exists, the run
                   resumes, and ends with the same weights and history as an uninterrupted run, bit for bit on the same
-                  device. `epochs` may be larger and the schedule may differ in later steps; all else must be equal.
+                  device. `epochs` may be larger and the schedule may differ in later steps; all else must be the same.
                   A DataLoader resumes at the start of an epoch; its order must come from torch's global generator, or
                   from the `generator` of the loader or its sampler
     callback      called with a `Report` after every step, in training mode
     progress      show a progress bar (TQDM_DISABLE=1 hides it too)
 
-    Raises ValueError and TypeError for unusable arguments, CheckpointError for a checkpoint that is damaged or of
-    another run, FloatingPointError for a loss or gradient that is not finite.
+    Raises ValueError or TypeError if an argument is invalid, CheckpointError if the checkpoint is damaged or belongs to
+    another run, and FloatingPointError if a loss or gradient is not finite.
     """
     # arguments and data
     _check_arguments(epochs=epochs, batch_size=batch_size, accumulate=accumulate, patience=patience, clip=clip,
@@ -127,8 +128,8 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
                     for group, rate in zip(optimizer.param_groups, rates):
                         group["lr"] = float(rate * scale)
                 elif path is not None and [group["lr"] for group in optimizer.param_groups] != rates:
-                    raise ValueError("checkpoint was given and the optimizer's learning rate was changed from outside, which a "
-                                     "resumed run cannot repeat; expected its factors as schedule")
+                    raise ValueError("checkpoint was given, but the optimizer's learning rate was changed from outside, which "
+                                     "a resumed run cannot repeat; pass the change as schedule")
                 optimizer.step()
                 position.add_step(loss, weight, float(optimizer.param_groups[0]["lr"]), float(scale))
                 bar.update()
@@ -164,7 +165,7 @@ def fit(model: nn.Module, train: Data | DataLoader, valid: Data | DataLoader | N
 
 def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumulate: int, bf16: bool,
                    device: torch.device) -> tuple[float, float]:
-    """Compute the gradient of the mean loss over these rows; return that mean and its weight.
+    """Compute the gradient of the mean loss over the given rows; return the mean loss and its weight.
 
     The mean over pieces of mean m_k and weight w_k is sum w_k m_k / sum w_k. The weights are numbers of rows unless the
     loss returns others; then the gradient is rescaled when their sum is known.
@@ -189,7 +190,7 @@ def _add_gradients(model: nn.Module, data: Data, rows: Int[Tensor, "B"], accumul
 
 @torch.no_grad()
 def _validate(model: nn.Module, data: Data | DataLoader, batch_size: int, device: torch.device) -> float:
-    """The mean of -log p, or of the loss of a model without log_prob, in eval mode; summed in float64."""
+    """Mean of -log p, or of the loss if the model has no log_prob, in eval mode; summed in float64."""
     total = weights = 0.0
     with evaluating(model):
         for part, rows in batches_of(data, batch_size, "valid"):
@@ -213,8 +214,8 @@ def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
     batch_size  rows per batch; a DataLoader has its own
     device      device to which the model is moved; None: its own
 
-    Computed in eval mode; the mode is restored. The standard error is nan for a single row. Raises TypeError
-    for a model without log_prob, ValueError for data without a row.
+    Computed in eval mode; the mode is restored. The standard error is nan for a single row. Raises TypeError if the
+    model has no log_prob, and ValueError if there are no rows.
 
     >>> import torch
     >>> from course_lib.density import FVSBN
@@ -241,13 +242,13 @@ def evaluate(model: nn.Module, data: Data | DataLoader, batch_size: int = 100,
 
 def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed: int, lengths: Tensor | None,
                 checkpoint: str | Path | None, checkpoint_every: int | None) -> tuple[Data | DataLoader, Data | DataLoader | None]:
-    """Check train and valid, and the options that a DataLoader excludes."""
+    """Check train and valid, and that no option was given that a DataLoader excludes; return train and valid."""
     if isinstance(train, DataLoader):
         for name, value, plain in (("seed", seed, 0), ("lengths", lengths, None),
                                    ("checkpoint_every", checkpoint_every, None)):
             if value is not plain and value != plain:
-                raise ValueError(f"{name} was given and train is a DataLoader, which draws its own order; expected "
-                                 f"tensors, or no {name}")
+                raise ValueError(f"{name} was given, but train is a DataLoader, which orders its own batches; pass train as "
+                                 f"tensors, or omit {name}")
     else:
         train = check_data(train, "train")
         if lengths is not None and lengths.shape != (count(train),):
@@ -255,7 +256,7 @@ def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed:
                              "train")
     for name, data in (("train", train), ("valid", valid)):
         if checkpoint is not None and getattr(data, "persistent_workers", False):
-            raise ValueError(f"checkpoint was given and {name} is a DataLoader with persistent_workers, whose seed is drawn "
+            raise ValueError(f"checkpoint was given and {name} is a DataLoader with persistent_workers, whose seed is sampled "
                              "once per process, so a resumed run would differ; expected persistent_workers=False")
     if valid is not None and not isinstance(valid, DataLoader):
         valid = check_data(valid, "valid", like=None if isinstance(train, DataLoader) else train)
@@ -263,19 +264,19 @@ def _check_data(train: Data | DataLoader, valid: Data | DataLoader | None, seed:
 
 
 def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **unused: Any) -> dict[str, Any]:
-    """Class and settings of your own optimizer, for the checkpoint. Raises ValueError for one that `fit` cannot use."""
+    """Class and settings of the user's optimizer, for the checkpoint. Raises ValueError if `fit` cannot use it."""
     plain = inspect.signature(fit).parameters
     given = [name for name, value in unused.items() if value != plain[name].default]
     if given:
-        raise ValueError(f"{' and '.join(given)} and optimizer were given; expected only optimizer, which has its own")
+        raise ValueError(f"{' and '.join(given)} and optimizer were given; expected only optimizer, which has its own settings")
     closure = inspect.signature(optimizer.step).parameters.get("closure")
     if closure is not None and closure.default is inspect.Parameter.empty:
         raise ValueError(f"optimizer is of type {type(optimizer).__name__}, whose step needs a closure; expected one that "
-                         "steps once a gradient, such as torch.optim.SGD")
+                         "makes one step per gradient, such as torch.optim.SGD")
     parameters = {id(p) for p in model.parameters()}
     groups = optimizer.param_groups
     if not all(id(p) in parameters for group in groups for p in group["params"]):
-        raise ValueError(f"optimizer holds parameters that {type(model).__name__} does not have; expected those of the model")
+        raise ValueError(f"optimizer holds parameters that {type(model).__name__} does not have; expected parameters of the model")
     return {"class": type(optimizer).__name__,
             "groups": [{name: describe(value) for name, value in group.items() if name != "params"}
                        | {"parameters": len(group["params"])} for group in groups]}
@@ -283,7 +284,7 @@ def _describe_optimizer(optimizer: torch.optim.Optimizer, model: nn.Module, **un
 
 @contextmanager
 def _restore_rates(optimizer: torch.optim.Optimizer):
-    """The initial learning rate of each group, which is restored at the end."""
+    """Yield the initial learning rate of each group, and restore it at the end."""
     rates = [group["lr"] for group in optimizer.param_groups]
     try:
         yield rates
@@ -313,8 +314,8 @@ def _clip_gradient(model: nn.Module, clip: Number | None, position: Position, sa
     except RuntimeError as error:
         names = [n for n, p in model.named_parameters() if p.grad is not None and not p.grad.isfinite().all()]
         raise FloatingPointError(f"the gradient of {', '.join(names) or 'all parameters'} is not finite {position}, "
-                                 "though the loss is; an infinity may be masked too late. "
-                                 f"{saved}") from error
+                                 "but the loss is finite. Often an infinite or NaN value is computed and masked afterwards; "
+                                 f"mask the input of the operation instead. {saved}") from error
 
 
 @contextmanager

@@ -5,7 +5,7 @@ Label smoothing moves a probability of $\epsilon$ from the target to other class
 "slide"   $1 - \epsilon$ for the target, $\epsilon / (V - 1)$ for each other class
 "torch"   $(1 - \epsilon) + \epsilon / V$ for the target, $\epsilon / V$ for each other class; Szegedy et al. 2016
 
-The first with $\epsilon$ is the second with $\epsilon V / (V - 1)$.
+The first form with $\epsilon$ equals the second with $\epsilon V / (V - 1)$.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def log_prob(model: nn.Module, batch: Data) -> Float[Tensor, "B"]:
 
 
 def smoothed(target: Integer[Tensor, "B"], V: int, eps: float | int, form: str) -> Float[Tensor, "B V"]:
-    """The smoothed distribution of each target, (B, V), literally."""
+    """The smoothed distribution of each target, (B, V), computed by its definition."""
     _check(V, eps, form)
     rest = eps / (V - 1) if form == "slide" else eps / V
     one_hot = F.one_hot(target, V).to(torch.get_default_dtype())
@@ -68,15 +68,15 @@ def cross_entropy(logits: Float[Tensor, "B V"], target: Integer[Tensor, "B"], ep
     form    "slide" or "torch", see the module
     ignore  target of padding, which is excluded from the mean
 
-    Slides: "Label smoothing". Paper: Szegedy et al. 2016. Raises ValueError for eps outside [0, 1), an unknown form, or
-    no target to count.
+    Slides: "Label smoothing". Paper: Szegedy et al. 2016. Raises ValueError if eps is outside [0, 1), if the form is
+    unknown, or if no target remains.
     """
     V = logits.shape[-1]
     _check(V, eps, form)
     if ignore is not None:
         logits, target = logits[target != ignore], target[target != ignore]
     if target.numel() == 0:
-        raise ValueError("target has no element that the mask or the padding leaves; expected at least one")
+        raise ValueError("all elements of target are padding or masked out; expected at least one that counts toward the loss")
     return F.cross_entropy(logits, target, label_smoothing=eps * V / (V - 1) if form == "slide" else eps)
 
 

@@ -22,7 +22,7 @@ ROWS = 64                                                            # sequences
 
 @torch.no_grad()
 def nats(model: nn.Module, tokens: Tokens, context: Integer[Tensor, "T"] | None = None) -> tuple[float, int]:
-    """The negative log-likelihood of one text (T,), or of several, in nats, and the number of tokens.
+    """The negative log-likelihood of one text (T,) or of a list of texts, in nats, and the number of tokens.
 
     Each text follows the prompt `context` (P,), which is not scored, or the model's start.
     """
@@ -70,7 +70,7 @@ def spelling_nats(speller: nn.Module, words: Sequence[str], tokenizer) -> float:
     tokenizer  a `CharTokenizer` with an end symbol
     """
     if tokenizer.vocabulary.eos_id is None:
-        raise ValueError("tokenizer has no end symbol; expected one, which ends each word")
+        raise ValueError("tokenizer has no end symbol; expected an end symbol, which ends each word")
     return nats(speller, [tokenizer.encode(word, eos=True) for word in words])[0] if words else 0.0
 
 
@@ -97,14 +97,14 @@ def bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]], tokeniz
     $p_n$ is the clipped precision of n-grams, and $b = \min(1, e^{1 - r/c})$ the brevity penalty for hypotheses of length
     c and references of length r.
 
-    references  for each hypothesis its references, one or several
+    references  list of one or more reference texts for each hypothesis
     tokenize    "13a" for plain text, "none" for tokenized text
 
     Papers: Papineni et al. 2002; Post 2018 for the signature. Needs sacrebleu.
     """
     if len(hypotheses) != len(references) or not hypotheses:
-        raise ValueError(f"hypotheses has {len(hypotheses)} texts and references {len(references)}; expected as many, "
-                         "at least one")
+        raise ValueError(f"hypotheses has {len(hypotheses)} texts and references {len(references)}; expected equal numbers, "
+                         "at least 1")
     if any(isinstance(each, str) or not each for each in references):
         raise ValueError("references holds a text or an empty list; expected a list of texts for each hypothesis")
     try:

@@ -17,8 +17,8 @@ from course_lib.transformer.rotary_attention import RotaryAttention
 
 def decode_step(model: nn.Module, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                 caches: Sequence[KVCache]) -> Float[Tensor, "B D"]:
-    """`model.run_blocks` for the last token only, whose query attends to the cached keys. Modules are inlined if
-    `can_inline`."""
+    """Output (B, D) of `model.run_blocks` for the last token, whose query attends to the cached keys. Modules are
+    inlined if `can_inline`."""
     if not can_inline(model):
         return model.run_blocks(tokens[:, -1:], mask, caches)[:, -1]
     x = model._embed(tokens[:, -1:], mask, caches[0].length)[:, 0]     # (B, D)
@@ -31,7 +31,7 @@ def decode_step(model: nn.Module, tokens: Integer[Tensor, "B T"], mask: Bool[Ten
 
 def attention_step(attention: MultiHeadAttention, x: Float[Tensor, "B D"], attend: Bool[Tensor, "B 1 1 S"] | None,
                    cache: KVCache) -> Float[Tensor, "B D"]:
-    """Equal to `attention(x, mask, causal=True, cache=cache)` for one position, which may attend to all cached ones."""
+    """Equal to `attention(x, mask, causal=True, cache=cache)` for one position, which attends to all cached keys."""
     qkv = linear(attention.qkv, x).view(len(x), 3, attention.heads, 1, -1).transpose(0, 1)   # (3, B, H, 1, K)
     if type(attention) is RotaryAttention:
         qkv = attention.rotate(qkv, cache.length)
@@ -41,17 +41,17 @@ def attention_step(attention: MultiHeadAttention, x: Float[Tensor, "B D"], atten
 
 
 def feed_forward_step(network: FeedForward, x: Float[Tensor, "B D"]) -> Float[Tensor, "B D"]:
-    """`network(x)`."""
+    """Equal to `network(x)`, without a module call."""
     return linear(network.narrow, ACTIVATIONS[network.activation](linear(network.widen, x)))
 
 
 def linear(layer: nn.Linear, x: Tensor) -> Tensor:
-    """`layer(x)`."""
+    """Equal to `layer(x)`, without a module call."""
     return F.linear(x, layer.weight, layer.bias)
 
 
 def layer_norm(norm: LayerNorm, x: Tensor) -> Tensor:
-    """`norm(x)`."""
+    """Equal to `norm(x)`, without a module call."""
     gamma = norm.gamma
     return torch.layer_norm(x, gamma.shape, gamma, norm.beta, norm.eps)
 
@@ -60,8 +60,9 @@ INLINED = {TransformerBlock, MultiHeadAttention, RotaryAttention, Residual, Feed
 
 
 def can_inline(model: nn.Module) -> bool:
-    """Whether calling the modules does nothing but their arithmetic: none is in training mode, has a hook or overrides
-    `forward`. Evaluated at every step, for about eleven modules per block.
+    """Whether the modules can be inlined: none is in training mode, has a hook or overrides `forward`.
+
+    Evaluated at every step, for about eleven modules per block.
     """
     parts = [*model.blocks, model.norm]
     for part in parts:

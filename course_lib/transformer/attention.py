@@ -30,7 +30,7 @@ def attention_weights(q: Float[Tensor, "... T K"], k: Float[Tensor, "... S K"],
     mask  boolean, (T, S) or with all axes of the scores, where axes of length 1 broadcast;
           True where a query may attend. A row without any key has weights and gradients 0
 
-    Raises ValueError for a mask that is not boolean or does not fit.
+    Raises ValueError if the mask is not boolean or has a wrong shape.
     """
     K = q.shape[-1]
     scores = q @ k.transpose(-2, -1) / math.sqrt(K)                  # (..., T, S)
@@ -126,7 +126,7 @@ class MultiHeadAttention(nn.Module):
         return attention_weights(q, k, mask)
 
     def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
-        """Keys and values of `memory`, to be projected once for all steps of a decoder."""
+        """Keys and values of `memory`, which a decoder projects once for all its steps."""
         D = self.d_model
         self._check(memory, "memory")
         kv = F.linear(memory, self.qkv.weight[D:], None if self.qkv.bias is None else self.qkv.bias[D:])
@@ -140,12 +140,12 @@ class MultiHeadAttention(nn.Module):
             qkv = self._split(self.qkv(x))                           # (3, B, H, T, K)
             return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
         if cache is not None:
-            raise ValueError("cache and memory are given; expected at most one, as a cache is for self-attention")
+            raise ValueError("cache and memory are given; expected at most one of them, because a cache is for self-attention")
         q = F.linear(x, self.qkv.weight[:D], None if self.qkv.bias is None else self.qkv.bias[:D])
         return (self._split(q)[0], *(memory if isinstance(memory, KeysValues) else self.keys_values(memory)))
 
     def _split(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "parts B H T K"]:
-        """Split the last axis into 1 to 3 projections, each of these into heads."""
+        """Split the last axis into 1 to 3 projections, and each projection into heads."""
         return rearrange(x, "B T (parts H K) -> parts B H T K", H=self.heads,
                          K=self.d_model // self.heads)
 

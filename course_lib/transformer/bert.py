@@ -29,6 +29,8 @@ class BERTConfig:
 
     vocab_size   V, number of tokens
     window       maximum length of the input in tokens
+    layers       number of blocks, each with `heads` attention heads
+    d_model      D, size of the hidden states
     token_types  number of segment types: 0 for the first sentence, 1 for the second
     d_ff         hidden size of the feed-forward networks; None: 4 d_model
     dropout      dropout probability of embeddings, sublayers and attention weights
@@ -137,7 +139,8 @@ class BERT(nn.Module):
         mask         (B, T), True for real tokens; padding, on the right, is not attended to, and its output is
                      meaningless
 
-        Raises ValueError for tokens or types out of range, input longer than the window, or a mask that does not fit.
+        Raises ValueError if tokens or types are out of range, if the input is longer than the window, or if the mask is
+        invalid.
         """
         x = self.states(tokens, token_types, mask)[-1]
         return Encoded(x, self.pooler(x[:, 0]).tanh())
@@ -162,12 +165,13 @@ class BERT(nn.Module):
     def pretraining_logits(self, tokens: Tensor, token_types: Tensor | None = None,
                            mask: Bool[Tensor, "B T"] | None = None
                            ) -> tuple[Float[Tensor, "B T V"], Float[Tensor, "B 2"]]:
-        """Logits of the token at every position, and of "next" (0) and "not next" (1)."""
+        """Logits of the token at every position (B, T, V), and of "next" (0) and "not next" (1), (B, 2)."""
         encoded = self(tokens, token_types, mask)
         return self.mlm(encoded.tokens, self.tokens.weight), self.nsp(encoded.sentence)
 
     def loss(self, batch: PretrainingBatch) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats over chosen tokens, plus that of the next sentence; and their number.
+        """Return the mean cross-entropy in nats over chosen tokens, plus that of the next sentence, and the number of
+        chosen tokens.
 
         The output layer is applied to chosen positions only. Slides: equation (10).
         """
@@ -182,7 +186,7 @@ class BERT(nn.Module):
         return loss, len(logits)
 
     def check_batch(self, batch: PretrainingBatch | tuple) -> None:
-        """Raise the ValueError of `loss` for invalid tokens."""
+        """Raise the ValueError that `loss` raises if tokens, types or mask are invalid."""
         given = PretrainingBatch(*batch)
         tokens, mask = tokens_and_mask((given.tokens, given.mask), self.config.vocab_size)
         self._check(tokens, given.token_types, mask)
@@ -215,15 +219,15 @@ class BERT(nn.Module):
         if token_types is not None and token_types.shape != tokens.shape:
             raise ValueError(f"token_types has shape {tuple(token_types.shape)}; expected {tuple(tokens.shape)}")
         if values_checked() and mask is not None and not mask[:, 0].all():
-            raise ValueError("mask is False at the first position of a row; expected padding on the right only, as by "
-                             "pad(texts, value)")
+            raise ValueError("mask is False at the first position of a row; expected padding on the right only, as "
+                             "pad(texts, value) adds it")
 
     @classmethod
     def from_pretrained(cls, name: str | Path) -> BERT:
         """BERT from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
 
         A pooler or heads that the file lacks are initialized at random, with a warning. Raises HubError, a ValueError,
-        for a configuration of another kind, and for tensors that are missing, unexpected or of another shape.
+        if the configuration is not supported, or if tensors are missing, unexpected or of a wrong shape.
         """
         return pretrained_bert.load(cls, name)
 

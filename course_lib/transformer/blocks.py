@@ -55,7 +55,10 @@ class LayerNorm(nn.Module):
 
 
 class FeedForward(nn.Module):
-    r"""Position-wise feed-forward network $\phi(x W_1 + b_1) W_2 + b_2$; on the slides $\phi$ is ReLU.
+    r"""Position-wise feed-forward network $\phi(x W_1 + b_1) W_2 + b_2$, from (..., D) to (..., D).
+
+    d_model, d_ff  D and the size of the hidden layer
+    activation     $\phi$: "relu" as on the slides (the default), "gelu" or "gelu_tanh"
 
     >>> FeedForward(8, d_ff=32)(torch.randn(1, 5, 8)).shape
     torch.Size([1, 5, 8])
@@ -80,7 +83,7 @@ class Residual(nn.Module):
     norm="pre"    $x + f(\mathrm{LN}(x))$   GPT-2; gradients reach every layer along the unnormalized sum
     norm="inner"  $x + \mathrm{LN}(f(x))$   one deck of the slides
 
-    dropout is the dropout probability of f's output.
+    `dropout` is the dropout probability of f's output.
 
     >>> Residual(8, "pre")(torch.randn(1, 5, 8), torch.tanh).shape  # x + tanh(norm(x))
     torch.Size([1, 5, 8])

@@ -34,8 +34,8 @@ def mask_tokens(tokens: Integer[Tensor, "B T"], mask_id: int, vocab_size: int, s
 
     mask_id  id of the mask token, which is never chosen
     special  other tokens that are never chosen and never inserted, such as [CLS], [SEP] and padding
-    mask     (B, T), True for real tokens; the others are never chosen
-    shares   of masked, replaced and kept tokens, which sum to one; replacements are uniform over ordinary tokens
+    mask     (B, T), True for real tokens; padding is never chosen
+    shares   shares of masked, replaced and kept tokens, which sum to one; replacements are uniform over ordinary tokens
 
     The loss is computed where `chosen` is True, kept tokens included, so that the model has to predict every token from
     its context. Slides: "Masked language model". Paper: Devlin et al. 2019, section 3.1 and appendix A.1.
@@ -65,16 +65,16 @@ def sentence_pairs(documents: Sequence[Sequence[Integer[Tensor, "..."]]], genera
 
     documents  lists of sentences, each a tensor of token ids
     order      False: the second sentence is replaced by a random sentence of another document (next-sentence
-               prediction, BERT). True: the two are exchanged (sentence-order prediction: the slides' "toast" example,
-               and ALBERT)
+               prediction, BERT). True: the two sentences are exchanged (sentence-order prediction: the slides' "toast"
+               example, and ALBERT)
 
     Raises ValueError if no document has two sentences, or if there is no other document to sample from.
     """
     sizes = torch.tensor([len(document) for document in documents])
     if len(sizes) == 0 or sizes.max() < 2:
-        raise ValueError("documents has none with two sentences; expected one or more")
+        raise ValueError("documents holds no document of two sentences; expected at least one")
     if not order and (sizes > 0).sum() < 2:
-        raise ValueError("documents has one document; expected at least 2, to sample a sentence of another one")
+        raise ValueError("documents has one document; expected at least 2, to sample a sentence of another document")
     everything = [sentence for document in documents for sentence in document]
     begins, pairs = (sizes.cumsum(0) - sizes).tolist(), []
     for document, begin in zip(documents, begins):

@@ -33,6 +33,8 @@ class GPTConfig:
 
     vocab_size  V, number of tokens
     window      maximum length of the input in tokens, the number of position embeddings
+    layers      number of blocks, each with `heads` attention heads
+    d_model     D, size of the hidden states
     d_ff        hidden size of the feed-forward networks; None: 4 d_model
     dropout     dropout probability of embeddings, sublayers and attention weights
     tied        whether the output layer shares the token embeddings
@@ -108,8 +110,8 @@ class GPT(AutoregressiveModel):
         mask  (B, T), True for real tokens. Padding, on either side, is not attended to and
               has no position; its logits are meaningless
 
-        Raises ValueError for tokens outside the vocabulary, input longer than the window,
-        or a mask that does not fit.
+        Raises ValueError if a token is outside the vocabulary, if the input is longer than
+        the window, or if the mask has a wrong shape or dtype.
         """
         tokens, mask = self._read((tokens, mask))
         return self.logits(self.run_blocks(self._check_tokens(tokens), mask))
@@ -117,7 +119,7 @@ class GPT(AutoregressiveModel):
     def run_blocks(self, tokens: Integer[Tensor, "B T"],
                 mask: Bool[Tensor, "B S"] | None = None,
                 caches: Sequence[KVCache] | None = None) -> Float[Tensor, "B T D"]:
-        """Normalized output (B, T, D) of the last block, for tokens after cached ones."""
+        """Normalized output (B, T, D) of the last block, for tokens after cached tokens."""
         x = self._embed(tokens, mask, caches[0].length if caches else 0)  # (B, T, D)
         attend = None if mask is None else mask[:, None, :]  # (B, 1, S), for every query
         for block, cache in zip(self.blocks, caches or [None] * len(self.blocks)):
@@ -132,7 +134,7 @@ class GPT(AutoregressiveModel):
 
     def _embed(self, tokens: Integer[Tensor, "B T"], mask: Bool[Tensor, "B S"] | None,
                   past: int) -> Float[Tensor, "B T D"]:
-        """E[x] + P for tokens after `past` cached ones. With a mask, only real tokens have positions."""
+        """E[x] + P for tokens after `past` cached tokens. With a mask, only real tokens have positions."""
         P = self.positions.table
         if mask is None:
             places = P.weight[past:past + tokens.shape[1]]       # (T, D)
@@ -167,7 +169,7 @@ class GPT(AutoregressiveModel):
         return F.cross_entropy(logits.flatten(0, -2), target.flatten()), target.numel()
 
     def check_batch(self, batch: Padded) -> None:
-        """Raise the ValueError of `loss` for invalid tokens."""
+        """Raise the ValueError that `loss` raises if tokens or mask are invalid."""
         self._check_tokens(self._read(batch)[0], extra=1)
 
     # --- the distribution: every factor at once ----------------------------------------------------------------------
@@ -176,8 +178,8 @@ class GPT(AutoregressiveModel):
         prompt, mask = self._prompt(len(x), context)
         (_, P), n = prompt.shape, x.shape[1]
         if n == 0 or P + n - 1 > self.window:
-            raise ValueError(f"x has {n} tokens after {P}: {P + n - 1} to read; expected 1 to {self.window}, the "
-                             "window, where the last one is predicted and not read")
+            raise ValueError(f"x has {n} tokens after a prompt of {P}, an input of {P + n - 1}; expected 1 to "
+                             f"{self.window}, the window (the last token of x is predicted, but is not an input)")
         tokens = torch.cat([prompt, x[:, :-1]], dim=1)               # shifted: the tokens before each token of x
         if mask is not None:
             mask = F.pad(mask, (0, n - 1), value=True)
@@ -234,7 +236,8 @@ class GPT(AutoregressiveModel):
 
     @torch.no_grad()
     def _initialize(self) -> None:
-        """N(0, 0.02^2), scaled down for the 2 layers sublayers that add to the residual stream. Radford et al. 2019."""
+        """N(0, 0.02^2), divided by the root of 2 `layers` for weights that add to the residual stream (Radford et al. 2019).
+        """
         for name, p in self.named_parameters():
             if p.dim() == 2:
                 residual = name.endswith(("attention.out.weight", "narrow.weight"))
@@ -253,7 +256,8 @@ class GPT(AutoregressiveModel):
         tokens, mask = (None, None) if context is None else self._read(context, "context")
         if tokens is None or tokens.dim() == 2 and tokens.shape[1] == 0:
             if self.bos_id is None:
-                raise ValueError("there is no prompt, and this GPT has no bos_id: give a context (B, P), P at least 1")
+                raise ValueError("context is None or empty; expected a prompt (B, P) with P at least 1, because this GPT has "
+                                 "no bos_id")
             return torch.full((batch, 1), self.bos_id, device=device), None
         if tokens.dim() != 2 or len(tokens) != batch:
             raise ValueError(f"context has shape {tuple(tokens.shape)}; expected (B, P) with B = {batch}")
@@ -261,8 +265,8 @@ class GPT(AutoregressiveModel):
         if mask is None or is_all_true(mask):
             return tokens, None
         if values_checked() and ((mask[:, :-1] & ~mask[:, 1:]).any() or not mask[:, -1].all()):
-            raise ValueError("the mask of context has an empty row, or False right of a token; expected padding "
-                             'on the left, as by pad(prompts, 0, side="left")')
+            raise ValueError("the mask of context has an empty row, or False to the right of a token; expected padding "
+                             'on the left, as pad(prompts, 0, side="left") adds it')
         return tokens, mask.to(device)
 
     def _read(self, batch: Padded, name: str = "tokens") -> tuple[Tensor, Tensor | None]:
@@ -270,9 +274,9 @@ class GPT(AutoregressiveModel):
 
     def _check_tokens(self, tokens: Tensor, name: str = "tokens", extra: int = 0) -> Integer[Tensor, "B T"]:
         if tokens.dim() != 2 or tokens.numel() == 0:
-            raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T), neither of them 0")
+            raise ValueError(f"{name} has shape {tuple(tokens.shape)}; expected (B, T) with B and T at least 1")
         if tokens.shape[1] > self.window + extra:
-            raise ValueError(f"{name} has {tokens.shape[1]} tokens a row; expected at most {self.window}, the window")
+            raise ValueError(f"{name} has {tokens.shape[1]} tokens per row; expected at most {self.window}, the window")
         return self.conditional.check(tokens, name)
 
     # --- files -------------------------------------------------------------------------------------------------------
@@ -282,9 +286,9 @@ class GPT(AutoregressiveModel):
         """GPT-2 from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
 
         The weights may be one file or several with an index, safetensors or .bin. Mask buffers are ignored, and a tied
-        output layer may be absent. Warns if the dropout probabilities differ, of which the first is used, and if the
-        bos token is outside the vocabulary, and thus unused. Raises HubError, a ValueError, for a configuration of
-        another kind, and for tensors that are missing, unexpected or of another shape.
+        output layer may be absent. Warns if the dropout probabilities differ (the first is used) and if the bos
+        token is outside the vocabulary (it is then unused). Raises HubError, a ValueError, if the configuration is not
+        supported, or if tensors are missing, unexpected or of a wrong shape.
         """
         return pretrained.load_gpt(cls, name)
 

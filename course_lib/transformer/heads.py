@@ -53,7 +53,7 @@ def silenced(attention: MultiHeadAttention, heads: Iterable[int]) -> Iterator[No
 
 
 def _without(silent: set[int], count: int):
-    """Hook on W^O, whose input are the concatenated heads (B, T, D), that sets these heads to 0."""
+    """Hook on W^O, whose input is the concatenated heads (B, T, D), that sets the `silent` heads to 0."""
     off = torch.tensor([[h in silent] for h in range(count)])        # (H, 1)
 
     def hook(_, arguments: tuple[Tensor]) -> tuple[Tensor]:

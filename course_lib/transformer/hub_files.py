@@ -25,10 +25,12 @@ FORMS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin
 
 
 def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
-    """Return config.json, the tensors by name, and their path for messages. Raises HubError.
+    """Return the content of config.json, the tensors by name, and their path for messages.
 
     name  a folder, or an id on the Hugging Face hub such as "gpt2", which is downloaded once, by huggingface_hub if it is
           installed. "gpt2@main" names a revision: a branch, a tag or a commit, of which only a commit cannot change
+
+    Raises HubError if a file is missing or damaged, or if the download fails.
     """
     folder = Path(name)
     if not folder.is_dir():
@@ -40,7 +42,7 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
     try:
         description = json.loads(config.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise HubError(f"{config} is damaged: {error}") from error
+        raise HubError(f"{config} is damaged: {error}. Download it again") from error
     if not isinstance(description, dict):
         raise HubError(f"{config} is damaged: it holds a {type(description).__name__}")
     tensors: dict[str, Tensor] = {}
@@ -52,7 +54,7 @@ def read(name: str | Path) -> tuple[dict[str, Any], dict[str, Tensor], str]:
 
 
 def _read_tensors(file: Path) -> dict[str, Tensor]:
-    """The tensors of one file by name. The error of torch is not shown, because it advises to load the file unsafely."""
+    """Load the tensors of one file, by name. torch's error is not shown, because it advises to load the file unsafely."""
     content = file.read_bytes()
     try:
         tensors = read_tensors(content) if file.suffix == ".safetensors" else \
@@ -82,7 +84,7 @@ def _parts(file: Path) -> list[Path]:
 def _download(name: str) -> Path:
     """Download the files of a model to the cache; return the folder. Raises HubError if that fails."""
     if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?(@[\w.-]+)?", name) or ".." in name:
-        raise HubError(f"{name!r} is not a folder; expected one, or an id of the Hugging Face hub such as 'gpt2'")
+        raise HubError(f"{name!r} is not a folder; expected a folder, or an id of the Hugging Face hub such as 'gpt2'")
     if (package := _hugging_face()) is not None:
         return _by_hugging_face(package, name)
     folder = cache() / "huggingface" / name.replace("/", "--")
@@ -98,7 +100,7 @@ def _download(name: str) -> Path:
 def _find_all_files(find_file: Callable[[str, bool], Path | None]) -> None:
     """Find config.json, the weights in the first of FORMS that exists, and each of their parts.
 
-    find_file  name -> path; None for a missing file if the second argument is True
+    find_file  (name, may_lack) -> path, or None if the file is missing and `may_lack` is True
     """
     find_file("config.json", False)
     weights = next(path for form in FORMS if (path := find_file(form, form != FORMS[-1])) is not None)
@@ -134,12 +136,12 @@ def _by_hugging_face(package: ModuleType, name: str) -> Path:
 
 
 def _download_error(name: str, what: str, error: Exception) -> HubError:
-    return HubError(f"{name!r} is not a folder, and {what} could not be had ({error}). Check the name and the network, or "
+    return HubError(f"{name!r} is not a folder, and {what} could not be downloaded ({error}). Check the name and the network, or "
                     "give a folder with config.json and model.safetensors")
 
 
 def _retrieve(name: str, file: str, folder: Path, may_lack: bool = False) -> bool:
-    """Download one file unless it exists. False if the hub has no such file and `may_lack`."""
+    """Download one file unless it exists. Returns False if the hub has no such file and `may_lack` is True."""
     import pooch  # slow to import, needed for a download only
     import requests
 

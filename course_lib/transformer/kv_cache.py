@@ -40,17 +40,18 @@ class KVCache:
         return self.kv.narrow(3, 0, self.length)
 
     def _move_to(self, room: Tensor, length: int) -> None:
-        """Copy the first `length` positions of the present rows to the new buffer `room`; the old buffer is freed unless another
-        cache shares it."""
+        """Copy the first `length` positions of the selected rows to the new buffer `room`; the old buffer is freed
+        unless another cache shares it."""
         if length:
             filled, new = self.kv.narrow(3, 0, length), room.narrow(3, 0, length)
             new.copy_(filled) if self.rows is None else torch.index_select(filled, 1, self.rows, out=new)
         self.kv, self.rows, self.shared = room, None, False
 
     def select(self, rows: Tensor | None = None, length: int | None = None) -> KVCache:
-        """Cache of these rows of the batch, by default all, and of the first `length` positions.
+        """Return the cache of the batch rows `rows` (default: all), with its first `length` positions (default: all).
 
-        It is copied at the next `append`, so that a beam search holds both copies for one layer at a time.
+        The data are not copied until the next `append`. Layers append one after another, so a beam search never holds
+        the old and the new data of more than one layer.
         """
         selected = KVCache(self.room)
         selected.length = self.length if length is None else length

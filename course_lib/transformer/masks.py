@@ -11,7 +11,7 @@ def causal_mask(n: int, m: int | None = None, device: torch.device | str | None 
     """Causal mask: True where key j is not after query i. The n queries are the last of m positions."""
     m = n if m is None else m
     if not 1 <= n <= m:
-        raise ValueError(f"n is {n} and m {m}; expected 1 <= n <= m, as the n queries are the last of m positions")
+        raise ValueError(f"n is {n} and m {m}; expected 1 <= n <= m, because the n queries are the last of m positions")
     return torch.ones(n, m, dtype=torch.bool, device=device).tril(m - n)
 
 
@@ -23,7 +23,7 @@ def padding_mask(lengths: Int[Tensor, "B"], m: int) -> Bool[Tensor, "B 1 m"]:
 
 
 def combine_masks(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | None:
-    """Conjunction of masks, where None allows everything. (T, S) and (B, 1, S) give (B, T, S)."""
+    """Elementwise conjunction of masks, where None masks nothing. Masks (T, S) and (B, 1, S) give (B, T, S)."""
     both = None
     for mask in masks:
         if mask is not None:
@@ -32,15 +32,15 @@ def combine_masks(*masks: Bool[Tensor, "..."] | None) -> Bool[Tensor, "..."] | N
 
 
 def check_mask(mask: Tensor, scores: tuple[int, ...]) -> None:
-    """Raise ValueError unless the mask is boolean and has the last two axes, or all axes, of the scores, or 1 in place
-    of one.
+    """Raise ValueError unless the mask is boolean and has the last two axes, or all axes, of the scores, each with the
+    same length or 1.
 
-    Masks with some of the axes are invalid, because (B, T, S) would broadcast against (B, H, T, S) with B as H.
+    A mask (B, T, S) is invalid for scores (B, H, T, S), because B would be aligned with H.
     """
     if mask.dtype != torch.bool:
         raise ValueError(f"mask has dtype {mask.dtype}; expected torch.bool, True where a query may attend")
     scores = tuple(scores)
     fits = mask.dim() in (2, len(scores)) and all(a in (1, b) for a, b in zip(mask.shape[::-1], scores[::-1]))
     if not fits:
-        raise ValueError(f"mask has shape {tuple(mask.shape)} and the scores {scores}; expected their last two "
-                         "axes, or all of them, 1 where an axis repeats")
+        raise ValueError(f"mask has shape {tuple(mask.shape)} and the scores {scores}; expected the last two axes "
+                         "of the scores, or all, each of the same length or 1")

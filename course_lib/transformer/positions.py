@@ -1,7 +1,7 @@
 """Positional encodings, which attention needs because it is invariant to the order of its inputs.
 
-The modules take embeddings x (B, T, D) and return them with positions encoded. Positions are counted from 0; others,
-for a cache or for padding on the left, are integers (T,) or (B, T).
+The modules take embeddings x (B, T, D) and return them with positions encoded. Positions are 0..T-1 by default; for a
+cache or for padding on the left, other positions are passed as integers (T,) or (B, T).
 """
 
 from __future__ import annotations
@@ -112,14 +112,14 @@ def positions_among(mask: Bool[Tensor, "B T"]) -> Int[Tensor, "B T"]:
 
 
 class Positions(nn.Module):
-    """Base class: positions 0..T-1 by default, validated against the length of the table."""
+    """Base class of positional encodings; it validates positions against the length of the table."""
 
     window: int | None = None                                        # number of positions; None: unlimited
 
     def resolve(self, x: Float[Tensor, "B T D"], positions: Int[Tensor, "..."] | None) -> Int[Tensor, "..."]:
         """Positions of x, (T,) or (B, T): 0 to T - 1 by default.
 
-        Raises ValueError for a shape that does not fit x, and for negative positions or positions beyond the table.
+        Raises ValueError if their shape is neither, or if a position is negative or beyond the table.
         """
         if positions is None:
             positions = torch.arange(x.shape[1], device=x.device)

@@ -1,4 +1,4 @@
-"""GPT-2's weights in Hugging Face's file format, read and written, and functions for the formats of other models.
+"""Read and write GPT-2's weights in Hugging Face's file format; functions that other models' formats share.
 
 A public file is not a state dict: GPT-2's contains mask buffers, lacks the tied output layer, and may or may not prefix
 names with "transformer.". After these differences are removed, the tensors must match exactly, or nothing is loaded.
@@ -67,7 +67,7 @@ def load_gpt_classifier(cls: type, gpt: type, name: str | Path) -> nn.Module:
 
 
 def _gpt(cls: type, config: dict[str, Any], tensors: dict[str, Tensor], where: str) -> nn.Module:
-    """GPT with these tensors."""
+    """Build a GPT from the entries of config.json and the tensors of a file."""
     expect(where, config, "model_type", "gpt2")
     for key, value in (("scale_attn_weights", True), ("scale_attn_by_inverse_layer_idx", False),
                        ("add_cross_attention", False)):
@@ -91,7 +91,8 @@ def _gpt(cls: type, config: dict[str, Any], tensors: dict[str, Tensor], where: s
     tensors = {key: t for key, t in tensors.items() if not GPT_BUFFERS.fullmatch(key)}
     if settings["tied"] and "lm_head.weight" in tensors:
         if not torch.equal(tensors.pop("lm_head.weight"), tensors.get("wte.weight", torch.empty(0))):
-            raise HubError(f"{where}: the output layer is said to be tied, and differs from the embeddings")
+            raise HubError(f"{where}: lm_head.weight differs from wte.weight; expected equal tensors, because config.json ties "
+                           "them")
     names = _gpt_names(model)
     fill(model, {ours: _transpose_linear(theirs, tensors.pop(theirs)) for ours, theirs in names.items() if theirs in tensors},
          where, names, unexpected=tensors)
@@ -139,8 +140,8 @@ def _bos(where: str, config: dict[str, Any]) -> int | None:
     bos, size = config.get("bos_token_id"), config["vocab_size"]
     if bos is None or 0 <= bos < size:
         return bos
-    warnings.warn(f"{where}: bos_token_id is {bos}, and the vocabulary has 0..{size - 1}: this GPT gets no bos token, and its "
-                  "samples need a prompt", stacklevel=5)
+    warnings.warn(f"{where}: bos_token_id is {bos}; expected 0..{size - 1}. This GPT has no bos token, so sampling needs a "
+                  "prompt", stacklevel=5)
     return None
 
 
@@ -162,10 +163,10 @@ def _transpose_linear(theirs: str, t: Tensor) -> Tensor:
 @torch.no_grad()
 def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[str, str],
          unexpected: dict[str, Tensor]) -> None:
-    """Copy all tensors into the model. HubError if one is missing, unexpected or misshapen.
+    """Copy all tensors into the model. Raises HubError if a tensor is missing, unexpected or of a wrong shape.
 
-    tensors     by the names of the state dict
-    names       from the names of the state dict to those in the file, for messages
+    tensors     name in the state dict -> tensor
+    names       name in the state dict -> name in the file, for messages
     unexpected  other tensors of the file
     """
     state = model.state_dict()
@@ -175,8 +176,8 @@ def fill(model: nn.Module, tensors: dict[str, Tensor], where: str, names: dict[s
                        f"unexpected are {join_names(unexpected)}")
     for ours, mine in state.items():
         if mine.shape != tensors[ours].shape:
-            raise HubError(f"{where}: {names[ours]} gives {ours} the shape {tuple(tensors[ours].shape)}; by "
-                           f"config.json it is {tuple(mine.shape)}")
+            raise HubError(f"{where}: {names[ours]} gives {ours} the shape {tuple(tensors[ours].shape)}; expected "
+                           f"{tuple(mine.shape)}, by config.json")
     for ours, mine in state.items():
         mine.copy_(tensors[ours])
 
@@ -187,7 +188,7 @@ def drop_copies(tensors: dict[str, Tensor], copies: dict[str, str], where: str) 
         if copy in tensors:
             value = tensors.pop(copy)
             if not torch.equal(value, tensors.setdefault(original, value)):
-                raise HubError(f"{where}: {copy} is said to be tied to {original}, and differs from it")
+                raise HubError(f"{where}: {copy} differs from {original}; expected equal tensors, because they are tied")
 
 
 def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -198,12 +199,12 @@ def write(folder: str | Path, config: dict[str, Any], tensors: dict[str, Tensor]
 
 
 def one_dropout(where: str, config: dict[str, Any], first: str, *others: str) -> float:
-    """Dropout probability of a model that has only one: the first. Warns if the others differ."""
+    """Return the first dropout probability, which our model uses everywhere. Warns if the others differ."""
     drops = {key: config.get(key, 0.1) for key in (first, *others)}
     if len(set(drops.values())) > 1:
         text = ", ".join(f"{key} {value}" for key, value in drops.items())
-        warnings.warn(f"{where}: {text}; a model here has one dropout for all and trains on with {drops[first]}. Its outputs in "
-                      "eval are not concerned", stacklevel=5)
+        warnings.warn(f"{where}: {text}; this model has a single dropout probability and uses {drops[first]}. Outputs in eval "
+                      "mode are not affected", stacklevel=5)
     return drops[first]
 
 
@@ -215,6 +216,6 @@ def join_names(names: Iterable[str]) -> str:
 
 
 def expect(where: str, config: dict[str, Any], key: str, value: Any) -> None:
-    """Raise HubError unless config[key] is this value, or is absent, as in older files."""
+    """Raise HubError unless config[key] equals `value`; model_type may be absent, as in older files."""
     if config.get(key) != value and not (key == "model_type" and key not in config):
         raise HubError(f"{where}: {key} is {config.get(key)!r}; expected {value!r}")

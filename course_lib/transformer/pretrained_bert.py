@@ -1,4 +1,4 @@
-"""BERT's weights in Hugging Face's file format, read and written.
+"""Read and write BERT's weights in Hugging Face's file format.
 
 Public files differ: older ones name the parameters of norms gamma and beta, omit the output layer that is tied to the
 embeddings, contain a buffer of positions, or lack the pooler or the heads.
@@ -41,7 +41,7 @@ PROJECTIONS = ("query", "key", "value")                              # stacked i
 HEADS = ("pooler.", "mlm.", "nsp.")                                  # optional in a file
 COPIES = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
           "cls.predictions.decoder.bias": "cls.predictions.bias"}    # tied; stored by some files
-UNTIED = {"cls.predictions.bias": "cls.predictions.decoder.bias"}     # the first is not read then, in theirs
+UNTIED = {"cls.predictions.bias": "cls.predictions.decoder.bias"}     # if untied, Hugging Face ignores the first
 
 
 def load(cls: type, name: str | Path) -> nn.Module:
@@ -50,8 +50,8 @@ def load(cls: type, name: str | Path) -> nn.Module:
     config, tensors, where = read(name)
     model, absent = _built(cls, config, tensors, where)
     if absent:
-        warnings.warn(f"{where} lacks {join_names(names[0] for names in absent.values())}: {join_names(absent)} keep their first, "
-                      "random weights", stacklevel=3)
+        warnings.warn(f"{where} lacks {join_names(names[0] for names in absent.values())}: {join_names(absent)} are initialized "
+                      "at random", stacklevel=3)
     return model.eval()
 
 
@@ -68,14 +68,14 @@ def load_head(cls: type, bert: type, name: str | Path) -> nn.Module:
     encoder, absent = _built(bert, config, tensors, where)
     absent = {ours: names for ours, names in absent.items() if ours.startswith("pooler.") and cls.pooled}
     if absent:
-        raise HubError(f"{where} lacks {join_names(names[0] for names in absent.values())}, which a {cls.__name__} reads")
+        raise HubError(f"{where} lacks {join_names(names[0] for names in absent.values())}, which a {cls.__name__} needs")
     model = cls(encoder) if cls.classes is not None else cls(encoder, len(head["bias"]))
     fill(model.head, head, where, {part: f"{layer}.{part}" for part in head}, {})
     return model.eval()
 
 
 def _built(cls: type, config: dict, tensors: dict[str, Tensor], where: str) -> tuple[nn.Module, dict[str, tuple[str, ...]]]:
-    """BERT with these tensors, and the names, ours and the file's, of optional tensors that the file lacks."""
+    """Build a BERT; return it and the optional tensors that the file lacks, {name in ours: names in the file}."""
     expect(where, config, "model_type", "bert")
     for key, value in (("position_embedding_type", "absolute"), ("is_decoder", False), ("add_cross_attention", False)):
         expect(where, {key: value} | config, key, value)

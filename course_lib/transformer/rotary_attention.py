@@ -12,11 +12,12 @@ from course_lib.transformer.positions import rotary
 
 
 class RotaryAttention(MultiHeadAttention):
-    """Multi-head self-attention whose queries and keys are rotated by their positions, in each head: `rotary`.
+    """Multi-head self-attention with rotary positions: queries and keys are rotated in each head by `rotary`.
 
-    Keys are cached after rotation, so their dot product with a later query depends on the distance.
+    Keys are cached after rotation; the dot product of a cached key and a later query depends on their distance only.
 
-    base  of the frequencies; the other arguments as in `MultiHeadAttention`. The size of a head must be even
+    base  base n of the frequencies, see `rotary`; the other arguments as in `MultiHeadAttention`. The size of a head must
+          be even
 
     Source: Su et al. 2021, "RoFormer".
 
@@ -30,19 +31,19 @@ class RotaryAttention(MultiHeadAttention):
         super().__init__(d_model, heads, dropout, bias)
         if d_model // heads % 2:
             raise ValueError(f"d_model is {d_model} and heads {heads}: the width of a head is {d_model // heads}; "
-                             "expected an even size, for pairs to rotate")
+                             "expected an even size, because pairs of components are rotated")
         self.base = base
 
     def _project(self, x: Tensor, memory: Tensor | KeysValues | None,
                  cache: KVCache | None) -> tuple[Tensor, Tensor, Tensor]:
         if memory is not None:
-            raise ValueError("memory is given; expected None, as rotary positions are for self-attention")
+            raise ValueError("memory is given; expected None, because rotary positions are for self-attention")
         qkv = torch.stack(super()._project(x, None, None))           # (3, B, H, T, K)
         qkv = self.rotate(qkv, 0 if cache is None else cache.length)
         return tuple(qkv) if cache is None else (qkv[0], *cache.append(qkv[1:]))
 
     def rotate(self, qkv: Float[Tensor, "3 B H T K"], past: int) -> Float[Tensor, "3 B H T K"]:
-        """Rotate queries and keys at the T positions after `past` others; values are unchanged."""
+        """Rotate queries and keys at the positions past, ..., past + T - 1; values are unchanged."""
         places = torch.arange(past, past + qkv.shape[3], device=qkv.device)
         return torch.cat([rotary(qkv[:2], places, self.base), qkv[2:]])
 
@@ -83,12 +84,12 @@ class RollingCache(KVCache):
     def append(self, kv: Float[Tensor, "2 B H T K"]) -> Float[Tensor, "2 B H S K"]:
         """Write T new positions, and return the last `window` positions, or all if there are fewer, as a view.
 
-        Raises ValueError for several positions beyond the window, because they would attend to different keys.
+        Raises ValueError if T > 1 positions go beyond the window, because their queries would attend to different keys.
         """
         T = kv.shape[3]
         if T > 1 and self.length + T > self.window:
-            raise ValueError(f"kv has {T} positions after {self.length}; past the window of {self.window} expected one "
-                             "at a time")
+            raise ValueError(f"kv has {T} positions after {self.length}; expected 1, because beyond the window of "
+                             f"{self.window} positions are appended one at a time")
         if self.kv is None:
             self.room = max(self.room, T)
             self.kv = kv.new_empty(*kv.shape[:3], self.room, kv.shape[4])
@@ -101,17 +102,18 @@ class RollingCache(KVCache):
         return self.kv.narrow(3, self.length - self.first - seen, seen)
 
     def select(self, rows: Tensor | None = None, length: int | None = None, more: int = 1) -> RollingCache:
-        """Copy of these rows, by default all, after the first `length` positions, with room for `more`.
+        """Copy the cache of the batch rows `rows` (default: all) after its first `length` positions (default: all).
 
-        Positions outside the next window are dropped. ValueError if some inside it are not in the buffer.
+        The copy has room for `more` positions. Positions outside the next window are dropped. Raises ValueError if a
+        position inside it was dropped before.
         """
         copy = RollingCache(self.window)
         copy.length = self.length if length is None else length
         kept = min(copy.length, self.window - 1)
         copy.first = copy.length - kept
         if copy.first < self.first:
-            raise ValueError(f"length is {length}; positions before {self.first} were dropped, and {copy.first} could "
-                             "be seen")
+            raise ValueError(f"length is {length}, which needs positions from {copy.first} on; expected a later state, because "
+                             f"positions before {self.first} were dropped")
         old = self.kv.narrow(3, copy.first - self.first, kept)       # (2, B, H, kept, K)
         copy.room = 2 * (kept + more)
         copy.kv = old.new_empty(2, old.shape[1] if rows is None else len(rows), old.shape[2], copy.room, old.shape[4])

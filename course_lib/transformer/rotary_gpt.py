@@ -23,7 +23,7 @@ from course_lib.validation import values_checked
 class RotaryGPTConfig(GPTConfig):
     """`GPTConfig` with two more arguments.
 
-    base     of the frequencies, see `rotary`
+    base     base n of the frequencies, see `rotary`
     rolling  generation beyond the window. False: encode the last `window` tokens at every step, as GPT does. True: drop
              the oldest key and value of each layer, which changes the probabilities (see `RotaryGPT`)
 
@@ -38,13 +38,13 @@ class RotaryGPTConfig(GPTConfig):
 class RotaryGPT(GPT):
     """`GPT` with rotary positions: $h^0 = E[x]$, and queries and keys of every layer are rotated by their positions.
 
-    Scores depend on distances only, so cached keys stay valid when older ones are dropped. With `rolling=True` this is
-    done in generation beyond the window, where the cost of a step is then constant.
+    Scores depend on distances only, so cached keys stay valid when older keys are dropped. With `rolling=True` they are
+    dropped in generation beyond the window, so the cost of a step is constant there.
 
     Rolling is sliding-window attention over the whole text, not the model applied to the last `window` tokens: the keys
-    of layer l depend on earlier states, so its output depends on the last l (window - 1) + 1 tokens. With one layer the
-    two are equal. With more, the probabilities differ, and a model trained on texts of at most `window` tokens was not
-    trained for this case.
+    of layer l depend on earlier states, so its output depends on the last l (window - 1) + 1 tokens. With one layer both
+    give the same probabilities. With more layers the probabilities differ, and a model trained on texts of at most
+    `window` tokens was not trained for this case.
 
     Distances are counted in columns, so padding may be on either side of a row's tokens but not between them.
 
@@ -73,8 +73,8 @@ class RotaryGPT(GPT):
         if mask is not None and past == 0 and values_checked():
             begins = mask & ~F.pad(mask[:, :-1], (1, 0), value=False)
             if (begins.sum(dim=1) > 1).any():
-                raise ValueError("the mask has padding between tokens of a row; expected it on either side, since "
-                                 "rotary positions count columns")
+                raise ValueError("the mask has padding between tokens of a row; expected padding only before or after them, "
+                                 "because rotary positions count columns")
         x = self.tokens(tokens)
         return drop(x, self.config.dropout) if self.training else x
 
@@ -111,5 +111,5 @@ class RotaryGPT(GPT):
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Raise HubError, because GPT-2's format has position embeddings; use `hub.save`."""
-        raise HubError(f"a {type(self).__name__} has no place in GPT-2's format, which has a table of positions; use "
+        raise HubError(f"a {type(self).__name__} cannot be saved in GPT-2's format, which has a table of positions; use "
                        "hub.save")

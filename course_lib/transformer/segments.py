@@ -8,7 +8,11 @@ from torch import Tensor
 
 def join_segments(a: Integer[Tensor, "..."], b: Integer[Tensor, "..."] | None, cls: int, sep: int
                   ) -> tuple[Integer[Tensor, "T"], Integer[Tensor, "T"]]:
-    """Tokens [CLS] a [SEP] b [SEP], and the token types, 0 up to the first [SEP] and 1 after it."""
+    """Return the tokens [CLS] a [SEP] b [SEP] and the token types, 0 up to the first [SEP] and 1 after it.
+
+    a, b      (T1,) and (T2,), token ids of the texts; b may be None
+    cls, sep  ids of [CLS] and [SEP]
+    """
     def as_column(i):
         return a.new_tensor([i])
 

@@ -18,11 +18,11 @@ __all__ = ["GPTClassifier", "MultipleChoice", "QuestionAnswering", "SequenceClas
 
 
 class TaskHead(nn.Module):
-    """Base class: a BERT with a linear layer for a task; both are stored together.
+    """Base class of task heads: a BERT with a linear layer; both are stored together. A subclass sets:
 
-    files    Hugging Face's class of the same files, and its name of the layer
+    files    name of the Hugging Face class with the same file format, and its name of the linear layer
     pooled   whether the input of the layer is the pooled [CLS] instead of the vectors of the tokens
-    classes  number of outputs, if the task sets it; None: an argument of the constructor
+    classes  number of outputs, if the task determines it; None: an argument of the constructor
     """
     files: ClassVar[tuple[str, str]]
     pooled: ClassVar[bool] = False
@@ -42,8 +42,8 @@ class TaskHead(nn.Module):
     def from_pretrained(cls, name: str | Path) -> TaskHead:
         """Fine-tuned BERT from a folder in Hugging Face's format, or from its hub by name; in eval mode.
 
-        The number of classes is that of the file. Raises HubError, a ValueError, for the file of another task, and as
-        `BERT.from_pretrained` does.
+        The number of classes is that of the file. Raises HubError, a ValueError, if the file belongs to another task, and
+        as `BERT.from_pretrained` does.
         """
         return pretrained_bert.load_head(cls, BERT, name)
 
@@ -81,7 +81,8 @@ class TokenClassifier(TaskHead):
 
 
 class QuestionAnswering(TaskHead):
-    """Extractive question answering, as for SQuAD: logits of its start and end, (B, T) each, -inf at padding.
+    """Extractive question answering, as for SQuAD: logits of the answer's first and last token, (B, T) each, -inf at
+    padding.
 
     >>> bert = BERT(dict(vocab_size=8, window=16, layers=1, heads=2, d_model=4))
     >>> # first and last token of the answer
@@ -152,7 +153,7 @@ class MultipleChoice(TaskHead):
     def forward(self, tokens: Integer[Tensor, "B C T"], token_types: Integer[Tensor, "B C T"] | None = None,
                 mask: Bool[Tensor, "B C T"] | None = None) -> Float[Tensor, "B C"]:
         if tokens.dim() != 3:
-            raise ValueError(f"tokens has shape {tuple(tokens.shape)}; expected (B, C, T), C texts a row")
+            raise ValueError(f"tokens has shape {tuple(tokens.shape)}; expected (B, C, T), C texts per row")
         texts = [None if part is None else part.flatten(0, 1) for part in (tokens, token_types, mask)]    # (B C, T)
         return self.head(self.dropout(self.bert(*texts).sentence)).view(tokens.shape[:2])
 
@@ -205,14 +206,14 @@ class GPTClassifier(nn.Module):
     def from_pretrained(cls, name: str | Path) -> GPTClassifier:
         """Fine-tuned GPT-2 from a folder in Hugging Face's format, or from its hub by name; in eval mode.
 
-        The number of classes is that of the file. Raises HubError, a ValueError, for the file of another task, and as
-        `GPT.from_pretrained` does.
+        The number of classes is that of the file. Raises HubError, a ValueError, if the file belongs to another task, and
+        as `GPT.from_pretrained` does.
         """
         return pretrained.load_gpt_classifier(cls, GPT, name)
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Write config.json and model.safetensors in the format of Hugging Face's GPT2ForSequenceClassification.
 
-        The format has no output layer over the vocabulary, so one that is not tied is not stored.
+        The format has no output layer over the vocabulary, so an untied output layer is not stored.
         """
         pretrained.save_gpt_classifier(self, folder)

@@ -29,11 +29,12 @@ class TransformerConfig:
     """Sizes of an encoder-decoder; the defaults are those of the paper's base model.
 
     source, target  sizes of the two vocabularies, S and V
-    pad_id          token after the end of a target, and padding, of the source too, where no mask is given
+    pad_id          padding token: after the end of a target, and in source and target where no mask is given
     bos_id, eos_id  first input of the decoder, and last token of a target
+    d_model, d_ff   D, size of the hidden states, and hidden size of the feed-forward networks
     norm            "post" as in the paper, or "pre", which adds a norm after each stack
-    tied            shared embeddings: "none", "target" (embeddings and output layer of the decoder), or "all" three,
-                    for a shared vocabulary
+    tied            which matrices are shared: "none", "target" (target embeddings and output layer), or "all" (these and
+                    the source embeddings, for a shared vocabulary)
     smoothing       label smoothing of the training loss, in the form `form`: see `label_smoothing`
 
     >>> TransformerConfig(source=9, target=8, pad_id=0, bos_id=1, eos_id=2).encoder_layers
@@ -158,7 +159,7 @@ class Transformer(AutoregressiveModel):
         target = self.conditional.check(target, "target")
         if (real[:, 1:] & ~real[:, :-1]).any():
             raise ValueError("the mask of target has padding left of a token; expected "
-                             "padding on the right, as by pad")
+                             "padding on the right, as pad adds it")
         hidden = self.decode(self.shift_right(target), *self.encode(source))
         logits = self.logits(hidden[real])  # (N, V), without padding
         return cross_entropy(logits, target[real], self.config.smoothing,
@@ -275,7 +276,7 @@ class Transformer(AutoregressiveModel):
                 p.zero_()
 
     def check_batch(self, batch: tuple[Padded, Padded]) -> None:
-        """Raise the ValueError of `loss` for invalid tokens."""
+        """Raise the ValueError that `loss` raises if tokens or masks are invalid."""
         source, target = batch
         source = self._read(source, "source")
         self.check_context(source, len(source[0]))
@@ -286,8 +287,8 @@ class Transformer(AutoregressiveModel):
     def check_context(self, context: Padded, batch: int) -> None:
         tokens, _ = self._read(context, "context")
         if tokens.dim() != 2 or len(tokens) != batch or tokens.shape[1] == 0 or tokens.is_floating_point():
-            raise ValueError(f"context has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected the tokens "
-                             f"of the source (B, S) with B = {batch}, integers")
+            raise ValueError(f"context has shape {tuple(tokens.shape)} and dtype {tokens.dtype}; expected integer "
+                             f"tokens of the source (B, S) with B = {batch}")
         if values_checked() and (tokens.min() < 0 or tokens.max() >= self.config.source):
             raise ValueError(f"context holds {tokens.min()} to {tokens.max()}; expected "
                              f"0..{self.config.source - 1}")

@@ -47,7 +47,7 @@ class DualEncoder(nn.Module):
         self.temperature = temperature
 
     def forward(self, tokens: Int[Tensor, "B T"], mask: Bool[Tensor, "B T"]) -> Float[Tensor, "B D"]:
-        """Encode texts as unit vectors; a text without words as zeros."""
+        """Encode texts as unit vectors (B, D); a text without words is encoded as zeros."""
         a = self.log_weights[tokens].exp() * mask                    # (B, T)
         return F.normalize(torch.einsum("bt,btd->bd", a, self.vectors[tokens]), dim=-1)
 
@@ -71,7 +71,7 @@ class Dense(Index):
 
     def __init__(self, encode: Callable[[Sequence[Words]], Float[Tensor, "N D"]], documents: Sequence[Words]):
         if not documents:
-            raise ValueError("documents is empty; expected at least one")
+            raise ValueError("documents is empty; expected at least one document")
         self.encode, self.num_documents = encode, len(documents)
         self.rows = self._unit(documents)                            # (N, D)
 

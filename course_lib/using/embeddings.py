@@ -76,8 +76,8 @@ def pooled(states: Float[Tensor, "B T D"], mask: Tensor | None = None, how: str 
 def feature_extraction(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str]) -> list[Float[Tensor, "T D"]]:
     """The last layer of BERT for each text, (T, D), as `pipeline("feature-extraction")` of transformers.
 
-    The first vector belongs to [CLS], the last to [SEP]. Raises ValueError for a string in place of a list, and for a text
-    that exceeds the window.
+    The first vector belongs to [CLS], the last to [SEP]. Raises ValueError if `texts` is a string, or if a text exceeds
+    the window.
     """
     if isinstance(texts, str):
         raise ValueError(f"texts is the text {texts[:20]!r}; expected a list of texts")

@@ -1,7 +1,7 @@
 r"""In-context learning: every prompt contains a new task, which the weights cannot store.
 
-A prompt is $x_1 y_1 x_2 y_2 \dots$ with $y = f(x)$, where f is a random map from N symbols to N others, sampled for each
-prompt. After k examples the best accuracy for the next y is $1 - (1 - \frac{1}{N})^{k+1}$: the x has occurred with
+A prompt is $x_1 y_1 x_2 y_2 \dots$ with $y = f(x)$, where f is a random map from N symbols to N other symbols, sampled for
+each prompt. After k examples the best accuracy for the next y is $1 - (1 - \frac{1}{N})^{k+1}$: the x has occurred with
 probability $1 - (1 - \frac{1}{N})^k$, and otherwise a guess is correct with probability $\frac{1}{N}$.
 """
 
@@ -20,8 +20,8 @@ def draw_prompts(num: int, symbols: int = 6, pairs: int = 14,
     """Sample `num` prompts of `pairs` examples, (num, 2 pairs): x in 0..N-1 at even
     positions, f(x) in N..2N-1 at odd ones.
 
-    symbols     N
-    one_to_one  f is a permutation
+    symbols     N, number of symbols
+    one_to_one  whether f is a permutation
     """
     if num < 1 or symbols < 2 or pairs < 1:
         raise ValueError(f"num is {num}, symbols {symbols} and pairs {pairs}; expected at "
@@ -53,12 +53,12 @@ def seen_before(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
 
 @torch.no_grad()
 def right_by_examples(model: AutoregressiveModel, prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B P"]:
-    """Whether the model predicts y correctly, after 0, 1, ... examples of each prompt."""
+    """True where the model predicts y correctly; column k is after k examples of the prompt."""
     with evaluating(model):
         logits = model(prompts[:, :-1])[:, ::2]                      # after each x, (B, P, V)
     return logits.argmax(dim=-1) == prompts[:, 1::2]
 
 
 def answers(prompts: Int[Tensor, "B T"]) -> Bool[Tensor, "B T"]:
-    """True at every y: the targets of `AnswerLoss`, since x is random."""
+    """True at every y: the targets of `AnswerLoss`, because x is random and cannot be predicted."""
     return (torch.arange(prompts.shape[1]) % 2 == 1).expand_as(prompts)

@@ -18,7 +18,7 @@ class AnswerLoss(nn.Module):
     r"""$-\frac{1}{|A|} \sum_{t \in A} \ln p(x_t \mid x_{<t})$ over the tokens A of the
     answers: the question is the context.
 
-    model  trained in place, by passing the `AnswerLoss` to `fit`
+    model  GPT, which is trained in place by passing the `AnswerLoss` to `fit`
 
     >>> from course_lib.transformer import GPTConfig
     >>> gpt = GPT(GPTConfig(vocab_size=8, window=8, layers=1, heads=2, d_model=4))
@@ -33,7 +33,7 @@ class AnswerLoss(nn.Module):
         self.model = model
 
     def loss(self, batch: tuple[Tensor, Tensor, Tensor]) -> tuple[Float[Tensor, ""], int]:
-        """The mean loss in nats per answer token, and their number.
+        """Mean cross-entropy in nats per answer token, and the number of answer tokens.
 
         batch  (tokens, real, answer), (B, T) each: ids, True for real tokens, True for
                tokens of answers

@@ -83,7 +83,7 @@ def _truths(truths: Sequence[str]) -> Sequence[str]:
 def _fit(predicted: Tensor, labels: Tensor) -> None:
     if predicted.shape != labels.shape or labels.dim() != 1 or not len(labels):
         raise ValueError(f"predicted has shape {tuple(predicted.shape)} and labels {tuple(labels.shape)}; expected (N,) "
-                         "twice, N at least 1")
+                         "for both, with N at least 1")
 
 
 def _table(predicted: Tensor, labels: Tensor, positive: int) -> tuple[int, int, int, int]:

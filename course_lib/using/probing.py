@@ -20,7 +20,7 @@ from course_lib.validation import check_sizes
 
 class LinearProbe(nn.Module):
     r"""$p(y \mid h) = \mathrm{softmax}(W h + b)$ with the minimum of the mean cross-entropy plus
-    $\frac{1}{2 C N} \lVert W \rVert^2$: scikit-learn's `LogisticRegression(C)`, equal to it.
+    $\frac{1}{2 C N} \lVert W \rVert^2$; equal to scikit-learn's `LogisticRegression(C)`.
 
     vectors  (N, D), frozen
     labels   (N,), 0..K-1
@@ -38,7 +38,7 @@ class LinearProbe(nn.Module):
         if C <= 0 or steps < 1:
             raise ValueError(f"C is {C} and steps {steps}; expected C above 0 and at least 1 step")
         if int(labels.min()) < 0 or int(labels.max()) == 0:
-            raise ValueError(f"labels reach from {labels.min()} to {labels.max()}; expected at least two classes, from 0")
+            raise ValueError(f"labels goes from {labels.min()} to {labels.max()}; expected classes from 0 on, at least two")
         vectors = vectors.detach()
         classes = int(labels.max()) + 1
         self.W = nn.Parameter(vectors.new_zeros(classes, vectors.shape[1]))
@@ -50,7 +50,7 @@ class LinearProbe(nn.Module):
         return F.linear(vectors, self.W, self.b)
 
     def score(self, vectors: Tensor, labels: Tensor) -> float:
-        """The accuracy."""
+        """Accuracy on vectors (N, D) with labels (N,)."""
         _fit(vectors, labels)
         with torch.no_grad():
             return (self(vectors).argmax(dim=1) == labels).double().mean().item()
@@ -110,7 +110,7 @@ def probe(train: tuple[Tensor, Tensor], test: tuple[Tensor, Tensor],
 
     train, test  vectors (N, D) and labels (N,)
     kinds        the kind of each input of `train` and of `test`, for the control labels
-    C, steps     of each `LinearProbe`
+    C, steps     arguments of each `LinearProbe`
 
     The control accuracy is over inputs whose kind occurs in `train`; nan if there are none.
     """
@@ -140,4 +140,4 @@ def untrained_twin(model: nn.Module, seed: int = 0) -> nn.Module:
 def _fit(vectors: Tensor, labels: Tensor) -> None:
     if vectors.dim() != 2 or labels.shape != vectors.shape[:1] or not len(labels):
         raise ValueError(f"vectors has shape {tuple(vectors.shape)} and labels {tuple(labels.shape)}; expected (N, D) and "
-                         "(N,), N at least 1")
+                         "(N,) with N at least 1")

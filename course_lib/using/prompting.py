@@ -53,7 +53,7 @@ def option_scores(model: GPT, prompt: Integer[Tensor, "..."], options: Sequence[
     longest = max(map(len, options))
     if len(prompt) < 1 or len(prompt) + longest - 1 > model.window:
         raise ValueError(f"prompt has {len(prompt)} tokens and the longest option {longest}; expected at least 1, and "
-                         f"together {model.window + 1} at the most, the window of {model.window} and the last token")
+                         f"together at most {model.window + 1}: the window of {model.window} and the last token")
     P = len(prompt)
     tokens, real = pad([torch.cat([prompt, torch.as_tensor(option)]) for option in options], 0)  # (K, P + O)
     with evaluating(model):
@@ -71,12 +71,13 @@ def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], 
     texts  each contains `mask` once
     names  each a single token
 
-    Raises ValueError for a text without exactly one mask, a text that exceeds the window, and a name of several tokens.
+    Raises ValueError if a text has no mask or several, if a text exceeds the window, or if a name has several tokens.
     """
     words, ids = tokenizer.vocabulary, []
     for name in names:
         if len(tokenizer.encode(name)) != 1:
-            raise ValueError(f"names has {name!r}, {len(tokenizer.encode(name))} pieces; expected names of one piece")
+            raise ValueError(f"names holds {name!r}, which has {len(tokenizer.encode(name))} pieces; expected names of one "
+                             "piece")
         ids.append(int(tokenizer.encode(name)))
     if not texts or not ids:
         raise ValueError(f"texts has {len(texts)} texts and names {len(ids)}; expected at least one of each")
@@ -84,12 +85,12 @@ def gap_scores(bert: BERT, tokenizer: WordPieceTokenizer, texts: Sequence[str], 
     for text in texts:
         sides = text.split(mask)
         if len(sides) != 2:
-            raise ValueError(f"texts has a text with {len(sides) - 1} gaps, {text[:40]!r}; expected one {mask} in each")
+            raise ValueError(f"texts holds {text[:40]!r} with {len(sides) - 1} masks; expected one {mask} in each text")
         before, after = (tokenizer.encode(side).tolist() for side in sides)
         rows.append([words.bos_id, *before, words.id(mask), *after, words.eos_id])
         if len(rows[-1]) > bert.config.window:
-            raise ValueError(f"texts has a text of {len(rows[-1])} pieces; expected at most {bert.config.window}, its two signs "
-                             "included")
+            raise ValueError(f"texts holds a text of {len(rows[-1])} pieces; expected at most {bert.config.window}, including "
+                             "[CLS] and [SEP]")
     tokens, real = pad(rows, words.pad_id)
     gaps, scores = torch.tensor([len(tokenizer.encode(text.split(mask)[0])) + 1 for text in texts]), []
     with evaluating(bert):

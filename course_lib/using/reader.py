@@ -41,7 +41,7 @@ class Token(NamedTuple):
 
 
 def tokens_in(text: str, offset: int = 0) -> list[Token]:
-    """Split a text into words, numbers and punctuation marks."""
+    """Split a text into words, numbers and punctuation marks; `offset` is added to their positions."""
     return [Token(match.start() + offset, match.end() + offset, match.group()) for match in TOKEN.finditer(text)]
 
 
@@ -54,7 +54,7 @@ def sentences_in(passage: str) -> list[tuple[int, str]]:
 class SpanReader(nn.Module):
     r"""$p(s \mid q, d) = \frac{\exp(w \cdot \phi(s, q, d))}{\sum_{s'} \exp(w \cdot \phi(s', q, d))}$ over the spans s of a passage d.
 
-    idf        word -> idf; unknown words have the largest
+    idf        word -> idf; unknown words have the largest idf
     longest    maximum number of tokens of a span
     sentences  number of sentences with candidates, those most similar to the question
     buckets    number of hashed features $\phi$, each with a weight in w
@@ -80,7 +80,11 @@ class SpanReader(nn.Module):
     # --- candidates --------------------------------------------------------------------------------------------------
 
     def candidates(self, question: str, passage: str) -> list[Span]:
-        """Spans within a sentence that neither begin nor end with punctuation or a stop word."""
+        """Candidate answers: spans within a sentence that neither begin nor end with punctuation or a stop word.
+
+        Only the sentences most similar to the question have candidates. The offsets of a `Span` are characters of the
+        passage.
+        """
         return [span for span, _ in self._candidates(question, passage, features=False)]
 
     def _candidates(self, question: str, passage: str, features: bool = True) -> list[tuple[Span, list[int]]]:
@@ -152,7 +156,7 @@ class SpanReader(nn.Module):
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def forward(self, features: Int[Tensor, "S F"]) -> Float[Tensor, "S"]:
-        """The score of each candidate."""
+        """Score of each candidate: the sum of the weights of its features (S, F)."""
         return self.w(features)[:, 0]
 
     @torch.no_grad()
@@ -174,11 +178,10 @@ def shape_of(word: str) -> str:
 
 def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]]], epochs: int = 8, lr: float = 0.03,
                weight_decay: float = 1e-4, seed: int = 0) -> float:
-    r"""Maximize $\ln \sum_{s \text{ right}} p(s \mid q, d)$ over (question, passage, answers).
+    r"""Maximize $\ln \sum_{s \text{ correct}} p(s \mid q, d)$ over triples `asked` of (question, passage, answers).
 
-    Returns the fraction of questions that are used.
-
-    Questions without a correct candidate are omitted. Raises ValueError if none is left.
+    Questions without a correct candidate are omitted. Returns the fraction of questions that remain; raises ValueError if
+    none remains.
     """
     examples = []
     for question, passage, truths in asked:
@@ -188,7 +191,7 @@ def fit_reader(reader: SpanReader, asked: Sequence[tuple[str, str, Sequence[str]
         if right.any():
             examples.append((torch.tensor([features for _, features in spans]), right))
     if not examples:
-        raise ValueError(f"asked has {len(asked)} questions, none with its answer among its candidates; expected at least one that has it")
+        raise ValueError(f"asked has {len(asked)} questions, none of which has its answer among its candidates; expected at least one")
     optimizer = torch.optim.Adam(reader.parameters(), lr=lr)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(epochs):

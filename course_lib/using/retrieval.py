@@ -60,8 +60,8 @@ class Index:
 class TfIdf(Index):
     r"""The cosine of TF-IDF vectors: $w_t(d) = (1 + \ln n_t(d))\, \mathrm{idf}(t)$, 0 for an absent word.
 
-    sublinear  use $1 + \ln n$ in place of the count $n$
-    normalize  scale rows to length 1; else scores are inner products, which favor long documents
+    sublinear  whether $1 + \ln n$ replaces the count $n$
+    normalize  whether rows are scaled to length 1; otherwise scores are inner products, which favor long documents
 
     The idf is that of the slide, $\ln \frac{N + 1}{\mathrm{df} + 1} + 1$. Equal to scikit-learn's `TfidfVectorizer`.
 
@@ -94,7 +94,7 @@ class BM25(Index):
     k1  saturation of the count n, 0 or more: at 0 only the presence of a word matters
     b   strength of the normalization by document length, 0 to 1
 
-    $\mathrm{idf}(t) = \ln\bigl(1 + \frac{N - \mathrm{df} + 0.5}{\mathrm{df} + 0.5}\bigr)$,
+    $\mathrm{idf}(t) = \ln\bigl(1 + \frac{N - \mathrm{df} + 0.5}{\mathrm{df} + 0.5}\bigr)$
     is never negative. A word that occurs twice in the question counts twice. Paper:
     Robertson and Zaragoza 2009.
 
@@ -125,7 +125,7 @@ class BM25(Index):
 class Latent(Index):
     """The cosine in the space of latent semantic analysis, so that a document may share no word with the question.
 
-    k  dimensions; the space is computed from the rows of `TfIdf`
+    k  number of dimensions; the space is computed from the rows of `TfIdf`
 
     >>> docs = ["a ship at sea", "a boat at sea", "a cat at home", "a dog at home"]
     >>> index = Latent([doc.split() for doc in docs], k=2)
@@ -169,20 +169,20 @@ def ranks(scores: Tensor, wanted: Tensor) -> Int[Tensor, "..."]:
     if scores.dim() != 2 or wanted.shape != scores.shape[:1]:
         raise ValueError(f"scores has shape {tuple(scores.shape)} and wanted {tuple(wanted.shape)}; expected (Q, N) and (Q,)")
     if len(wanted) and not 0 <= int(wanted.min()) <= int(wanted.max()) < scores.shape[1]:
-        raise ValueError(f"wanted reaches from {wanted.min()} to {wanted.max()}; expected 0..{scores.shape[1] - 1}")
+        raise ValueError(f"wanted goes from {wanted.min()} to {wanted.max()}; expected 0..{scores.shape[1] - 1}")
     own = scores.gather(1, wanted[:, None])                          # (Q, 1)
     return (scores >= own).sum(dim=1)
 
 
 def recall_at(found: Int[Tensor, "..."], k: int) -> float:
-    """Recall at k: the fraction of questions whose document is among the first k."""
+    """Recall at k: the fraction of questions whose document is among the first k; `found` (Q,) are ranks from 1."""
     check_sizes(k=k)
     _some(found)
     return (found <= k).double().mean().item()
 
 
 def mean_reciprocal_rank(found: Int[Tensor, "..."]) -> float:
-    """The mean reciprocal rank (MRR)."""
+    """The mean reciprocal rank (MRR); `found` (Q,) are ranks from 1."""
     _some(found)
     return (1 / found.double()).mean().item()
 

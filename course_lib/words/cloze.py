@@ -15,7 +15,7 @@ VOWELS = re.compile(r"[aeiouy]+")
 class Gaps(NamedTuple):
     """A text with deleted words.
 
-    words    of the text, "____" for a deleted one
+    words    words of the text, "____" for each deleted word
     places   positions of the deleted words
     answers  the deleted words
 
@@ -32,10 +32,10 @@ class Gaps(NamedTuple):
 
 
 def delete_every(words: list[str], every: int = 5, first: int | None = None) -> Gaps:
-    """Delete every fifth word.
+    """Delete every k-th word of a text, k = `every`.
 
-    every  distance between deleted words
-    first  position of the first deleted word; default every - 1
+    every  distance between deleted words, at least 2
+    first  position of the first deleted word; default: every - 1
 
     Raises ValueError if no word would be deleted.
 
@@ -44,14 +44,14 @@ def delete_every(words: list[str], every: int = 5, first: int | None = None) -> 
     """
     first = every - 1 if first is None else first
     if every < 2 or not 0 <= first < len(words):
-        raise ValueError(f"every is {every} and first {first}; expected at least 2, and a place in 0..{len(words) - 1}")
+        raise ValueError(f"every is {every} and first {first}; expected every >= 2 and first in 0..{len(words) - 1}")
     places = list(range(first, len(words), every))
     gone = set(places)
     return Gaps(["____" if i in gone else word for i, word in enumerate(words)], places, [words[i] for i in places])
 
 
 def restored(guesses: list[str], gaps: Gaps) -> float:
-    """The cloze score: the fraction of exact guesses, ignoring case."""
+    """Cloze score: the fraction of deleted words that are guessed exactly, ignoring case."""
     if len(guesses) != len(gaps.answers):
         raise ValueError(f"guesses has {len(guesses)} words; expected {len(gaps.answers)}, one per gap")
     return sum(a.lower() == b.lower() for a, b in zip(guesses, gaps.answers)) / len(gaps.answers)
@@ -73,7 +73,7 @@ def flesch(text: str) -> float:
 
 
 def syllables(word: str) -> int:
-    """The number of groups of vowels, at least one; a final e is silent, except in -le after a consonant."""
+    """Estimate the number of syllables: groups of vowels, at least 1, without a silent e (final, not -le or -ee)."""
     word = word.lower()
     count = len(VOWELS.findall(word))
     silent = word.endswith("e") and not word.endswith("ee") and not re.search(r"[^aeiouy]le$", word)

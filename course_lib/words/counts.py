@@ -62,7 +62,7 @@ def weigh(counts: Tensor, lengths: Tensor | None = None, idf: Tensor | None = No
     lengths  (N,), number of words of each document; default: the sums of the counts
     idf      (V,), of the training documents; default: of these documents
 
-    The rows of scikit-learn's `TfidfVectorizer` are these, normalized to length 1. An empty document has zeros.
+    scikit-learn's `TfidfVectorizer` returns the same rows, normalized to length 1. The row of an empty document is 0.
     """
     _counts(counts)
     lengths = counts.sum(dim=1) if lengths is None else lengths.to(counts.dtype)
@@ -86,14 +86,14 @@ class Corpus(NamedTuple):
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[str]], vocabulary: Vocabulary) -> Corpus:
-        """Encode sentences, without words outside the vocabulary, as in word2vec."""
+        """Encode sentences, lists of words. As in word2vec, words outside the vocabulary are omitted."""
         tokens, sentence = [], []
         for number, words in enumerate(_documents(sentences)):
             known = [vocabulary.id(word) for word in words if word in vocabulary]
             tokens += known
             sentence += [number] * len(known)
         if not tokens:
-            raise ValueError(f"sentences hold none of the {len(vocabulary)} words of the vocabulary; expected at least one")
+            raise ValueError(f"sentences hold none of the {len(vocabulary)} words of the vocabulary; expected at least one known word")
         return cls(torch.tensor(tokens), torch.tensor(sentence), len(vocabulary))
 
     @property
@@ -104,9 +104,11 @@ class Corpus(NamedTuple):
 
 def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = None) -> tuple[
         Int[Tensor, "..."], Int[Tensor, "..."], Int[Tensor, "..."]]:
-    """All pairs (centre, context) of at most `window` words distance in a sentence, as ids, and their distances.
+    """All pairs of words of a sentence that are at most `window` words apart.
 
-    reach  (T,), the window of each word, 1 to `window`; default `window`
+    reach  (T,), window of each center word, 1 to `window`; default: `window`
+
+    Returns the ids of the center words, the ids of the context words, and their distances, (P,) each.
     """
     check_sizes(window=window)
     tokens, sentence = corpus.tokens, corpus.sentence
@@ -125,7 +127,7 @@ def window_pairs(corpus: Corpus, window: int, reach: Int[Tensor, "T"] | None = N
 
 
 def cooccurrences(corpus: Corpus, window: int, by_distance: bool = False) -> Tensor:
-    """Co-occurrence counts of words at most `window` words apart: a sparse symmetric (V, V).
+    """Co-occurrence counts of words at most `window` words apart: a sparse symmetric matrix (V, V).
 
     by_distance  count 1/d at distance d, as in GloVe
 

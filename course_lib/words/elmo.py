@@ -53,8 +53,8 @@ class BiLM(nn.Module):
         check_sizes(2, vocab_size=vocab_size)
         check_sizes(width=width, layers=layers)
         if not 0 <= dropout < 1:
-            raise ValueError(f"dropout is {dropout}; expected a probability of dropping, "
-                             "from 0 to below 1")
+            raise ValueError(f"dropout is {dropout}; expected a probability, at least 0 "
+                             "and less than 1")
         super().__init__()
         self.vocab_size, self.width = vocab_size, width
         self.depth, self.dropout = layers, dropout
@@ -64,7 +64,7 @@ class BiLM(nn.Module):
             nn.ModuleList(Recurrent("lstm", width, width, forget_bias=1.0)
                           for _ in range(layers))
             for _ in range(2))
-        # h is below 1: so are the scores
+        # |h| < 1, so the initial logits are small
         nn.init.normal_(self.tokens.weight, std=width ** -0.5)
 
     @property
@@ -81,7 +81,7 @@ class BiLM(nn.Module):
 
     def one_way(self, x: Float[Tensor, "B T D"], layers: nn.ModuleList,
                 lengths: Int[Tensor, "B"] | None) -> list[Float[Tensor, "B T D"]]:
-        """The output of every layer in one direction; x in reading order."""
+        """Outputs (B, T, D) of every layer in one direction; x is in reading order."""
         outputs = []
         for number, layer in enumerate(layers):
             h, _ = layer(F.dropout(x, self.dropout, self.training), lengths=lengths)
@@ -91,8 +91,8 @@ class BiLM(nn.Module):
 
     def both_ways(self, tokens: Tensor, mask: Bool[Tensor, "B T"] | None
                   ) -> tuple[list[Tensor], list[Tensor], Tensor]:
-        """The forward states of every layer (B, T, D), the backward states, aligned with
-        the tokens, and the word vectors."""
+        """Return the forward states and the backward states, each a list of one (B, T, D)
+        per layer with position t for token t, and the word vectors (B, T, D)."""
         lengths = None if mask is None or mask.all() else mask.sum(dim=1)
         x = self.tokens(tokens)                                      # (B, T, D)
         ahead = self.one_way(x, self.ahead, lengths)
@@ -125,8 +125,8 @@ class BiLM(nn.Module):
         """
         tokens, mask = self.check_tokens(batch)
         if tokens.shape[1] < 2:
-            raise ValueError(f"a row has {tokens.shape[1]} token; expected at least 2, one "
-                             "to predict the other from")
+            raise ValueError(f"tokens has shape {tuple(tokens.shape)}; expected (B, T) "
+                             "with T at least 2")
         ahead, back, _ = self.both_ways(tokens, mask)
         reads = ahead[-1][:, :-1], back[-1][:, 1:]
         targets = tokens[:, 1:], tokens[:, :-1]
@@ -143,24 +143,24 @@ class BiLM(nn.Module):
 
     def states(self, tokens: Tensor,
                mask: Bool[Tensor, "B T"] | None = None) -> list[Float[Tensor, "B T E"]]:
-        """The L + 1 layers of each token, E = 2D: its word vector twice, then [forward;
-        backward] of each LSTM."""
+        """List of L + 1 layers (B, T, E), E = 2D: the word vector of each token twice, then
+        the states [forward; backward] of each LSTM."""
         tokens, mask = self.check_tokens((tokens, mask))
         ahead, back, x = self.both_ways(tokens, mask)
         return [torch.cat(pair, dim=-1) for pair in zip([x, *ahead], [x, *back])]
 
     def check_tokens(self, batch: Padded) -> tuple[Tensor, Tensor | None]:
-        """Check tokens (B, T) and mask; raise ValueError for ids outside the vocabulary."""
+        """Return tokens (B, T) and their mask. Raises ValueError if they are invalid."""
         return tokens_at_the_left(batch, self.vocab_size)
 
 
 class OneWay(AutoregressiveModel):
-    r"""One of the two language models: $p(w_t \mid w_{<t})$, or backward $p(w_t \mid w_{>t})$, as an autoregressive model.
+    r"""One direction of a BiLM as an autoregressive model: $p(w_t \mid w_{<t})$, or backward $p(w_t \mid w_{>t})$.
 
     bilm      the model, whose weights are shared
-    edge      the token before the text, or after it if backward
-    backward  the direction
-    n         number of tokens, required if backward, since the last is sampled first
+    edge      token before the text, or after it if backward
+    backward  whether each token is predicted from the tokens after it
+    n         number of tokens, required if backward, because the last token is sampled first
 
     The contract tests that neither direction depends on the token that it predicts.
 
@@ -202,7 +202,7 @@ class LayerMix(nn.Module):
 
     def forward(self, states: list[Float[Tensor, "... E"]]) -> Float[Tensor, "... E"]:
         if len(states) != len(self.w) or len({tuple(h.shape) for h in states}) > 1:
-            raise ValueError(f"states has shapes {[tuple(h.shape) for h in states]}; expected {len(self.w)} of one shape")
+            raise ValueError(f"states has shapes {[tuple(h.shape) for h in states]}; expected {len(self.w)} tensors of one shape")
         s = self.w.softmax(dim=0)                                    # (L + 1,)
         return self.gamma * sum(weight * h for weight, h in zip(s, states))
 
@@ -210,13 +210,13 @@ class LayerMix(nn.Module):
 def words_of_pieces(states: Float[Tensor, "B T E"], word: Integer[Tensor, "B T"], words: int) -> Float[Tensor, "B W E"]:
     """Pool the states of pieces to one vector per word, the mean over its pieces.
 
-    word   (B, T), the index of the word of each piece, -1 for none (special tokens, padding)
-    words  W, number of words of the longest row; a word without pieces is 0
+    word   (B, T), index of the word of each piece; -1 for special tokens and padding
+    words  W, number of words of the longest row; the vector of a word without pieces is 0
     """
     if word.shape != states.shape[:2]:
-        raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, as the states")
+        raise ValueError(f"word has shape {tuple(word.shape)}; expected {tuple(states.shape[:2])}, as in states")
     if word.min() < -1 or word.max() >= words:
-        raise ValueError(f"word reaches from {int(word.min())} to {int(word.max())}; expected -1 to {words - 1}")
+        raise ValueError(f"word goes from {int(word.min())} to {int(word.max())}; expected -1 to {words - 1}")
     belongs = F.one_hot(word + 1, words + 1)[:, :, 1:].to(states.dtype)                    # (B, T, W)
     belongs = belongs / belongs.sum(dim=1, keepdim=True).clamp(min=1)
     return belongs.transpose(1, 2) @ states

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 def weight(counts: Tensor, maximum: float = 100.0, power: float = 0.75) -> Tensor:
-    r"""$f(x) = \min\bigl(1, (x / x_{max})^{power}\bigr)$, the weight of a pair, small for rare pairs and at most 1."""
+    r"""Weight of each pair in the loss, $f(x) = \min\bigl(1, (x / x_{max})^{power}\bigr)$, for counts x of any shape."""
     if maximum <= 0:
         raise ValueError(f"maximum is {maximum}; expected a count above 0")
     return (counts / maximum).clamp(max=1) ** power
@@ -49,7 +49,7 @@ class GloVe(nn.Module):
     def loss(self, i: Int[Tensor, "..."], j: Int[Tensor, "..."],
              counts: Float[Tensor, "..."], maximum: float = 100.0,
              power: float = 0.75) -> Float[Tensor, ""]:
-        """J over pairs (i, j) with their counts."""
+        """J, summed over pairs (i, j) with the co-occurrence counts `counts`."""
         if not (counts > 0).all():
             raise ValueError(f"counts holds {counts.min():g}; expected "
                              "counts above 0")

@@ -10,12 +10,12 @@ DENSE = 4096                                                         # matrices 
 
 
 def truncated_svd(matrix: Tensor, k: int) -> tuple[Float[Tensor, "N k"], Float[Tensor, "..."], Float[Tensor, "V k"]]:
-    r"""The truncated singular value decomposition: U, s, V of the k largest singular values.
+    r"""Truncated singular value decomposition: U (N, k), s (k,) and V (V, k) of the k largest singular values.
 
     matrix  (N, V), dense or sparse
 
     $U \,\mathrm{diag}(s)\, V^T$ is the best approximation of rank k. In each column of V the entry of largest absolute
-    value is positive. Raises ValueError for k outside 1..min(N, V).
+    value is positive. Raises ValueError if k is outside 1..min(N, V).
     """
     if not 1 <= k <= min(matrix.shape):
         raise ValueError(f"k is {k}; expected 1 to {min(matrix.shape)} for a matrix of shape {tuple(matrix.shape)}")
@@ -30,7 +30,7 @@ def truncated_svd(matrix: Tensor, k: int) -> tuple[Float[Tensor, "N k"], Float[T
 
 
 def _largest(matrix: Tensor, k: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Compute it by the Lanczos method, for sparse matrices."""
+    """Truncated SVD of a sparse matrix by the Lanczos method, with arbitrary signs."""
     import numpy as np
     from scipy.sparse import coo_matrix
     from scipy.sparse.linalg import svds
@@ -52,9 +52,10 @@ class LSA:
     Slides: "Timeline: Language Modeling and Vector Semantics". Paper: Deerwester et al.
     1990.
 
-    documents        (N, k), the rows of the table
-    words            (V, k)
-    singular_values  (k,)
+    table  (N, V), weighted counts, a row for each document
+    k      dimension of the vectors
+
+    Attributes: the vectors `documents` (N, k) and `words` (V, k); `singular_values` (k,).
 
     >>> space = LSA(torch.tensor([[2.0, 2.0, 0.0], [0.0, 0.0, 1.0]]), 1)
     >>> space.place(torch.tensor([[1.0, 0.0, 0.0]]))         # without the second word
@@ -67,7 +68,7 @@ class LSA:
         self.words = self.directions * self.singular_values
 
     def place(self, rows: Tensor) -> Float[Tensor, "B k"]:
-        """The vectors of new documents (B, V), weighted as the table."""
+        """Vectors of new documents, given their rows (B, V), weighted like the table."""
         if rows.shape[-1] != len(self.directions):
             raise ValueError(f"rows has {rows.shape[-1]} words; expected "
                              f"{len(self.directions)}")
@@ -86,7 +87,7 @@ def ppmi(counts: Tensor, power: float = 1.0) -> Tensor:
     if not len(sparse.values()):
         raise ValueError("counts are all zero; expected at least one count above 0")
     if (sparse.values() < 0).any():
-        raise ValueError(f"counts holds {sparse.values().min():g}; expected none below 0")
+        raise ValueError(f"counts holds {sparse.values().min():g}; expected counts of at least 0")
     (w, c), n = sparse.indices(), sparse.values().double()
     of_word = torch.zeros(counts.shape[0], dtype=n.dtype).index_add_(0, w, n)
     of_context = torch.zeros(counts.shape[1], dtype=n.dtype).index_add_(0, c, n) ** power

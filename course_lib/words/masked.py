@@ -1,8 +1,8 @@
 r"""Masked language models before transformers, $p(w_i \mid w_1, \dots, w_{i-1}, w_{i+1}, \dots, w_n)$: window,
 convolutional and bidirectional recurrent networks.
 
-`model(tokens, real)` returns, for every position, the logits of its word given the others. The conditionals of different
-positions need not be consistent with a joint distribution over sentences.
+`model(tokens, real)` returns, for every position, the logits of its word given the other words. The conditionals of
+different positions need not be consistent with a joint distribution over sentences.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from course_lib.validation import check_sizes
 
 
 class Cloze(nn.Module):
-    """Base class: words 0..V-1, and two more ids for positions beyond the ends and for a masked word.
+    """Base class of masked language models: logits of each word of a text given the other words.
 
-    A subclass defines `fill(tokens, real)`: logits (B, T, V) of each word given the others.
+    Words are 0..V-1. Two more ids stand for positions beyond the ends of the text (`beyond`) and for a masked word
+    (`mask`). A subclass defines `fill(tokens, real)`, which returns logits (B, T, V).
 
     >>> class Guess(Cloze):
     ...     def fill(self, tokens, real):
@@ -50,26 +51,26 @@ class Cloze(nn.Module):
         return ", ".join(f"{name}={value!r}" for name, value in self._config.items())
 
     def forward(self, tokens: Tensor, real: Bool[Tensor, "B T"] | None = None) -> Float[Tensor, "B T V"]:
-        """Logits of each word given the others.
+        """Logits (B, T, V) of each word given the other words.
 
         real  (B, T), True for words, with padding on the right; None: no padding
 
-        Raises ValueError for words outside the vocabulary or a mask that does not fit.
+        Raises ValueError if a word is outside the vocabulary, or if the shape or dtype of the mask is wrong.
         """
         return self.fill(*self.check_tokens((tokens, real)))
 
     def fill(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
-        """Logits for checked input; tokens at padding are `beyond`."""
+        """Logits (B, T, V) for valid input, in which tokens at padding are `beyond`."""
         raise NotImplementedError(f"{type(self).__name__} does not define fill(tokens, real)")
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
-        """Mean cross-entropy in nats per word given the others, and the number of words."""
+        """Mean cross-entropy in nats per word given the other words, and the number of words."""
         tokens, real = self.check_tokens(batch)
         logits = self.fill(tokens, real)[real]                       # (N, V)
         return F.cross_entropy(logits, tokens[real]), len(logits)
 
     def check_tokens(self, batch: Padded) -> tuple[Tensor, Tensor]:
-        """Check the batch; return tokens, with `beyond` at padding, and the mask."""
+        """Return tokens (B, T), with `beyond` at padding, and the mask (B, T). Raises ValueError if they are invalid."""
         tokens, mask = tokens_at_the_left(batch, self.vocab_size)
         real = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
         return tokens.masked_fill(~real, self.beyond), real
@@ -82,10 +83,10 @@ class WindowCloze(Cloze):
     width       D, of the word vectors
     radius      r, number of words on each side
     hidden      H, hidden units
-    pooled      x is the mean of the 2r vectors; else their concatenation
+    pooled      whether x is the mean of the 2r vectors; otherwise it concatenates them
 
     The mean discards word order. With concatenation each position has its own weights, so
-    their number grows with r, and positions do not share what is learned.
+    the number of parameters grows with r, and positions share no parameters.
 
     Slides: "Masked Language Modeling" from a fixed window, and its three limitations.
 
@@ -174,7 +175,7 @@ class ConvCloze(Cloze):
 
     def at(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"], place: Integer[Tensor, "B"]
            ) -> Float[Tensor, "B V"]:
-        """Logits of one masked word per row."""
+        """Logits (B, V) of the word at position place[b] of each row b, which is masked in the input."""
         row = torch.arange(len(tokens), device=tokens.device)
         h = self.tokens(tokens.clone().index_put_((row, place), torch.full_like(place, self.mask)))
         inside = real[..., None].to(h.dtype)                         # (B, T, 1), zero at padding
@@ -185,7 +186,7 @@ class ConvCloze(Cloze):
 
     def fill(self, tokens: Integer[Tensor, "B T"], real: Bool[Tensor, "B T"]) -> Float[Tensor, "B T V"]:
         B, T = tokens.shape
-        place = torch.arange(T, device=tokens.device).repeat(B)      # T copies of each row, one position masked in each
+        place = torch.arange(T, device=tokens.device).repeat(B)      # copy t of a row has position t masked
         return self.at(tokens.repeat_interleave(T, 0), real.repeat_interleave(T, 0), place).view(B, T, -1)
 
     def loss(self, batch: Padded) -> tuple[Float[Tensor, ""], int]:
@@ -229,7 +230,7 @@ class BiRNNCloze(Cloze):
 
     def before(self, layers: Recurrent, tokens: Integer[Tensor, "B T"],
                lengths: Tensor | None) -> Float[Tensor, "B T H"]:
-        """The state before each word, in reading order; `beyond` precedes the first."""
+        """State before each word, in reading order; `beyond` precedes the first word."""
         # (B, T): the word before position i
         shifted = F.pad(tokens, (1, -1), value=self.beyond)
         return layers(self.tokens(shifted))[0]

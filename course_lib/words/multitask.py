@@ -69,8 +69,8 @@ class MultiTask(nn.Module):
     def forward(self, windows: Integer[Tensor, "B W F"], task: str) -> Float[Tensor, "B K"]:
         """The scores of a task's labels for the middle word of each window, W = 2r + 1.
 
-        Raises ValueError for windows of another length, values outside a feature, and an
-        unknown task.
+        Raises ValueError if the task is unknown, if windows has a wrong shape, or if a
+        value is outside the range of its feature.
         """
         if task not in self.outputs:
             raise ValueError(f"task is {task!r}; expected one of {', '.join(self.outputs)}")
@@ -83,7 +83,7 @@ class MultiTask(nn.Module):
         for number, (table, values) in enumerate(zip(self.tables, windows.unbind(dim=2))):
             rows = table.num_embeddings
             if values.numel() and not 0 <= values.min() <= values.max() < rows:
-                raise ValueError(f"feature {number} of windows reaches from "
+                raise ValueError(f"feature {number} of windows goes from "
                                  f"{int(values.min())} to {int(values.max())}; expected 0 "
                                  f"to {rows - 1}")
             parts.append(table(values))                              # (B, W, width)
@@ -109,22 +109,22 @@ class MultiTask(nn.Module):
 
 def ranking_loss(real: Float[Tensor, "B"], other: Float[Tensor, "B"]) -> Float[Tensor, ""]:
     r"""$\max(0,\, 1 - f(x) + f(x^w))$, the mean over the batch: x is a window of text, x^w
-    the same with another middle word w."""
+    the same window with a different middle word w."""
     if real.shape != other.shape:
         raise ValueError(f"real has shape {tuple(real.shape)} and other "
-                         f"{tuple(other.shape)}; expected the same")
+                         f"{tuple(other.shape)}; expected equal shapes")
     return F.relu(1 - real + other).mean()
 
 
 def with_another_middle(windows: Integer[Tensor, "B W F"], middles: Integer[Tensor, "B F"]) -> Integer[Tensor, "B W F"]:
-    """A copy of the windows with other middle words."""
+    """Copy the windows and replace the middle word of each by that of `middles`."""
     changed = windows.clone()
     changed[:, windows.shape[1] // 2] = middles
     return changed
 
 
 def windows_of(features: Integer[Tensor, "T F"], radius: int, beyond: Sequence[int]) -> Integer[Tensor, "T W F"]:
-    """The window around each word of a sentence; `beyond` are the features of positions beyond its ends."""
+    """Window around each word of a sentence; `beyond` (F,) are the features of positions beyond its ends."""
     if features.dim() != 2 or len(beyond) != features.shape[1]:
         raise ValueError(f"features has shape {tuple(features.shape)} and beyond {len(beyond)} values; expected (T, F) and F")
     edge = torch.as_tensor(beyond).expand(radius, -1)                # (r, F)

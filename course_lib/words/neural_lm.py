@@ -32,11 +32,11 @@ class NeuralLM(AutoregressiveModel):
     x concatenates the vectors of the last m words:
     $x = [C(w_{t-m}); \dots; C(w_{t-1})]$.
 
-    n           order, m = n - 1, as of an n-gram
+    n           order, as for an n-gram: the history is the last m = n - 1 words
     vocab_size  V, number of words
     width       D, of the word vectors: C is (V, D)
     hidden      H, hidden units
-    direct      direct connections W from x to the logits; else W = 0
+    direct      whether W connects x directly to the logits; otherwise W = 0
     bos_id      start word, prepended m times; None: the model conditions on a prompt,
                 `context` (B, P), P at least m
 

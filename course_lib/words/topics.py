@@ -26,24 +26,26 @@ class TopicModel:
     def __init__(self, counts: Tensor, num: int, alpha: float | None = None, iterations: int = 50, seed: int = 0):
         from sklearn.decomposition import LatentDirichletAllocation  # slow to import
 
-        if num < 1 or counts.dim() != 2 or not counts.any():
-            raise ValueError(f"num is {num} and counts has shape {tuple(counts.shape)}; expected at least one topic, and "
-                             "documents with at least one word")
+        if num < 1:
+            raise ValueError(f"num is {num}; expected at least 1 topic")
+        if counts.dim() != 2 or not counts.any():
+            raise ValueError(f"counts has shape {tuple(counts.shape)} and sum {counts.sum():g}; expected (documents, words) "
+                             "with at least one word")
         self._lda = LatentDirichletAllocation(num, doc_topic_prior=alpha, max_iter=iterations, random_state=seed)
         self._lda.fit(counts.numpy())
 
     @property
     def topics(self) -> Float[Tensor, "num V"]:
-        """The probabilities of the words in each topic."""
+        """p(word | topic): each row is a distribution over the V words."""
         weights = torch.from_numpy(self._lda.components_)
         return weights / weights.sum(dim=1, keepdim=True)
 
     def mixtures(self, counts: Float[Tensor, "N V"]) -> Float[Tensor, "N num"]:
-        """The expected topic mixture of each document."""
+        """Posterior mean of p(topic | document), given the word counts of each document."""
         return torch.from_numpy(self._lda.transform(self._fitting(counts)))
 
     def top_words(self, words: list[str], num: int = 8) -> list[list[str]]:
-        """The most probable words of each topic."""
+        """The `num` most probable words of each topic, in descending order; `words` are those of the columns."""
         if len(words) != self.topics.shape[1]:
             raise ValueError(f"words has {len(words)} words; expected {self.topics.shape[1]}")
         return [[words[i] for i in row.topk(min(num, len(words))).indices.tolist()] for row in self.topics]

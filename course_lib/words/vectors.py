@@ -34,7 +34,7 @@ class WordVectors(nn.Module):
 
     @property
     def words(self) -> list[str]:
-        """The words, in the order of the rows."""
+        """The words, in the order of the rows of `table`."""
         return self.vocabulary.symbols
 
     @property
@@ -61,7 +61,7 @@ class WordVectors(nn.Module):
         return self.table[self._id(word)]
 
     def forward(self, words: Sequence[str]) -> Float[Tensor, "T D"]:
-        """The vectors of these words."""
+        """Vectors (T, D) of the given words. Raises ValueError if a word has no vector."""
         return self.table[[self._id(word) for word in words]]
 
     def unit(self) -> Float[Tensor, "V D"]:
@@ -74,9 +74,9 @@ class WordVectors(nn.Module):
 
     def neighbours(self, word: str | Float[Tensor, "D"], num: int = 8,
                    without: Iterable[str] = ()) -> list[tuple[str, float]]:
-        """The `num` words of largest cosine with a word or a vector, and the cosines.
+        """The `num` words with the largest cosine similarity to a word or a vector, and the similarities.
 
-        without  words to exclude, beside the word itself
+        without  words to exclude, in addition to the word itself
         """
         if isinstance(word, str):
             without, word = [*without, word], self[word]
@@ -86,17 +86,17 @@ class WordVectors(nn.Module):
         return [(self.words[row], value) for row, value in zip(rows.tolist(), values.tolist())]
 
     def analogy(self, a: str, b: str, c: str, num: int = 1) -> list[tuple[str, float]]:
-        r"""Solve "a is to b as c is to ...": the words of largest cosine with $\hat b - \hat a + \hat c$.
+        r"""Solve "a is to b as c is to ...": the words with the largest cosine similarity to $\hat b - \hat a + \hat c$.
 
-        The three words of the question are excluded, since the nearest is often one of them.
+        The words a, b and c are excluded, because the nearest word is often one of them.
         """
         unit = F.normalize(self([a, b, c]), dim=1)
         return self.neighbours(unit[1] - unit[0] + unit[2], num, {a, b, c})
 
     def axis(self, one: Sequence[str], other: Sequence[str]) -> Float[Tensor, "D"]:
-        """The unit vector from the mean of the words `other` to that of the words `one`, such as bad and good."""
+        """Unit vector from the mean vector of the words `other`, such as bad, to that of the words `one`, such as good."""
         if not one or not other:
-            raise ValueError(f"one has {len(one)} words and other {len(other)}; expected at least one each")
+            raise ValueError(f"one has {len(one)} words and other {len(other)}; expected at least one word in each")
         ends = [F.normalize(self(words), dim=1).mean(dim=0) for words in (one, other)]
         return F.normalize(ends[0] - ends[1], dim=0)
 
@@ -107,7 +107,7 @@ class WordVectors(nn.Module):
 
     def _id(self, word: str) -> int:
         if word not in self.vocabulary:
-            raise ValueError(f"{word!r} is not among the {len(self)} words that have a vector")
+            raise ValueError(f"word is {word!r}; expected one of the {len(self)} words that have a vector")
         return self.vocabulary.id(word)
 
 
@@ -139,6 +139,6 @@ def agreement(vectors: WordVectors, pairs: Iterable[tuple[str, str, float]]) -> 
 
     known = [(a, b, score) for a, b, score in pairs if a in vectors and b in vectors]
     if len(known) < 3:
-        raise ValueError(f"pairs has {len(known)} with both words in the vectors; expected at least 3")
+        raise ValueError(f"pairs has {len(known)} pairs in which both words have a vector; expected at least 3")
     cosines = [vectors.cosine(a, b) for a, b, _ in known]
     return float(spearmanr(cosines, [score for _, _, score in known]).statistic), len(known)

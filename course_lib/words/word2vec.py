@@ -44,14 +44,14 @@ class NoiseSampler:
 
     def __init__(self, counts: Tensor, power: float = 0.75):
         if counts.dim() != 1 or (counts < 0).any() or int((counts > 0).sum()) < 2:
-            raise ValueError(f"counts has shape {tuple(counts.shape)}, {int((counts > 0).sum())} of them above 0; expected "
-                             "one a word, none below 0, and at least two words that occur")
+            raise ValueError(f"counts has shape {tuple(counts.shape)} and {int((counts > 0).sum())} entries above 0; expected "
+                             "(V,), a count of at least 0 for each word, at least two of them above 0")
         weights = torch.where(counts > 0, counts.double() ** power, 0.0)
         self.probabilities = weights / weights.sum()                 # (V,)
         self._edges = torch.cat([self.probabilities.new_zeros(1), self.probabilities.cumsum(dim=0)])
 
     def draw(self, target: Int[Tensor, "B"], k: int, generator: torch.Generator | None = None) -> Int[Tensor, "B K"]:
-        """Sample k words for each target, none of them the target."""
+        """Sample k negatives for each target; the target itself is never sampled."""
         if k < 1:
             raise ValueError(f"k is {k}; expected at least 1")
         low, high = self._edges[target, None], self._edges[target + 1, None]     # (B, 1): the target's interval in [0, 1)
@@ -102,19 +102,19 @@ class SkipGram(nn.Module):
 
     def forward(self, centre: Int[Tensor, "B"],
                 context: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """The logit of a pair."""
+        """Logit of each pair, the inner product of its two vectors."""
         return torch.einsum("bd,bd->b", self.context(context), self.centre(centre))
 
     def loss(self, centre: Int[Tensor, "B"], context: Int[Tensor, "B"],
              negatives: Int[Tensor, "B K"]) -> Float[Tensor, ""]:
-        """The negative sampling loss of pairs, each with K negatives."""
+        """Negative sampling loss of pairs, each with K negatives."""
         return negative_sampling_loss(self.centre(centre), self.context(context),
                                       self.context(negatives))
 
     def batches(self, corpus: Corpus, window: int, batch_size: int,
                 generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
-        """The batches (centre, context) of an epoch, shuffled. Each center samples a
-        window, 1 to `window`, so that near words occur more often."""
+        """Yield the batches (centre, context) of an epoch, shuffled. The window of each
+        center is sampled from 1 to `window`, so that near words occur more often."""
         reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
         centre, context, _ = window_pairs(corpus, window, reach)
         for rows in torch.randperm(len(centre), generator=generator).split(batch_size):
@@ -132,7 +132,7 @@ class CBOW(SkipGram):
     """
 
     def forward(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"]) -> Float[Tensor, "B"]:
-        """The logit of a word in its context; `around` is padded with -1."""
+        """Logit (B,) of each word in its context; `around` is padded with -1."""
         return torch.einsum("bd,bd->b", self.context(word), self.mean(around))
 
     def loss(self, around: Int[Tensor, "B C"], word: Int[Tensor, "B"],
@@ -141,7 +141,7 @@ class CBOW(SkipGram):
                                       self.context(negatives))
 
     def mean(self, around: Int[Tensor, "B C"]) -> Float[Tensor, "B D"]:
-        """The mean of the context vectors."""
+        """Mean of the context vectors; `around` is padded with -1."""
         there = around >= 0                                          # (B, C)
         share = there / there.sum(dim=1, keepdim=True).clamp(min=1)
         v = self.centre.weight                                       # (V, D)
@@ -150,7 +150,7 @@ class CBOW(SkipGram):
 
     def batches(self, corpus: Corpus, window: int, batch_size: int, generator: torch.Generator
                 ) -> Iterator[tuple[Tensor, Tensor]]:
-        """The batches (context words, word) of an epoch, shuffled, without words that have no context."""
+        """Yield the batches (context words, word) of an epoch, shuffled; words without context are omitted."""
         reach = torch.randint(1, window + 1, corpus.tokens.shape, generator=generator)
         around, there = words_around(corpus, window, reach)
         rows_with_any = there.any(dim=1).nonzero()[:, 0]
@@ -186,15 +186,16 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
           after_epoch: Callable[[int, float], None] | None = None) -> list[float]:
     """Train with Adam and a linearly decaying learning rate; return the mean loss of each epoch.
 
-    model        trained on its device
-    negatives    K, per pair, from counts ** power
-    threshold    of `kept_in_subsampling`, applied anew in each epoch; None keeps all words
-    after_epoch  called with the number of epochs and the loss
+    model        SkipGram or CBOW, trained on its device
+    negatives    K, number of negatives per pair, sampled with p(w) proportional to counts ** power
+    threshold    t in `kept_in_subsampling`, which is applied anew in each epoch; None: no subsampling
+    after_epoch  called with the number of completed epochs and the loss
 
-    Raises ValueError for a model with another number of words, and a text without pairs.
+    Raises ValueError if the model and the corpus have different numbers of words, or if the corpus has no pair, and
+    FloatingPointError if the loss is not finite.
     """
     if model.config["num_words"] != corpus.num_words:
-        raise ValueError(f"model has {model.config['num_words']} words; expected {corpus.num_words}, as the corpus")
+        raise ValueError(f"model has {model.config['num_words']} words; expected {corpus.num_words}, as in the corpus")
     check_sizes(window=window)
     if epochs < 1 or batch_size < 1:
         raise ValueError(f"epochs is {epochs} and batch_size {batch_size}; expected at least 1 each")
@@ -221,7 +222,7 @@ def train(model: SkipGram, corpus: Corpus, *, epochs: int, window: int = 5, nega
             optimizer.step()
         losses.append(total / sum(len(target) for _, target in batches))
         if not math.isfinite(losses[-1]):
-            raise FloatingPointError(f"the loss of epoch {epoch + 1} is {losses[-1]}; expected a finite loss, as a smaller lr than {lr} may give")
+            raise FloatingPointError(f"the loss of epoch {epoch + 1} is {losses[-1]}; expected a finite loss. lr is {lr}: try a smaller one")
         if after_epoch:
             after_epoch(epoch + 1, losses[-1])
     return losses

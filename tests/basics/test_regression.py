@@ -26,7 +26,7 @@ def test_rank_deficient_columns():
 
 def test_separable_classes_need_penalty():
     x, y = torch.tensor([[-2.0], [-1.0], [1.0], [2.0]]).double(), torch.tensor([0, 0, 1, 1])
-    with pytest.raises(RuntimeError, match="after 500 steps .* give a penalty if a line separates"):
+    with pytest.raises(RuntimeError, match="after 500 steps .* set a penalty if the classes are separable"):
         LogisticRegression(1).double().fit(x, y, max_steps=500)
     fitted = LogisticRegression(1, penalty=0.1).double().fit(x, y)
     assert fitted.weight > 0 and abs(fitted.bias.item()) < 1e-6

@@ -30,8 +30,8 @@ CONTEXT = torch.tensor([[0.3, -1.2, 0.7], [2.0, 0.1, -0.4]])
 @pytest.mark.parametrize("name", MODELS)
 def test_contract_holds(name):
     line = str(check_all(MODELS[name]()))
-    assert "components keep the contract" in line if "mixture" in name else line.startswith("causal, ")
-    assert ("sum not taken (4 continuous" if "four" in name else "= 1.000") in line
+    assert "components satisfy the contract" in line if "mixture" in name else line.startswith("causal, ")
+    assert ("sum not computed (4 continuous" if "four" in name else "= 1.000") in line
     assert "samples fit (chi-square" in line
 
 
@@ -89,7 +89,7 @@ def test_check_causal_reactions():
 
 def test_check_all_large_model():
     line = str(check_all(FVSBN(17)))
-    assert line == ("causal, sum not taken (2^17 states; at most 65536 are enumerated), both views agree within 1e-12, "
+    assert line == ("causal, sum not computed (2^17 states; at most 65536 are enumerated), both views agree within 1e-12, "
                     "samples not tested (2^17 states; at most 65536 are enumerated)")
     with pytest.raises(TooLarge, match=r"2\^17 states; at most 65536 are enumerated"):
         check_normalized(FVSBN(17))
@@ -164,11 +164,11 @@ class Edited(FVSBN):
 
 @pytest.mark.parametrize("model, sentence", [
     (Edited(4, add=[(3, 3)]),
-     "factor 3 reads x_3, which is the variable that it predicts: its distribution changes when x_3 does"),
-    (Edited(4, add=[(1, 2)]), "factor 1 reads x_2, which is drawn later: its distribution changes when x_2 does"),
+     "factor 3 depends on x_3, which is the variable that it predicts: its distribution changes when x_3 does"),
+    (Edited(4, add=[(1, 2)]), "factor 1 depends on x_2, which is sampled later: its distribution changes when x_2 does"),
     (Edited(4, add=[(3, 0)], order=[3, 0, 2, 1]),
-     "factor 3 reads x_0, which is drawn later: its distribution changes when x_0 does"),
-    (Edited(4, drop=[(3, 1)]), "factor 3 never reads x_1, which is one of its parents: information is lost"),
+     "factor 3 depends on x_0, which is sampled later: its distribution changes when x_0 does"),
+    (Edited(4, drop=[(3, 1)]), "factor 3 does not depend on x_1, which is one of its parents: information is lost"),
 ])
 def test_error_factor_and_input(model, sentence):
     with pytest.raises(ContractError) as error:
@@ -183,7 +183,7 @@ def test_error_dropped_parent():
 
     with pytest.raises(ContractError) as error:
         check_causal(Dropped(4))
-    assert str(error.value) == "factor 2 reads x_0, which is not one of its parents: its distribution changes when " \
+    assert str(error.value) == "factor 2 depends on x_0, which is not one of its parents: its distribution changes when " \
                                "x_0 does"
 
 
@@ -192,7 +192,7 @@ def test_error_continuous_variable():
     model.earlier[1, 2] = True
     with pytest.raises(ContractError) as error:
         check_causal(model)
-    assert str(error.value) == "factor 1 reads x_2, which is drawn later: its Jacobian changes when x_2 does"
+    assert str(error.value) == "factor 1 depends on x_2, which is sampled later: its Jacobian changes when x_2 does"
 
 
 def test_error_sum():
@@ -214,7 +214,7 @@ def test_error_sum():
 
 
 def test_error_component():
-    with pytest.raises(ContractError, match="^component 1: factor 0 reads x_0, which is the variable that"):
+    with pytest.raises(ContractError, match="^component 1: factor 0 depends on x_0, which is the variable that"):
         check_all(Mixture([FVSBN(3), Edited(3, add=[(0, 0)])]))
 
 
@@ -250,7 +250,7 @@ def leaky(size, i=2, j=3, when=None, family=None):
                          ids=str)
 def test_check_causal_small_leak(family):
     for seed in range(20):
-        with pytest.raises(ContractError, match="factor 2 reads x_3, which is drawn later"):
+        with pytest.raises(ContractError, match="factor 2 depends on x_3, which is sampled later"):
             check_causal(leaky(1e-3, family=family), seed=seed)
 
 
@@ -258,13 +258,13 @@ def test_check_causal_small_leak(family):
 def test_check_causal_small_leak_seeds():
     for seed in range(200):
         for model in (leaky(1e-3), Edited(5, add=[(seed % 5, seed % 5)]), leaky(1e-3, when=(0, 1))):
-            with pytest.raises(ContractError, match="reads x_"):
+            with pytest.raises(ContractError, match="depends on x_"):
                 check_causal(model, seed=seed)
 
 
 def test_check_causal_conditional_leak():
     for seed in range(30):
-        with pytest.raises(ContractError, match="factor 2 reads x_3, which is drawn later"):
+        with pytest.raises(ContractError, match="factor 2 depends on x_3, which is sampled later"):
             check_causal(leaky(1e-3, when=(0, 1)), seed=seed)
 
 
@@ -285,7 +285,7 @@ def test_check_normalized_narrow_density():
     with torch.no_grad():
         follows.weight[1, 1, 0] = 1.0                                # x_1 is x_0, give or take 0.001
         follows.bias[1, 2] = -20.0
-    assert "sum not taken (the density is too narrow for the grid" in str(check_all(follows))
+    assert "sum not computed (the density is too narrow for the grid" in str(check_all(follows))
 
 
 def test_check_samples_shared_uniforms():
@@ -323,7 +323,7 @@ def test_checks_refuse_mixture():
 def test_lengths():
     for check in (check_all, check_causal, check_normalized, check_views_agree, check_samples):
         for length in (None, 0, -1):
-            with pytest.raises(ValueError, match=f"length is {length}; AnyLength has no fixed number of variables"):
+            with pytest.raises(ValueError, match=f"length is {length}; expected at least 1, because AnyLength has no fixed number of variables"):
                 check(AnyLength(), length=length)
         with pytest.raises(ValueError, match="length is 4; this model has 3 variables"):
             check(FVSBN(3), length=4)

@@ -216,7 +216,7 @@ def test_ngram_on_gpu():
     (lambda: NGram(n=2, vocab_size=5).fit_counts([0, -1]), "tokens holds -1"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts("abc"), "tokens is a string; expected integers 0..4, as encode"),
     (lambda: NGram(n=2, vocab_size=5).fit_counts([[0.5, 1.0]]), "expected integers"),
-    (lambda: NGram(n=2, vocab_size=5, bos_id=0).fit_counts([1, 0, 2]), "tokens holds bos_id = 0; expected none, since the model prepends"),
+    (lambda: NGram(n=2, vocab_size=5, bos_id=0).fit_counts([1, 0, 2]), "tokens holds bos_id = 0; expected texts without it, because the model prepends"),
     (lambda: NGram(n=4, vocab_size=5).fit_counts([[0, 1, 2], [1, 2]]), "tokens has no sequence of n = 4 symbols; expected at least"),
     (lambda: NGram(n=2, vocab_size=5).log_prob(torch.tensor([[0]]), torch.tensor([[0]])), "this n-gram has no counts; call fit_counts first"),
     (lambda: NGram(n=2, vocab_size=5).fit_weights([0, 1]), "smoothing is 'none'; expected \"interpolated\", which has weights to fit"),
@@ -230,7 +230,7 @@ def test_ngram_on_gpu():
     (lambda: _fitted().log_prob(torch.tensor([[5]]), torch.tensor([[1, 1]])), "x holds 5"),
     (lambda: _fitted().log_prob(torch.zeros(1, 0, dtype=torch.long), torch.tensor([[1, 1]])), r"x has shape \(1, 0\); expected at least one symbol in each"),
     (lambda: _fitted().log_prob(torch.zeros(0, 3, dtype=torch.long)), "empty batch"),
-    (lambda: NGram(n=5, vocab_size=65).randomize(), "randomize would draw 65"),
+    (lambda: NGram(n=5, vocab_size=65).randomize(), "randomize would sample 65"),
 ])
 def test_bad_input(act, message):
     with pytest.raises(ValueError, match=message):

@@ -46,9 +46,9 @@ def test_pack_exact_and_small():
 
 def test_load_other_counts():
     model = NGram(n=3, vocab_size=5).fit_counts(some_text())
-    with pytest.raises(ValueError, match="over a vocabulary of 3"):
+    with pytest.raises(ValueError, match="and ids below 3"):
         NGram(n=3, vocab_size=3).load_state_dict(model.state_dict())
-    with pytest.raises(ValueError, match="windows of 3 symbols.*expected n = 4"):
+    with pytest.raises(ValueError, match="n-grams of 3 symbols.*expected n = 4"):
         NGram(n=4, vocab_size=5).load_state_dict(model.state_dict())
 
 

@@ -26,5 +26,5 @@ def test_prose_parts():
 
 
 def test_bad_input():
-    with pytest.raises(ValueError, match="part is 'dev'; there are train, valid, test"):
+    with pytest.raises(ValueError, match="part is 'dev'; expected one of train, valid, test"):
         load_prose("dev")

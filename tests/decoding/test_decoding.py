@@ -188,10 +188,10 @@ GPT5 = small(vocab_size=5)
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: greedy(GPT5), "length is None; GPT has no fixed number of variables"),
+    (lambda: greedy(GPT5), "length is None; expected at least 1, because GPT has no fixed number of variables"),
     (lambda: greedy(GPT5, 0), "length is 0"),
     (lambda: greedy(GPT5, 3, eos_id=5), "eos_id is 5; expected 0..4"),
-    (lambda: greedy(random_table(), eos_id=1), "eos_id is 1; Tabular has 4 variables, expected eos_id None"),
+    (lambda: greedy(random_table(), eos_id=1), "eos_id is 1; expected None, because Tabular has a fixed number of variables"),
     (lambda: greedy(random_table(), 3), "length is 3; this model has 4 variables"),
     (lambda: greedy(GPT5, 3, batch=0), "batch is 0; expected at least 1"),
     (lambda: greedy(GPT5, 3, torch.zeros(2, 1).long(), batch=3), "batch is 3; expected 2, as in context"),
@@ -214,7 +214,7 @@ def test_bad_input(make, message):
 
 @pytest.mark.parametrize("decode", [greedy, sample, beam_search, stochastic_beam, exhaustive])
 def test_continuous_variables(decode):
-    with pytest.raises(TypeError, match=r"Linear models continuous variables; expected discrete ones \(its sample works"):
+    with pytest.raises(TypeError, match=r"Linear models continuous variables; expected a model of discrete variables \(its sample works"):
         decode(Linear(2, MixtureOfGaussians(2)))
 
 

@@ -137,5 +137,5 @@ def test_sample_refuses_nan():
     model = FVSBN(3)
     with torch.no_grad():
         model.weight[2, 0] = float("nan")
-    with pytest.raises(ValueError, match="the model's probabilities are NaN: its parameters have diverged"):
+    with pytest.raises(ValueError, match="the model's probabilities are NaN; expected finite parameters"):
         model.sample(4)

@@ -225,7 +225,7 @@ def test_sample_refuses_nan():
     model = MADE(3, (9,))
     with torch.no_grad():
         model.layers[-1].bias[1] = math.nan
-    with pytest.raises(ValueError, match="the model's probabilities are NaN: its parameters have diverged"):
+    with pytest.raises(ValueError, match="the model's probabilities are NaN; expected finite parameters"):
         model.sample(4)
 
 
@@ -267,7 +267,7 @@ def test_mixture_of_masks_shares_weights():
     mixture = masks_of(made, 4)
     assert sum(p.numel() for p in mixture.parameters()) == sum(p.numel() for p in made.parameters())
     assert len({tuple(m.order.tolist()) for m in mixture.models}) > 1
-    assert "4 components keep the contract, normalized (sum of p over 32 states = 1.000000)" in str(check_all(mixture))
+    assert "4 components satisfy the contract, normalized (sum of p over 32 states = 1.000000)" in str(check_all(mixture))
     kept = copy.deepcopy(mixture)                                    # a copy shares among itself
     assert len(list(kept.parameters())) == 4 and kept.models[0].layers[0].weight is kept.models[3].layers[0].weight
     assert len(list(mixture.double().parameters())) == 4

@@ -73,8 +73,8 @@ class Ahead(NGram):
 
 
 @pytest.mark.parametrize("question, fit, said", [
-    ("digits", lambda train: Leak(64), "reads x_0"),
-    ("digits", lambda train: Mixture([FVSBN(64), Leak(64)]), "reads x_0"),
+    ("digits", lambda train: Leak(64), "depends on x_0"),
+    ("digits", lambda train: Mixture([FVSBN(64), Leak(64)]), "depends on x_0"),
     ("prose", lambda train: Improper(), "sum to"),
     ("prose", lambda train: Ahead(n=2, vocab_size=open_questions.vocab_size(), smoothing="kneser-ney").fit_counts(train), "halves"),
 ])

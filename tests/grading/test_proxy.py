@@ -218,4 +218,4 @@ def test_proxy_in_sandbox(tmp_path):
                     said.append(str(check_all(model)))
                 except ContractError as broken:
                     said.append(str(broken))
-    assert said[0].startswith("causal, normalized") and said[1].startswith("factor 0 reads x_0")
+    assert said[0].startswith("causal, normalized") and said[1].startswith("factor 0 depends on x_0")

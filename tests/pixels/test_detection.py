@@ -152,7 +152,7 @@ def test_purify_changes_nothing():
 
 
 def test_purify_bad_input():
-    with pytest.raises(TypeError, match="NADE has continuous variables, MixtureOfGaussians.*; expected levels"):
+    with pytest.raises(TypeError, match="NADE has continuous variables, MixtureOfGaussians.*; expected discrete levels"):
         purify(NADE(4, 3, MixtureOfGaussians(2)), torch.zeros(1, 4), 1)
     model = GatedPixelCNN((3, 3), 4, 2, 3, conditional=Categorical(5))
     for x, eps, message in ((torch.zeros(1, 9), -1, "eps is -1; expected an integer, 0 or more"),

@@ -143,7 +143,7 @@ def test_state_branches(kind):
     before = model.predict(state).logits.clone()
     one, other = (model.predict(model.update(state, torch.full((2,), v).double())).logits for v in (0.0, 1.0))
     assert (one != other).all() and torch.equal(model.predict(state).logits, before)
-    with pytest.raises(ValueError, match="all 9 variables are known; there is no next one to predict"):
+    with pytest.raises(ValueError, match="all 9 variables are known; there is no next variable to predict"):
         for _ in range(6):
             state = model.update(state, torch.zeros(2).double())
 
@@ -239,10 +239,10 @@ def test_dropout():
 
 
 @pytest.mark.parametrize("make, message", [
-    (lambda: PixelCNN((3, 8, 8), 32, 1, 3), "width is 32, which 3 groups do not divide; expected a multiple of 3"),
-    (lambda: PixelCNN((3, 8, 8), 30, 1, 3, inner=16), "inner is 16, which 3 groups do not divide"),
-    (lambda: GatedPixelCNN((3, 8, 8), 32, 1, 3), "width is 32, which 3 groups do not divide"),
-    (lambda: RowLSTM((3, 8, 8), 32, 1, 3), "width is 32, which 3 groups do not divide"),
+    (lambda: PixelCNN((3, 8, 8), 32, 1, 3), "width is 32; expected a multiple of 3"),
+    (lambda: PixelCNN((3, 8, 8), 30, 1, 3, inner=16), "inner is 16; expected a multiple of 3"),
+    (lambda: GatedPixelCNN((3, 8, 8), 32, 1, 3), "width is 32; expected a multiple of 3"),
+    (lambda: RowLSTM((3, 8, 8), 32, 1, 3), "width is 32; expected a multiple of 3"),
     (lambda: GatedPixelCNN((8, 8), depth=0), "depth is 0; expected at least 1"),
     (lambda: PixelCNN((8,)), r"shape is \[1, 8\]; expected \(channels, height, width\) or \(height, width\)"),
     (lambda: PixelCNN((0, 8)), r"shape is \[1, 0, 8\]"),

@@ -138,7 +138,7 @@ def test_nats_of_text():
     (lambda: made()(torch.tensor([[1, 5]])), ValueError, r"tokens holds 5 at \[0, 1\]"),
     (lambda: made()(torch.tensor([1, 2])), ValueError, r"tokens has shape \(2,\); expected \(B, T\)"),
     (lambda: made()(torch.tensor([[1, 2, 3]]), torch.tensor([[True, False, True]])), ValueError,
-     "with padding between them"),
+     "with padding between tokens"),
     (lambda: made()(torch.tensor([[1, 2]]), torch.tensor([[False, False]])), ValueError, "a row without tokens"),
     (lambda: made().loss(torch.tensor([[1]])), ValueError, r"tokens has shape \(1, 1\); expected \(B, T\) with T at least 2"),
     (lambda: made().start(3, torch.tensor([[1]])), ValueError, r"context has shape \(1, 1\); expected \(B, P\) with B = 3"),
@@ -149,7 +149,7 @@ def test_nats_of_text():
     (lambda: streams(torch.arange(9), 0, 5), ValueError, "batch is 0; expected at least 1"),
     (lambda: Carried(made(), 4).loss(torch.ones(3, 4, dtype=torch.long)), ValueError,
      "tokens has 3 rows; expected 4, one for each stream"),
-    (lambda: nats_of_text(made(), torch.tensor([1]), torch.tensor([])), ValueError, "neither of them empty"),
+    (lambda: nats_of_text(made(), torch.tensor([1]), torch.tensor([])), ValueError, "with T and S at least 1"),
 ])
 def test_bad_input(call, error, message):
     with untyped(), pytest.raises(error, match=message):

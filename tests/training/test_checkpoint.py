@@ -96,7 +96,7 @@ def test_damaged_falls_back(whole, tmp_path, how):
     path = tmp_path / "run.ckpt"
     killed(path, 14)
     spoil(path, how)
-    with pytest.warns(UserWarning, match="run.ckpt is damaged.*goes on from run.ckpt.previous"):
+    with pytest.warns(UserWarning, match="run.ckpt is damaged.*continues from run.ckpt.previous"):
         assert_same(run(Noisy(), path), whole)
     assert path.with_name("run.ckpt.damaged").exists()
 
@@ -107,7 +107,7 @@ def test_damaged_alone(tmp_path, how):
     killed(path, 6)
     assert not path.with_name("run.ckpt.previous").exists()
     spoil(path, how)
-    with pytest.raises(CheckpointError, match="run.ckpt is damaged.*delete the file to start again"):
+    with pytest.raises(CheckpointError, match="run.ckpt is damaged.*delete .*run.ckpt to start again"):
         run(Noisy(), path)
 
 

@@ -114,7 +114,7 @@ def test_fit_token_weighted_loss(data):
                                                      reduction="none")
             return nll[mask].sum() / mask.sum().clamp(min=1), mask.sum().item()
 
-    mask = torch.arange(23)[:, None] % 7 > torch.arange(6)           # 0 to 6 tokens a row
+    mask = torch.arange(23)[:, None] % 7 > torch.arange(6)           # 0 to 6 tokens per row
     one, many = Masked(), Masked()
     histories = [fit(model, (data, mask), epochs=2, batch_size=23, lr=0.1, accumulate=a)
                  for model, a in ((one, 1), (many, 5))]

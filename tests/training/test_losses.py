@@ -35,7 +35,7 @@ def test_smoothed_forms():
 
 
 def test_cross_entropy_nothing_to_count():
-    with pytest.raises(ValueError, match="no element that the mask or the padding leaves; expected at least one"):
+    with pytest.raises(ValueError, match="all elements of target are padding or masked out; expected at least one"):
         cross_entropy(LOGITS[:1], TARGET[:1], ignore=0)
 
 

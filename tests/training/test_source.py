@@ -148,9 +148,9 @@ class Liar(Endless):
 
 
 @pytest.mark.parametrize("train, settings, error, sentence", [
-    (loader(), {"seed": 1}, ValueError, "seed was given and train is a DataLoader, which draws its own order"),
-    (loader(), {"lengths": torch.ones(47)}, ValueError, "lengths was given and train is a DataLoader"),
-    (loader(), {"checkpoint_every": 5}, ValueError, "checkpoint_every was given and train is a DataLoader"),
+    (loader(), {"seed": 1}, ValueError, "seed was given, but train is a DataLoader, which orders its own batches"),
+    (loader(), {"lengths": torch.ones(47)}, ValueError, "lengths was given, but train is a DataLoader"),
+    (loader(), {"checkpoint_every": 5}, ValueError, "checkpoint_every was given, but train is a DataLoader"),
     (DataLoader(Endless(DATA), 10), {}, ValueError, "does not know its length"),
     (DataLoader(Liar(DATA, 67), 10), {}, ValueError, "train gave 5 batches in epoch 1; expected 7, its length"),
     (DataLoader(Liar(DATA, 27), 10), {}, ValueError, "train gave 5 batches in epoch 1; expected 3, its length"),
@@ -209,7 +209,7 @@ def test_optimizer_own_scheduler_checkpoint(tmp_path):
     model = FVSBN(6)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.4)
     halving = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
-    with pytest.raises(ValueError, match="checkpoint was given and the optimizer's learning rate was changed from outside"):
+    with pytest.raises(ValueError, match="checkpoint was given, but the optimizer's learning rate was changed from outside"):
         fit(model, DATA, epochs=3, batch_size=47, optimizer=optimizer, callback=lambda report: halving.step(),
             checkpoint=tmp_path / "run.ckpt", **QUIET)
 

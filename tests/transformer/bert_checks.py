@@ -60,7 +60,7 @@ def loss_is_on_the_chosen(module):
 
 
 def masks_as_the_paper(mask_tokens, rows=400):
-    """Shares within four standard errors; specials and padding untouched. 500 tokens a row."""
+    """Shares within four standard errors; specials and padding untouched. 500 tokens per row."""
     V, special = 1000, [0, 1, 2]
     tokens = torch.randint(V, (rows, 500), generator=rng())
     mask = torch.arange(500) < torch.randint(100, 501, (rows, 1), generator=rng(1))

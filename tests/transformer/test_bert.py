@@ -124,7 +124,7 @@ def test_files_bare_encoder(tmp_path):
     model, tensors, config = saved(small_bert().float(), tmp_path)
     bare = {name.removeprefix("bert."): t for name, t in tensors.items() if name.startswith("bert.")}
     store(tmp_path, bare, config)
-    with pytest.warns(UserWarning, match=r"lacks cls.predictions.bias, .*seq_relationship.* random weights"):
+    with pytest.warns(UserWarning, match=r"lacks cls.predictions.bias, .*seq_relationship.* initialized at random"):
         again = BERT.from_pretrained(tmp_path)
     assert torch.equal(again(TOKENS, TYPES, MASK).sentence, model(TOKENS, TYPES, MASK).sentence)
     store(tmp_path, {name: t for name, t in bare.items() if not name.startswith("pooler")}, config)
@@ -136,7 +136,7 @@ def test_files_bare_encoder(tmp_path):
 def test_files_two_dropouts(tmp_path):
     model, tensors, config = saved(small_bert().float(), tmp_path)
     store(tmp_path, tensors, config | {"hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.0})
-    with pytest.warns(UserWarning, match="hidden_dropout_prob 0.1, attention_probs_dropout_prob 0.0; .* trains on with 0.1"):
+    with pytest.warns(UserWarning, match="hidden_dropout_prob 0.1, attention_probs_dropout_prob 0.0; .* uses 0.1"):
         again = BERT.from_pretrained(tmp_path)
     assert again.config.dropout == 0.1
     assert torch.equal(again(TOKENS, TYPES, MASK).tokens, model.eval()(TOKENS, TYPES, MASK).tokens)
@@ -150,7 +150,7 @@ KEY = "bert.encoder.layer.0.attention.self.key.weight"
     (lambda t, c: t.pop("cls.seq_relationship.bias"), "missing are cls.seq_relationship.bias, unexpected are none"),
     (lambda t, c: t.update({"classifier.weight": torch.zeros(2)}), "unexpected are classifier.weight"),
     (lambda t, c: t.update({KEY: torch.zeros(11, 12)}), "self.key.weight .* gives blocks.0.attention.qkv.weight the"),
-    (lambda t, c: t.update({"cls.predictions.decoder.weight": torch.zeros(11, 12)}), "is said to be tied to"),
+    (lambda t, c: t.update({"cls.predictions.decoder.weight": torch.zeros(11, 12)}), "expected equal tensors, because they are tied"),
     (lambda t, c: c.update(max_position_embeddings=9), "position_embeddings.weight gives positions.table.weight"),
     (lambda t, c: c.update(model_type="gpt2"), "model_type is 'gpt2'; expected 'bert'"),
     (lambda t, c: c.update(position_embedding_type="relative_key"), "position_embedding_type is 'relative_key'"),
@@ -187,8 +187,8 @@ B = small_bert()
     (lambda: mask_tokens(TOKENS, 1, 11, shares=(0.8, 0.1, 0.2)), "shares that sum to one"),
     (lambda: mask_tokens(TOKENS, 1, 4), "tokens holds .*; expected 0..3"),
     (lambda: mask_tokens(TOKENS, 1, 11, mask=MASK[:, 1:]), r"mask has shape \(3, 7\)"),
-    (lambda: sentence_pairs([]), "documents has none with two sentences"),
-    (lambda: sentence_pairs([[torch.tensor([1])]] * 3), "documents has none with two sentences"),
+    (lambda: sentence_pairs([]), "documents holds no document of two sentences"),
+    (lambda: sentence_pairs([[torch.tensor([1])]] * 3), "documents holds no document of two sentences"),
     (lambda: sentence_pairs([[torch.tensor([1])] * 3]), "documents has one document"),
 ])
 def test_bad_input(make, message):

@@ -71,7 +71,7 @@ def test_half_precision(tmp_path):
 def test_several_dropouts(tmp_path):
     model, tensors, config = saved(small(dropout=0.1).float(), tmp_path)
     store(tmp_path, tensors, config | {"attn_pdrop": 0.5})
-    with pytest.warns(UserWarning, match="resid_pdrop 0.1, embd_pdrop 0.1, attn_pdrop 0.5; .* trains on with 0.1"):
+    with pytest.warns(UserWarning, match="resid_pdrop 0.1, embd_pdrop 0.1, attn_pdrop 0.5; .* uses 0.1"):
         again = GPT.from_pretrained(tmp_path)
     assert again.config.dropout == 0.1 and torch.equal(again(TOKENS), model.eval()(TOKENS))
 
@@ -79,7 +79,7 @@ def test_several_dropouts(tmp_path):
 def test_bos_outside_vocabulary(tmp_path):
     model, tensors, config = saved(small(bos_id=None).float(), tmp_path)
     store(tmp_path, tensors, config | {"bos_token_id": 50256})
-    with pytest.warns(UserWarning, match=r"bos_token_id is 50256, and the vocabulary has 0\.\.6"):
+    with pytest.warns(UserWarning, match=r"bos_token_id is 50256; expected 0\.\.6"):
         again = GPT.from_pretrained(tmp_path)
     assert again.config.bos_id is None and torch.equal(again(TOKENS), model(TOKENS))
 
@@ -178,9 +178,9 @@ def test_download_failure(hub, tmp_path):
     gone = sorted(set(split(hub.folder).values()))[1]
     kept = (hub.folder / gone).read_bytes()
     (hub.folder / gone).unlink()
-    with pytest.raises(HubError, match="'someone/other' is not a folder, and .*config.json could not be had"):
+    with pytest.raises(HubError, match="'someone/other' is not a folder, and .*config.json could not be downloaded"):
         GPT.from_pretrained("someone/other")
-    with pytest.raises(HubError, match=f"{gone} could not be had"):
+    with pytest.raises(HubError, match=f"{gone} could not be downloaded"):
         GPT.from_pretrained("someone/small")
     folders = tmp_path / "cache" / "huggingface"
     assert [path.name for path in folders.iterdir()] == ["someone--small"] and not (folders / "someone--small" / gone).exists()
@@ -195,8 +195,8 @@ H0 = "transformer.h.0.attn.c_attn.weight"
     (lambda t, c: t.pop(H0), "missing are h.0.attn.c_attn.weight, unexpected are none"),
     (lambda t, c: t.update(extra=torch.zeros(2)), "missing are none, unexpected are extra"),
     (lambda t, c: t.update({"transformer.h.2.ln_1.bias": torch.zeros(12)}), "unexpected are h.2.ln_1.bias"),
-    (lambda t, c: t.update({H0: t[H0].T}), r"h.0.attn.c_attn.weight gives .* the shape .* by config.json it is"),
-    (lambda t, c: t.update({"lm_head.weight": torch.zeros(7, 12)}), "said to be tied, and differs"),
+    (lambda t, c: t.update({H0: t[H0].T}), r"h.0.attn.c_attn.weight gives .* the shape .* expected .*, by config.json"),
+    (lambda t, c: t.update({"lm_head.weight": torch.zeros(7, 12)}), "lm_head.weight differs from wte.weight"),
     (lambda t, c: c.update(tie_word_embeddings=False), "missing are lm_head.weight"),
     (lambda t, c: c.update(n_layer=3), "missing are h.2.attn.c_attn.bias, .* and 4 more, unexpected"),
     (lambda t, c: c.update(n_positions=11), "wpe.weight gives positions.table.weight the shape"),
@@ -222,7 +222,7 @@ def test_files_damaged_or_missing(tmp_path):
     (tmp_path / "model.safetensors").unlink()
     with pytest.raises(HubError, match="lacks model.safetensors"):
         GPT.from_pretrained(tmp_path)
-    with pytest.raises(HubError, match="is not a folder; expected one, or an id"):
+    with pytest.raises(HubError, match="is not a folder; expected a folder, or an id"):
         GPT.from_pretrained(tmp_path / "nothing" / "here")
 
 
@@ -250,6 +250,6 @@ def test_pytorch_file_damaged(tmp_path, content):
 def test_download_without_network(tmp_path, monkeypatch, no_network):
     monkeypatch.setenv("COURSE_CACHE", str(tmp_path))
     monkeypatch.setattr(hub_files, "_hugging_face", lambda: None)
-    with pytest.raises(HubError, match="could not be had .* give a folder with config.json"):
+    with pytest.raises(HubError, match="could not be downloaded .* give a folder with config.json"):
         GPT.from_pretrained("gpt2")
     assert no_network and not list(tmp_path.rglob("*.safetensors"))

@@ -100,12 +100,12 @@ def test_download_revision(hub):
 
 def test_download_failure(hub, monkeypatch):
     model, _, _ = saved(small().float(), hub.folder / "main")
-    with pytest.raises(HubError, match="'someone/other' is not a folder, and config.json of someone/other could not be had"):
+    with pytest.raises(HubError, match="'someone/other' is not a folder, and config.json of someone/other could not be downloaded"):
         GPT.from_pretrained("someone/other")
     assert not [path for path in hub.cache.rglob("*") if path.is_file()]
     monkeypatch.setattr("time.sleep", lambda _: None)                # it waits before it tries again
     hub.cut.add("model.safetensors")                                 # half of it arrives, and the line is dead
-    with pytest.raises(HubError, match="model.safetensors of someone/small could not be had"):
+    with pytest.raises(HubError, match="model.safetensors of someone/small could not be downloaded"):
         GPT.from_pretrained("someone/small")
     assert weights(hub) == []
     hub.cut.clear()

@@ -138,5 +138,5 @@ def test_head_refused(tmp_path):
     SequenceClassifier(BERT(dict(vocab_size=11, window=16, layers=1, heads=3, d_model=12)), 3).save_pretrained(tmp_path)
     tensors, config = load_file(tmp_path / "model.safetensors"), json.loads((tmp_path / "config.json").read_text())
     store(tmp_path, tensors | {"classifier.weight": torch.zeros(3, 11)}, config)
-    with pytest.raises(HubError, match=r"classifier.weight gives weight the shape \(3, 11\); by config.json it is \(3, 12\)"):
+    with pytest.raises(HubError, match=r"classifier.weight gives weight the shape \(3, 11\); expected \(3, 12\), by config.json"):
         SequenceClassifier.from_pretrained(tmp_path)

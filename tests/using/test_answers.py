@@ -44,13 +44,13 @@ def test_span_reader():
 
 
 @pytest.mark.parametrize("call, message", [
-    (lambda: accuracy(torch.zeros(2), torch.zeros(3)), "predicted has shape (2,) and labels (3,); expected (N,) twice"),
+    (lambda: accuracy(torch.zeros(2), torch.zeros(3)), "predicted has shape (2,) and labels (3,); expected (N,) for both"),
     (lambda: matthews(torch.zeros(0), torch.zeros(0)), "N at least 1"),
     (lambda: exact_match("a", "a"), "truths is 'a'; expected a list of at least one answer"),
     (lambda: answer_f1("a", []), "truths is []; expected a list of at least one answer"),
     (lambda: SpanReader({}, longest=0), "longest is 0, sentences 3 and buckets 262144; expected at least 1 each"),
     (lambda: fit_reader(SpanReader({}, buckets=8), [("Who?", "Ada wrote.", ["Grace"])]),
-     "asked has 1 questions, none with its answer among its candidates"),
+     "asked has 1 questions, none of which has its answer among its candidates"),
 ], ids=range(6))
 def test_bad_input(call, message):
     with pytest.raises(ValueError) as error:

@@ -20,8 +20,8 @@ def test_gap_scores_change_nothing():
 
 
 @pytest.mark.parametrize("texts, names, message", [
-    (["the cat"], ["a"], "a text with 0 gaps"), (["[MASK] [MASK]"], ["a"], "a text with 2 gaps"),
-    ([], ["a"], "0 texts"), (check.GAPS, [], "names 0"), (check.GAPS, ["a a"], "'a a', 2 pieces"),
+    (["the cat"], ["a"], "with 0 masks"), (["[MASK] [MASK]"], ["a"], "with 2 masks"),
+    ([], ["a"], "0 texts"), (check.GAPS, [], "names 0"), (check.GAPS, ["a a"], "'a a', which has 2 pieces"),
     (["[MASK] " + "the cat sat " * 20], ["a"], "expected at most 24")])
 def test_bad_input(texts, names, message):
     with pytest.raises(ValueError, match=message):

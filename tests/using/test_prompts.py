@@ -88,7 +88,7 @@ GPT = check.gpt()
     (lambda: option_scores(GPT, torch.tensor([1]), []), "options has the lengths []; expected at least one option"),
     (lambda: option_scores(GPT, torch.tensor([1]), [torch.tensor([])]), "options has the lengths [0]"),
     (lambda: option_scores(GPT, torch.ones(8, dtype=torch.long), [torch.tensor([1, 2])]),
-     "prompt has 8 tokens and the longest option 2; expected at least 1, and together 9 at the most"),
+     "prompt has 8 tokens and the longest option 2; expected at least 1, and together at most 9"),
     (lambda: AnswerLoss(GPT).loss((check.TOKENS, check.MASK, check.MASK[:, :3])), "answer has shape (2, 3)"),
     (lambda: AnswerLoss(GPT).loss((check.TOKENS, check.MASK, ~check.MASK)), "answer is True at no real token"),
     (lambda: draw_prompts(0), "num is 0, symbols 6 and pairs 14; expected at least 1, 2 and 1"),

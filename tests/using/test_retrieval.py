@@ -76,7 +76,7 @@ def test_dense_cosine():
     (lambda: DualEncoder(torch.zeros(3, 2), torch.zeros(3)), "expected (V, D), and (V,), with weights above 0"),
     (lambda: DualEncoder(torch.zeros(3, 2), temperature=0), "temperature is 0; expected more than 0"),
     (lambda: ranks(torch.zeros(2, 3), torch.tensor([0])), "scores has shape (2, 3) and wanted (1,); expected (Q, N) and (Q,)"),
-    (lambda: ranks(torch.zeros(1, 3), torch.tensor([3])), "wanted reaches from 3 to 3; expected 0..2"),
+    (lambda: ranks(torch.zeros(1, 3), torch.tensor([3])), "wanted goes from 3 to 3; expected 0..2"),
     (lambda: recall_at(torch.tensor([1]), 0), "k is 0; expected at least 1"),
     (lambda: mean_reciprocal_rank(torch.tensor([], dtype=torch.long)), "found is empty"),
 ], ids=range(16))

@@ -1,4 +1,4 @@
-"""Drawings of architectures: one module per drawing, and the SVG that it generates.
+"""Drawings of architectures: one module per drawing, whose `draw()` returns a `Canvas`, and the SVG that it generates.
 
 `python -m course_lib.show.architectures` generates the SVGs. STYLE.md explains the symbols. `show.drawing(name)` reads the
 stored SVG.

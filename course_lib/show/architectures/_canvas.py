@@ -65,11 +65,11 @@ class Canvas:
 
     def text(self, x: Number, y: Number, label: str, size: Number = 13, role: str = "ink",
              anchor: str = "middle") -> None:
-        """A label whose middle (or start, or end) is at (x, y); newlines separate lines, and math is within $...$."""
+        """Add a label whose middle (or start, or end) is at (x, y); newlines separate lines, and math is within $...$."""
         self._shapes.append(self._text(x, y, label, size, role, anchor))
 
     def note(self, x: Number, y: Number, label: str, anchor: str = "middle") -> None:
-        """A remark, such as the shape of a tensor."""
+        """Add a remark, such as the shape of a tensor."""
         self.text(x, y, label, 12, "soft", anchor)
 
     def _text(self, x: Number, y: Number, label: str, size: Number, role: str = "ink", anchor: str = "middle",
@@ -89,25 +89,25 @@ class Canvas:
 
     def layer(self, x: Number, y: Number, w: Number, h: Number, label: str, tied: bool = False,
               size: Number = 13) -> Node:
-        """A trained layer; a double line for tied weights."""
+        """Add a trained layer; a double line marks tied weights."""
         shape = self._box(x, y, w, h, 10, "learn-tint", "learn")
         if tied:
             shape += self._box(x, y, w - 7, h - 7, 8, None, "learn", 1)
         return self._node("layer", shape, Node(x, y, w, h), label, size)
 
     def operation(self, x: Number, y: Number, w: Number, h: Number, label: str) -> Node:
-        """An operation without weights: a pill."""
+        """Add an operation without weights: a rounded box."""
         return self._node("operation", self._box(x, y, w, h, h / 2, "ink-tint", "ink"), Node(x, y, w, h), label, 13)
 
     def unit(self, x: Number, y: Number, label: str, r: Number = 16, learned: bool = False, size: Number = 13) -> Node:
-        """A single unit; orange if its layer is trained."""
+        """Add a single unit; it is orange if its layer is trained."""
         role = "learn" if learned else "data"
         shape = self._shape("circle", f"{role}-tint", role, cx=x, cy=y, r=r)
         return self._node("unit", shape, Node(x, y, 2 * r, 2 * r), label, size)
 
     def weight(self, x: Number, y: Number, label: str, w: Number = 40, h: Number = 28, tied: bool = False,
                fill: str = "learn-tint", size: Number = 13) -> Node:
-        """A named parameter: a hexagon; a double line for tied weights."""
+        """Add a named parameter, a hexagon; a double line marks tied weights."""
         shape = ""
         for inset in (0, 3) if tied else (0,):
             a, b, c = w / 2 - inset, w / 2 - 8 - inset * 0.4, h / 2 - inset
@@ -116,34 +116,34 @@ class Canvas:
         return self._node("weight", shape, Node(x, y, w, h), label, size)
 
     def plus(self, x: Number, y: Number, r: Number = 10) -> Node:
-        """A sum."""
+        """Add a sum, a circle with a plus sign."""
         cross = f"M{x - r + 4:g} {y:g}H{x + r - 4:g}M{x:g} {y - r + 4:g}V{y + r - 4:g}"
         shape = self._shape("circle", "paper", "ink", 1.8, cx=x, cy=y, r=r)
         shape += self._shape("path", None, "ink", 1.8, d=cross)
         return self._node("plus", shape, Node(x, y, 2 * r, 2 * r))
 
     def draw(self, x: Number, y: Number, r: Number = 11) -> Node:
-        """A sample from a distribution: a diamond with the ~ of x ~ p."""
+        """Add a sample from a distribution: a diamond with the ~ of x ~ p."""
         shape = self._shape("polygon", "data-tint", "data",
                             points=f"{x - r:g},{y:g} {x:g},{y - r:g} {x + r:g},{y:g} {x:g},{y + r:g}")
         shape += self._shape("path", None, "ink", d=f"M{x - 5:g} {y + 1:g}q2.5 -4.5 5 -1t5 -1")
         return self._node("draw", shape, Node(x, y, 2 * r, 2 * r))
 
     def place(self, x: Number, y: Number, number: int) -> None:
-        """A number of an order: a disc, possibly at the corner of a shape."""
+        """Add a number of an order: a disc, which may be at the corner of a shape."""
         disc = self._shape("circle", "ink", None, cx=x, cy=y, r=8.5)
         label = self._text(x, y, str(number), 12, "paper", weight=' font-weight="600"')
         self._shapes.append(f'<g class="cd-disc">{disc}{label}</g>')
 
     def elsewhere(self, x: Number, y: Number, w: Number, h: Number, label: str) -> Node:
-        """The position of a part in another variant: a dashed outline."""
+        """Mark the position of a part in another variant by a dashed outline."""
         shape = self._box(x, y, w, h, 10, None, "soft", 1.2, "6 4")
         label = self._text(x, y, label, 12, "soft")
         self._shapes.append(f'<g class="cd-node cd-elsewhere">{shape}{label}</g>')
         return Node(x, y, w, h)
 
     def mask(self, x: Number, y: Number, may: Sequence[Sequence[bool | int]], cell: Number = 12) -> Node:
-        """An attention mask: rows are queries, columns are keys; allowed cells are filled."""
+        """Add an attention mask: rows are queries, columns are keys; unmasked cells are filled."""
         rows, columns = len(may), len(may[0])
         left, top = x - columns * cell / 2, y - rows * cell / 2
         shape = self._shape("rect", "paper", "soft", 1, x=left, y=top, width=columns * cell, height=rows * cell)
@@ -157,15 +157,15 @@ class Canvas:
     # --- what lies around shapes -------------------------------------------------------------------------------------
 
     def frame(self, x: Number, y: Number, w: Number, h: Number) -> None:
-        """The frame of a repeated part."""
+        """Add a frame around a repeated part."""
         self._grounds.append(self._box(x, y, w, h, 12, None, "soft", 1.2, "6 4", "cd-frame"))
 
     def band(self, x: Number, y: Number, w: Number, h: Number) -> None:
-        """A band that connects tied weights."""
+        """Add a band that connects tied weights."""
         self._grounds.append(self._box(x, y, w, h, 8, "learn-tint", None, 0, "", "cd-band"))
 
     def line(self, *points: Point, kind: str = "flow", head: bool = True, cut: Number | None = None) -> None:
-        """A line through points with rounded corners; cut=0.5 marks a masked path by × at its middle."""
+        """Add a line through points, with rounded corners; cut=0.5 marks a masked path by × at its middle."""
         role, width, dashes = LINES[kind]
         (px, py), (qx, qy) = points[-2:]
         length, size = hypot(qx - px, qy - py), 5 + width
@@ -200,7 +200,7 @@ class Canvas:
 
     def _shape(self, tag: str, fill: str | None, stroke: str | None, thick: Number = 1.5, dashes: str = "",
                name: str = "", **geometry: Number | str) -> str:
-        """An SVG element with the colors of the light theme as attributes and CSS classes for those of the dark theme."""
+        """Add an SVG element with the light theme's colors as attributes and CSS classes for the dark theme's."""
         classes = [name] * bool(name) + [f"cd-f-{fill}"] * bool(fill) + [f"cd-s-{stroke}"] * bool(stroke)
         at: dict[str, Number | str] = {"class": " ".join(classes), **geometry}
         at["fill"] = COLOURS[fill][0] if fill else "none"
@@ -212,7 +212,7 @@ class Canvas:
         return f"<{tag} {' '.join(pairs)}/>"
 
     def svg(self) -> str:
-        """The SVG: background, light colors as attributes, dark colors by a media query."""
+        """Return the SVG source: background, light colors as attributes, dark colors by a media query."""
         dark = "".join(f".cd-f-{role}{{fill:{hue}}}.cd-s-{role}{{stroke:{hue}}}" for role, (_, hue) in COLOURS.items())
         width, height = round(self.width * SCALE), round(self.height * SCALE)
         return "\n".join([

@@ -12,7 +12,7 @@ V, D, BLOCKS = 88, 32, 2
 
 
 def draw() -> Canvas:
-    """BERT: tokens, segments and positions, blocks without a causal mask, the two heads."""
+    """Draw BERT: embeddings of tokens, segments and positions, blocks without a causal mask, and two heads."""
     c = Canvas(360, 688, "BERT: the sum of three embeddings, and two heads",
                "Seven tokens, [CLS] baker [MASK] [SEP] he warms [SEP]. Each is the sum of three rows: of its token "
                "in the table E, of its segment in S, 0 for the first sentence and 1 for the second, and of its "

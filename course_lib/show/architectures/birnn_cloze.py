@@ -1,4 +1,4 @@
-"""A bidirectional RNN for a masked word: a forward network before the gap, a backward network after it."""
+"""A bidirectional RNN that predicts a masked word from a forward network before it and a backward network after it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BEFORE, AFTER = ("ate", "the", "cake"), ("the", "fork")              # of: he at
 
 
 def draw() -> Canvas:
-    """Forward states from the left, backward states from the right, joined at the gap."""
+    """Draw forward states from the left and backward states from the right, joined at the masked word."""
     c = Canvas(360, 470, "A masked word from a forward and a backward recurrent network",
                "From left to right the words ate, the, cake, a gap, the, fork. Below the words before the gap stand the "
                "states of the forward network, each passed on to the right; below the words after the gap those of the "

@@ -10,7 +10,7 @@ ENCODER, DECODER, WIDTH = 88, 272, 124                               # the two c
 
 
 def draw() -> Canvas:
-    """The encoder, the decoder, and the cross-attention between them."""
+    """Draw the encoder, the decoder, and the cross-attention between them."""
     c = Canvas(360, 664, "The encoder-decoder transformer",
                "Left, the encoder: the source x, 'I love hiking', is embedded and gets positions; N blocks of "
                "self-attention, which hides padding and nothing else, and FFN turn it into m of shape (B, S, D). "
@@ -65,7 +65,7 @@ def draw() -> Canvas:
 
 
 def _layer(c: Canvas, x: int, y: int, label: str, side: int, above: Node, height: int = 44) -> tuple[Node, Node]:
-    """A layer, its residual connection and the sum; returns the nodes of layer and sum."""
+    """Draw a layer, its residual connection and the sum; return the nodes of layer and sum."""
     layer, total = c.layer(x, y, WIDTH, height, label), c.plus(x, y + height // 2 + 18, 9)
     fork, lane = y - height // 2 - 16, x + side * (WIDTH // 2 + 10)
     c.line(above.bottom(), layer.top())

@@ -8,7 +8,7 @@ N = 4                                                                # FVSBN(4) 
 
 
 def draw() -> Canvas:
-    """FVSBN: each output a logistic regression on the inputs before it."""
+    """Draw a fully visible sigmoid belief network: each output is a logistic regression on the inputs before it."""
     c = Canvas(360, 590, "FVSBN with four variables",
                "Four rows, one for each variable. Row i starts with the bias alpha_0^i, adds alpha_j^i x_j for every "
                "earlier variable j, and ends in x-hat_i = sigma of that sum; x_i is drawn from it, and goes down its "

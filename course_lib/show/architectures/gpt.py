@@ -10,7 +10,7 @@ T = len(TEXT) - 1
 
 
 def draw() -> Canvas:
-    """GPT: embeddings, causal blocks, and a distribution over the next token at every position."""
+    """Draw GPT: embeddings, causal blocks, and a distribution over the next token at every position."""
     c = Canvas(360, 664, "GPT",
                "From above: the tokens x_1 to x_4, the letters R, O, M, E; each is replaced by its row of the "
                "embedding table E, and a row of the position table P is added: h^0 of shape (1, 4, 128). Then L = 4 "

@@ -6,7 +6,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """Two plates, one within the other, and the topics beside them."""
+    """Draw LDA as a plate diagram: words within documents, and the topics beside them."""
     c = Canvas(360, 440, "Latent Dirichlet allocation: how a document comes about",
                "From top to bottom. The number alpha decides how mixed documents are. For each of N documents a mixture of topics, "
                "theta, is drawn from a Dirichlet distribution. Then, for each word of the document, a topic z is drawn from theta, "

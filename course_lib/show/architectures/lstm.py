@@ -8,7 +8,7 @@ WIDTH, H = 64, 256                                                       # lstm-
 
 
 def draw() -> Canvas:
-    """An LSTM cell: the memory c is a running sum; gates control forgetting, input and output."""
+    """Draw an LSTM cell: the memory c is a running sum; gates control forgetting, input and output."""
     c = Canvas(360, 478, "A step of an LSTM",
                "Above, x_t and h_{t-1} go into one linear layer, which gives the forget gate f_t, the input gate i_t and "
                "the output gate o_t by a sigmoid, and the candidate g_t by tanh. Below, a thick line runs from c_{t-1} on "

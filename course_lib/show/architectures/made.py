@@ -1,4 +1,4 @@
-"""MADE: the network of the slide for three variables, with open and masked connections."""
+"""MADE: the network of the slide for three variables, with masked and unmasked connections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RIM = 18                                                             # radius of
 
 
 class Connection(NamedTuple):
-    """A connection between a unit and one of the layer above."""
+    """A connection between a unit and a unit of the layer above."""
 
     layer: int
     source: int
@@ -41,7 +41,7 @@ def connections() -> Iterator[Connection]:
 
 
 def draw() -> Canvas:
-    """MADE: an autoencoder with degrees in its units, and the connections that the masks leave open."""
+    """Draw MADE: an autoencoder with the degrees of its units and the unmasked connections."""
     c = Canvas(360, 550, "MADE with three variables: masks as cut paths",
                "Inputs x_1, x_2, x_3 above, two hidden layers of four units, outputs below. The order is x_2, x_3, "
                "x_1, so x_1 has degree 3, x_2 degree 1, x_3 degree 2; the hidden units have degrees 1, 2, 2, 1 and "

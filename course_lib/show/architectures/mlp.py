@@ -8,7 +8,7 @@ WIDTHS = [2, 3, 1]                                                   # MLP([2, 3
 
 
 def draw() -> Canvas:
-    """One hidden layer, whose units are a weighted sum and an activation."""
+    """Draw an MLP with one hidden layer, whose units compute a weighted sum and an activation."""
     c = Canvas(360, 500, "A multilayer perceptron with one hidden layer",
                "From top to bottom: two inputs x_1 and x_2; three hidden units h_1, h_2 and h_3, each of which reads both "
                "inputs, adds its bias and applies the activation f; the logit z, which reads the three hidden units; and "

@@ -8,7 +8,7 @@ N, H = 4, 2                                                          # NADE(4, 2
 
 
 def draw() -> Canvas:
-    """NADE: a hidden layer for every variable, with shared weights."""
+    """Draw NADE: a hidden layer for every variable, with shared weights."""
     c = Canvas(360, 596, "NADE with four variables: tied weights and the running sum",
                "Above, four rows, one for each variable. Row i adds up c and the columns w_j of W times x_j for all "
                "earlier j; the sum is a_i, then h_i = sigma(a_i), then x-hat_i = sigma(V_i h_i + b_i), from which "

@@ -13,7 +13,7 @@ ROWS = [("BERT: masked words", "the baker [M] warm [M]", "*kneads *dough"),
 
 
 def draw() -> Canvas:
-    """A row of boxes for the input and one for the target; a thick line marks a position with a loss."""
+    """Draw boxes for the input and the target of each objective; a thick line marks a position with a loss."""
     c = Canvas(360, 610, "One sentence under five objectives",
                "The sentence: the baker kneads warm dough. For each objective a row of what is read, and below it what is to be "
                "told; a thick line stands under each token at which a loss is taken. BERT reads the baker [M] warm [M] and tells "

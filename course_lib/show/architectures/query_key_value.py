@@ -12,7 +12,7 @@ ASKS = 3                                                             # the index
 
 
 def draw() -> Canvas:
-    """Self-attention: one query, its scores against all keys, the mean of the values."""
+    """Draw self-attention of one query: its scores with all keys, and the weighted mean of the values."""
     c = Canvas(360, 622, "Query, keys and values for one word",
                "The five words of 'the cat chases the dog' are vectors x_1 to x_5 of 8 numbers. The third word makes "
                "a query q_3 = x_3 W^Q of 4 numbers; every word makes a key k_j = x_j W^K of 4 and a value v_j = x_j "

@@ -1,4 +1,4 @@
-"""Retrieval-augmented answering: a question finds passages, both go into the prompt of a frozen model."""
+"""Retrieval-augmented generation: passages are retrieved for a question; both form the prompt of a frozen model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """The question is the input of the index and part of the prompt, with the retrieved passages."""
+    """Draw the question as input of the index and, with the retrieved passages, as part of the prompt."""
     c = Canvas(360, 562, "Retrieval-augmented answering",
                "From top to bottom. The question is weighed, a row of counts, or encoded, a vector. Every passage was weighed or "
                "encoded in the same way, once, before a question came: the rows of the collection. The question's row is "

@@ -9,7 +9,7 @@ T = len(WORD) - 1
 
 
 def draw() -> Canvas:
-    """An RNN language model: x_t and h_{t-1} give h_t, and h_t the next letter."""
+    """Draw an RNN language model: x_t and h_{t-1} determine h_t, and h_t predicts the next letter."""
     c = Canvas(360, 482, "A recurrent network, unrolled over the word hello",
                "From left to right four steps. At step t the letter x_t, one of h, e, l, l, comes in from above and is "
                "multiplied by W_xh; the state h_{t-1} comes in from the left and is multiplied by W_hh; their sum goes "

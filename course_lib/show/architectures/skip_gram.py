@@ -6,7 +6,7 @@ from course_lib.show.architectures._canvas import Canvas
 
 
 def draw() -> Canvas:
-    """An observed pair and two negative pairs."""
+    """Draw skip-gram with one observed pair and two negative pairs."""
     c = Canvas(360, 420, "Skip-gram with negative sampling: a true pair and two drawn ones",
                "From top to bottom. The centre word, sea, takes its row v of the first table. The word that stands near it, "
                "salt, and two drawn words, loan and wire, take their rows of the second table: u_o, u_1 and u_2. Each of the "

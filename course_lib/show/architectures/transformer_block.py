@@ -8,7 +8,7 @@ B, T, D, HEADS, D_FF = 1, 5, 12, 3, 20                               # Transform
 
 
 def draw() -> Canvas:
-    """A transformer block: attention and a feed-forward network, with residual connections and layer norms."""
+    """Draw a transformer block: attention and a feed-forward network, with residual connections and layer norms."""
     c = Canvas(360, 640, "A transformer block and its residual stream",
                "The residual stream x runs straight down; nothing but sums stands on it. A branch to the right: "
                "layer norm, then multi-head attention between positions, whose output u' is added to the stream: u = "

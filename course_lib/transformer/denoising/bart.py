@@ -20,7 +20,7 @@ class BARTConfig(TransformerConfig):
     """`TransformerConfig` with one vocabulary for source and target, and with more arguments.
 
     window      number of position embeddings
-    activation  of the feed-forward networks
+    activation  activation of the feed-forward networks
     scale       whether embeddings are multiplied by the root of D
 
     `bos_id` is the first input of the decoder: the end token in BART's own files.
@@ -103,8 +103,8 @@ class BART(Transformer):
     def from_pretrained(cls, name: str | Path) -> BART:
         """BART from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
 
-        Raises HubError, a ValueError, for a configuration of another kind, and for tensors that are missing, unexpected
-        or of another shape.
+        Raises HubError, a ValueError, if the configuration is not supported, or if tensors are missing, unexpected or of
+        a wrong shape.
         """
         return pretrained_bart.load(cls, name)
 

@@ -73,7 +73,7 @@ class DisentangledAttention(nn.Module):
         return {"d_model": self.d_model, "heads": self.heads, "span": self.span, "terms": self.terms}
 
     def scores(self, x: Float[Tensor, "B T D"]) -> dict[str, Float[Tensor, "B H T S"]]:
-        """Unscaled scores of each term, by name."""
+        """Unscaled scores of each term, {name: (B, H, T, T)}."""
         q, k = self._heads(self.q(x)), self._heads(self.k(x))        # (B, H, T, K)
         # (1, H, 2k, K)
         q_r, k_r = (self._heads(layer(self.distances.weight)[None])

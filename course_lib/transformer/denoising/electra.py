@@ -22,7 +22,7 @@ class Replaced(NamedTuple):
 
 
 def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn: Integer[Tensor, "..."]) -> Replaced:
-    """Insert the sampled tokens where `chosen` is True. One that equals the original does not count as replaced.
+    """Insert the sampled tokens `drawn` where `chosen` is True. A token equal to the original is not a replacement.
 
     >>> text, drawn = torch.tensor([[5, 6, 7]]), torch.tensor([[5, 9, 9]])
     >>> replace(text, torch.tensor([[True, False, True]]), drawn).replaced
@@ -30,7 +30,7 @@ def replace(targets: Integer[Tensor, "..."], chosen: Bool[Tensor, "..."], drawn:
     """
     for name, value in (("chosen", chosen), ("drawn", drawn)):
         if value.shape != targets.shape:
-            raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {tuple(targets.shape)}, as targets")
+            raise ValueError(f"{name} has shape {tuple(value.shape)}; expected {tuple(targets.shape)}, as in targets")
     tokens = torch.where(chosen, drawn, targets)
     return Replaced(tokens, tokens != targets)
 

@@ -19,7 +19,7 @@ class StaticMasking:
     `DynamicMasking`.
 
     tokens   (N, T), all training texts
-    options  of `mask_tokens`: mask_id, vocab_size, special, mask (N, T), rate, shares
+    options  arguments of `mask_tokens`: mask_id, vocab_size, special, mask (N, T), rate, shares
 
     Slides: "Other models", RoBERTa. Paper: Liu et al. 2019, section 4.1.
 
@@ -37,13 +37,13 @@ class StaticMasking:
         self.tokens, self.chosen = (torch.stack(parts) for parts in zip(*drawn))
 
     def __call__(self, rows: Integer[Tensor, "B"], epoch: int = 0) -> Corrupted:
-        """Corrupted texts of these rows in this epoch."""
+        """Corrupted texts of the rows (B,) in an epoch."""
         copy = epoch % len(self.tokens)
         return Corrupted(self.tokens[copy, rows], self.chosen[copy, rows])
 
 
 class DynamicMasking:
-    """Dynamic masking: a new mask whenever a text is used. As `StaticMasking`; `epoch` is ignored.
+    """Dynamic masking: a new mask whenever a text is used. Arguments as in `StaticMasking`; `epoch` is ignored.
 
     >>> drawn = DynamicMasking(torch.randint(5, 9, (3, 40)), mask_id=4, vocab_size=9, special=range(4))
     >>> rows = torch.tensor([0, 2])

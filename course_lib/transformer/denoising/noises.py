@@ -44,8 +44,8 @@ def text_infilling(tokens: Integer[Tensor, "..."], mask_id: int, rate: float | i
     """Replace spans by a single mask each, so that the model also has to predict how many
     tokens are missing.
 
-    rate  share of the tokens that the spans cover, rounded to an integer number
-    mean  of the spans' lengths, which have a Poisson distribution; a span of length 0
+    rate  share of the tokens that the spans cover, rounded to a whole number of tokens
+    mean  mean length of a span; lengths are Poisson distributed, and a span of length 0
           inserts a mask
 
     >>> generator = torch.Generator().manual_seed(0)
@@ -67,7 +67,7 @@ def sentence_permutation(tokens: Integer[Tensor, "..."], end_id: int,
                          generator: torch.Generator | None = None) -> Integer[Tensor, "T"]:
     """Permute the sentences; all orders, including the original one, are equally probable.
 
-    end_id  token that ends a sentence, and is part of it; tokens after the last one are a sentence too
+    end_id  token that ends a sentence, and is part of it; tokens after the last `end_id` are a sentence too
 
     >>> text = torch.tensor([1, 2, 9, 3, 9, 4, 5, 9])                # 9 is the full stop
     >>> sentence_permutation(text, end_id=9, generator=torch.Generator().manual_seed(0))

@@ -23,7 +23,7 @@ class Rouge(NamedTuple):
 
 
 def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
-    """ROUGE-N: common n-grams, each counted as often as in the text in which it is rarer.
+    """ROUGE-N: common n-grams, where a repeated n-gram counts as often as in the text that has fewer of it.
 
     >>> rouge_n("the cat sat".split(), "the cat and the dog".split())
     Rouge(precision=0.66..., recall=0.4, f1=0.5)
@@ -36,7 +36,7 @@ def rouge_n(candidate: Words, reference: Words, n: int = 1) -> Rouge:
 
 
 def rouge_l(candidate: Words, reference: Words) -> Rouge:
-    """ROUGE-L: longest common subsequence, whose words need not be adjacent.
+    """ROUGE-L: the longest common subsequence, whose words need not be adjacent.
 
     >>> rouge_l("the cat sat".split(), "the old cat".split()).f1
     0.66...
@@ -71,8 +71,8 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
         "sequential": greedily, one after another, each maximizing the ROUGE-1 F1 of the
         selected sentences with the rest; "lead": the first sentences; "random"
 
-    Of equal sentences the earlier one is selected. Slides: "Other models". Paper: Zhang et
-    al. 2020, section 3.1.
+    Among sentences with equal scores, earlier ones are selected. Slides: "Other models".
+    Paper: Zhang et al. 2020, section 3.1.
 
     >>> text = [s.split() for s in ("a cat sat", "it rained", "the cat sat on a mat")]
     >>> gap_sentences(text).target
@@ -102,6 +102,6 @@ def gap_sentences(sentences: Sequence[Words], number: int = 1, by: str = "indepe
 
 
 def _against_the_rest(sentences: Sequence[Words], taken: Sequence[int]) -> float:
-    """ROUGE-1 F1 of the selected sentences, in the order of the text, with all others."""
+    """ROUGE-1 F1 of the sentences `taken`, in the order of the text, with the other sentences as reference."""
     ours, rest = ([w for i, s in enumerate(sentences) if (i in taken) is inside for w in s] for inside in (True, False))
     return rouge_n(ours, rest).f1

@@ -1,7 +1,8 @@
-"""BART's weights in Hugging Face's file format, read and written.
+"""Read and write BART's weights in Hugging Face's file format.
 
-The format has two more rows in the tables of positions, where fairseq stored position t in row t + padding + 1,
-separate matrices of queries, keys and values, and up to four copies of the token embeddings.
+The format differs from our model in three ways. Position t is stored in row t + 2 of the position embeddings, because
+fairseq stored it in row t + pad_id + 1. Queries, keys and values have separate matrices. The token embeddings are
+stored up to four times.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def save(model: nn.Module, folder: str | Path) -> None:
 
 
 def _names(model: nn.Module) -> dict[str, tuple[str, ...]]:
-    """Map from the names of the state dict, the tied table once, to those in the file, several if stacked in ours."""
+    """Map each name in the state dict to its names in the file: several, if the file splits a stacked matrix."""
     names = {}
     for ours in model.state_dict():
         if ours == "target.weight":                                  # the same as source.weight

@@ -1,9 +1,8 @@
-"""T5's weights in Hugging Face's file format, read and written.
+"""Read and write T5's weights in Hugging Face's file format.
 
-The biases of distances are stored in the first block of each stack.
-
-Version 1 has one table of embeddings for source, target and output, whose input it scales; version 1.1 has a separate
-output layer without scaling. config.json has the scaling, in older files as tie_word_embeddings.
+The relative biases are stored in the first block of each stack. In version 1 source, target and output layer share one
+table of embeddings, and the input of the output layer is scaled. Version 1.1 has a separate output layer without
+scaling. config.json states the scaling; older files call it tie_word_embeddings.
 """
 
 from __future__ import annotations
@@ -65,7 +64,8 @@ def save(model: nn.Module, folder: str | Path) -> None:
     s = model.config
     network = next((name for name, kind in NETWORKS.items() if kind == (s.activation, s.gated)), None)
     if network is None:
-        raise ValueError(f"activation is {s.activation!r} and gated {s.gated}; expected one of {', '.join(NETWORKS)}")
+        raise ValueError(f"activation is {s.activation!r} and gated is {s.gated}; expected (activation, gated) to be one of "
+                         f"{', '.join(map(str, NETWORKS.values()))}, which the file format has")
     config = {
         "architectures": ["T5ForConditionalGeneration"], "model_type": "t5", "vocab_size": s.source, "d_model": s.d_model,
         "d_kv": s.d_kv, "d_ff": s.d_ff, "num_layers": s.encoder_layers, "num_decoder_layers": s.decoder_layers,

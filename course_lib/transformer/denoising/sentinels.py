@@ -33,10 +33,10 @@ def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
 
     sentinels  ids of the sentinel tokens, in the order of use: one more than there are
                spans
-    rate       share of the tokens in spans, rounded to an integer number, at least one in a
-               text of two
-    mean       of the spans' lengths: round(rate * T / mean) spans of at least 1, which are
-               not adjacent
+    rate       share of the tokens in spans, rounded to a whole number of tokens, but at
+               least 1 if the text has 2 or more
+    mean       mean length of the spans: there are round(rate * T / mean) spans of at least
+               one token, and no two are adjacent
 
     In T5's own code a text always begins with a kept token and ends with a span; here it
     may also begin with a span or end with a kept token. Raises ValueError if there are too
@@ -54,7 +54,10 @@ def span_corruption(tokens: Integer[Tensor, "..."], sentinels: Sequence[int],
 
 
 def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], sentinels: Sequence[int]) -> Pair:
-    """The pair for given spans, in order and without overlap. Raises ValueError as `span_corruption` does."""
+    """Return the pair for the given spans (start, end), which are in order and do not overlap.
+
+    Raises ValueError if spans overlap, if there are too few sentinels, or if the text contains a sentinel.
+    """
     tokens, sentinels = token_row(tokens), _checked(sentinels)
     if len(sentinels) <= len(spans):
         raise ValueError(f"sentinels has {len(sentinels)} tokens; expected at least {len(spans) + 1}, one for each span "
@@ -77,8 +80,8 @@ def exchange(tokens: Integer[Tensor, "..."], spans: Sequence[tuple[int, int]], s
 def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentinels: Sequence[int]) -> Integer[Tensor, "..."]:
     """Reconstruct the text: replace every sentinel in `read` by the tokens after it in `target`.
 
-    Raises ValueError if the target does not start with a sentinel, has one twice, or lacks one of `read`. The part
-    after a sentinel that is not in `read` is dropped.
+    Tokens after a sentinel that is not in `read` are dropped. Raises ValueError if the target does not start with a
+    sentinel, contains a sentinel twice, or lacks a sentinel of `read`.
 
     >>> read, target = torch.tensor([5, 97, 8]), torch.tensor([97, 6, 7, 98])
     >>> restore(read, target, sentinels=[97, 98, 99])
@@ -90,7 +93,7 @@ def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentin
     for token in target.tolist():
         if token in sentinels:
             if token in spans:
-                raise ValueError(f"target has the sentinel {token} twice; expected each once")
+                raise ValueError(f"target has the sentinel {token} twice; expected each sentinel once")
             current = spans.setdefault(token, [])
         elif current is None:
             raise ValueError(f"target starts with {token}; expected one of the sentinels")
@@ -107,5 +110,5 @@ def restore(read: Integer[Tensor, "..."], target: Integer[Tensor, "..."], sentin
 def _checked(sentinels: Sequence[int]) -> list[int]:
     sentinels = [int(s) for s in sentinels]
     if len(set(sentinels)) < len(sentinels):
-        raise ValueError(f"sentinels is {sentinels}; expected each of them once")
+        raise ValueError(f"sentinels is {sentinels}; expected each sentinel once")
     return sentinels

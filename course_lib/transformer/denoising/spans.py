@@ -26,7 +26,7 @@ def token_row(tokens: Tensor | Sequence[int], name: str = "tokens") -> Integer[T
 
 
 def check_rate(rate: float | int, name: str = "rate") -> float:
-    """Return a share of the tokens. Raises ValueError unless it is in [0, 1]."""
+    """Return the share `rate` as a float. Raises ValueError unless it is in [0, 1]."""
     if not 0 <= rate <= 1:
         raise ValueError(f"{name} is {rate}; expected a share of the tokens, from 0 to 1")
     return float(rate)
@@ -35,11 +35,11 @@ def check_rate(rate: float | int, name: str = "rate") -> float:
 def check_mean(mean: float | int, least: float | int) -> None:
     """Raise ValueError unless the mean length of spans is at least `least`."""
     if not least <= mean < float("inf"):
-        raise ValueError(f"mean is {mean}; expected a length of spans, at least {least}")
+        raise ValueError(f"mean is {mean}; expected the mean length of spans, at least {least}")
 
 
 def poisson_lengths(budget: int, mean: float | int, generator: torch.Generator | None = None) -> list[int]:
-    """Sample Poisson lengths of spans until their sum reaches `budget`; the last one is truncated to fit.
+    """Sample Poisson lengths of spans until their sum reaches `budget`; the last length is truncated to fit.
 
     Lengths of 0 occur too, with probability exp(-mean).
     """
@@ -75,10 +75,13 @@ def split(total: int, parts: int, generator: torch.Generator | None = None) -> l
 
 def separate_spans(length: int, rate: float | int, mean: float | int,
                    generator: torch.Generator | None = None) -> list[Span]:
-    """Spans over round(rate * length) tokens, of the given mean length, not adjacent.
+    """Sample T5's spans: they cover round(rate * length) tokens, and at least one token lies between two spans.
 
-    At least one token is covered and one is not, unless the rate is 0 or 1 or the text has a single token. Lengths and
-    gaps are sampled uniformly.
+    length  number of tokens of the text
+    mean    mean length of the spans, at least 1; their number is the covered tokens divided by it, rounded
+
+    At least one token is covered and at least one is not, unless the rate is 0 or 1 or the text has a single token.
+    Lengths and gaps are sampled uniformly.
     """
     check_rate(rate)
     check_mean(mean, 1)

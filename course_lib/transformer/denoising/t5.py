@@ -25,9 +25,9 @@ class T5Config(TransformerConfig):
     """`TransformerConfig` with one vocabulary for source and target, and with more arguments.
 
     d_kv               size of a head, which need not be D / H
-    buckets, distance  of relative positions: see `RelativeBias`
-    activation, gated  of the feed-forward networks: "relu" and False in version 1, "gelu_tanh" and True in version 1.1
-    eps                of the norms
+    buckets, distance  number of buckets and largest distance of relative positions: see `bucket`
+    activation, gated  feed-forward networks: "relu" and False in version 1, "gelu_tanh" and True in version 1.1
+    eps                epsilon of the norms
     scale              whether the decoder's output is divided by the root of D before the output layer, as in version 1
     tied               "all", or "none": a separate output layer, as in version 1.1
 
@@ -56,7 +56,7 @@ class T5Config(TransformerConfig):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
         if self.buckets % 4:
-            raise ValueError(f"buckets is {self.buckets}; expected a multiple of 4: two directions, near and far")
+            raise ValueError(f"buckets is {self.buckets}; expected a multiple of 4, for near and far offsets in two directions")
 
 
 class RMSNorm(nn.Module):
@@ -130,7 +130,7 @@ class T5Attention(nn.Module):
     def forward(self, x: Float[Tensor, "B T D"], memory: Tensor | KeysValues | None = None,
                 mask: Bool[Tensor, "... #T S"] | None = None, bias: Float[Tensor, "1 H T S"] | float = 0.0,
                 cache: KVCache | None = None) -> Float[Tensor, "B T D"]:
-        """As `MultiHeadAttention`; `bias` is added to the scores."""
+        """Attention as in `MultiHeadAttention`; `bias` is added to the scores."""
         k, v = memory if isinstance(memory, KeysValues) else self.keys_values(x if memory is None else memory)
         if cache is not None:
             k, v = cache.append(torch.stack([k, v]))
@@ -143,7 +143,7 @@ class T5Attention(nn.Module):
         return self.out(rearrange(heads, "B H T K -> B T (H K)"))
 
     def keys_values(self, memory: Float[Tensor, "B S D"]) -> KeysValues:
-        """Keys and values of `memory`, to be projected once for all steps of a decoder."""
+        """Keys and values of `memory`, which a decoder projects once for all its steps."""
         return KeysValues(self._heads(self.k(memory)), self._heads(self.v(memory)))
 
     def _heads(self, x: Float[Tensor, "B T E"]) -> Float[Tensor, "B H T K"]:
@@ -263,8 +263,8 @@ class T5(Transformer):
     def from_pretrained(cls, name: str | Path) -> T5:
         """T5 from a folder with config.json and weights, or from the Hugging Face hub by name; in eval mode.
 
-        Raises HubError, a ValueError, for a configuration of another kind, and for tensors that are missing, unexpected
-        or of another shape.
+        Raises HubError, a ValueError, if the configuration is not supported, or if tensors are missing, unexpected or of
+        a wrong shape.
         """
         return pretrained_t5.load(cls, name)
 

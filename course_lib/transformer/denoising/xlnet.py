@@ -20,11 +20,13 @@ from course_lib.validation import check_sizes
 
 
 def order_masks(order: Iterable[int] | Tensor) -> tuple[Bool[Tensor, "n n"], Bool[Tensor, "n n"]]:
-    """Attention masks [query, key] for an order, where word order[k] is predicted k-th: of contents, and of queries.
+    """Attention masks (n, n) of the content stream and of the query stream, True at [query, key] if it may attend.
 
-    The content of a word attends to itself and to words before it in the order. Its query attends to words before it
-    only, because it predicts the word that is in its content. These are MADE's masks of hidden layers and of the
-    output.
+    order  word order[k] is predicted k-th
+
+    In the content stream a word attends to itself and to the words before it in the order. In the query stream it
+    attends only to the words before it, because the query stream predicts the word itself. These are MADE's masks of
+    hidden layers and of the output.
 
     >>> content, query = order_masks([2, 0, 1])
     >>> query.int()                                      # the third word, the first, the second
@@ -91,7 +93,7 @@ class XLNet(AutoregressiveModel):
         return {"vocab_size": self.conditional.num_values, "n": self.n, "order": self.order.tolist(), **self.size}
 
     def reordered(self, order: Iterable[int] | Tensor) -> XLNet:
-        """A model with the same parameters and another order; training one trains the other."""
+        """A model that shares this model's parameters and has the given order; training either model changes both."""
         other = copy.deepcopy(self, {id(p): p for p in self.parameters()})             # parameters are not copied
         other.order.copy_(check_order(order, self.n))
         return other

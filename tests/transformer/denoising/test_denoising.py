@@ -47,7 +47,7 @@ def small_bert(V):
     (lambda: library.text_infilling(torch.arange(3), 0, mean=0), "mean is 0"),
     (lambda: library.text_infilling(torch.arange(3), 0, rate=-1), "rate is -1"),
     (lambda: library.span_corruption(torch.arange(9), range(20, 29), mean=0.5), "mean is 0.5"),
-    (lambda: library.span_corruption(torch.arange(9), [20, 20, 21]), "each of them once"),
+    (lambda: library.span_corruption(torch.arange(9), [20, 20, 21]), "each sentinel once"),
     (lambda: library.exchange(torch.arange(9), [(3, 5), (4, 6)], range(20, 29)), r"\(4, 6\) after a span"),
     (lambda: library.StaticMasking(torch.zeros(2, 3).long(), 0, mask_id=1, vocab_size=3), "copies is 0"),
     (lambda: library.order_masks([0, 0, 1]), "permutation of 0..2"),

@@ -85,9 +85,9 @@ def test_neighbours():
     (lambda: WindowCloze(5, 3, 2, 4)(torch.tensor([[1, 5]])),
      "tokens holds 5 at [0, 1]; a categorical variable with 5 values takes 0..4"),
     (lambda: WindowCloze(5, 3, 2, 4)(torch.tensor([1, 2])),
-     "tokens has shape (2,); expected (B, T), neither of them 0"),
+     "tokens has shape (2,); expected (B, T) with B and T at least 1"),
     (lambda: BiRNNCloze(5, 3, 4)(torch.tensor([[1, 2]]), torch.tensor([[False, True]])),
-     "the mask of tokens has padding before a token; expected the tokens at the left of each row"),
+     "the mask of tokens has padding before a token; expected padding on the right only"),
 ])
 def test_bad_input(call, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):

@@ -41,7 +41,7 @@ def test_loss_sum_over_tasks():
     (torch.zeros(2, 3, 2, dtype=torch.long), "chunk", "task is 'chunk'; expected one of tag, rank"),
     (torch.zeros(2, 5, 2, dtype=torch.long), "tag",
      "windows has shape (2, 5, 2); expected (B, 3, 2): words of a window, features of a word"),
-    (torch.full((2, 3, 2), 5), "tag", "feature 1 of windows reaches from 5 to 5; expected 0 to 4"),
+    (torch.full((2, 3, 2), 5), "tag", "feature 1 of windows goes from 5 to 5; expected 0 to 4"),
 ])
 def test_bad_windows(windows, task, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
@@ -55,7 +55,7 @@ def test_bad_input():
         MultiTask(check.TABLES, -1, 5, check.TASKS)
     with pytest.raises(ValueError, match=re.escape("tasks['rank'] is 3; expected 1")):
         MultiTask(check.TABLES, 1, 5, {"rank": 3})
-    with untyped(), pytest.raises(ValueError, match=re.escape("real has shape (3,) and other (2,); expected the same")):
+    with untyped(), pytest.raises(ValueError, match=re.escape("real has shape (3,) and other (2,); expected equal shapes")):
         ranking_loss(normal(3), normal(2))
     with pytest.raises(ValueError, match=re.escape("features has shape (4, 2) and beyond 1 values; expected (T, F) and F")):
         windows_of(torch.zeros(4, 2, dtype=torch.long), 1, (0,))
