@@ -43,7 +43,7 @@ def regression_step_reference(x, y, beta, rate):
 
 @exercise.misconception(
     predictions,
-    "Your predictions are never negative: the ReLU of the slide is still there, and no y below 0 can be reached.")
+    "Your predictions are never negative because the ReLU of the slide is still applied. A linear regression must be able to predict negative targets.")
 def keeps_relu(x, beta):
     return (x @ beta).relu()
 
@@ -57,13 +57,13 @@ def broadcast(x, y, beta):
 
 
 @exercise.misconception(
-    mean_squared_error, "Your loss is the sum over the rows. MSELoss, and this exercise, take the mean.")
+    mean_squared_error, "Your loss is the sum over the rows. This exercise, like nn.MSELoss, takes the mean.")
 def summed(x, y, beta):
     return ((predictions(x, beta) - y[:, None]) ** 2).sum()
 
 
 @exercise.misconception(
-    mean_squared_error, "Your loss is a root. The mean of the squares is asked for, without the root.")
+    mean_squared_error, "Your loss is the square root of the mean squared error. Return the mean squared error itself.")
 def square_root(x, y, beta):
     return mean_squared_error.original(x, y, beta).sqrt()
 
@@ -80,7 +80,7 @@ def uphill(beta, slope, rate):
 
 
 @exercise.misconception(
-    moved, "Your beta is returned as it was given. It needs requires_grad, then loss.backward(), then the step.")
+    moved, "Your beta is returned unchanged. A copy with requires_grad=True, loss.backward() and the step are missing.")
 def not_moved(beta, slope, rate):
     return beta
 
@@ -93,7 +93,7 @@ def written_over(beta, slope, rate):
 
 @exercise.misconception(
     regression_step_reference,
-    "Your loss is that of the new beta, computed again after the step. It is that of the beta that was given.")
+    "Your loss is computed with beta after the step. Compute it with the beta that was given.")
 def loss_after(x, y, beta, rate):
     new = moved(beta, gradient(x, y, beta), rate)
     return mean_squared_error(x, y, new), new
@@ -111,11 +111,11 @@ def step_cases(generator):
 exercise.compare("loss and step", step_cases, points=4)
 exercise.unchanged(step_cases)
 exercise.hint(
-    "You see nothing wrong with the slide's code.",
-    "Run it. torch.random.randn does not exist, X is not defined, nn.MSELoss is a class that has to be made before it "
-    "is called, and nothing asks torch for a gradient.")
+    "You cannot find a fault in the slide's code.",
+    "Run it. torch.random.randn does not exist, X is not defined, nn.MSELoss is a class that has to be constructed before "
+    "it is called, and beta does not require a gradient.")
 exercise.hint(
-    "Your loss is larger than you expect.",
+    "Your loss is larger than expected.",
     "Print the shape of the difference. (B, 1) minus (B,) is (B, B). y[:, None] has the shape of x @ beta.")
 exercise.hint(
     "There is no gradient.",

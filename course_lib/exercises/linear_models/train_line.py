@@ -60,37 +60,37 @@ def accumulated(x, y, rate, epochs, batch):
 
 
 @exercise.misconception(
-    batches, "Your loop leaves out the last batch of each epoch, the shorter one: nothing is learned from those rows.")
+    batches, "Your loop omits the last, smaller mini-batch of each epoch, so its rows are never used.")
 def dropped_last(x, y, size):
     return [(rows, targets) for rows, targets in batches.original(x, y, size) if len(rows) == size]
 
 
-@exercise.misconception(batches, "You take all rows at once. Each epoch has a step for every batch.")
+@exercise.misconception(batches, "You use all rows at once. Each epoch has one step for every mini-batch.")
 def whole(x, y, size):
     return [(x, y)]
 
 
-@exercise.misconception(train_line_reference, "Your loop goes through the rows once, whatever `epochs` says.")
+@exercise.misconception(train_line_reference, "Your loop makes a single pass through the rows and ignores `epochs`.")
 def one_epoch(x, y, rate, epochs, batch):
     return train_line_reference.original(x, y, rate, 1, batch)
 
 
 @exercise.misconception(
     gradient,
-    "Your loss pairs every prediction of a batch with every target: (batch, 1) minus (batch,) is (batch, batch).")
+    "Your loss compares every prediction of a mini-batch with every target: (batch, 1) minus (batch,) has shape (batch, batch).")
 def broadcast(line, rows, targets):
     return gradient.original(line, rows[:, None], targets)
 
 
 @exercise.misconception(
-    gradient, "Your loss is the sum over the batch. With the mean, a step does not grow with the batch.")
+    gradient, "Your loss is the sum over the mini-batch. Use the mean, so that the size of a step does not depend on the batch size.")
 def summed(line, rows, targets):
     return len(rows) * gradient.original(line, rows, targets)
 
 
 @exercise.misconception(
     after_epoch,
-    "You divide by `batch`, also where the last batch is shorter. Its mean is over the rows that it has.")
+    "You divide by `batch`, even where the last mini-batch is smaller. Take the mean over the rows that it contains.")
 def by_batch(line, x, y, rate, size):
     for rows, targets in batches(x, y, size):
         line = moved(line, rows, targets, rate * len(rows) / size)
@@ -104,8 +104,8 @@ def uphill(line, rows, targets, rate):
 
 @exercise.misconception(
     moved,
-    "You move b, and then take the gradient by w on the line that has moved. One step follows one gradient: take both slopes, then "
-    "move both.")
+    "You update b first, and then compute the derivative with respect to w with the new b. Compute both derivatives before you update "
+    "either parameter.")
 def b_first(line, rows, targets, rate):
     for moves in ([1, 0], [0, 1]):
         line = line - rate * gradient(line, rows, targets) * torch.tensor(moves)
@@ -114,8 +114,8 @@ def b_first(line, rows, targets, rate):
 
 @exercise.misconception(
     moved,
-    "You move w, and then take the gradient by b on the line that has moved. One step follows one gradient: take both slopes, then "
-    "move both.")
+    "You update w first, and then compute the derivative with respect to b with the new w. Compute both derivatives before you update "
+    "either parameter.")
 def w_first(line, rows, targets, rate):
     for moves in ([0, 1], [1, 0]):
         line = line - rate * gradient(line, rows, targets) * torch.tensor(moves)
@@ -135,11 +135,11 @@ def line_cases(generator):
 
 exercise.compare("the line at the end", line_cases, points=5)
 exercise.hint(
-    "The loop runs and you see no fault.",
+    "The loop runs and you cannot find a fault.",
     "Take one batch and one epoch, and compute the step by hand: -2 / batch times the sum of (y - b - w x), and of "
     "that times x.")
 exercise.hint(
-    "The first step is right, and the second is not.",
+    "The first step is right, but the second is wrong.",
     "Print the gradient before and after backward(). What was in it before the second call?")
 exercise.hint(
     "Some rows seem to have no influence.",

@@ -131,3 +131,129 @@ def _(x, y, rate, epochs, batch):
             off = b + w * rows - targets
             b, w = b - rate * 2 * off.mean(), w - rate * 2 * (off * rows).mean()
     return torch.stack([b, w])
+
+
+@right("momentum_step: by torch.optim, with its buffer set")
+def _(theta, g, v, rate, mu, decay):
+    parameter = torch.nn.Parameter(theta.clone())
+    optimizer = torch.optim.SGD([parameter], lr=rate, momentum=mu, weight_decay=decay)
+    optimizer.state[parameter]["momentum_buffer"] = v.clone()
+    parameter.grad = g.clone()
+    optimizer.step()
+    return parameter.detach(), optimizer.state[parameter]["momentum_buffer"]
+
+
+@right("momentum_step: v as a difference of parameters")
+def _(theta, g, v, rate, mu, decay):
+    new = theta * (1 - rate * decay) - rate * g - rate * mu * v
+    return new, (theta - new) / rate
+
+
+@wrong("momentum_step: decay outside of the momentum, as in AdamW")
+def _(theta, g, v, rate, mu, decay):
+    v = mu * v + g
+    return (1 - rate * decay) * theta - rate * v, v
+
+
+@wrong("momentum_step: v is a running mean", called="running_mean")
+def _(theta, g, v, rate, mu, decay):
+    v = v + (1 - mu) * (g + decay * theta - v)
+    return theta - rate * v, v
+
+
+@right("adamw_step: by torch.optim, with its state set")
+def _(theta, g, m, s, t, rate, b1, b2, eps, decay):
+    parameter = torch.nn.Parameter(theta.clone())
+    optimizer = torch.optim.AdamW([parameter], lr=rate, betas=(b1, b2), eps=eps, weight_decay=decay)
+    optimizer.state[parameter] = {"step": torch.tensor(float(t - 1)), "exp_avg": m.clone(), "exp_avg_sq": s.clone()}
+    parameter.grad = g.clone()
+    optimizer.step()
+    state = optimizer.state[parameter]
+    return parameter.detach(), state["exp_avg"], state["exp_avg_sq"]
+
+
+@right("adamw_step: means by lerp")
+def _(theta, g, m, s, t, rate, b1, b2, eps, decay):
+    m, s = torch.lerp(g, m, b1), torch.lerp(g * g, s, b2)
+    step = m / (1 - b1 ** t) / ((s / (1 - b2 ** t)) ** 0.5 + eps)
+    return theta - rate * (step + decay * theta), m, s
+
+
+@wrong("adamw_step: decay in the gradient, as in Adam", called="coupled")
+def _(theta, g, m, s, t, rate, b1, b2, eps, decay):
+    g = g + decay * theta
+    m, s = b1 * m + (1 - b1) * g, b2 * s + (1 - b2) * g * g
+    return theta - rate * m / (1 - b1 ** t) / ((s / (1 - b2 ** t)).sqrt() + eps), m, s
+
+
+@wrong("adamw_step: returns the corrected means")
+def _(theta, g, m, s, t, rate, b1, b2, eps, decay):
+    m, s = (b1 * m + (1 - b1) * g) / (1 - b1 ** t), (b2 * s + (1 - b2) * g * g) / (1 - b2 ** t)
+    return (1 - rate * decay) * theta - rate * m / (s.sqrt() + eps), m, s
+
+
+@right("fit_logistic: by LBFGS on labels 0 and 1")
+def _(x, y, penalty):
+    alpha = torch.zeros(x.shape[1] + 1, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([alpha], max_iter=200, tolerance_grad=1e-9, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        z = alpha[0] + x.double() @ alpha[1:]
+        loss = F.binary_cross_entropy_with_logits(z, (y.double() + 1) / 2) + penalty / 2 * alpha[1:].square().sum()
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    return alpha.detach().float()
+
+
+@right("fit_logistic: by scikit-learn")
+def _(x, y, penalty):
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression(C=1 / (penalty * len(x)), tol=1e-8, max_iter=10_000).fit(x.numpy(), y.numpy())
+    return torch.tensor([*model.intercept_, *model.coef_[0]], dtype=torch.float32)
+
+
+@wrong("fit_logistic: the intercept is penalized", called="bias_penalized")
+def _(x, y, penalty):
+    rows, alpha = torch.cat([torch.ones(len(x), 1), x], dim=1), torch.zeros(x.shape[1] + 1)
+    for _ in range(4000):
+        alpha = alpha + 0.3 * (rows.T @ (y * torch.sigmoid(-y * (rows @ alpha))) / len(x) - penalty * alpha)
+    return alpha
+
+
+@wrong("fit_logistic: labels taken for 0 and 1")
+def _(x, y, penalty):
+    rows, alpha = torch.cat([torch.ones(len(x), 1), x], dim=1), torch.zeros(x.shape[1] + 1)
+    keep = torch.tensor([0.0] + [1.0] * x.shape[1])
+    for _ in range(300):
+        alpha = alpha - 0.3 * (rows.T @ (torch.sigmoid(rows @ alpha) - y) / len(x) + penalty * keep * alpha)
+    return alpha
+
+
+@right("ridge_solution: rows that stand for the penalty")
+def _(X, y, decay):
+    D = X.shape[1]
+    more = (len(X) * decay / 2) ** 0.5 * torch.eye(D)[1:]
+    return torch.linalg.lstsq(torch.cat([X, more]), torch.cat([y, torch.zeros(D - 1)])[:, None]).solution[:, 0]
+
+
+@right("ridge_solution: a step of Newton's method")
+def _(X, y, decay):
+    keep = torch.tensor([0.0] + [1.0] * (X.shape[1] - 1))
+    hessian = 2 / len(X) * X.T @ X + decay * torch.diag(keep)
+    return -torch.linalg.solve(hessian, -2 / len(X) * X.T @ y)
+
+
+@wrong("ridge_solution: columns centered, so that the intercept is the mean of y")
+def _(X, y, decay):
+    centered = X[:, 1:] - X[:, 1:].mean(dim=0)
+    weights = torch.linalg.solve(centered.T @ centered + len(X) * decay / 2 * torch.eye(X.shape[1] - 1), centered.T @ y)
+    return torch.cat([y.mean()[None], weights])
+
+
+@wrong("ridge_solution: all columns penalized", called="all_penalized")
+def _(X, y, decay):
+    return torch.linalg.solve(X.T @ X + len(X) * decay / 2 * torch.eye(X.shape[1]), X.T @ y)
