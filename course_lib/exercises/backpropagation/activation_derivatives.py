@@ -7,9 +7,9 @@ from course_lib.exercises.draws import integer, normal
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "activation_derivatives", chapter="backpropagation", place=1, title="Three slopes",
-    contract="z (B,). Return (3, B): the derivatives at z of the sigmoid, of tanh and of ReLU, in this order. At 0, "
-             "where ReLU has no derivative, take 0. All must be finite for every finite z.",
+    "activation_derivatives", chapter="backpropagation", place=1, title="Derivatives of activation functions",
+    contract="z (B,). Return (3, B): the derivatives at z of the sigmoid, of tanh and of ReLU, in this order. At 0, where ReLU has no "
+             "derivative, use 0. All must be finite for every finite z.",
     points=["activations"], difficulty=1, minutes=15)
 
 
@@ -41,15 +41,15 @@ def of_z(z):
 
 
 @exercise.misconception(
-    sigmoid_slope, "Your first row is s (1 + s). The derivative of the sigmoid is s (1 - s): it is never above 1/4.")
+    sigmoid_slope, "Your first row is s (1 + s). The derivative of the sigmoid is s (1 - s): it is at most 1/4.")
 def plus(z):
     return torch.sigmoid(z) * (1 + torch.sigmoid(z))
 
 
 @exercise.misconception(
     sigmoid_slope,
-    "Far from 0 you return NaN: an exponential overflows, and infinity divided by infinity follows. Write the derivative with "
-    "torch.sigmoid, which does not overflow.")
+    "You return NaN for z far from 0, because an exponential overflows and infinity is divided by infinity. Compute the derivative "
+    "from torch.sigmoid, which does not overflow.")
 def overflows(z):
     return torch.exp(-z) / (1 + torch.exp(-z)) ** 2
 
@@ -61,17 +61,17 @@ def tanh_not_squared(z):
 
 @exercise.misconception(
     tanh_slope,
-    "Your second row is half of what it should be. tanh(z) = 2 sigma(2z) - 1, and the inner 2z has a derivative too.")
+    "Your second row is half of the derivative. In tanh(z) = 2 sigma(2z) - 1 the inner function 2z contributes a factor of 2.")
 def inner_forgotten(z):
     return 2 * sigmoid_slope.original(2 * z)
 
 
-@exercise.misconception(relu_slope, "Your third row is ReLU, not its derivative: a derivative of 0 or 1.")
+@exercise.misconception(relu_slope, "Your third row is ReLU itself. Its derivative is 0 or 1.")
 def relu_itself(z):
     return z.relu()
 
 
-@exercise.misconception(relu_slope, "At 0 your derivative of ReLU is 1. The exercise asks for 0 there, as torch computes it.")
+@exercise.misconception(relu_slope, "At 0 your derivative of ReLU is 1. There the derivative does not exist, and the exercise uses 0, as torch does.")
 def one_at_zero(z):
     return (z >= 0).to(z.dtype)
 
@@ -82,23 +82,28 @@ def sign(z):
 
 
 def activation_cases(generator):
-    edges = torch.tensor([0.0, 1.0, -1.0, 30.0, -30.0])
+    """Without 0, where ReLU has no derivative."""
+    edges = torch.tensor([1.0, -1.0, 30.0, -30.0])
     return [(torch.cat([edges, normal(generator, integer(generator, 4, 8), scale=2.0)]),), (normal(generator, 1),)]
+
+
+def zero_cases(generator):
+    return [(torch.cat([torch.zeros(1), normal(generator, 3)]),)]
 
 
 def far_cases(generator):
     return [(torch.tensor([-900.0, -120.0, 120.0, 900.0]) + normal(generator, 4),)]
 
 
-exercise.compare("values", activation_cases, points=4)
+exercise.compare("values", activation_cases, points=3)
+exercise.compare("at 0", zero_cases, points=1)
 exercise.compare("far from 0", far_cases, points=1)
 exercise.hint(
     "You do not know where to begin with the sigmoid.",
-    "Write sigma(z) = 1 / (1 + exp(-z)) as a power of -1 and use the chain rule. Then express what you find by "
-    "sigma(z) itself.")
+    "Write sigma(z) = 1 / (1 + exp(-z)) as a power with exponent -1 and use the chain rule. Then express the result by sigma(z).")
 exercise.hint(
     "You want to test your formulas.",
-    "Value of course_lib.basics knows these functions: v = Value(0.7); v.sigmoid().backward(); v.grad.")
+    "Compare with the library: from course_lib.basics import Value; v = Value(0.7); v.sigmoid().backward(); v.grad.")
 exercise.hint(
-    "Far from 0 you get NaN.",
-    "exp(1000) is infinite. 1 - sigma(z) is sigma(-z), and torch.sigmoid takes any number.")
+    "You get NaN for z far from 0.",
+    "exp(1000) is infinite. Use 1 - sigma(z) = sigma(-z), and torch.sigmoid, which accepts any finite number.")

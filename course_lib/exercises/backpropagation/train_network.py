@@ -12,11 +12,11 @@ from course_lib.grading.checks import Fault
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
-    "train_network", chapter="backpropagation", place=3, title="A network to a score",
-    contract="x (B, 2) and y (B,), 0 or 1: two interleaved half moons, turned and noisy. Write a network with one "
-             "hidden layer and its training loop: p(Y = 1 | x) = sigmoid(alpha0 + tanh(x A^T + b) alpha). Return (A, "
-             "b, alpha, alpha0) of shapes (H, 2), (H,), (H,) and (), H of your choice. To reach: 95 % right on 1,000 "
-             "new points, p above one half counting as 1. Your function has 20 seconds on one core.",
+    "train_network", chapter="backpropagation", place=3, title="Train a network to a score",
+    contract="x (B, 2) and y (B,), 0 or 1: two interleaved half moons, rotated and noisy. Train a network with one hidden layer, "
+             "p(Y = 1 | x) = sigmoid(alpha0 + tanh(x A^T + b) alpha). Return (A, b, alpha, alpha0) of shapes (H, 2), (H,), (H,) and (), H "
+             "of your choice. At least 95 % of 1,000 new points must be classified correctly, p above one half counting as 1. Your "
+             "function has 20 seconds on one core.",
     points=["mlp", "nonlinearity"], difficulty=3, minutes=40, kind="train", deadline=20.0)
 
 SCORE = 0.95
@@ -53,7 +53,7 @@ def train_network_reference(x, y):
 
 
 @exercise.misconception(
-    trained, "Your alpha is all zero: every point gets the same probability. This is a network before training.")
+    trained, "All entries of your alpha are zero, so every point has the same probability. Return the parameters after training.")
 def untrained(x, y, parameters):
     A, b, alpha, alpha0 = parameters
     return A, b, 0 * alpha, alpha0
@@ -61,40 +61,41 @@ def untrained(x, y, parameters):
 
 @exercise.misconception(
     trained,
-    "Your classes are exchanged: 1 minus your probability would do. Check the sign of the loss and the coding of y.")
+    "Your classes are exchanged: 1 minus your probability would reach the score. Check the sign of the loss and the coding of y.")
 def swapped(x, y, parameters):
     return trained.original(x, 1 - y, parameters)
 
 
 @exercise.misconception(
     initial,
-    "Your hidden units are all equal, so they do the work of a single one. Equal units receive equal gradients and stay equal: start "
-    "the weights at random.")
+    "Your hidden units are all equal, so together they compute the function of a single unit. Equal units receive equal gradients and "
+    "remain equal, so initialize the weights at random.")
 def equal_units(H, generator):
     return torch.full((H, 2), 0.1), torch.zeros(H), torch.full((H,), 0.1), torch.zeros(())
 
 
 @exercise.misconception(
     hidden,
-    "Without tanh your weights are those of a logistic regression, a line: the hidden layer had no activation in training.")
+    "Without tanh your parameters are those of a logistic regression, whose boundary is a line. Apply tanh in the hidden layer during "
+    "training.")
 def linear(x, A, b):
     return x @ A.T + b
 
 
 @exercise.misconception(
-    hidden, "Your weights reach the accuracy with ReLU in the hidden layer. The exercise asks for tanh there.")
+    hidden, "Your parameters reach the score with ReLU in the hidden layer. The exercise uses tanh.")
 def with_relu(x, A, b):
     return torch.relu(x @ A.T + b)
 
 
-@exercise.misconception(trained, "Your A has the shape (2, H). A row belongs to a hidden unit: (H, 2).")
+@exercise.misconception(trained, "Your A has the shape (2, H). Each row should belong to a hidden unit, so the shape is (H, 2).")
 def transposed(x, y, parameters):
     A, *others = trained.original(x, y, parameters)
     return A.T, *others
 
 
 def half_moons(generator, num: int, turn: Tensor, shift: Tensor) -> tuple[Tensor, Tensor]:
-    """Points on two half circles, each beginning inside the other, with noise; turned and shifted."""
+    """Points on two interleaved half circles, with noise, rotated and shifted."""
     y = (torch.arange(num) % 2).float()
     angle = math.pi * uniform(generator, num)
     side = 1 - 2 * y                                                           # the second one upside down
@@ -135,7 +136,7 @@ def reaches_the_accuracy(run, generator, solve):
     ones = torch.cat([torch.ones(len(x), 1), x], dim=1)
     *slopes, offset = torch.linalg.lstsq(ones, 2 * y - 1).solution.roll(-1)
     line = float(((new_x @ torch.stack(slopes) + offset > 0).float() == new_y).float().mean())
-    return Fault(f"Your network classifies {100 * right:.1f} % of the new points correctly; {100 * SCORE:.0f} are asked for. A straight line "
+    return Fault(f"Your network classifies {100 * right:.1f} % of the new points correctly; {100 * SCORE:.0f} are required. A straight line "
                  f"reaches {100 * line:.1f} %.",
                  why_low(new_x, new_y, x, y, A, b, alpha, alpha0))
 
@@ -161,11 +162,11 @@ def why_low(new_x: Tensor, new_y: Tensor, x: Tensor, y: Tensor, A: Tensor, b: Te
 
 exercise.hint(
     "You do not know what to write first.",
-    "Four tensors with requires_grad=True, A and b and alpha drawn at random. The logit is tanh(x @ A.T + b) @ alpha "
-    "+ alpha0, the loss F.binary_cross_entropy_with_logits(logit, y).")
+    "Create four tensors with requires_grad=True, with random values for A, b and alpha. The logit is tanh(x @ A.T + b) @ alpha + alpha0, "
+    "and the loss is F.binary_cross_entropy_with_logits(logit, y).")
 exercise.hint(
-    "You stay at some 87 %.",
-    "That is what a line reaches. Are the hidden units different from one another, and is tanh in the loop?")
+    "The accuracy stays at about 87 %.",
+    "This is what a straight line reaches. Check that the hidden units differ from each other and that tanh is applied in the loop.")
 exercise.hint(
-    "You are near the score and not there.",
-    "16 units, Adam at 0.05 and 400 steps on all rows take well under a second.")
+    "The accuracy is just below the score.",
+    "16 hidden units, Adam with a learning rate of 0.05 and 400 steps on all rows take less than a second.")

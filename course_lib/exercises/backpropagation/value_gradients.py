@@ -1,4 +1,4 @@
-"""An autodiff of one's own."""
+"""Reverse-mode automatic differentiation of a program on numbers."""
 from __future__ import annotations
 
 import math
@@ -10,11 +10,10 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "value_gradients", chapter="backpropagation", place=2, title="Write Value",
-    contract="inputs (n,) are numbers; program (m, 3), whole numbers, has a row (operation, i, j) for each value that "
-             "is computed: operation 0 is value i plus value j, 1 their product, 2 tanh of value i, 3 ReLU of value i "
-             "(j is ignored by 2 and 3). Values are counted from 0: first the n inputs, then the rows. Return (1 + "
-             "n,): the last value, then its derivative by each input (0 for an input that it does not depend on; the "
-             "derivative of ReLU at 0 is 0).",
+    contract="inputs (n,) are the first n values. program (m, 3), integers, has a row (operation, i, j) for each further value: operation 0 "
+             "is value i plus value j, 1 their product, 2 tanh of value i, 3 ReLU of value i (2 and 3 ignore j). Values are counted from 0. "
+             "Return (1 + n,): the last value, then its derivative with respect to each input, which is 0 for an input on which it does not "
+             "depend. The derivative of ReLU at 0 is 0.",
     points=["computational-graph"], difficulty=3, minutes=40)
 
 
@@ -30,7 +29,7 @@ def relu_slope(a):
 
 @exercise.step
 def slopes(operation, i, j, a, b):
-    """The numbers of the values a and b that a row reads, each with the derivative by it."""
+    """The indices of the operands a and b of a row, each with the local derivative."""
     if operation == 0:
         return [(i, 1.0), (j, 1.0)]
     if operation == 1:
@@ -65,7 +64,7 @@ def value_gradients_reference(inputs, program):
 
 
 @exercise.misconception(
-    gradients, "Where a value is used twice, you keep only one of its contributions. They add up: +=, not =.")
+    gradients, "If a value is used twice, you keep only one of its contributions. The contributions are summed: use += instead of =.")
 def overwritten(read):
     grads = [0.0] * (len(read) - 1) + [1.0]
     for k in backward_order(read):
@@ -76,8 +75,8 @@ def overwritten(read):
 
 @exercise.misconception(
     backward_order,
-    "A value that is reached by several paths passes on the gradient that it has at each visit, so that early contributions are "
-    "counted again. Visit every value once, when its gradient is complete.")
+    "You visit a value once for each path that reaches it, so early contributions are counted again. Visit each value once, when its "
+    "gradient is complete.")
 def every_path(read):
     visited, stack = [], [len(read) - 1]
     while stack:
@@ -88,8 +87,8 @@ def every_path(read):
 
 @exercise.misconception(
     backward_order,
-    "You go back breadth first: a value passes its gradient on as soon as it is reached, before all values that read it have "
-    "contributed. Go through the values in reverse order of their computation.")
+    "You visit the values breadth first, so the gradient of a value is used before all values computed from it have contributed. Visit "
+    "the values in reverse order of their computation.")
 def breadth_first(read):
     reached = [len(read) - 1]
     for k in reached:
@@ -99,13 +98,13 @@ def breadth_first(read):
 
 
 @exercise.misconception(
-    slopes, "In a product the gradient of each factor is the other factor times the gradient. You multiply by its own value.")
+    slopes, "In a product each factor receives the gradient times the other factor. You multiply by the factor's own value.")
 def own_factor(operation, i, j, a, b):
     return [(i, a), (j, b)] if operation == 1 else slopes.original(operation, i, j, a, b)
 
 
 @exercise.misconception(
-    slopes, "In v + v and v * v the value v is read twice by one operation. You count only one of the two.")
+    slopes, "In v + v and v * v the value v is used twice by one operation. You count only one of its two contributions.")
 def once_a_reader(operation, i, j, a, b):
     right = slopes.original(operation, i, j, a, b)
     return right[:1] if i == j else right
@@ -118,12 +117,12 @@ def tanh_rule(a):
 
 @exercise.misconception(
     tanh_slope,
-    "Your slope of tanh is 1 minus the square of its input. It is 1 - t^2, with t the output.")
+    "Your derivative of tanh is 1 minus the square of its input. It is 1 - t^2, where t is the output.")
 def tanh_of_input(a):
     return 1 - a ** 2
 
 
-@exercise.misconception(relu_slope, "Your ReLU passes a gradient on where it is off. Below 0 its derivative is 0.")
+@exercise.misconception(relu_slope, "Your ReLU passes a gradient where its input is negative. There the derivative is 0.")
 def relu_leaks(a):
     return 1.0
 
@@ -173,13 +172,12 @@ exercise.compare("one operation", one_operation, points=2)
 exercise.compare("shared values", graph_cases, points=4)
 exercise.hint(
     "You do not know how to begin.",
-    "Go forward through the program and keep all values. Then make a list of gradients, all 0 but the last, which is "
-    "1, and go through the rows from the last to the first: each row adds to the gradients of the values that it read.")
+    "Compute all values in the order of the program and keep them. Then make a list of gradients, 0 except for the last, which is 1, and go "
+    "through the rows from the last to the first. Each row adds to the gradients of its operands.")
 exercise.hint(
-    "You want a class.",
-    "class Value with data, grad = 0.0, parents, and a function that adds to the parents' grad. __add__ and __mul__ "
-    "make a new Value. The program is then a loop that makes values, and backward a loop over them in reverse.")
+    "You want to write a class.",
+    "class Value with data, grad = 0.0 and pairs of parents and local derivatives. __add__ and __mul__ return a new Value. The program is a "
+    "loop that creates values, and the backward pass is a loop over them in reverse.")
 exercise.hint(
-    "One operation is right, shared values are not.",
-    "Every value passes its gradient on exactly once, after all that read it, and every contribution is added to what "
-    "is there.")
+    "Single operations are right, but shared values are not.",
+    "The gradient of each value is used once, after all values computed from it have contributed, and each contribution is added.")

@@ -177,3 +177,69 @@ def _(x, y):
         F.binary_cross_entropy_with_logits(torch.tanh(x @ A.T + b) @ alpha + alpha0, y).backward()
         optimizer.step()
     return tuple(part.detach() for part in parts)
+
+
+@right("linear_backward: by autograd")
+def _(x, W, b, G):
+    leaves = [part.clone().requires_grad_() for part in (x, W, b)]
+    return torch.autograd.grad(leaves[0] @ leaves[1].T + leaves[2], leaves, G)
+
+
+@right("linear_backward: by einsum")
+def _(x, W, b, G):
+    return [torch.einsum("itj,jk->itk", G, W), torch.einsum("itj,itk->jk", G, x), torch.einsum("itj->j", G)]
+
+
+@wrong("linear_backward: the mean over the batch")
+def _(x, W, b, G):
+    return G @ W, torch.einsum("itj,itk->jk", G, x) / len(x), G.sum(dim=(0, 1)) / len(x)
+
+
+@wrong("linear_backward: without the gradient of b")
+def _(x, W, b, G):
+    return G @ W, G.flatten(0, 1).T @ x.flatten(0, 1), torch.zeros_like(b)
+
+
+@right("train_module: nn.Sequential, ReLU, mini-batches")
+def _(x, y, new_x):
+    torch.manual_seed(1)
+    model = torch.nn.Sequential(torch.nn.Linear(2, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
+    for _ in range(30):
+        for rows in torch.randperm(len(x)).split(20):
+            optimizer.zero_grad()
+            F.binary_cross_entropy_with_logits(model(x[rows]).squeeze(-1), y[rows]).backward()
+            optimizer.step()
+    with torch.no_grad():
+        return model(new_x).squeeze(-1)
+
+
+@right("train_module: a hidden layer of squares, by hand")
+def _(x, y, new_x):
+    def features(points):
+        return torch.cat([torch.ones(len(points), 1), points, points ** 2], dim=1)
+
+    weights = torch.zeros(5, requires_grad=True)
+    optimizer = torch.optim.Adam([weights], lr=0.1)
+    for _ in range(500):
+        optimizer.zero_grad()
+        F.binary_cross_entropy_with_logits(features(x) @ weights, y).backward()
+        optimizer.step()
+    return (features(new_x) @ weights).detach()
+
+
+@wrong("train_module: not trained")
+def _(x, y, new_x):
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(2, 16), torch.nn.Tanh(), torch.nn.Linear(16, 1))(new_x)[:, 0].detach()
+
+
+@wrong("train_module: a logistic regression", called="linear")
+def _(x, y, new_x):
+    model = torch.nn.Linear(2, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    for _ in range(300):
+        optimizer.zero_grad()
+        F.binary_cross_entropy_with_logits(model(x)[:, 0], y).backward()
+        optimizer.step()
+    return model(new_x)[:, 0].detach()
