@@ -46,6 +46,10 @@ RUNS: dict[str, Run] = {run.name: run for run in (
         Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 784},
             {"epochs": 60, "batch_size": 100, "lr": 0.005, "schedule": "cosine", "weight_decay": 0.04}, weights="fvsbn-binarized-mnist"),
     )),
+    Run("independent-binarized-mnist", "binarized_mnist", (
+        Row("independent pixels", markov_chain, recipes.by_counting, {"n": 784, "m": 0},
+            candidates=ALPHAS),
+    )),
     Run("fvsbn-caltech-silhouettes", "caltech101_silhouettes", (
         Row("FVSBN", FVSBN, recipes.by_gradient, {"n": 784},
             {"epochs": 60, "batch_size": 50, "lr": 0.005, "schedule": "cosine"},

@@ -9,7 +9,7 @@ from book._tools.results_page import read
 from course_lib.records import FILE
 
 SHOWN = (                                                           # in the order of the chapters
-    "independent-caltech-silhouettes nade-binarized-mnist nade-caltech-silhouettes rnade-red-wine levels-digits "
+    "independent-binarized-mnist independent-caltech-silhouettes nade-binarized-mnist nade-caltech-silhouettes rnade-red-wine levels-digits "
     "levels-patches made-digits made-binarized-mnist-8000 lstm-tiny-shakespeare gru-tiny-shakespeare speed-rnn-step "
     "speed-lstm-step speed-gru-step speed-recurrent-reading speed-recurrent-drawing copying as-many "
     "fvsbn-binarized-mnist pixelcnn-binarized-mnist gated-pixelcnn-binarized-mnist pixels-digits "

@@ -1,4 +1,4 @@
-"""The leak in a broken model."""
+"""The leaks of a model that is given as a function."""
 from __future__ import annotations
 
 import itertools
@@ -12,9 +12,9 @@ from course_lib.grading.exercise import Exercise
 exercise = Exercise(
     "find_leaks", chapter="fvsbn", place=3, title="Find the leak",
     contract="conditionals is a function: for x (B, n) of 0 and 1 it returns (B, n), the probabilities that a model "
-             "gives to x_i = 1. Return a sorted list of the pairs (i, j), counted from 0, with j >= i, for which "
-             "factor i depends on x_j: in some state, flipping x_j moves its probability by more than 0.001. For a sound "
-             "model the list is empty, and no probability moves by more than rounding.",
+             "assigns to x_i = 1. Return a sorted list of the pairs (i, j), counted from 0, with j >= i, for which "
+             "factor i depends on x_j: in some state, flipping x_j changes its probability by more than 0.001. For a correct "
+             "model the list is empty, and no probability changes by more than rounding.",
     points=["fvsbn"], difficulty=4, minutes=35, kind="find")
 
 
@@ -51,7 +51,7 @@ def find_leaks_reference(conditionals, n):
 
 @exercise.misconception(
     all_states,
-    "You find the leaks that show in every state and miss those that show in few: they need certain values of the other variables. "
+    "You find the leaks that occur in every state and miss those that occur only for certain values of the other variables. "
     "Flip x_j in each of the 2^n states.")
 def few_states(n):
     return all_states.original(n)[:1]
@@ -59,24 +59,25 @@ def few_states(n):
 
 @exercise.misconception(
     dependent,
-    "You miss weak leaks. A probability that moves by less than a hundredth depends on x_j, too: rounding is below a millionth.")
+    "You miss weak leaks. A probability that changes by less than a hundredth depends on x_j, too; rounding errors are less "
+    "than a millionth.")
 def strong_only(moves):
     return moves > 0.05
 
 
 @exercise.misconception(
-    leaks, "A factor that reads its own variable is not in your list. j = i is a leak too, the worst one.")
+    leaks, "Your list has no factor that depends on its own variable. A pair with j = i is a leak, too.")
 def diagonal_forgotten(reads):
     return [(i, j) for i, j in reads.triu(1).nonzero().tolist()]
 
 
-@exercise.misconception(leaks, "Your list holds pairs with j < i. Those are parents, and are allowed.")
+@exercise.misconception(leaks, "Your list contains pairs with j < i. These are parents, which are allowed.")
 def earlier_too(reads):
     return [(i, j) for i, j in reads.nonzero().tolist()]
 
 
 @exercise.misconception(
-    leaks, "Your pairs are in the wrong order: the factor comes first, the variable that it reads second.")
+    leaks, "Your pairs are in the wrong order: the factor comes first, and the variable on which it depends second.")
 def exchanged(reads):
     return sorted((j, i) for i, j in reads.triu().nonzero().tolist())
 
@@ -86,7 +87,7 @@ def from_one(reads):
     return [(i + 1, j + 1) for i, j in reads.triu().nonzero().tolist()]
 
 
-@exercise.misconception(leaks, "You stop at the first leak of a factor. List all of them.")
+@exercise.misconception(leaks, "You list only the first leak of each factor. List all of them.")
 def first_only(reads):
     return [(i, int(row.nonzero()[0])) for i, row in enumerate(reads.triu()) if row.any()]
 
@@ -121,12 +122,12 @@ def leak_cases(generator):
 exercise.compare("values", leak_cases, points=5)
 exercise.hint(
     "You only have a function, and no weights to look at.",
-    "Change one variable and see whose probability moves. If factor i moves when only x_j changed, factor i reads x_j.")
+    "Change one variable and compare the probabilities. If that of factor i differs although only x_j changed, factor i depends on x_j.")
 exercise.hint(
     "You find most leaks, but not all.",
-    "A dependence can hide: x_3 may matter in a single state of the others, and it may be weak. With n variables there are "
-    "2^n states. n is small here: flip x_j in every one of them, and take any move beyond rounding.")
+    "A dependence on x_j may occur in a single state of the other variables, and it may be weak. With n variables there are "
+    "2^n states, and n is small here. Flip x_j in each of them, and count every change that is larger than rounding.")
 exercise.hint(
     "Your list is too long.",
-    "A factor may read what comes before it. Keep only the pairs with j >= i, the factor's own variable included, and "
+    "A factor may depend on earlier variables. Keep only the pairs with j >= i, including the factor's own variable, and "
     "sort them.")

@@ -7,14 +7,14 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "fvsbn_conditionals", chapter="fvsbn", place=1, title="Every conditional in one product",
-    contract="x (B, D) holds 0 and 1; W (D, D), of which only the entries j < i are used; c (D,). Return "
+    contract="x (B, D) contains 0 and 1; W (D, D), of which only the entries j < i are used; c (D,). Return "
              "sigmoid(c_i + sum_{j<i} W[i, j] x_j), shape (B, D).",
     points=["fvsbn"], difficulty=2, minutes=15)
 
 
 @exercise.step
 def parents(W):
-    """Row i holds the weights of the parents of x_i, zeros elsewhere."""
+    """Row i contains the weights of the parents of x_i, zeros elsewhere."""
     return W.tril(-1)
 
 
@@ -40,26 +40,26 @@ def fvsbn_conditionals_reference(x, W, c):
 
 @exercise.misconception(
     parents,
-    "Factor i reads x_i, the variable that it predicts: the diagonal of W takes part. Only j < i may.")
+    "Factor i depends on x_i, the variable that it predicts, because you use the diagonal of W. Use only j < i.")
 def sees_itself(W):
     return W.tril(0)
 
 
-@exercise.misconception(parents, "Every factor reads every variable. Only the entries of W with j < i may take part.")
+@exercise.misconception(parents, "Every factor depends on every variable. Use only the entries of W with j < i.")
 def sees_all(W):
     return W
 
 
 @exercise.misconception(
     parents,
-    "Your factors read what comes after them. Row i of W may read the columns j < i: the lower triangle.")
+    "Your factors depend on later variables. Row i of W may use the columns j < i, the lower triangle.")
 def sees_later(W):
     return W.triu(1)
 
 
 @exercise.misconception(
     weighted_sum,
-    "Your sum runs down the columns of the triangle: x @ L adds x_j times row j. Row i holds the weights of "
+    "You multiply by the triangle L without transposing it: x @ L adds x_j times row j. Row i contains the weights of "
     "variable i, so the product is x @ L.T.")
 def columns(x, lower):
     return x @ lower
@@ -67,12 +67,12 @@ def columns(x, lower):
 
 @exercise.misconception(
     parents,
-    "You read W[j, i] where W[i, j] is asked for: row i belongs to the variable that is predicted.")
+    "You use W[j, i] instead of W[i, j]: row i belongs to the variable that is predicted.")
 def transposed(W):
     return W.T.tril(-1)
 
 
-@exercise.misconception(sigmoid, "You return the logits. Put them through the sigmoid.")
+@exercise.misconception(sigmoid, "You return the logits. Apply the sigmoid.")
 def no_sigmoid(total):
     return total
 
@@ -91,14 +91,14 @@ def of_zero(total):
 
 @exercise.misconception(
     sigmoid,
-    "Your rows sum to 1. Each variable is a coin of its own: a sigmoid each, not a softmax over all.")
+    "Your rows sum to 1. Each variable has its own Bernoulli distribution, so apply a sigmoid to each logit, not a softmax over all.")
 def softmaxed(total):
     return total.softmax(-1)
 
 
 @exercise.misconception(
     parents,
-    "You cut W down to its triangle in place. The caller's W is changed: use torch.tril, which returns a new "
+    "You set the upper triangle of W to zero in place, which changes the argument. Use torch.tril, which returns a new "
     "tensor.")
 def written_over(W):
     W.detach().tril_(-1)
@@ -114,13 +114,13 @@ exercise.compare("values", conditionals_cases, points=4)
 exercise.unchanged(conditionals_cases)
 exercise.gradient("gradient", conditionals_cases, wrt=(1, 2), points=1)
 exercise.hint(
-    "You have a loop over i and wonder about the triangle.",
-    "torch.tril(W, diagonal=-1) keeps the entries with j < i and sets the others to 0. After that the sum may run over "
+    "You have a loop over i and want a single product.",
+    "torch.tril(W, diagonal=-1) keeps the entries with j < i and sets the others to 0. After that the sum can be taken over "
     "all j.")
 exercise.hint(
-    "The shapes do not fit, or the values belong to other rows.",
-    "Row i of W holds the weights of variable i, and x is (B, D): x @ W.T sums over j and gives (B, D).")
+    "The shapes do not match, or the values belong to other variables.",
+    "Row i of W contains the weights of variable i, and x is (B, D), so x @ W.T sums over j and has shape (B, D).")
 exercise.hint(
     "The first column is not the same in every row.",
-    "The first variable has no parents: its probability is sigmoid(c_1) whatever x is. If it varies, the diagonal or "
-    "the upper triangle still takes part.")
+    "The first variable has no parents, so its probability is sigmoid(c_1) for every x. If it varies, you still use the diagonal or "
+    "the upper triangle.")

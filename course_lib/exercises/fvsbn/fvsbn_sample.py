@@ -1,4 +1,4 @@
-"""A draw from an FVSBN, variable by variable."""
+"""A sample from an FVSBN, variable by variable."""
 from __future__ import annotations
 
 import torch
@@ -11,9 +11,9 @@ from course_lib.grading.exercise import Exercise
 from course_lib.grading.protocol.calls import same
 
 exercise = Exercise(
-    "fvsbn_sample", chapter="fvsbn", place=2, title="A draw, one variable at a time",
-    contract="u (B, D) holds uniform numbers in [0, 1); W and c as in fvsbn_conditionals. Draw x_1, x_2, ... in this "
-             "order: x_i = 1 where u[:, i] < p(x_i = 1 given the x_<i just drawn), else 0. Return x, floats (B, D).",
+    "fvsbn_sample", chapter="fvsbn", place=2, title="Ancestral sampling, one variable at a time",
+    contract="u (B, D) contains uniform numbers in [0, 1); W and c as in fvsbn_conditionals. Sample x_1, x_2, ... in this "
+             "order: x_i = 1 where u[:, i] < p(x_i = 1 given the sampled x_<i), else 0. Return x, floats (B, D).",
     points=["fvsbn"], difficulty=2, minutes=20)
 
 
@@ -45,20 +45,20 @@ def all_at_once(x, W, c, i):
 
 @exercise.misconception(
     probability,
-    "Your variables read W[j, i] where W[i, j] is asked for: row i belongs to the variable that is sampled.")
+    "You use W[j, i] instead of W[i, j]: row i belongs to the variable that is sampled.")
 def transposed(x, W, c, i):
     return probability.original(x, W.T, c, i)
 
 
 @exercise.misconception(
-    probability, "Each of your variables reads only the one before it. It has all the earlier ones as parents.")
+    probability, "Each of your variables depends only on the one directly before it. Its parents are all earlier variables.")
 def one_parent(x, W, c, i):
     return probability.original(x, W.triu(-1), c, i)
 
 
 @exercise.misconception(
     fvsbn_sample_reference,
-    "You pass the probabilities on to the later variables. They must read the sampled values, 0 or 1.")
+    "Your later variables depend on the probabilities of the earlier ones. They must depend on the sampled values, 0 or 1.")
 def feeds_probabilities(u, W, c):
     p = torch.zeros_like(u)
     for i in range(u.shape[1]):
@@ -78,22 +78,22 @@ def sample_cases(generator):
     return [*cases, (torch.tensor([[0.5], [0.8], [0.2]]), torch.ones(1, 1), torch.zeros(1))]
 
 
-@exercise.property("the same u, the same draw", points=0)
+@exercise.property("the same u, the same sample", points=0)
 def repeatable(run, generator, solve):
     u, (W, c) = uniform(generator, 20, 8), weights(generator, 8)
-    return None if same(run(u, W, c), run(u, W, c)) else Fault("The same u gives two different draws.", "own_randomness")
+    return None if same(run(u, W, c), run(u, W, c)) else Fault("The same u gives two different samples.", "own_randomness")
 
 
 exercise.compare("values", sample_cases, points=4)
 exercise.unchanged(sample_cases)
 exercise.hint(
-    "You do not see how to begin without an x.",
-    "Begin with zeros. The first variable has no parents, so its probability is right whatever x holds. Draw it, write "
-    "it into x, and the second probability is right.")
+    "You do not know how to begin without an x.",
+    "Begin with zeros. The first variable has no parents, so its probability is correct for any x. Sample it and write "
+    "it into x. Then the second probability is correct, and so on.")
 exercise.hint(
     "Your samples look alike, or like noise.",
-    "Each step needs its own pass with the values drawn so far: a loop over the variables, with the whole batch at "
+    "Each step needs a new probability, given the values sampled so far. Write a loop over the variables, with the whole batch at "
     "once.")
 exercise.hint(
-    "You tried bernoulli() and the check disagrees.",
-    "The randomness is in u, so that the check can know what is right. x_i = 1 where u[:, i] is below p.")
+    "You use bernoulli() and the check fails.",
+    "The random numbers are given in u, so that the result can be tested. x_i = 1 where u[:, i] is less than p.")

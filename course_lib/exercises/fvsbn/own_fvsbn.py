@@ -13,10 +13,10 @@ from course_lib.grading.exercise import Exercise
 exercise = Exercise(
     "OwnFVSBN", chapter="fvsbn", place=5, title="An FVSBN of your own",
     contract="A class OwnFVSBN(AutoregressiveModel) of n binary variables, with the parameters weight (n, n), of which only "
-             "the entries j < i are used, and bias (n,). conditionals(x) gives every factor. gradient(x), without autograd, "
-             "gives the gradients of the mean log-likelihood of the rows of x (B, n), a dict with weight and bias; it is 0 at "
+             "the entries j < i are used, and bias (n,). conditionals(x) returns every factor. gradient(x), without autograd, "
+             "returns the gradients of the mean log-likelihood of the rows of x (B, n), a dict with weight and bias; it is 0 at "
              "the entries of weight that are not used. fit(x) trains the model on x, to within 0.1 nats of its source, in 20 "
-             "seconds on one core. The library's check_all and its FVSBN judge the class.",
+             "seconds on one core. The class is tested with the library's check_all and compared with its FVSBN.",
     points=["fvsbn"], difficulty=3, minutes=45, kind="build", deadline=20.0)
 
 GAP = 0.1                       # nats to the source
@@ -32,7 +32,7 @@ class OwnFVSBN(AutoregressiveModel):
 
     @exercise.step
     def used_weight(self):
-        """Row i holds the weights of the parents of x_i, zeros elsewhere."""
+        """Row i contains the weights of the parents of x_i, zeros elsewhere."""
         return self.weight.tril(-1)
 
     @exercise.step
@@ -66,13 +66,13 @@ def ascend(model, x, rate=2.0, names=("weight", "bias")):
 
 @exercise.misconception(
     OwnFVSBN.used_weight,
-    "Factor i reads x_i, the variable that it predicts: the diagonal of weight takes part. Only j < i may.")
+    "Factor i depends on x_i, the variable that it predicts, because you use the diagonal of weight. Use only j < i.")
 def sees_itself(self):
     return self.weight.tril(0)
 
 
 @exercise.misconception(
-    OwnFVSBN.used_weight, "Row i of weight holds the weights that predict x_i. You read column i.")
+    OwnFVSBN.used_weight, "Row i of weight contains the weights that predict x_i, but you use column i.")
 def transposed(self):
     return self.weight.T.tril(-1)
 
@@ -84,22 +84,22 @@ def no_bias(self, x):
 
 @exercise.misconception(
     OwnFVSBN.logit_gradient,
-    "Your gradient has the wrong sign: (p - x) is that of the loss. That of the log-likelihood has (x - p).")
+    "Your gradient has the wrong sign: p - x belongs to the loss, and x - p to the log-likelihood.")
 def downhill(self, x):
     return self.conditionals(x).probs.detach() - x
 
 
 @exercise.misconception(
     OwnFVSBN.logit_gradient,
-    "Your gradient contains the sigmoid's derivative p (1 - p). It cancels in the derivative of the logarithm: what is left is "
-    "x - p.")
+    "Your gradient contains the sigmoid's derivative p (1 - p). It cancels with the derivative of the logarithm, and x - p "
+    "remains.")
 def slope_too_many(self, x):
     p = self.conditionals(x).probs.detach()
     return (x - p) * p * (1 - p)
 
 
 @exercise.misconception(
-    OwnFVSBN.gradient, "Your gradient is that of the sum over the rows. The mean over the rows is asked for.")
+    OwnFVSBN.gradient, "Your gradient is that of the sum over the rows. Divide by the number of rows for the mean.")
 def summed(self, x):
     return {name: len(x) * gradient for name, gradient in OwnFVSBN.gradient.original(self, x).items()}
 
@@ -113,19 +113,20 @@ def unmasked(self, x):
 
 @exercise.misconception(
     OwnFVSBN.fit,
-    "After fit, the model is as it was: the parameters themselves must change, as with self.weight.add_(...) under torch.no_grad().")
+    "After fit the parameters are unchanged. Change the parameters themselves, for example with self.weight.add_(...) under "
+    "torch.no_grad().")
 def untrained(self, x):
     pass
 
 
-@exercise.misconception(OwnFVSBN.fit, "Only the biases are trained: your pixels stay independent.")
+@exercise.misconception(OwnFVSBN.fit, "Only the biases are trained, so your pixels stay independent.")
 def bias_alone(self, x):
     ascend(self, x, names=["bias"])
 
 
 @exercise.misconception(
     OwnFVSBN.fit,
-    "Your fit increases the loss: with the gradient of the log-likelihood you add, with that of the loss you subtract.")
+    "Your fit increases the loss. Add the gradient of the log-likelihood, or subtract that of the loss.")
 def uphill(self, x):
     ascend(self, x, rate=-1.0)
 
@@ -144,7 +145,7 @@ def gradients(generator):
 
 
 def source(generator):
-    """A drawn FVSBN of eight variables and 3000 rows of it."""
+    """A random FVSBN of eight variables and 3000 samples from it."""
     return {"n": 8}, *drawn_from(generator, *every_state(generator, 8, 1.2), 3000)
 
 
@@ -158,14 +159,14 @@ exercise.hint(
     "Call super().__init__(n) first; then self.weight = nn.Parameter(torch.zeros(n, n)) and self.bias = "
     "nn.Parameter(torch.zeros(n)). conditionals returns self.conditional(logits), logits of shape (B, n).")
 exercise.hint(
-    "check_all says that a factor reads what it must not.",
-    "Cut weight down inside conditionals, each time: torch.tril(self.weight, diagonal=-1). A leak would also make the loss "
-    "look too good.")
+    "check_all reports that a factor depends on a variable on which it must not depend.",
+    "Mask weight inside conditionals, in every call: torch.tril(self.weight, diagonal=-1). With a leak the loss would be "
+    "too low.")
 exercise.hint(
-    "Your gradient is not the one expected.",
-    "Of one row, log p = sum_i x_i log p_i + (1 - x_i) log(1 - p_i). Its derivative by the logit a_i is x_i - p_i, and "
+    "Your gradient differs from the expected one.",
+    "For one row, log p = sum_i x_i log p_i + (1 - x_i) log(1 - p_i). Its derivative with respect to the logit a_i is x_i - p_i, and "
     "a_i = c_i + sum_j W[i, j] x_j. Compare with autograd on a small case: loss.backward(), then weight.grad.")
 exercise.hint(
     "After fit the loss is still large.",
-    "Some hundred steps with the whole batch are needed: parameter += rate * gradient, under torch.no_grad(). The problem has "
-    "one valley; a rate of 1 does no harm.")
+    "Several hundred steps on all rows are needed: parameter += rate * gradient, under torch.no_grad(). The log-likelihood is "
+    "concave, and a rate of 1 is not too large here.")

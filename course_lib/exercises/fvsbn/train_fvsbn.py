@@ -16,20 +16,20 @@ from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
     "train_fvsbn", chapter="fvsbn", place=4, title="Train to a score",
-    contract="train (N, D) holds 0 and 1, drawn from an unknown FVSBN. Write the loss and the training loop. Return (W, c), "
-             "the weights (D, D) and biases (D,) that came out. Of W only the entries j < i are used. To reach: an expected "
-             "log-likelihood within 0.1 nats of the source's own. Your function has 20 seconds on one core.",
+    contract="train (N, D) contains 0 and 1, sampled from an unknown FVSBN. Write the loss and the training loop. Return (W, c), "
+             "the trained weights (D, D) and biases (D,). Of W only the entries j < i are used. The expected log-likelihood may be at "
+             "most 0.1 nats lower than that of the source. Your function has 20 seconds on one core.",
     points=["fvsbn"], difficulty=3, minutes=30, kind="train", deadline=20.0)
 
 GAP = 0.1                       # nats to the source
-WORSE = (" A fair coin for each variable loses less. If training made it so, its steps overshoot: set the gradients to zero before "
-         "each backward(), or they add up, and try a smaller learning rate.")
+WORSE = (" Independent variables with probability 1/2 lose less. If training led there, its steps are too large: set the gradients to zero "
+         "before each backward(), because otherwise they are added, and try a smaller learning rate.")
 ALIGNED = 0.5                   # cosine above which two directions are one; chance gives 0.15 in 45 dimensions
 
 
 @exercise.step
 def parents(W):
-    """Row i holds the weights of the parents of x_i, zeros elsewhere."""
+    """Row i contains the weights of the parents of x_i, zeros elsewhere."""
     return W.tril(-1)
 
 
@@ -59,36 +59,37 @@ def untrained(train):
 
 
 @exercise.misconception(
-    parents, "Your W is zero where it counts, so your pixels are independent. Train W too, not c alone.")
+    parents, "Your W is zero at the entries that are used, so your pixels are independent. Train W as well as c.")
 def independent(W):
     return 0 * W
 
 
 @exercise.misconception(
     train_fvsbn_reference,
-    "Your W is transposed: W.T would do. Row i holds the weights that predict variable i.")
+    "Your W is transposed, and W.T would pass. Row i contains the weights that predict variable i.")
 def transposed(train):
     W, c = train_fvsbn_reference.original(train)
     return W.T, c
 
 
 @exercise.misconception(
-    loss, "Your parameters point away from the data: you maximize the loss. Minimize minus the log-likelihood.")
+    loss, "Your parameters make the data less probable, so you maximize the loss. Minimize the negative log-likelihood.")
 def uphill(W, c, train):
     return -loss.original(W, c, train)
 
 
 @exercise.misconception(
     parents,
-    "The trained weights stand where j > i: your mask is transposed. Row i holds the weights of variable i, and its parents are the "
-    "columns j < i.")
+    "Your trained weights are at entries with j > i, so your mask is transposed. Row i contains the weights of variable i, and its parents "
+    "are the columns j < i.")
 def mirrored(W):
     return W.triu(1)
 
 
 @exercise.misconception(
     parents,
-    "You trained without the mask: the weight went to entries with j >= i, which the model cannot use. Mask W inside the loss.")
+    "You trained without the mask, and the largest weights are at entries with j >= i, which the model does not use. Mask W inside the "
+    "loss.")
 def looked_ahead(W):
     return W
 
@@ -121,7 +122,8 @@ def close_to_the_source(run, generator, solve):
     if gap <= GAP:
         return None
     worse = WORSE if gap > expected_gap(states, p, 0 * mine, 0 * bias) else ""
-    return Fault(f"Your model loses {gap:.3f} nats to the source; {GAP} are allowed.{worse}{describe_independent(states, p, float(gap))}",
+    return Fault(f"The expected log-likelihood of your model is {gap:.3f} nats lower than that of the source; {GAP} are allowed."
+                 f"{worse}{describe_independent(states, p, float(gap))}",
                  why_short(lambda a, b: expected_gap(states, p, a, b), mine, bias))
 
 
@@ -143,13 +145,13 @@ def why_short(gap, W: Tensor, c: Tensor) -> str | None:
 
 
 exercise.hint(
-    "You do not know what loss to take.",
-    "Minus the mean log-likelihood. From logits it is F.binary_cross_entropy_with_logits(logits, train), which stays "
-    "finite when a probability comes close to 0 or 1.")
+    "You do not know which loss to use.",
+    "Use the negative mean log-likelihood. From logits it is F.binary_cross_entropy_with_logits(logits, train), which stays "
+    "finite when a probability is close to 0 or 1.")
 exercise.hint(
-    "Your training loss is near zero, and the score is bad.",
-    "The weights look at the pixel that they predict. Multiply W by the strictly lower triangle inside the loss, at "
+    "Your training loss is near zero, but the check fails.",
+    "Each pixel is predicted from itself, which is a leak. Multiply W by the strictly lower triangle inside the loss, in "
     "every step.")
 exercise.hint(
-    "You stay above 0.1 nats.",
-    "Train longer, or with a larger step: Adam at 0.1 needs some hundred steps on the whole batch, well under a second.")
+    "The gap stays above 0.1 nats.",
+    "Train longer, or with a larger learning rate: Adam with a rate of 0.1 needs one or two hundred steps on all rows, less than a second.")

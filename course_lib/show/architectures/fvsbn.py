@@ -32,10 +32,10 @@ def draw() -> Canvas:
         c.place(column[i] + 16, y + 71 + 14, i + 1)
         above[i] = x
     c.note(160, 34, "$n = 4$:  4 biases and 6 weights,", "start")
-    c.note(160, 54, "$n (n + 1) / 2 = 10$ numbers;", "start")
+    c.note(160, 54, "$n (n + 1) / 2 = 10$ parameters;", "start")
     c.note(160, 74, "none is used twice", "start")
     c.note(232, 130, "$x$, $\\hat x$:  (B, 4)", "start")
     c.text(180, 512, "$\\hat x_i = σ(α_0^i + ∑_{j<i} α_j^i x_j)$", 15)
-    c.note(180, 544, "a weight multiplies what comes from above,")
-    c.note(180, 562, "and adds it to its row, the thick line")
+    c.note(180, 544, "a weight multiplies the value from above,")
+    c.note(180, 562, "and the product is added to its row (thick)")
     return c

@@ -350,3 +350,74 @@ class OneStep(Base):
 class Detached(Base):
     def conditionals(self, x, context=None):
         return self.conditional(x @ self.weight.detach().tril(-1).T + self.bias)
+
+
+@right("fvsbn_products: loops over pairs")
+def _(x, W, P, c):
+    columns = []
+    for i in range(len(c)):
+        logit = c[i] + x[:, :i] @ W[i, :i]
+        for k in range(i):
+            for j in range(k):
+                logit = logit + P[i, j, k] * x[:, j] * x[:, k]
+        columns.append(torch.sigmoid(logit))
+    return torch.stack(columns, dim=1)
+
+
+@right("fvsbn_products: matrix products with triangular matrices")
+def _(x, W, P, c):
+    logits = x @ torch.tril(W, -1).T + c
+    rows = [((x[:, :i] @ torch.triu(P[i, :i, :i], 1)) * x[:, :i]).sum(dim=1) for i in range(len(c))]
+    return (logits + torch.stack(rows, dim=1)).sigmoid()
+
+
+@wrong("fvsbn_products: products halved, as if both orders were counted")
+def _(x, W, P, c):
+    i = torch.arange(len(c))
+    used = (i[:, None] < i) & (i < i[:, None, None])
+    return (c + x @ W.tril(-1).T + 0.5 * torch.einsum("ijk,bj,bk->bi", P * used, x, x)).sigmoid()
+
+
+@wrong("fvsbn_products: every product of the row, masked by the last axis alone", called="both_orders")
+def _(x, W, P, c):
+    i = torch.arange(len(c))
+    used = (i[:, None] != i) & (i < i[:, None, None]) & (i[:, None] < i[:, None, None])
+    return (c + x @ W.tril(-1).T + torch.einsum("ijk,bj,bk->bi", P * used, x, x)).sigmoid()
+
+
+@right("fit_p_logit: Adam on all rows")
+def _(parents, child):
+    alpha = torch.zeros(parents.shape[1] + 1, requires_grad=True)
+    optimizer = torch.optim.Adam([alpha], lr=0.1)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.01, 500)
+    for _ in range(500):
+        optimizer.zero_grad()
+        F.binary_cross_entropy_with_logits(alpha[0] + parents @ alpha[1:], child).backward()
+        optimizer.step()
+        schedule.step()
+    return alpha.detach()
+
+
+@right("fit_p_logit: gradient ascent by hand")
+def _(parents, child):
+    x = torch.cat([torch.ones(len(parents), 1), parents], dim=1)
+    alpha = torch.zeros(x.shape[1])
+    for _ in range(5000):
+        alpha = alpha + 1.5 * x.T @ (child - torch.sigmoid(x @ alpha)) / len(x)
+    return alpha
+
+
+@wrong("fit_p_logit: ten steps")
+def _(parents, child):
+    x = torch.cat([torch.ones(len(parents), 1), parents], dim=1)
+    alpha = torch.zeros(x.shape[1])
+    for _ in range(10):
+        alpha = alpha + 0.5 * x.T @ (child - torch.sigmoid(x @ alpha)) / len(x)
+    return alpha
+
+
+@wrong("fit_p_logit: each weight from a table of its own parent")
+def _(parents, child):
+    base = torch.logit(child.mean())
+    weights = [torch.logit(child[column == 1].mean()) - torch.logit(child[column == 0].mean()) for column in parents.T]
+    return torch.stack([base, *weights])
