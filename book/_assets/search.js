@@ -5,7 +5,7 @@
   const STOP = new Set(("a about all also an and any are as at be been between by can could do does for from get gets had has have how i if in into is it " +
     "its itself just me my no not of on one or our out over same should so some that the their them then there these they this to too us use used using " +
     "vs was we what when where which who whose why will with would you your mean work works explain difference need").split(" "));
-  const KINDS = [[/^book\/deeper\//, 0.75], [/^book\/glossary/, 0.9], [/^book\/(api\/|results|slide-map|teaching-plan|formulas|notation|references)/, 0.4],
+  const KINDS = [[/^book\/deeper\//, 0.8], [/^book\/glossary/, 0.9], [/^book\/(api\/|results|slide-map|teaching-plan|formulas|notation|references)/, 0.25],
     [/^book\/\d\d-/, 1], [/^exercises\//, 0.45], [/./, 0.8]];
   const SHOWN = 30;
   const $ = (tag, props = {}, ...children) => { const node = Object.assign(document.createElement(tag), props); node.append(...children); return node; };
@@ -17,10 +17,11 @@
     if (w.length > 5) w = w.replace(/(?:ing|ed)$/, "").replace(/([bdgmnprt])\1$/, "$1");
     return w.length > 4 ? w.replace(/e$/, "") : w;
   }
-  /* "mini-batches" -> mini, batch; where a text is indexed, minibatch as well. */
+  /* "mini-batches" -> mini, batch; a text has minibatch as well, behind its words. */
   const words = text => split(text).flatMap(word => word.split("-")).map(stem);
-  const indexed = text => split(text).flatMap(word => word.includes("-") ? [...word.split("-"), word.replaceAll("-", "")] : [word]).map(stem);
+  const joined = text => split(text).filter(word => word.includes("-")).map(word => stem(word.replaceAll("-", "")));
   const line = list => ` ${list.join(" ")} `;
+  const indexed = text => line(words(text)) + line(joined(text));
   const times = (text, phrase) => { let n = 0, at = -1; while ((at = text.indexOf(phrase, at + 1)) >= 0) n++; return n; };
 
   const groups = courseSections.synonyms.map(group => group.map(words));
@@ -28,8 +29,8 @@
   const sections = courseSections.pages.flatMap(([page, list]) => list.map(([address, title, text, terms]) => {
     for (const word of split(`${title} ${text}`).flatMap(w => w.split("-"))) vocabulary.set(word, (vocabulary.get(word) ?? 0) + 1);
     const body = indexed(text);
-    return { page, address, title, text, body: line(body), length: body.length, head: line(indexed(title)), above: line(indexed(page)),
-      terms: terms.map(term => line(words(term))), kind: KINDS.find(([pattern]) => pattern.test(address))[1] };
+    return { page, address, title, text, body, length: body.length / 6, head: indexed(title), above: indexed(page),
+      terms: terms.map(term => line(words(term))), kind: KINDS.find(([pattern]) => pattern.test(address))[1] * (title === "Sources" ? 0.4 : 1) };
   }));
   const average = sections.reduce((sum, section) => sum + section.length, 0) / sections.length;
   const known = new Set([...vocabulary.keys()].map(stem));
@@ -94,13 +95,13 @@
         const inHead = phrases.some(phrase => section.head.includes(phrase)), inPage = phrases.some(phrase => section.above.includes(phrase));
         if (!n && !inHead && !inPage) return;
         matched += rare[k] * (n || inHead ? 1 : 0.5);
-        score += rare[k] * (n / (n + 0.6 + 0.6 * section.length / average) + 0.9 * inHead + 0.35 * inPage
+        score += rare[k] * (n / (n + 0.6 + 0.6 * section.length / average) + 1.2 * inHead + 0.35 * inPage
           + 1.2 * phrases.some(phrase => section.terms.includes(phrase)));
       });
       if (section.terms.includes(whole)) score += 1.5 * most;
-      if (section.head === whole) score += 0.7 * most;
+      if (section.head.trim() === whole.trim()) score += 0.7 * most;
       else if (wanted.length > 1 && section.head.includes(whole)) score += 0.4 * most;
-      if (wanted.length > 1 && section.body.includes(whole)) score += 0.5 * most;
+      if (wanted.length > 1 && section.body.includes(whole)) score += 0.4 * most;
       return { section, score: score * section.kind * (matched / most) ** 2 };
     }).filter(hit => hit.score > 0).sort((a, b) => b.score - a.score);
   }
@@ -108,11 +109,11 @@
   /* The sentence with most of the words; its words are marked. */
   function sentence(text, wanted) {
     const parts = text.split(/(?<=[.?!:])\s+(?=[\p{Lu}“"(])/u);
-    const count = part => { const tokens = line(indexed(part)); return wanted.filter(phrases => phrases.some(phrase => tokens.includes(phrase))).length; };
+    const count = part => { const tokens = indexed(part); return wanted.filter(phrases => phrases.some(phrase => tokens.includes(phrase))).length; };
     const counts = parts.map(count), at = Math.max(0, counts.indexOf(Math.max(...counts)));
     let best = parts[at] ?? "";
     const marked = new Set(wanted.flat().flatMap(phrase => phrase.trim().split(" ")));
-    const isMarked = word => indexed(word).some(w => marked.has(w));
+    const isMarked = word => [...words(word), ...joined(word)].some(w => marked.has(w));
     if (best.length > 260) {
       const first = best.split(" ").findIndex(isMarked), list = best.split(" "), from = Math.max(0, first - 12);
       best = (from ? "… " : "") + list.slice(from, from + 38).join(" ") + " …";

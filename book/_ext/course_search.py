@@ -21,7 +21,7 @@ def sections(docname: str, doctree, address: str) -> list[list]:
     """[address, title, text, terms that it defines] of each section of a page."""
     found = []
     for node in doctree.findall(lambda n: isinstance(n, nodes.section)):
-        terms = [] if docname == "book/references" else [
+        terms = [] if flat(node[0]) in ("Sources", "References") else [
             text for part in own(node, nodes.emphasis) if 3 < len(text := flat(part)) and len(text.split()) <= TERM]
         first = node.parent is doctree
         found.append([address + f"#{node['ids'][0]}" * (not first), flat(node[0]), text_of(node), terms])
