@@ -330,17 +330,61 @@ ICON = re.compile(r'"?([\w-]+)"?:\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]+",(?:"[^"]*"|\
 
 
 def lighter(app, exception) -> None:
-    """Of 2,000 icons the site keeps those that occur."""
+    """Of 2,000 icons, and of the rules of the theme's style sheets, the site keeps those that occur."""
     if exception is not None or app.builder.format != "html":
         return
-    site, used = Path(app.outdir), {"magnifying-glass"}
+    site, used, names = Path(app.outdir), {"magnifying-glass"}, set()
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
         used.update(re.findall(r"\bfa-([a-z0-9-]+)", text))
+        for value in re.findall(r'\bclass="([^"]*)"', text):
+            names.update(value.split())
+    scripts = [script for script in site.glob("_static/**/*.js") if not {"mathjax", "locales"} & set(script.parts)]
+    for script in scripts:                                    # a class may be set by a script: any word of one is kept
+        names.update(re.findall(r"[\w-]+", script.read_text("utf-8")))
+    for sheet in ("styles/pydata-sphinx-theme.css", "sphinx-design.min.css"):
+        if (file := site / "_static" / sheet).is_file():
+            file.write_text(occurring(file.read_text("utf-8"), names), "utf-8", newline="\n")
     icons = site / "_static" / "scripts" / "fontawesome.js"
     text = icons.read_text("utf-8")
     kept = ICON.sub(lambda icon: icon[0] if used & {icon[1], *re.findall(r'"([^"]+)"', icon[2])} else "", text)
     icons.write_text(kept, "utf-8", newline="\n")
+
+
+CLASS = re.compile(r"\.(-?[A-Za-z_](?:\\.|[\w-])*)")
+NOT = re.compile(r":not\([^()]*\)")
+
+
+def occurring(css: str, names: set[str]) -> str:
+    """A style sheet without the rules of which every selector names a class that does not occur, and without faces for icons."""
+    css, out, at = re.sub(r"/\*.*?\*/", "", css, flags=re.S), [], 0
+    while (opened := css.find("{", at)) >= 0:
+        depth, end = 1, opened + 1
+        while depth:
+            depth += {"{": 1, "}": -1}.get(css[end], 0)
+            end += 1
+        head, body = css[at:opened].strip(), css[opened + 1:end - 1]
+        while head.startswith("@") and ";" in head:           # @charset, @import
+            statement, head = head.split(";", 1)
+            out.append(f"{statement};")
+            head = head.strip()
+        at = end
+        if head.startswith(("@media", "@supports")):
+            if inner := occurring(body, names):
+                out.append(f"{head}{{{inner}}}")
+        elif head.startswith("@font-face") and "FontAwesome" in body.replace(" ", ""):
+            continue
+        elif head.startswith("@") or any(
+                all(name.replace("\\", "") in names for name in CLASS.findall(NOT.sub("", part))) for part in selectors(head)):
+            out.append(f"{head}{{{body}}}")
+    return "".join(out)
+
+
+def selectors(head: str) -> list[str]:
+    """The selectors of a rule: the commas within parentheses separate none, and what stands there names classes of a choice."""
+    while (flat := re.sub(r"\([^()]*\)", "", head)) != head:
+        head = flat
+    return head.split(",")
 
 
 def setup(app):

@@ -30,7 +30,7 @@ def sections(docname: str, doctree, address: str) -> list[list]:
         found.append([f"{address}#{next(item.findall(nodes.term))['ids'][0]}", ", ".join(names), text_of(item), names])
     for node in doctree.findall(addnodes.desc):
         if node["objtype"] in ("class", "function", "exception") and (ids := node[0].get("ids")):
-            found.append([f"{address}#{ids[0]}", ids[0], text_of(node)[:600], []])
+            found.append([f"{address}#{ids[0]}", ids[0], text_of(node[-1])[:600], []])
     return found
 
 

@@ -45,7 +45,7 @@ class Picture(Canvas):
                 f".cover>g{{animation:down {seconds:g}s steps({side}) both}}.cover rect:first-child{{animation:along {seconds / side:g}s "
                 f"steps({side}) {side}}}@keyframes down{{to{{transform:translateY({side}px)}}}}"
                 f"@keyframes along{{to{{transform:translateX({side}px)}}}}}}</style>")
-        bars = self._shape("rect", "ink-tint", None, width=side, height=1) + self._shape("rect", "ink-tint", None, y=1, width=side, height=side)
+        bars = self._shape("rect", "ink-tint", None, width=side, height=1.3) + self._shape("rect", "ink-tint", None, y=1, width=side, height=side)
         self._shapes.append(f'<svg class="cover" x="{x:g}" y="{y:g}" width="{side}" height="{side}"><g>{bars}</g></svg>')
 
     def outline(self, x: Number, y: Number, w: Number, h: Number, role: str) -> None:
