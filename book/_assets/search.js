@@ -84,7 +84,7 @@
   }
 
   function ranked(query) {
-    const wanted = concepts(query), whole = line(words(query).filter(word => !STOP.has(word)));
+    const wanted = concepts(query), whole = line(words(query).filter(word => !STOP.has(word))), full = line(words(query));
     const rare = wanted.map(phrases =>
       Math.log(1 + sections.length / (1 + sections.filter(s => phrases.some(p => s.body.includes(p) || s.head.includes(p))).length)));
     const most = rare.reduce((a, b) => a + b, 0);
@@ -98,7 +98,7 @@
         score += rare[k] * (n / (n + 0.6 + 0.6 * section.length / average) + 1.2 * inHead + 0.35 * inPage
           + 1.2 * phrases.some(phrase => section.terms.includes(phrase)));
       });
-      if (section.terms.includes(whole)) score += 1.5 * most;
+      if (section.terms.includes(whole) || section.terms.includes(full)) score += 2.4 * most;
       if (section.head.trim() === whole.trim()) score += 0.7 * most;
       else if (wanted.length > 1 && section.head.includes(whole)) score += 0.4 * most;
       if (wanted.length > 1 && section.body.includes(whole)) score += 0.4 * most;
