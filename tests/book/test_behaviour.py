@@ -19,7 +19,7 @@ INTRO = "book/intro.html"
 # What a student asks, and a part of the address of a right section.
 QUESTIONS = {
     "what is teacher forcing": "#teacher-forcing", "why divide by sqrt d": "square-root", "cross entropy vs log likelihood": "likelihood",
-    "atttention": "17-self-attention", "how to install": "install", "Colab": "install", "PDF": "install", "BPE": "tokens",
+    "perplexitty": "#perplexity", "how to install": "install", "Colab": "install", "PDF": "install", "BPE": "tokens",
     "kv cache": "cache", "how does beam search work": "22-decoding.html#beam-search", "pre-norm or post-norm": "20-training|19-transformer",
     "why do my gradients vanish": "10-recurrent", "what is perplexity": "#perplexity", "why mask the future": "17-self-attention",
     "what is a residual connection": "residual-connection", "how to fine-tune BERT": "25-fine-tuning", "word2vec negative sampling": "14-word-vectors",
@@ -64,7 +64,7 @@ def test_search_hit_opens_at_section(search):
     assert "#" in search.url or search.url.endswith(".html")
 
 
-@pytest.mark.parametrize("query, says", [("qwertyuiopasdf", "did not match"), ("atttention", "Did you mean attention")])
+@pytest.mark.parametrize("query, says", [("qwertyuiopasdf", "did not match"), ("perplexitty", "Did you mean perplexity")])
 def test_search_without_results(visit, query, says):
     with visit(f"search.html?q={query}") as page:
         page.wait_for_function("says => document.querySelector('#search-results').innerText.includes(says)", arg=says)
