@@ -97,7 +97,14 @@ def only_this_one(app, exception) -> None:
         (site / name).unlink(missing_ok=True)
 
 
+def without_old_index(app) -> None:
+    """Sphinx would read its index of an earlier build, which is not kept, and warn that it is gone."""
+    if hasattr(app.builder, "load_indexer"):
+        app.builder.load_indexer = lambda docnames: None
+
+
 def setup(app):
+    app.connect("builder-inited", without_old_index)
     app.connect("html-page-context", index, priority=400)
     app.connect("build-finished", only_this_one)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

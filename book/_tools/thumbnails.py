@@ -218,7 +218,7 @@ def _(t):
 
 @draws("positions")
 def _(t):
-    """Three waves of different length."""
+    """Three waves of different length, one above the other."""
     for k, role in enumerate(("data", "learn", "soft")):
         t.curve(lambda x, k=k: 36 + 22 * sin((x - 8) / (5 * 2 ** k)), 8, 112, role, 2.4)
 
