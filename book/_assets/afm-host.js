@@ -6,6 +6,58 @@
   const VIEW = "application/vnd.jupyter.widget-view+json";
   const NOTE = "This control needs a running kernel. Open the notebook in JupyterLab, Colab or Binder to use it.";
 
+  /* Title of each figure, and one thing to try. */
+  const FIGURES = {
+    Alignment: ["Alignment", "Choose a step of the decoder to see which words of the source it attends to."],
+    AttackedDigit: ["A digit under attack", "Raise the strength of the attack and watch prediction and log-probability."],
+    AttentionHeads: ["Attention heads of a small GPT", "Edit the text, then switch a head off and compare the prediction."],
+    BertAttention: ["Attention in BERT", "Choose a layer and a head, and compare the trained model with an untrained one."],
+    CacheSteps: ["Generation with a cache", "Step through the tokens and compare the number of operations with and without the cache."],
+    ChainRule: ["Three variables in any order", "Drop a parent and compare the joint distribution with the product of conditionals."],
+    ComputationGraph: ["Backpropagation", "Step backward through the graph and predict each derivative before it appears."],
+    Corruptions: ["Pre-training objectives", "Choose an objective to see the input, the target and the positions with a loss."],
+    DecodingTree: ["Search in a tree", "Change the beam width and step until the search ends."],
+    DrawnDigit: ["Digits, pixel by pixel", "Move along the pixels to see the probability of each, and the earlier pixels that it depends on."],
+    LossSurface: ["Four optimizers", "Change the learning rate until one of the paths diverges."],
+    LstmLetters: ["Inside an LSTM", "Type a text, then fix a gate at 0 or 1 and compare the states."],
+    MadeMasks: ["Masks of a MADE", "Change a degree and see which connections are masked."],
+    MaskEditor: ["Edit the mask", "Switch a single entry of the mask on and see which outputs depend on which inputs."],
+    MaskingForBert: ["Masking for BERT", "Step through the rule and see which tokens are replaced, kept or predicted."],
+    NadePixels: ["Complete a digit", "Set some pixels and let the model sample the rest; sample again for another completion."],
+    NextWord: ["The next word", "Change temperature, top-k and top-p, and see which words remain."],
+    ReceptiveField: ["Receptive field", "Add layers and look for the pixels that the prediction cannot see."],
+    Sinusoids: ["Positions as clocks", "Move along the sentence and compare fast and slow clocks."],
+    Timeline: ["A timeline", "Choose an entry to see what it introduced, and the chapter that builds it."],
+    Translator: ["A transformer that translates", "Switch off head 3 of the cross-attention and compare the two translations."],
+    TypedDocument: ["TF-IDF", "Type a document and see which of its words weigh most."],
+    WordMap: ["A map of words", "Choose a word to see its nearest neighbors, or an analogy."],
+  };
+  function framed(element, state) {
+    const [title, hint] = FIGURES[state._anywidget_id?.split(".").at(-1)] ?? [];
+    if (!title) return;
+    const frame = document.createElement("section"), head = document.createElement("header");
+    frame.className = "course-figure-frame";
+    frame.setAttribute("aria-label", title);
+    for (const text of [title, hint]) head.append(Object.assign(document.createElement("p"), { textContent: text }));
+    element.before(frame);
+    frame.append(head, element);
+  }
+
+  /* What a change of a setting changes in the figure is tinted for a moment, unless the reader wants no motion; the style sheet says how. */
+  function tinted(element) {
+    let recent = 0;
+    for (const name of ["input", "change", "click", "keydown"]) element.addEventListener(name, () => { recent = performance.now(); }, true);
+    new MutationObserver(records => {
+      if (performance.now() - recent > 400) return;
+      const parts = new Set(records.map(record => record.target.parentElement?.closest("td, output, b")).filter(part => part && element.contains(part)));
+      if (parts.size > 40) return;
+      for (const part of parts) {
+        part.classList.remove("course-changed");
+        requestAnimationFrame(() => part.classList.add("course-changed"));
+      }
+    }).observe(element, { characterData: true, childList: true, subtree: true });
+  }
+
   const bytes = text => new DataView(Uint8Array.from(atob(text), c => c.charCodeAt(0)).buffer);
 
   function makeModel(raw) {
@@ -103,7 +155,9 @@
       try {
         const { model, widget } = await instance(id, raw);
         await widget.render?.({ model, el: element, experimental });
+        framed(element, raw.state);
         follow(element);
+        tinted(element);
       } catch (error) {
         element.classList.add("afm-note");
         element.textContent = `This figure could not be drawn: ${error}`;

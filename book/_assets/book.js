@@ -1,5 +1,5 @@
-/* What scrolls sideways in its own box can be reached and scrolled by keyboard; what opens a list says which; long lists
-   are open on wide screens. */
+/* What scrolls sideways in its own box can be reached and scrolled by keyboard, and a formula keeps its number in sight; what
+   opens a list says which; long lists are open on wide screens; the arrow keys lead to the pages before and after. */
 (() => {
   "use strict";
   const BOXES = "div.math, .afm-view, .cell_output .output, .cell_output pre, .highlight pre, " +
@@ -9,6 +9,8 @@
     for (const box of document.querySelectorAll(`${BOXES}, .cl-scroll`)) {
       const wide = box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).overflowX !== "visible";
       box.classList.toggle("course-scrolls", wide);         // shown by an edge
+      const number = box.querySelector("mjx-assistive-mml mlabeledtr > mtd")?.textContent.trim();
+      if (number) box.dataset.number = number;
       if (box.matches(".cl-scroll")) continue;              // is always a tab stop
       if (wide) box.tabIndex = 0;
       else if (box.tabIndex === 0) box.removeAttribute("tabindex");
@@ -22,6 +24,18 @@
     }
   }
 
+  function wholeNames() {                                  // what a narrow column cuts off is read by pointing at it
+    for (const link of document.querySelectorAll(".page-toc a, .bd-sidebar-primary .bd-links a")) link.title = link.textContent.trim();
+  }
+
+  function leaf(event) {                                   // to the page before or after, unless the key has another use where it is pressed
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (event.target.closest("input, textarea, select, button, summary, [contenteditable], [tabindex], .afm-view, dialog")) return;
+    const place = { ArrowLeft: ".left-prev", ArrowRight: ".right-next" }[event.key];
+    const link = place && document.querySelector(`.prev-next-area ${place}`);
+    if (link) link.click();
+  }
+
   function unfold() {                                     // lists of slides: folded on a phone, open where there is room
     if (!window.matchMedia("(min-width: 992px)").matches) return;
     for (const list of document.querySelectorAll("details.course-slides.course-wide")) list.open = true;
@@ -29,7 +43,9 @@
 
   async function main() {
     name();
+    wholeNames();
     unfold();
+    document.addEventListener("keydown", leaf);
     mark();
     const sizes = new ResizeObserver(mark);
     sizes.observe(document.body);

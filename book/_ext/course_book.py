@@ -9,7 +9,6 @@ import os
 import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 from docutils import nodes
@@ -327,58 +326,65 @@ def chapters_of(folder) -> dict[str, dict]:
 
 # --- lighter pages ---------------------------------------------------------------------------------------------------
 
-SEARCH = re.compile(r' *<script src="[./]*(?:_static/searchtools|_static/language_data|searchindex)\.js"></script>\n')
 ICON = re.compile(r'"?([\w-]+)"?:\[\d+,\d+,\[([^\]]*)\],"[0-9a-f]+",(?:"[^"]*"|\[[^\]]*\])\],?')
 
 
 def lighter(app, exception) -> None:
-    """Only the page of the search loads the search index, and of 2,000 icons the site keeps those that occur."""
+    """Of 2,000 icons, and of the rules of the theme's style sheets, the site keeps those that occur."""
     if exception is not None or app.builder.format != "html":
         return
-    site, used = Path(app.outdir), {"magnifying-glass"}
+    site, used, names = Path(app.outdir), {"magnifying-glass"}, set()
     for page in site.rglob("*.html"):
         text = page.read_text("utf-8")
         used.update(re.findall(r"\bfa-([a-z0-9-]+)", text))
-        if page.name != "search.html" and SEARCH.search(text):
-            page.write_text(SEARCH.sub("", text), "utf-8", newline="\n")
+        for value in re.findall(r'\bclass="([^"]*)"', text):
+            names.update(value.split())
+    scripts = [script for script in site.glob("_static/**/*.js") if not {"mathjax", "locales"} & set(script.parts)]
+    for script in scripts:                                    # a class may be set by a script: any word of one is kept
+        names.update(re.findall(r"[\w-]+", script.read_text("utf-8")))
+    for sheet in ("styles/pydata-sphinx-theme.css", "sphinx-design.min.css"):
+        if (file := site / "_static" / sheet).is_file():
+            file.write_text(occurring(file.read_text("utf-8"), names), "utf-8", newline="\n")
     icons = site / "_static" / "scripts" / "fontawesome.js"
     text = icons.read_text("utf-8")
     kept = ICON.sub(lambda icon: icon[0] if used & {icon[1], *re.findall(r'"([^"]+)"', icon[2])} else "", text)
     icons.write_text(kept, "utf-8", newline="\n")
 
 
-# --- the search: Sphinx ranks pages by their titles alone, so chapters are ranked by their words -----------------------
-
-def search_ranking(app, pagename, templatename, context, doctree) -> None:
-    """Give the page of the search the counts of words in each chapter; search.js ranks by them."""
-    if pagename != "search":
-        return
-    listed, counts = chapters_of(app.srcdir), {}
-    for docname in sorted(app.env.found_docs):
-        if (place := number(docname)) and place[0] == "book":
-            chapter = listed.get(place[2], {})
-            subject = f"{chapter.get('title', '')}: {chapter.get('builds', '')}"
-            counts[docname] = words(app.env.get_doctree(docname), app.builder.indexer.lang, subject)
-    app.add_js_file(None, body=f"const courseWords = {json.dumps(counts, separators=(',', ':'))};")
-    app.add_js_file("search.js", defer="defer")
+CLASS = re.compile(r"\.(-?[A-Za-z_](?:\\.|[\w-])*)")
+NOT = re.compile(r":not\([^()]*\)")
 
 
-def words(doctree, language, subject: str = "", least: int = 2) -> dict[str, int]:
-    """Counts of the words of a page, stemmed as the search does it.
+def occurring(css: str, names: set[str]) -> str:
+    """A style sheet without the rules of which every selector names a class that does not occur, and without faces for icons."""
+    css, out, at = re.sub(r"/\*.*?\*/", "", css, flags=re.S), [], 0
+    while (opened := css.find("{", at)) >= 0:
+        depth, end = 1, opened + 1
+        while depth:
+            depth += {"{": 1, "}": -1}.get(css[end], 0)
+            end += 1
+        head, body = css[at:opened].strip(), css[opened + 1:end - 1]
+        while head.startswith("@") and ";" in head:           # @charset, @import
+            statement, head = head.split(";", 1)
+            out.append(f"{statement};")
+            head = head.strip()
+        at = end
+        if head.startswith(("@media", "@supports")):
+            if inner := occurring(body, names):
+                out.append(f"{head}{{{inner}}}")
+        elif head.startswith("@font-face") and "FontAwesome" in body.replace(" ", ""):
+            continue
+        elif head.startswith("@") or any(
+                all(name.replace("\\", "") in names for name in CLASS.findall(NOT.sub("", part))) for part in selectors(head)):
+            out.append(f"{head}{{{body}}}")
+    return "".join(out)
 
-    A heading counts for 10; the subject for 20, and so does a term in italics, which is defined where it stands.
-    """
-    count: Counter[str] = Counter()
-    texts = [(subject, 20)]
-    texts += [(text, 20) for node in doctree.findall(nodes.emphasis) if len((text := node.astext()).split()) <= 3]
-    for node in doctree.findall(lambda n: isinstance(n, (nodes.title, nodes.paragraph))):
-        text = " ".join(part for part in node.findall(nodes.Text) if not isinstance(part.parent, nodes.math))
-        texts.append((text, 10 if isinstance(node, nodes.title) else 1))
-    for text, weight in texts:
-        for word in language.split(text):
-            if language.word_filter(stem := language.stem(word.lower())):
-                count[stem] += weight
-    return {word: times for word, times in sorted(count.items()) if times >= least}
+
+def selectors(head: str) -> list[str]:
+    """The selectors of a rule: the commas within parentheses separate none, and what stands there names classes of a choice."""
+    while (flat := re.sub(r"\([^()]*\)", "", head)) != head:
+        head = flat
+    return head.split(",")
 
 
 def setup(app):
@@ -389,7 +395,6 @@ def setup(app):
     app.connect("doctree-read", numbered, priority=100)        # before the titles are collected, at 500
     app.connect("doctree-read", times, priority=100)
     app.connect("html-page-context", onward, priority=400)
-    app.connect("html-page-context", search_ranking, priority=400)
     app.connect("doctree-read", tags_beside_line_breaks)
     app.connect("build-finished", lighter)
     app.connect("config-inited", repository, priority=10)

@@ -9,9 +9,7 @@ Neither needs torch, a kernel or a network: both read files of the book.
 """
 from __future__ import annotations
 
-import base64
 import json
-import os
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -22,7 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 STATE = "application/vnd.jupyter.widget-state+json"
 VIEW = "application/vnd.jupyter.widget-view+json"
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWINGS = "course_lib/show/architectures"
+DRAWINGS = "book/drawings"
 
 
 class Explorable(SphinxDirective):
@@ -90,47 +88,14 @@ class Chapters(SphinxDirective):
                                nodes.paragraph(text=f"{minutes} min", classes=["course-card-time"]))
 
     def picture(self, chapter: dict) -> nodes.image:
-        """The drawing that the list names, or the chapter's first stored figure."""
-        if "drawing" in chapter:
-            address = f"{DRAWINGS}/{chapter['drawing']}.svg"
-            file = Path(self.env.srcdir) / address
-            if not file.is_file():
-                raise self.error(f"the table of chapters names the drawing {chapter['drawing']!r}, and there is no {address}")
-            root = ElementTree.parse(file).getroot()
-            image = nodes.image(uri=f"/{address}", alt=f"{root.findtext(f'{SVG}title')}. {root.findtext(f'{SVG}desc')}",
-                                classes=["course-drawing", "dark-light"])
-        else:
-            file = Path(self.env.srcdir) / "book" / chapter["notebook"]
-            found = first_figure(json.loads(file.read_text("utf-8")))
-            if not found:
-                raise self.error(f"{chapter['notebook']} stores no figure with a text alternative, and names no drawing")
-            width, height = size(found[0])
-            image = nodes.image(uri=self.kept(file.stem, found[0]), alt=found[1],
-                                classes=["course-figure", *["course-row"] * (width > 3 * height)])
+        """The chapter's thumbnail, which thumbnails.py draws."""
+        address = f"{DRAWINGS}/card-{chapter['slug']}.svg"
+        file = Path(self.env.srcdir) / address
+        if not file.is_file():
+            raise self.error(f"there is no {address}: run python book/_tools/generate.py thumbnails")
         self.env.note_dependency(str(file))
-        return image
-
-    def kept(self, name: str, png: bytes) -> str:
-        """Writes a notebook's figure beside what else the build keeps; its address, as Sphinx wants it."""
-        file = Path(self.env.doctreedir).parent / "cards" / f"{name}.png"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(png)
-        return "/" + Path(os.path.relpath(file, self.env.srcdir)).as_posix()
-
-
-def first_figure(notebook: dict) -> tuple[bytes, str] | None:
-    """The first stored figure of a notebook and its text alternative."""
-    for cell in notebook["cells"]:
-        alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt")
-        for output in cell.get("outputs", ()):
-            if alt and "image/png" in output.get("data", {}):
-                return base64.b64decode("".join(output["data"]["image/png"])), alt
-    return None
-
-
-def size(png: bytes) -> tuple[int, int]:
-    """Width and height of a PNG, which begins with them."""
-    return int.from_bytes(png[16:20], "big"), int.from_bytes(png[20:24], "big")
+        root = ElementTree.parse(file).getroot()
+        return nodes.image(uri=f"/{address}", alt=root.findtext(f"{SVG}desc"), classes=["course-drawing", "dark-light"])
 
 
 def setup(app):

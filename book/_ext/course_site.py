@@ -1,4 +1,6 @@
-"""What a site needs where it has an address (`html: baseurl` in _config.yml, or BOOK_SITE_URL): canonical addresses, social
+"""The foot of each page: authors, license, how to cite, the date of its last commit, its source. Errors are reported from each section.
+
+What a site needs where it has an address (`html: baseurl` in _config.yml, or BOOK_SITE_URL): canonical addresses, social
 cards, sitemap.xml, 404.html. A description stands in every page that has a paragraph. Pages that moved redirect.
 """
 from __future__ import annotations
@@ -7,7 +9,9 @@ import csv
 import html
 import os
 import re
+import subprocess
 from pathlib import Path
+from urllib.parse import urlencode
 from xml.sax.saxutils import escape
 
 from docutils import nodes
@@ -27,8 +31,8 @@ MISSING = """<!DOCTYPE html>
 <h1>Page not found</h1>
 <ul>
 <li><a href="{root}{front}">{title}</a></li>
-<li><a href="{root}search.html">Search</a></li>
 </ul>
+<form action="{root}search.html" role="search"><label>Search the course <input type="search" name="q"></label> <button>Search</button></form>
 </main>
 </body>
 </html>
@@ -66,6 +70,7 @@ def head(app, pagename, templatename, context, doctree) -> None:
                      'property="og:title"': nodes.unescape(title),
                      'property="og:url"': f"{url}{app.builder.get_target_uri(pagename)}",
                      'property="og:description"': own or said, 'name="twitter:card"': "summary"})
+        tags['property="og:image"'] = f"{url}_static/social-card.png"
         if picture := re.search(r'src="[./]*(_images/[^"]+\.png)"', context.get("body") or ""):
             tags['property="og:image"'] = url + picture[1]
     lines = [f'<meta {name} content="{html.escape(text, quote=True)}" />' for name, text in tags.items() if text]
@@ -123,7 +128,63 @@ def moved(app, exception) -> None:
             (Path(app.outdir) / old).write_text(REDIRECT.format(to=new), "utf-8", newline="\n")
 
 
+# --- the foot of a page ----------------------------------------------------------------------------------------------
+
+def last_commits(folder) -> dict[str, str]:
+    """The date of the last commit of each file; empty where there is no history."""
+    command = ["git", "-c", "core.quotePath=false", "log", "--format=%x00%cs", "--name-only", "--no-renames"]
+    try:
+        log = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=True).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}
+    dates: dict[str, str] = {}
+    for entry in log.split("\0")[1:]:
+        date, *files = entry.split("\n")
+        for file in filter(None, files):
+            dates.setdefault(file, date)
+    return dates
+
+
+def read_history(app) -> None:
+    app.course_dates = last_commits(app.srcdir)
+
+
+def report_address(url: str, page: str, section: str) -> str:
+    """A new issue with its place filled in."""
+    body = f"Page: {page}\nSection: {section}\n\nWhat is wrong, and what should it say?\n"
+    return f"{url}/issues/new?{urlencode({'title': f'Error in {page}, {section}', 'body': body})}"
+
+
+HEADING = re.compile(r'(<h[123]>)(.*?)(<a class="headerlink" href="#([^"]+)"[^>]*>.*?</a>)(</h[123]>)', re.S)
+
+
+def foot(app, pagename, templatename, context, doctree) -> None:
+    """Authors, license, how to cite, date and source below a page; beside each of its headings a link to report an error."""
+    if doctree is None or "body" not in context:
+        return
+    source = Path(app.env.doc2path(pagename, base=False)).as_posix()
+    url, branch = (app.config.html_theme_options.get(name, "") for name in ("repository_url", "repository_branch"))
+    date = app.course_dates.get(source, "")
+    parts = [html.escape(app.config.author)] * bool(app.config.author) + [f"Last changed {date}"] * bool(date)
+    parts.append('Text <a href="https://creativecommons.org/licenses/by/4.0/">CC BY 4.0</a>, code MIT')
+    if url:
+        parts += [f'<a href="{url}/blob/{branch}/CITATION.cff">How to cite</a>', f'<a href="{url}/blob/{branch}/{source}">Source of this page</a>',
+                  f'<a href="{html.escape(report_address(url, source, "the whole page"))}">Report an error</a>']
+        context["body"] = HEADING.sub(lambda h: (
+            f'{h[1]}{h[2]}{h[3]}<a class="course-report" href="{html.escape(report_address(url, source, plain(h[2])))}" '
+            f'aria-label="Report an error in {html.escape(plain(h[2]))}">report an error</a>{h[5]}'), context["body"])
+    if "book/errata" in app.env.found_docs and pagename != "book/errata":
+        parts.append(f'<a href="{app.builder.get_relative_uri(pagename, "book/errata")}">Errata</a>')
+    context["body"] += f'<footer class="course-colophon" aria-label="About this page"><p>{" · ".join(parts)}</p></footer>\n'
+
+
+def plain(text: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", "", text)).split())
+
+
 def setup(app):
+    app.connect("builder-inited", read_history)
+    app.connect("html-page-context", foot, priority=600)
     app.connect("config-inited", site_address, priority=10)
     app.connect("html-page-context", head)
     app.connect("build-finished", whole)

@@ -15,27 +15,22 @@ SENTENCE = "the girl near the dogs sees the ball ."
 
 
 def digits(model) -> str:
-    """Sixteen images sampled by NADE, below the first of them at eight stages of its sampling."""
+    """Sixteen images sampled by NADE. On load they appear pixel by pixel, once; where motion is unwanted they are there at once."""
     import torch
 
     from book._tools.picture import Picture
 
     x = model.sample(2 * COLUMNS, generator=torch.Generator().manual_seed(0)).long()              # (16, 784)
-    n = SIDE * SIDE
-    art = Picture(COLUMNS * (SIDE + GAP) + GAP, 3 * (SIDE + GAP) + 2 * GAP, "Digits sampled by NADE, pixel by pixel",
-                  f"Above, one image while it is sampled; below, {2 * COLUMNS} images.")
-    for column in range(COLUMNS):
-        known = n * (column + 1) // COLUMNS
-        left, top = GAP + column * (SIDE + GAP), GAP
-        full, rest = divmod(known, SIDE)
-        art.square(left, top, SIDE, SIDE, "ink-tint")                # the pixels to come lie below those that are known
-        art.square(left, top, SIDE, full, "data-tint")
-        if rest:
-            art.square(left, top + full, rest, 1, "data-tint")
-        art.pixels(left, top, torch.where(torch.arange(n) < known, x[0], 0).view(SIDE, SIDE).tolist(), "data")
+    width, height = COLUMNS * (SIDE + GAP) + GAP, 2 * (SIDE + GAP) + GAP
+    art = Picture(width, height, "Digits sampled by NADE, pixel by pixel", f"{2 * COLUMNS} images of {SIDE} by {SIDE} pixels.")
     for k, image in enumerate(x):
         row, column = divmod(k, COLUMNS)
-        art.pixels(GAP + column * (SIDE + GAP), 3 * GAP + (row + 1) * (SIDE + GAP), image.view(SIDE, SIDE).tolist())
+        left, top = GAP + column * (SIDE + GAP), GAP + row * (SIDE + GAP)
+        art.square(left, top, SIDE, SIDE, "data-tint")
+        art.pixels(left, top, image.view(SIDE, SIDE).tolist(), "data" if k == 0 else "ink")
+    for row in range(2):
+        for column in range(COLUMNS):
+            art.cover(GAP + column * (SIDE + GAP), GAP + row * (SIDE + GAP), SIDE, 4)
     return art.svg()
 
 

@@ -37,6 +37,17 @@ class Picture(Canvas):
             at["fill-opacity"] = f"{opacity:.2f}"
         self._shapes.append(self._shape("rect", role, None, **at))
 
+    def cover(self, x: Number, y: Number, side: int, seconds: float) -> None:
+        """Hides a square image of so many pixels, and uncovers it row by row, in each row from left to right, once."""
+        if not any("@keyframes" in shape for shape in self._grounds):
+            self._grounds.append(
+                "<style>.cover{display:none}@media (prefers-reduced-motion:no-preference){.cover{display:block}"
+                f".cover>g{{animation:down {seconds:g}s steps({side}) both}}.cover rect:first-child{{animation:along {seconds / side:g}s "
+                f"steps({side}) {side}}}@keyframes down{{to{{transform:translateY({side}px)}}}}"
+                f"@keyframes along{{to{{transform:translateX({side}px)}}}}}}</style>")
+        bars = self._shape("rect", "ink-tint", None, width=side, height=1.3) + self._shape("rect", "ink-tint", None, y=1, width=side, height=side)
+        self._shapes.append(f'<svg class="cover" x="{x:g}" y="{y:g}" width="{side}" height="{side}"><g>{bars}</g></svg>')
+
     def outline(self, x: Number, y: Number, w: Number, h: Number, role: str) -> None:
         self._shapes.append(self._shape("rect", None, role, 2, x=x, y=y, width=w, height=h, rx=3))
 

@@ -16,23 +16,98 @@ CHROME = [".bd-sidebar-primary", ".bd-sidebar-secondary", ".bd-header-article", 
 INTRO = "book/intro.html"
 
 
-@pytest.mark.parametrize("query, first", [
-    ("n-gram", ["09"]), ("attention", ["16", "17"]), ("masking", ["08", "11", "17", "24"]), ("kv cache", ["21"])])
-def test_search_chapters_first(visit, query, first):
-    with visit(f"search.html?q={query.replace(' ', '+')}") as page:
-        page.wait_for_selector("#search-results li", timeout=10_000)
-        page.wait_for_function("() => Search.output && !document.querySelector('#search-results .dots:not(:empty)')")
-        page.wait_for_timeout(1000)
-        links = page.evaluate("[...document.querySelectorAll('#search-results li > a')].map(a => a.getAttribute('href'))")
-        chapters = [match and match[1] for match in (re.match(r"book/(\d\d)-", link) for link in links)]
-        assert chapters[0] in first, links[:5]
-        assert [bool(number) for number in chapters] == sorted(map(bool, chapters), reverse=True), links
+# What a student asks, and a part of the address of a right section.
+QUESTIONS = {
+    "what is teacher forcing": "#teacher-forcing", "why divide by sqrt d": "square-root", "cross entropy vs log likelihood": "likelihood",
+    "perplexitty": "#perplexity", "how to install": "install", "Colab": "install", "PDF": "install", "BPE": "tokens",
+    "kv cache": "cache", "how does beam search work": "22-decoding.html#beam-search", "pre-norm or post-norm": "20-training|19-transformer",
+    "why do my gradients vanish": "10-recurrent", "what is perplexity": "#perplexity", "why mask the future": "17-self-attention",
+    "what is a residual connection": "residual-connection", "how to fine-tune BERT": "25-fine-tuning", "word2vec negative sampling": "14-word-vectors",
+    "how are positions encoded": "18-positions", "how to sample from NADE": "05-nade", "layer norms": "layer-norm"}
+HITS = "query => courseRanked(query).slice(0, 3).map(([address]) => address)"
+
+
+@pytest.fixture
+def search(visit):
+    with visit("search.html?q=attention") as page:
+        page.wait_for_selector("#search-results[data-ready] li", timeout=10_000)
+        yield page
         assert page.faults == []
 
 
-def test_search_without_results(visit):
-    with visit("search.html?q=qwertyuiopasdf") as page:
-        page.wait_for_function("document.querySelector('#search-results').innerText.includes('did not match')")
+def test_search_questions(search):
+    hits = {query: search.evaluate(HITS, query) for query in QUESTIONS}
+    wrong = {query: hits[query] for query, place in QUESTIONS.items() if not any(re.search(place, hit) for hit in hits[query])}
+    assert len(QUESTIONS) == 20 and len(wrong) <= 2, wrong
+
+
+def test_search_glossary_terms(search):
+    """The section that defines a term, in italics, is among the first three hits; where none does, the glossary's entry is."""
+    defines: dict[str, set[str]] = {}
+    for address, terms in search.evaluate("courseSections.pages.flatMap(([, sections]) => sections.map(s => [s[0], s[3]]))"):
+        for term in terms:
+            defines.setdefault(term.lower(), set()).add(address)
+    missed = {}
+    for term, places in defines.items():
+        entry = {place for place in places if place.startswith("book/glossary")}
+        chapters = {place for place in places - entry if re.match(r"book/\d\d-", place)}
+        if entry and not (chapters or entry) & set(hits := search.evaluate(HITS, term)):
+            missed[term] = hits
+    assert len(defines) > 100 and not missed, missed
+
+
+def test_search_hit_opens_at_section(search):
+    link = search.locator("#search-results li > a").nth(1)
+    assert search.locator("#search-results li").nth(1).locator("mark").count() > 0
+    link.click()
+    search.wait_for_load_state()
+    assert "#" in search.url or search.url.endswith(".html")
+
+
+@pytest.mark.parametrize("query, says", [("qwertyuiopasdf", "did not match"), ("perplexitty", "Did you mean perplexity")])
+def test_search_without_results(visit, query, says):
+    with visit(f"search.html?q={query}") as page:
+        page.wait_for_function("says => document.querySelector('#search-results').innerText.includes(says)", arg=says)
+
+
+def test_arrow_keys_lead_to_pages(visit):
+    with visit("book/02-linear-models.html") as page:
+        title = page.title()
+        page.locator("input[type=range], select").first.focus()
+        page.keyboard.press("ArrowRight")
+        assert page.title() == title                          # a control keeps its keys
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function("before => document.title !== before", arg=title)
+        page.keyboard.press("ArrowLeft")
+        page.wait_for_function("before => document.title === before", arg=title)
+
+
+def test_start_page_picture_still(visit):
+    with visit(INTRO) as page:
+        page.emulate_media(reduced_motion="reduce")
+        text = page.evaluate("fetch(document.querySelector('.course-hero img').src).then(got => got.text())")
+        assert "prefers-reduced-motion:no-preference" in text and ".cover{display:none}" in text
+
+
+def test_chapters_fit_sidebar(visit):
+    with visit("book/05-nade.html", width=1440) as page:
+        links = page.locator(".bd-sidebar-primary ul:not(.bd-sidenav__home-link) > li.toctree-l1 > a")
+        boxes = [links.nth(k).bounding_box() for k in range(28)]
+        assert all(box["height"] <= 26 and box["y"] + box["height"] <= 900 for box in boxes)
+
+
+def test_text_measure(visit):
+    """Lines of text hold 68 to 77 characters; code, tables and figures begin where the text does and end by 860 pixels."""
+    with visit("book/05-nade.html", width=1440) as page:
+        lines = page.evaluate("""() => [...document.querySelectorAll('.bd-article section > p')].flatMap(p => {
+            const rows = Math.round(p.clientHeight / parseFloat(getComputedStyle(p).lineHeight)), last = rows - 0.5;
+            return rows > 3 && !p.querySelector('.math') ? [p.textContent.length / last] : [];
+        })""")
+        assert lines and 68 <= sum(lines) / len(lines) <= 77, lines
+        edges = page.evaluate("""() => [...document.querySelectorAll('.bd-article section > p, .cell_input, .cell_output table, .cell_output img')]
+            .filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect()).map(r => [Math.round(r.left), Math.round(r.width)])""")
+        assert max(left for left, _ in edges) - min(left for left, _ in edges) <= 2 and max(width for _, width in edges) <= 860, edges
 
 
 def test_search_by_keyboard(visit):

@@ -123,6 +123,5 @@ def test_zip_from_folder(site, browser, tmp_path):
     assert page.locator("mjx-container").count() >= 2 and page.locator(".afm-view").inner_text() == "drawn by its module"
     page.goto((tmp_path / "book/search.html").as_uri() + "?q=counting")
     page.wait_for_selector("#search-results li", timeout=10_000)
-    page.wait_for_function("Search.output && !document.querySelector('#search-results .dots:not(:empty)')")
     assert faults == []
     page.close()
