@@ -75,7 +75,7 @@ def parse_source(source: str) -> tuple[str, ast.Module]:
     if not PROMPT.match(source):                         # which is Python too, an annotation of In[1]
         with contextlib.suppress(SyntaxError):
             return source, to_tree(source)
-    source = transformer().transform_cell(source)
+    source = transformer().transform_cell(source.rstrip() + "\n")       # IPython is slow on blank lines
     return source, to_tree(source)
 
 
