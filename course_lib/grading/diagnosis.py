@@ -49,6 +49,7 @@ def explain_part(exercise, check: Check, records: list[Record], call: Call, seed
     """Of a result with several parts, the first wrong one that misconceptions explain, and their names; ("", ()) if there is none."""
     right = records[0].expected
     keys = range(len(right)) if isinstance(right, tuple) else right if isinstance(right, dict) else ()
+    keys = keys if type(check) is Compare else ()        # a check with rules of its own takes the result as a whole
     for key in keys:
         def call_part(args, key=key):
             outcome = call(args)

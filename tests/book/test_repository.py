@@ -113,7 +113,7 @@ def test_index_of_cpu_builds():
 @pytest.mark.parametrize("given, last", [([], "book/_tools/colab.py book/01-chain-rule.ipynb"),
                                          (["NB=exercises/04-fvsbn.ipynb"], "book/_tools/colab.py exercises/04-fvsbn.ipynb")])
 def test_make_colab_runs_one_notebook(given, last):
-    assert run("make", "-n", "colab", *given).stdout.splitlines()[-1].endswith(last)
+    assert run("make", "--no-print-directory", "-n", "colab", *given).stdout.splitlines()[-1].endswith(last)
 
 
 def test_install_old_python(monkeypatch, capsys, tmp_path):

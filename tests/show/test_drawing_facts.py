@@ -75,7 +75,7 @@ def test_mlp_drawing():
 
 
 def test_dropped_arrows_drawing():
-    said = re.findall(r"(\d+) numbers", texts("dropped_arrows"))
+    said = re.findall(r"(\d+) parameters", texts("dropped_arrows"))
     tables = [Tabular(4, parents) for parents in dropped_arrows.GRAPHS.values()]
     assert said == [str(sum(p.numel() for p in table.parameters())) for table in tables]
     kept = sum(len(table.parents(i)) for table in tables for i in range(4))

@@ -80,7 +80,7 @@ def unweighted(joint, values):
 
 @exercise.misconception(
     up_to_child,
-    "Your tables also read the variables after the child. In the chain rule a child reads only what comes before it.")
+    "Your tables are also conditioned on the variables after the child. In the chain rule a child is conditioned only on variables before it.")
 def later_too(joint, child):
     return joint
 

@@ -50,9 +50,9 @@ def linear(vocabulary, count):
     return count // vocabulary
 
 
-@exercise.misconception(largest_power, "Your table has one variable too many: it does not fit any more.")
+@exercise.misconception(largest_power, "Your L is one too large: the table for it does not fit into the memory.")
 def one_more(vocabulary, count):
-    return largest_power.original(vocabulary, count) + 1
+    return largest_power.original(vocabulary, count) + (count > 0)
 
 
 @exercise.misconception(

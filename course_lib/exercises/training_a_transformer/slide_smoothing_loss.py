@@ -4,7 +4,12 @@ from __future__ import annotations
 import torch
 
 from course_lib.exercises.draws import integer, normal
-from course_lib.exercises.training_a_transformer.label_smoothing_loss import smoothing_cases
+from course_lib.exercises.training_a_transformer.label_smoothing_loss import (
+    DIVERGENCE,
+    divergence,
+    none_for_padding,
+    smoothing_cases,
+)
 from course_lib.grading.exercise import Exercise
 
 exercise = Exercise(
@@ -47,21 +52,13 @@ def slide_smoothing_loss_reference(logits, target, eps, pad):
     return mean_over_rows(cross_entropy(target_of(one_hot, eps, pad), logits.log_softmax(1)).sum(1), target != pad)
 
 
-@exercise.misconception(
-    cross_entropy,
-    "Your result is the KL divergence, which F.kl_div computes: the cross-entropy minus the entropy of the smoothed target. The "
-    "cross-entropy is asked for.")
-def divergence(q, log_p):
-    return cross_entropy.original(q, log_p) + torch.special.xlogy(q, q)
+exercise.misconception(cross_entropy, DIVERGENCE)(divergence)
 
 
-@exercise.misconception(
+exercise.misconception(
     target_of,
     "As in the Annotated Transformer you give the class pad no probability and share eps among the K - 2 remaining classes. Here "
-    "pad is a class like the others; eps is shared among the K - 1 others.")
-def none_for_padding(one_hot, eps, pad):
-    q = (1 - eps) * one_hot + eps / (one_hot.shape[1] - 2) * (1 - one_hot)
-    return q.index_fill(1, torch.tensor([pad]), 0)
+    "pad is a class like the others; eps is shared among the K - 1 others.")(none_for_padding)
 
 
 @exercise.misconception(

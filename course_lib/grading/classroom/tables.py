@@ -11,7 +11,7 @@ from course_lib.grading.classroom.marks import Mark, to_decimal
 from course_lib.grading.verdict import STATES
 
 FORMULA = re.compile(r"(^|[;\t|])(?=[\s\"]*[=+\-@＝＋－＠])|^(?=[\t\r])")   # where one begins, for some spreadsheet
-WIDTH = 28                      # of a name in the terminal
+WIDTH = 20                      # of a name in the terminal
 CELL = 32_000                   # characters of a cell; spreadsheets and Python's csv read little more
 
 

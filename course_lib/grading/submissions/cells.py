@@ -75,6 +75,8 @@ def parse_source(source: str) -> tuple[str, ast.Module]:
     if not PROMPT.match(source):                         # which is Python too, an annotation of In[1]
         with contextlib.suppress(SyntaxError):
             return source, to_tree(source)
+    if len(source) - len(source.rstrip()) > 1000:        # IPython tokenizes every blank line
+        source = source.rstrip() + "\n"
     source = transformer().transform_cell(source)
     return source, to_tree(source)
 

@@ -289,3 +289,11 @@ def _(vocabulary, memory):
     while 4 * vocabulary ** (L + 1) <= memory:
         L += 1
     return L
+
+
+@wrong("longest_table: counts the first table that does not fit", called="one_more")
+def _(vocabulary, memory):
+    L = 0
+    while 4 * vocabulary ** L <= memory:
+        L += 1
+    return L

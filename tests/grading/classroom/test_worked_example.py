@@ -55,16 +55,16 @@ def write_class(folder: Path) -> None:
         (folder / name).symlink_to(ROOT / name)
     page = form.read(next((ROOT / "solutions").glob("01-*.ipynb")))
     right = ["import torch", *(cell["source"] for cell in page["cells"] if form.role(cell) == "answer")]
-    wrong = [source.replace("def conditional_table", "def my_table") for source in right]
-    wrong[1] += "\n\nright = bernoulli_chain_loglik\ndef bernoulli_chain_loglik(x, p):\n    return right(x, p).exp()"
+    wrong = [*right, "right = longest_table\ndef longest_table(vocabulary, memory):\n    return right(vocabulary, 4 * memory)"]
+    renamed = [source.replace("def conditional_table", "def my_table") for source in right]
     with zipfile.ZipFile(folder / "submissions.zip", "w") as archive:
-        for name, content in (("Mo Lee_501_assignsubmission_file_/week1.ipynb", json.dumps(notebook(*right, exercises=()))),
-                              ("Zoë Ünder_502_assignsubmission_file_/hw.ipynb", json.dumps(notebook(*wrong, exercises=()))),
+        for name, content in (("Mo Lee_501_assignsubmission_file_/week1.ipynb", json.dumps(notebook(*wrong, exercises=()))),
+                              ("Zoë Ünder_502_assignsubmission_file_/hw.ipynb", json.dumps(notebook(*renamed, exercises=()))),
                               ("Bo Ek_503_assignsubmission_file_/photo.pdf", "%PDF")):
             archive.writestr(name, content)
-    save(folder / "canvas/leemo_7001_90001_week1.ipynb", notebook(*right, exercises=()))
-    save(folder / "canvas/underzoe_LATE_7002_90002_hw.ipynb", notebook(*wrong, exercises=()))
-    save(folder / "again/Zoë Ünder/hw.ipynb", notebook(*right, exercises=()))
+    save(folder / "canvas/leemo_7001_90001_week1.ipynb", notebook(*wrong, exercises=()))
+    save(folder / "canvas/underzoe_LATE_7002_90002_hw.ipynb", notebook(*renamed, exercises=()))
+    save(folder / "again/Mo Lee/week1.ipynb", notebook(*right, exercises=()))
     for name, text in (("worksheet.csv", SHEET), ("gradebook.csv", GRADEBOOK), ("marks.toml", MARKS)):
         save(folder / name, text)
 
